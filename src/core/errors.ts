@@ -1,0 +1,33 @@
+/**
+ * Failures that a person reads. The code decides what happens (exit code, HTTP status); the message names the field,
+ * the value and what to do. Expected failures of the outside world are values instead (see Observation, SendResult).
+ */
+
+export type ErrorCode =
+  /** The request or a command's arguments are wrong. */
+  | 'invalid'
+  /** Settings are wrong or missing. */
+  | 'configuration'
+  /** There is no such purchase, site, route. */
+  | 'not_found'
+  /** It cannot be done in the present state of things. */
+  | 'conflict'
+  /** No key, or a wrong one. */
+  | 'unauthorized'
+  /** The key does not allow this. */
+  | 'forbidden'
+  /** More than is accepted at once. */
+  | 'too_large'
+  /** The database or the service cannot be used now. */
+  | 'unavailable';
+
+/** An error meant for people: `message` is safe to show and never holds a secret or a person's data. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'AppError';
+    this.code = code;
+  }
+}

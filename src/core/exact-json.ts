@@ -1,0 +1,46 @@
+/**
+ * JSON that keeps the digits of numbers. `JSON.parse` turns 249.50 into 249.5 and loses what does not fit a double;
+ * here such numbers become `JSON.rawJSON` values, which `JSON.stringify` writes out again digit for digit.
+ */
+
+/** A number kept as the text it came as. Made by `decimal`; `JSON.stringify` writes `rawJSON` unchanged. */
+export interface Decimal {
+  readonly rawJSON: string;
+}
+
+export type JsonValue = null | boolean | number | string | Decimal | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+// Both are in Node 24's V8; TypeScript's library does not describe them yet.
+const json = JSON as unknown as {
+  rawJSON(text: string): Decimal;
+  isRawJSON(value: unknown): value is Decimal;
+  parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): unknown;
+};
+
+/** Wraps a JSON number's text, for example `"249.50"`. Throws SyntaxError when the text is not a JSON primitive. */
+export function decimal(text: string): Decimal {
+  return json.rawJSON(text);
+}
+
+/** Whether the value is a number kept as text. */
+export function isDecimal(value: unknown): value is Decimal {
+  return json.isRawJSON(value);
+}
+
+/**
+ * Parses JSON. A number whose shortest form differs from its source (trailing zeros, more digits than a double holds,
+ * exponents) becomes a Decimal; every other number stays a number. Throws SyntaxError on text that is not JSON and
+ * RangeError on nesting too deep for the stack.
+ */
+export function parseExact(text: string): JsonValue {
+  return json.parse(text, (_key, value, context) =>
+    typeof value === 'number' && context.source !== undefined && String(value) !== context.source
+      ? json.rawJSON(context.source)
+      : value,
+  ) as JsonValue;
+}
+
+/** Writes JSON; Decimals come out with the digits they came with. */
+export function stringifyExact(value: JsonValue): string {
+  return JSON.stringify(value);
+}
