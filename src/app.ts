@@ -1,0 +1,284 @@
+/** Builds and joins all parts, once, for the process and for tests. */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { ulid } from 'ulid';
+import { createApi } from './api/routes.ts';
+import { type ApiServer, serveApi } from './api/serve.ts';
+import { type CheckoutClient, createCheckoutClient } from './checkout/client.ts';
+import type { Settings, SiteSettings } from './config/settings.ts';
+import { AppError } from './core/errors.ts';
+import { createJudge } from './judge/judge.ts';
+import { createNotifier } from './notifier/notifier.ts';
+import type { Recipient } from './notifier/outlet.ts';
+import { createSlackChannel } from './notifier/slack.ts';
+import { createWebhookChannel } from './notifier/webhook.ts';
+import { createPoller } from './poller/poller.ts';
+import { createOwnership } from './replica/ownership.ts';
+import { type Clock, type FollowingClock, realClock } from './runtime/clock.ts';
+import { createHealth } from './runtime/health.ts';
+import { createLogger, type Logger } from './runtime/logger.ts';
+import { processIdentity } from './runtime/process-identity.ts';
+import { type Loop, repeat } from './runtime/repeat.ts';
+import { connect, type Sql } from './store/database.ts';
+import { describeConnectionError } from './store/database-url.ts';
+import { startEmbedded } from './store/embedded.ts';
+import { listen } from './store/listen.ts';
+import { migrate } from './store/migrate.ts';
+import { syncSites } from './store/sites.ts';
+import { type SubscriberDefinition, type SubscriberRow, syncSubscribers } from './store/subscribers.ts';
+
+export interface Replacements {
+  /** Held by a test. */
+  readonly clock?: Clock & Partial<FollowingClock>;
+  readonly log?: Logger;
+  /** In [0, 1), for jitter. */
+  readonly random?: () => number;
+  /** Purchases in memory at most. */
+  readonly windowCapacity?: number;
+  /** Without API and console. */
+  readonly worker?: boolean;
+}
+
+export interface App {
+  readonly sql: Sql;
+  readonly databaseUrl: string;
+  /** The API's address once started, or null. */
+  url(): string | null;
+  /** Starts all loops and the API. */
+  start(): Promise<void>;
+  /** Ends what is under way, gives shards back, closes everything. May be called again. */
+  stop(): Promise<void>;
+  /** For tests, without `start`: one pass each, over everything that is due. */
+  pollOnce(): Promise<void>;
+  deliverOnce(): Promise<void>;
+  judgeOnce(): Promise<void>;
+}
+
+const MIGRATIONS = join(import.meta.dirname, '../migrations');
+const RENEW_EVERY = 2_000;
+const SLACK_TIMEOUT = 10_000;
+const WEBHOOK_CONCURRENCY = 64;
+
+/** Connects, migrates and builds every part; nothing runs until `start`. Throws AppError for what a person must mend. */
+export async function createApp(settings: Settings, replacements: Replacements = {}): Promise<App> {
+  const log = replacements.log ?? createLogger({ level: settings.logLevel });
+  const clock = replacements.clock ?? realClock();
+  const random = replacements.random ?? Math.random;
+  const embedded =
+    settings.databaseUrl === null ? await startEmbedded({ dataDir: settings.dataDir, log: (text) => log.info(text) }) : null;
+  const databaseUrl = settings.databaseUrl ?? embedded!.url;
+  const sql = connect(databaseUrl, { max: 12 });
+  const closers: (() => Promise<unknown>)[] = [];
+  const closeAll = async (): Promise<void> => {
+    for (const close of closers.reverse()) await close().catch((error: unknown) => log.warn({ error }, 'stop.failed'));
+    await sql.end({ timeout: 5 });
+    await embedded?.stop();
+  };
+
+  try {
+    const { applied } = await migrateOrExplain(sql, databaseUrl);
+    if (applied.length > 0) log.info({ applied }, 'schema.migrated');
+    await syncSites(
+      sql,
+      settings.sites.map((site) => site.name),
+    );
+    const definitions = subscriberDefinitions(settings);
+    const rows = await syncSubscribers(
+      sql,
+      definitions.map(({ definition }) => definition),
+    );
+
+    const clients = settings.sites.map((site) => ({
+      site,
+      client: createCheckoutClient(site, { clock, fields: settings.store.fields }),
+    }));
+    for (const { client } of clients) closers.push(() => client.close());
+    const recipients = rows.map((row) =>
+      recipientOf(row, definitions.find(({ definition }) => definition.name === row.name)!.open(), settings),
+    );
+    for (const { channel } of recipients) closers.push(() => channel.close());
+
+    const longest = Math.max(...settings.sites.map((site) => 2 * site.timeout), settings.webhooks.timeout, SLACK_TIMEOUT);
+    const ttl = longest + 4 * RENEW_EVERY;
+    const replica = `rep_${ulid()}`;
+    const ownership = createOwnership({ sql, clock, log, replica, process: processIdentity(), ttl, renewEvery: RENEW_EVERY });
+
+    const loops = new Map<string, Loop>();
+    const wake = (name: string): void => loops.get(name)?.wake();
+    const poller = createPoller({
+      sql,
+      clock,
+      log,
+      ownership,
+      sites: clients.map(({ site, client }) => polledSite(site, client)),
+      policy: settings.policy,
+      spread: () => random() * 2 - 1,
+      capacity: replacements.windowCapacity ?? 100_000,
+      onEvents: () => wake('notifier'),
+      onSymptom: () => wake('judge'),
+      wake: () => wake('poller'),
+    });
+    ownership.onChange(() => wake('poller'));
+    const notifier = createNotifier({ sql, clock, log, ownership, recipients, spread: random, wake: () => wake('notifier') });
+    const judge = createJudge({
+      sql,
+      clock,
+      log,
+      replica,
+      policy: settings.slack,
+      polling: settings.policy,
+      onEvents: () => wake('notifier'),
+    });
+
+    const health = createHealth(() => Date.now());
+    const run = (name: string, tick: () => Promise<number>): void => {
+      let failing = false;
+      loops.set(
+        name,
+        repeat(tick, {
+          clock,
+          onTick: () => {
+            if (failing) log.info({ loop: name }, 'loop.recovered');
+            failing = false;
+            health.good(name);
+          },
+          onError: (error) => {
+            // Said once, not with every try.
+            if (!failing) log.error({ error, loop: name }, 'loop.failed');
+            failing = true;
+            health.bad(name, error);
+          },
+        }),
+      );
+    };
+
+    let server: ApiServer | null = null;
+    let stopping: Promise<void> | null = null;
+    const stop = async (): Promise<void> => {
+      await server?.close();
+      for (const name of ['judge', 'poller', 'notifier']) await loops.get(name)?.stop();
+      await Promise.all([poller.stop(), notifier.stop()]);
+      await loops.get('ownership')?.stop();
+      await ownership.release().catch((error: unknown) => log.warn({ error }, 'shards.not_released'));
+      await closeAll();
+    };
+
+    return {
+      sql,
+      databaseUrl,
+      url: () => server?.url ?? null,
+      start: async () => {
+        await ownership.tick();
+        run('ownership', ownership.tick);
+        run('poller', poller.tick);
+        run('notifier', notifier.tick);
+        run('judge', judge.tick);
+        const listener = listen(databaseUrl, ['purchase_watch_wake'], {
+          onNotify: (payload) => {
+            const loop = WOKEN_BY[payload];
+            if (loop) wake(loop);
+          },
+          onListening: () => {
+            for (const name of loops.keys()) wake(name);
+          },
+          onTrouble: (error) => log.warn({ error }, 'listen.lost'),
+        });
+        closers.push(() => listener.stop());
+        if (replacements.worker) return;
+        const api = createApi({ sql, databaseUrl, settings, health, log });
+        server = await serveApi(api, { host: settings.host, port: settings.port });
+        log.info({ url: server.url }, 'api.listening');
+      },
+      stop: () => {
+        stopping ??= stop();
+        return stopping;
+      },
+      pollOnce: async () => {
+        await ownership.tick();
+        await poller.pollDue();
+      },
+      deliverOnce: async () => {
+        await ownership.tick();
+        await notifier.deliverDue();
+      },
+      judgeOnce: async () => {
+        await ownership.tick();
+        await judge.tick();
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+/** Which loop a notification on `purchase_watch_wake` is for. */
+const WOKEN_BY: Readonly<Record<string, string>> = {
+  purchases: 'poller',
+  deliveries: 'notifier',
+  judge: 'judge',
+  shards: 'ownership',
+};
+
+async function migrateOrExplain(sql: Sql, databaseUrl: string): Promise<{ applied: string[] }> {
+  try {
+    return await migrate(sql, MIGRATIONS);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError('unavailable', describeConnectionError(databaseUrl, error), { cause: error });
+  }
+}
+
+function polledSite(site: SiteSettings, client: CheckoutClient) {
+  const { name, maxRps, concurrency, timeout } = site;
+  return { name, maxRps, concurrency, timeout, pollStatus: client.pollStatus };
+}
+
+type Opened = Pick<Recipient, 'channel' | 'spacing' | 'timeout' | 'concurrency'>;
+
+/** The configured subscribers, each with what opens its channel. */
+function subscriberDefinitions(settings: Settings): { definition: SubscriberDefinition; open: () => Opened }[] {
+  const { webhooks, slack } = settings;
+  const definitions: { definition: SubscriberDefinition; open: () => Opened }[] = settings.subscribers.map(
+    ({ name, url, secret, types, sites, states }) => ({
+      definition: { name, kind: 'webhook' as const, types, sites, states, addressHash: hash(`${url} ${secret}`) },
+      open: (): Opened => ({
+        channel: createWebhookChannel({
+          url,
+          keys: [secret],
+          timeout: webhooks.timeout,
+          allowAddresses: webhooks.allowAddresses,
+          concurrency: WEBHOOK_CONCURRENCY,
+          userAgent: 'purchase-watch',
+        }),
+        concurrency: WEBHOOK_CONCURRENCY,
+        spacing: 0,
+        timeout: webhooks.timeout,
+      }),
+    }),
+  );
+  const url = slack.webhookUrl;
+  if (url === null) return definitions;
+  const everything = { types: null, sites: null, states: null };
+  return [
+    ...definitions,
+    {
+      definition: { name: 'slack', kind: 'slack' as const, ...everything, addressHash: hash(url) },
+      // Slack drops messages that come faster than one a second, even when it answers 200.
+      open: () => ({
+        channel: createSlackChannel({ url, consoleUrl: null, timeout: SLACK_TIMEOUT }),
+        concurrency: 1,
+        spacing: 1_000,
+        timeout: 2 * SLACK_TIMEOUT,
+      }),
+    },
+  ];
+}
+
+function recipientOf(row: SubscriberRow, opened: Opened, settings: Settings): Recipient {
+  return { id: row.id, name: row.name, ...opened, schedule: settings.webhooks.schedule };
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

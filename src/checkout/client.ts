@@ -1,0 +1,190 @@
+/** The client of one site: sends, renews the token once when it must, and answers in the words of core. Never rejects. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '../core/errors.ts';
+import { type JsonValue, parseExact } from '../core/exact-json.ts';
+import type { Instant, Milliseconds, Observation } from '../core/purchase.ts';
+import { INVOICE_DETAILS_PATH, type InvoiceAnswer, noInvoice, readInvoice } from './invoice-details.ts';
+import { type LocalTime, localTimeReader } from './local-time.ts';
+import {
+  detailsReader,
+  fullStatus,
+  isTrouble,
+  PAYMENT_STATUS_PATH,
+  type PaymentStatus,
+  purchaseRequest,
+  readPaymentStatus,
+} from './payment-status.ts';
+import { readJson } from './read-json.ts';
+import { basicAccess, oauthAccess } from './token.ts';
+import { type Call, createTransport, type Reply } from './transport.ts';
+import { failureTrouble, statusTrouble, type TroubleObservation, trouble } from './trouble.ts';
+
+/** One merchant account at the checkout service. */
+export interface CheckoutSite {
+  readonly name: string;
+  /** http or https; a path in it is kept in front of every operation. */
+  readonly baseUrl: string;
+  readonly auth: 'oauth2' | 'basic';
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** IANA name, for the service's local date-times. */
+  readonly timeZone: string;
+  /** Calls on their way at once; more wait their turn here. */
+  readonly concurrency: number;
+  /** For one call: connecting, headers and body together. */
+  readonly timeout: Milliseconds;
+}
+
+interface CheckoutClientOptions {
+  /** Decides when a token is renewed. Deadlines of calls use the process' own clock: sockets do not wait for a test's. */
+  readonly clock?: { now(): Instant; monotonic(): Milliseconds };
+  /** Fields of the purchase status that `Details` keeps (store.fields); nothing else of an answer leaves `pollStatus`. */
+  readonly fields: readonly string[];
+  /** Of one answer; 1 MiB unless told. */
+  readonly maxBytes?: number;
+}
+
+/** The status as the service has it now; `times` are its four date-times as instants of the site's zone. */
+interface PaymentStatusAnswer {
+  readonly kind: 'answer';
+  readonly status: PaymentStatus;
+  readonly times: { readonly [F in 'Created' | 'BeingProcessed' | 'Completed' | 'Cancelled']: LocalTime | null };
+}
+
+/** What `GET /authorization/<id>` answered; its shape is not shown, so it is any JSON. */
+interface AuthorizationAnswer {
+  readonly kind: 'answer';
+  readonly httpStatus: number;
+  readonly body: JsonValue;
+}
+
+/**
+ * No method rejects. A method ends within twice the site's timeout after a connection is free for it: one for getting a
+ * token, one for the call with everything that follows (`invoiceDetails` may make two such calls).
+ */
+export interface CheckoutClient {
+  pollStatus(purchaseId: string): Promise<Observation>;
+  /** Everything the service knows about the purchase, personal data too: for people who ask, never for the store. */
+  paymentStatus(purchaseId: string): Promise<PaymentStatusAnswer | TroubleObservation>;
+  invoiceDetails(purchaseId: string): Promise<InvoiceAnswer>;
+  authorization(id: string): Promise<AuthorizationAnswer | TroubleObservation>;
+  /** Breaks off what is on its way (`unreachable`, reason `stopped`) and closes the connections. */
+  close(): Promise<void>;
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+/** Throws AppError `configuration` for a base address, time zone or field name that cannot be right. */
+export function createCheckoutClient(site: CheckoutSite, options: CheckoutClientOptions): CheckoutClient {
+  const clock = options.clock ?? { now: Date.now, monotonic: () => performance.now() };
+  const baseUrl = readBaseUrl(site);
+  const localTime = localTimeReader(site.timeZone);
+  const readDetails = detailsReader(options.fields);
+  const limits = { baseUrl, timeout: site.timeout, maxBytes: options.maxBytes ?? MAX_BYTES };
+  const calls = createTransport({ ...limits, connections: site.concurrency });
+  const tokens = createTransport({ ...limits, connections: 1 });
+  const { clientId, clientSecret } = site;
+  const access =
+    site.auth === 'basic'
+      ? basicAccess(clientId, clientSecret)
+      : oauthAccess({ baseUrl, clientId, clientSecret, transport: tokens, clock });
+
+  /** Sends with authorization; on 401 and 403 once more with a renewed token. Answers a 2xx reply or what went wrong. */
+  async function ask(method: Call['method'], path: string, body: string | null): Promise<Reply | TroubleObservation> {
+    const ready = access.header();
+    const header = typeof ready === 'string' ? ready : await ready;
+    if (typeof header !== 'string') return header;
+    const deadline = { by: 0 };
+    let answer = await calls.send({ method, path, headers: headersFor(header, body), body }, deadline);
+    if ('failed' in answer) return failureTrouble(answer);
+    if (isRejection(answer)) {
+      const other = await Promise.race([access.instead(header), expiry(deadline.by)]);
+      if (other !== null && typeof other !== 'string') return other;
+      if (other !== null) {
+        answer = await calls.send({ method, path, headers: headersFor(other, body), body }, deadline);
+        if ('failed' in answer) return failureTrouble(answer);
+        if (isRejection(answer)) access.gaveUp();
+      }
+    }
+    return answer.status >= 200 && answer.status < 300 ? answer : statusTrouble(answer, clock.now());
+  }
+
+  async function askStatus<T>(
+    purchaseId: string,
+    use: (status: Exclude<ReturnType<typeof readPaymentStatus>, TroubleObservation>, text: string) => T,
+  ): Promise<T | TroubleObservation> {
+    const reply = await ask('POST', PAYMENT_STATUS_PATH, purchaseRequest(purchaseId));
+    if (isTrouble(reply)) return reply;
+    const json = readJson(reply);
+    if (isTrouble(json)) return json;
+    const status = readPaymentStatus(purchaseId, json, reply);
+    return isTrouble(status) ? status : use(status, json.text);
+  }
+
+  return {
+    pollStatus: (purchaseId) =>
+      askStatus(purchaseId, (status, text) => ({ kind: 'seen', state: status.State, details: readDetails(status, text) })),
+
+    paymentStatus: (purchaseId) =>
+      askStatus(purchaseId, (wire, text) => {
+        const status = fullStatus(wire, text);
+        const { Created, BeingProcessed, Completed, Cancelled } = status;
+        const times = {
+          Created: localTime(Created),
+          BeingProcessed: localTime(BeingProcessed),
+          Completed: localTime(Completed),
+          Cancelled: localTime(Cancelled),
+        };
+        return { kind: 'answer', status, times };
+      }),
+
+    async invoiceDetails(purchaseId) {
+      const reply = await ask('POST', INVOICE_DETAILS_PATH, purchaseRequest(purchaseId));
+      if (isTrouble(reply)) {
+        if (reply.kind !== 'unknown') return reply;
+        // What the service answers when there is no invoice is not shown; its status tells why there is none.
+        return askStatus<InvoiceAnswer>(purchaseId, (status) => noInvoice(status.State));
+      }
+      const json = readJson(reply);
+      return isTrouble(json) ? json : readInvoice(purchaseId, json, reply, localTime);
+    },
+
+    async authorization(id) {
+      const reply = await ask('GET', `/authorization/${encodeURIComponent(id.toWellFormed())}`, null);
+      if (isTrouble(reply)) return reply;
+      const json = readJson(reply);
+      if (isTrouble(json)) return json;
+      try {
+        return { kind: 'answer', httpStatus: reply.status, body: parseExact(json.text) };
+      } catch {
+        return trouble('malformed', 'too_deep', 'The answer is nested too deep to be used.', reply);
+      }
+    },
+
+    async close() {
+      await Promise.all([calls.close(), tokens.close()]);
+    },
+  };
+}
+
+function readBaseUrl(site: CheckoutSite): URL {
+  const url = URL.parse(site.baseUrl);
+  if (url !== null && /^https?:$/.test(url.protocol)) return url;
+  throw new AppError('configuration', `Site ${site.name}: the base address must be a complete http or https address.`);
+}
+
+function isRejection(reply: Reply): boolean {
+  return reply.status === 401 || reply.status === 403;
+}
+
+function headersFor(authorization: string, body: string | null): string[] {
+  const headers = ['authorization', authorization, 'accept', 'application/json'];
+  if (body !== null) headers.push('content-type', 'application/json');
+  return headers;
+}
+
+/** Ends the wait for a renewal that the call's own deadline does not leave time for. */
+async function expiry(by: Milliseconds): Promise<TroubleObservation> {
+  await delay(Math.max(0, by - performance.now()), undefined, { ref: false });
+  return failureTrouble({ failed: 'timeout', status: null, phase: 'waiting' });
+}

@@ -1,0 +1,199 @@
+/** GetPaymentStatus: the request, and from the answer's text to a status or to the reason why it is none. */
+import { z } from 'zod';
+import { AppError } from '../core/errors.ts';
+import { type Decimal, decimal, isDecimal, type JsonValue, parseExact } from '../core/exact-json.ts';
+import type { Details } from '../core/purchase.ts';
+import type { JsonReply } from './read-json.ts';
+import type { Reply } from './transport.ts';
+import { type TroubleObservation, trouble } from './trouble.ts';
+
+export const PAYMENT_STATUS_PATH = '/CheckOut2Api/GetPaymentStatus';
+
+// "A field that has no value is returned as null", says the specification. An absent field counts as null too: which
+// fields apply to which kind of purchase is not shown, and serializers that drop nulls are common. Fields that the
+// specification does not list are let through and forgotten.
+const text = z.string().nullish();
+const amount = z.number().nullish();
+const flag = z.boolean().nullish();
+/** .NET enumerations are 32-bit integers. A name where a number belongs is malformed: its number would be a guess. */
+const enumeration = z.int32();
+
+/**
+ * The purchase status object, field by field as the specification lists it. Date-times stay the text they came as.
+ * 2.0 passes as the integer 2, because to JSON they are one number; 2.5, "2" and null do not pass for `State`.
+ */
+const statusSchema = z.object({
+  PurchaseId: z.string(),
+  State: enumeration,
+  Description: text,
+  Price: amount,
+  Created: text,
+  BeingProcessed: text,
+  Completed: text,
+  Cancelled: text,
+  SiteCode: text,
+  CountryCode: text,
+  CurrencyCode: text,
+  AccountNumber: text,
+  AccountClassCode: text,
+  InvoicingFirstName: text,
+  InvoicingLastName: text,
+  InvoicingAddressLine1: text,
+  InvoicingAddressLine2: text,
+  InvoicingZip: text,
+  InvoicingCity: text,
+  InvoicingCountry: text,
+  DeliveryFirstName: text,
+  DeliveryLastName: text,
+  DeliveryAddressLine1: text,
+  DeliveryAddressLine2: text,
+  DeliveryZip: text,
+  DeliveryCity: text,
+  DeliveryCountry: text,
+  Phone: text,
+  Mail: text,
+  OrderReference: text,
+  AuthenticationType: enumeration.nullish(),
+  PaymentMethod: enumeration.nullish(),
+  IsRecurringPayment: flag,
+  RecPmtToken: text,
+  CardExpirationDate: text,
+  MaskedCardNumber: text,
+  CardBrand: text,
+  CustomerToken: text,
+  IsOrganization: flag,
+  ReferenceName: text,
+  CompanyName: text,
+  OrganizationNumber: text,
+  B2BAdditionalInfo: text,
+  NewsLetterValue: flag,
+  OfferedNewsLetterSettings: flag,
+  NewsLetterSMSValue: flag,
+  OfferedNewsLetterSMSSettings: flag,
+  CustomerType: enumeration.nullish(),
+  Attachment: text,
+  CustomerBalance: amount,
+});
+
+type WireStatus = z.infer<typeof statusSchema>;
+type Field = keyof WireStatus;
+type AmountField = 'Price' | 'CustomerBalance';
+
+/** The whole object: every field there, null for no value, amounts with the digits they came with. */
+export type PaymentStatus = {
+  readonly [F in Field]: F extends 'PurchaseId' | 'State'
+    ? WireStatus[F]
+    : (F extends AmountField ? Decimal : NonNullable<WireStatus[F]>) | null;
+};
+
+const FIELDS = Object.keys(statusSchema.shape) as Field[];
+
+/** The body of both purchase operations. */
+export function purchaseRequest(purchaseId: string): string {
+  return `{"PurchaseId":${JSON.stringify(purchaseId)}}`;
+}
+
+/** Checks that the answer is a status, and of this purchase. */
+export function readPaymentStatus(purchaseId: string, answer: JsonReply, reply: Reply): WireStatus | TroubleObservation {
+  const checked = statusSchema.safeParse(answer.value);
+  if (!checked.success) return wrongShape(answer.value, checked.error, reply);
+  if (!isSamePurchase(purchaseId, checked.data.PurchaseId)) return wrongPurchase(reply);
+  return checked.data;
+}
+
+/** Distinguishes the two results of reading; no answer has a field `kind` with a meaning. */
+export function isTrouble<T extends object>(result: T | TroubleObservation): result is TroubleObservation {
+  return 'httpStatus' in result;
+}
+
+/**
+ * Ids are compared letter by letter. Only the letters of a GUID may differ in case: services print the same GUID in
+ * either, while in any other kind of id a capital may be all that tells two purchases apart.
+ */
+export function isSamePurchase(asked: string, answered: string): boolean {
+  return asked === answered || (GUID.test(asked) && asked.toLowerCase() === answered.toLowerCase());
+}
+const GUID = /^\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\}?$/i;
+
+/** JSON of another form than the specification's. Names the field at fault, never its value. */
+export function wrongShape(value: unknown, error: z.ZodError, reply: Reply): TroubleObservation {
+  if (value === null) return trouble('malformed', 'null', 'The service answered with null instead of a purchase.', reply);
+  const path = error.issues[0]?.path.join('.') ?? '';
+  const where = path === '' ? 'is not an object' : `has a field ${path} that is missing or of another type than specified`;
+  const detail = `The answer ${where}, so it was not used. The service may have changed; compare it with its specification.`;
+  return trouble('malformed', 'wrong_shape', detail, reply);
+}
+
+export function wrongPurchase(reply: Reply): TroubleObservation {
+  const detail =
+    'The answer is about another purchase than the one asked for, so it was not used. A cache or proxy may mix up answers.';
+  return trouble('malformed', 'wrong_purchase', detail, reply);
+}
+
+/** What `Details` keeps: a function for the fields an operator named. Throws AppError `configuration` for an unknown name. */
+export function detailsReader(names: readonly string[]): (status: WireStatus, text: string) => Details {
+  const unknown = names.filter((name) => !(FIELDS as string[]).includes(name));
+  if (unknown.length > 0) {
+    throw new AppError('configuration', `store.fields: the purchase status has no field ${unknown.join(', ')}.`);
+  }
+  const fields = names as readonly Field[];
+  return (status, text) => {
+    const details: Record<string, JsonValue> = {};
+    for (const field of fields) {
+      const value = status[field];
+      if (value === null || value === undefined) continue;
+      if (typeof value === 'string') details[field] = storable(value);
+      else details[field] = isAmount(field) ? exactAmount(text, field, value as number) : value;
+    }
+    return details;
+  };
+}
+
+/** The whole status for people who ask for it. */
+export function fullStatus(status: WireStatus, text: string): PaymentStatus {
+  const entries = FIELDS.map((field) => {
+    const value = status[field] ?? null;
+    return [field, value !== null && isAmount(field) ? exactAmount(text, field, value as number) : value];
+  });
+  return Object.fromEntries(entries) as PaymentStatus;
+}
+
+function isAmount(field: Field): field is AmountField {
+  return field === 'Price' || field === 'CustomerBalance';
+}
+
+/** Postgres takes neither NUL nor half a surrogate pair; one odd name must not spoil the batch it is recorded in. */
+function storable(value: string): string {
+  return value.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
+const NUMBER_AFTER_KEY = /\s*:\s*(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/y;
+
+/**
+ * The digits of an amount, found in the text: parsing everything exactly would cost more than the rest of the poll.
+ * Where the quick look is not certain (the name occurs twice, or the number found is not the number parsed), the whole
+ * text is parsed exactly after all.
+ */
+function exactAmount(text: string, field: AmountField, value: number): Decimal {
+  const key = `"${field}"`;
+  const at = text.indexOf(key);
+  if (at >= 0 && text.indexOf(key, at + 1) < 0) {
+    NUMBER_AFTER_KEY.lastIndex = at + key.length;
+    const found = NUMBER_AFTER_KEY.exec(text)?.[1];
+    if (found !== undefined && Number(found) === value) return decimal(found);
+  }
+  return asDecimal(parseExactOr(text, field, value));
+}
+
+function parseExactOr(text: string, field: AmountField, value: number): JsonValue {
+  try {
+    return (parseExact(text) as { readonly [key: string]: JsonValue })[field] ?? value;
+  } catch {
+    return value; // too deep for the exact parser; the number itself is right, only trailing zeros are lost
+  }
+}
+
+/** An amount out of the exact parser, which leaves a number whose shortest form is its text as a number. */
+export function asDecimal(value: JsonValue): Decimal {
+  return isDecimal(value) ? value : decimal(String(value));
+}

@@ -1,0 +1,98 @@
+/**
+ * What went wrong with a call, as one of the observations that core knows and a sentence for a person who was just woken
+ * up: what happened, then what to do. No sentence quotes an answer, an address with credentials or a secret.
+ */
+import type { Instant, Observation } from '../core/purchase.ts';
+import type { FailureReason } from './failure.ts';
+import { readRetryAfter } from './retry-after.ts';
+import type { Failure, Reply } from './transport.ts';
+
+/** Every observation that shows no state. */
+export type TroubleObservation = Exclude<Observation, { kind: 'seen' }>;
+
+/** Builds one; the reply adds its status. */
+export function trouble(kind: TroubleObservation['kind'], reason: string, detail: string, reply?: Reply): TroubleObservation {
+  return { kind, reason, detail, httpStatus: reply?.status ?? null, retryAfter: null };
+}
+
+const WAITS = 'Nothing is lost: polling goes on by itself.';
+
+const FAILURES: Record<FailureReason, string> = {
+  timeout: 'The service did not answer in time.',
+  too_large: 'The answer is far larger than any this service describes, so it was not read to its end. Look at it by hand.',
+  dns: "The name in the site's base address could not be resolved. Check the address for a typing error, then this machine's DNS.",
+  tls: 'No secure connection could be made. Check that the certificate is valid and that the base address has the right name.',
+  connection_refused: 'Nothing accepts connections at the base address. The service is down, or the address or port is wrong.',
+  connection_reset: 'The connection was reset before an answer came. The service, a firewall or a proxy broke it off.',
+  connection_closed: 'The connection was closed before an answer came. The service may be restarting.',
+  connection_cut: 'The connection ended in the middle of the answer. The service may be restarting.',
+  no_route: 'This machine has no way to the base address. Check its network, firewall and proxy.',
+  bad_http: 'What came back is not HTTP. Check that host, port and https/http in the base address are right.',
+  stopped: 'The call was broken off because this process is stopping.',
+  send_failed: 'The call could not be sent. This points to a setting or a fault of this program, so please report it.',
+};
+
+const PHASES: Record<Failure['phase'], string> = {
+  connecting: 'No connection came about within the time limit. Check the base address, the network and any firewall.',
+  waiting: 'The service took the call and did not answer within the time limit. It is slow or hangs; ask its operator.',
+  reading: 'The answer began and was not complete within the time limit. The service or the line is slow.',
+};
+
+/** A call without a complete answer. Too large an answer is the purchase's trouble, everything else the site's. */
+export function failureTrouble(failure: Failure): TroubleObservation {
+  const { failed, status, phase } = failure;
+  const what = failed === 'timeout' ? PHASES[phase] : FAILURES[failed];
+  const detail = failed === 'too_large' ? what : `${what} ${WAITS}`;
+  return {
+    kind: failed === 'too_large' ? 'malformed' : 'unreachable',
+    reason: failed,
+    detail,
+    httpStatus: status,
+    retryAfter: null,
+  };
+}
+
+/** A complete answer whose status is not 2xx. `now` (epoch milliseconds) serves `Retry-After` dates. */
+export function statusTrouble(reply: Reply, now: Instant): TroubleObservation {
+  return { ...describeStatus(reply), retryAfter: readRetryAfter(reply.headers, now) };
+}
+
+function describeStatus(reply: Reply): TroubleObservation {
+  const { status } = reply;
+  if (status === 401 || status === 403) {
+    const detail = `The service does not accept the site's credentials (HTTP ${status}). Check client id, secret and auth of the site; they may have been changed or withdrawn.`;
+    return trouble('refused', `http_${status}`, detail, reply);
+  }
+  if (status === 429) {
+    const detail = `The service asks for fewer calls (HTTP 429). Polling slows down by itself; lower maxRps if this stays.`;
+    return trouble('throttled', 'http_429', detail, reply);
+  }
+  if (status >= 300 && status < 400) {
+    const detail = `The service redirects elsewhere (HTTP ${status}), and credentials are not sent after a redirect. Set the base address to where it really is.`;
+    return trouble('unreachable', 'redirected', detail, reply);
+  }
+  if (status >= 500) {
+    const detail = `The service reports an error of its own (HTTP ${status}). If it stays, tell its operator. ${WAITS}`;
+    return trouble('unreachable', `http_${status}`, detail, reply);
+  }
+  // Only the service itself can say that it does not know an id; a page comes from something in front of it.
+  if (isPage(reply)) return pageTrouble(reply);
+  if (status === 400 || status === 404 || status === 410 || status === 422) {
+    const detail = `The service does not know this Purchase ID (HTTP ${status}). Check the id, and that it belongs to this site and environment. If every purchase says so, check the base address.`;
+    return trouble('unknown', `http_${status}`, detail, reply);
+  }
+  const detail = `The service answered with HTTP ${status}, which says nothing about the purchase. Check the base address and any proxy in between.`;
+  return trouble('unreachable', `http_${status}`, detail, reply);
+}
+
+/** Whether the body is a page for people: by its type, or because it begins like markup. */
+export function isPage(reply: Reply): boolean {
+  if (/html/i.test(String(reply.headers['content-type'] ?? ''))) return true;
+  return /^(\ufeff)?\s*</.test(reply.body.toString('utf8', 0, 64));
+}
+
+/** A page where data belongs: a proxy, a login or maintenance page, or a wrong base address; never this purchase's fault. */
+export function pageTrouble(reply: Reply): TroubleObservation {
+  const detail = `A web page came back instead of data (HTTP ${reply.status}). Check the base address, and whether a proxy, login or maintenance page answers for the service.`;
+  return trouble('unreachable', 'html', detail, reply);
+}

@@ -1,0 +1,35 @@
+/** What is wrong only between settings: each is fine by itself. */
+import { suggestion } from './nearest.ts';
+import type { Settings } from './settings.ts';
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
+
+/** `siteNames` are all that were written, also those with problems of their own. `isSet` says whether a variable is. */
+export function crossChecks(settings: Settings, siteNames: readonly string[], isSet: (name: 'API_KEY') => boolean): string[] {
+  const problems: string[] = [];
+  // A key that is set and malformed has its own problem.
+  if (!LOOPBACK.test(settings.host) && !isSet('API_KEY')) {
+    problems.push(
+      `HOST: ${JSON.stringify(settings.host)} can be reached by others, and there is no API_KEY; set API_KEY (make one with: openssl rand -hex 32) or use HOST=127.0.0.1`,
+    );
+  }
+  if (settings.apiKey !== null && settings.apiKey === settings.apiReadKey) {
+    problems.push('API_READ_KEY: is the same as API_KEY, so readers could change things; choose another one');
+  }
+  for (const site of settings.sites) {
+    if (site.auth === 'basic' && site.clientId.includes(':')) {
+      const where = siteNames.length === 1 && site.name === 'default' ? 'CHECKOUT_CLIENT_ID' : `sites.${site.name}.clientId`;
+      problems.push(`${where}: ${JSON.stringify(site.clientId)} holds a colon, which HTTP Basic cannot send in a user name`);
+    }
+  }
+  for (const subscriber of settings.subscribers) {
+    subscriber.sites?.forEach((name, index) => {
+      if (siteNames.includes(name)) return;
+      const known = siteNames.length === 0 ? 'there are no sites' : `known: ${siteNames.join(', ')}`;
+      problems.push(
+        `subscribers.${subscriber.name}.sites[${index}]: ${JSON.stringify(name)} is not a site${suggestion(name, siteNames)}; ${known}`,
+      );
+    });
+  }
+  return problems;
+}

@@ -1,0 +1,113 @@
+/** The settings for people: each value in the words it would be written in, where it came from, and never a secret. */
+import { formatDuration } from '../core/duration.ts';
+import type { StatePolicy } from '../core/poll-plan.ts';
+import { stateName, stateValue } from '../core/states.ts';
+import { type Field, notes } from './field.ts';
+import { file, site, subscriber } from './file-schema.ts';
+import type { Settings } from './settings.ts';
+import { VARIABLES, type VariableName } from './variables.ts';
+
+export interface DescribedSetting {
+  /** The variable's name, or the path in the file. */
+  readonly name: string;
+  /** As JSON; a secret is `set` or `not set`. */
+  readonly value: unknown;
+  /** The same as a line of text. */
+  readonly text: string;
+  readonly origin: string;
+}
+
+/** What of a connection string helps to recognize the database, when no part of a password can hide in it. */
+function databaseHint(url: string): string {
+  const { host, pathname, href } = URL.parse(url) ?? { host: '', pathname: '', href: '' };
+  return host !== '' && /^\/?[\w-]*$/.test(pathname) && href.split('@').length <= 2 ? `set (${host}${pathname})` : 'set';
+}
+
+function described(name: string, field: Field<unknown>, value: unknown, origin: string): DescribedSetting {
+  const { kind, otherwise, isList } = notes.get(field)!;
+  if (value === null || value === undefined) {
+    if (!kind.secret) return { name, value: null, text: otherwise, origin };
+    return { name, value: 'not set', text: otherwise === 'none' ? 'not set' : `not set: ${otherwise}`, origin };
+  }
+  if (kind.secret) {
+    const text = name === 'DATABASE_URL' ? databaseHint(String(value)) : 'set';
+    return { name, value: text, text, origin };
+  }
+  const written = isList ? (value as unknown[]).map(kind.write) : kind.write(value);
+  const text = Array.isArray(written) ? written.join(', ') || 'none' : String(written);
+  return { name, value: written, text, origin };
+}
+
+function planInWords(policy: StatePolicy): string {
+  const { first, growth, most } = policy.poll;
+  const rechecks = policy.recheck.map(formatDuration).join(', ');
+  if (policy.final) return rechecks === '' ? 'final' : `final, rechecked after ${rechecks}`;
+  const stuck = policy.stuckAfter === null ? 'never stuck' : `stuck after ${formatDuration(policy.stuckAfter)}`;
+  return `every ${formatDuration(first)} to ${formatDuration(most)}, growth ${growth}, ${stuck}`;
+}
+
+function planAsWritten(policy: StatePolicy) {
+  const { first, growth, most } = policy.poll;
+  return {
+    poll: { first: formatDuration(first), growth, most: formatDuration(most) },
+    stuckAfter: policy.stuckAfter === null ? 'never' : formatDuration(policy.stuckAfter),
+    final: policy.final,
+    recheck: policy.recheck.map(formatDuration),
+  };
+}
+
+/** Every setting in the order of the reference. */
+export function describeSettings(settings: Settings): DescribedSetting[] {
+  const origin = (name: string) => settings.origins.get(name) ?? 'default';
+  const variable = (name: VariableName, value: unknown) => described(name, VARIABLES[name], value, origin(name));
+  const inSection = (path: string, shape: object, values: object) =>
+    Object.entries(values)
+      .filter(([key]) => key in shape)
+      .map(([key, value]) =>
+        described(`${path}.${key}`, (shape as Record<string, Field<unknown>>)[key]!, value, origin(`${path}.${key}`)),
+      );
+  const named = (path: string, shape: object, { name, ...values }: { name: string }, prefix: string) =>
+    inSection(`${path}.${name}`, shape, values).map((each) => {
+      // The one named `default` may be made of variables, which go by other names.
+      const from = `${prefix}${each.name.split('.').at(-1)!.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
+      const fromVariable = name === 'default' && each.origin === 'default' ? settings.origins.get(from) : undefined;
+      return fromVariable === undefined || settings.ignored.includes(from)
+        ? each
+        : { ...each, origin: fromVariable.includes(from) ? fromVariable : `${fromVariable} (${from})` };
+    });
+  const plan = (name: string, policy: StatePolicy): DescribedSetting => {
+    const key = [...settings.origins.keys()].find((path) => {
+      const [section, state = ''] = path.split('.');
+      return section === 'states' && (state === name || (state !== 'default' && stateName(stateValue(state)!) === name));
+    });
+    return { name: `states.${name}`, value: planAsWritten(policy), text: planInWords(policy), origin: origin(key ?? '') };
+  };
+  const { shape } = file;
+  const allowed: VariableName = 'WEBHOOK_ALLOW_ADDRESSES';
+
+  return [
+    variable('PURCHASE_WATCH_CONFIG', settings.configFile),
+    variable('DATABASE_URL', settings.databaseUrl),
+    variable('DATA_DIR', settings.dataDir),
+    variable('SECRETS_KEY', settings.secretsKey),
+    variable('HOST', settings.host),
+    variable('PORT', settings.port),
+    variable('API_KEY', settings.apiKey),
+    variable('API_READ_KEY', settings.apiReadKey),
+    variable('LOG_LEVEL', settings.logLevel),
+    ...settings.sites.flatMap((each) => named('sites', site.shape, each, 'CHECKOUT_')),
+    ...[...settings.policy.states].map(([value, policy]) => plan(stateName(value), policy)),
+    plan('default', settings.policy.fallback),
+    ...inSection('polling', shape.polling.unwrap().shape, settings.policy),
+    variable('SLACK_WEBHOOK_URL', settings.slack.webhookUrl),
+    ...inSection('slack', shape.slack.unwrap().shape, settings.slack),
+    ...settings.subscribers.flatMap((each) => named('subscribers', subscriber.shape, each, 'WEBHOOK_')),
+    ...inSection('webhooks', shape.webhooks.unwrap().shape, settings.webhooks).map((each) =>
+      each.name === 'webhooks.allowAddresses' && settings.origins.has(allowed)
+        ? { ...each, origin: `${origin(allowed)} (${allowed})` }
+        : each,
+    ),
+    ...inSection('store', { fields: shape.store.unwrap().shape.fields }, settings.store),
+    ...inSection('store.retention', shape.store.unwrap().shape.retention.unwrap().shape, settings.store.retention),
+  ];
+}

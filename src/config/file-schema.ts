@@ -1,0 +1,129 @@
+/** The settings file, section by section: its check, its defaults and its meaning in one place. */
+import * as z from 'zod';
+import { EVENT_TYPES } from '../core/events.ts';
+import { STATE_NAMES } from '../core/states.ts';
+import { absentable, list, open, openList, optional, preset, required, section } from './field.ts';
+import * as kind from './kinds.ts';
+import { OWN_NAME, STATUS_FIELDS } from './names.ts';
+
+const ownName = z
+  .string()
+  .regex(OWN_NAME, 'a name of up to 63 small letters, digits, - and _ that begins with a letter or digit');
+
+/** One site; the variables that begin with CHECKOUT_ are these fields for the site named `default`. */
+export const site = section({
+  baseUrl: required(kind.baseUrl, 'Base address of the checkout service'),
+  auth: preset(
+    kind.oneOf(['oauth2', 'basic']),
+    'oauth2',
+    'How calls are authenticated; the specification leaves open which one the operations use',
+  ),
+  clientId: required(kind.text, 'Client ID (with `auth: basic` the user name)'),
+  clientSecret: required(kind.secret, 'Client secret (with `auth: basic` the password)'),
+  timeZone: preset(kind.timeZone, 'Europe/Stockholm', "Zone of the service's local date-times"),
+  maxRps: preset(
+    kind.number('a number greater than 0', (value) => value > 0, { type: 'number', exclusiveMinimum: 0 }),
+    50,
+    'Ceiling of calls a second, over all replicas together',
+  ),
+  concurrency: preset(kind.whole(1, 1_000), 32, 'Calls in flight per replica'),
+  timeout: preset(kind.duration, '10s', 'Time for one call, headers and body'),
+});
+
+const growth = kind.number('a number from 0 to 10', (value) => value >= 0 && value <= 10, {
+  type: 'number',
+  minimum: 0,
+  maximum: 10,
+});
+const ofState = 'as by default for the state';
+
+/** One state's plan. What is not given stays as it is by default, so nothing here has a default of its own. */
+const statePlan = section({
+  poll: absentable(
+    section({
+      first: open(kind.duration, 'Shortest wait between two polls', ofState),
+      growth: open(growth, 'Share of the time already spent in the state that the next poll waits', ofState),
+      most: open(kind.duration, 'Longest wait between two polls', ofState),
+    }),
+  ),
+  stuckAfter: open(kind.durationOrNever, 'Time in the state after which the purchase is stuck, or `never`', ofState),
+  final: open(kind.flag, 'Whether the state ends the watching', ofState),
+  recheck: openList(kind.duration, 'Polls after a final state, each counted from its first observation', ofState),
+});
+export type StatePlan = z.output<typeof statePlan>;
+
+const stateKeys = [...STATE_NAMES, 'default'];
+const stateKey = z.string().refine((key) => key === 'default' || kind.state.read(key) !== undefined, {
+  error: 'a state name, a state number or default',
+  params: { names: stateKeys },
+});
+
+export const subscriber = section({
+  url: required(kind.receiverUrl, 'Where events are posted'),
+  secret: required(kind.signingSecret, 'Signs what is sent: `whsec_` and base64 of 24 to 64 bytes'),
+  types: openList(kind.oneOf(EVENT_TYPES, 'an event type'), 'Types of events', 'all'),
+  sites: openList(kind.text, 'Names of sites', 'all'),
+  states: openList(kind.state, 'States a purchase changed to, by name or number', 'all'),
+});
+
+const polling = section({
+  giveUpAfter: preset(kind.duration, '30d', 'Time without a change after which a purchase is no longer watched'),
+  unreadableAfter: preset(
+    kind.whole(1, 1_000),
+    5,
+    'Answers in a row that the service does not know the purchase, until it counts as unreadable',
+  ),
+});
+
+const slack = section({
+  groupWait: preset(kind.duration, '30s', 'Time a new incident gathers purchases before it is told'),
+  groupInterval: preset(kind.duration, '5m', 'Shortest time between two messages about a growing incident'),
+  repeatInterval: preset(kind.duration, '4h', 'Time after which an open incident is told again'),
+  digest: optional(kind.cron, 'When a summary is sent, as a cron expression'),
+});
+
+const webhooks = section({
+  schedule: list(
+    kind.duration,
+    ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'],
+    'Waits between one try and the next; after the last one a delivery has failed',
+  ),
+  timeout: preset(kind.duration, '15s', 'Time for one try'),
+  allowAddresses: list(kind.addressRange, [], 'Ranges of addresses that are not public and may be called all the same'),
+});
+
+const store = section({
+  fields: list(
+    kind.oneOf(STATUS_FIELDS, "a field of the service's purchase status"),
+    ['Price', 'CurrencyCode', 'OrderReference', 'SiteCode', 'CountryCode', 'PaymentMethod'],
+    "Fields of the service's answer that are stored and sent; nothing else is ever written",
+  ),
+  retention: absentable(
+    section({
+      settled: preset(kind.duration, '90d', 'How long purchases that are no longer watched are kept'),
+      attempts: preset(kind.duration, '30d', 'How long attempts of deliveries are kept'),
+    }),
+  ),
+});
+
+/** The whole file. A section that is absent has its defaults. */
+export const file = section({
+  $schema: z.string().optional().describe('Where editors find this schema; the program does not read it'),
+  sites: z
+    .record(ownName, site)
+    .optional()
+    .describe('Merchant accounts by name; replaces the variables that begin with CHECKOUT_'),
+  states: z
+    .record(stateKey, statePlan)
+    .prefault({})
+    .describe(
+      'Plans by state name or number, merged over the defaults field by field. `default` serves numbers that nobody knows; every known state has a plan of its own, which `default` leaves as it is',
+    )
+    .meta({ propertyNames: { anyOf: [{ enum: stateKeys }, { pattern: '^\\d{1,9}$' }] } }),
+  polling: absentable(polling),
+  slack: absentable(slack),
+  subscribers: z.record(ownName, subscriber).prefault({}).describe('Receivers of events by name'),
+  webhooks: absentable(webhooks),
+  store: absentable(store),
+});
+export type FileSettings = z.output<typeof file>;

@@ -1,0 +1,63 @@
+/** What is wrong with the settings, gathered so that a person mends everything at once. */
+import type { z } from 'zod';
+import type { Kind } from './kinds.ts';
+import { suggestion } from './nearest.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** Paths as people write them: `sites.se.baseUrl`, `webhooks.schedule[2]`. */
+export function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .map((key, index) => (typeof key === 'number' ? `[${key}]` : index === 0 ? String(key) : `.${String(key)}`))
+    .join('');
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}
+
+/** Credentials typed into an address are refused, and not repeated. */
+function withoutCredentials(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/\/\/[^/]*@/, '//…@').replace(/\?.*$/s, '?…') : value;
+}
+
+/** One line: where, what was written, what is expected, and what was probably meant. */
+export function wrongValue(where: string, value: unknown, kind: Kind<never>): string {
+  if (value === undefined || value === null) return `${where}: is missing; expected ${kind.expected}`;
+  const quotes = typeof value !== 'string' && kind.json.type === 'string' ? ' (put it in quotes)' : '';
+  if (kind.secret) return `${where}: its value (not shown) is not ${kind.expected}${quotes}`;
+  const hint = typeof value === 'string' && kind.names ? suggestion(value, kind.names) : '';
+  return `${where}: ${shown(withoutCredentials(value))} is not ${kind.expected}${quotes}${hint}`;
+}
+
+const NOT_THIS: Readonly<Record<string, string>> = { array: 'a list', record: 'a mapping by name', string: 'text' };
+
+/**
+ * The lines of one zod issue. `written` finds what the file says at a path: before `${…}` was filled in, because what a
+ * placeholder stands for may be a secret in the wrong place.
+ */
+export function issueLines(
+  issue: Issue,
+  at: readonly PropertyKey[],
+  written: (path: readonly PropertyKey[]) => unknown,
+): string[] {
+  const path = [...at, ...issue.path];
+  const where = pathText(path);
+  if (issue.code === 'custom' && issue.params?.kind) return [wrongValue(where, written(path), issue.params.kind as Kind<never>)];
+  if (issue.code === 'unrecognized_keys') {
+    const known = issue.message.split(', ');
+    return issue.keys.map(
+      (key) => `${pathText([...path, key])}: is not a setting${suggestion(key, known)}; known here: ${issue.message}`,
+    );
+  }
+  if (issue.code === 'invalid_key') {
+    const key = String(issue.path.at(-1));
+    const [inner] = issue.issues;
+    const names = inner?.code === 'custom' ? (inner.params?.names as readonly string[]) : [];
+    return [`${where}: ${shown(key)} is not ${inner?.message}${suggestion(key, names)}`];
+  }
+  // Left are lists and mappings that are something else. Their content is not repeated: a secret may stand one level too high.
+  const expected = issue.code === 'invalid_type' ? (NOT_THIS[issue.expected] ?? issue.message) : issue.message;
+  return [`${where}: is not ${expected}`];
+}

@@ -1,0 +1,123 @@
+/** What the operator chose, checked: the only place that reads the environment and the settings file. */
+import { AppError } from '../core/errors.ts';
+import type { PollPolicy } from '../core/poll-plan.ts';
+import type { Milliseconds } from '../core/purchase.ts';
+import { crossChecks } from './cross-checks.ts';
+import { environmentOf } from './environment.ts';
+import { readSettingsFile } from './file.ts';
+import { file } from './file-schema.ts';
+import { pollPolicy } from './policy.ts';
+import { fileSites, variableSites } from './sites.ts';
+import { namedSubscribers } from './subscribers.ts';
+import { SITE_VARIABLES, type VariableName } from './variables.ts';
+
+/** One merchant account at the checkout service. */
+export interface SiteSettings {
+  name: string;
+  /** Without a slash at the end. */
+  baseUrl: string;
+  auth: 'oauth2' | 'basic';
+  clientId: string;
+  clientSecret: string;
+  /** IANA name: the zone of the service's local date-times. */
+  timeZone: string;
+  /** Calls a second over all replicas together. */
+  maxRps: number;
+  /** Calls in flight per replica. */
+  concurrency: number;
+  /** One call, headers and body. */
+  timeout: Milliseconds;
+}
+
+/** Who is told, and of what; null means "of everything". */
+export interface SubscriberSettings {
+  name: string;
+  url: string;
+  /** `whsec_` and base64, as Standard Webhooks writes it. */
+  secret: string;
+  types: string[] | null;
+  sites: string[] | null;
+  /** State numbers. */
+  states: number[] | null;
+}
+
+export interface Settings {
+  /** Null: the embedded Postgres in `dataDir`. */
+  databaseUrl: string | null;
+  dataDir: string;
+  sites: SiteSettings[];
+  policy: PollPolicy;
+  slack: {
+    webhookUrl: string | null;
+    groupWait: Milliseconds;
+    groupInterval: Milliseconds;
+    repeatInterval: Milliseconds;
+    /** A cron expression; null: no digest. */
+    digest: string | null;
+  };
+  subscribers: SubscriberSettings[];
+  webhooks: {
+    /** The waits between one try and the next. */
+    schedule: Milliseconds[];
+    timeout: Milliseconds;
+    /** CIDR ranges. */
+    allowAddresses: string[];
+  };
+  store: {
+    /** The specification's field names. */
+    fields: string[];
+    retention: { settled: Milliseconds; attempts: Milliseconds };
+  };
+  apiKey: string | null;
+  apiReadKey: string | null;
+  secretsKey: string | null;
+  host: string;
+  port: number;
+  logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  /** The file that was read. */
+  configFile: string | null;
+  /** Where each value came from, by variable or by path in the file; what is not in here is a default. */
+  origins: ReadonlyMap<string, string>;
+  /** Variables that are set and have no effect, because the file replaces them. */
+  ignored: readonly string[];
+}
+
+/** Reads and checks the settings; throws AppError('configuration') that lists every problem, one per line. */
+export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { requireSite?: boolean } = {}): Settings {
+  const problems: string[] = [];
+  const environment = environmentOf(env);
+  const read = <Name extends VariableName>(name: Name) => environment.read(name, problems);
+
+  const path = read('PURCHASE_WATCH_CONFIG');
+  const found = path === null ? null : readSettingsFile(path, environment, problems);
+  const sections = { ...file.parse({}), ...found?.sections };
+  // Also when the sites there have problems: then the variables must not take their place.
+  const sitesInFile = found?.written(['sites']) ?? null;
+  const siteNames = sitesInFile === null ? ['default'] : Object.keys(sitesInFile);
+  if (requireSite && siteNames.length === 0) problems.push('sites: is empty; `start` needs at least one site');
+
+  const settings: Settings = {
+    databaseUrl: read('DATABASE_URL'),
+    dataDir: read('DATA_DIR'),
+    sites: sitesInFile === null ? variableSites(environment, requireSite, problems) : fileSites(sections.sites),
+    policy: pollPolicy(sections.states, sections.polling, problems),
+    slack: { webhookUrl: read('SLACK_WEBHOOK_URL'), ...sections.slack },
+    subscribers: namedSubscribers(sections.subscribers, environment, problems),
+    webhooks: environment.isSet('WEBHOOK_ALLOW_ADDRESSES')
+      ? { ...sections.webhooks, allowAddresses: read('WEBHOOK_ALLOW_ADDRESSES') }
+      : sections.webhooks,
+    store: sections.store,
+    apiKey: read('API_KEY'),
+    apiReadKey: read('API_READ_KEY'),
+    secretsKey: read('SECRETS_KEY'),
+    host: read('HOST'),
+    port: read('PORT'),
+    logLevel: read('LOG_LEVEL'),
+    configFile: path,
+    origins: new Map([...(found?.origins ?? []), ...environment.origins()]),
+    ignored: sitesInFile === null ? [] : SITE_VARIABLES.filter(environment.isSet),
+  };
+  problems.push(...crossChecks(settings, siteNames, environment.isSet), ...environment.mistyped());
+  if (problems.length > 0) throw new AppError('configuration', [...new Set(problems)].join('\n'));
+  return settings;
+}

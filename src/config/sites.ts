@@ -1,0 +1,33 @@
+/** The sites: those of the file, or the one named `default` that the variables describe. */
+import type { Environment } from './environment.ts';
+import { notes } from './field.ts';
+import type { FileSettings } from './file-schema.ts';
+import type { SiteSettings } from './settings.ts';
+import { VARIABLES, type VariableName } from './variables.ts';
+
+const REQUIRED = ['CHECKOUT_BASE_URL', 'CHECKOUT_CLIENT_ID', 'CHECKOUT_CLIENT_SECRET'] as const;
+
+export function fileSites(sites: FileSettings['sites']): SiteSettings[] {
+  return Object.entries(sites ?? {}).map(([name, site]) => ({ name, ...site }));
+}
+
+/** Half a site is always a problem, no site at all only where one is needed. */
+export function variableSites(environment: Environment, needed: boolean, problems: string[]): SiteSettings[] {
+  const read = <Name extends VariableName>(name: Name) => environment.read(name, problems);
+  const baseUrl = read('CHECKOUT_BASE_URL');
+  const clientId = read('CHECKOUT_CLIENT_ID');
+  const clientSecret = read('CHECKOUT_CLIENT_SECRET');
+  const rest = {
+    auth: read('CHECKOUT_AUTH'),
+    timeZone: read('CHECKOUT_TIME_ZONE'),
+    maxRps: read('CHECKOUT_MAX_RPS'),
+    concurrency: read('CHECKOUT_CONCURRENCY'),
+    timeout: read('CHECKOUT_TIMEOUT'),
+  };
+  const missing = REQUIRED.filter((name) => !environment.isSet(name));
+  if (missing.length > 0 && (needed || missing.length < REQUIRED.length)) {
+    problems.push(...missing.map((name) => `${name}: is missing; expected ${notes.get(VARIABLES[name])!.kind.expected}`));
+  }
+  if (baseUrl === null || clientId === null || clientSecret === null) return [];
+  return [{ name: 'default', baseUrl, clientId, clientSecret, ...rest }];
+}

@@ -1,0 +1,40 @@
+/** The environment's variables: each is one line, checked as its counterpart in the file where there is one. */
+import { type Field, list, optional, preset } from './field.ts';
+import { site } from './file-schema.ts';
+import * as kind from './kinds.ts';
+
+const forStart = 'required for `start`';
+
+/** In the order of the reference. */
+export const VARIABLES = {
+  DATABASE_URL: optional(kind.postgresUrl, 'Postgres to use', 'embedded Postgres in `DATA_DIR`'),
+  DATA_DIR: preset(kind.text, './.purchase-watch', 'Where the embedded Postgres and its keys live'),
+  CHECKOUT_BASE_URL: optional(kind.baseUrl, 'Base address of the checkout service, for the site named `default`', forStart),
+  CHECKOUT_CLIENT_ID: optional(kind.text, 'Client ID (with `basic` the user name)', forStart),
+  CHECKOUT_CLIENT_SECRET: optional(kind.secret, 'Client secret (with `basic` the password)', forStart),
+  CHECKOUT_AUTH: site.shape.auth,
+  CHECKOUT_TIME_ZONE: site.shape.timeZone,
+  CHECKOUT_MAX_RPS: site.shape.maxRps,
+  CHECKOUT_CONCURRENCY: site.shape.concurrency,
+  CHECKOUT_TIMEOUT: site.shape.timeout,
+  SLACK_WEBHOOK_URL: optional(kind.secretUrl, 'Incoming webhook to which alerts are posted'),
+  WEBHOOK_URL: optional(kind.receiverUrl, 'Where events are posted, for the subscriber named `default`'),
+  WEBHOOK_SECRET: optional(kind.signingSecret, 'Signs what that subscriber gets: `whsec_` and base64 of 24 to 64 bytes'),
+  WEBHOOK_ALLOW_ADDRESSES: list(
+    kind.addressRange,
+    [],
+    'Ranges of addresses (CIDR, separated by commas) that are not public and may be called all the same; wins over `webhooks.allowAddresses`',
+  ),
+  API_KEY: optional(kind.bearerKey, 'Bearer key of the API; without it only a loopback `HOST` is accepted'),
+  API_READ_KEY: optional(kind.bearerKey, 'Bearer key that may read and change nothing'),
+  SECRETS_KEY: optional(kind.encryptionKey, 'Encrypts stored secrets', 'a key kept in `DATA_DIR` when embedded'),
+  HOST: preset(kind.text, '127.0.0.1', 'Address to listen on'),
+  PORT: preset(kind.whole(0, 65_535), 8080, 'Port to listen on; 0 takes a free one'),
+  LOG_LEVEL: preset(kind.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']), 'info', 'What is logged'),
+  PURCHASE_WATCH_CONFIG: optional(kind.text, 'Path of the settings file'),
+} satisfies Record<string, Field<unknown>>;
+
+export type VariableName = keyof typeof VARIABLES;
+export const VARIABLE_NAMES = Object.keys(VARIABLES) as VariableName[];
+/** These make the site named `default`, unless the file has `sites`. */
+export const SITE_VARIABLES = VARIABLE_NAMES.filter((name) => name.startsWith('CHECKOUT_'));

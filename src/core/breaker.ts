@@ -1,0 +1,88 @@
+/**
+ * Whether a site may be called now. While it fails, one probe at growing intervals stands in for all its purchases;
+ * when it answers again, calls return smoothly. Pure: states in, states out; times are the caller's monotonic clock.
+ */
+import type { Milliseconds, Observation } from './purchase.ts';
+
+/** Moment on a monotonic clock, in milliseconds. */
+type Moment = number;
+
+export type Breaker =
+  | { readonly kind: 'closed'; readonly failuresInRow: number }
+  /** `cause` is `throttled` when the site answers and only asks for fewer calls: a pause, not an outage. */
+  | {
+      readonly kind: 'open';
+      readonly cause: 'failing' | 'throttled';
+      readonly probeAt: Moment;
+      readonly wait: Milliseconds;
+      readonly probing: boolean;
+    }
+  | { readonly kind: 'recovering'; readonly since: Moment; readonly wait: Milliseconds; readonly failuresInRow: number };
+
+export const CLOSED: Breaker = { kind: 'closed', failuresInRow: 0 };
+
+/** Failures in a row, of whichever purchases, that open the breaker. */
+const FAILURES_UNTIL_OPEN = 5;
+const FAILURES_WHILE_RECOVERING = 2;
+const FIRST_WAIT: Milliseconds = 1_000;
+const LONGEST_WAIT: Milliseconds = 30_000;
+/** Calls a second when an open breaker lets calls through again; doubles every second until the ceiling is reached. */
+const FIRST_RATE = 2;
+
+/** What the breaker lets through now: everything, at most `rate` calls a second, a single probe, or nothing. */
+export type Allowance =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'limited'; readonly rate: number }
+  | { readonly kind: 'probe' }
+  | { readonly kind: 'none'; readonly until: Moment | null };
+
+export function allowance(breaker: Breaker, now: Moment): Allowance {
+  if (breaker.kind === 'closed') return { kind: 'all' };
+  if (breaker.kind === 'recovering')
+    return { kind: 'limited', rate: FIRST_RATE * 2 ** Math.min((now - breaker.since) / 1_000, 30) };
+  if (breaker.probing) return { kind: 'none', until: null };
+  return now >= breaker.probeAt ? { kind: 'probe' } : { kind: 'none', until: breaker.probeAt };
+}
+
+/** The probe has left: nothing else leaves until its answer. */
+export function probeSent(breaker: Breaker): Breaker {
+  return breaker.kind === 'open' ? { ...breaker, probing: true } : breaker;
+}
+
+/** The breaker after an answer. `ceiling` is the site's calls a second; reaching it ends the recovery. */
+export function afterAnswer(
+  breaker: Breaker,
+  seen: Observation,
+  { now, ceiling, spread }: { now: Moment; ceiling: number; spread: number },
+): Breaker {
+  const siteAnswers = seen.kind === 'seen' || seen.kind === 'unknown' || seen.kind === 'malformed';
+  if (siteAnswers) {
+    if (breaker.kind === 'open') return { kind: 'recovering', since: now, wait: breaker.wait, failuresInRow: 0 };
+    if (breaker.kind === 'closed') return breaker.failuresInRow === 0 ? breaker : CLOSED;
+    const allowed = allowance(breaker, now);
+    return allowed.kind === 'limited' && allowed.rate >= ceiling ? CLOSED : { ...breaker, failuresInRow: 0 };
+  }
+
+  const cause = seen.kind === 'throttled' ? 'throttled' : 'failing';
+  if (breaker.kind === 'open') {
+    // Answers to calls that left before it opened say nothing new; only the probe counts, and Retry-After delays it.
+    if (!breaker.probing) return delayed(breaker, now + (seen.retryAfter ?? 0));
+    return open(cause, Math.min(breaker.wait * 2, LONGEST_WAIT), seen, now, spread);
+  }
+  const failuresInRow = breaker.failuresInRow + 1;
+  const limit = breaker.kind === 'recovering' ? FAILURES_WHILE_RECOVERING : FAILURES_UNTIL_OPEN;
+  if (cause === 'failing' && failuresInRow < limit) return { ...breaker, failuresInRow };
+  const wait = breaker.kind === 'recovering' ? Math.min(breaker.wait * 2, LONGEST_WAIT) : FIRST_WAIT;
+  return open(cause, wait, seen, now, spread);
+}
+
+function open(cause: 'failing' | 'throttled', wait: Milliseconds, seen: Observation, now: Moment, spread: number): Breaker {
+  const asked = seen.kind === 'seen' ? 0 : (seen.retryAfter ?? 0);
+  // Jitter only adds: replicas and restarts must not probe in step, nor earlier than asked.
+  const pause = Math.max(wait, asked) * (1 + 0.1 * Math.abs(spread));
+  return { kind: 'open', cause, probeAt: now + pause, wait, probing: false };
+}
+
+function delayed(breaker: Extract<Breaker, { kind: 'open' }>, until: Moment): Breaker {
+  return until > breaker.probeAt ? { ...breaker, probeAt: until } : breaker;
+}

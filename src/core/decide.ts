@@ -1,0 +1,261 @@
+/**
+ * One observation in, everything that must follow out. No I/O, no clock, no randomness: the poller brings the time and
+ * the jitter, the recorder writes what this returns.
+ */
+import { type EventDraft, isoTime, isoTimeOrNull, purchaseHead, purchaseTail, stateOrNull } from './events.ts';
+import { type JsonValue, parseExact, stringifyExact } from './exact-json.ts';
+import { failureBackoff, nextPoll, nextRecheck, type PollPolicy, policyOf, type StatePolicy, withJitter } from './poll-plan.ts';
+import {
+  blame,
+  type Details,
+  type Instant,
+  type Milliseconds,
+  type Observation,
+  type Purchase,
+  type Trouble,
+} from './purchase.ts';
+import { isKnownState } from './states.ts';
+import { stuckMoment, unaskedTime } from './stuck.ts';
+
+/** A change between two observations: the state moved after `notBefore` (null at first) and no later than `notAfter`. */
+export interface Transition {
+  readonly sequence: number;
+  readonly from: number | null;
+  readonly to: number;
+  readonly notBefore: Instant | null;
+  readonly notAfter: Instant;
+}
+
+export interface Outcome {
+  /**
+   * `postponed`: the site's trouble, nothing is recorded and the purchase stays due. The others are recorded:
+   * `unchanged` only moves times and counters, `failed` is the purchase's own trouble, `changed` brings events.
+   */
+  readonly kind: 'postponed' | 'unchanged' | 'failed' | 'changed';
+  /** For logs and `why`: a stable word. */
+  readonly reason: string;
+  /** The purchase as it is from now on. */
+  readonly purchase: Purchase;
+  readonly nextPollAt: Instant | null;
+  readonly lastError: string | null;
+  readonly transition: Transition | null;
+  readonly events: readonly EventDraft[];
+  /** Whether the stored fields differ from those recorded last. */
+  readonly detailsChanged: boolean;
+  /** A number the specification does not list, seen in this purchase's answer. */
+  readonly unknownState: number | null;
+}
+
+export interface DecideContext {
+  /** When the request left; the state held at some moment between this and `now`. */
+  readonly askedAt: Instant;
+  /** When the answer was complete. */
+  readonly now: Instant;
+  readonly policy: PollPolicy;
+  /** Jitter in [-1, 1]. */
+  readonly spread: number;
+  /** Failed polls of this purchase in a row that looked like the site's trouble, this one included. */
+  readonly strikes: number;
+}
+
+/** So many failures in a row of one purchase, at a site that answers others, are the purchase's own trouble. */
+const STRIKES_UNTIL_OWN_TROUBLE = 6;
+
+/** Decides what follows from a poll. */
+export function decide(purchase: Purchase, seen: Observation, context: DecideContext): Outcome {
+  if (seen.kind === 'seen') return decideSeen(purchase, seen.state, seen.details, context);
+  const own = blame(seen) === 'purchase' || context.strikes >= STRIKES_UNTIL_OWN_TROUBLE;
+  return own ? decideOwnTrouble(purchase, seen, context) : postpone(purchase, seen, context);
+}
+
+function decideSeen(before: Purchase, state: number, details: Details, context: DecideContext): Outcome {
+  const { now, policy } = context;
+  const events: EventDraft[] = [];
+  let sequence = before.sequence;
+  const announce = (type: EventDraft['type'], data: Record<string, JsonValue>): void => {
+    sequence += 1;
+    events.push({
+      type,
+      sequence,
+      at: now,
+      data: { ...purchaseHead(before, sequence), ...data, ...purchaseTail(before, details) },
+    });
+  };
+
+  if (before.status === 'unreadable') announce('purchase.readable', { state: stateOrNull(before.state) });
+
+  const moved = before.state !== state;
+  const statePolicy = policyOf(policy, state);
+  let transition: Transition | null = null;
+  if (moved) {
+    announce('purchase.state_changed', {
+      from: stateOrNull(before.state),
+      to: stateOrNull(state),
+      notBefore: isoTimeOrNull(before.seenAt),
+      notAfter: isoTime(now),
+      final: statePolicy.final,
+    });
+    transition = { sequence, from: before.state, to: state, notBefore: before.seenAt, notAfter: now };
+    if (before.stuckSince !== null) {
+      announce('purchase.recovered', {
+        from: stateOrNull(before.state),
+        to: stateOrNull(state),
+        stateSince: isoTimeOrNull(before.stateSince),
+        stuckSince: isoTime(before.stuckSince),
+      });
+    }
+  }
+
+  const since = moved || before.stateSince === null ? now : before.stateSince;
+  const excused =
+    moved || before.seenAt === null
+      ? 0
+      : before.excused + unaskedTime(statePolicy, { since, seenAt: before.seenAt, now: context.askedAt });
+  const stuckAt = stuckMoment(statePolicy, since, excused);
+  let stuckSince = moved ? null : before.stuckSince;
+  // The request left at or after the limit, so the answer confirms it.
+  if (stuckSince === null && stuckAt !== null && context.askedAt >= stuckAt && before.status !== 'stopped') {
+    stuckSince = now;
+    announce('purchase.stuck', { state: stateOrNull(state), stateSince: isoTime(since), stuckSince: isoTime(now) });
+  }
+
+  const after: Purchase = {
+    ...before,
+    status: statusAfter(before, statePolicy, moved),
+    state,
+    stateSince: since,
+    excused,
+    stuckSince,
+    seenAt: now,
+    failures: 0,
+    unknowns: 0,
+    sequence,
+    details: stringifyExact(details),
+  };
+  const detailsChanged = after.details !== before.details;
+  const kept = {
+    purchase: after,
+    lastError: null,
+    transition,
+    detailsChanged,
+    unknownState: moved && !isKnownState(state) ? state : null,
+  };
+
+  const next = whenNext(after, statePolicy, stuckSince === null ? stuckAt : null, context);
+  if (next === 'expired') return expire(kept, events, details, context);
+  return {
+    ...kept,
+    kind: events.length > 0 || detailsChanged || after.status !== before.status ? 'changed' : 'unchanged',
+    reason: moved ? (before.state === null ? 'first' : 'moved') : stuckSince !== before.stuckSince ? 'stuck' : 'same',
+    nextPollAt: next,
+    events,
+  };
+}
+
+function statusAfter(before: Purchase, policy: StatePolicy, moved: boolean): Purchase['status'] {
+  if (before.status === 'stopped') return 'stopped';
+  if (policy.final) return 'settled';
+  // Asked for by hand after it expired: a look alone does not renew the watch, a sign of life does.
+  return before.status === 'expired' && !moved ? 'expired' : 'watching';
+}
+
+function whenNext(
+  after: Purchase,
+  policy: StatePolicy,
+  stuckAt: Instant | null,
+  { now, spread, policy: all }: DecideContext,
+): Instant | null | 'expired' {
+  const since = after.stateSince ?? now;
+  if (after.status === 'stopped' || after.status === 'expired') return null;
+  if (after.status === 'settled') return nextRecheck(policy, { now, since });
+  const giveUpAt = giveUpMoment(after, all);
+  if (now >= giveUpAt) return 'expired';
+  return Math.min(nextPoll(policy, { now, since, stuckAt, spread }), giveUpAt);
+}
+
+/** Polling ends this long after the latest sign of life: registration, its renewal, or a change of state. */
+function giveUpMoment(purchase: Purchase, policy: PollPolicy): Instant {
+  return Math.max(purchase.watchedSince, purchase.stateSince ?? 0) + policy.giveUpAfter;
+}
+
+type Kept = Pick<Outcome, 'purchase' | 'lastError' | 'transition' | 'detailsChanged' | 'unknownState'>;
+
+function expire(kept: Kept, events: readonly EventDraft[], details: Details, { now }: DecideContext): Outcome {
+  const sequence = kept.purchase.sequence + 1;
+  const purchase: Purchase = { ...kept.purchase, status: 'expired', stuckSince: null, sequence };
+  const data = {
+    ...purchaseHead(purchase, sequence),
+    state: stateOrNull(purchase.state),
+    stateSince: isoTimeOrNull(purchase.stateSince),
+    watchedSince: isoTime(purchase.watchedSince),
+    ...purchaseTail(purchase, details),
+  };
+  return {
+    ...kept,
+    kind: 'changed',
+    reason: 'expired',
+    purchase,
+    nextPollAt: null,
+    events: [...events, { type: 'purchase.expired', sequence, at: now, data }],
+  };
+}
+
+function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string }, context: DecideContext): Outcome {
+  const { now, policy, spread } = context;
+  const unknown = trouble.kind === 'unknown';
+  const failures = before.failures + 1;
+  const unknowns = unknown ? before.unknowns + 1 : before.unknowns;
+  const details = storedDetails(before);
+  const events: EventDraft[] = [];
+  let { status, sequence } = before;
+  if (unknown && status === 'watching' && unknowns >= policy.unreadableAfter) {
+    status = 'unreadable';
+    sequence += 1;
+    events.push({
+      type: 'purchase.unreadable',
+      sequence,
+      at: now,
+      data: {
+        ...purchaseHead(before, sequence),
+        state: stateOrNull(before.state),
+        tries: unknowns,
+        reason: trouble.reason,
+        ...purchaseTail(before, details),
+      },
+    });
+  }
+  const purchase: Purchase = { ...before, status, failures, unknowns, sequence };
+  const kept = { purchase, lastError: trouble.detail, transition: null, detailsChanged: false, unknownState: null };
+  const polled = status === 'watching' || status === 'unreadable';
+  const giveUpAt = giveUpMoment(purchase, policy);
+  if (polled && now >= giveUpAt) return expire(kept, events, details, context);
+
+  const statePolicy = policyOf(policy, before.state ?? 0);
+  const again = Math.max(now + failureBackoff(statePolicy, failures, spread), now + (trouble.retryAfter ?? 0));
+  // A recheck that failed is tried again like any other poll: it is the only look at a settled purchase.
+  const nextPollAt = polled ? Math.min(again, giveUpAt) : status === 'settled' && statePolicy.recheck.length > 0 ? again : null;
+  return { ...kept, kind: events.length > 0 ? 'changed' : 'failed', reason: trouble.reason, nextPollAt, events };
+}
+
+/** First wait after a failure that looks like the site's; the breaker takes over when it is. */
+const FIRST_POSTPONEMENT: Milliseconds = 1_000;
+const LONGEST_POSTPONEMENT: Milliseconds = 60_000;
+
+function postpone(before: Purchase, trouble: Trouble, { now, spread, strikes }: DecideContext): Outcome {
+  const wait = Math.min(FIRST_POSTPONEMENT * 2 ** Math.min(Math.max(strikes - 1, 0), 10), LONGEST_POSTPONEMENT);
+  return {
+    kind: 'postponed',
+    reason: trouble.reason,
+    purchase: before,
+    nextPollAt: now + withJitter(wait, spread),
+    lastError: trouble.detail,
+    transition: null,
+    events: [],
+    detailsChanged: false,
+    unknownState: null,
+  };
+}
+
+function storedDetails(purchase: Purchase): Details {
+  return purchase.details === null ? {} : (parseExact(purchase.details) as Details);
+}

@@ -1,0 +1,47 @@
+/**
+ * When a failed delivery is tried again, and when it is given up (contract, `webhooks.schedule`). The waits grow from
+ * seconds to a day, so that a restart of the receiver costs seconds and a lost weekend costs nothing but time.
+ */
+import type { Instant, Milliseconds } from './purchase.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** The waits after the first, second, … failed attempt: ten attempts within a little more than three days. */
+export const DEFAULT_DELIVERY_SCHEDULE: readonly Milliseconds[] = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+];
+
+/** A receiver may ask for a rest, and not for silence: what `Retry-After` asks beyond this is not granted. */
+const LONGEST_RETRY_AFTER = 24 * HOUR;
+/** Share of a wait that jitter may add. It never shortens one: a receiver that asked for time gets all of it. */
+const JITTER = 0.1;
+
+/** What is known after an attempt failed. */
+export interface FailedAttempt {
+  readonly schedule: readonly Milliseconds[];
+  /** Attempts made so far, the one that just failed among them (from 1). */
+  readonly attempts: number;
+  readonly now: Instant;
+  /** What the receiver asked for with `Retry-After`, or null. */
+  readonly retryAfter: Milliseconds | null;
+  /** In [0, 1]: how much of the jitter to add. */
+  readonly spread: number;
+}
+
+/** The moment of the next attempt, or null when the schedule is exhausted. */
+export function nextAttempt({ schedule, attempts, now, retryAfter, spread }: FailedAttempt): Instant | null {
+  const planned = schedule[attempts - 1];
+  if (planned === undefined) return null;
+  const asked = Math.min(retryAfter ?? 0, LONGEST_RETRY_AFTER);
+  return now + Math.round(Math.max(planned, asked) * (1 + JITTER * spread));
+}

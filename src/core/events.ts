@@ -1,0 +1,82 @@
+/**
+ * What subscribers receive (contract, "Events and webhooks"). A body is made once, kept as text and never made again:
+ * the field order here is the order on the wire.
+ */
+import { type Decimal, type JsonValue, parseExact, stringifyExact } from './exact-json.ts';
+import type { Details, Instant, Purchase } from './purchase.ts';
+import { namedState } from './states.ts';
+
+/** Types that webhook subscribers and the feed see, in the contract's order. */
+export const EVENT_TYPES = [
+  'purchase.state_changed',
+  'purchase.stuck',
+  'purchase.recovered',
+  'purchase.unreadable',
+  'purchase.readable',
+  'purchase.expired',
+  'purchase.invoice_ready',
+  'site.unreachable',
+  'site.reachable',
+  'site.unknown_state',
+  'subscriber.test',
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** Types for channels that speak to people: one per thing said about an incident. Not in the feed, not sent to webhooks. */
+export const INCIDENT_EVENT_TYPES = ['incident.opened', 'incident.grew', 'incident.reminder', 'incident.ended'] as const;
+export type IncidentEventType = (typeof INCIDENT_EVENT_TYPES)[number];
+
+/** An event before it has an id: its place in the purchase's order (null for events of a site) and what it says. */
+export interface EventDraft {
+  readonly type: EventType | IncidentEventType;
+  readonly sequence: number | null;
+  readonly at: Instant;
+  readonly data: { readonly [key: string]: JsonValue };
+}
+
+/** An instant as events, API and logs show it: UTC with milliseconds. */
+export function isoTime(at: Instant): string {
+  return new Date(at).toISOString();
+}
+
+/** The same, where there may be none. */
+export function isoTimeOrNull(at: Instant | null): string | null {
+  return at === null ? null : isoTime(at);
+}
+
+/** The text that is stored, signed, sent, fed and replayed unchanged. */
+export function eventBody(id: string, draft: EventDraft): string {
+  return stringifyExact({ id, type: draft.type, timestamp: isoTime(draft.at), data: draft.data });
+}
+
+/** What every event of a purchase begins with. */
+export function purchaseHead(purchase: Purchase, sequence: number): { [key: string]: JsonValue } {
+  return { site: purchase.site, purchaseId: purchase.purchaseId, sequence };
+}
+
+/** What every event of a purchase ends with: the merchant's own words and the amounts that `store.fields` allows. */
+export function purchaseTail(purchase: Purchase, details: Details): { [key: string]: JsonValue } {
+  return {
+    reference: purchase.reference,
+    metadata: purchase.metadata === null ? null : parseExact(purchase.metadata),
+    ...highlights(details),
+  };
+}
+
+/** The three fields that purchases and events show by their own names; null when not stored. */
+export function highlights(details: Details): {
+  price: Decimal | JsonValue;
+  currency: JsonValue;
+  orderReference: JsonValue;
+} {
+  return {
+    price: details.Price ?? null,
+    currency: details.CurrencyCode ?? null,
+    orderReference: details.OrderReference ?? null,
+  };
+}
+
+/** A state as the events show it; null before the first observation. */
+export function stateOrNull(value: number | null): JsonValue {
+  return value === null ? null : { ...namedState(value) };
+}

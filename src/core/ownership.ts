@@ -1,0 +1,30 @@
+/** What a worker must know of shards: which are this replica's now, and whether there is time to begin something. */
+import type { Milliseconds } from './purchase.ts';
+
+export const SHARDS = 64;
+
+/** A shard as its owner knows it: recording is refused once the epoch has moved on. */
+export interface Holding {
+  readonly shard: number;
+  readonly epoch: number;
+}
+
+export interface Ownership {
+  /** This replica's id, as written into shards and leases. */
+  readonly replica: string;
+  /** Shards that are ours and not about to be given away. */
+  owned(): readonly number[];
+  /** The epoch under which we own a shard, or null. */
+  epochOf(shard: number): number | null;
+  /** Whether work of at most `need` may begin: the lease must outlast it, or a successor could do the same at the same time. */
+  mayBegin(shard: number, need: Milliseconds): boolean;
+  /** Work on a shard begins and ends; a shard is given away only when nothing is under way. */
+  begin(shard: number): void;
+  end(shard: number): void;
+  /** Another replica took it: forget what is known of it. */
+  lost(shard: number): void;
+  /** Our part of everything, in [0, 1]: the part of a site's ceiling that is ours. */
+  share(): number;
+  /** Calls back with shards that became ours or ceased to be. */
+  onChange(listener: (change: { gained: readonly number[]; lost: readonly number[] }) => void): void;
+}

@@ -1,0 +1,136 @@
+/** Judges what is wrong now: opens incidents, says what has to be said, and ends them. One replica at a time does it. */
+import { ulid } from 'ulid';
+import type { EventDraft, IncidentEventType } from '../core/events.ts';
+import { isoTime, isoTimeOrNull } from '../core/events.ts';
+import type { JsonValue } from '../core/exact-json.ts';
+import { type AlertPolicy, type Incident, judgeIncident, openIncident, type Symptom, type Verdict } from '../core/incident.ts';
+import { type PollPolicy, policyOf } from '../core/poll-plan.ts';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import { namedState } from '../core/states.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Queries, Sql } from '../store/database.ts';
+import { announce, type NewEvent, SITE_SHARD } from '../store/events.ts';
+import { currentSymptoms, openIncidents, saveIncident, stuckDetails } from '../store/incidents.ts';
+import { fenceLease, takeLease } from '../store/replicas.ts';
+import { listSites } from '../store/sites.ts';
+
+export interface JudgeOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly replica: string;
+  readonly policy: AlertPolicy;
+  readonly polling: PollPolicy;
+  /** Something was said: the notifier has work. */
+  onEvents(): void;
+}
+
+export interface Judge {
+  /** Looks once; answers how long to rest. */
+  tick(): Promise<Milliseconds>;
+}
+
+const SWEEP: Milliseconds = 5_000;
+const LEASE = 'judge';
+
+export function createJudge({ sql, clock, log, replica, policy, polling, onEvents }: JudgeOptions): Judge {
+  const look = async (tx: Queries, epoch: number): Promise<{ said: number; lookAgainAt: Instant | null }> => {
+    if (!(await fenceLease(tx, { name: LEASE, replica, epoch }))) return { said: 0, lookAgainAt: null };
+    const now = clock.now();
+    const symptoms = await currentSymptoms(tx);
+    const open = await openIncidents(tx);
+    const before = new Map(open.map((incident) => [incident.id, JSON.stringify(incident)]));
+    const verdicts: Verdict[] = [];
+    for (const incident of open)
+      verdicts.push(judgeIncident(incident, symptoms.find((s) => isAbout(incident, s)) ?? null, now, policy));
+    for (const symptom of symptoms.filter((s) => !open.some((incident) => isAbout(incident, s)))) {
+      verdicts.push(judgeIncident(openIncident(`inc_${ulid(now)}`, symptom, now), symptom, now, policy));
+    }
+    let said = 0;
+    for (const verdict of verdicts) {
+      const { incident } = verdict;
+      // An incident that merely goes on is not written again.
+      if (before.get(incident.id) !== JSON.stringify({ ...incident })) await saveIncident(tx, incident);
+      const events = await eventsOf(tx, verdict, now);
+      await announce(tx, events);
+      said += events.length;
+      if (verdict.say === null) continue;
+      const { id, kind, site, state, count } = verdict.incident;
+      log.warn(
+        { incident: id, kind, site, state: state === null ? null : namedState(state).name, count },
+        `incident.${verdict.say}`,
+      );
+    }
+    const next = verdicts.flatMap(({ lookAgainAt }) => (lookAgainAt === null ? [] : [lookAgainAt]));
+    return { said, lookAgainAt: next.length === 0 ? null : Math.min(...next) };
+  };
+
+  const eventsOf = async (tx: Queries, { incident, say }: Verdict, now: Instant): Promise<NewEvent[]> => {
+    if (say === null) return [];
+    const base = { site: incident.site, purchase: null, shard: SITE_SHARD, state: incident.state };
+    const type: IncidentEventType = `incident.${say}`;
+    const data = incident.kind === 'stuck' ? await stuckData(tx, incident) : await unreachableData(tx, incident);
+    const events: NewEvent[] = [{ ...base, draft: { type, sequence: null, at: now, data } }];
+    const draft = siteEvent(incident, say, data.lastError ?? null, now);
+    return draft === null ? events : [{ ...base, draft }, ...events];
+  };
+
+  const stuckData = async (tx: Queries, incident: Incident): Promise<Record<string, JsonValue>> => {
+    const state = incident.state ?? 0;
+    const { purchases, waiting } = await stuckDetails(tx, { site: incident.site, state });
+    return {
+      ...head(incident),
+      state: { ...namedState(state) },
+      count: incident.count,
+      peak: incident.peak,
+      limitMs: policyOf(polling, state).stuckAfter,
+      purchases,
+      waiting,
+    };
+  };
+
+  const unreachableData = async (tx: Queries, incident: Incident): Promise<Record<string, JsonValue>> => {
+    const site = (await listSites(tx)).find(({ name }) => name === incident.site);
+    return { ...head(incident), lastError: site?.lastError ?? null };
+  };
+
+  return {
+    tick: async () => {
+      const epoch = await takeLease(sql, { name: LEASE, replica });
+      if (epoch === null) return SWEEP;
+      const { said, lookAgainAt } = await sql.begin((tx) => look(tx, epoch));
+      if (said > 0) onEvents();
+      return lookAgainAt === null ? SWEEP : Math.min(Math.max(lookAgainAt - clock.now(), 10), SWEEP);
+    },
+  };
+}
+
+function isAbout(incident: Incident, symptom: Symptom): boolean {
+  return incident.kind === symptom.kind && incident.site === symptom.site && incident.state === symptom.state;
+}
+
+function head(incident: Incident): Record<string, JsonValue> {
+  return {
+    incidentId: incident.id,
+    kind: incident.kind,
+    site: incident.site,
+    openedAt: isoTime(incident.openedAt),
+    endedAt: isoTimeOrNull(incident.endedAt),
+    since: isoTime(incident.since),
+  };
+}
+
+/** What the merchant's own systems hear of a site that does not answer: once when it is told, once when it is over. */
+function siteEvent(incident: Incident, say: NonNullable<Verdict['say']>, lastError: JsonValue, now: Instant): EventDraft | null {
+  if (incident.kind !== 'unreachable' || (say !== 'opened' && say !== 'ended')) return null;
+  const { site, since } = incident;
+  return say === 'opened'
+    ? { type: 'site.unreachable', sequence: null, at: now, data: { site, since: isoTime(since), lastError } }
+    : {
+        type: 'site.reachable',
+        sequence: null,
+        at: now,
+        data: { site, since: isoTime(since), until: isoTimeOrNull(incident.quietSince) },
+      };
+}

@@ -1,0 +1,93 @@
+/** The process: arguments to a command, a failure to an exit code. */
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { register as config } from './cli/config.ts';
+import type { CliContext } from './cli/context.ts';
+import { register as plan } from './cli/plan.ts';
+import { AppError } from './core/errors.ts';
+
+/**
+ * The commands in the order of the help. Their files declare arguments and import what they work with inside the action,
+ * so that `--help` and small commands start without the database driver, the HTTP client and the schema.
+ */
+const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [plan, config];
+
+/** These run until they are told to stop, and handle that themselves. */
+const LONG_RUNNING: ReadonlySet<string> = new Set(['start', 'demo', 'simulate']);
+
+const DONE = 0;
+const FAILED = 1;
+const WRONG_USAGE = 2;
+const INTERRUPTED = 130;
+
+function packageVersion(): string {
+  const description = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  return description.version;
+}
+
+function createProgram(context: CliContext): Command {
+  const program = new Command('purchase-watch')
+    .description(
+      'Watches purchases at a checkout service that has no callbacks: records every change of state once, says when a checkout is stuck, and tells Slack and your own systems.',
+    )
+    .version(packageVersion(), '-V, --version', 'show the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand('help [command]', 'show the help of a command')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done, 1 failed, 2 wrong usage or configuration.\nSettings: see "purchase-watch config --help".',
+    )
+    .configureOutput({
+      writeOut: (text) => void context.stdout.write(text),
+      writeErr: (text) => void context.stderr.write(text),
+    })
+    .showHelpAfterError('(--help shows what is possible)')
+    .exitOverride();
+  for (const register of COMMANDS) register(program, context);
+  return program;
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : WRONG_USAGE;
+  return error instanceof AppError && (error.code === 'invalid' || error.code === 'configuration') ? WRONG_USAGE : FAILED;
+}
+
+/** What a person needs to know of a failure; of a bug also where it is, when asked for. */
+function explain(error: unknown, env: NodeJS.ProcessEnv): string {
+  if (error instanceof AppError) {
+    const lines = error.message.split('\n');
+    if (lines.length === 1) return `error: ${error.message}`;
+    return [`error: ${lines.length} problems`, ...lines.map((line) => `  ${line}`)].join('\n');
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  if (env.LOG_LEVEL !== 'debug' && env.LOG_LEVEL !== 'trace') return `error: ${message}\n(LOG_LEVEL=debug shows where)`;
+  return `error: ${error instanceof Error ? error.stack : message}`;
+}
+
+/** Runs one command and answers its exit code. Everything it writes goes through the context. */
+export async function run(argv: readonly string[], context: CliContext, beforeCommand?: (name: string) => void): Promise<number> {
+  const program = createProgram(context).hook('preAction', (_program, command) => beforeCommand?.(command.name()));
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return DONE;
+  } catch (error) {
+    // Commander has said its errors already.
+    if (!(error instanceof CommanderError)) context.stderr.write(`${explain(error, context.env)}\n`);
+    return exitCodeOf(error);
+  }
+}
+
+/** Runs the command of this process. */
+export async function main(argv: readonly string[]): Promise<void> {
+  const { env, stdin, stdout, stderr } = process;
+  for (const stream of [stdout, stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      // The reader has seen enough, as in `… | head`.
+      if (error.code === 'EPIPE') process.exit(DONE);
+      throw error;
+    });
+  }
+  process.exitCode = await run(argv, { env, stdin, stdout, stderr, isTTY: stdout.isTTY === true }, (command) => {
+    if (!LONG_RUNNING.has(command)) process.once('SIGINT', () => process.exit(INTERRUPTED));
+  });
+}

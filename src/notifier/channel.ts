@@ -1,0 +1,50 @@
+/** What every channel must do: send one event once, and say in a value how that went. */
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+
+/** An event on its way to a subscriber. */
+export interface OutgoingEvent {
+  /** The same on every attempt: receivers recognise a repeat by it. */
+  readonly id: string;
+  readonly type: string;
+  /** The exact text that was stored, sent as these bytes. */
+  readonly body: string;
+}
+
+export interface SendOptions {
+  /** Which try of this delivery it is, from 1. */
+  readonly attempt: number;
+  readonly now: Instant;
+  /** Ends the attempt early (the daemon stops): it then counts as a failure of ours. */
+  readonly signal?: AbortSignal;
+}
+
+/** What an attempt leaves behind, however it ended. */
+interface Attempted {
+  readonly tookMs: Milliseconds;
+  /** The beginning of the answer, fit to be stored and shown. */
+  readonly excerpt: string;
+}
+
+/** Why an attempt did not succeed. */
+interface Refusal {
+  /** A stable word for logs, metrics and the API, for example `timeout`, `http_503`, `address_refused`. */
+  readonly reason: string;
+  /** One sentence for people. It holds no secret, and no address that is one. */
+  readonly detail: string;
+  readonly httpStatus: number | null;
+}
+
+export type SendResult =
+  | ({ readonly kind: 'delivered'; readonly httpStatus: number } & Attempted)
+  /** To be tried again. A fault of `ours` (no name server, no free socket) is not held against the receiver. */
+  | ({ readonly kind: 'failed'; readonly retryAfter: Milliseconds | null; readonly fault: 'receiver' | 'ours' } & Refusal &
+      Attempted)
+  /** The receiver will never take anything again: the subscriber is switched off and says why. */
+  | ({ readonly kind: 'gone' } & Refusal & Attempted);
+
+export interface Channel {
+  /** Makes one attempt. Never rejects: whatever happens is a result. */
+  send(event: OutgoingEvent, options: SendOptions): Promise<SendResult>;
+  /** Lets running attempts finish, then closes connections. May be called again. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,18 @@
+/** The part of an answer that is kept. Receivers decide what they answer, so it is made safe to store and to show. */
+
+const LONGEST = 500;
+/** Controls, invisible marks and lone surrogates: Postgres refuses some, terminals and logs obey others. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu;
+
+/** A text as one line without anything that cannot be seen. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, ' ').trim();
+}
+
+/** Shortens a text to one printable line in which none of the given secrets occurs. */
+export function excerpt(text: string, secrets: readonly string[]): string {
+  const hidden = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text);
+  const line = printable(hidden);
+  if (line.length <= LONGEST) return line;
+  return `${line.slice(0, LONGEST - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+}

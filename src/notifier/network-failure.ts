@@ -1,0 +1,70 @@
+/** Turns the errors of sockets, name servers, TLS and HTTP parsing into a stable word, a sentence and whose fault it is. */
+import { AddressRefused } from './public-address.ts';
+
+/** What went wrong below HTTP. */
+export interface NetworkFailure {
+  readonly reason: string;
+  readonly detail: string;
+  readonly fault: 'receiver' | 'ours';
+}
+
+const KNOWN: readonly (readonly [RegExp, NetworkFailure])[] = [
+  [/^EAI_/, { reason: 'dns_failed', detail: 'The name server did not answer', fault: 'ours' }],
+  [
+    /^(EMFILE|ENFILE|ENOBUFS|ENOMEM|EADDRNOTAVAIL)$/,
+    { reason: 'no_socket', detail: 'No free socket on this machine', fault: 'ours' },
+  ],
+  [
+    /^(ENETUNREACH|EHOSTUNREACH|ENETDOWN|EACCES|EPERM)$/,
+    { reason: 'no_route', detail: 'This machine has no route to the address', fault: 'ours' },
+  ],
+  [/^(ABORT_ERR|UND_ERR_(ABORTED|CLOSED|DESTROYED))$/, { reason: 'stopped', detail: 'The attempt was stopped', fault: 'ours' }],
+  [/^ENOTFOUND$/, { reason: 'unknown_host', detail: 'The host name does not exist', fault: 'receiver' }],
+  [/^ECONNREFUSED$/, { reason: 'connection_refused', detail: 'The connection was refused', fault: 'receiver' }],
+  [
+    /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/,
+    { reason: 'connection_lost', detail: 'The connection ended before the answer', fault: 'receiver' },
+  ],
+  [/TIMEDOUT$|TIMEOUT/, { reason: 'timeout', detail: 'There was no answer in time', fault: 'receiver' }],
+  [
+    /^(HPE_|UND_ERR_(HEADERS_OVERFLOW|RES_|RESPONSE))/,
+    { reason: 'bad_answer', detail: 'The answer is not valid HTTP', fault: 'receiver' },
+  ],
+  [
+    /^(EPROTO|ERR_(TLS|SSL)_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH)/,
+    { reason: 'tls', detail: 'No secure connection could be made', fault: 'receiver' },
+  ],
+];
+
+/** The codes behind an error: its own, or those of every address that was tried, or those of its cause. */
+function* codesOf(error: unknown): Generator<string> {
+  if (!(error instanceof Error)) return;
+  if (error instanceof AggregateError) for (const inner of error.errors) yield* codesOf(inner);
+  else if ('code' in error && typeof error.code === 'string') yield error.code;
+  else if (error instanceof DOMException) yield error.name === 'TimeoutError' ? 'TIMEOUT' : 'ABORT_ERR';
+  else yield* codesOf(error.cause);
+}
+
+function refusalBehind(error: unknown): AddressRefused | null {
+  if (error instanceof AddressRefused) return error;
+  return error instanceof Error && error.cause !== undefined ? refusalBehind(error.cause) : null;
+}
+
+/**
+ * Explains an error. Only its code is quoted: messages may contain the whole URL. When several addresses were tried and
+ * one failed through the receiver, the receiver is to blame: a machine without IPv6 has no route to half of them.
+ */
+export function explain(error: unknown): NetworkFailure {
+  const refusal = refusalBehind(error);
+  if (refusal) return { reason: 'address_refused', detail: refusal.message, fault: 'receiver' };
+  const found: NetworkFailure[] = [];
+  for (const code of codesOf(error)) {
+    const known = KNOWN.find(([pattern]) => pattern.test(code))?.[1];
+    if (known) found.push({ ...known, detail: `${known.detail} (${code}).` });
+    else found.push({ reason: 'unexpected', detail: `Something unexpected happened (${code}).`, fault: 'ours' });
+  }
+  return (
+    found.find(({ fault }) => fault === 'receiver') ??
+    found[0] ?? { reason: 'unexpected', detail: 'Something unexpected happened.', fault: 'ours' }
+  );
+}

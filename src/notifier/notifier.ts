@@ -1,0 +1,247 @@
+/** Sends what is due: to each subscriber, each purchase's events in order, one after the other. */
+import { nextAttempt } from '../core/delivery-plan.ts';
+import type { Ownership } from '../core/ownership.ts';
+import type { Milliseconds } from '../core/purchase.ts';
+import { createBatcher } from '../runtime/batch.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Sql } from '../store/database.ts';
+import { type DueDelivery, loadDueDeliveries, nextDue, putOff, type Settlement, settle } from '../store/deliveries.ts';
+import { listSubscribers, switchOff } from '../store/subscribers.ts';
+import type { SendResult } from './channel.ts';
+import { createOutlet, type Outlet, type Recipient } from './outlet.ts';
+
+export interface NotifierOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ownership: Ownership;
+  readonly recipients: readonly Recipient[];
+  /** Jitter in [0, 1]. */
+  spread(): number;
+  /** Asks for a tick soon. */
+  wake(): void;
+}
+
+export interface Notifier {
+  /** Reads what is due and starts sending; answers how long to rest. */
+  tick(): Promise<Milliseconds>;
+  /** Sends everything that is due now and waits until it is settled. For tests. */
+  deliverDue(): Promise<void>;
+  /** Starts nothing any more, and waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+/** Without a wake-up, look this often. */
+const SWEEP: Milliseconds = 5_000;
+/** Deliveries of one subscriber in memory. */
+const MOST_IN_MEMORY = 512;
+/** Time to settle after an attempt's end: an attempt begins only if the lease outlasts both. */
+const TIME_TO_SETTLE: Milliseconds = 2_000;
+/** How long a settlement is tried while the database is away. What is not settled is sent again, with the same id. */
+const SETTLE_FOR: Milliseconds = 20_000;
+
+interface Job {
+  readonly outlet: Outlet;
+  readonly delivery: DueDelivery;
+  readonly settlement: Settlement;
+  readonly epoch: number;
+  /** The receiver wants nothing any more, and why. */
+  readonly gone: string | null;
+}
+
+export function createNotifier({ sql, clock, log, ownership, recipients, spread, wake }: NotifierOptions): Notifier {
+  const outlets = new Map<number, Outlet>(recipients.map((recipient) => [recipient.id, createOutlet(recipient)]));
+  /** Switched off: nothing is sent until the row says active again. */
+  let off = new Set<number>();
+  let stopped = false;
+  let idle: (() => void)[] = [];
+
+  ownership.onChange(({ gained, lost }) => {
+    for (const outlet of outlets.values()) {
+      outlet.dropShards(new Set(lost));
+      if (gained.length > 0) outlet.mayHoldMore = true;
+    }
+    if (gained.length > 0) wake();
+  });
+
+  // Sending ---------------------------------------------------------------------------------------------------------
+
+  const pump = (outlet: Outlet): void => {
+    const { recipient } = outlet;
+    while (!stopped && !off.has(recipient.id) && outlet.inFlight < recipient.concurrency) {
+      const wait = outlet.notBefore - clock.monotonic();
+      if (wait > 0) {
+        if (outlet.size > 0 && outlet.inFlight === 0) setTimeout(() => pump(outlet), wait);
+        return;
+      }
+      const delivery = outlet.next();
+      if (!delivery) return;
+      const epoch = ownership.epochOf(delivery.shard);
+      if (epoch === null || !ownership.mayBegin(delivery.shard, recipient.timeout + TIME_TO_SETTLE)) {
+        outlet.dropLane(delivery.lane);
+        outlet.mayHoldMore = true;
+        continue;
+      }
+      outlet.notBefore = clock.monotonic() + recipient.spacing;
+      void send(outlet, delivery, epoch);
+    }
+  };
+
+  const send = async (outlet: Outlet, delivery: DueDelivery, epoch: number): Promise<void> => {
+    outlet.inFlight += 1;
+    ownership.begin(delivery.shard);
+    const result = await outlet.recipient.channel.send(delivery.event, { attempt: delivery.attempts + 1, now: clock.now() });
+    outlet.inFlight -= 1;
+    const gone = result.kind === 'gone' ? result.detail : null;
+    // At once, so that nothing else leaves for somebody who wants nothing any more.
+    if (gone !== null) off.add(outlet.recipient.id);
+    settlements.add({ outlet, delivery, epoch, gone, settlement: settlementOf(outlet.recipient, delivery, result) });
+    pump(outlet);
+  };
+
+  const settlementOf = (recipient: Recipient, delivery: DueDelivery, result: SendResult): Settlement => {
+    const now = clock.now();
+    const number = delivery.attempts + 1;
+    const common = {
+      delivery,
+      number,
+      at: now,
+      tookMs: result.tookMs,
+      httpStatus: result.httpStatus,
+      excerpt: result.excerpt || null,
+    };
+    const about = { subscriber: recipient.name, eventId: delivery.event.id, type: delivery.event.type, attempt: number };
+    if (result.kind === 'delivered') {
+      const latency = now - delivery.event.createdAt;
+      log.info(
+        { ...about, httpStatus: result.httpStatus, tookMs: Math.round(result.tookMs), sinceEventMs: latency },
+        'delivery.delivered',
+      );
+      return { ...common, status: 'delivered', dueAt: now, outcome: 'delivered', error: null };
+    }
+    if (result.kind === 'gone') {
+      log.error({ ...about, reason: result.reason, detail: result.detail }, 'subscriber.switched_off');
+      return { ...common, status: 'pending', dueAt: now, outcome: result.reason, error: result.detail };
+    }
+    const { schedule } = recipient;
+    const again = nextAttempt({ schedule, attempts: number, now, retryAfter: result.retryAfter, spread: spread() });
+    const level = again === null ? 'error' : 'warn';
+    const event = again === null ? 'delivery.exhausted' : 'delivery.failed';
+    const retryInMs = again === null ? null : again - now;
+    log[level]({ ...about, reason: result.reason, detail: result.detail, retryInMs }, event);
+    return {
+      ...common,
+      status: again === null ? 'exhausted' : 'pending',
+      dueAt: again ?? now,
+      outcome: result.reason,
+      error: result.detail,
+    };
+  };
+
+  // Settling --------------------------------------------------------------------------------------------------------
+
+  const flush = async (jobs: readonly Job[]): Promise<void> => {
+    const written = await settleSurely(jobs);
+    for (const { outlet, delivery, settlement } of jobs) {
+      ownership.end(delivery.shard);
+      if (written?.has(delivery.id) && settlement.status !== 'pending') outlet.done(delivery);
+      else {
+        // It waits for its next attempt, or is not ours any more: either way the outbox knows more than memory does.
+        outlet.dropLane(delivery.lane);
+        outlet.mayHoldMore = true;
+      }
+    }
+    for (const outlet of new Set(jobs.map((job) => job.outlet))) {
+      pump(outlet);
+      if (outlet.mayHoldMore && outlet.size < MOST_IN_MEMORY / 2) wake();
+    }
+    rouse();
+  };
+
+  const settleSurely = async (jobs: readonly Job[]): Promise<ReadonlySet<number> | null> => {
+    const epochs = new Map(jobs.map((job) => [job.delivery.shard, job.epoch]));
+    const holdings = [...epochs].map(([shard, epoch]) => ({ shard, epoch }));
+    const until = clock.monotonic() + SETTLE_FOR;
+    for (;;) {
+      try {
+        for (const { outlet, gone } of jobs)
+          if (gone !== null) await switchOff(sql, { subscriber: outlet.recipient.id, reason: gone });
+        return await settle(
+          sql,
+          jobs.map((job) => job.settlement),
+          { replica: ownership.replica, holdings },
+        );
+      } catch (error) {
+        log.error({ error, deliveries: jobs.length }, 'delivery.not_settled');
+        if (clock.monotonic() > until || stopped) return null;
+        await clock.sleep(500, new AbortController().signal);
+      }
+    }
+  };
+  const settlements = createBatcher<Job>(flush, { most: 500, linger: 0, parallel: 1 });
+
+  // Loading ---------------------------------------------------------------------------------------------------------
+
+  const load = async (outlet: Outlet): Promise<void> => {
+    const shards = ownership.owned();
+    const limit = MOST_IN_MEMORY - outlet.size;
+    if (shards.length === 0 || limit < MOST_IN_MEMORY / 2) return;
+    outlet.mayHoldMore = false;
+    const wanted = { subscriber: outlet.recipient.id, limit, except: outlet.ids() };
+    const rows = await loadDueDeliveries(sql, { wanted, shards, now: clock.now() });
+    if (rows.length >= limit) outlet.mayHoldMore = true;
+    const blocked = [];
+    for (const row of rows) {
+      if (outlet.has(row.id)) continue;
+      if (row.behind === null || outlet.has(row.behind.id)) outlet.add(row);
+      else blocked.push({ subscriber: row.subscriber, lane: row.lane, position: row.position - 1, dueAt: row.behind.dueAt });
+    }
+    await putOff(sql, blocked);
+    pump(outlet);
+  };
+
+  const busy = (): number => {
+    let total = settlements.pending();
+    for (const outlet of outlets.values()) total += outlet.inFlight;
+    return total;
+  };
+  const rouse = (): void => {
+    if (busy() > 0) return;
+    const waiting = idle;
+    idle = [];
+    for (const resolve of waiting) resolve();
+  };
+  const quiet = (): Promise<void> => (busy() === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve)));
+
+  const loadAll = async (): Promise<Outlet[]> => {
+    off = new Set((await listSubscribers(sql)).filter((row) => row.status === 'off').map((row) => row.id));
+    const active = [...outlets.values()].filter((outlet) => !off.has(outlet.recipient.id));
+    for (const outlet of active) await load(outlet);
+    return active;
+  };
+
+  return {
+    tick: async () => {
+      const active = await loadAll();
+      if (active.some((outlet) => outlet.mayHoldMore && outlet.size < MOST_IN_MEMORY / 2)) return 20;
+      const subscribers = active.map((outlet) => outlet.recipient.id);
+      const next = await nextDue(sql, { subscribers, shards: ownership.owned(), now: clock.now() });
+      return next === null ? SWEEP : Math.min(Math.max(next - clock.now(), 20), SWEEP);
+    },
+    deliverDue: async () => {
+      for (;;) {
+        const active = await loadAll();
+        if (busy() === 0 && active.every((outlet) => outlet.size === 0)) break;
+        await settlements.drain();
+        await quiet();
+        // Whoever wants deliveries spaced out is waited for.
+        if (busy() === 0) await clock.sleep(20, new AbortController().signal);
+      }
+    },
+    stop: async () => {
+      stopped = true;
+      await quiet();
+    },
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * What waits in memory for one subscriber: lanes, each sent in order and one at a time. A bounded part of the outbox;
+ * the rows stay the truth.
+ */
+import type { Milliseconds } from '../core/purchase.ts';
+import type { DueDelivery } from '../store/deliveries.ts';
+import type { Channel } from './channel.ts';
+
+/** A subscriber with the means to reach it. */
+export interface Recipient {
+  readonly id: number;
+  readonly name: string;
+  readonly channel: Channel;
+  /** Deliveries in flight at most. */
+  readonly concurrency: number;
+  /** From one delivery to the next; Slack wants a second. */
+  readonly spacing: Milliseconds;
+  /** One attempt, headers and body. */
+  readonly timeout: Milliseconds;
+  /** Waits after the first, second, … failure. */
+  readonly schedule: readonly Milliseconds[];
+}
+
+export interface Outlet {
+  readonly recipient: Recipient;
+  inFlight: number;
+  /** Moment of the monotonic clock before which nothing more is sent. */
+  notBefore: Milliseconds;
+  /** The outbox may hold more for it than is in memory. */
+  mayHoldMore: boolean;
+  /** Ids in memory. */
+  ids(): number[];
+  readonly size: number;
+  has(id: number): boolean;
+  /** Takes a delivery into its lane, behind what is there. */
+  add(delivery: DueDelivery): void;
+  /** The next lane's first delivery that may be sent; it stays in memory until `done` or `dropLane`. */
+  next(): DueDelivery | null;
+  /** Puts a delivery that was taken back to the front. */
+  putBack(delivery: DueDelivery): void;
+  /** Its lane goes on. */
+  done(delivery: DueDelivery): void;
+  /** Forgets a lane; what is in it is found in the outbox again. */
+  dropLane(lane: number): void;
+  dropShards(shards: ReadonlySet<number>): void;
+}
+
+export function createOutlet(recipient: Recipient): Outlet {
+  const lanes = new Map<number, DueDelivery[]>();
+  const ids = new Set<number>();
+  /** Lanes whose first delivery is not in flight, in the order they became so. */
+  let ready: number[] = [];
+
+  const dropLane = (lane: number): void => {
+    for (const delivery of lanes.get(lane) ?? []) ids.delete(delivery.id);
+    lanes.delete(lane);
+  };
+  return {
+    recipient,
+    inFlight: 0,
+    notBefore: Number.NEGATIVE_INFINITY,
+    mayHoldMore: true,
+    ids: () => [...ids],
+    get size() {
+      return ids.size;
+    },
+    has: (id) => ids.has(id),
+    add: (delivery) => {
+      ids.add(delivery.id);
+      const lane = lanes.get(delivery.lane);
+      if (lane) {
+        lane.push(delivery);
+        return;
+      }
+      lanes.set(delivery.lane, [delivery]);
+      ready.push(delivery.lane);
+    },
+    next: () => {
+      while (ready.length > 0) {
+        const first = lanes.get(ready.shift()!)?.[0];
+        if (first) return first;
+      }
+      return null;
+    },
+    putBack: (delivery) => {
+      ready.unshift(delivery.lane);
+    },
+    done: (delivery) => {
+      const lane = lanes.get(delivery.lane);
+      // The lane was dropped meanwhile, and may have been read anew.
+      if (lane?.[0]?.id !== delivery.id) return;
+      lane.shift();
+      ids.delete(delivery.id);
+      if (lane.length === 0) lanes.delete(delivery.lane);
+      else ready.push(delivery.lane);
+    },
+    dropLane,
+    dropShards: (shards) => {
+      for (const [lane, [first]] of lanes) if (first && shards.has(first.shard)) dropLane(lane);
+      ready = ready.filter((lane) => lanes.has(lane));
+    },
+  };
+}

@@ -1,0 +1,125 @@
+/** The Slack channel: incident events as messages through one incoming webhook, whose address is a secret. */
+import { IncomingWebhook, IncomingWebhookHTTPError, IncomingWebhookRequestError } from '@slack/webhook';
+import { Agent, fetch } from 'undici';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
+import { excerpt } from './excerpt.ts';
+import { explain } from './network-failure.ts';
+import { parseRetryAfter } from './retry-after.ts';
+import { type SlackMessage, slackMessage } from './slack-message.ts';
+
+export interface SlackOptions {
+  readonly url: string;
+  /** Where people find the console; messages link to it. */
+  readonly consoleUrl: string | null;
+  /** For one attempt: connection, headers and body together. */
+  readonly timeout: Milliseconds;
+}
+
+/** Slack answers a word; more than this is not an answer of Slack's. */
+const MOST_READ = 16 * 1024;
+/** Answers after which this webhook will never work again, whatever their status. */
+const PERMANENT = new Set([
+  'invalid_token',
+  'action_prohibited',
+  'no_service',
+  'no_service_id',
+  'no_active_hooks',
+  'no_team',
+  'team_disabled',
+  'channel_is_archived',
+  'channel_not_found',
+]);
+/** Answers that object to how the message is built, not to the message. */
+const BAD_PAYLOAD = /^invalid_(blocks|payload|attachments)/;
+
+/** What Slack answered to one message, or why it did not. */
+type Answer =
+  | { readonly kind: 'answered'; readonly status: number; readonly word: string; readonly retryAfter: Milliseconds | null }
+  | { readonly kind: 'silent'; readonly error: unknown };
+
+/** A channel to one incoming webhook. Pacing is the caller's: Slack takes about one message per second. */
+export function createSlackChannel({ url, consoleUrl, timeout }: SlackOptions): Channel {
+  const agent = new Agent({ maxResponseSize: MOST_READ, connect: { timeout } });
+  let closing: Promise<void> | undefined;
+
+  async function tell(message: SlackMessage | { text: string }, now: Instant, signal: AbortSignal): Promise<Answer> {
+    let retryAfter: Milliseconds | null = null;
+    // The library reports a refusal without its headers, so a webhook per message reads them on the way.
+    const webhook = new IncomingWebhook(url, {
+      fetch: async (target, { method, headers, body } = {}) => {
+        const response = await fetch(target, {
+          method: method ?? 'POST',
+          headers: headers ?? {},
+          body: String(body),
+          redirect: 'manual',
+          signal,
+          dispatcher: agent,
+        });
+        retryAfter = parseRetryAfter(response.headers.get('retry-after'), now);
+        return response;
+      },
+    });
+    try {
+      const { text } = await webhook.send({ ...message, unfurl_links: false, unfurl_media: false });
+      return { kind: 'answered', status: 200, word: text, retryAfter };
+    } catch (error) {
+      if (!(error instanceof IncomingWebhookHTTPError)) {
+        return { kind: 'silent', error: error instanceof IncomingWebhookRequestError ? error.original : error };
+      }
+      return { kind: 'answered', status: error.statusCode, word: error.body ?? '', retryAfter };
+    }
+  }
+
+  return {
+    async send(event: OutgoingEvent, { now, signal }: SendOptions): Promise<SendResult> {
+      const started = performance.now();
+      const deadline = AbortSignal.timeout(timeout);
+      const ended = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
+      const message = slackMessage(event.body, { consoleUrl });
+      let answer = await tell(message, now, ended);
+      if (answer.kind === 'answered' && answer.status === 400 && BAD_PAYLOAD.test(answer.word.trim())) {
+        answer = await tell({ text: message.text }, now, ended);
+      }
+      return judge(answer, { url, timedOut: deadline.aborted, timeout, tookMs: Math.round(performance.now() - started) });
+    },
+    close: () => {
+      closing ??= agent.close();
+      return closing;
+    },
+  };
+}
+
+interface Circumstances {
+  readonly url: string;
+  readonly timedOut: boolean;
+  readonly timeout: Milliseconds;
+  readonly tookMs: Milliseconds;
+}
+
+function judge(answer: Answer, { url, timedOut, timeout, tookMs }: Circumstances): SendResult {
+  if (answer.kind === 'silent') {
+    const why = timedOut
+      ? { reason: 'timeout', detail: `Slack did not answer within ${timeout} ms.`, fault: 'receiver' as const }
+      : explain(answer.error);
+    return { kind: 'failed', ...why, httpStatus: null, retryAfter: null, tookMs, excerpt: '' };
+  }
+  const { status, retryAfter } = answer;
+  const word = excerpt(answer.word, [url]);
+  const attempted = { httpStatus: status, tookMs, excerpt: word };
+  // Slack says ok in so many letters; anything else with 200 is a proxy's or a portal's page.
+  if (status === 200 && word === 'ok') return { kind: 'delivered', ...attempted };
+  if (status === 404 || status === 410 || PERMANENT.has(word)) {
+    const reason = PERMANENT.has(word) ? word : `http_${status}`;
+    const detail = `Slack refuses this webhook for good (${reason}). Make a new incoming webhook and set SLACK_WEBHOOK_URL to it.`;
+    return { kind: 'gone', reason, detail, ...attempted };
+  }
+  const reason = status === 200 ? 'unexpected_answer' : /^[a-z_]{3,40}$/.test(word) ? word : `http_${status}`;
+  const detail =
+    status === 429
+      ? 'Slack asks for fewer messages.'
+      : status === 200
+        ? 'The answer was 200, but not the "ok" of Slack.'
+        : `Slack answered ${status} (${reason}).`;
+  return { kind: 'failed', reason, detail, fault: 'receiver', retryAfter, ...attempted };
+}

@@ -1,0 +1,143 @@
+/** The webhook channel: signed POSTs to one receiver (contract, "Events and webhooks"). */
+import { Pool } from 'undici';
+import { AppError } from '../core/errors.ts';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
+import { excerpt } from './excerpt.ts';
+import { explain } from './network-failure.ts';
+import { DeadlinePassed, type PostOutcome, post } from './post.ts';
+import { createPublicConnector, parseRanges, type Resolve } from './public-address.ts';
+import { parseRetryAfter } from './retry-after.ts';
+import { createSigner } from './signature.ts';
+
+export interface WebhookOptions {
+  readonly url: string;
+  /** `whsec_…`; several while a secret is being replaced, the newest first. */
+  readonly keys: readonly string[];
+  /** For one attempt: connection, headers and body together. */
+  readonly timeout: Milliseconds;
+  /** Addresses that are not public and may be called all the same, as CIDR ranges. */
+  readonly allowAddresses: readonly string[];
+  /** Connections at most, each with one request at a time. */
+  readonly concurrency: number;
+  readonly userAgent: string;
+  /** Finds the addresses of host names; the system's resolver when left out. */
+  readonly resolve?: Resolve;
+}
+
+function receiverUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new AppError('configuration', 'a webhook needs an http or https address');
+  }
+  // They would end up in the logs of everything on the way; the signature is what proves who calls.
+  if (url.username !== '' || url.password !== '') {
+    throw new AppError('configuration', 'a webhook address must not contain a user name or a password');
+  }
+  return url;
+}
+
+/**
+ * A channel to one receiver, with connections of its own that are kept open between deliveries. Throws AppError
+ * `configuration` for an address, a key or a range that could never work; addresses are judged when they are dialled.
+ */
+export function createWebhookChannel(options: WebhookOptions): Channel {
+  const { timeout, concurrency, userAgent, keys, resolve } = options;
+  const url = receiverUrl(options.url);
+  const sign = createSigner(keys);
+  const secrets = keys.map((key) => key.slice('whsec_'.length));
+  const allowed = parseRanges(options.allowAddresses);
+  const pool = new Pool(url.origin, {
+    connections: concurrency,
+    connect: createPublicConnector({ protocol: url.protocol, allowed, timeout, resolve }),
+    // One deadline of our own covers them.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const path = url.pathname + url.search;
+  let closing: Promise<void> | undefined;
+
+  return {
+    async send(event: OutgoingEvent, { now, signal }: SendOptions): Promise<SendResult> {
+      const started = performance.now();
+      const timestamp = Math.floor(now / 1_000);
+      const outcome = await post(pool, {
+        path,
+        headers: [
+          'content-type',
+          'application/json',
+          'user-agent',
+          userAgent,
+          'webhook-id',
+          event.id,
+          'webhook-timestamp',
+          String(timestamp),
+          'webhook-signature',
+          sign(event.id, timestamp, event.body),
+        ],
+        body: event.body,
+        timeout,
+        signal,
+      });
+      return judge(outcome, { now, url, secrets, timeout, tookMs: Math.round(performance.now() - started) });
+    },
+    close: () => {
+      closing ??= pool.close();
+      return closing;
+    },
+  };
+}
+
+interface Circumstances {
+  readonly now: Instant;
+  readonly url: URL;
+  readonly secrets: readonly string[];
+  readonly timeout: Milliseconds;
+  readonly tookMs: Milliseconds;
+}
+
+/**
+ * What an outcome means. A failing status counts although the rest of its answer never came; a good one only counts
+ * when the answer is complete, because a receiver that breaks off may not have kept the event.
+ */
+function judge({ status, headers, body, error }: PostOutcome, { now, url, secrets, timeout, tookMs }: Circumstances): SendResult {
+  const attempted = { tookMs, excerpt: excerpt(body, secrets) };
+  if (status === null || (error !== null && isGood(status))) {
+    const begun = status === null ? '' : ` It had begun to answer with ${status}.`;
+    const { reason, detail, fault } =
+      error instanceof DeadlinePassed
+        ? { reason: 'timeout', detail: `There was no complete answer within ${timeout} ms.`, fault: 'receiver' as const }
+        : explain(error);
+    return { kind: 'failed', reason, detail: detail + begun, httpStatus: status, retryAfter: null, fault, ...attempted };
+  }
+  if (isGood(status)) return { kind: 'delivered', httpStatus: status, ...attempted };
+  if (status === 410) {
+    const detail = 'The receiver answered 410: it wants no more events.';
+    return { kind: 'gone', reason: 'http_410', detail, httpStatus: status, ...attempted };
+  }
+  const redirected = status >= 300 && status < 400 && headers.location !== undefined;
+  return {
+    kind: 'failed',
+    reason: redirected ? 'redirected' : `http_${status}`,
+    detail: redirected ? redirectDetail(status, first(headers.location), url, secrets) : `The receiver answered ${status}.`,
+    httpStatus: status,
+    retryAfter: parseRetryAfter(first(headers['retry-after']), now),
+    fault: 'receiver',
+    ...attempted,
+  };
+}
+
+function isGood(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function redirectDetail(status: number, location: string, url: URL, secrets: readonly string[]): string {
+  const target = URL.parse(location, url);
+  // Without the query: tokens travel there.
+  const where = target === null ? 'somewhere else' : excerpt(target.origin + target.pathname, secrets);
+  return `The receiver answered ${status} and points to ${where}. Redirects are not followed: change the subscriber's address.`;
+}
+
+function first(header: string | string[] | undefined): string {
+  return (Array.isArray(header) ? header[0] : header) ?? '';
+}

@@ -1,0 +1,84 @@
+/**
+ * Writes decided polls in batches. Polls that changed nothing wait a little for company; a change goes at once. A batch
+ * that cannot be written is given back: its purchases are read again from their rows, and asked again.
+ */
+
+import { createBatcher } from '../runtime/batch.ts';
+import type { Sql } from '../store/database.ts';
+import type { RecordContext, Recorded } from '../store/record.ts';
+import { type Decided, recordChanged, recordUnchanged } from '../store/record.ts';
+import type { Entry } from './window.ts';
+
+export interface Job {
+  readonly entry: Entry;
+  readonly decided: Decided;
+  /** Whether the entry stays in the window once it is written. */
+  readonly stays: boolean;
+}
+
+export interface RecorderOptions {
+  readonly sql: Sql;
+  readonly replica: string;
+  /** A batch was written; ids that are missing in the answer were refused. */
+  onRecorded(batch: readonly Job[], recorded: Recorded): void;
+  /** A batch could not be written. `poison` marks a single poll that the database refuses for what it holds. */
+  onFailed(batch: readonly Job[], error: unknown, poison: boolean): void;
+}
+
+export interface Recorder {
+  add(job: Job): void;
+  pending(): number;
+  drain(): Promise<void>;
+}
+
+const MOST = 500;
+const LINGER = 50;
+
+export function createRecorder({ sql, replica, onRecorded, onFailed }: RecorderOptions): Recorder {
+  const flush = async (jobs: readonly Job[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
+    const live = jobs.filter((job) => !job.entry.gone);
+    if (live.length === 0) {
+      onRecorded(jobs, { ids: new Set(), lostShards: [], events: 0 });
+      return;
+    }
+    try {
+      const recorded = await write(
+        sql,
+        live.map((job) => job.decided),
+        context(replica, live),
+      );
+      onRecorded(jobs, recorded);
+    } catch (error) {
+      if (!isAboutData(error)) return onFailed(jobs, error, false);
+      if (live.length === 1) return onFailed(jobs, error, true);
+      // One row that cannot be written must not take the others with it: halves find it in a few steps.
+      const middle = jobs.length >> 1;
+      await flush(jobs.slice(0, middle), write);
+      await flush(jobs.slice(middle), write);
+    }
+  };
+  const unchanged = createBatcher<Job>((batch) => flush(batch, recordUnchanged), { most: MOST, linger: LINGER, parallel: 1 });
+  const changed = createBatcher<Job>((batch) => flush(batch, recordChanged), { most: MOST, linger: 0, parallel: 1 });
+  return {
+    add: (job) => {
+      const { kind } = job.decided.outcome;
+      (kind === 'changed' ? changed : unchanged).add(job);
+    },
+    pending: () => unchanged.pending() + changed.pending(),
+    drain: async () => {
+      await Promise.all([unchanged.drain(), changed.drain()]);
+    },
+  };
+}
+
+/** The shards a batch relies on, with the epochs under which its polls began. */
+function context(replica: string, jobs: readonly Job[]): RecordContext {
+  const epochs = new Map(jobs.map(({ entry }) => [entry.purchase.shard, entry.epoch]));
+  return { replica, holdings: [...epochs].map(([shard, epoch]) => ({ shard, epoch })) };
+}
+
+/** Classes 22 (data exception) and 23 (integrity constraint): the batch's content, not the database's condition. */
+function isAboutData(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && /^2[23]...$/.test(code);
+}

@@ -1,0 +1,119 @@
+/**
+ * One line per thing that happened: JSON for machines, short lines on a terminal. `event` is a fixed name, everything else
+ * a field: `log.info({ purchaseId, from, to, tookMs }, 'purchase.state_changed')`.
+ */
+import { styleText } from 'node:util';
+import { type Logger, pino } from 'pino';
+
+export type { Logger };
+
+export interface LoggerOptions {
+  readonly level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  /** Standard output by default. When it is a terminal, lines are for people. */
+  readonly destination?: NodeJS.WritableStream & { readonly isTTY?: boolean };
+}
+
+/** Fields that hold secrets, however they are spelled and however deep they lie. */
+const SECRET_FIELD =
+  /authorization|cookie|token|secret|password|passwd|credential|api[-_]?(?:read[-_]?)?key|^headers$|database[-_]?url/i;
+/** Fields of the service's answer that are a person's, and what a merchant attached. */
+const PERSONAL_FIELD =
+  /^(?:Invoicing|Delivery|B2B|OrganizationNumber|CompanyName|ReferenceName|Phone$|Mail$|MaskedCard|CardExpiration|AccountNumber|Attachment|Description$|metadata$|details$|body$)/;
+const HIDDEN = '[hidden]';
+const DEEPEST = 8;
+
+/** Numbers and flags pass: a count of tokens is no token. */
+function hides(key: string, value: unknown): boolean {
+  const bare = value === null || value === undefined || typeof value === 'number' || typeof value === 'boolean';
+  return !bare && (SECRET_FIELD.test(key) || PERSONAL_FIELD.test(key));
+}
+
+function safe(value: unknown, depth = 0): unknown {
+  if (value instanceof Error) return errorFields(value, depth);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  if (depth > DEEPEST) return '[too deep]';
+  if (Array.isArray(value)) return value.map((item) => safe(item, depth + 1));
+  return fields(value, depth);
+}
+
+function fields(object: object, depth: number): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(object).map(([key, value]) => [key, hides(key, value) ? HIDDEN : safe(value, depth + 1)]),
+  );
+}
+
+/** What helps to find a failure: its own fields (code, status), where it happened, and its causes. */
+function errorFields(error: Error, depth: number): Record<string, unknown> {
+  if (depth > DEEPEST) return { message: error.message };
+  const { name, message, stack, cause } = error;
+  const inner = error instanceof AggregateError ? { errors: error.errors.map((each) => safe(each, depth + 1)) } : {};
+  const own = fields({ ...error }, depth);
+  return { ...own, ...inner, name, message, stack, ...(cause === undefined ? {} : { cause: safe(cause, depth + 1) }) };
+}
+
+/** Secrets inside texts, as libraries put them into messages: addresses with credentials, tokens, signing secrets. */
+function scrubbed(line: string): string {
+  return line
+    .replace(/:\/\/[^\s"'\\<>]*@/g, '://…@')
+    .replace(/\b(Bearer|Basic) [A-Za-z0-9._~+/-]+=*/g, '$1 …')
+    .replace(/whsec_[A-Za-z0-9+/]+=*/g, 'whsec_…')
+    .replace(/(hooks\.slack\.com\/)[^\s"'\\<>]+/g, '$1…')
+    .replace(/\b((?:client_secret|access_token|password)=)[^\s&"'\\]+/gi, '$1…');
+}
+
+const COLOURS = { trace: 'gray', debug: 'gray', info: 'green', warn: 'yellow', error: 'red', fatal: 'red' } as const;
+
+/** Texts come from outside; on a terminal their control characters would be obeyed. */
+function inWords(value: unknown): string {
+  if (typeof value === 'string' && /^[\w.:/@+-]+$/.test(value)) return value;
+  return (JSON.stringify(value) ?? 'undefined').replace(/[\u007f-\u009f]/g, (character) =>
+    JSON.stringify(character).slice(1, -1),
+  );
+}
+
+interface Line {
+  readonly time: string;
+  readonly level: keyof typeof COLOURS;
+  readonly event?: string;
+  readonly [field: string]: unknown;
+}
+
+function forPeople(text: string, stream: NodeJS.WritableStream): string {
+  const { time, level, event = '', ...rest } = JSON.parse(text) as Line;
+  const paint = (format: Parameters<typeof styleText>[0], part: string) => styleText(format, part, { stream });
+  const stacks: string[] = [];
+  const words = Object.entries(rest).map(([key, value]) => {
+    const { stack, message } = (typeof value === 'object' && value !== null ? value : {}) as {
+      stack?: unknown;
+      message?: unknown;
+    };
+    if (typeof stack !== 'string') return `${paint('gray', `${key}=`)}${inWords(value)}`;
+    stacks.push(...stack.split('\n').slice(1));
+    return `${paint('gray', `${key}=`)}${inWords(message)}`;
+  });
+  const head = `${paint('gray', time.slice(11, 23))} ${paint(COLOURS[level], level.toUpperCase().padEnd(5))} ${paint('bold', inWords(event))}`;
+  return `${[[head, ...words].join(' '), ...stacks.map((line) => paint('gray', line))].join('\n')}\n`;
+}
+
+/** The logger of the process. What it writes holds no secrets and no person's data, whatever it is given. */
+export function createLogger({ level, destination = process.stdout }: LoggerOptions): Logger {
+  const write = (line: string) => {
+    const text = scrubbed(line);
+    destination.write(destination.isTTY ? forPeople(text, destination) : text);
+  };
+  return pino(
+    {
+      level,
+      base: null,
+      messageKey: 'event',
+      errorKey: 'error',
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: {
+        level: (label) => ({ level: label }),
+        bindings: (bindings) => fields(bindings, 0),
+        log: (object) => fields(object, 0),
+      },
+    },
+    { write },
+  );
+}

@@ -1,0 +1,107 @@
+/** The connection to Postgres: exact numbers, clear failures, the database's clock. */
+import postgres from 'postgres';
+import { type JsonValue, parseExact, stringifyExact } from '../core/exact-json.ts';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import { parseDatabaseUrl } from './database-url.ts';
+
+interface OwnTypes extends Record<string, unknown> {
+  bigint: number | bigint;
+  json: JsonValue;
+}
+
+/** A pool of connections; queries are tagged templates. */
+export type Sql = postgres.Sql<OwnTypes>;
+/** What runs queries: the pool, or a transaction that its `begin` opened. */
+export type Queries = postgres.ISql<OwnTypes>;
+
+export interface ConnectOptions {
+  /** Connections at most; 10 unless told. They are opened when needed. */
+  readonly max?: number;
+  /** Shown as `application_name` in pg_stat_activity, after `purchase-watch`. */
+  readonly name?: string;
+  /** The server's notices; nobody hears them unless told. */
+  readonly onNotice?: (notice: postgres.Notice) => void;
+}
+
+const types = {
+  // A count or a key fits a number; what does not is handed on exactly rather than rounded.
+  bigint: {
+    to: 20,
+    from: [20],
+    parse: (text: string): number | bigint => {
+      const value = Number(text);
+      return Number.isSafeInteger(value) ? value : BigInt(text);
+    },
+    serialize: String,
+  },
+  // The driver's own parser rounds amounts (249.50 becomes 249.5).
+  json: { to: 114, from: [114, 3802], parse: parseExact, serialize: stringifyExact },
+} satisfies Record<string, postgres.PostgresType>;
+
+/**
+ * Opens a pool. Nothing is dialled before the first query, so a wrong address shows up there.
+ *
+ * - `json` and `jsonb` keep digits: amounts come as Decimals and go back digit for digit. A parameter of such a type is
+ *   serialized here; JSON that is text already must be marked, or it is stored as a string: `${text}::text::jsonb`. Send
+ *   lists the same way (`${texts}::text[]`, cast in SQL): in a `jsonb[]` parameter the driver mistakes an element with a
+ *   `type` field for one of its own wrappers.
+ * - `int8` is a number, or a bigint beyond 2^53. `numeric` stays text.
+ * - `timestamptz` is a Date (milliseconds). Where microseconds or arithmetic matter, select
+ *   `(extract(epoch from x) * 1000)::float8`, and send `to_timestamp(${instant} / 1000.0)`.
+ * - TLS follows the URL's `sslmode` as libpq reads it (`prefer` when it is missing).
+ */
+export function connect(url: string, { max = 10, name, onNotice = () => {} }: ConnectOptions = {}): Sql {
+  const parsed = parseDatabaseUrl(url);
+  const application = name === undefined ? 'purchase-watch' : `purchase-watch ${name}`;
+  return postgres(parsed.url, {
+    ...parsed.options,
+    max,
+    types,
+    onnotice: onNotice,
+    connection: { application_name: application },
+  }) as unknown as Sql;
+}
+
+/** One connection with a life of its own: what it hears and holds (notifications, session locks) ends with it. */
+export interface Session {
+  readonly sql: Sql;
+  /** Resolves when the connection is gone. The next query would open another one. */
+  readonly closed: Promise<void>;
+}
+
+/** Opens a session with its first query. Unlike a pool's connections it is never replaced on the quiet. */
+export function openSession(url: string, name: string, onNotify?: (channel: string, payload: string) => void): Session {
+  const parsed = parseDatabaseUrl(url);
+  const closed = Promise.withResolvers<void>();
+  const options = {
+    ...parsed.options,
+    max: 1,
+    types,
+    idle_timeout: 0,
+    max_lifetime: null,
+    fetch_types: false,
+    connection: { application_name: `purchase-watch ${name}` },
+    onnotice: () => {},
+    onclose: () => closed.resolve(),
+    onnotify: onNotify,
+  };
+  return { sql: postgres(parsed.url, options) as unknown as Sql, closed: closed.promise };
+}
+
+/** Readings of the clock taken at once; the quickest counts, for it says the most about when it was made. */
+const READINGS = 3;
+
+/** The database's clock, and the monotonic moment of this process at which it showed that (the middle of the round trip). */
+export function readClock(sql: Sql): Promise<{ now: Instant; readAt: Milliseconds }> {
+  // One transaction keeps the readings on a connection that is open already: dialling would count as round trip.
+  return sql.begin('read only', async (tx) => {
+    let best: { now: Instant; readAt: Milliseconds; took: Milliseconds } | undefined;
+    for (let reading = 0; reading < READINGS; reading++) {
+      const asked = performance.now();
+      const [row] = await tx<[{ now: number }]>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
+      const took = performance.now() - asked;
+      if (best === undefined || took < best.took) best = { now: row.now, readAt: asked + took / 2, took };
+    }
+    return { now: best!.now, readAt: best!.readAt };
+  });
+}

@@ -1,0 +1,166 @@
+/** Purchases as people and programs register, read and stop them. What the poller does with them is in queue.ts and record.ts. */
+import type { Instant, PurchaseStatus } from '../core/purchase.ts';
+import type { Queries } from './database.ts';
+
+export interface Registration {
+  readonly purchaseId: string;
+  /** Null: the site named `default`, or the only one. */
+  readonly site: string | null;
+  readonly reference: string | null;
+  /** JSON text of an object. */
+  readonly metadata: string | null;
+}
+
+/** A purchase as it is shown. Times are epoch milliseconds. */
+export interface PurchaseRow {
+  readonly id: number;
+  readonly purchaseId: string;
+  readonly site: string;
+  readonly status: PurchaseStatus;
+  readonly state: number | null;
+  readonly stateSince: Instant | null;
+  readonly stuckSince: Instant | null;
+  readonly reference: string | null;
+  /** JSON text. */
+  readonly metadata: string | null;
+  readonly registeredAt: Instant;
+  readonly lastPolledAt: Instant | null;
+  readonly nextPollAt: Instant | null;
+  readonly polls: number;
+  readonly failures: number;
+  readonly lastError: string | null;
+  /** JSON text of the stored fields. */
+  readonly details: string | null;
+}
+
+export interface TransitionRow {
+  readonly sequence: number;
+  readonly from: number | null;
+  readonly to: number;
+  readonly notBefore: Instant | null;
+  readonly notAfter: Instant;
+}
+
+const COLUMNS = `
+  p.id::float8 as id, p.purchase_id as "purchaseId", p.site, p.status, p.state,
+  (extract(epoch from p.state_since) * 1000)::float8 as "stateSince", (extract(epoch from p.stuck_since) * 1000)::float8 as "stuckSince",
+  p.reference, p.metadata::text as metadata, (extract(epoch from p.registered_at) * 1000)::float8 as "registeredAt",
+  (extract(epoch from p.last_polled_at) * 1000)::float8 as "lastPolledAt", (extract(epoch from p.next_poll_at) * 1000)::float8 as "nextPollAt",
+  p.polls::float8 as polls, p.failures, p.last_error as "lastError", d.fields::text as details`;
+
+/**
+ * Registers purchases in one statement. Answers, for each registration in order, whether it is new. The caller has
+ * checked ids and sites; a stopped or expired purchase that is registered again is watched again.
+ */
+export async function register(sql: Queries, registrations: readonly Registration[]): Promise<('created' | 'existing')[]> {
+  if (registrations.length === 0) return [];
+  const created = await sql<{ site: string; purchaseId: string }[]>`
+    insert into purchase_watch.purchases (purchase_id, site, reference, metadata)
+    select purchase_id, site, reference, metadata::jsonb
+    from unnest(${registrations.map((r) => r.purchaseId)}::text[], ${registrations.map((r) => r.site)}::text[],
+      ${registrations.map((r) => r.reference)}::text[], ${registrations.map((r) => r.metadata)}::text[])
+      as r (purchase_id, site, reference, metadata)
+    on conflict do nothing
+    returning site, purchase_id as "purchaseId"`;
+  const isNew = new Set(created.map((row) => row.purchaseId));
+  const bySite = new Set(created.map((row) => `${row.site}/${row.purchaseId}`));
+  const existing: Registration[] = [];
+  const answers = registrations.map((r): 'created' | 'existing' => {
+    const fresh = r.site === null ? isNew.delete(r.purchaseId) : bySite.delete(`${r.site}/${r.purchaseId}`);
+    if (!fresh) existing.push(r);
+    return fresh ? 'created' : 'existing';
+  });
+  if (existing.length > 0) await watchAgain(sql, existing);
+  return answers;
+}
+
+/** Watches stopped and expired purchases again, and asks for them at once. */
+async function watchAgain(sql: Queries, registrations: readonly Registration[]): Promise<void> {
+  await sql`
+    with renewed as (
+      update purchase_watch.purchases p set status = 'watching', watched_since = now(), next_poll_at = now(),
+        due_slot = purchase_watch.due_slot(now()), revision = revision + 1, failures = 0, unknowns = 0
+      from unnest(${registrations.map((r) => r.purchaseId)}::text[], ${registrations.map((r) => r.site)}::text[]) as r (purchase_id, site)
+      join purchase_watch.sites s on s.name = coalesce(r.site, s.name)
+      where p.site = s.name and p.purchase_id = r.purchase_id and p.status in ('stopped', 'expired')
+      returning p.id, p.shard),
+    nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from renewed)
+    select pg_notify('purchase_watch_wake', 'purchases') from renewed limit 1`;
+}
+
+/** One purchase; with no site named, the one that has this id, or several when sites share it. */
+export async function findPurchases(
+  sql: Queries,
+  { purchaseId, site }: { purchaseId: string; site: string | null },
+): Promise<PurchaseRow[]> {
+  return sql<PurchaseRow[]>`
+    select ${sql.unsafe(COLUMNS)} from purchase_watch.purchases p left join purchase_watch.purchase_details d on d.purchase = p.id
+    where p.purchase_id = ${purchaseId} and ${site === null ? sql`p.site in (select name from purchase_watch.sites)` : sql`p.site = ${site}`}
+    order by p.site`;
+}
+
+/** A purchase's transitions, first to last. */
+export async function transitionsOf(sql: Queries, id: number): Promise<TransitionRow[]> {
+  return sql<TransitionRow[]>`
+    select sequence, from_state as "from", to_state as "to",
+      (extract(epoch from not_before) * 1000)::float8 as "notBefore", (extract(epoch from not_after) * 1000)::float8 as "notAfter"
+    from purchase_watch.transitions where purchase = ${id} order by sequence`;
+}
+
+export interface PurchaseFilter {
+  readonly site?: string | undefined;
+  readonly status?: string | undefined;
+  readonly state?: number | undefined;
+  readonly stuck?: boolean | undefined;
+  readonly reference?: string | undefined;
+}
+
+/** A page of purchases, newest registration first. `before` is the last row's id of the page before. */
+export async function listPurchases(
+  sql: Queries,
+  { filter, before, limit }: { filter: PurchaseFilter; before: number | null; limit: number },
+): Promise<PurchaseRow[]> {
+  const { site, status, state, stuck, reference } = filter;
+  return sql<PurchaseRow[]>`
+    select ${sql.unsafe(COLUMNS)} from purchase_watch.purchases p left join purchase_watch.purchase_details d on d.purchase = p.id
+    where ${before === null ? sql`true` : sql`p.id < ${before}`}
+      and ${site === undefined ? sql`true` : sql`p.site = ${site}`}
+      and ${status === undefined ? sql`true` : sql`p.status = ${status}`}
+      and ${state === undefined ? sql`true` : sql`p.state = ${state}`}
+      and ${stuck === undefined ? sql`true` : stuck ? sql`p.stuck_since is not null` : sql`p.stuck_since is null`}
+      and ${reference === undefined ? sql`true` : sql`p.reference = ${reference}`}
+    order by p.id desc limit ${limit}`;
+}
+
+/** Stops polling a purchase; what is known of it stays. A poll that is under way is not recorded. */
+export async function stopPurchase(sql: Queries, id: number): Promise<void> {
+  await sql`
+    with stopped as (
+      update purchase_watch.purchases set status = 'stopped', stuck_since = null, next_poll_at = null, due_slot = null,
+        revision = revision + 1
+      where id = ${id} and status <> 'stopped' returning id, shard),
+    nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from stopped)
+    select pg_notify('purchase_watch_wake', 'judge'), pg_notify('purchase_watch_wake', 'purchases') from stopped`;
+}
+
+/** Makes a purchase due now, whatever its plan; answers how many polls it had. The owner polls it and goes on with its plan. */
+export async function requestPoll(sql: Queries, id: number): Promise<void> {
+  await sql`
+    with asked as (
+      update purchase_watch.purchases set next_poll_at = now(), due_slot = purchase_watch.due_slot(now()), revision = revision + 1
+      where id = ${id} returning id, shard),
+    nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from asked)
+    select pg_notify('purchase_watch_wake', 'purchases') from asked`;
+}
+
+/** Purchases by site, status and state, for people. */
+export async function countPurchases(
+  sql: Queries,
+): Promise<
+  { site: string; status: PurchaseStatus; state: number | null; count: number; stuck: number; oldest: Instant | null }[]
+> {
+  return sql`
+    select site, status, state, count(*)::float8 as count, count(stuck_since)::float8 as stuck,
+      (extract(epoch from min(state_since)) * 1000)::float8 as oldest
+    from purchase_watch.purchases group by site, status, state order by site, status, state`;
+}

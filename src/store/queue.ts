@@ -1,0 +1,104 @@
+/** The queue as its owner reads it: purchases by shard and due slot, and the nudges that say what changed from outside. */
+import type { Instant, Purchase } from '../core/purchase.ts';
+import type { Queries } from './database.ts';
+
+/** Width of a due slot; `purchase_watch.due_slot` in the schema says the same. */
+const SLOT_WIDTH = 60_000;
+
+/** The due slot of an instant. */
+export function dueSlot(at: Instant): number {
+  return Math.floor(at / SLOT_WIDTH);
+}
+
+/** How far a shard has been read: every row at or before (slot, id) is in memory or was put behind it since. */
+export interface Cursor {
+  readonly shard: number;
+  readonly slot: number;
+  readonly id: number;
+}
+
+/** A purchase with the moment it is due and where its row lies in the queue; null when it is not polled any more. */
+export interface QueuedPurchase {
+  readonly purchase: Purchase;
+  readonly nextPollAt: Instant | null;
+  readonly slot: number | null;
+}
+
+type Row = Purchase & { nextPollAt: Instant | null; slot: number | null };
+
+// Rows are read as flat columns and times as epoch milliseconds: one object a row, nothing to convert.
+const COLUMNS = `
+  p.id::float8 as id, p.site, p.purchase_id as "purchaseId", p.shard, p.revision, p.status, p.state,
+  (extract(epoch from p.state_since) * 1000)::float8 as "stateSince", p.excused_ms::float8 as excused,
+  (extract(epoch from p.stuck_since) * 1000)::float8 as "stuckSince", (extract(epoch from p.seen_at) * 1000)::float8 as "seenAt",
+  (extract(epoch from p.watched_since) * 1000)::float8 as "watchedSince", p.failures, p.unknowns, p.sequence,
+  p.reference, p.metadata::text as metadata, d.fields::text as details,
+  (extract(epoch from p.next_poll_at) * 1000)::float8 as "nextPollAt", p.due_slot as slot`;
+
+/**
+ * Reads on from each cursor through slot `through`, at most `limit` rows a shard, in slot order: an index range each,
+ * whatever the table's size. Answers the rows and the cursors moved on.
+ */
+export async function loadDue(
+  sql: Queries,
+  { cursors, through, limit }: { cursors: readonly Cursor[]; through: number; limit: number },
+): Promise<{ rows: QueuedPurchase[]; cursors: Cursor[] }> {
+  if (cursors.length === 0) return { rows: [], cursors: [] };
+  const column = (value: (cursor: Cursor) => number): string => `{${cursors.map(value).join()}}`;
+  const rows = await sql<Row[]>`
+    select ${sql.unsafe(COLUMNS)}
+    from unnest(${column((c) => c.shard)}::smallint[], ${column((c) => c.slot)}::integer[], ${column((c) => c.id)}::bigint[])
+      as c (shard, slot, id)
+    cross join lateral (
+      select * from purchase_watch.purchases q
+      where q.shard = c.shard and q.due_slot is not null and (q.due_slot, q.id) > (c.slot, c.id) and q.due_slot <= ${through}
+      order by q.due_slot, q.id limit ${limit}) p
+    left join purchase_watch.purchase_details d on d.purchase = p.id`;
+  const counts = new Map<number, { count: number; last: Row }>();
+  for (const row of rows) {
+    const seen = counts.get(row.shard);
+    const further = !seen || row.slot! > seen.last.slot! || (row.slot === seen.last.slot && row.id > seen.last.id);
+    counts.set(row.shard, { count: (seen?.count ?? 0) + 1, last: further ? row : seen.last });
+  }
+  const moved = cursors.map((cursor) => {
+    const read = counts.get(cursor.shard);
+    return read !== undefined && read.count >= limit
+      ? { shard: cursor.shard, slot: read.last.slot!, id: read.last.id }
+      : { shard: cursor.shard, slot: through, id: Number.MAX_SAFE_INTEGER };
+  });
+  return { rows: rows.map(queued), cursors: moved };
+}
+
+/** Takes up to `limit` nudges of the given shards and answers the purchases as they are now. */
+export async function takeNudged(
+  sql: Queries,
+  { shards, limit }: { shards: readonly number[]; limit: number },
+): Promise<QueuedPurchase[]> {
+  const rows = await sql<Row[]>`
+    with taken as (
+      delete from purchase_watch.nudges where id in (
+        select id from purchase_watch.nudges where shard = any(${`{${shards.join()}}`}::smallint[]) order by id limit ${limit})
+      returning purchase)
+    select ${sql.unsafe(COLUMNS)}
+    from (select distinct purchase from taken) t join purchase_watch.purchases p on p.id = t.purchase
+    left join purchase_watch.purchase_details d on d.purchase = p.id`;
+  return rows.map(queued);
+}
+
+/** Drops the nudges of shards whose queue is about to be read from its beginning. */
+export async function dropNudges(sql: Queries, shards: readonly number[]): Promise<void> {
+  await sql`delete from purchase_watch.nudges where shard = any(${`{${shards.join()}}`}::smallint[])`;
+}
+
+/** Purchases by row id, as they are now. */
+export async function loadPurchases(sql: Queries, ids: readonly number[]): Promise<QueuedPurchase[]> {
+  const rows = await sql<Row[]>`
+    select ${sql.unsafe(COLUMNS)} from purchase_watch.purchases p
+    left join purchase_watch.purchase_details d on d.purchase = p.id
+    where p.id = any(${`{${ids.join()}}`}::bigint[])`;
+  return rows.map(queued);
+}
+
+function queued({ nextPollAt, slot, ...purchase }: Row): QueuedPurchase {
+  return { purchase, nextPollAt, slot };
+}

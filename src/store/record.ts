@@ -1,0 +1,180 @@
+/**
+ * The transactions that write what polls showed. Each first locks the shard rows it relies on, with the epoch as this
+ * replica knows it: a result whose shard has a new owner, or whose purchase was changed from outside meanwhile, is
+ * refused, and the purchase is simply due again.
+ */
+import type { Outcome } from '../core/decide.ts';
+import type { EventDraft } from '../core/events.ts';
+import type { Holding } from '../core/ownership.ts';
+import type { Instant } from '../core/purchase.ts';
+import { namedState } from '../core/states.ts';
+import type { Queries, Sql } from './database.ts';
+import { announce, type NewEvent, SITE_SHARD } from './events.ts';
+
+/** A decided poll with where its row must lie in the queue. */
+export interface Decided {
+  readonly outcome: Outcome;
+  readonly askedAt: Instant;
+  readonly now: Instant;
+  /** The queue's slot: not later than that of the next poll; null when it is not polled any more. */
+  readonly slot: number | null;
+}
+
+export interface Recorded {
+  /** Row ids that were written. What is missing was refused. */
+  readonly ids: ReadonlySet<number>;
+  /** Shards that are not ours any more. */
+  readonly lostShards: readonly number[];
+  readonly events: number;
+}
+
+export interface RecordContext {
+  readonly replica: string;
+  readonly holdings: readonly Holding[];
+}
+
+/** Records polls that changed nothing but times and counters: one statement, no index touched. */
+export async function recordUnchanged(
+  sql: Queries,
+  batch: readonly Decided[],
+  { replica, holdings }: RecordContext,
+): Promise<Recorded> {
+  const rows = await sql<{ id: number | null; shard: number | null }[]>`
+    with held as materialized (${heldShards(sql, replica, holdings)}),
+    written as (
+      update purchase_watch.purchases p set
+        polls = p.polls + 1, last_polled_at = to_timestamp(r.now / 1000),
+        seen_at = case when r.failures = 0 then to_timestamp(r.now / 1000) else p.seen_at end,
+        next_poll_at = to_timestamp(r.next / 1000), due_slot = r.slot, excused_ms = r.excused,
+        failures = r.failures, unknowns = r.unknowns, last_error = r.error
+      from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.shard)}::smallint[],
+        ${numbers(batch, (d) => d.outcome.purchase.revision)}::integer[], ${numbers(batch, (d) => d.now)}::float8[],
+        ${numbers(batch, (d) => d.outcome.nextPollAt)}::float8[], ${numbers(batch, (d) => d.slot)}::integer[],
+        ${numbers(batch, (d) => d.outcome.purchase.excused)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.failures)}::integer[],
+        ${numbers(batch, (d) => d.outcome.purchase.unknowns)}::integer[], ${batch.map((d) => d.outcome.lastError)}::text[])
+        as r (id, shard, revision, now, next, slot, excused, failures, unknowns, error)
+      join held on held.id = r.shard
+      where p.id = r.id and p.revision = r.revision
+      returning p.id)
+    select id, null::smallint as shard from written union all select null, id from held`;
+  return summarize(rows, holdings, 0);
+}
+
+/** Records polls that changed something: state, status, details, and everything that must be told, in one transaction. */
+export async function recordChanged(
+  sql: Sql,
+  batch: readonly Decided[],
+  { replica, holdings }: RecordContext,
+): Promise<Recorded> {
+  return sql.begin(async (tx) => {
+    const held = await tx<{ id: number }[]>`${heldShards(tx, replica, holdings)}`;
+    const heldIds = new Set(held.map((row) => row.id));
+    const candidates = batch.filter((d) => heldIds.has(d.outcome.purchase.shard));
+    const written = await updatePurchases(tx, candidates);
+    const kept = candidates.filter((d) => written.has(d.outcome.purchase.id));
+    await insertTransitions(tx, kept);
+    await writeDetails(tx, kept);
+    const news = [...kept.flatMap(purchaseEvents), ...(await unknownStateEvents(tx, kept))];
+    await announce(tx, news);
+    const lostShards = holdings.filter((h) => !heldIds.has(h.shard)).map((h) => h.shard);
+    return { ids: written, lostShards, events: news.length };
+  });
+}
+
+/** The shards of the given holdings that are still ours, locked against a takeover until the transaction ends. */
+const heldShards = (sql: Queries, replica: string, holdings: readonly Holding[]) => sql<{ id: number }[]>`
+  select s.id from purchase_watch.shards s
+  join unnest(${numbers(holdings, (h) => h.shard)}::smallint[], ${numbers(holdings, (h) => h.epoch)}::bigint[]) as h (id, epoch)
+    on h.id = s.id and h.epoch = s.epoch
+  where s.owner = ${replica} order by s.id for share of s`;
+
+async function updatePurchases(tx: Queries, batch: readonly Decided[]): Promise<Set<number>> {
+  if (batch.length === 0) return new Set();
+  const rows = await tx<{ id: number }[]>`
+    update purchase_watch.purchases p set
+      polls = p.polls + 1, last_polled_at = to_timestamp(r.now / 1000), seen_at = to_timestamp(r.seen / 1000),
+      next_poll_at = to_timestamp(r.next / 1000), due_slot = r.slot, status = r.status, state = r.state,
+      state_since = to_timestamp(r.since / 1000), stuck_since = to_timestamp(r.stuck / 1000), excused_ms = r.excused,
+      failures = r.failures, unknowns = r.unknowns, sequence = r.sequence, last_error = r.error
+    from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.revision)}::integer[],
+      ${numbers(batch, (d) => d.now)}::float8[], ${numbers(batch, (d) => d.outcome.purchase.seenAt)}::float8[],
+      ${numbers(batch, (d) => d.outcome.nextPollAt)}::float8[], ${numbers(batch, (d) => d.slot)}::integer[],
+      ${batch.map((d) => d.outcome.purchase.status)}::text[], ${numbers(batch, (d) => d.outcome.purchase.state)}::integer[],
+      ${numbers(batch, (d) => d.outcome.purchase.stateSince)}::float8[], ${numbers(batch, (d) => d.outcome.purchase.stuckSince)}::float8[],
+      ${numbers(batch, (d) => d.outcome.purchase.excused)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.failures)}::integer[],
+      ${numbers(batch, (d) => d.outcome.purchase.unknowns)}::integer[], ${numbers(batch, (d) => d.outcome.purchase.sequence)}::integer[],
+      ${batch.map((d) => d.outcome.lastError)}::text[])
+      as r (id, revision, now, seen, next, slot, status, state, since, stuck, excused, failures, unknowns, sequence, error)
+    where p.id = r.id and p.revision = r.revision
+    returning p.id`;
+  return new Set(rows.map((row) => row.id));
+}
+
+async function insertTransitions(tx: Queries, batch: readonly Decided[]): Promise<void> {
+  const moves = batch.flatMap((d) =>
+    d.outcome.transition === null ? [] : [{ id: d.outcome.purchase.id, ...d.outcome.transition }],
+  );
+  if (moves.length === 0) return;
+  // `from` is what this replica believes; where the last transition says otherwise, the foreign key refuses the whole batch.
+  await tx`
+    insert into purchase_watch.transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
+    select r.id, r.sequence,
+      (select max(t.sequence) from purchase_watch.transitions t where t.purchase = r.id),
+      r.from_state, r.to_state, to_timestamp(r.not_before / 1000), to_timestamp(r.not_after / 1000)
+    from unnest(${numbers(moves, (m) => m.id)}::bigint[], ${numbers(moves, (m) => m.sequence)}::integer[],
+      ${numbers(moves, (m) => m.from)}::integer[], ${numbers(moves, (m) => m.to)}::integer[],
+      ${numbers(moves, (m) => m.notBefore)}::float8[], ${numbers(moves, (m) => m.notAfter)}::float8[])
+      as r (id, sequence, from_state, to_state, not_before, not_after)`;
+}
+
+async function writeDetails(tx: Queries, batch: readonly Decided[]): Promise<void> {
+  const changed = batch.filter((d) => d.outcome.detailsChanged);
+  if (changed.length === 0) return;
+  await tx`
+    insert into purchase_watch.purchase_details (purchase, fields)
+    select id, fields::json from unnest(${numbers(changed, (d) => d.outcome.purchase.id)}::bigint[],
+      ${changed.map((d) => d.outcome.purchase.details)}::text[]) as r (id, fields)
+    on conflict (purchase) do update set fields = excluded.fields`;
+}
+
+function purchaseEvents({ outcome }: Decided): NewEvent[] {
+  const { id, site, shard, state } = outcome.purchase;
+  return outcome.events.map((draft) => ({ draft, site, purchase: id, shard, state }));
+}
+
+/** A number nobody knows is announced once per site: the first transaction to write it tells. */
+async function unknownStateEvents(tx: Queries, batch: readonly Decided[]): Promise<NewEvent[]> {
+  const seen = batch.flatMap((d) =>
+    d.outcome.unknownState === null ? [] : [{ site: d.outcome.purchase.site, state: d.outcome.unknownState, decided: d }],
+  );
+  if (seen.length === 0) return [];
+  const rows = await tx<{ site: string; state: number }[]>`
+    insert into purchase_watch.unknown_states (site, state)
+    select distinct site, state from unnest(${seen.map((s) => s.site)}::text[], ${seen.map((s) => s.state)}::integer[]) as r (site, state)
+    on conflict do nothing returning site, state`;
+  return rows.map(({ site, state }) => {
+    const first = seen.find((s) => s.site === site && s.state === state)!.decided;
+    const data = { site, state: { ...namedState(state) }, purchaseId: first.outcome.purchase.purchaseId };
+    const draft: EventDraft = { type: 'site.unknown_state', sequence: null, at: first.now, data };
+    return { draft, site, purchase: null, shard: SITE_SHARD, state: null };
+  });
+}
+
+function summarize(
+  rows: readonly { id: number | null; shard: number | null }[],
+  holdings: readonly Holding[],
+  events: number,
+): Recorded {
+  const ids = new Set<number>();
+  const held = new Set<number>();
+  for (const row of rows) {
+    if (row.id !== null) ids.add(row.id);
+    if (row.shard !== null) held.add(row.shard);
+  }
+  return { ids, lostShards: holdings.filter((h) => !held.has(h.shard)).map((h) => h.shard), events };
+}
+
+/** A Postgres array literal of numbers; one string is far cheaper to send than an array of parameters. */
+function numbers<T>(rows: readonly T[], value: (row: T) => number | null): string {
+  return `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
+}

@@ -1,0 +1,90 @@
+/**
+ * Replicas, and the shards and named leases they own. Expiry lives in the replica's one row, so that renewing it never
+ * waits for the row locks with which recording fences itself; see docs/decisions/0003-ownership.md.
+ */
+import type { Holding } from '../core/ownership.ts';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Queries } from './database.ts';
+
+export interface ReplicaRow {
+  readonly id: string;
+  readonly process: string;
+}
+
+/** Renews this replica's lease, forgets replicas whose lease ran out, and answers who is alive. */
+export async function renewReplica(
+  sql: Queries,
+  { id, process, ttl }: { id: string; process: string; ttl: Milliseconds },
+): Promise<{ alive: ReplicaRow[]; databaseNow: Instant }> {
+  // A lease that is being renewed right now holds its row's lock: the delete waits, looks again and leaves it alone.
+  await sql`delete from purchase_watch.replicas where expires_at < clock_timestamp() and id <> ${id}`;
+  await sql`
+    insert into purchase_watch.replicas as r (id, process, expires_at)
+    values (${id}, ${process}, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond')
+    on conflict (id) do update set expires_at = excluded.expires_at`;
+  const rows = await sql<{ id: string; process: string; databaseNow: number }[]>`
+    select id, process, (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow"
+    from purchase_watch.replicas order by id`;
+  return { alive: rows.map((row) => ({ id: row.id, process: row.process })), databaseNow: rows[0]?.databaseNow ?? 0 };
+}
+
+/** Forgets a replica at once: our own on a clean stop, or one whose process is known to be gone. */
+export async function forgetReplica(sql: Queries, id: string): Promise<void> {
+  await sql`delete from purchase_watch.replicas where id = ${id}`;
+}
+
+/** Takes up to `wanted` shards that nobody alive owns. Each gets a new epoch, which shuts out what its last owner still has under way. */
+export async function takeShards(sql: Queries, { replica, wanted }: { replica: string; wanted: number }): Promise<void> {
+  await sql`
+    update purchase_watch.shards set owner = ${replica}, epoch = epoch + 1
+    where id in (
+      select id from purchase_watch.shards s
+      where s.owner is null or not exists (select from purchase_watch.replicas r where r.id = s.owner)
+      order by id limit ${wanted} for update skip locked)`;
+}
+
+/** The shards a replica owns, with their epochs. */
+export async function ownedShards(sql: Queries, replica: string): Promise<Holding[]> {
+  return sql<Holding[]>`
+    select id as shard, epoch::float8 as epoch from purchase_watch.shards where owner = ${replica} order by id`;
+}
+
+/** Gives shards back and wakes whoever may take them. */
+export async function releaseShards(
+  sql: Queries,
+  { replica, shards }: { replica: string; shards: readonly number[] },
+): Promise<void> {
+  if (shards.length === 0) return;
+  await sql`
+    with released as (
+      update purchase_watch.shards set owner = null where owner = ${replica} and id = any(${shards as number[]}::smallint[]) returning id)
+    select pg_notify('purchase_watch_wake', 'shards') from released limit 1`;
+}
+
+/** Takes or keeps a named lease; answers its epoch, or null while another replica that is alive has it. */
+export async function takeLease(sql: Queries, { name, replica }: { name: string; replica: string }): Promise<number | null> {
+  const [kept] = await sql<{ epoch: number }[]>`
+    select epoch::float8 as epoch from purchase_watch.leases where name = ${name} and owner = ${replica}`;
+  if (kept) return kept.epoch;
+  const [taken] = await sql<{ epoch: number }[]>`
+    update purchase_watch.leases l set owner = ${replica}, epoch = epoch + 1
+    where name = ${name} and (owner is null or not exists (select from purchase_watch.replicas r where r.id = l.owner))
+      and exists (select from purchase_watch.replicas r where r.id = ${replica})
+    returning epoch::float8 as epoch`;
+  return taken?.epoch ?? null;
+}
+
+/** Gives up every named lease of a replica. */
+export async function releaseLeases(sql: Queries, replica: string): Promise<void> {
+  await sql`update purchase_watch.leases set owner = null where owner = ${replica}`;
+}
+
+/** Locks a lease for the rest of the transaction; false when it is no longer ours under this epoch. */
+export async function fenceLease(
+  sql: Queries,
+  { name, replica, epoch }: { name: string; replica: string; epoch: number },
+): Promise<boolean> {
+  const rows = await sql`
+    select from purchase_watch.leases where name = ${name} and owner = ${replica} and epoch = ${epoch} for share`;
+  return rows.length > 0;
+}

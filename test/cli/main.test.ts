@@ -1,0 +1,97 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { temporaryFile } from '../config/files.ts';
+import { runCommand } from './run.ts';
+
+const BIN = fileURLToPath(new URL('../../bin/purchase-watch.mjs', import.meta.url));
+
+/** The command as a process of its own. */
+async function spawned(argv: readonly string[], env: NodeJS.ProcessEnv = {}, flags: readonly string[] = []) {
+  const result = promisify(execFile)(process.execPath, [...flags, BIN, ...argv], { env });
+  return result.then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  );
+}
+
+describe('exit codes', () => {
+  test.each<[readonly string[], NodeJS.ProcessEnv, number]>([
+    [['--version'], {}, 0],
+    [['--help'], {}, 0],
+    [['help', 'plan'], {}, 0],
+    [['plan', '--help'], {}, 0],
+    [['config'], {}, 0],
+    [[], {}, 2],
+    [['plna'], {}, 2],
+    [['plan', '--nope'], {}, 2],
+    [['plan', 'New', 'Error'], {}, 2],
+    [['plan', 'Nowhere'], {}, 2],
+    [['config'], { PORT: 'x' }, 2],
+  ])('%j %o: %i', async (argv, env, code) => {
+    expect((await spawned(argv, env)).code).toBe(code);
+  });
+});
+
+test('a mistyped command is met with the right one, on standard error', async () => {
+  const { stdout, stderr } = await runCommand(['plna']);
+  expect(stdout).toBe('');
+  expect(stderr).toMatch(/unknown command 'plna'\n\(Did you mean plan\?\)/);
+});
+
+test('the version is that of the package', async () => {
+  expect((await runCommand(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test('every command has help with examples', async () => {
+  const { stdout } = await runCommand(['--help']);
+  for (const command of ['plan', 'config']) {
+    expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+    expect((await runCommand([command, '--help'])).stdout).toMatch(new RegExp(`Examples:\n  \\$ purchase-watch ${command}`));
+  }
+});
+
+test('a bug is one line, and its place on request', async () => {
+  const failing = (env: NodeJS.ProcessEnv) => {
+    const stdout = () => {
+      throw new TypeError('broken');
+    };
+    return runCommandWith(stdout, env);
+  };
+  expect(await failing({})).toEqual({ exitCode: 1, stderr: 'error: broken\n(LOG_LEVEL=debug shows where)\n' });
+  expect((await failing({ LOG_LEVEL: 'debug' })).stderr).toMatch(/^error: TypeError: broken\n +at /);
+});
+
+async function runCommandWith(write: () => boolean, env: NodeJS.ProcessEnv) {
+  const { PassThrough, Writable } = await import('node:stream');
+  const { run } = await import('../../src/main.ts');
+  const stdout = Object.assign(new Writable(), { write });
+  const stderr = new PassThrough();
+  const exitCode = await run(['plan'], { env, stdin: new PassThrough(), stdout, stderr, isTTY: false });
+  return { exitCode, stderr: String(stderr.read()) };
+}
+
+test('a reader that leaves early is no failure', async () => {
+  const child = spawn(process.execPath, [BIN, 'config', '--schema'], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.destroy();
+  let complaints = '';
+  child.stderr.on('data', (chunk) => {
+    complaints += chunk;
+  });
+  expect(await once(child, 'close')).toEqual([0, null]);
+  expect(complaints).toBe('');
+});
+
+test('small commands and help load neither driver, client nor schema', async () => {
+  const watcher = temporaryFile(
+    `import { registerHooks } from 'node:module';
+registerHooks({ load(url, context, next) { if (url.includes('node_modules')) process.stderr.write(url + '\\n'); return next(url, context); } });`,
+    'watch-imports.mjs',
+  );
+  const { stdout, stderr } = await spawned(['plan', '--help'], {}, ['--import', watcher]);
+  expect(stdout).toContain('Usage: purchase-watch plan');
+  const packages = new Set(stderr.split('\n').flatMap((url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []));
+  expect([...packages]).toEqual(['commander']);
+});

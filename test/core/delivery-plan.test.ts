@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { DEFAULT_DELIVERY_SCHEDULE, nextAttempt } from '../../src/core/delivery-plan.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const now = Date.UTC(2026, 10, 20, 9, 15);
+const schedule = DEFAULT_DELIVERY_SCHEDULE;
+
+test('the waits are those of the contract', () => {
+  const waits = schedule.map(
+    (_, index) => nextAttempt({ schedule, attempts: index + 1, now, retryAfter: null, spread: 0 })! - now,
+  );
+  expect(waits).toEqual([5_000, 300_000, 1_800_000, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, DAY]);
+});
+
+test('after the attempt that follows the last wait it is given up, whatever the receiver asks for', () => {
+  expect(nextAttempt({ schedule, attempts: 10, now, retryAfter: 60_000, spread: 0 })).toBeNull();
+  expect(nextAttempt({ schedule: [], attempts: 1, now, retryAfter: null, spread: 0 })).toBeNull();
+});
+
+test('Retry-After delays, and never makes an attempt come sooner', () => {
+  expect(nextAttempt({ schedule, attempts: 1, now, retryAfter: 90_000, spread: 0 })).toBe(now + 90_000);
+  expect(nextAttempt({ schedule, attempts: 2, now, retryAfter: 90_000, spread: 0 })).toBe(now + 300_000);
+  expect(nextAttempt({ schedule, attempts: 2, now, retryAfter: 0, spread: 0 })).toBe(now + 300_000);
+});
+
+test('Retry-After is granted up to a day', () => {
+  expect(nextAttempt({ schedule, attempts: 1, now, retryAfter: 30 * DAY, spread: 0 })).toBe(now + DAY);
+  expect(nextAttempt({ schedule, attempts: 1, now, retryAfter: Number.POSITIVE_INFINITY, spread: 0 })).toBe(now + DAY);
+});
+
+test('jitter only ever adds, up to a tenth', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 9 }),
+      fc.option(fc.nat(40 * DAY), { nil: null }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (attempts, retryAfter, spread) => {
+        const least = Math.max(schedule[attempts - 1]!, Math.min(retryAfter ?? 0, DAY));
+        const wait = nextAttempt({ schedule, attempts, now, retryAfter, spread })! - now;
+        expect(wait).toBeGreaterThanOrEqual(least);
+        expect(wait).toBeLessThanOrEqual(Math.ceil(least * 1.1));
+      },
+    ),
+  );
+});

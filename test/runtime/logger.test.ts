@@ -1,0 +1,92 @@
+import { Writable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { createLogger } from '../../src/runtime/logger.ts';
+
+function sink(isTTY = false) {
+  let text = '';
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      text += chunk;
+      done();
+    },
+  });
+  return { destination: Object.assign(stream, { isTTY }), text: () => text };
+}
+
+/** What a logger writes for one call. */
+function logged(log: (logger: ReturnType<typeof createLogger>) => void, isTTY = false): string {
+  const { destination, text } = sink(isTTY);
+  log(createLogger({ level: 'info', destination }));
+  return text();
+}
+
+test('a line is JSON with time, level, event and the fields', () => {
+  const line = JSON.parse(logged((log) => log.info({ purchaseId: 'p-1', from: 6, to: 2, tookMs: 12 }, 'purchase.state_changed')));
+  expect(line).toEqual({
+    level: 'info',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    purchaseId: 'p-1',
+    from: 6,
+    to: 2,
+    tookMs: 12,
+    event: 'purchase.state_changed',
+  });
+});
+
+test('what is below the level is not written', () => {
+  expect(logged((log) => log.debug('poll.done'))).toBe('');
+});
+
+test('an error comes with its own fields and its causes', () => {
+  const cause = Object.assign(new Error('connect refused'), { code: 'ECONNREFUSED' });
+  const line = JSON.parse(logged((log) => log.error({ error: new Error('poll failed', { cause }) }, 'poller.failed')));
+  expect(line.error).toMatchObject({ name: 'Error', message: 'poll failed', cause: { code: 'ECONNREFUSED', message: 'connect refused' } });
+  expect(line.error.stack).toContain('logger.test.ts');
+  expect(JSON.parse(logged((log) => log.error(new Error('alone')))).error.message).toBe('alone');
+});
+
+test('a cause that is its own cause ends somewhere', () => {
+  const error = new Error('round');
+  error.cause = error;
+  expect(() => logged((log) => log.error({ error }, 'x'))).not.toThrow();
+});
+
+const HIDDEN = 'hunter2';
+test.each<[string, (log: ReturnType<typeof createLogger>) => void]>([
+  ['a field', (log) => log.info({ clientSecret: HIDDEN }, 'x')],
+  ['a deep field', (log) => log.info({ a: { b: [{ c: { Authorization: HIDDEN } }] } }, 'x')],
+  ['headers', (log) => log.info({ request: { headers: { 'x-any': HIDDEN } } }, 'x')],
+  ['a key of the settings', (log) => log.info({ apiKey: HIDDEN, apiReadKey: HIDDEN, databaseUrl: HIDDEN }, 'x')],
+  ['a field of a child', (log) => log.child({ token: HIDDEN }).info('x')],
+  ['a person', (log) => log.info({ seen: { InvoicingFirstName: HIDDEN, Mail: HIDDEN, Phone: HIDDEN } }, 'x')],
+  ['metadata', (log) => log.info({ metadata: { name: HIDDEN } }, 'x')],
+  ['a connection string', (log) => log.error({ error: new Error(`cannot reach postgres://u:${HIDDEN}@db/x`) }, 'x')],
+  ['a connection string in a cause', (log) => log.error(new Error('x', { cause: new Error(`postgres://u:p/${HIDDEN}@db/x`) }))],
+  ['a token in a text', (log) => log.warn({ detail: `got Bearer ${HIDDEN} back` }, 'x')],
+  ['a signing secret in a text', (log) => log.warn({ detail: `whsec_${HIDDEN}` }, 'x')],
+  ['a Slack address', (log) => log.warn({ url: `https://hooks.slack.com/services/${HIDDEN}` }, 'x')],
+  ['a form', (log) => log.warn({ detail: `client_secret=${HIDDEN}&grant_type=x` }, 'x')],
+  ['an event', (log) => log.warn(`failed at https://u:${HIDDEN}@x/`)],
+])('%s that holds a secret or a person is hidden', (_, log) => {
+  expect(logged(log)).not.toContain(HIDDEN);
+  expect(logged(log, true)).not.toContain(HIDDEN);
+});
+
+test('counts are shown, whatever they count', () => {
+  expect(JSON.parse(logged((log) => log.info({ tokenRenewals: 3, hasPassword: false }, 'x')))).toMatchObject({
+    tokenRenewals: 3,
+    hasPassword: false,
+  });
+});
+
+test('a terminal gets short lines, and stacks below them', () => {
+  const text = logged((log) => log.warn({ purchaseId: 'p-1', note: 'two words', error: new Error('broken') }, 'poll.failed'), true);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
+  const [line, ...stack] = text.replace(/\u001b\[\d+m/g, '').split('\n');
+  expect(line).toMatch(/^\d\d:\d\d:\d\d\.\d{3} WARN {2}poll\.failed purchaseId=p-1 note="two words" error=broken$/);
+  expect(stack[0]).toMatch(/^ +at /);
+});
+
+test('a terminal is not told what to do by what is logged', () => {
+  expect(logged((log) => log.info({ reference: '\u001b[2J\u009b2J\n' }, 'x'), true)).toContain('reference="\\u001b[2J\\u009b2J\\n"');
+});

