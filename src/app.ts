@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { ulid } from 'ulid';
-import { createApi } from './api/routes.ts';
-import { type ApiServer, serveApi } from './api/serve.ts';
+import type { ApiServer } from './api/serve.ts';
 import { type CheckoutClient, createCheckoutClient } from './checkout/client.ts';
 import type { Settings, SiteSettings } from './config/settings.ts';
 import { AppError } from './core/errors.ts';
@@ -185,6 +184,8 @@ export async function createApp(settings: Settings, replacements: Replacements =
         });
         closers.push(() => listener.stop());
         if (replacements.worker) return;
+        // A worker never loads what only the API needs.
+        const [{ createApi }, { serveApi }] = await Promise.all([import('./api/routes.ts'), import('./api/serve.ts')]);
         const api = createApi({ sql, databaseUrl, settings, health, log });
         server = await serveApi(api, { host: settings.host, port: settings.port });
         log.info({ url: server.url }, 'api.listening');

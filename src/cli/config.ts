@@ -41,6 +41,7 @@ async function config(context: CliContext, options: ConfigOptions): Promise<void
   }
 }
 
+/** Declares the command. */
 export function register(program: Command, context: CliContext): void {
   const command = program
     .command('config')

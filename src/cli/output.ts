@@ -11,7 +11,7 @@ export function styled(context: CliContext, style: Style, text: string): string 
 }
 
 /** Text from outside on one line: control characters would be obeyed by a terminal. */
-export function printable(text: string): string {
+function printable(text: string): string {
   return text.replace(
     /[\u0000-\u001f\u007f-\u009f]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,

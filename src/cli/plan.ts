@@ -169,6 +169,7 @@ function printTraffic(context: CliContext, calls: ReturnType<typeof traffic>, sh
   );
 }
 
+/** Declares the command. */
 export function register(program: Command, context: CliContext): void {
   const command = program
     .command('plan')

@@ -7,6 +7,7 @@ import { file, site, subscriber } from './file-schema.ts';
 import type { Settings } from './settings.ts';
 import { VARIABLES, type VariableName } from './variables.ts';
 
+/** One line of `config`. */
 export interface DescribedSetting {
   /** The variable's name, or the path in the file. */
   readonly name: string;

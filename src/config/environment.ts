@@ -32,6 +32,7 @@ function isNear(given: string, name: string): boolean {
   return name.length >= 6 && distance(given, name) <= (name.length >= 12 ? 2 : 1);
 }
 
+/** The environment behind these variables; nothing is read before it is asked for. */
 export function environmentOf(env: NodeJS.ProcessEnv): Environment {
   // An empty variable is one that is not set: compose files and charts pass on `${NAME:-}` that way.
   const isGiven = (name: string) => (env[name] ?? '') !== '';

@@ -12,14 +12,16 @@ export function pathText(path: readonly PropertyKey[]): string {
     .join('');
 }
 
+/** A list or mapping in the wrong place is not repeated: a secret may lie anywhere in it. */
 function shown(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'a mapping';
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 
-/** Credentials typed into an address are refused, and not repeated. */
+/** Credentials typed into an address are refused, and not repeated; a password may hold slashes and signs of its own. */
 function withoutCredentials(value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/\/\/[^/]*@/, '//…@').replace(/\?.*$/s, '?…') : value;
+  return typeof value === 'string' ? value.replace(/^.*@/s, '…@').replace(/\?.*$/s, '?…') : value;
 }
 
 /** One line: where, what was written, what is expected, and what was probably meant. */
@@ -57,7 +59,7 @@ export function issueLines(
     const names = inner?.code === 'custom' ? (inner.params?.names as readonly string[]) : [];
     return [`${where}: ${shown(key)} is not ${inner?.message}${suggestion(key, names)}`];
   }
-  // Left are lists and mappings that are something else. Their content is not repeated: a secret may stand one level too high.
+  // Left are lists and mappings that are something else; what that is, is not repeated either.
   const expected = issue.code === 'invalid_type' ? (NOT_THIS[issue.expected] ?? issue.message) : issue.message;
   return [`${where}: is not ${expected}`];
 }

@@ -7,11 +7,12 @@ import { VARIABLES, type VariableName } from './variables.ts';
 
 const REQUIRED = ['CHECKOUT_BASE_URL', 'CHECKOUT_CLIENT_ID', 'CHECKOUT_CLIENT_SECRET'] as const;
 
+/** The sites of the file. */
 export function fileSites(sites: FileSettings['sites']): SiteSettings[] {
   return Object.entries(sites ?? {}).map(([name, site]) => ({ name, ...site }));
 }
 
-/** Half a site is always a problem, no site at all only where one is needed. */
+/** The site of the variables. Half a site is always a problem, no site at all only where one is needed. */
 export function variableSites(environment: Environment, needed: boolean, problems: string[]): SiteSettings[] {
   const read = <Name extends VariableName>(name: Name) => environment.read(name, problems);
   const baseUrl = read('CHECKOUT_BASE_URL');

@@ -98,6 +98,7 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
     if (gone !== null) off.add(outlet.recipient.id);
     settlements.add({ outlet, delivery, epoch, gone, settlement: settlementOf(outlet.recipient, delivery, result) });
     pump(outlet);
+    rouse();
   };
 
   const settlementOf = (recipient: Recipient, delivery: DueDelivery, result: SendResult): Settlement => {
@@ -156,7 +157,6 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
       pump(outlet);
       if (outlet.mayHoldMore && outlet.size < MOST_IN_MEMORY / 2) wake();
     }
-    rouse();
   };
 
   const settleSurely = async (jobs: readonly Job[]): Promise<ReadonlySet<number> | null> => {
@@ -201,18 +201,24 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
     pump(outlet);
   };
 
-  const busy = (): number => {
-    let total = settlements.pending();
+  const sending = (): number => {
+    let total = 0;
     for (const outlet of outlets.values()) total += outlet.inFlight;
     return total;
   };
   const rouse = (): void => {
-    if (busy() > 0) return;
+    if (sending() > 0) return;
     const waiting = idle;
     idle = [];
     for (const resolve of waiting) resolve();
   };
-  const quiet = (): Promise<void> => (busy() === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve)));
+  /** Resolves when nothing is being sent or settled. */
+  const quiet = async (): Promise<void> => {
+    while (sending() > 0 || settlements.pending() > 0) {
+      if (sending() > 0) await new Promise<void>((resolve) => idle.push(resolve));
+      await settlements.drain();
+    }
+  };
 
   const loadAll = async (): Promise<Outlet[]> => {
     off = new Set((await listSubscribers(sql)).filter((row) => row.status === 'off').map((row) => row.id));
@@ -232,11 +238,10 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
     deliverDue: async () => {
       for (;;) {
         const active = await loadAll();
-        if (busy() === 0 && active.every((outlet) => outlet.size === 0)) break;
-        await settlements.drain();
         await quiet();
+        if (active.every((outlet) => outlet.size === 0)) break;
         // Whoever wants deliveries spaced out is waited for.
-        if (busy() === 0) await clock.sleep(20, new AbortController().signal);
+        await clock.sleep(20, new AbortController().signal);
       }
     },
     stop: async () => {

@@ -112,8 +112,8 @@ export function createPoller(options: PollerOptions): Poller {
 
   // Asking ----------------------------------------------------------------------------------------------------------
 
-  const busy = (): number => {
-    let total = recorder.pending();
+  const asking = (): number => {
+    let total = 0;
     for (const lane of lanes.values()) total += lane.inFlight;
     return total;
   };
@@ -183,7 +183,7 @@ export function createPoller(options: PollerOptions): Poller {
     judgeAnswer(lane, seen);
     conclude(entry, seen, askedAt);
     pumpOn();
-    if (busy() === 0) rouse();
+    if (asking() === 0) rouse();
   };
 
   const conclude = (entry: Entry, seen: Observation, askedAt: number): void => {
@@ -268,7 +268,7 @@ export function createPoller(options: PollerOptions): Poller {
       for (const shard of recorded.lostShards) ownership.lost(shard);
       if (told) onEvents();
       if (symptom) onSymptom();
-      afterFlush();
+      pumpOn();
     },
     onFailed: (batch, error, poison) => {
       for (const job of batch) {
@@ -288,14 +288,9 @@ export function createPoller(options: PollerOptions): Poller {
         wake();
         log.error({ error, polls: batch.length }, 'poll.not_recorded');
       }
-      afterFlush();
+      pumpOn();
     },
   });
-
-  const afterFlush = (): void => {
-    pumpOn();
-    if (busy() === 0) rouse();
-  };
 
   const logOutcome = ({ entry, decided: { outcome } }: Job): void => {
     const { site, purchaseId } = entry.purchase;
@@ -362,7 +357,13 @@ export function createPoller(options: PollerOptions): Poller {
     idle = [];
     for (const resolve of waiting) resolve();
   };
-  const quiet = (): Promise<void> => (busy() === 0 ? Promise.resolve() : new Promise((resolve) => idle.push(resolve)));
+  /** Resolves when nothing is being asked or recorded. */
+  const quiet = async (): Promise<void> => {
+    while (asking() > 0 || recorder.pending() > 0) {
+      if (asking() > 0) await new Promise<void>((resolve) => idle.push(resolve));
+      await recorder.drain();
+    }
+  };
 
   return {
     tick: async () => {
@@ -377,10 +378,8 @@ export function createPoller(options: PollerOptions): Poller {
         while (more) more = await load();
         paused = false;
         const next = pump();
-        if (busy() > 0) {
-          await recorder.drain();
-          await quiet();
-        } else if (next < SPACING_AT_MOST) {
+        if (asking() > 0 || recorder.pending() > 0) await quiet();
+        else if (next < SPACING_AT_MOST) {
           // Something is due and only waits for its turn in the site's calls a second.
           await new Promise((resolve) => setTimeout(resolve, next));
         } else break;
@@ -391,7 +390,6 @@ export function createPoller(options: PollerOptions): Poller {
       stopped = true;
       cancelTimer();
       await quiet();
-      await recorder.drain();
     },
     size: () => window.size,
   };

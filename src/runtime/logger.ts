@@ -3,7 +3,7 @@
  * a field: `log.info({ purchaseId, from, to, tookMs }, 'purchase.state_changed')`.
  */
 import { styleText } from 'node:util';
-import { type Logger, pino } from 'pino';
+import { type Bindings, type Logger, pino } from 'pino';
 
 export type { Logger };
 
@@ -66,8 +66,9 @@ const COLOURS = { trace: 'gray', debug: 'gray', info: 'green', warn: 'yellow', e
 /** Texts come from outside; on a terminal their control characters would be obeyed. */
 function inWords(value: unknown): string {
   if (typeof value === 'string' && /^[\w.:/@+-]+$/.test(value)) return value;
-  return (JSON.stringify(value) ?? 'undefined').replace(/[\u007f-\u009f]/g, (character) =>
-    JSON.stringify(character).slice(1, -1),
+  return (JSON.stringify(value) ?? 'undefined').replace(
+    /[\u007f-\u009f]/g,
+    (character) => `\\u00${character.charCodeAt(0).toString(16)}`,
   );
 }
 
@@ -78,18 +79,25 @@ interface Line {
   readonly [field: string]: unknown;
 }
 
+interface ErrorFields {
+  readonly message?: string;
+  readonly stack?: string;
+  readonly cause?: ErrorFields;
+}
+
+function messages({ message, cause }: ErrorFields): string[] {
+  return [message ?? '', ...(cause?.message === undefined ? [] : messages(cause))];
+}
+
 function forPeople(text: string, stream: NodeJS.WritableStream): string {
   const { time, level, event = '', ...rest } = JSON.parse(text) as Line;
   const paint = (format: Parameters<typeof styleText>[0], part: string) => styleText(format, part, { stream });
   const stacks: string[] = [];
   const words = Object.entries(rest).map(([key, value]) => {
-    const { stack, message } = (typeof value === 'object' && value !== null ? value : {}) as {
-      stack?: unknown;
-      message?: unknown;
-    };
-    if (typeof stack !== 'string') return `${paint('gray', `${key}=`)}${inWords(value)}`;
-    stacks.push(...stack.split('\n').slice(1));
-    return `${paint('gray', `${key}=`)}${inWords(message)}`;
+    const error = (typeof value === 'object' && value !== null ? value : {}) as ErrorFields;
+    if (error.stack === undefined) return `${paint('gray', `${key}=`)}${inWords(value)}`;
+    stacks.push(...error.stack.split('\n').slice(1));
+    return `${paint('gray', `${key}=`)}${inWords(messages(error).join(': '))}`;
   });
   const head = `${paint('gray', time.slice(11, 23))} ${paint(COLOURS[level], level.toUpperCase().padEnd(5))} ${paint('bold', inWords(event))}`;
   return `${[[head, ...words].join(' '), ...stacks.map((line) => paint('gray', line))].join('\n')}\n`;
@@ -101,19 +109,26 @@ export function createLogger({ level, destination = process.stdout }: LoggerOpti
     const text = scrubbed(line);
     destination.write(destination.isTTY ? forPeople(text, destination) : text);
   };
-  return pino(
+  const logger = pino(
     {
       level,
       base: null,
       messageKey: 'event',
       errorKey: 'error',
       timestamp: pino.stdTimeFunctions.isoTime,
+      // Errors are serialized with all other fields below; pino's own way leaves out fields and joins messages.
+      serializers: { error: (error) => error },
       formatters: {
         level: (label) => ({ level: label }),
-        bindings: (bindings) => fields(bindings, 0),
         log: (object) => fields(object, 0),
       },
     },
     { write },
   );
+  // The formatter above does not see what a child is bound to.
+  const child: typeof logger.child = logger.child;
+  logger.child = function bound(this: Logger, bindings: Bindings, options: never) {
+    return child.call(this, fields(bindings, 0), options);
+  } as typeof logger.child;
+  return logger;
 }

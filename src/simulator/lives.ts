@@ -144,14 +144,15 @@ export function drawPaymentMethod(name: LifeName, random: Random): number {
 /** Draws the steps of a named life. Times are realistic ones divided by the scale. */
 export function drawSteps(name: LifeName, random: Random, timeScale: number): Step[] {
   const steps: Step[] = [{ state: STATE.New, after: 0 }];
+  const scaled = (seconds: number): number => Math.round((seconds * 1_000) / timeScale);
   let elapsed = 0;
   for (const [state, dwell] of LIVES[name].moves as readonly Move[]) {
     if (dwell === 'poll') steps.push({ state: STATE[state], after: 0, afterPolls: 1 });
     else if (dwell === 'page-fixed') steps.push({ state: STATE[state], after: null });
     else {
-      const seconds = dwell === 'session-end' ? SESSION_SECONDS - elapsed : drawSeconds(dwell, random);
-      elapsed += seconds;
-      steps.push({ state: STATE[state], after: Math.round((seconds * 1_000) / timeScale) });
+      const after = dwell === 'session-end' ? scaled(SESSION_SECONDS) - elapsed : scaled(drawSeconds(dwell, random));
+      elapsed += after;
+      steps.push({ state: STATE[state], after });
     }
   }
   return steps;

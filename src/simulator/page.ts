@@ -70,17 +70,17 @@ ${notes.length === 0 ? '' : html`<p class="notes">${notes.map((note) => html`<sp
 }
 
 function row({ purchaseId, number, site, life, state, price, currency }: PurchaseView, calls: number) {
-  const tone = GOOD.includes(state.value)
-    ? 'good'
-    : ENDED.includes(state.value)
-      ? 'ended'
-      : state.value in Object.values(STATE)
-        ? 'open'
-        : 'odd';
+  const tone = toneOf(state.value);
   return html`<tr><td>${number}</td><td><code>${purchaseId}</code></td><td>${site}</td><td>${life}</td>
 <td><span class="state ${tone}">${state.name}</span></td><td class="price">${price} ${currency}</td><td>${calls}</td>
 <td><select data-state="/control/purchases/${encodeURIComponent(purchaseId)}/state"><option value="">…</option>
 ${Object.entries(STATE).map(([name, value]) => html`<option value="${value}">${name}</option>`)}<option value="17">17 (unknown)</option></select></td></tr>`;
+}
+
+function toneOf(state: number): 'good' | 'ended' | 'open' | 'odd' {
+  if (GOOD.includes(state)) return 'good';
+  if (ENDED.includes(state)) return 'ended';
+  return (Object.values(STATE) as number[]).includes(state) ? 'open' : 'odd';
 }
 
 const STYLE = `

@@ -1,21 +1,18 @@
-/** One cluster of the embedded Postgres: making it, running its server, knowing whether one runs. */
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+/** One cluster of the embedded Postgres: making it, opening it, running its programs. */
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
-  closeSync,
   existsSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../core/errors.ts';
 import { giveTo, type Home, ownerOf, replace } from './embedded-files.ts';
@@ -53,7 +50,6 @@ const SETTINGS: ServerSettings = {
   log_error_verbosity: 'terse',
 };
 
-const LARGEST_LOG = 1_000_000;
 const ABANDONED_DRAFT = 3_600_000;
 
 /** Opens the cluster in a home, and makes it when there is none. */
@@ -113,7 +109,8 @@ function removeAbandonedDrafts(home: string): void {
   }
 }
 
-function asServerUser(home: Home) {
+/** How the server's programs are run: as whom, and with what environment. */
+export function asServerUser(home: Home) {
   // Nothing of our own environment: it holds secrets, and PG… variables would change what the server does.
   const search = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
   return { ...home.user, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', [search]: `${home.libraries}:${join(home.native, 'lib')}` } };
@@ -129,74 +126,4 @@ export function cannotRun(program: string, home: Home, error: unknown): AppError
       ? 'it needs glibc, which this system lacks (Alpine): use a Debian-based image, or set DATABASE_URL'
       : (stderr || (error instanceof Error ? error.message : String(error))).trim();
   return new AppError('unavailable', `the embedded Postgres cannot be started (${file}): ${hint}`, { cause: error });
-}
-
-/** Starts the server. It writes to the log, and outlives this process unless it is stopped. */
-export function spawnServer(cluster: Cluster, port: number): ChildProcess {
-  const { home, data, log } = cluster;
-  if (existsSync(log) && statSync(log).size > LARGEST_LOG) renameSync(log, `${log}.1`);
-  const output = openSync(log, 'a', 0o600);
-  giveTo(log, ownerOf(home.dataDir));
-  const settings = Object.entries({ ...cluster.settings, port: String(port) }).flatMap(([name, value]) => [
-    '-c',
-    `${name}=${value}`,
-  ]);
-  const server = spawn(join(home.native, 'bin', 'postgres'), ['-D', data, ...settings], {
-    ...asServerUser(home),
-    cwd: data,
-    // A session of its own: Ctrl-C on our terminal is ours, and the server must serve until our last transaction is done.
-    detached: true,
-    stdio: ['ignore', output, output],
-  });
-  closeSync(output);
-  server.unref();
-  return server;
-}
-
-/** The server that runs on this cluster, as its lock file tells; null when none does. */
-export function runningServer(cluster: Cluster): { pid: number; port: number } | null {
-  const lock = readLock(cluster);
-  const pid = Number(lock[0]);
-  // The file can be read while it is being written.
-  if (!(pid > 1) || !isServer(cluster, pid)) return null;
-  return { pid, port: Number(lock[3]) };
-}
-
-/** Whether this process is the server of this cluster, and not one that got its number later. */
-export function isServer({ data }: Cluster, pid: number): boolean {
-  const command = commandLine(pid);
-  return command !== null && /^\S*postgres\b/.test(basename(command.split(/[\0 ]/)[0] ?? '')) && command.includes(data);
-}
-
-/** Null when there is no such process; empty for one that has ended and waits to be collected. */
-function commandLine(pid: number): string | null {
-  try {
-    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    return execFileSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-  } catch {
-    return null;
-  }
-}
-
-/**
- * Clears the way for a server after a crash, when the number in its lock file has become another process' (in a
- * container that is common): Postgres would take that process for the server. It does not for its own parent, so our
- * number goes there. The rest stays, for Postgres checks by it that no process of the dead server is left.
- */
-export function disownLock(cluster: Cluster): void {
-  const [pid, ...rest] = readLock(cluster);
-  if (pid === undefined || rest.length === 0 || Number(pid) === process.pid) return;
-  if (commandLine(Number(pid)) === null || isServer(cluster, Number(pid))) return;
-  writeFileSync(join(cluster.data, 'postmaster.pid'), [process.pid, ...rest].join('\n'));
-}
-
-function readLock({ data }: Cluster): string[] {
-  try {
-    return readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
-  } catch {
-    return [];
-  }
 }

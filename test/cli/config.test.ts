@@ -11,10 +11,10 @@ test('config shows settings as an aligned table', async () => {
 });
 
 test('colours are for terminals without NO_COLOR', async () => {
-  const escape = '\u001b[';
-  expect((await runCommand(['config'], {}, { isTTY: true })).stdout).toContain(escape);
-  expect((await runCommand(['config'], { NO_COLOR: '1' }, { isTTY: true })).stdout).not.toContain(escape);
-  expect((await runCommand(['config'])).stdout).not.toContain(escape);
+  const colour = '\u001b[';
+  expect((await runCommand(['config'], {}, { isTTY: true })).stdout).toContain(colour);
+  expect((await runCommand(['config'], { NO_COLOR: '1' }, { isTTY: true })).stdout).not.toContain(colour);
+  expect((await runCommand(['config'])).stdout).not.toContain(colour);
 });
 
 test('config --json, --schema and --markdown are for programs', async () => {
@@ -33,7 +33,9 @@ test('wrong settings are all named, with exit code 2', async () => {
 
 test('variables that the file replaces are named', async () => {
   const env = { PURCHASE_WATCH_CONFIG: temporaryFile('sites: {}'), CHECKOUT_TIMEOUT: '5s' };
-  expect((await runCommand(['config'], env)).stdout).toMatch(/^Ignored, because the file has sites of its own: CHECKOUT_TIMEOUT$/m);
+  expect((await runCommand(['config'], env)).stdout).toMatch(
+    /^Ignored, because the file has sites of its own: CHECKOUT_TIMEOUT$/m,
+  );
 });
 
 test('no secret is ever written, be the settings right or wrong', async () => {
@@ -63,13 +65,16 @@ stuff: ${secret('Stuff')}`;
     DATABASE_URL: secret('Db'),
     SLACK_WEBHOOK_URL: `x ${secret('Slack')}`,
     WEBHOOK_SECRET: secret('Signing'),
-    WEBHOOK_URL: `https://u:${secret('Pass')}@shop.example/?q=${secret('Query')}`,
+    WEBHOOK_URL: `https://u:p/${secret('Pass')}@shop.example/?q=${secret('Query')}`,
     API_KEY: `${secret('Key')} ${secret('Key')}`,
     SECRETS_KEY: secret('S').slice(0, 12),
     CHECKOUT_CLIENT_SECERT: secret('Typo'),
     PURCHASE_WATCH_CONFIG: temporaryFile(misplaced),
   };
-  const broken = { ...right, PURCHASE_WATCH_CONFIG: temporaryFile(`sites: { se: { clientSecret: ${secret('A')}, clientSecret: *${secret('B')} ]`) };
+  const broken = {
+    ...right,
+    PURCHASE_WATCH_CONFIG: temporaryFile(`sites: { se: { clientSecret: ${secret('A')}, clientSecret: *${secret('B')} ]`),
+  };
   for (const [env, exitCode] of [
     [right, 0],
     [wrong, 2],

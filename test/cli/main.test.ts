@@ -1,8 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { run } from '../../src/main.ts';
 import { temporaryFile } from '../config/files.ts';
 import { runCommand } from './run.ts';
 
@@ -13,7 +15,7 @@ async function spawned(argv: readonly string[], env: NodeJS.ProcessEnv = {}, fla
   const result = promisify(execFile)(process.execPath, [...flags, BIN, ...argv], { env });
   return result.then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, stdout, stderr }),
   );
 }
 
@@ -54,24 +56,18 @@ test('every command has help with examples', async () => {
 });
 
 test('a bug is one line, and its place on request', async () => {
-  const failing = (env: NodeJS.ProcessEnv) => {
-    const stdout = () => {
+  const failing = async (env: NodeJS.ProcessEnv) => {
+    const write = () => {
       throw new TypeError('broken');
     };
-    return runCommandWith(stdout, env);
+    const stderr = new PassThrough();
+    const stdout = Object.assign(new PassThrough(), { write });
+    const exitCode = await run(['plan'], { env, stdin: new PassThrough(), stdout, stderr, isTTY: false });
+    return { exitCode, stderr: String(stderr.read()) };
   };
   expect(await failing({})).toEqual({ exitCode: 1, stderr: 'error: broken\n(LOG_LEVEL=debug shows where)\n' });
   expect((await failing({ LOG_LEVEL: 'debug' })).stderr).toMatch(/^error: TypeError: broken\n +at /);
 });
-
-async function runCommandWith(write: () => boolean, env: NodeJS.ProcessEnv) {
-  const { PassThrough, Writable } = await import('node:stream');
-  const { run } = await import('../../src/main.ts');
-  const stdout = Object.assign(new Writable(), { write });
-  const stderr = new PassThrough();
-  const exitCode = await run(['plan'], { env, stdin: new PassThrough(), stdout, stderr, isTTY: false });
-  return { exitCode, stderr: String(stderr.read()) };
-}
 
 test('a reader that leaves early is no failure', async () => {
   const child = spawn(process.execPath, [BIN, 'config', '--schema'], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -21,7 +21,9 @@ describe('plan', () => {
 
   test('shows rechecks of final states', async () => {
     const PURCHASE_WATCH_CONFIG = temporaryFile('states: { Completed: { recheck: [1h, 24h] } }');
-    expect((await runCommand(['plan', 'Completed'], { PURCHASE_WATCH_CONFIG })).stdout).toContain('final, polled again after 1 h, 1 d');
+    expect((await runCommand(['plan', 'Completed'], { PURCHASE_WATCH_CONFIG })).stdout).toContain(
+      'final, polled again after 1 h, 1 d',
+    );
   });
 
   test('reckons the calls of a traffic beside the ceiling', async () => {
@@ -30,7 +32,10 @@ describe('plan', () => {
     // At registration, then after 5, 10 and 15 s, which is the first after it settled.
     expect(traffic).toMatchObject({ callsPerPurchase: 4, callsPerHour: 4_000, modelledAs: 'BeingProcessed' });
     expect(traffic.sites).toEqual([{ site: 'default', maxRps: 1, shareOfCeiling: 4_000 / 3_600 }]);
-    const { stdout } = await runCommand(argv.filter((word) => word !== '--json'), { ...SITE, CHECKOUT_MAX_RPS: '1' });
+    const { stdout } = await runCommand(
+      argv.filter((word) => word !== '--json'),
+      { ...SITE, CHECKOUT_MAX_RPS: '1' },
+    );
     expect(stdout).toMatch(/111 % of the ceiling of site default .*too much/);
   });
 

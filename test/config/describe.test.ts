@@ -11,7 +11,13 @@ const row = (settings: Settings, name: string) => {
 describe('where a setting came from', () => {
   test('is told of variables, of files with secrets, and of defaults', () => {
     const API_KEY_FILE = temporaryFile('k3y');
-    const settings = loadSettings({ ...SITE, PORT: '81', CHECKOUT_MAX_RPS: '5', WEBHOOK_ALLOW_ADDRESSES: '10.0.0.1', API_KEY_FILE });
+    const settings = loadSettings({
+      ...SITE,
+      PORT: '81',
+      CHECKOUT_MAX_RPS: '5',
+      WEBHOOK_ALLOW_ADDRESSES: '10.0.0.1',
+      API_KEY_FILE,
+    });
     expect(row(settings, 'PORT')).toEqual({ value: 81, origin: 'environment' });
     expect(row(settings, 'HOST')).toEqual({ value: '127.0.0.1', origin: 'default' });
     expect(row(settings, 'API_KEY')).toEqual({ value: 'set', origin: `file ${API_KEY_FILE} (API_KEY_FILE)` });

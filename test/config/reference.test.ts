@@ -16,7 +16,15 @@ test('the reference has every variable of the contract with its default', () => 
     LOG_LEVEL: 'info',
   };
   for (const [name, value] of Object.entries(defaults)) expect(markdown).toContain(`| \`${name}\` | \`${value}\` |`);
-  for (const name of ['DATABASE_URL', 'CHECKOUT_CLIENT_SECRET', 'SLACK_WEBHOOK_URL', 'WEBHOOK_SECRET', 'API_KEY', 'API_READ_KEY', 'SECRETS_KEY']) {
+  for (const name of [
+    'DATABASE_URL',
+    'CHECKOUT_CLIENT_SECRET',
+    'SLACK_WEBHOOK_URL',
+    'WEBHOOK_SECRET',
+    'API_KEY',
+    'API_READ_KEY',
+    'SECRETS_KEY',
+  ]) {
     expect(markdown).toMatch(new RegExp(`^\\| \`${name}\` .*\`${name}_FILE\``, 'm'));
   }
 });
@@ -33,9 +41,22 @@ describe('the published schema', () => {
 
   test('is of draft 2020-12 and knows sections, defaults and meanings', () => {
     expect(schema.$schema).toBe('https://json-schema.org/draft/2020-12/schema');
-    expect(Object.keys(schema.properties)).toEqual(['$schema', 'sites', 'states', 'polling', 'slack', 'subscribers', 'webhooks', 'store']);
+    expect(Object.keys(schema.properties)).toEqual([
+      '$schema',
+      'sites',
+      'states',
+      'polling',
+      'slack',
+      'subscribers',
+      'webhooks',
+      'store',
+    ]);
     expect(schema.additionalProperties).toBe(false);
-    expect(schema.properties.slack.properties.groupWait).toMatchObject({ type: 'string', default: '30s', description: expect.any(String) });
+    expect(schema.properties.slack.properties.groupWait).toMatchObject({
+      type: 'string',
+      default: '30s',
+      description: expect.any(String),
+    });
     expect(schema.properties.sites.additionalProperties.required).toEqual(['baseUrl', 'clientId', 'clientSecret']);
   });
 

@@ -111,9 +111,6 @@ describe('a failed connection is described for a person', () => {
     await sql.end({ timeout: 0 });
     return describeConnectionError(url, error);
   }
-  const url = (change: Partial<Pick<URL, 'password' | 'username' | 'pathname' | 'port'>>) =>
-    Object.assign(new URL(database.url), change).href;
-
   test('nobody listens there', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -125,11 +122,10 @@ describe('a failed connection is described for a person', () => {
     );
   });
 
-  test('a wrong password, a missing database, an unknown host', async () => {
-    const wrong = await failure(url({ password: 'wr0ng' }));
-    expect(wrong).toMatch(/the password is not accepted/);
-    expect(wrong).not.toContain('wr0ng');
-    expect(await failure(url({ pathname: '/nowhere' }))).toMatch(/there is no database "nowhere"/);
+  test('a missing database, an unknown host', async () => {
+    expect(await failure(Object.assign(new URL(database.url), { pathname: '/nowhere' }).href)).toMatch(
+      /there is no database "nowhere"/,
+    );
     expect(await failure('postgres://u:p@no-such-host.invalid/db')).toMatch(
       /at no-such-host.invalid:5432 as user u: the host name/,
     );

@@ -21,6 +21,7 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { connect } from '../../src/store/database.ts';
+import { describeConnectionError } from '../../src/store/database-url.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../../src/store/embedded.ts';
 import { listen } from '../../src/store/listen.ts';
 
@@ -134,7 +135,8 @@ test('is only for this machine, asks for its password and shows it to nobody els
   expect(shown).toEqual({ addresses: '127.0.0.1', sockets: '', encoding: 'UTF8', locale: 'C', open: 0 });
   const guess = new URL(url);
   guess.password = 'guess';
-  await expect(query(guess.href, 'select 1')).rejects.toThrow(/password authentication failed/);
+  const refused = await query(guess.href, 'select 1').catch((error: unknown) => describeConnectionError(guess.href, error));
+  expect(refused).toMatch(/as user purchase_watch: the password is not accepted$/);
   expect(statSync(join(dataDir, 'postgres/password')).mode & 0o777).toBe(0o600);
   expect(statSync(join(dataDir, 'postgres/data')).mode & 0o777).toBe(0o700);
   if (process.platform === 'linux') expect(readFileSync(`/proc/${postmaster()}/environ`, 'utf8')).not.toContain('HOME=');
@@ -163,6 +165,17 @@ test('starts at once make one server', async () => {
   expect(new Set(servers.map(({ url }) => url)).size).toBe(1);
   expect(servers.map(({ adopted }) => adopted).sort()).toEqual([false, true, true]);
   expect(readdirSync(dataDir).filter((name) => name.includes('.new-'))).toEqual([]);
+});
+
+test('a stop while the server is being brought back leaves nothing running', async () => {
+  const lost = Promise.withResolvers<void>();
+  const server = await start((message) => message.startsWith('lost') && lost.resolve());
+  const pid = postmaster();
+  process.kill(pid, 'SIGKILL');
+  await lost.promise;
+  await server.stop();
+  const next = await anotherProcess();
+  expect(next.adopted).toBe(false);
 });
 
 describe('after a kill', () => {
@@ -293,6 +306,13 @@ test.runIf(nobodyCanRun)('needs no root', async () => {
   await other.end('SIGTERM');
   await next.stop();
   expect(await anotherProcess({ user: NOBODY })).toMatchObject({ adopted: false });
+});
+
+test.runIf(nobodyCanRun)("somebody else's data folder is refused with the reason", async () => {
+  await (await start()).stop();
+  const { error, code } = await anotherProcess({ user: NOBODY });
+  expect(code).toBe('configuration');
+  expect(error).toMatch(/data folder .* cannot be used \(EACCES.*start as the user who owns it/);
 });
 
 describe('a copy of the project', () => {

@@ -22,7 +22,10 @@ export interface TestApp {
   /** All log lines, as text. */
   readonly log: string[];
   /** Makes a purchase at the simulator and registers it; answers its id. */
-  watch(spec?: NonNullable<Parameters<Simulator['control']['add']>[0]>, registration?: { reference?: string; metadata?: string }): Promise<string>;
+  watch(
+    spec?: NonNullable<Parameters<Simulator['control']['add']>[0]>,
+    registration?: { reference?: string; metadata?: string },
+  ): Promise<string>;
   /** The names of the states a purchase's webhooks brought, in the order they came. */
   changesOf(purchaseId: string): string[];
   /** The events a purchase's webhooks brought, in the order they came. */
@@ -78,7 +81,10 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   options.change?.(settings);
   const log: string[] = [];
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
-  const base: Replacements = { ...(options.realClock ? {} : { clock, random: () => 0.5 }), log: createLogger({ level: 'debug', destination }) };
+  const base: Replacements = {
+    ...(options.realClock ? {} : { clock, random: () => 0.5 }),
+    log: createLogger({ level: 'debug', destination }),
+  };
   const app = await createApp(settings, { ...base, ...options.replacements });
   const others: App[] = [];
 
@@ -93,7 +99,10 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     clock,
     settings,
     log,
-    watch: async (spec = {}, { reference = null, metadata = null }: { reference?: string | null; metadata?: string | null } = {}) => {
+    watch: async (
+      spec = {},
+      { reference = null, metadata = null }: { reference?: string | null; metadata?: string | null } = {},
+    ) => {
       const { purchaseId } = simulator.control.add(spec);
       await register(app.sql, [{ purchaseId, site: null, reference, metadata }]);
       return purchaseId;

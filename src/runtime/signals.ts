@@ -1,0 +1,15 @@
+/** How a person or an orchestrator ends the process. */
+
+/** Resolves with the first SIGINT or SIGTERM. A second one ends the process at once, for people who cannot wait. */
+export function untilToldToStop(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let told = false;
+    const heard = (signal: NodeJS.Signals): void => {
+      if (told) process.exit(signal === 'SIGINT' ? 130 : 143);
+      told = true;
+      resolve(signal);
+    };
+    process.on('SIGINT', heard);
+    process.on('SIGTERM', heard);
+  });
+}

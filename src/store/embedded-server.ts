@@ -1,0 +1,124 @@
+/** The server process of a cluster: starting one, and knowing whether one runs. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { AppError } from '../core/errors.ts';
+import { asServerUser, type Cluster, cannotRun } from './embedded-cluster.ts';
+import { giveTo, ownerOf } from './embedded-files.ts';
+
+const LARGEST_LOG = 1_000_000;
+
+/** A server that was started here and has to prove itself. */
+export interface Attempt {
+  readonly pid: number | undefined;
+  hasEnded(): boolean;
+  /** Why it ended, when that is nothing to give up for; throws otherwise. */
+  explain(): 'port taken' | 'not alone';
+  /** The end of what it wrote to the log. */
+  lastWords(): string;
+  /** Ends it at once; it has served nobody. */
+  abandon(): Promise<void>;
+}
+
+/** Starts a server. Whether it comes up shows in its lock file and in what it accepts. */
+export function attemptStart(cluster: Cluster, port: number): Attempt {
+  let failure: unknown;
+  const { server, logStart } = spawnServer(cluster, port);
+  server.on('error', (error) => {
+    failure = error;
+  });
+  const hasEnded = () => failure !== undefined || server.exitCode !== null || server.signalCode !== null;
+  // One character per byte, as the position in the log is counted.
+  const lastWords = () => readFileSync(cluster.log, 'latin1').slice(logStart).trim().split('\n').slice(-10).join(' | ');
+  return {
+    pid: server.pid,
+    hasEnded,
+    lastWords,
+    explain: () => {
+      if (failure !== undefined) throw cannotRun('postgres', cluster.home, failure);
+      const said = lastWords();
+      if (said.includes('could not bind') || said.includes('could not create any TCP/IP sockets')) return 'port taken';
+      // Another process was quicker, or processes of a server that was killed are still ending.
+      if (said.includes('postmaster.pid') || said.includes('shared memory block')) return 'not alone';
+      throw new AppError('unavailable', `the embedded Postgres ended at once: ${said || `no word in ${cluster.log}`}`);
+    },
+    abandon: async () => {
+      if (hasEnded()) return;
+      const ended = once(server, 'exit');
+      server.kill('SIGQUIT');
+      await ended;
+    },
+  };
+}
+
+/** Starts the server. It adds to the log from `logStart` on, and outlives this process unless it is stopped. */
+function spawnServer(cluster: Cluster, port: number): { server: ChildProcess; logStart: number } {
+  const { home, data, log } = cluster;
+  if (existsSync(log) && statSync(log).size > LARGEST_LOG) renameSync(log, `${log}.1`);
+  const output = openSync(log, 'a', 0o600);
+  const logStart = fstatSync(output).size;
+  giveTo(log, ownerOf(home.dataDir));
+  const settings = Object.entries({ ...cluster.settings, port: String(port) }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]);
+  const server = spawn(join(home.native, 'bin', 'postgres'), ['-D', data, ...settings], {
+    ...asServerUser(home),
+    cwd: data,
+    // A session of its own: Ctrl-C on our terminal is ours, and the server must serve until our last transaction is done.
+    detached: true,
+    stdio: ['ignore', output, output],
+  });
+  closeSync(output);
+  server.unref();
+  return { server, logStart };
+}
+
+/** The server that runs on this cluster, as its lock file tells; null when none does. */
+export function runningServer(cluster: Cluster): { pid: number; port: number } | null {
+  const lock = readLock(cluster);
+  const pid = Number(lock[0]);
+  // The file can be read while it is being written.
+  if (!(pid > 1) || !isServer(cluster, pid)) return null;
+  return { pid, port: Number(lock[3]) };
+}
+
+/** Whether this process is the server of this cluster, and not one that got its number later. */
+export function isServer({ data }: Cluster, pid: number): boolean {
+  const command = commandLine(pid);
+  return command !== null && /^\S*postgres\b/.test(basename(command.split(/[\0 ]/)[0] ?? '')) && command.includes(data);
+}
+
+/** Null when there is no such process; empty for one that has ended and waits to be collected. */
+function commandLine(pid: number): string | null {
+  try {
+    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return execFileSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Clears the way for a server after a crash, when the number in its lock file has become another process' (in a
+ * container that is common): Postgres would take that process for the server. It does not for its own parent, so our
+ * number goes there. The rest stays, for Postgres checks by it that no process of the dead server is left.
+ */
+export function disownLock(cluster: Cluster): void {
+  const [pid, ...rest] = readLock(cluster);
+  if (pid === undefined || rest.length === 0 || Number(pid) === process.pid) return;
+  if (commandLine(Number(pid)) === null || isServer(cluster, Number(pid))) return;
+  writeFileSync(join(cluster.data, 'postmaster.pid'), [process.pid, ...rest].join('\n'));
+}
+
+function readLock({ data }: Cluster): string[] {
+  try {
+    return readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
+  } catch {
+    return [];
+  }
+}
