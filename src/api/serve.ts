@@ -1,10 +1,91 @@
-import type { OpenAPIHono } from '@hono/zod-openapi';
+/** The socket: listens, and ends promptly. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { AppError } from '../core/errors.ts';
+import { Problem, problemResponse } from './problems.ts';
 
 export interface ApiServer {
+  /** Where it listens, with the port it got. */
   readonly url: string;
+  /** Answers what is under way, ends waiting requests and idle connections, and stops listening. */
   close(): Promise<void>;
 }
 
-export async function serveApi(_app: OpenAPIHono, { host, port }: { host: string; port: number }): Promise<ApiServer> {
-  return { url: `http://${host}:${port}`, close: async () => undefined };
+/** What handlers get beside the request. */
+export interface ApiBindings {
+  /** Aborted when the server closes: whoever waits answers now. Absent without a server. */
+  readonly closing?: AbortSignal;
+}
+
+export interface ServedApp {
+  fetch(request: Request, bindings: ApiBindings): Response | Promise<Response>;
+}
+
+/** How long answers under way may take after the close began. */
+const GRACE = 2_000;
+
+/** Serves the app. Throws AppError, with what to do, when it cannot listen there. */
+export async function serveApi(app: ServedApp, { host, port }: { host: string; port: number }): Promise<ApiServer> {
+  const closing = new AbortController();
+  const listener = getRequestListener((request) => app.fetch(request, { closing: closing.signal }), {
+    // The process's own Request and Response belong to everybody in it.
+    overrideGlobalObjects: false,
+    errorHandler: () =>
+      problemResponse(new Problem('invalid_request', 'The address or the Host header of the request is not valid.')),
+  });
+  // Kept longer than proxies keep theirs (60 s as a rule): a proxy that reuses a connection just closed here gets an error.
+  const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 60_000 }, (incoming, outgoing) => {
+    void listener(incoming, outgoing);
+  });
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (cause) {
+    throw cannotListen(cause, { host, port });
+  }
+  const name = host.includes(':') ? `[${host}]` : host;
+  let closed: Promise<void> | null = null;
+  return {
+    url: `http://${name}:${(server.address() as AddressInfo).port}`,
+    close: () => {
+      closing.abort();
+      closed ??= close(server);
+      return closed;
+    },
+  };
+}
+
+async function close(server: Server): Promise<void> {
+  const end = once(server, 'close');
+  server.close();
+  // A connection falls idle only when its answer is out, and then would be kept alive.
+  const sweep = setInterval(() => server.closeIdleConnections(), 20);
+  const force = setTimeout(() => server.closeAllConnections(), GRACE);
+  await end;
+  clearInterval(sweep);
+  clearTimeout(force);
+}
+
+function cannotListen(cause: unknown, { host, port }: { host: string; port: number }): AppError {
+  const { code } = cause as { code?: string };
+  switch (code) {
+    case 'EADDRINUSE':
+      return new AppError(
+        'conflict',
+        `port ${port} of ${host} is in use, perhaps by another purchase-watch; stop that, or set PORT to a free port`,
+        { cause },
+      );
+    case 'EACCES':
+      return new AppError('configuration', `PORT: ${port} may not be used by this user; set PORT to 1024 or more`, { cause });
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new AppError('configuration', `HOST: ${JSON.stringify(host)} is no address of this machine; set HOST=127.0.0.1`, {
+        cause,
+      });
+    default:
+      return new AppError('unavailable', `cannot listen on ${host}, port ${port} (${code ?? String(cause)})`, { cause });
+  }
 }

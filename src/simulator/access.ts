@@ -57,7 +57,7 @@ export function createAccess({ auth, clientId, clientSecret, tokenLifetime, expi
     },
     refuse(authorization) {
       if (auth !== 'oauth2' && authorization === basic) return null;
-      const token = authorization?.startsWith('Bearer ') === true && auth !== 'basic' ? authorization.slice(7) : null;
+      const token = authorization?.startsWith('Bearer ') === true ? authorization.slice(7) : null;
       const until = token === null ? undefined : validUntil.get(token);
       if (until !== undefined && until > now()) return null;
       const scheme = auth === 'basic' ? 'Basic realm="checkout"' : 'Bearer error="invalid_token"';

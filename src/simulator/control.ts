@@ -10,13 +10,13 @@ import type { PageSelection, Purchases } from './purchases.ts';
 import { nameOfState, numberOfState, PAGE_STATES } from './states.ts';
 
 /** A page to break or fix. Without `site` every site's; `states` by name or number, both waiting states by default. */
-export interface PageSpec {
+interface PageSpec {
   readonly site?: string | undefined;
   readonly states?: readonly (string | number)[] | undefined;
 }
 
 /** Which purchases to list, newest first. */
-export interface ListFilter {
+interface ListFilter {
   readonly limit?: number | undefined;
   readonly site?: string | undefined;
   readonly state?: string | number | undefined;
@@ -25,7 +25,7 @@ export interface ListFilter {
 }
 
 /** How the service is set at the moment. */
-export interface Settings {
+interface Settings {
   readonly sites: readonly Site[];
   readonly timeScale: number;
   readonly load: number;

@@ -37,7 +37,7 @@ export function controlPage(control: Control) {
 <form data-post="/control/faults"><h2>Let calls fail</h2>
 <label>how <select name="kind">${FAULT_KINDS.map((kind) => html`<option>${kind}</option>`)}</select></label>
 <label>how long <input name="for" value="30s" pattern="\\d+(ms|s|m|h)"></label>
-<div class="row"><button class="danger">Fail</button><button type="button" data-delete="/control/faults">Stop failing</button></div></form>
+<div class="row"><button class="danger">Fail</button><button type="button" data-delete="/control/faults">Stop</button></div></form>
 <form data-post="/control/load"><h2>Traffic</h2>
 <label>new purchases per minute <input name="perMinute" type="number" min="0" value="${control.settings().load}"></label>
 <button>Set</button></form>
@@ -59,7 +59,7 @@ export function purchaseRows(control: Control) {
   const { calls, mostPerSecond } = control.counters();
   const notes = [
     ...brokenPages.map(({ site, state }) => `${site}: page broken at ${state}`),
-    ...faults.map(({ kind, only }) => `${only ?? 'all'} calls: ${kind}`),
+    ...faults.map(({ kind, only, share = 1 }) => `${Math.round(share * 100)} % of ${only ?? 'all'} calls: ${kind}`),
     ...(latency > 0 ? [`${latency} ms latency`] : []),
   ];
   return html`<p class="figures"><span><b>${purchases}</b> purchases</span><span><b>${load}</b> new a minute</span>
@@ -73,7 +73,7 @@ function row({ purchaseId, number, site, life, state, price, currency }: Purchas
   const tone = toneOf(state.value);
   return html`<tr><td>${number}</td><td><code>${purchaseId}</code></td><td>${site}</td><td>${life}</td>
 <td><span class="state ${tone}">${state.name}</span></td><td class="price">${price} ${currency}</td><td>${calls}</td>
-<td><select data-state="/control/purchases/${encodeURIComponent(purchaseId)}/state"><option value="">…</option>
+<td><select aria-label="state of purchase ${number}" data-state="/control/purchases/${encodeURIComponent(purchaseId)}/state"><option value="">…</option>
 ${Object.entries(STATE).map(([name, value]) => html`<option value="${value}">${name}</option>`)}<option value="17">17 (unknown)</option></select></td></tr>`;
 }
 
@@ -88,11 +88,11 @@ const STYLE = `
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9f2; --soft: #98a1b8; --paper: #12151d; --card: #1b202c; --line: #2d3444; --accent: #8ba4ff; --danger: #ff8d84; --good: #6fd6a0; --odd: #f0b35a } }
 * { box-sizing: border-box }
 body { margin: 0; font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper) }
-header, main { max-width: 80rem; margin: auto; padding: 1.2rem 1.5rem 0 }
+header, main { max-width: 88rem; margin: auto; padding: 1.2rem 1.5rem 0 }
 h1 { margin: 0; font-size: 1.5rem } header p { margin: 0; color: var(--soft) } h2 { margin: 0 0 .3rem; font-size: 1rem }
 .controls { display: grid; grid-template-columns: repeat(auto-fit, minmax(13.5rem, 1fr)); gap: 1rem }
 form { background: var(--card); border: 1px solid var(--line); border-radius: .7rem; padding: .9rem; display: flex; flex-direction: column; gap: .5rem }
-label { display: block; color: var(--soft); font-size: .85rem } label > * { display: block; width: 100% }
+label { display: block; color: var(--soft); font-size: .85rem } label > * { color: var(--ink) } label > * { display: block; width: 100% }
 input, select, button { font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--line); border-radius: .45rem; padding: .3rem .5rem }
 button { cursor: pointer; margin-top: auto; color: var(--accent); border-color: currentColor; font-weight: 600 } .danger { color: var(--danger) }
 button:hover { background: var(--card) } :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px }
@@ -103,7 +103,7 @@ button:hover { background: var(--card) } :focus-visible { outline: 2px solid var
 .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: .7rem; margin-bottom: 2rem }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums } th { text-align: left; color: var(--soft); font-weight: 500; font-size: .85rem }
 th, td { padding: .4rem .8rem; border-bottom: 1px solid var(--line); white-space: nowrap } tr:last-child td { border-bottom: 0 }
-code { font-size: .85rem } .price { text-align: right } .state { font-weight: 600; color: var(--accent) }
+td select { width: 5rem } code { font-size: .85rem } .price { text-align: right } .state { font-weight: 600; color: var(--accent) }
 .good { color: var(--good) } .ended { color: var(--soft) } .odd { color: var(--odd) }
 `;
 

@@ -196,6 +196,14 @@ describe('GetInvoiceDetails', () => {
     expect(credits.toSorted()).toEqual([0, 0, 1]);
   });
 
+  test('small amounts keep their zeros in everything computed from them', async () => {
+    const t = await startCaller();
+    const { purchaseId } = t.control.add({ script: [{ state: 'Completed' }], paymentMethod: 'invoice', price: '0.50' });
+    expect((await t.invoice(purchaseId)).text).toContain(
+      '"TotalAmount":0.50,"TotalAuthorizedAmount":0.55,"MinimumAmountToPay":0.10,',
+    );
+  });
+
   test('a card payment and an unfinished invoice have none: 400', async () => {
     const t = await startCaller();
     const card = t.control.add({ script: [{ state: 'Completed' }], paymentMethod: 'card' });

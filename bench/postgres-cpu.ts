@@ -1,0 +1,47 @@
+/** How much processor time the Postgres server has used: all its processes, those that ended too. */
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Sql } from '../src/store/database.ts';
+
+/** Milliseconds so far, or null where that cannot be read: another machine, or a system without /proc. */
+export type PostgresCpu = () => number | null;
+
+/** Linux counts in hundredths of a second, whatever the kernel's own tick is. */
+const TICK_MS = 10;
+
+interface Stat {
+  readonly command: string;
+  readonly parent: number;
+  readonly own: number;
+  readonly ofEnded: number;
+}
+
+export async function postgresCpu(sql: Sql): Promise<PostgresCpu> {
+  const [row] = await sql<[{ pid: number }]>`select pg_backend_pid() as pid`;
+  const backend = statOf(row.pid);
+  if (backend === null || !backend.command.startsWith('postgres')) return () => null;
+  const server = backend.parent;
+  return () => {
+    let ticks = 0;
+    for (const name of readdirSync('/proc')) {
+      if (!/^\d+$/.test(name)) continue;
+      const stat = statOf(Number(name));
+      if (stat === null) continue;
+      if (Number(name) === server) ticks += stat.own + stat.ofEnded;
+      else if (stat.parent === server) ticks += stat.own;
+    }
+    return ticks * TICK_MS;
+  };
+}
+
+function statOf(pid: number): Stat | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const end = text.lastIndexOf(')');
+    const fields = text.slice(end + 2).split(' ').map(Number);
+    // Counted from the state, which is the third field of proc(5).
+    const at = (field: number): number => fields[field - 3]!;
+    return { command: text.slice(text.indexOf('(') + 1, end), parent: at(4), own: at(14) + at(15), ofEnded: at(16) + at(17) };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,32 @@
+/** The daemon without API and console, as `start --worker` runs it, with poll intervals of the bench's choice. */
+import { createApp } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/settings.ts';
+import type { StatePolicy } from '../../src/core/poll-plan.ts';
+import { answer } from './answer.ts';
+
+export interface DaemonSettings {
+  readonly env: Record<string, string>;
+  /** Every state is polled this often and never stuck; null: the usual plan. */
+  readonly every: number | null;
+}
+
+answer({
+  start: async ({ env, every }: DaemonSettings) => {
+    const settings = loadSettings(env, { requireSite: true });
+    if (every !== null) {
+      const plan: StatePolicy = {
+        poll: { first: every, growth: 0, most: every },
+        stuckAfter: null,
+        final: false,
+        recheck: [],
+      };
+      const states = new Map([...settings.policy.states.keys()].map((state) => [state, plan]));
+      settings.policy = { ...settings.policy, states, fallback: plan };
+    }
+    const started = performance.now();
+    const app = await createApp(settings, { worker: true });
+    await app.start();
+    process.on('SIGTERM', () => void app.stop().then(() => process.exit()));
+    return performance.now() - started;
+  },
+});

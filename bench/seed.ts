@@ -1,0 +1,45 @@
+/** Fills a database with purchases as a daemon would have left them, far quicker than by polling each once. */
+import type { Sql } from '../src/store/database.ts';
+import { CYCLE } from './processes/messages.ts';
+
+interface Seed {
+  readonly count: number;
+  /** The first one's number. */
+  readonly from?: number;
+  /** One in so many is due now, the others in a month; 0: none. */
+  readonly dueEach: number;
+}
+
+/** What the daemon keeps of the stand-in's answer, in its words. */
+const DETAILS =
+  '{"Price":249.50,"CurrencyCode":"SEK","OrderReference":"ORD-004711","SiteCode":"BENCH-SE","CountryCode":"SWE","PaymentMethod":2}';
+
+/** Inserts purchases that were polled once: in the cycle's first state, with their transition, event and details. */
+export async function seed(sql: Sql, { count, from = 0, dueEach }: Seed): Promise<void> {
+  const state = CYCLE[0];
+  await sql.begin(async (tx) => {
+    await tx`set local synchronous_commit = off`;
+    await tx`
+      insert into purchase_watch.purchases (purchase_id, site, state, state_since, seen_at, last_polled_at, polls, sequence, next_poll_at)
+      select '00000000-0000-4000-8000-' || lpad(to_hex(i), 12, '0'), 'default', ${state}, now(), now(), now(), 0, 1,
+        case when ${dueEach} > 0 and i % ${Math.max(dueEach, 1)} = 0 then now() else now() + interval '30 days' end
+      from generate_series(${from}::integer, ${from + count - 1}::integer) as i`;
+    await tx`
+      insert into purchase_watch.transitions (purchase, sequence, to_state, not_after)
+      select id, 1, ${state}, now() from purchase_watch.purchases`;
+    await tx`
+      insert into purchase_watch.events (id, type, site, purchase, sequence, shard, state, created_at, body)
+      select 'evt_seed_' || id, 'purchase.state_changed', site, id, 1, shard, ${state}, now(), '{}' from purchase_watch.purchases`;
+    await tx`
+      insert into purchase_watch.purchase_details (purchase, fields) select id, ${DETAILS}::text::json from purchase_watch.purchases`;
+  });
+  for (const table of ['purchases', 'transitions', 'events', 'purchase_details']) {
+    await sql`vacuum (analyze) ${sql(`purchase_watch.${table}`)}`;
+  }
+  await sql`checkpoint`.catch(() => undefined);
+}
+
+/** A subscriber whose deliveries are written and sent by nobody here. Only after the daemon's start, which would drop it. */
+export async function addSilentSubscriber(sql: Sql): Promise<void> {
+  await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('elsewhere', 'webhook', 'bench')`;
+}

@@ -1,0 +1,77 @@
+/** Request bodies: read with a cap, as text, and parsed so that numbers keep their digits. */
+import type { Context, MiddlewareHandler } from 'hono';
+import { isDecimal, type JsonValue, parseExact } from '../core/exact-json.ts';
+import { notJsonType, Problem } from './problems.ts';
+
+/** A JSON object. */
+export type JsonObject = { readonly [key: string]: JsonValue };
+
+/** Whether a parsed value is an object; a number kept as text is none. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isDecimal(value);
+}
+
+/**
+ * Lets the route's own validation see a body of at most `limit` bytes with its numbers as they were written: the
+ * framework would parse it with JSON.parse, which rounds them.
+ */
+export function exactJson(limit: number): MiddlewareHandler {
+  return async (c, next) => {
+    requireJsonType(c);
+    const value = parse(await readText(c, limit));
+    if (!isJsonObject(value)) throw new Problem('invalid_request', 'The body must be a JSON object: {"…": …}.');
+    c.req.json = async <T>() => value as T;
+    await next();
+  };
+}
+
+function requireJsonType(c: Context): void {
+  if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(c.req.header('content-type')?.trim() ?? '')) throw notJsonType();
+  const encoding = c.req.header('content-encoding') ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new Problem('unsupported_media_type', 'Compressed bodies are not accepted; send it without content-encoding.');
+  }
+}
+
+async function readText(c: Context, limit: number): Promise<string> {
+  const tooLarge = () => new Problem('too_large', `The body is larger than ${limit / 1024} KiB, the most accepted here.`);
+  if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge();
+  // A chunked body names no length: it is counted while it comes, and what is too much is never held.
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const parts: string[] = [];
+  let size = 0;
+  for await (const chunk of c.req.raw.body ?? []) {
+    size += chunk.byteLength;
+    if (size > limit) throw tooLarge();
+    parts.push(decoded(() => decoder.decode(chunk, { stream: true })));
+  }
+  parts.push(decoded(() => decoder.decode()));
+  return parts.join('');
+}
+
+function decoded(decode: () => string): string {
+  try {
+    return decode();
+  } catch {
+    throw new Problem('not_json', 'The body is not UTF-8 text, as JSON must be.');
+  }
+}
+
+function parse(text: string): JsonValue {
+  if (text.trim() === '') throw new Problem('not_json', 'The body is empty; a JSON object is expected.');
+  try {
+    return parseExact(text);
+  } catch (error) {
+    if (error instanceof RangeError) throw new Problem('too_deep', 'The body has too many levels of lists and objects.');
+    throw new Problem('not_json', `The body is not JSON${place(text, error)}.`);
+  }
+}
+
+/** Where the text stops being JSON, as far as the engine says. */
+function place(text: string, error: unknown): string {
+  const message = error instanceof Error ? error.message : '';
+  const position = /at position (\d+)/.exec(message)?.[1];
+  if (position === undefined) return /end of JSON/i.test(message) ? ': it ends too early' : '';
+  const lines = text.slice(0, Number(position)).split('\n');
+  return `: wrong at position ${position} (line ${lines.length}, column ${lines.at(-1)!.length + 1})`;
+}

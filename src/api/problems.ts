@@ -1,0 +1,120 @@
+/** Failures as callers see them: `application/problem+json` (RFC 9457) with a stable code, the field and what to do. */
+import { z } from '@hono/zod-openapi';
+import { HTTPException } from 'hono/http-exception';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { stringifyExact } from '../core/exact-json.ts';
+
+/** Every code with its status and its title. Codes are an interface: they are never renamed. */
+const KINDS = {
+  invalid_request: { status: 400, title: 'The request is not valid' },
+  not_json: { status: 400, title: 'The body is not JSON' },
+  too_deep: { status: 400, title: 'The body is nested too deeply' },
+  unknown_site: { status: 400, title: 'There is no such site' },
+  unauthorized: { status: 401, title: 'A valid key is needed' },
+  read_only_key: { status: 403, title: 'This key may only read' },
+  foreign_host: { status: 403, title: 'The Host header does not name this machine' },
+  cross_site: { status: 403, title: 'Other web sites may not change anything here' },
+  not_found: { status: 404, title: 'There is nothing at this address' },
+  purchase_not_found: { status: 404, title: 'This purchase is not registered' },
+  method_not_allowed: { status: 405, title: 'This address does not accept the method' },
+  ambiguous_purchase: { status: 409, title: 'Several sites have this purchase ID' },
+  too_large: { status: 413, title: 'More than is accepted at once' },
+  unsupported_media_type: { status: 415, title: 'The body must be JSON' },
+  internal: { status: 500, title: 'Something went wrong here' },
+  unavailable: { status: 503, title: 'The database cannot be reached' },
+} as const satisfies Record<string, { status: ContentfulStatusCode; title: string }>;
+
+export type ProblemCode = keyof typeof KINDS;
+
+/** What is wrong with one field. */
+export interface FieldError {
+  readonly field: string;
+  /** As it was given, shortened; absent where it says nothing or may be secret. */
+  readonly value?: string | number | boolean | null;
+  readonly detail: string;
+}
+
+/** Thrown by handlers and middleware; `detail` says what is wrong and what to do, and never holds internals. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly errors: readonly FieldError[];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    { errors = [], headers = {} }: { errors?: readonly FieldError[]; headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    super(detail);
+    this.name = 'Problem';
+    this.code = code;
+    this.errors = errors;
+    this.headers = headers;
+  }
+}
+
+/** The answer that a problem is. */
+export function problemResponse({ code, message, errors, headers }: Problem): Response {
+  const { status, title } = KINDS[code];
+  const fields = errors.length === 0 ? {} : { errors: errors.map((error) => ({ ...error })) };
+  const body = { type: `urn:purchase-watch:problem:${code}`, title, status, detail: message, code, ...fields };
+  return new Response(stringifyExact(body), { status, headers: { 'content-type': 'application/problem+json', ...headers } });
+}
+
+/** What a caller is told of anything that was thrown. */
+export function problemFrom(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof HTTPException) {
+    return error.status === 415 ? notJsonType() : new Problem('invalid_request', 'The request cannot be read.');
+  }
+  if (isDatabaseAway(error)) {
+    return new Problem('unavailable', 'The database cannot be reached now. Try again in a few seconds.', {
+      headers: { 'retry-after': '5' },
+    });
+  }
+  return new Problem('internal', 'The request could not be answered because of a fault here. The log of the daemon says more.');
+}
+
+/** A body of another type than JSON, or of none. */
+export function notJsonType(): Problem {
+  return new Problem('unsupported_media_type', 'Send the body as JSON, with the header "content-type: application/json".');
+}
+
+/** The driver's, the system's and the server's ways to say that there is no working connection. */
+const AWAY =
+  /^(?:CONNECT_TIMEOUT|CONNECTION_(?:CLOSED|ENDED|DESTROYED)|E(?:CONNREFUSED|CONNRESET|CONNABORTED|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH|PIPE|NOENT)|57P0[1-4]|53300|25006|08\w{3})$/;
+
+function isDatabaseAway(error: unknown): boolean {
+  return error instanceof Error && AWAY.test(String((error as Error & { code?: unknown }).code));
+}
+
+const problemSchema = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.enum(Object.keys(KINDS) as [ProblemCode, ...ProblemCode[]]),
+    errors: z
+      .array(z.object({ field: z.string(), value: z.union([z.string(), z.number(), z.boolean(), z.null()]).optional(), detail: z.string() }))
+      .optional(),
+  })
+  .openapi('Problem');
+
+/** For a route's definition: the problems it may answer with, by code. Those that every route has are added. */
+export function problems(...codes: readonly ProblemCode[]): Record<`${number}`, ProblemAnswer> {
+  const all: readonly ProblemCode[] = ['foreign_host', 'internal', ...codes];
+  const statuses = new Map<number, string[]>();
+  for (const code of all) statuses.set(KINDS[code].status, [...(statuses.get(KINDS[code].status) ?? []), code]);
+  return Object.fromEntries(
+    [...statuses].map(([status, of]) => [
+      status,
+      { description: `Problem: ${of.join(', ')}`, content: { 'application/problem+json': { schema: problemSchema } } },
+    ]),
+  );
+}
+
+interface ProblemAnswer {
+  description: string;
+  content: { 'application/problem+json': { schema: typeof problemSchema } };
+}

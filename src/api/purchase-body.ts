@@ -1,0 +1,86 @@
+/** Purchases and transitions as the API shows them (contract, "HTTP API"). */
+import { z } from '@hono/zod-openapi';
+import { highlights, isoTime, isoTimeOrNull } from '../core/events.ts';
+import { type JsonValue, parseExact } from '../core/exact-json.ts';
+import type { Details } from '../core/purchase.ts';
+import { namedState } from '../core/states.ts';
+import type { PurchaseRow, TransitionRow } from '../store/purchases.ts';
+import type { JsonObject } from './body.ts';
+
+const timeSchema = z.string().openapi({ format: 'date-time', example: '2026-11-20T09:15:02.123Z' });
+const stateSchema = z.object({ value: z.int(), name: z.string() }).openapi('State', { example: { value: 2, name: 'Completed' } });
+const stored = (type: 'string' | 'number') =>
+  z.custom<JsonValue>().openapi({ type: [type, 'null'], description: 'As the service sent it; null when it is not stored.' });
+const objectSchema = z.custom<JsonObject>().openapi({ type: 'object', additionalProperties: true });
+
+export const purchaseSchema = z
+  .object({
+    purchaseId: z.string(),
+    site: z.string(),
+    status: z.enum(['watching', 'settled', 'unreadable', 'expired', 'stopped']),
+    state: stateSchema.nullable(),
+    stateSince: timeSchema.nullable(),
+    stuckSince: timeSchema.nullable(),
+    reference: z.string().nullable(),
+    metadata: z.custom<JsonObject | null>().openapi({ type: ['object', 'null'], additionalProperties: true }),
+    registeredAt: timeSchema,
+    lastPolledAt: timeSchema.nullable(),
+    nextPollAt: timeSchema.nullable(),
+    polls: z.int(),
+    failures: z.int(),
+    lastError: z.string().nullable(),
+    price: stored('number'),
+    currency: stored('string'),
+    orderReference: stored('string'),
+    details: objectSchema,
+  })
+  .openapi('Purchase');
+
+export const transitionSchema = z
+  .object({
+    sequence: z.int(),
+    from: stateSchema.nullable(),
+    to: stateSchema,
+    notBefore: timeSchema.nullable(),
+    notAfter: timeSchema,
+  })
+  .openapi('Transition');
+
+/** A row as its body. */
+export function purchaseBody(row: PurchaseRow): z.output<typeof purchaseSchema> {
+  const fields = row.details === null ? {} : (parseExact(row.details) as Details);
+  const { Price: _, CurrencyCode: __, OrderReference: ___, ...details } = fields;
+  return {
+    purchaseId: row.purchaseId,
+    site: row.site,
+    status: row.status,
+    state: stateBody(row.state),
+    stateSince: isoTimeOrNull(row.stateSince),
+    stuckSince: isoTimeOrNull(row.stuckSince),
+    reference: row.reference,
+    metadata: row.metadata === null ? null : (parseExact(row.metadata) as JsonObject),
+    registeredAt: isoTime(row.registeredAt),
+    lastPolledAt: isoTimeOrNull(row.lastPolledAt),
+    nextPollAt: isoTimeOrNull(row.nextPollAt),
+    polls: row.polls,
+    failures: row.failures,
+    lastError: row.lastError,
+    ...highlights(fields),
+    details,
+  };
+}
+
+/** A change of state as its body. */
+export function transitionBody(row: TransitionRow): z.output<typeof transitionSchema> {
+  return {
+    sequence: row.sequence,
+    from: stateBody(row.from),
+    to: { ...namedState(row.to) },
+    notBefore: isoTimeOrNull(row.notBefore),
+    notAfter: isoTime(row.notAfter),
+  };
+}
+
+function stateBody(value: number | null): { value: number; name: string } | null {
+  return value === null ? null : { ...namedState(value) };
+}

@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { findPurchases, stopPurchase } from '../../src/store/purchases.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+let t: TestApp;
+beforeEach(async () => {
+  t = await startTestApp();
+});
+afterEach(() => t.stop());
+
+const rowOf = async (purchaseId: string) => (await findPurchases(t.app.sql, { purchaseId, site: null }))[0]!;
+
+/** Lets time pass in steps, as a daemon that runs would live through it. */
+async function live(duration: number, step = 10_000): Promise<void> {
+  for (let passed = 0; passed < duration; passed += step) {
+    t.clock.advance(`${step}ms`);
+    await t.app.pollOnce();
+    await t.app.judgeOnce();
+    await t.app.deliverOnce();
+  }
+}
+const MINUTE = 60_000;
+
+test('a purchase is called stuck by a poll at the limit, not before, and recovered once when it moves', async () => {
+  const purchase = await t.watch({ script: [{ state: 'WaitingForIdentityProvider' }] });
+  await t.app.pollOnce();
+  const since = (await rowOf(purchase)).stateSince!;
+  await live(10 * MINUTE - 10_000);
+  expect((await rowOf(purchase)).stuckSince).toBeNull();
+  expect((await rowOf(purchase)).nextPollAt).toBe(since + 10 * MINUTE);
+  await live(10_000);
+  expect((await rowOf(purchase)).stuckSince).toBe(since + 10 * MINUTE);
+  await live(MINUTE);
+  t.simulator.control.setState(purchase, 'Completed');
+  await live(10 * MINUTE);
+  expect((await rowOf(purchase)).stuckSince).toBeNull();
+  expect(t.eventsOf(purchase).map(({ type, data }) => [data.sequence, type])).toEqual([
+    [1, 'purchase.state_changed'],
+    [2, 'purchase.stuck'],
+    [3, 'purchase.state_changed'],
+    [4, 'purchase.recovered'],
+  ]);
+});
+
+test('time in which the site could not be asked never makes a purchase stuck', async () => {
+  const purchase = await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
+  await live(5 * MINUTE);
+  await t.simulator.control.down();
+  t.clock.advance('40m');
+  await t.app.pollOnce();
+  expect((await rowOf(purchase)).stuckSince).toBeNull();
+  const pollsBefore = (await rowOf(purchase)).polls;
+  await t.simulator.control.up();
+  await expect
+    .poll(
+      async () => {
+        t.clock.advance('1s');
+        await t.app.pollOnce();
+        return (await rowOf(purchase)).polls > pollsBefore;
+      },
+      { timeout: 15_000, interval: 100 },
+    )
+    .toBe(true);
+  expect((await rowOf(purchase)).stuckSince).toBeNull();
+  // Ten of its fifteen minutes are left, and then it is stuck all the same.
+  await live(8 * MINUTE);
+  expect((await rowOf(purchase)).stuckSince).toBeNull();
+  await live(4 * MINUTE);
+  expect((await rowOf(purchase)).stuckSince).not.toBeNull();
+});
+
+test('a hundred stuck purchases are one Slack message, and one more when they have moved on', async () => {
+  const purchases = await Promise.all(
+    Array.from({ length: 100 }, () =>
+      t.watch({ script: [{ state: 'WaitingForIdentityProvider' }], price: '100.10', currency: 'SEK' }),
+    ),
+  );
+  await t.app.pollOnce();
+  t.clock.advance('1s');
+  await live(12 * MINUTE);
+  expect(t.slack.received.map(({ problem }) => problem)).toEqual([null]);
+  const text = JSON.stringify(t.slack.received[0]);
+  expect(text).toContain('100 purchases');
+  expect(text).toContain('WaitingForIdentityProvider');
+  expect(text).toMatch(/10.010\.00 SEK/);
+
+  for (const purchase of purchases) t.simulator.control.setState(purchase, 'Completed');
+  await live(5 * MINUTE);
+  await live(5 * MINUTE);
+  expect(t.slack.received).toHaveLength(2);
+  expect(t.slack.received[1]!.text).toContain('no more purchases stuck');
+});
+
+test('an incident is told once over restarts and with two replicas, reminded of after repeatInterval, and its end is told too', async () => {
+  await t.watch({ script: [{ state: 'WaitingForIdentityProvider' }] });
+  await t.app.pollOnce();
+  const second = await t.another();
+  await live(12 * MINUTE);
+  expect(t.slack.received).toHaveLength(1);
+  for (const app of [second, t.app, second]) {
+    await app.judgeOnce();
+    await app.deliverOnce();
+  }
+  await t.app.stop();
+  const third = await t.another();
+  for (let pass = 0; pass < 3; pass++) {
+    t.clock.advance('30s');
+    for (const app of [second, third]) {
+      await app.pollOnce();
+      await app.judgeOnce();
+      await app.deliverOnce();
+    }
+  }
+  expect(t.slack.received).toHaveLength(1);
+  t.clock.advance('4h');
+  for (const app of [second, third]) {
+    await app.judgeOnce();
+    await app.deliverOnce();
+  }
+  for (const app of [second, third]) await app.deliverOnce();
+  expect(t.slack.received).toHaveLength(2);
+});
+
+test('a site that does not answer is told once on Slack and to the webhook, and so is its return', async () => {
+  const purchase = await t.watch({ script: [{ state: 'New' }] });
+  await t.app.pollOnce();
+  t.simulator.control.fail({ kind: '503', for: '60m' });
+  const probing = async (until: () => boolean): Promise<void> => {
+    await expect
+      .poll(
+        async () => {
+          t.clock.advance('2s');
+          await t.app.pollOnce();
+          await t.app.judgeOnce();
+          await t.app.deliverOnce();
+          return until();
+        },
+        { timeout: 25_000, interval: 200 },
+      )
+      .toBe(true);
+  };
+  await probing(() => t.slack.received.length === 1);
+  expect(t.slack.received[0]!.text).toContain('no usable answer from the checkout service');
+  t.simulator.control.clearFaults();
+  await probing(() => t.slack.received.length === 2);
+  expect(t.slack.received[1]!.text).toContain('answers again');
+  const types = t.receiver.received.map(({ type }) => type);
+  expect(types.filter((type) => type.startsWith('site.'))).toEqual(['site.unreachable', 'site.reachable']);
+  expect((await rowOf(purchase)).failures).toBe(0);
+});
+
+test('stopping a stuck purchase ends its part of the incident', async () => {
+  const purchase = await t.watch({ script: [{ state: 'WaitingForIdentityProvider' }] });
+  await t.app.pollOnce();
+  await live(12 * MINUTE);
+  expect(t.slack.received).toHaveLength(1);
+  await stopPurchase(t.app.sql, (await rowOf(purchase)).id);
+  await live(2 * MINUTE);
+  expect(t.slack.received).toHaveLength(2);
+});
