@@ -25,33 +25,42 @@ export interface Window {
   readonly cpuMsPerThousand: number | null;
 }
 
+/** Counts between two snapshots, and costs between the readings inside them: counting a large table costs something too. */
 export async function observe(lab: Lab, database: Database, daemon: Part, ms: number): Promise<Window> {
-  const before = await reading(lab, database, daemon);
+  const first = await counts(database);
+  const before = await costs(lab, daemon);
   await delay(ms);
-  const after = await reading(lab, database, daemon);
+  const after = await costs(lab, daemon);
+  const last = await counts(database);
+  const polls = last.polls - first.polls;
+  const pollsPerSecond = (polls / (last.at - first.at)) * 1_000;
   const elapsed = after.at - before.at;
-  const polls = after.polls - before.polls;
-  const postgresMs = before.postgres === null || after.postgres === null ? null : after.postgres - before.postgres;
-  const daemonMs = after.daemon.cpuMs - before.daemon.cpuMs;
+  const cores = (from: number, to: number): number => (to - from) / elapsed;
+  const daemonCores = cores(before.daemon.cpuMs, after.daemon.cpuMs);
+  const postgresCores = before.postgres === null || after.postgres === null ? null : cores(before.postgres, after.postgres);
   return {
-    pollsPerSecond: (polls / elapsed) * 1_000,
-    changes: (after.events - before.events) / polls,
-    daemonCores: daemonMs / elapsed,
-    serviceCores: (after.service.cpuMs - before.service.cpuMs) / elapsed,
-    postgresCores: postgresMs === null ? null : postgresMs / elapsed,
+    pollsPerSecond,
+    changes: (last.events - first.events) / polls,
+    daemonCores,
+    serviceCores: cores(before.service.cpuMs, after.service.cpuMs),
+    postgresCores,
     daemonRss: after.daemon.rss,
-    cpuMsPerThousand: postgresMs === null ? null : ((postgresMs + daemonMs) / polls) * 1_000,
+    cpuMsPerThousand: postgresCores === null ? null : ((postgresCores + daemonCores) / pollsPerSecond) * 1e6,
   };
 }
 
-async function reading(lab: Lab, { sql }: Database, daemon: Part) {
-  // Counted by the database, at the moment its snapshot was taken.
+/** By the database's own clock, at the moment of its snapshot. */
+async function counts({ sql }: Database) {
   const [row] = await sql<[{ at: number; polls: number; events: number }]>`
     select (extract(epoch from statement_timestamp()) * 1000)::float8 as at,
-      (select sum(polls)::float8 from purchase_watch.purchases where last_polled_at is not null) as polls,
+      (select sum(polls)::float8 from purchase_watch.purchases) as polls,
       (select max(position)::float8 from purchase_watch.events) as events`;
+  return row;
+}
+
+async function costs(lab: Lab, daemon: Part) {
   const [usage, service] = await Promise.all([daemon.usage(), lab.service.usage()]);
-  return { ...row, daemon: usage, service, postgres: lab.postgres() };
+  return { at: performance.now(), daemon: usage, service, postgres: lab.postgres() };
 }
 
 /** Waits until the condition holds; fails after `ms`. */

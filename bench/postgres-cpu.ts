@@ -37,7 +37,10 @@ function statOf(pid: number): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const end = text.lastIndexOf(')');
-    const fields = text.slice(end + 2).split(' ').map(Number);
+    const fields = text
+      .slice(end + 2)
+      .split(' ')
+      .map(Number);
     // Counted from the state, which is the third field of proc(5).
     const at = (field: number): number => fields[field - 3]!;
     return { command: text.slice(text.indexOf('(') + 1, end), parent: at(4), own: at(14) + at(15), ofEnded: at(16) + at(17) };

@@ -1,5 +1,5 @@
 /** A child's end of the line: answers calls by name until whoever started it goes away. */
-import { type Handlers, type Message, type Usage } from './messages.ts';
+import type { Handlers, Message, Usage } from './messages.ts';
 
 export function answer(handlers: Handlers): void {
   const all: Handlers = { ...handlers, usage };

@@ -11,7 +11,7 @@ export function requestFrames(onRequest: (head: string, body: Buffer) => void): 
     while (data.length > 0) {
       const end = data.indexOf(END_OF_HEAD);
       if (end < 0) break;
-      const head = data.latin1Slice(0, end);
+      const head = data.toString('latin1', 0, end);
       const length = Number(/content-length: *(\d+)/i.exec(head)?.[1] ?? 0);
       const begin = end + END_OF_HEAD.length;
       if (data.length < begin + length) break;

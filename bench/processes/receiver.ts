@@ -17,7 +17,10 @@ const server = createServer({ noDelay: true }, (socket) => {
       received += 1;
       if (note) {
         const at = machineTime();
-        const { type, data } = JSON.parse(body.toString()) as { type: string; data: { purchaseId: string; to: { value: number } } };
+        const { type, data } = JSON.parse(body.toString()) as {
+          type: string;
+          data: { purchaseId: string; to: { value: number } };
+        };
         if (type === 'purchase.state_changed') heard.push({ index: indexOf(data.purchaseId), state: data.to.value, at });
       }
       socket.write(OK);

@@ -53,7 +53,10 @@ export function guardKeyless({ apiKey, apiReadKey }: Keys): MiddlewareHandler {
       }
       const { origin, 'sec-fetch-site': site } = c.req.header();
       if (!SAFE_METHODS.has(c.req.method) && isForeign({ origin, site, host })) {
-        throw new Problem('cross_site', 'Without a key, web pages of other origins may not change anything here. Set API_KEY and send it.');
+        throw new Problem(
+          'cross_site',
+          'Without a key, web pages of other origins may not change anything here. Set API_KEY and send it.',
+        );
       }
     }
     await next();

@@ -96,7 +96,13 @@ const problemSchema = z
     detail: z.string(),
     code: z.enum(Object.keys(KINDS) as [ProblemCode, ...ProblemCode[]]),
     errors: z
-      .array(z.object({ field: z.string(), value: z.union([z.string(), z.number(), z.boolean(), z.null()]).optional(), detail: z.string() }))
+      .array(
+        z.object({
+          field: z.string(),
+          value: z.union([z.string(), z.number(), z.boolean(), z.null()]).optional(),
+          detail: z.string(),
+        }),
+      )
       .optional(),
   })
   .openapi('Problem');

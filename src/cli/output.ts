@@ -11,7 +11,7 @@ export function styled(context: CliContext, style: Style, text: string): string 
 }
 
 /** Text from outside on one line: control characters would be obeyed by a terminal. */
-function printable(text: string): string {
+export function printable(text: string): string {
   return text.replace(
     /[\u0000-\u001f\u007f-\u009f]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -44,4 +44,16 @@ export function printTable(
       .trimEnd();
   printLine(context, styled(context, 'bold', line(titles)));
   for (const row of texts) printLine(context, line(row));
+}
+
+/** Writes labels and what they stand for, one below the other; what is null is left out. */
+export function printFacts(context: CliContext, facts: readonly (readonly [label: string, value: string | null])[]): void {
+  const shown = facts.filter(([, value]) => value !== null);
+  const width = Math.max(...shown.map(([label]) => label.length));
+  for (const [label, value] of shown) printLine(context, `${label.padEnd(width)}  ${printable(value!)}`);
+}
+
+/** A count with its noun: `1 purchase`, `12 000 purchases`. */
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count.toLocaleString('en').replaceAll(',', ' ')} ${count === 1 ? noun : plural}`;
 }

@@ -352,6 +352,10 @@ export function createPoller(options: PollerOptions): Poller {
     return more;
   };
 
+  const anythingDue = (): boolean => {
+    const now = clock.now();
+    return [...lanes.keys()].some((site) => (window.nextDue(site) ?? Number.POSITIVE_INFINITY) <= now);
+  };
   const rouse = (): void => {
     const waiting = idle;
     idle = [];
@@ -379,7 +383,7 @@ export function createPoller(options: PollerOptions): Poller {
         paused = false;
         const next = pump();
         if (asking() > 0 || recorder.pending() > 0) await quiet();
-        else if (next < SPACING_AT_MOST) {
+        else if (next < SPACING_AT_MOST && anythingDue()) {
           // Something is due and only waits for its turn in the site's calls a second.
           await new Promise((resolve) => setTimeout(resolve, next));
         } else break;

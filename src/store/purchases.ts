@@ -59,7 +59,9 @@ export async function register(sql: Queries, registrations: readonly Registratio
     select purchase_id, site, reference, metadata::jsonb
     from unnest(${registrations.map((r) => r.purchaseId)}::text[], ${registrations.map((r) => r.site)}::text[],
       ${registrations.map((r) => r.reference)}::text[], ${registrations.map((r) => r.metadata)}::text[])
-      as r (purchase_id, site, reference, metadata)
+      with ordinality as r (purchase_id, site, reference, metadata, place)
+    -- One order for everybody: two lists with the same ids never wait for each other. Of one id, the first counts.
+    order by site, purchase_id collate "C", place
     on conflict do nothing
     returning site, purchase_id as "purchaseId"`;
   const isNew = new Set(created.map((row) => row.purchaseId));
@@ -143,14 +145,24 @@ export async function stopPurchase(sql: Queries, id: number): Promise<void> {
     select pg_notify('purchase_watch_wake', 'judge'), pg_notify('purchase_watch_wake', 'purchases') from stopped`;
 }
 
-/** Makes a purchase due now, whatever its plan; answers how many polls it had. The owner polls it and goes on with its plan. */
-export async function requestPoll(sql: Queries, id: number): Promise<void> {
-  await sql`
+/**
+ * Makes a purchase due now, whatever its plan; the owner polls it and goes on with its plan. Answers how many polls it
+ * had: only a poll that begins after this raises the count.
+ */
+export async function requestPoll(sql: Queries, id: number): Promise<number> {
+  const [row] = await sql<{ polls: number }[]>`
     with asked as (
       update purchase_watch.purchases set next_poll_at = now(), due_slot = purchase_watch.due_slot(now()), revision = revision + 1
-      where id = ${id} returning id, shard),
+      where id = ${id} returning id, shard, polls),
     nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from asked)
-    select pg_notify('purchase_watch_wake', 'purchases') from asked`;
+    select polls::float8 as polls, pg_notify('purchase_watch_wake', 'purchases') from asked`;
+  return row?.polls ?? 0;
+}
+
+/** How many polls of a purchase were recorded so far. */
+export async function countPolls(sql: Queries, id: number): Promise<number> {
+  const [row] = await sql<{ polls: number }[]>`select polls::float8 as polls from purchase_watch.purchases where id = ${id}`;
+  return row?.polls ?? 0;
 }
 
 /** Purchases by site, status and state, for people. */

@@ -88,3 +88,17 @@ export async function fenceLease(
     select from purchase_watch.leases where name = ${name} and owner = ${replica} and epoch = ${epoch} for share`;
   return rows.length > 0;
 }
+
+export interface LivingReplica extends ReplicaRow {
+  readonly startedAt: Instant;
+  /** How many shards it owns. */
+  readonly shards: number;
+}
+
+/** Replicas whose lease has not run out. One that was killed stays among them until its lease does. */
+export async function livingReplicas(sql: Queries): Promise<LivingReplica[]> {
+  return sql<LivingReplica[]>`
+    select r.id, r.process, (extract(epoch from r.started_at) * 1000)::float8 as "startedAt",
+      (select count(*) from purchase_watch.shards s where s.owner = r.id)::float8 as shards
+    from purchase_watch.replicas r where r.expires_at > clock_timestamp() order by r.started_at, r.id`;
+}

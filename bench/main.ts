@@ -1,0 +1,90 @@
+/** `npm run bench`: which benches, how long, and where the results go. */
+import { writeFileSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import type { Bench } from './bench.ts';
+import { change } from './change.ts';
+import { idle } from './idle.ts';
+import { insert } from './insert.ts';
+import { openLab } from './lab.ts';
+import { polls } from './polls.ts';
+import { holds, type Result, table } from './report.ts';
+import { scale } from './scale.ts';
+import { send } from './send.ts';
+
+const BENCHES: Readonly<Record<string, Bench>> = { polls, change, insert, idle, send, scale };
+/** Takes minutes and a gigabyte: only by name. */
+const BY_NAME = new Set(['scale']);
+
+const USAGE = `npm run bench -- [names] [options]
+
+  names         ${Object.keys(BENCHES).join(' ')}; all but ${[...BY_NAME].join(' ')} when none is given
+  --quick       shorter runs: less certain, but soon
+  --large       idle with a million purchases
+  --json FILE   results as JSON, too; - for standard output instead of tables
+
+BENCH_DATABASE_URL or DATABASE_URL name a Postgres that may create databases; otherwise an embedded one is used.
+`;
+
+const NOTHING_WRONG = 0;
+const WRONG_USAGE = 2;
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const wanted = readArguments();
+  if (wanted === null) {
+    process.stderr.write(USAGE);
+    return WRONG_USAGE;
+  }
+  const { names, quick, large, json } = wanted;
+  const say = (line: string): void => void process.stderr.write(`  ${line}\n`);
+  const lab = await openLab(process.env.BENCH_DATABASE_URL ?? process.env.DATABASE_URL ?? null);
+  // The parts are stopped and the folder removed, however this ends.
+  let interrupted = false;
+  process.once('SIGINT', () => {
+    interrupted = true;
+    void lab.close().then(() => process.exit(130));
+  });
+  const results: Result[] = [];
+  try {
+    for (const name of names) {
+      process.stderr.write(`${name}\n`);
+      const result = await BENCHES[name]!(lab, { quick, large, say });
+      results.push(result);
+      if (json !== '-') process.stdout.write(`\n${table(result)}\n`);
+    }
+  } finally {
+    if (!interrupted) await lab.close();
+  }
+  if (json !== undefined) {
+    const machine = { node: process.version, platform: `${process.platform} ${process.arch}`, cores: availableParallelism() };
+    const data = results.map((result) => ({ ...result, rows: result.rows.map((row) => ({ ...row, holds: holds(row) })) }));
+    const text = `${JSON.stringify({ machine: { ...machine, load: loadavg()[0] }, quick, results: data }, null, 2)}\n`;
+    if (json === '-') process.stdout.write(text);
+    else writeFileSync(json, text);
+  }
+  return NOTHING_WRONG;
+}
+
+function readArguments(): { names: string[]; quick: boolean; large: boolean; json: string | undefined } | null {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        quick: { type: 'boolean', default: false },
+        large: { type: 'boolean', default: false },
+        json: { type: 'string' },
+        help: { type: 'boolean', default: false },
+      },
+    });
+    const unknown = positionals.filter((name) => !(name in BENCHES));
+    if (unknown.length > 0) process.stderr.write(`There is no bench named ${unknown.join(', ')}.\n\n`);
+    if (unknown.length > 0 || values.help) return null;
+    const names = positionals.length > 0 ? positionals : Object.keys(BENCHES).filter((name) => !BY_NAME.has(name));
+    return { names, quick: values.quick, large: values.large, json: values.json };
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n`);
+    return null;
+  }
+}

@@ -1,0 +1,90 @@
+/** Sending a prepared outbox, settled row by row, beside a bare loop that posts the same signed bytes. */
+import { createHmac } from 'node:crypto';
+import { type Bench, compete } from './bench.ts';
+import { type Database, IN_FLIGHT, SECRET } from './lab.ts';
+import { until } from './measure.ts';
+import { seed } from './seed.ts';
+
+const EVENT_ID = 'evt_01JD3K7Q6V2N8Y4T5R9W0XABCD';
+const BODY =
+  '{"id":"evt_01JD3K7Q6V2N8Y4T5R9W0XABCD","type":"purchase.state_changed","timestamp":"2026-11-20T09:15:02.123Z","data":{"site":"default","purchaseId":"00000000-0000-4000-8000-000000000000","sequence":3,"from":{"value":6,"name":"WaitingForCardPayments"},"to":{"value":2,"name":"Completed"},"notBefore":"2026-11-20T09:14:57.001Z","notAfter":"2026-11-20T09:15:02.123Z","final":true,"reference":"ORD-004711","metadata":{"cart":7},"price":249.50,"currency":"SEK","orderReference":"ORD-004711"}}';
+
+export const send: Bench = async (lab, { quick, say }) => {
+  const count = quick ? 6_000 : 20_000;
+  const database = await lab.database();
+  await seed(database.sql, { count, dueEach: 0 });
+  const [bare, receiver] = await Promise.all([lab.start('bare-send'), lab.start('receiver')]);
+  const url = await receiver.ask<string>('url');
+  const { daemon } = await lab.daemon(database, {
+    every: null,
+    env: { WEBHOOK_URL: url, WEBHOOK_SECRET: SECRET, WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' },
+  });
+  const headers = signedHeaders();
+  let sequence = 1;
+  const drain = async (): Promise<number> => {
+    sequence += 1;
+    daemon.resume();
+    await prepare(database, sequence);
+    const started = performance.now();
+    await database.sql`select pg_notify('purchase_watch_wake', 'deliveries')`;
+    await until('the outbox is empty', () => isEmpty(database), 120_000, 10);
+    const took = performance.now() - started;
+    daemon.pause();
+    return (count / took) * 1_000;
+  };
+  const post = async (): Promise<number> => {
+    const { ms } = await bare.ask<{ ms: number }>('run', { url, headers, body: BODY, inFlight: IN_FLIGHT, count });
+    return (count / ms) * 1_000;
+  };
+  say('warming up');
+  await drain();
+  await post();
+  const [reference, ours] = await compete(
+    [
+      { name: 'bare loop', turn: post },
+      { name: 'daemon', turn: drain },
+    ],
+    quick ? 3 : 5,
+    say,
+  );
+  await Promise.all([daemon.stop(), bare.stop(), receiver.stop()]);
+  await database.drop();
+  return {
+    bench: 'send',
+    how: `${count} events a round for one subscriber, each of another purchase, ${IN_FLIGHT} in flight`,
+    rows: [
+      { what: 'bare loop posting signed bytes', value: reference!.rate, unit: '/s' },
+      { what: 'daemon, loaded, signed, sent, settled', value: ours!.rate, unit: '/s' },
+      { what: 'daemon to bare loop', value: ours!.ratio, unit: 'ratio', atLeast: 0.6 },
+    ],
+  };
+};
+
+/** One more event for every purchase, all of them due at the commit. */
+async function prepare({ sql }: Database, sequence: number): Promise<void> {
+  await sql`
+    with event as (
+      insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
+      select 'evt_' || ${sequence}::integer || '_' || id, 'purchase.state_changed', site, id, ${sequence}, ${sequence - 1}, shard, 6, now(), ${BODY}
+      from purchase_watch.purchases returning position, purchase, shard)
+    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
+    select e.position, e.purchase, s.id, e.shard, now() from event e, purchase_watch.subscribers s where s.configured`;
+}
+
+async function isEmpty({ sql }: Database): Promise<boolean> {
+  const rows = await sql`select from purchase_watch.deliveries where status = 'pending' limit 1`;
+  return rows.length === 0;
+}
+
+function signedHeaders(): Record<string, string> {
+  const timestamp = Math.floor(Date.now() / 1_000);
+  const key = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
+  const signature = createHmac('sha256', key).update(`${EVENT_ID}.${timestamp}.${BODY}`).digest('base64');
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'purchase-watch',
+    'webhook-id': EVENT_ID,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': `v1,${signature}`,
+  };
+}

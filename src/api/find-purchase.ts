@@ -1,0 +1,36 @@
+/** The one purchase that a path means. */
+import type { Sql } from '../store/database.ts';
+import { findPurchases, type PurchaseRow } from '../store/purchases.ts';
+import { listSites } from '../store/sites.ts';
+import { siteProblem } from './fields.ts';
+import { Problem } from './problems.ts';
+
+/** Finds a purchase. A site need not be named where only one has this id. */
+export async function findPurchase(sql: Sql, { id, site }: { id: string; site: string | undefined }): Promise<PurchaseRow> {
+  const found = await findPurchases(sql, { purchaseId: id, site: site ?? null });
+  const [purchase] = found;
+  if (purchase === undefined) {
+    if (site !== undefined) await requireSite(sql, site);
+    const where = site === undefined ? '' : ` at the site ${site}`;
+    throw new Problem(
+      'purchase_not_found',
+      `${JSON.stringify(id)} is not registered${where}; register it with POST /v1/purchases.`,
+    );
+  }
+  if (found.length > 1) {
+    const sites = found.map((row) => row.site).join(', ');
+    throw new Problem('ambiguous_purchase', `${JSON.stringify(id)} is registered at ${sites}; name one of them with ?site=.`);
+  }
+  return purchase;
+}
+
+/** Throws when no such site exists. Former sites count: their purchases are kept. */
+export async function requireSite(sql: Sql, name: string): Promise<void> {
+  const sites = await listSites(sql);
+  const detail = siteProblem(
+    name,
+    sites.map((site) => site.name),
+  );
+  if (detail !== null)
+    throw new Problem('unknown_site', `site: ${detail}.`, { errors: [{ field: 'site', value: name, detail }] });
+}

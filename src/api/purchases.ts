@@ -1,0 +1,104 @@
+/** Reading and stopping purchases. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Sql } from '../store/database.ts';
+import { listPurchases, stopPurchase, transitionsOf } from '../store/purchases.ts';
+import {
+  cursorOf,
+  cursorParameter,
+  limitParameter,
+  purchaseIdField,
+  referenceField,
+  siteParameter,
+  stateParameter,
+  statusParameter,
+  stuckParameter,
+} from './fields.ts';
+import { findPurchase, requireSite } from './find-purchase.ts';
+import { strict } from './invalid.ts';
+import { problems } from './problems.ts';
+import { purchaseBody, purchaseSchema, transitionBody, transitionSchema } from './purchase-body.ts';
+import type { ApiBindings } from './serve.ts';
+
+const DEFAULT_LIMIT = 50;
+const MOST_LIMIT = 500;
+
+/** Mounts list, read and remove. */
+export function mountPurchases(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql }: { sql: Sql }): void {
+  app.openapi(listRoute, async (c) => {
+    const { cursor, limit = DEFAULT_LIMIT, ...filter } = c.req.valid('query');
+    if (filter.site !== undefined) await requireSite(sql, filter.site);
+    // One more than asked for tells whether there is a next page.
+    const rows = await listPurchases(sql, { filter, before: cursor ?? null, limit: limit + 1 });
+    const page = rows.slice(0, limit);
+    const nextCursor = rows.length > limit ? cursorOf(page.at(-1)!.id) : null;
+    return c.json({ data: page.map(purchaseBody), nextCursor }, 200);
+  });
+
+  app.openapi(readRoute, async (c) => {
+    const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
+    const transitions = await transitionsOf(sql, row.id);
+    return c.json({ ...purchaseBody(row), transitions: transitions.map(transitionBody) }, 200);
+  });
+
+  app.openapi(removeRoute, async (c) => {
+    const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
+    await stopPurchase(sql, row.id);
+    return c.body(null, 204);
+  });
+}
+
+const READ_PROBLEMS = ['invalid_request', 'unknown_site', 'unauthorized', 'unavailable'] as const;
+const ONE_PROBLEMS = [...READ_PROBLEMS, 'purchase_not_found', 'ambiguous_purchase'] as const;
+const onePurchase = { params: z.object({ id: purchaseIdField }), query: strict({ site: siteParameter.optional() }) };
+
+const listRoute = createRoute({
+  method: 'get',
+  path: '/v1/purchases',
+  summary: 'List purchases',
+  description: 'Newest registration first. All filters given must hold.',
+  tags: ['Purchases'],
+  request: {
+    query: strict({
+      state: stateParameter.optional(),
+      status: statusParameter.optional(),
+      stuck: stuckParameter.optional(),
+      site: siteParameter.optional(),
+      reference: referenceField.optional(),
+      cursor: cursorParameter.optional(),
+      limit: limitParameter(MOST_LIMIT).optional(),
+    }),
+  },
+  responses: {
+    200: {
+      description: 'A page; `nextCursor` is null on the last one.',
+      content: { 'application/json': { schema: z.object({ data: z.array(purchaseSchema), nextCursor: z.string().nullable() }) } },
+    },
+    ...problems(...READ_PROBLEMS),
+  },
+});
+
+const readRoute = createRoute({
+  method: 'get',
+  path: '/v1/purchases/{id}',
+  summary: 'Read a purchase',
+  description: 'With its changes of state, first to last.',
+  tags: ['Purchases'],
+  request: onePurchase,
+  responses: {
+    200: {
+      description: 'The purchase as it is known now.',
+      content: { 'application/json': { schema: purchaseSchema.extend({ transitions: z.array(transitionSchema) }) } },
+    },
+    ...problems(...ONE_PROBLEMS),
+  },
+});
+
+const removeRoute = createRoute({
+  method: 'delete',
+  path: '/v1/purchases/{id}',
+  summary: 'Stop watching a purchase',
+  description: 'It is not polled any more; what is known of it stays. May be repeated.',
+  tags: ['Purchases'],
+  request: onePurchase,
+  responses: { 204: { description: 'It is not watched.' }, ...problems(...ONE_PROBLEMS, 'read_only_key', 'cross_site') },
+});

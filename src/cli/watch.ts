@@ -1,0 +1,145 @@
+/** `watch`: registers purchases. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { AppError } from '../core/errors.ts';
+import type { Sql } from '../store/database.ts';
+import type { Registration } from '../store/purchases.ts';
+import { examples } from './arguments.ts';
+import type { CliContext } from './context.ts';
+import { livingDaemons, NO_DAEMON, withDatabase } from './database.ts';
+import { counted, printable, printJson, printLine, styled } from './output.ts';
+import type { Defaults } from './registrations.ts';
+
+interface WatchOptions {
+  readonly site?: string;
+  readonly reference?: string;
+  readonly metadata?: string;
+  readonly file?: string;
+  readonly json?: true;
+}
+
+interface Tally {
+  readonly created: number;
+  readonly existing: number;
+  readonly rejected: number;
+}
+
+/** More ids than this are summed up instead of listed. */
+const LISTED = 20;
+
+async function watch(context: CliContext, ids: readonly string[], options: WatchOptions): Promise<void> {
+  if (ids.length === 0 && options.file === undefined) {
+    throw new AppError('invalid', 'name at least one purchase ID, or a file with --file (- reads standard input)');
+  }
+  await withDatabase(context, async ({ sql }) => {
+    const [{ checkRegistration }, { register }, { listSites }, { knownSite }] = await Promise.all([
+      import('./registrations.ts'),
+      import('../store/purchases.ts'),
+      import('../store/sites.ts'),
+      import('./site.ts'),
+    ]);
+    const sites = (await listSites(sql)).filter(({ configured }) => configured).map(({ name }) => name);
+    const { site = null, reference = null, metadata = null } = options;
+    if (site !== null) knownSite(site, sites);
+    const defaults: Defaults = { site, reference, metadata, sites };
+
+    // What somebody typed is registered as a whole or not at all.
+    const checked = ids.map((purchaseId) => checkRegistration({ purchaseId }, defaults));
+    const problems = checked.flatMap((each, index) =>
+      'problem' in each ? [`${JSON.stringify(ids[index])}: ${each.problem}`] : [],
+    );
+    if (problems.length > 0) throw new AppError('invalid', [...new Set(problems)].join('\n'));
+    const registrations = checked as Registration[];
+    const answers = await register(sql, registrations);
+    const isListed = ids.length <= LISTED;
+    if (isListed && !options.json) {
+      answers.forEach((answer, index) => {
+        const colour = answer === 'created' ? 'green' : 'gray';
+        printLine(context, `${styled(context, colour, answer.padEnd(8))}  ${printable(ids[index]!)}`);
+      });
+    }
+    const created = answers.filter((answer) => answer === 'created').length;
+    const typed: Tally = { created, existing: ids.length - created, rejected: 0 };
+    const fromFile = options.file === undefined ? null : await watchFile(context, sql, options.file, defaults);
+    await report(context, sql, {
+      tally: fromFile === null ? typed : sum(typed, fromFile),
+      purchases: registrations.map(({ purchaseId }, index) => ({ purchaseId, result: answers[index]! })),
+      json: options.json === true,
+      summarized: fromFile !== null || !isListed,
+    });
+  });
+}
+
+async function watchFile(context: CliContext, sql: Sql, file: string, defaults: Defaults): Promise<Tally> {
+  const { registerFile } = await import('./register-file.ts');
+  const isShown = context.isTTY && context.env.TERM !== 'dumb';
+  const tally = await registerFile(sql, {
+    file,
+    stdin: context.stdin,
+    defaults,
+    onProblem: (text) => void context.stderr.write(`${printable(text)}\n`),
+    onProgress: (done) => {
+      // A terminal shows it in place; elsewhere a line now and then is enough.
+      if (isShown) context.stderr.write(`\r${counted(done, 'line')} …`);
+      else if (done % 100_000 === 0) context.stderr.write(`${counted(done, 'line')} …\n`);
+    },
+  });
+  if (isShown && tally.lines > 1_000) context.stderr.write('\r\u001b[K');
+  return tally;
+}
+
+function sum(a: Tally, b: Tally): Tally {
+  return { created: a.created + b.created, existing: a.existing + b.existing, rejected: a.rejected + b.rejected };
+}
+
+interface Result {
+  readonly tally: Tally;
+  readonly purchases: readonly { readonly purchaseId: string; readonly result: string }[];
+  readonly json: boolean;
+  readonly summarized: boolean;
+}
+
+async function report(context: CliContext, sql: Sql, { tally, purchases, json, summarized }: Result): Promise<void> {
+  const daemons = await livingDaemons(sql);
+  if (json) printJson(context, { ...tally, purchases, daemons: daemons.length });
+  else {
+    if (summarized) printLine(context, `${counted(tally.created, 'purchase')} created, ${tally.existing} existing already`);
+    if (daemons.length > 0) printLine(context, styled(context, 'gray', 'A daemon is running: it asks for them at once.'));
+    else printLine(context, styled(context, 'yellow', `Registered, but ${NO_DAEMON}; it will ask for them then.`));
+  }
+  if (tally.rejected > 0) throw new AppError('conflict', `${counted(tally.rejected, 'line')} could not be registered (see above)`);
+}
+
+function notEmpty(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It is empty.');
+  return text;
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('watch')
+    .summary('register purchases')
+    .description(
+      'Registers purchases, so that the daemon polls them from now on. Safe to run twice: what is registered already stays as it is, and what was stopped is watched again.',
+    )
+    .argument('[id...]', 'Purchase IDs as the checkout service gave them')
+    .option('--site <name>', 'the site they belong to; needed when there are several and none is named default', notEmpty)
+    .option('--reference <text>', 'your own name for them, such as an order number', notEmpty)
+    .option('--metadata <json>', 'a JSON object that comes back in every event')
+    .option('--file <path>', 'read more from a file (- is standard input): ids, CSV with a header, or JSON lines', notEmpty)
+    .option('--json', 'write JSON')
+    .action((ids: string[], options: WatchOptions) => watch(context, ids, options));
+  command.addHelpText(
+    'after',
+    `
+Files: one purchase a line. A CSV begins with a header that names purchase_id and, if you like, site, reference and
+metadata; JSON lines have purchaseId and the same. Lines that cannot be registered are told by number, the others are
+registered (exit code 1).`,
+  );
+  examples(command, [
+    ['watch 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'one purchase'],
+    ['watch 3f6b8a52 --site se --reference ORD-1', 'at one of several sites, with your order number'],
+    ['watch --file orders.csv', 'many'],
+    ['watch --file - < ids.txt', 'from another program'],
+  ]);
+}

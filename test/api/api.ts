@@ -1,0 +1,97 @@
+/** The API on a real socket and a real database, without the rest of the daemon. */
+import { createApi } from '../../src/api/routes.ts';
+import { type ApiServer, serveApi } from '../../src/api/serve.ts';
+import type { SiteSettings } from '../../src/config/settings.ts';
+import { type JsonValue, parseExact } from '../../src/core/exact-json.ts';
+import { createHealth, type Health } from '../../src/runtime/health.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import type { Sql } from '../../src/store/database.ts';
+import { syncSites } from '../../src/store/sites.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  readonly body: any;
+  /** With the digits of its numbers. */
+  readonly exact: JsonValue;
+}
+
+interface CallOptions {
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as it is. */
+  readonly body?: BodyInit;
+  readonly headers?: Record<string, string>;
+}
+
+export interface TestApi {
+  readonly sql: Sql;
+  readonly url: string;
+  readonly health: Health;
+  /** What was logged, line by line. */
+  readonly lines: readonly string[];
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** Only the server. */
+  close(): Promise<void>;
+  /** Everything. */
+  stop(): Promise<void>;
+}
+
+interface TestApiOptions {
+  readonly sites?: readonly string[];
+  readonly apiKey?: string | null;
+  readonly apiReadKey?: string | null;
+  /** Instead of a database of its own. */
+  readonly sql?: Sql;
+}
+
+/** Starts the API on a free port, with a database of its own unless one is given. */
+export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const { sites = ['default'], apiKey = null, apiReadKey = null } = options;
+  const database: TestDatabase | null = options.sql === undefined ? await testDatabase() : null;
+  const sql = options.sql ?? database!.sql;
+  if (database !== null) await syncSites(sql, sites);
+  const lines: string[] = [];
+  const destination = { write: (line: string) => lines.push(line) > 0 } as unknown as NodeJS.WritableStream;
+  const health = createHealth(() => Date.now());
+  const app = createApi({
+    sql,
+    databaseUrl: database?.url ?? '',
+    settings: { apiKey, apiReadKey, sites: sites.map((name) => ({ name }) as SiteSettings) },
+    health,
+    log: createLogger({ level: 'debug', destination }),
+  });
+  const server: ApiServer = await serveApi(app, { host: '127.0.0.1', port: 0 });
+  return {
+    sql,
+    url: server.url,
+    health,
+    lines,
+    call: (method, path, call) => request(server.url + path, method, call),
+    close: server.close,
+    stop: async () => {
+      await server.close();
+      await database?.drop();
+    },
+  };
+}
+
+async function request(url: string, method: string, { json, body, headers = {} }: CallOptions = {}): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: json === undefined ? headers : { 'content-type': 'application/json', ...headers },
+    ...(json !== undefined ? { body: JSON.stringify(json) } : body !== undefined ? { body } : {}),
+  });
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get('content-type') ?? '') && text !== '';
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson ? JSON.parse(text) : null,
+    exact: isJson ? parseExact(text) : null,
+  };
+}
