@@ -21,7 +21,7 @@ comment on table purchase_watch.sites is 'Merchant accounts at the checkout serv
 -- The width of a due slot. The queue's index holds the slot and not the exact time, so that a poll that changes nothing
 -- but times leaves the index alone (a heap-only update); see docs/decisions.
 create function purchase_watch.due_slot(at timestamptz) returns integer
-language sql immutable parallel safe strict as $$ select floor(extract(epoch from at) / 60)::integer $$;
+language sql immutable parallel safe strict as $$ select floor(extract(epoch from at) / 10)::integer $$;
 
 create table purchase_watch.purchases (
   id bigint generated always as identity primary key,

@@ -3,14 +3,31 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { register as config } from './cli/config.ts';
 import type { CliContext } from './cli/context.ts';
+import { register as migrate } from './cli/migrate.ts';
 import { register as plan } from './cli/plan.ts';
+import { register as poll } from './cli/poll.ts';
+import { register as simulate } from './cli/simulate.ts';
+import { register as start } from './cli/start.ts';
+import { register as status } from './cli/status.ts';
+import { register as unwatch } from './cli/unwatch.ts';
+import { register as watch } from './cli/watch.ts';
 import { AppError } from './core/errors.ts';
 
 /**
  * The commands in the order of the help. Their files declare arguments and import what they work with inside the action,
  * so that `--help` and small commands start without the database driver, the HTTP client and the schema.
  */
-const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [plan, config];
+const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
+  start,
+  simulate,
+  watch,
+  unwatch,
+  status,
+  poll,
+  plan,
+  migrate,
+  config,
+];
 
 /** These run until they are told to stop, and handle that themselves. */
 const LONG_RUNNING: ReadonlySet<string> = new Set(['start', 'demo', 'simulate']);

@@ -66,7 +66,7 @@ export const metadataField = z
     if (message !== null) ctx.addIssue({ code: 'custom', message, params: { hideValue: true } satisfies IssueNote });
   })
   .openapi({
-    type: 'object',
+    type: ['object', 'null'],
     additionalProperties: true,
     description: 'Any JSON object up to 8 KiB; comes back in every event. Numbers keep their digits.',
     example: { cart: 7 },

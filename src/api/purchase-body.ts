@@ -9,20 +9,26 @@ import type { JsonObject } from './body.ts';
 
 const timeSchema = z.string().openapi({ format: 'date-time', example: '2026-11-20T09:15:02.123Z' });
 const stateSchema = z.object({ value: z.int(), name: z.string() }).openapi('State', { example: { value: 2, name: 'Completed' } });
+// Not nullable(): that would make null a part of the named schema itself.
+const stateOrNull = z.union([stateSchema, z.null()]);
+/** What passes is always there: the description says so. */
+const isThere = (value: unknown) => value !== undefined;
 const stored = (type: 'string' | 'number') =>
-  z.custom<JsonValue>().openapi({ type: [type, 'null'], description: 'As the service sent it; null when it is not stored.' });
-const objectSchema = z.custom<JsonObject>().openapi({ type: 'object', additionalProperties: true });
+  z
+    .custom<JsonValue>(isThere)
+    .openapi({ type: [type, 'null'], description: 'As the service sent it; null when it is not stored.' });
+const objectSchema = z.custom<JsonObject>(isThere).openapi({ type: 'object', additionalProperties: true });
 
 export const purchaseSchema = z
   .object({
     purchaseId: z.string(),
     site: z.string(),
     status: z.enum(['watching', 'settled', 'unreadable', 'expired', 'stopped']),
-    state: stateSchema.nullable(),
+    state: stateOrNull,
     stateSince: timeSchema.nullable(),
     stuckSince: timeSchema.nullable(),
     reference: z.string().nullable(),
-    metadata: z.custom<JsonObject | null>().openapi({ type: ['object', 'null'], additionalProperties: true }),
+    metadata: z.custom<JsonObject | null>(isThere).openapi({ type: ['object', 'null'], additionalProperties: true }),
     registeredAt: timeSchema,
     lastPolledAt: timeSchema.nullable(),
     nextPollAt: timeSchema.nullable(),
@@ -39,7 +45,7 @@ export const purchaseSchema = z
 export const transitionSchema = z
   .object({
     sequence: z.int(),
-    from: stateSchema.nullable(),
+    from: stateOrNull,
     to: stateSchema,
     notBefore: timeSchema.nullable(),
     notAfter: timeSchema,

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
-import type { LivingReplica } from '../store/replicas.ts';
 import type { Sql } from '../store/database.ts';
+import type { LivingReplica } from '../store/replicas.ts';
 import type { CliContext } from './context.ts';
 
 /** Where the schema's files are. */

@@ -27,7 +27,10 @@ async function poll(context: CliContext, purchaseId: string, { site, wait, json 
     ]);
     const before = await findPurchase(sql, { purchaseId, site });
     if (before.status === 'stopped') {
-      throw new AppError('conflict', `${purchaseId} is not watched any more; take it up again with: purchase-watch watch ${purchaseId}`);
+      throw new AppError(
+        'conflict',
+        `${purchaseId} is not watched any more; take it up again with: purchase-watch watch ${purchaseId}`,
+      );
     }
     if ((await livingDaemons(sql)).length === 0) throw new AppError('unavailable', NO_DAEMON);
     await requestPoll(sql, before.id);
@@ -54,7 +57,8 @@ async function whyNot(sql: Sql, { site, purchaseId }: PurchaseRow, wait: Millise
   const { configured, failingSince, lastError } = (await listSites(sql)).find(({ name }) => name === site)!;
   const none = `no answer was recorded within ${humanDuration(wait)}`;
   if (!configured) return `${none}: site ${site} is not in the daemon's configuration any more`;
-  if (failingSince !== null) return `${none}: site ${site} does not answer (${lastError ?? 'no reason known'}); it is asked when the site does`;
+  if (failingSince !== null)
+    return `${none}: site ${site} does not answer (${lastError ?? 'no reason known'}); it is asked when the site does`;
   return `${none}; the request stands: look again with "purchase-watch status ${purchaseId}", or wait longer with --wait`;
 }
 

@@ -16,7 +16,11 @@ export async function findPurchase(
   sql: Sql,
   { purchaseId, site }: { purchaseId: string; site: string | undefined },
 ): Promise<PurchaseRow> {
-  if (site !== undefined) knownSite(site, (await listSites(sql)).map(({ name }) => name));
+  if (site !== undefined)
+    knownSite(
+      site,
+      (await listSites(sql)).map(({ name }) => name),
+    );
   const found = await findPurchases(sql, { purchaseId, site: site ?? null });
   if (found.length > 1) {
     const sites = found.map((row) => row.site).join(', ');

@@ -1,9 +1,64 @@
 /** `start`: the daemon, until it is told to stop. */
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { Settings } from '../config/settings.ts';
 import { examples } from './arguments.ts';
 import type { CliContext } from './context.ts';
+import { printFacts, printLine, styled } from './output.ts';
 
-export function register(program: Command, { env }: CliContext): void {
+async function start(context: CliContext, worker: boolean): Promise<void> {
+  const [{ createApp }, { loadSettings }, { createLogger }, { untilToldToStop }] = await Promise.all([
+    import('../app.ts'),
+    import('../config/settings.ts'),
+    import('../runtime/logger.ts'),
+    import('../runtime/signals.ts'),
+  ]);
+  const settings = loadSettings(context.env, { requireSite: true });
+  const log = createLogger({ level: settings.logLevel });
+  const stop = untilToldToStop();
+  const app = await createApp(settings, { log, worker });
+  try {
+    await app.start();
+    const summary = await summaryOf(settings, app.url());
+    // A log collector must find nothing but log lines.
+    if (context.isTTY) printSummary(context, summary);
+    log.info(summary, 'started');
+    log.info({ signal: await stop }, 'stopping');
+  } finally {
+    await app.stop();
+  }
+  log.info('stopped');
+}
+
+/** What somebody who starts it wants to see: what is watched, where it is kept, who is told. No secrets. */
+async function summaryOf(settings: Settings, api: string | null) {
+  const { describeTarget } = await import('../store/database-url.ts');
+  const { databaseUrl, dataDir, subscribers, slack } = settings;
+  return {
+    sites: settings.sites.map(({ name, baseUrl }) => `${name} (${baseUrl})`),
+    database:
+      databaseUrl === null ? `embedded Postgres, data in ${resolve(dataDir)}` : `Postgres at ${describeTarget(databaseUrl)}`,
+    api: api ?? 'none (--worker)',
+    told: [
+      ...subscribers.map(({ name, url }) => `${name} (${new URL(url).origin})`),
+      ...(slack.webhookUrl === null ? [] : ['Slack']),
+    ],
+  };
+}
+
+function printSummary(context: CliContext, { sites, database, api, told }: Awaited<ReturnType<typeof summaryOf>>): void {
+  printFacts(context, [
+    [sites.length === 1 ? 'site' : 'sites', sites.join(', ')],
+    ['database', database],
+    ['API', api],
+    ['told', told.length === 0 ? 'nobody: set WEBHOOK_URL and WEBHOOK_SECRET, or SLACK_WEBHOOK_URL' : told.join(', ')],
+  ]);
+  printLine(context, styled(context, 'gray', 'Register purchases with "purchase-watch watch <id>". Ctrl-C ends the daemon.'));
+  printLine(context);
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
   const command = program
     .command('start')
     .summary('run the daemon')
@@ -11,28 +66,9 @@ export function register(program: Command, { env }: CliContext): void {
       'Runs the daemon: brings the schema up to date, polls, decides, delivers and serves the API. Ctrl-C or SIGTERM ends it after what is under way; a second one at once.',
     )
     .option('--worker', 'without the API: for replicas that only poll and deliver')
-    .action(async ({ worker = false }: { worker?: boolean }) => {
-      const [{ createApp }, { loadSettings }, { createLogger }, { untilToldToStop }] = await Promise.all([
-        import('../app.ts'),
-        import('../config/settings.ts'),
-        import('../runtime/logger.ts'),
-        import('../runtime/signals.ts'),
-      ]);
-      const settings = loadSettings(env);
-      const log = createLogger({ level: settings.logLevel });
-      const stop = untilToldToStop();
-      const app = await createApp(settings, { log, worker });
-      try {
-        await app.start();
-        log.info({ sites: settings.sites.map((site) => site.name), api: app.url() }, 'started');
-        log.info({ signal: await stop }, 'stopping');
-      } finally {
-        await app.stop();
-      }
-      log.info('stopped');
-    });
+    .action(({ worker = false }: { worker?: boolean }) => start(context, worker));
   examples(command, [
-    ['start', 'with the settings of the environment'],
+    ['start', 'with the settings of the environment; "purchase-watch config" shows them'],
     ['start --worker', 'a further replica on the same DATABASE_URL'],
   ]);
 }

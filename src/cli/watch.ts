@@ -106,7 +106,8 @@ async function report(context: CliContext, sql: Sql, { tally, purchases, json, s
     if (daemons.length > 0) printLine(context, styled(context, 'gray', 'A daemon is running: it asks for them at once.'));
     else printLine(context, styled(context, 'yellow', `Registered, but ${NO_DAEMON}; it will ask for them then.`));
   }
-  if (tally.rejected > 0) throw new AppError('conflict', `${counted(tally.rejected, 'line')} could not be registered (see above)`);
+  if (tally.rejected > 0)
+    throw new AppError('conflict', `${counted(tally.rejected, 'line')} could not be registered (see above)`);
 }
 
 function notEmpty(text: string): string {

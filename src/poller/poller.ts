@@ -72,7 +72,13 @@ const MAKING_ROOM: Milliseconds = 50;
 const REPORT_EVERY: Milliseconds = 5_000;
 /** Answers that wait to be written; beyond it nothing new is asked. */
 const MOST_UNWRITTEN = 4_000;
+/** What cannot be recorded must not be asked for again and again: rests after failed writes grow from one to the other. */
+const FIRST_PAUSE: Milliseconds = 1_000;
+const LONGEST_PAUSE: Milliseconds = 30_000;
+/** A single purchase that cannot be recorded is left alone for so long. */
+const POISON_REST: Milliseconds = 60_000;
 const NUDGES_AT_ONCE = 5_000;
+const ROWS_PER_SHARD = 1_000;
 const SPACING_AT_MOST: Milliseconds = 200;
 /** Events after which the judge looks. */
 const SYMPTOMS: ReadonlySet<string> = new Set(['purchase.stuck', 'purchase.recovered', 'purchase.expired']);
@@ -96,10 +102,16 @@ export function createPoller(options: PollerOptions): Poller {
     });
   }
 
+  /** Shards whose nudges are older than what is about to be read. */
   const fresh = new Set<number>();
-  const reread = new Set<number>();
-  /** The database could not be written: nothing is asked until it can be read again. */
-  let paused = false;
+  /** Purchases whose rows are to be read again, and from when on. */
+  const reread = new Map<number, Milliseconds>();
+  /** Purchases that left the window while rows were being read: what was read of them may be older than what was written. */
+  const written = new Set<number>();
+  /** The database could not be written so many times in a row, and until when nothing is asked because of it. */
+  let writeFailures = 0;
+  let pausedUntil = Number.NEGATIVE_INFINITY;
+  let loading = false;
   let stopped = false;
   let timer: { readonly handle: NodeJS.Timeout; readonly at: Milliseconds } | null = null;
   let idle: (() => void)[] = [];
@@ -120,7 +132,8 @@ export function createPoller(options: PollerOptions): Poller {
 
   /** Starts whatever may start now; answers after how long there may be more, if no answer comes before. */
   const pump = (): Milliseconds => {
-    if (stopped || paused) return Number.POSITIVE_INFINITY;
+    if (stopped) return Number.POSITIVE_INFINITY;
+    if (clock.monotonic() < pausedUntil) return pausedUntil - clock.monotonic();
     let next = Number.POSITIVE_INFINITY;
     for (const lane of lanes.values()) next = Math.min(next, pumpSite(lane));
     return next;
@@ -249,6 +262,7 @@ export function createPoller(options: PollerOptions): Poller {
     sql,
     replica: ownership.replica,
     onRecorded: (batch, recorded) => {
+      if (recorded.ids.size > 0) writeFailures = 0;
       let told = false;
       let symptom = false;
       for (const job of batch) {
@@ -256,11 +270,13 @@ export function createPoller(options: PollerOptions): Poller {
         const { slot } = job.decided;
         const dueAt = outcome.nextPollAt;
         // Refused although the shard is ours: the purchase was changed from outside; its nudge brings it back.
-        const written = recorded.ids.has(outcome.purchase.id);
-        const next = written && job.stays && dueAt !== null && slot !== null ? { purchase: outcome.purchase, dueAt, slot } : null;
+        const accepted = recorded.ids.has(outcome.purchase.id);
+        const next =
+          accepted && job.stays && dueAt !== null && slot !== null ? { purchase: outcome.purchase, dueAt, slot } : null;
         window.settle(job.entry, next);
         ownership.end(outcome.purchase.shard);
-        if (!written) continue;
+        if (loading && next === null) written.add(outcome.purchase.id);
+        if (!accepted) continue;
         told ||= outcome.events.length > 0;
         symptom ||= outcome.events.some(({ type }) => SYMPTOMS.has(type));
         logOutcome(job);
@@ -273,18 +289,15 @@ export function createPoller(options: PollerOptions): Poller {
     onFailed: (batch, error, poison) => {
       for (const job of batch) {
         const { purchase } = job.entry;
-        if (poison) {
-          log.error({ error, site: purchase.site, purchaseId: purchase.purchaseId }, 'poll.unrecordable');
-          window.settle(job.entry, { purchase, dueAt: clock.now() + 60_000, slot: job.entry.slot });
-        } else {
-          reread.add(purchase.id);
-          window.settle(job.entry, null);
-        }
+        if (poison) log.error({ error, site: purchase.site, purchaseId: purchase.purchaseId }, 'poll.unrecordable');
+        // What was written before a connection broke is not known, and what could not be written may rest on a mistake: the rows tell.
+        window.settle(job.entry, null);
+        reread.set(purchase.id, clock.monotonic() + (poison ? POISON_REST : 0));
         ownership.end(purchase.shard);
       }
       if (!poison) {
-        // What was written before the connection broke is not known: the rows tell.
-        paused = true;
+        writeFailures += 1;
+        pausedUntil = clock.monotonic() + Math.min(FIRST_PAUSE * 2 ** (writeFailures - 1), LONGEST_PAUSE);
         wake();
         log.error({ error, polls: batch.length }, 'poll.not_recorded');
       }
@@ -307,49 +320,75 @@ export function createPoller(options: PollerOptions): Poller {
 
   // Loading -------------------------------------------------------------------------------------------------------------
 
-  /** Purchases of sites that are not configured any more keep their rows and are left alone. */
+  /** Takes rows into memory. Purchases of sites that are not configured any more keep their rows and are left alone. */
   const take = (rows: readonly QueuedPurchase[]): void => {
-    for (const row of rows) if (lanes.has(row.purchase.site)) window.put(row);
+    for (const row of rows) {
+      if (written.has(row.purchase.id)) reread.set(row.purchase.id, 0);
+      else if (lanes.has(row.purchase.site)) window.put(row);
+    }
   };
 
   /** Reads what is due soon and what changed from outside; answers whether there is more to read at once. */
   const load = async (): Promise<boolean> => {
-    if (fresh.size > 0) {
-      const shards = [...fresh];
-      await dropNudges(sql, shards);
-      for (const shard of shards) fresh.delete(shard);
+    loading = true;
+    try {
+      await forgetOldNudges();
+      const owned = ownership.owned();
+      if (owned.length === 0) return false;
+      const again = await readAgain();
+      const nudged = await readNudged(owned);
+      const due = await readDue();
+      return again || nudged || due;
+    } finally {
+      loading = false;
+      written.clear();
     }
-    if (reread.size > 0) {
-      const ids = [...reread].slice(0, NUDGES_AT_ONCE);
-      take(await loadPurchases(sql, ids));
-      for (const id of ids) reread.delete(id);
-    }
-    const owned = ownership.owned();
-    if (owned.length === 0) return false;
-    const room = window.room();
-    let more = reread.size > 0;
-    const limit = Math.min(room, NUDGES_AT_ONCE);
-    if (limit > 0) {
-      const nudged = await takeNudged(sql, { shards: owned, limit });
-      take(nudged);
-      more ||= nudged.length >= limit;
-    }
-    const through = dueSlot(clock.now()) + 1;
+  };
+
+  const forgetOldNudges = async (): Promise<void> => {
+    if (fresh.size === 0) return;
+    const shards = [...fresh];
+    await dropNudges(sql, shards);
+    for (const shard of shards) fresh.delete(shard);
+  };
+
+  const readAgain = async (): Promise<boolean> => {
+    const now = clock.monotonic();
+    const ids = [...reread].filter(([, from]) => from <= now).map(([id]) => id);
+    if (ids.length === 0) return false;
+    for (const id of ids) reread.delete(id);
+    written.clear();
+    take(await loadPurchases(sql, ids));
+    return true;
+  };
+
+  const readNudged = async (shards: readonly number[]): Promise<boolean> => {
+    const limit = Math.min(window.room(), NUDGES_AT_ONCE);
+    if (limit === 0) return false;
+    const rows = await takeNudged(sql, { shards, limit });
+    take(rows);
+    return rows.length >= limit;
+  };
+
+  /**
+   * Reads on in the queue. First all that is overdue, whatever its age: it leaves memory again with its poll. Only then
+   * what is due soon, so that memory is never filled with what can wait while something overdue is not read.
+   */
+  const readDue = async (): Promise<boolean> => {
+    const slot = dueSlot(clock.now());
+    const through = window.behind(slot - 1).length > 0 ? slot - 1 : slot + 1;
     const behind = window.behind(through);
-    if (behind.length > 0) {
-      const left = window.room();
-      // Room for less than a row a shard: wait until polls have made some.
-      if (left < behind.length * 2) {
-        window.setPressure(true);
-        return false;
-      }
-      const perShard = Math.min(Math.floor(left / behind.length), 1_000);
-      const { rows, cursors } = await loadDue(sql, { cursors: behind, through, limit: perShard });
-      take(rows);
-      window.moved(cursors, through);
-      more ||= window.behind(through).length > 0;
+    if (behind.length === 0) return false;
+    const perShard = Math.min(Math.floor(window.room() / behind.length), ROWS_PER_SHARD);
+    // Too little room to be worth a query: polls make some.
+    if (perShard < 2) {
+      window.setPressure(true);
+      return false;
     }
-    return more;
+    const { rows, cursors } = await loadDue(sql, { cursors: behind, through, limit: perShard });
+    take(rows);
+    window.moved(cursors, through);
+    return window.behind(slot + 1).length > 0;
   };
 
   const anythingDue = (): boolean => {
@@ -372,7 +411,6 @@ export function createPoller(options: PollerOptions): Poller {
   return {
     tick: async () => {
       const more = await load();
-      paused = false;
       pumpOn();
       return more || window.pressed() ? MAKING_ROOM : SWEEP;
     },
@@ -380,7 +418,6 @@ export function createPoller(options: PollerOptions): Poller {
       for (;;) {
         let more = true;
         while (more) more = await load();
-        paused = false;
         const next = pump();
         if (asking() > 0 || recorder.pending() > 0) await quiet();
         else if (next < SPACING_AT_MOST && anythingDue()) {

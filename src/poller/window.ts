@@ -88,6 +88,8 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
     put: (row) => {
       const { purchase, nextPollAt, slot } = row;
       const known = entries.get(purchase.id);
+      // Only its owner writes a purchase, so memory is newer than a row read before, unless somebody outside raised the revision.
+      if (known && known.purchase.revision === purchase.revision) return;
       if (known?.busy) {
         known.newer = row;
         return;
@@ -138,7 +140,8 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
       for (const shard of shards) cursors.delete(shard);
       for (const entry of entries.values()) if (dropped.has(entry.purchase.shard)) forget(entry);
     },
-    behind: (through) => [...cursors.values()].filter(({ slot, id }) => slot < through || id !== Number.MAX_SAFE_INTEGER),
+    behind: (through) =>
+      [...cursors.values()].filter(({ slot, id }) => slot < through || (slot === through && id !== Number.MAX_SAFE_INTEGER)),
     moved: (read, through) => {
       for (const cursor of read) if (cursors.has(cursor.shard)) cursors.set(cursor.shard, cursor);
       pressure = window.behind(through).length > 0;

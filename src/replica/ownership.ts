@@ -99,11 +99,11 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
       }
       const living = alive.filter((other) => other.id === replica || !isGone(other.process)).length;
       const fair = Math.ceil(SHARDS / Math.max(living, 1));
+      await adopt();
       const staying = keeper.owned();
       for (const shard of staying.slice(fair)) held.get(shard)!.leaving = true;
       await giveBack();
-      if (staying.length < fair) await takeShards(sql, { replica, wanted: fair - staying.length });
-      await adopt();
+      if (staying.length < fair && (await takeShards(sql, { replica, wanted: fair - staying.length })) > 0) await adopt();
       return renewEvery;
     },
     release: async () => {

@@ -107,6 +107,12 @@ function certificate(parameter: string, path: string): string {
   }
 }
 
+/** Where a URL leads, without the password: `db.example:5432/shop`. */
+export function describeTarget(url: string): string {
+  const { hosts, database } = parseDatabaseUrl(url).target;
+  return database === '' ? hosts : `${hosts}/${database}`;
+}
+
 /** Why there is no connection, as one sentence for a person: where, as whom, and what to do. Never holds the password. */
 export function describeConnectionError(url: string, error: unknown): string {
   const { target } = parseDatabaseUrl(url);

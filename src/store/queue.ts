@@ -3,7 +3,7 @@ import type { Instant, Purchase } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 
 /** Width of a due slot; `purchase_watch.due_slot` in the schema says the same. */
-const SLOT_WIDTH = 60_000;
+const SLOT_WIDTH = 10_000;
 
 /** The due slot of an instant. */
 export function dueSlot(at: Instant): number {

@@ -33,14 +33,15 @@ export async function forgetReplica(sql: Queries, id: string): Promise<void> {
   await sql`delete from purchase_watch.replicas where id = ${id}`;
 }
 
-/** Takes up to `wanted` shards that nobody alive owns. Each gets a new epoch, which shuts out what its last owner still has under way. */
-export async function takeShards(sql: Queries, { replica, wanted }: { replica: string; wanted: number }): Promise<void> {
-  await sql`
+/** Takes up to `wanted` shards that nobody alive owns. Each gets a new epoch, which shuts out what its last owner still has under way. Answers how many. */
+export async function takeShards(sql: Queries, { replica, wanted }: { replica: string; wanted: number }): Promise<number> {
+  const taken = await sql`
     update purchase_watch.shards set owner = ${replica}, epoch = epoch + 1
     where id in (
       select id from purchase_watch.shards s
       where s.owner is null or not exists (select from purchase_watch.replicas r where r.id = s.owner)
       order by id limit ${wanted} for update skip locked)`;
+  return taken.count;
 }
 
 /** The shards a replica owns, with their epochs. */

@@ -23,7 +23,7 @@ interface CallOptions {
   /** Sent as JSON. */
   readonly json?: unknown;
   /** Sent as it is. */
-  readonly body?: BodyInit;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: Record<string, string>;
 }
 

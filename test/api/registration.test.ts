@@ -109,18 +109,58 @@ describe('what is refused names the field, the value and what to do', () => {
       { purchaseId: 'x'.repeat(201) },
       { field: 'purchaseId', value: `${'x'.repeat(80)}…`, detail: 'is 201 characters long; at most 200 are accepted' },
     ],
-    ['a space at the end', { purchaseId: 'p ' }, { field: 'purchaseId', value: 'p ', detail: expect.stringMatching(/^begins or ends/) }],
+    [
+      'a space at the end',
+      { purchaseId: 'p ' },
+      { field: 'purchaseId', value: 'p ', detail: expect.stringMatching(/^begins or ends/) },
+    ],
     ['a line break', { purchaseId: 'p\n' }, { field: 'purchaseId', detail: expect.stringContaining('control character') }],
     ['half a character', { purchaseId: surrogate }, { field: 'purchaseId', detail: expect.stringContaining('surrogate') }],
-    ['an unknown field', { purchaseId: 'p', refrence: 'secret' }, { field: 'refrence', detail: expect.stringContaining('did you mean reference?') }],
-    ['a long reference', { purchaseId: 'p', reference: 'x'.repeat(201) }, { field: 'reference', detail: expect.stringContaining('at most 200') }],
-    ['a NUL in the reference', { purchaseId: 'p', reference: 'a\u0000' }, { field: 'reference', detail: expect.stringContaining('control') }],
-    ['metadata in a string', { purchaseId: 'p', metadata: '{"a":1}' }, { field: 'metadata', detail: expect.stringContaining('JSON object') }],
-    ['metadata in a list', { purchaseId: 'p', metadata: [] }, { field: 'metadata', detail: expect.stringContaining('JSON object') }],
-    ['large metadata', { purchaseId: 'p', metadata: { a: 'x'.repeat(8192) } }, { field: 'metadata', detail: expect.stringContaining('at most 8192') }],
-    ['NUL in metadata', { purchaseId: 'p', metadata: { a: ['\u0000'] } }, { field: 'metadata', detail: expect.stringContaining('\\u0000') }],
-    ['NUL in a name of metadata', { purchaseId: 'p', metadata: { '\u0000': 1 } }, { field: 'metadata', detail: expect.stringContaining('\\u0000') }],
-    ['half a character in metadata', { purchaseId: 'p', metadata: { a: surrogate } }, { field: 'metadata', detail: expect.stringContaining('surrogate') }],
+    [
+      'an unknown field',
+      { purchaseId: 'p', refrence: 'secret' },
+      { field: 'refrence', detail: expect.stringContaining('did you mean reference?') },
+    ],
+    [
+      'a long reference',
+      { purchaseId: 'p', reference: 'x'.repeat(201) },
+      { field: 'reference', detail: expect.stringContaining('at most 200') },
+    ],
+    [
+      'a NUL in the reference',
+      { purchaseId: 'p', reference: 'a\u0000' },
+      { field: 'reference', detail: expect.stringContaining('control') },
+    ],
+    [
+      'metadata in a string',
+      { purchaseId: 'p', metadata: '{"a":1}' },
+      { field: 'metadata', detail: expect.stringContaining('JSON object') },
+    ],
+    [
+      'metadata in a list',
+      { purchaseId: 'p', metadata: [] },
+      { field: 'metadata', detail: expect.stringContaining('JSON object') },
+    ],
+    [
+      'large metadata',
+      { purchaseId: 'p', metadata: { a: 'x'.repeat(8192) } },
+      { field: 'metadata', detail: expect.stringContaining('at most 8192') },
+    ],
+    [
+      'NUL in metadata',
+      { purchaseId: 'p', metadata: { a: ['\u0000'] } },
+      { field: 'metadata', detail: expect.stringContaining('\\u0000') },
+    ],
+    [
+      'NUL in a name of metadata',
+      { purchaseId: 'p', metadata: { '\u0000': 1 } },
+      { field: 'metadata', detail: expect.stringContaining('\\u0000') },
+    ],
+    [
+      'half a character in metadata',
+      { purchaseId: 'p', metadata: { a: surrogate } },
+      { field: 'metadata', detail: expect.stringContaining('surrogate') },
+    ],
   ])('%s', async (_name, json, error) => {
     const answer = await post(json);
     expect(answer.status).toBe(400);
@@ -138,7 +178,12 @@ describe('what is refused names the field, the value and what to do', () => {
   test('all faults are told at once', async () => {
     const { body } = await post({ purchaseId: '', site: 'xx', reference: 1, extra: true });
     expect(body.code).toBe('invalid_request');
-    expect(body.errors.map((error: { field: string }) => error.field).sort()).toEqual(['extra', 'purchaseId', 'reference', 'site']);
+    expect(body.errors.map((error: { field: string }) => error.field).sort()).toEqual([
+      'extra',
+      'purchaseId',
+      'reference',
+      'site',
+    ]);
   });
 
   test('an unknown site: the nearest one first', async () => {
@@ -197,8 +242,14 @@ describe('the body', () => {
     ['a list', '[]', 400, 'invalid_request', /must be a JSON object/],
     ['a number', '1.50', 400, 'invalid_request', /must be a JSON object/],
     ['null', 'null', 400, 'invalid_request', /must be a JSON object/],
-    ['a very deep one', '{"a":'.repeat(10_000) + '}'.repeat(10_000), 400, 'too_deep', /levels/],
-    ['deep metadata', `{"purchaseId":"p","metadata":${'{"a":'.repeat(70)}1${'}'.repeat(70)}}`, 400, 'invalid_request', /64 levels/],
+    ['a very deep one', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, 400, 'too_deep', /levels/],
+    [
+      'deep metadata',
+      `{"purchaseId":"p","metadata":${'{"a":'.repeat(70)}1${'}'.repeat(70)}}`,
+      400,
+      'invalid_request',
+      /64 levels/,
+    ],
     ['a large one', `{"purchaseId":"${'x'.repeat(70_000)}"}`, 413, 'too_large', /64 KiB/],
   ])('%s', async (_name, text, status, code, detail) => {
     const answer = await postText(text);
@@ -252,7 +303,10 @@ describe('the body', () => {
     expect([status, body.code]).toEqual([415, 'unsupported_media_type']);
   });
 
-  test.each(['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/vnd.shop+json'])('of type %s is read', async (type) => {
-    expect((await postText('{"purchaseId":"p"}', { 'content-type': type })).status).toBeLessThan(300);
-  });
+  test.each(['application/json; charset=utf-8', 'APPLICATION/JSON', 'application/vnd.shop+json'])(
+    'of type %s is read',
+    async (type) => {
+      expect((await postText('{"purchaseId":"p"}', { 'content-type': type })).status).toBeLessThan(300);
+    },
+  );
 });

@@ -1,0 +1,162 @@
+/** Shows how everything is: sites, purchases, what is stuck, whether polling and telling keep up. */
+
+import { humanDuration } from '../core/duration.ts';
+import { isoTime, isoTimeOrNull } from '../core/events.ts';
+import type { Instant } from '../core/purchase.ts';
+import { namedState, stateName } from '../core/states.ts';
+import { readClock, type Sql } from '../store/database.ts';
+import { dueLag, pendingDeliveries } from '../store/overview.ts';
+import { countPurchases } from '../store/purchases.ts';
+import { listSites, type SiteRow } from '../store/sites.ts';
+import { listSubscribers } from '../store/subscribers.ts';
+import type { CliContext } from './context.ts';
+import { livingDaemons, NO_DAEMON } from './database.ts';
+import { counted, printJson, printLine, printTable, styled } from './output.ts';
+import { knownSite } from './site.ts';
+import { relative } from './times.ts';
+
+type Overview = Awaited<ReturnType<typeof readOverview>>;
+
+/** Polls that are late by less than this are merely on their way. */
+const LATE = 5_000;
+
+async function readOverview(sql: Sql, site: string | undefined) {
+  const [sites, counts, lag, daemons, subscribers, pending, { now }] = await Promise.all([
+    listSites(sql),
+    countPurchases(sql),
+    dueLag(sql),
+    livingDaemons(sql),
+    listSubscribers(sql),
+    pendingDeliveries(sql),
+    readClock(sql),
+  ]);
+  if (site !== undefined)
+    knownSite(
+      site,
+      sites.map(({ name }) => name),
+    );
+  const isShown = (name: string): boolean => site === undefined || name === site;
+  return {
+    now,
+    sites: sites.filter(({ name }) => isShown(name)),
+    counts: counts.filter((row) => isShown(row.site)),
+    lag,
+    daemons,
+    subscribers: subscribers.map((row) => {
+      const waiting = pending.find(({ subscriber }) => subscriber === row.id);
+      return { ...row, pending: waiting?.pending ?? 0, dueSince: waiting?.dueSince ?? null };
+    }),
+  };
+}
+
+/** Prints the overview, of one site when it is named. */
+export async function showOverview(
+  context: CliContext,
+  sql: Sql,
+  { site, json }: { site: string | undefined; json: boolean },
+): Promise<void> {
+  const overview = await readOverview(sql, site);
+  if (json) return printJson(context, overviewBody(overview));
+  printSites(context, overview);
+  printPurchases(context, overview);
+  printPolling(context, overview);
+  printSubscribers(context, overview);
+}
+
+function overviewBody({ now, sites, counts, lag, daemons, subscribers }: Overview) {
+  return {
+    at: isoTime(now),
+    sites: sites.map(({ failingSince, lastSuccessAt, ...site }) => ({
+      ...site,
+      failingSince: isoTimeOrNull(failingSince),
+      lastSuccessAt: isoTimeOrNull(lastSuccessAt),
+    })),
+    purchases: counts.map(({ state, oldest, ...row }) => ({
+      ...row,
+      state: state === null ? null : namedState(state),
+      oldestSince: isoTimeOrNull(oldest),
+    })),
+    stuck: counts.reduce((sum, { stuck }) => sum + stuck, 0),
+    due: { count: lag.due, oldestMs: Math.round(lag.oldest) },
+    daemons: daemons.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
+    subscribers: subscribers.map(({ name, kind, status, statusReason, pending, dueSince }) => ({
+      name,
+      kind,
+      status,
+      statusReason,
+      pending,
+      dueSince: isoTimeOrNull(dueSince),
+    })),
+  };
+}
+
+function printSites(context: CliContext, { sites, now }: Overview): void {
+  if (sites.length === 0) return void printLine(context, 'There are no sites yet: start the daemon once with your settings.');
+  printTable(
+    context,
+    ['site', 'answers', 'last answer', 'trouble'],
+    sites.map((site) => [site.name, answers(site, now), relative(site.lastSuccessAt, now), trouble(site)]),
+  );
+}
+
+function answers({ configured, failingSince, lastSuccessAt }: SiteRow, now: Instant): string {
+  if (!configured) return 'not configured any more';
+  if (failingSince !== null) return `no, since ${relative(failingSince, now).replace(/ ago$/, '')}`;
+  return lastSuccessAt === null ? 'not asked yet' : 'yes';
+}
+
+/** The last error stays in the row when the site answers again; then it is past. */
+function trouble({ failingSince, lastError }: SiteRow): string {
+  return failingSince === null ? '' : (lastError ?? '');
+}
+
+function printPurchases(context: CliContext, { counts, now }: Overview): void {
+  printLine(context);
+  if (counts.length === 0) return void printLine(context, 'No purchases yet. Register one with: purchase-watch watch <id>');
+  printTable(
+    context,
+    ['site', 'status', 'state', 'purchases', 'stuck', 'oldest since'],
+    counts.map(({ site, status, state, count, stuck, oldest }) => [
+      site,
+      status,
+      state === null ? 'not seen yet' : stateName(state),
+      count,
+      stuck,
+      oldest === null ? '' : relative(oldest, now),
+    ]),
+  );
+  const stuck = counts.reduce((sum, row) => sum + row.stuck, 0);
+  if (stuck === 0) return;
+  printLine(context);
+  printLine(context, styled(context, 'red', `${counted(stuck, 'purchase')} stuck: select * from purchase_watch.stuck_purchases`));
+}
+
+function printPolling(context: CliContext, { lag, daemons, now }: Overview): void {
+  printLine(context);
+  const late = lag.due > 0 && lag.oldest > LATE;
+  const due = late
+    ? styled(context, 'yellow', `${counted(lag.due, 'poll')} late, the oldest by ${humanDuration(lag.oldest)}`)
+    : 'up to date';
+  printLine(context, `polling  ${due}`);
+  if (daemons.length === 0) printLine(context, `daemon   ${styled(context, 'yellow', NO_DAEMON)}`);
+  for (const { id, startedAt, shards } of daemons) {
+    printLine(context, `daemon   ${id}, started ${relative(startedAt, now)}, owns ${counted(shards, 'shard')} of 64`);
+  }
+}
+
+function printSubscribers(context: CliContext, { subscribers, now }: Overview): void {
+  printLine(context);
+  if (subscribers.length === 0)
+    return void printLine(context, 'No subscribers: nobody is told. Set WEBHOOK_URL or SLACK_WEBHOOK_URL.');
+  printTable(
+    context,
+    ['subscriber', 'kind', 'status', 'waiting', 'due since'],
+    subscribers.map(({ name, kind, status, statusReason, pending, dueSince }) => [
+      name,
+      kind,
+      statusReason === null ? status : `${status}: ${statusReason}`,
+      pending,
+      dueSince === null ? '' : relative(dueSince, now),
+    ]),
+  );
+}

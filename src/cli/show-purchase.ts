@@ -1,0 +1,93 @@
+/** Shows one purchase: what is known, how it changed, and who was told. */
+import { purchaseBody, transitionBody } from '../api/purchase-body.ts';
+import { isoTime, isoTimeOrNull } from '../core/events.ts';
+import { isDecimal, type JsonValue } from '../core/exact-json.ts';
+import type { Instant } from '../core/purchase.ts';
+import { stateName } from '../core/states.ts';
+import { readClock, type Sql } from '../store/database.ts';
+import { type ToldRow, toldOf } from '../store/overview.ts';
+import { type PurchaseRow, type TransitionRow, transitionsOf } from '../store/purchases.ts';
+import type { CliContext } from './context.ts';
+import { counted, printFacts, printJson, printLine, printTable, styled } from './output.ts';
+import { relative } from './times.ts';
+
+/** Prints the purchase with its transitions and deliveries. */
+export async function showPurchase(context: CliContext, sql: Sql, row: PurchaseRow, { json }: { json: boolean }): Promise<void> {
+  const [transitions, told, { now }] = await Promise.all([transitionsOf(sql, row.id), toldOf(sql, row.id), readClock(sql)]);
+  if (json) {
+    const deliveries = told.map(({ createdAt, dueAt, settledAt, ...rest }) => ({
+      ...rest,
+      createdAt: isoTime(createdAt),
+      dueAt: isoTime(dueAt),
+      settledAt: isoTimeOrNull(settledAt),
+    }));
+    return printJson(context, { ...purchaseBody(row), transitions: transitions.map(transitionBody), deliveries });
+  }
+  printHead(context, row, now);
+  printTransitions(context, transitions, now);
+  printTold(context, told, now);
+}
+
+function printHead(context: CliContext, row: PurchaseRow, now: Instant): void {
+  const { price, currency, orderReference, metadata } = purchaseBody(row);
+  printFacts(context, [
+    ['purchase', row.purchaseId],
+    ['site', row.site],
+    ['status', row.status],
+    [
+      'state',
+      row.state === null ? 'not seen yet' : `${stateName(row.state)} (${row.state}), seen first ${relative(row.stateSince, now)}`,
+    ],
+  ]);
+  if (row.stuckSince !== null) {
+    printLine(context, styled(context, 'red', `stuck     yes, confirmed ${relative(row.stuckSince, now)}`));
+  }
+  printFacts(context, [
+    ['reference', row.reference],
+    ['metadata', metadata === null ? null : JSON.stringify(metadata)],
+    ['price', price === null ? null : `${text(price)} ${currency === null ? '' : text(currency)}`.trimEnd()],
+    ['order', orderReference === null ? null : text(orderReference)],
+    ['added', relative(row.registeredAt, now)],
+    ['asked', row.lastPolledAt === null ? 'not yet' : `${counted(row.polls, 'time')}, last ${relative(row.lastPolledAt, now)}`],
+    ['next', row.nextPollAt === null ? 'not asked any more' : relative(row.nextPollAt, now)],
+    ['failures', row.failures === 0 ? null : `${row.failures} in a row`],
+    ['trouble', row.lastError],
+  ]);
+}
+
+function text(value: JsonValue): string {
+  return isDecimal(value) ? value.rawJSON : String(value);
+}
+
+function printTransitions(context: CliContext, transitions: readonly TransitionRow[], now: Instant): void {
+  if (transitions.length === 0) return void printLine(context, '\nNo change was seen yet.');
+  printLine(context);
+  printTable(
+    context,
+    ['#', 'change', 'seen', 'at'],
+    transitions.map(({ sequence, from, to, notAfter }) => [
+      sequence,
+      `${from === null ? '(first seen)' : stateName(from)} → ${stateName(to)}`,
+      relative(notAfter, now),
+      isoTime(notAfter),
+    ]),
+  );
+}
+
+function printTold(context: CliContext, told: readonly ToldRow[], now: Instant): void {
+  if (told.length === 0) return void printLine(context, '\nNobody was told: there is no subscriber for its events.');
+  printLine(context);
+  printTable(
+    context,
+    ['#', 'event', 'subscriber', 'delivery', 'tries', 'when', 'trouble'],
+    told.map(({ sequence, type, subscriber, status, attempts, dueAt, settledAt, lastError }) => [
+      sequence,
+      type,
+      subscriber,
+      status,
+      attempts,
+      settledAt === null ? `next ${relative(dueAt, now)}` : relative(settledAt, now),
+      lastError ?? '',
+    ]),
+  );
+}
