@@ -31,13 +31,15 @@ export const polls: Bench = async (lab, { quick, say }) => {
 
   const windows: Window[] = [];
   const serviceBeside: number[] = [];
+  const bareCpu: number[] = [];
   const standings = await compete(
     [
       {
         name: 'bare loop',
         turn: async () => {
-          const before = await lab.service.usage();
+          const [before, own] = await Promise.all([lab.service.usage(), bare.usage()]);
           const { count, ms } = await runBare(turn);
+          bareCpu.push((((await bare.usage()).cpuMs - own.cpuMs) / count) * 1_000);
           serviceBeside.push(((await lab.service.usage()).cpuMs - before.cpuMs) / ms);
           return (count / ms) * 1_000;
         },
@@ -72,6 +74,13 @@ export const polls: Bench = async (lab, { quick, say }) => {
       { what: 'bare loop, nothing kept', value: reference!.rate, unit: '/s' },
       { what: 'daemon, every outcome recorded', value: ours!.rate, unit: '/s' },
       { what: 'daemon to bare loop', value: ours!.ratio, unit: 'ratio', atLeast: 0.8 },
+      { what: 'processor time of a poll, bare loop', value: median(bareCpu), unit: 'µs' },
+      { what: 'processor time of a poll, daemon', value: of((w) => (w.daemonCores / w.pollsPerSecond) * 1e6), unit: 'µs' },
+      {
+        what: 'processor time of a poll, Postgres',
+        value: of((w) => ((w.postgresCores ?? Number.NaN) / w.pollsPerSecond) * 1e6),
+        unit: 'µs',
+      },
       { what: 'polls that brought an event', value: of((w) => w.changes * 100), unit: '%' },
       { what: 'daemon', value: of((w) => w.daemonCores), unit: 'cores' },
       { what: 'Postgres', value: of((w) => w.postgresCores), unit: 'cores' },

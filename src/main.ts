@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { register as config } from './cli/config.ts';
 import type { CliContext } from './cli/context.ts';
+import { register as demo } from './cli/demo.ts';
 import { register as migrate } from './cli/migrate.ts';
 import { register as plan } from './cli/plan.ts';
 import { register as poll } from './cli/poll.ts';
@@ -19,6 +20,7 @@ import { AppError } from './core/errors.ts';
  */
 const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   start,
+  demo,
   simulate,
   watch,
   unwatch,

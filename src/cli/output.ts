@@ -47,10 +47,16 @@ export function printTable(
 }
 
 /** Writes labels and what they stand for, one below the other; what is null is left out. */
-export function printFacts(context: CliContext, facts: readonly (readonly [label: string, value: string | null])[]): void {
-  const shown = facts.filter(([, value]) => value !== null);
-  const width = Math.max(...shown.map(([label]) => label.length));
-  for (const [label, value] of shown) printLine(context, `${label.padEnd(width)}  ${printable(value!)}`);
+export function printFacts(
+  context: CliContext,
+  facts: readonly (readonly [label: string, value: string | null, style?: Style])[],
+): void {
+  const width = Math.max(...facts.map(([label, value]) => (value === null ? 0 : label.length)));
+  for (const [label, value, style] of facts) {
+    if (value === null) continue;
+    const text = printable(value);
+    printLine(context, `${label.padEnd(width)}  ${style === undefined ? text : styled(context, style, text)}`);
+  }
 }
 
 /** A count with its noun: `1 purchase`, `12 000 purchases`. */

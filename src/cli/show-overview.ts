@@ -140,7 +140,7 @@ function printPolling(context: CliContext, { lag, daemons, now }: Overview): voi
   printLine(context, `polling  ${due}`);
   if (daemons.length === 0) printLine(context, `daemon   ${styled(context, 'yellow', NO_DAEMON)}`);
   for (const { id, startedAt, shards } of daemons) {
-    printLine(context, `daemon   ${id}, started ${relative(startedAt, now)}, owns ${counted(shards, 'shard')} of 64`);
+    printLine(context, `daemon   ${id}, started ${relative(startedAt, now)}, owns ${shards} of 64 shards`);
   }
 }
 

@@ -8,7 +8,7 @@ import { readClock, type Sql } from '../store/database.ts';
 import { type ToldRow, toldOf } from '../store/overview.ts';
 import { type PurchaseRow, type TransitionRow, transitionsOf } from '../store/purchases.ts';
 import type { CliContext } from './context.ts';
-import { counted, printFacts, printJson, printLine, printTable, styled } from './output.ts';
+import { counted, printFacts, printJson, printLine, printTable } from './output.ts';
 import { relative } from './times.ts';
 
 /** Prints the purchase with its transitions and deliveries. */
@@ -38,11 +38,7 @@ function printHead(context: CliContext, row: PurchaseRow, now: Instant): void {
       'state',
       row.state === null ? 'not seen yet' : `${stateName(row.state)} (${row.state}), seen first ${relative(row.stateSince, now)}`,
     ],
-  ]);
-  if (row.stuckSince !== null) {
-    printLine(context, styled(context, 'red', `stuck     yes, confirmed ${relative(row.stuckSince, now)}`));
-  }
-  printFacts(context, [
+    ['stuck', row.stuckSince === null ? null : `yes, confirmed ${relative(row.stuckSince, now)}`, 'red'],
     ['reference', row.reference],
     ['metadata', metadata === null ? null : JSON.stringify(metadata)],
     ['price', price === null ? null : `${text(price)} ${currency === null ? '' : text(currency)}`.trimEnd()],

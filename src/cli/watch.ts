@@ -25,6 +25,8 @@ interface Tally {
 
 /** More ids than this are summed up instead of listed. */
 const LISTED = 20;
+/** So much of a wrong id is repeated. */
+const SHOWN = 60;
 
 async function watch(context: CliContext, ids: readonly string[], options: WatchOptions): Promise<void> {
   if (ids.length === 0 && options.file === undefined) {
@@ -45,7 +47,7 @@ async function watch(context: CliContext, ids: readonly string[], options: Watch
     // What somebody typed is registered as a whole or not at all.
     const checked = ids.map((purchaseId) => checkRegistration({ purchaseId }, defaults));
     const problems = checked.flatMap((each, index) =>
-      'problem' in each ? [`${JSON.stringify(ids[index])}: ${each.problem}`] : [],
+      'problem' in each ? [`${JSON.stringify(ids[index]!.slice(0, SHOWN))}: ${each.problem}`] : [],
     );
     if (problems.length > 0) throw new AppError('invalid', [...new Set(problems)].join('\n'));
     const registrations = checked as Registration[];
@@ -103,8 +105,8 @@ async function report(context: CliContext, sql: Sql, { tally, purchases, json, s
   if (json) printJson(context, { ...tally, purchases, daemons: daemons.length });
   else {
     if (summarized) printLine(context, `${counted(tally.created, 'purchase')} created, ${tally.existing} existing already`);
-    if (daemons.length > 0) printLine(context, styled(context, 'gray', 'A daemon is running: it asks for them at once.'));
-    else printLine(context, styled(context, 'yellow', `Registered, but ${NO_DAEMON}; it will ask for them then.`));
+    if (daemons.length === 0) printLine(context, styled(context, 'yellow', `Registered, but ${NO_DAEMON}.`));
+    else if (tally.created > 0) printLine(context, styled(context, 'gray', 'A daemon is running and asks for them at once.'));
   }
   if (tally.rejected > 0)
     throw new AppError('conflict', `${counted(tally.rejected, 'line')} could not be registered (see above)`);

@@ -30,11 +30,11 @@ function fieldText(text: string): string {
   return `${label.padEnd(24)}${values.join(`\n${' '.repeat(24)}`)}`;
 }
 
-/** Breaks a line at spaces. */
+/** Breaks a line at spaces, but not between a number and its unit. */
 function wrapped(line: string): string[] {
   const lines: string[] = [];
   let current = '';
-  for (const word of line.split(/(?<=\S) /)) {
+  for (const word of line.split(/(?<=\S) (?!(?<=\d )(?:ms|s|min|h|d)\b)/)) {
     if (current !== '' && current.length + 1 + word.length > WIDTH - 2) {
       lines.push(current);
       current = word;

@@ -147,15 +147,16 @@ export async function stopPurchase(sql: Queries, id: number): Promise<void> {
 
 /**
  * Makes a purchase due now, whatever its plan; the owner polls it and goes on with its plan. Answers how many polls it
- * had: only a poll that begins after this raises the count.
+ * had. One that is due already stays as it is, so that asking in quick succession cannot shut out every answer.
  */
 export async function requestPoll(sql: Queries, id: number): Promise<number> {
   const [row] = await sql<{ polls: number }[]>`
     with asked as (
       update purchase_watch.purchases set next_poll_at = now(), due_slot = purchase_watch.due_slot(now()), revision = revision + 1
-      where id = ${id} returning id, shard, polls),
-    nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from asked)
-    select polls::float8 as polls, pg_notify('purchase_watch_wake', 'purchases') from asked`;
+      where id = ${id} and (next_poll_at is null or next_poll_at > now()) returning id, shard),
+    nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from asked),
+    told as (select pg_notify('purchase_watch_wake', 'purchases') from asked)
+    select p.polls::float8 as polls, (select count(*) from told) from purchase_watch.purchases p where p.id = ${id}`;
   return row?.polls ?? 0;
 }
 

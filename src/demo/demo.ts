@@ -1,0 +1,177 @@
+/** The demo: the whole product on this machine, around a checkout service that is simulated. */
+import { randomInt } from 'node:crypto';
+import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type App, createApp } from '../app.ts';
+import { humanDuration } from '../core/duration.ts';
+import { AppError } from '../core/errors.ts';
+import { renderForTerminal } from '../notifier/slack-terminal.ts';
+import { createLogger, type Logger } from '../runtime/logger.ts';
+import { isGone, processIdentity } from '../runtime/process-identity.ts';
+import { createSimulator, type Simulator } from '../simulator/simulator.ts';
+import { hasEmbedded } from '../store/embedded-present.ts';
+import { register } from '../store/purchases.ts';
+import { retireEverything } from '../store/retire.ts';
+import { hints, isLeftToTheReader, purchasesToTry, typed } from './hints.ts';
+import { freePortOrAny, listenForPosts } from './listener.ts';
+import { createNarrator, type Narrator } from './narrator.ts';
+import { CREDENTIALS, demoSettings, newSecret, SHORT_TIMES, SITES, writePrivately } from './settings.ts';
+import { openShop } from './shop.ts';
+import type { Stage } from './stage.ts';
+import { tellStory } from './story.ts';
+import { createTally, type Tally } from './tally.ts';
+
+export interface DemoOptions {
+  /** DATA_DIR; the demo has a folder of its own in it, so that it never touches what a real daemon keeps there. */
+  readonly dataDir: string;
+  /** End after the story. */
+  readonly once: boolean;
+  readonly stage: Stage;
+  /** Ends the demo, whatever it is doing. */
+  readonly signal: AbortSignal;
+}
+
+const CHECKOUT_PORT = 8_090;
+const API_PORT = 8_080;
+/** What takes a customer minutes takes seconds. */
+const TIME_SCALE = 25;
+const FIRST_MESSAGE = ['What has one cause is one message, gathered for a moment. This is what Slack would show:'];
+/** New purchases a minute once the story is told. */
+const CALM = 12;
+
+/** Runs until the signal, or with `once` until the story is told. */
+export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Promise<void> {
+  const home = resolve(dataDir, 'demo');
+  const began = performance.now();
+  const took = (): string => humanDuration(performance.now() - began);
+  const closers: (() => Promise<unknown>)[] = [];
+  const narrator = createNarrator(stage);
+  const fact = (name: string, text: string): void => stage.write(`  ${stage.paint('green', '✓')} ${name.padEnd(10)}${text}`);
+  try {
+    stage.write(stage.paint('bold', 'purchase-watch: the whole product, on this machine, with nothing else installed'));
+    stage.write('');
+    const isFirst = !hasEmbedded(home);
+    mkdirSync(home, { recursive: true });
+    closers.push(claim(home));
+    const logFile = join(home, 'demo.log');
+    const log = createLogger({ level: 'info', destination: createWriteStream(logFile, { flags: 'w' }) });
+
+    const simulator = await startCheckout();
+    closers.push(simulator.stop);
+    fact('checkout', `simulated, for ${SITES.join(' and ')}; its controls: ${simulator.url}/control`);
+
+    const tally = createTally();
+    const secret = newSecret();
+    const shop = await openShop({
+      secret,
+      onArrival: (arrival) => {
+        tally.count(arrival);
+        narrator.arrival(arrival);
+      },
+      onForged: () => narrator.say('The shop refused a request whose signature is not good.'),
+    });
+    closers.push(shop.close);
+    fact('shop', 'takes webhooks and checks their signatures');
+    const slack = await openSlack(narrator);
+    closers.push(slack.listener.close);
+    fact('Slack', 'a stand-in that shows what Slack would show');
+
+    const { settings, file } = demoSettings({
+      home,
+      checkoutUrl: simulator.url,
+      shopUrl: `${shop.origin}/webhooks`,
+      secret,
+      slackUrl: `${slack.listener.origin}/services/demo`,
+      port: await freePortOrAny(API_PORT),
+    });
+    const app = await createApp(settings, { log });
+    closers.push(app.stop);
+    fact(
+      'database',
+      `embedded Postgres in ${typed(home)}, ${isFirst ? 'made just now and kept for the next time' : 'kept from last time'}`,
+    );
+    await retireEverything(app.sql);
+    registerNewPurchases(simulator, app, log);
+    await app.start();
+    const apiUrl = app.url() ?? '';
+    const elsewhere = apiUrl.endsWith(`:${API_PORT}`) ? '' : ` (port ${API_PORT} is taken)`;
+    fact('daemon', `polls, decides, delivers; its API: ${apiUrl}${elsewhere}`);
+    const remarks = [
+      `Ready after ${took()}. Demo settings: ${SHORT_TIMES},`,
+      `in ${typed(file)}; the daemon's log: ${typed(logFile)}`,
+    ];
+    for (const remark of remarks) stage.write(stage.paint('gray', `    ${remark}`));
+
+    await tellStory({ control: simulator.control, narrator, tally, messages: slack.messages, signal });
+    narrator.headline('5  What you saw', recap(tally, { messages: slack.messages(), took: took() }));
+    if (once) return void stage.write('\n  Without --once the demo goes on, and says what to open and try.');
+
+    const databaseFile = join(home, 'database-url');
+    writePrivately(databaseFile, app.databaseUrl);
+    const ids = purchasesToTry(simulator.control);
+    for (const line of hints({ home, apiUrl, checkoutUrl: simulator.url, databaseFile, ids }))
+      stage.write(line === '' ? '' : `  ${line}`);
+    narrator.headline(`Calm traffic goes on: ${CALM} customers a minute, of whom a few give up. Ctrl-C ends the demo.`, []);
+    simulator.control.setLoad(CALM);
+    await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    narrator.show('\nStopping …');
+  } finally {
+    narrator.stop();
+    for (const close of closers.reverse()) await close();
+    if (signal.aborted)
+      stage.write(`Stopped. The data stays in ${typed(home)}, so the next start is quick; delete the folder to begin anew.`);
+  }
+}
+
+async function startCheckout(): Promise<Simulator> {
+  const port = await freePortOrAny(CHECKOUT_PORT);
+  // A database that is kept remembers the ids of earlier runs.
+  const simulator = createSimulator({ ...CREDENTIALS, port, timeScale: TIME_SCALE, seed: randomInt(2 ** 31) });
+  await simulator.start();
+  return simulator;
+}
+
+async function openSlack(narrator: Narrator) {
+  let messages = 0;
+  const listener = await listenForPosts(({ body }) => {
+    messages += 1;
+    if (messages === 1) narrator.headline('3  Slack gets one message, however many are stuck', FIRST_MESSAGE);
+    else narrator.say('Slack gets a message:');
+    narrator.show(renderForTerminal(JSON.parse(body)));
+    return { status: 200, body: 'ok' };
+  });
+  return { listener, messages: () => messages };
+}
+
+/** Every purchase of the service is registered as a shop would do it, but for those that are left to the reader. */
+function registerNewPurchases(simulator: Simulator, { sql }: App, log: Logger): void {
+  simulator.control.onPurchase(({ purchaseId, site }) => {
+    if (isLeftToTheReader(purchaseId)) return;
+    register(sql, [{ purchaseId, site, reference: null, metadata: null }]).catch((error: unknown) => {
+      log.warn({ error, purchaseId }, 'demo.not_registered');
+    });
+  });
+}
+
+/** Two demos in one folder would stop each other's purchases. Answers what ends this one's claim. */
+function claim(home: string): () => Promise<void> {
+  const file = join(home, 'running');
+  if (existsSync(file) && !isGone(readFileSync(file, 'utf8'))) {
+    throw new AppError(
+      'conflict',
+      `a demo is running already in ${typed(home)}: stop it first, or set DATA_DIR to another folder`,
+    );
+  }
+  writeFileSync(file, processIdentity());
+  return async () => rmSync(file, { force: true });
+}
+
+function recap(tally: Tally, { messages, took }: { messages: number; took: string }): string[] {
+  return [
+    `In ${took}: ${tally.purchases.size} purchases watched, ${tally.changes()} changes seen and announced once each.`,
+    `${tally.webhooks()} webhooks, every signature good; half of them came within ${tally.medianTook()} ms of the poll.`,
+    `${tally.everStuck.size} customers were stuck, all of them moved on, and Slack got ${messages} messages.`,
+  ];
+}

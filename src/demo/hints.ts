@@ -1,0 +1,67 @@
+/** What to open and try once the story is told. */
+import { isAbsolute, relative } from 'node:path';
+import type { Control } from '../simulator/control.ts';
+import { BROKEN_SITE } from './settings.ts';
+
+/** Purchases with such ids are at the service and not registered: that is left to whoever watches. */
+const UNREGISTERED = 'try-';
+
+/** Whether a new purchase is one that somebody is to register by hand. */
+export function isLeftToTheReader(purchaseId: string): boolean {
+  return purchaseId.startsWith(UNREGISTERED);
+}
+
+/** Makes purchases to try with; they wait in New until they are watched. Answers their ids. */
+export function purchasesToTry(control: Control): { command: string; sql: string; api: string } {
+  // The database remembers the ids of earlier runs.
+  const run = Math.floor(Date.now() / 1_000).toString(36);
+  const add = (name: string): string =>
+    control.add({
+      purchaseId: `${UNREGISTERED}${name}-${run}`,
+      site: BROKEN_SITE,
+      script: [
+        { state: 'New' },
+        { state: 'BeingProcessed', afterPolls: 2 },
+        { state: 'WaitingForCardPayments', afterPolls: 2 },
+        { state: 'Completed', afterPolls: 2 },
+      ],
+    }).purchaseId;
+  return { command: add('command'), sql: add('sql'), api: add('api') };
+}
+
+/** A path as one would type it here. */
+export function typed(path: string): string {
+  const short = relative(process.cwd(), path);
+  return short === '' || short.startsWith('..') || isAbsolute(short) ? path : short;
+}
+
+export interface HintParts {
+  readonly home: string;
+  readonly apiUrl: string;
+  readonly checkoutUrl: string;
+  readonly databaseFile: string;
+  readonly ids: ReturnType<typeof purchasesToTry>;
+}
+
+/** The hints, titles and commands. */
+export function hints({ home, apiUrl, checkoutUrl, databaseFile, ids }: HintParts): string[] {
+  const dataDir = `DATA_DIR=${typed(home)}`;
+  return [
+    'Open',
+    `  ${checkoutUrl}/control   the simulated service: break pages, fail calls, add purchases`,
+    '',
+    'Look (in another terminal)',
+    `  ${dataDir} npx purchase-watch status`,
+    `  curl "${apiUrl}/v1/purchases?limit=3"`,
+    '',
+    'Register a purchase yourself, in any of three ways, and see it move above within a second',
+    `  ${dataDir} npx purchase-watch watch ${ids.command} --site ${BROKEN_SITE}`,
+    `  curl -H "content-type: application/json" ${apiUrl}/v1/purchases \\`,
+    `    -d '{"purchaseId": "${ids.api}", "site": "${BROKEN_SITE}"}'`,
+    `  psql "$(cat ${typed(databaseFile)})" \\`,
+    `    -c "select purchase_watch.watch('${ids.sql}', site => '${BROKEN_SITE}')"`,
+    '',
+    'Watch your own shop',
+    '  npx purchase-watch start   says which settings it needs',
+  ];
+}

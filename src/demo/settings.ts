@@ -1,0 +1,81 @@
+/** The settings of the demo: a file that one can read, as anybody's would be, with shorter times. */
+import { randomBytes } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadSettings, type Settings } from '../config/settings.ts';
+
+export const SITES = ['demo-se', 'demo-fi'] as const;
+/** Where the page breaks. */
+export const BROKEN_SITE = SITES[0];
+export const BROKEN_STATE = 'WaitingForCardPayments';
+export const CREDENTIALS = { clientId: 'demo-client', clientSecret: 'demo-secret' };
+
+const STUCK_AFTER = '10s';
+const GROUP_WAIT = '10s';
+
+/** The short times, told to whoever watches. */
+export const SHORT_TIMES = `stuck after ${STUCK_AFTER} (15m by default), Slack gathers for ${GROUP_WAIT} (30s by default)`;
+
+/** A signing secret for this run. */
+export function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+export interface DemoPlaces {
+  /** The demo's folder. */
+  readonly home: string;
+  readonly checkoutUrl: string;
+  readonly shopUrl: string;
+  readonly secret: string;
+  readonly slackUrl: string;
+  readonly port: number;
+}
+
+/** Writes the file and reads it as the daemon would; answers where it is, too. */
+export function demoSettings(places: DemoPlaces): { settings: Settings; file: string } {
+  const file = join(places.home, 'settings.yaml');
+  writePrivately(file, fileText(places));
+  const settings = loadSettings({
+    PURCHASE_WATCH_CONFIG: file,
+    DATA_DIR: places.home,
+    SLACK_WEBHOOK_URL: places.slackUrl,
+    PORT: String(places.port),
+  });
+  return { settings, file };
+}
+
+/** Writes a file that holds a secret. */
+export function writePrivately(file: string, text: string): void {
+  // The mode counts only for a file that is new.
+  rmSync(file, { force: true });
+  writeFileSync(file, text, { mode: 0o600 });
+}
+
+function fileText({ checkoutUrl, shopUrl, secret }: DemoPlaces): string {
+  const site = `{ baseUrl: ${checkoutUrl}, clientId: ${CREDENTIALS.clientId}, clientSecret: ${CREDENTIALS.clientSecret}, timeout: 5s }`;
+  const poll = 'poll: { first: 1s, most: 3s }';
+  const waiting = [
+    'New',
+    'BeingProcessed',
+    'WaitingForEidApp',
+    'WaitingForFinnishDirectPayment',
+    'WaitingForMobilePayment',
+    'ElectronicIdValidationRequired',
+  ];
+  return `# Settings of the demo, written anew at each start. The times are short, so that you see within a minute
+# what usually takes a quarter of an hour.
+sites:
+${SITES.map((name) => `  ${name}: ${site}`).join('\n')}
+states:
+${waiting.map((state) => `  ${state}: { ${poll} }`).join('\n')}
+  WaitingForIdentityProvider: { ${poll}, stuckAfter: ${STUCK_AFTER} }   # 10m unless set
+  WaitingForCardPayments: { ${poll}, stuckAfter: ${STUCK_AFTER} }       # 15m unless set
+  WaitingCreditApproval: { poll: { first: 5s, most: 1m } }
+slack: { groupWait: ${GROUP_WAIT}, groupInterval: 30s, repeatInterval: 10m }   # 30s, 5m and 4h unless set
+subscribers:
+  shop: { url: ${shopUrl}, secret: ${secret} }
+webhooks:
+  schedule: [1s, 5s, 30s]
+  allowAddresses: [127.0.0.0/8]   # the demo's shop is on this machine; public addresses need no such line
+`;
+}

@@ -1,0 +1,58 @@
+/** The shop's own system in the demo: takes webhooks as a merchant's would, and trusts only those with a good signature. */
+import type { NamedState } from '../core/states.ts';
+import { verify } from '../notifier/signature.ts';
+import { listenForPosts, type Posted, type PostListener } from './listener.ts';
+
+/** What the demo reads of an event. */
+export interface ShopEvent {
+  readonly id: string;
+  readonly type: string;
+  /** ISO 8601: when it was seen. */
+  readonly timestamp: string;
+  readonly data: {
+    readonly site: string;
+    readonly purchaseId?: string;
+    readonly from?: NamedState | null;
+    readonly to?: NamedState;
+    readonly state?: NamedState | null;
+    readonly stateSince?: string | null;
+  };
+}
+
+export interface Arrival {
+  readonly event: ShopEvent;
+  /** Milliseconds from the poll that saw it to the shop. */
+  readonly took: number;
+}
+
+/** Starts the shop; `onArrival` hears of each event once, when its signature is good, and `onForged` of every other request. */
+export function openShop({
+  secret,
+  onArrival,
+  onForged,
+}: {
+  readonly secret: string;
+  onArrival(arrival: Arrival): void;
+  onForged(): void;
+}): Promise<PostListener> {
+  // Webhooks come at least once: the id tells a repeat.
+  const known = new Set<string>();
+  return listenForPosts((posted) => {
+    if (!isGenuine(posted, secret)) {
+      onForged();
+      return { status: 401, body: 'the signature is not good' };
+    }
+    const event = JSON.parse(posted.body) as ShopEvent;
+    if (!known.has(event.id)) {
+      known.add(event.id);
+      onArrival({ event, took: Math.max(0, posted.at - Date.parse(event.timestamp)) });
+    }
+    return { status: 200, body: 'ok' };
+  });
+}
+
+function isGenuine({ body, headers, at }: Posted, secret: string): boolean {
+  const header = (name: string): string => String(headers[name] ?? '');
+  const signed = { id: header('webhook-id'), timestamp: header('webhook-timestamp'), signature: header('webhook-signature') };
+  return verify(body, signed, { keys: [secret], now: at }) === null;
+}

@@ -1,0 +1,108 @@
+/** The story that the demo tells: shopping, a page that breaks, customers who get stuck, the message, the fix, the end. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Control } from '../simulator/control.ts';
+import type { Narrator } from './narrator.ts';
+import { BROKEN_SITE, BROKEN_STATE } from './settings.ts';
+import type { Tally } from './tally.ts';
+
+export interface StoryParts {
+  readonly control: Control;
+  readonly narrator: Narrator;
+  readonly tally: Tally;
+  /** Slack messages so far. */
+  messages(): number;
+  /** Ends the story early: its next wait throws. */
+  readonly signal: AbortSignal;
+}
+
+type Life = Pick<NonNullable<Parameters<Control['add']>[0]>, 'site' | 'script'>;
+
+/** Lives of customers on a good day; drawn ones would abandon their purchase just when it spoils the plot. */
+const GOOD_DAY: readonly Life[] = [
+  { site: 'demo-se', script: 'card-paid' },
+  { site: 'demo-fi', script: 'invoice-eid-app' },
+  { site: 'demo-se', script: 'mobile-payment' },
+  { site: 'demo-fi', script: 'card-paid' },
+  { site: 'demo-se', script: 'invoice-identity-provider' },
+  { site: 'demo-fi', script: 'finnish-direct-payment' },
+];
+/** Quick at the form, and then two of three run into the broken page; the other site goes on as before. */
+const QUICK = [
+  { state: 'New' },
+  { state: 'BeingProcessed', after: '20s' },
+  { state: BROKEN_STATE, after: '40s' },
+  { state: 'Completed', after: '60s' },
+];
+const BAD_DAY: readonly Life[] = [
+  { site: BROKEN_SITE, script: QUICK },
+  { site: BROKEN_SITE, script: QUICK },
+  { site: 'demo-fi', script: 'card-paid' },
+];
+const ARRIVALS = { good: 1_300, bad: 800, recovery: 2_500 };
+
+/** Long enough to read a few lines of traffic. */
+const SHOPPING = 12_000;
+/** Long enough to read the Slack message. */
+const READING = 5_000;
+/** Nothing takes as long, unless something is wrong; then the story goes on and says so. */
+const PATIENCE = 45_000;
+const LOOK_AGAIN = 50;
+
+/** Tells the story; takes about 55 seconds. Throws when the signal says so. */
+export async function tellStory({ control, narrator, tally, messages, signal }: StoryParts): Promise<void> {
+  const until = async (happened: () => boolean): Promise<void> => {
+    const deadline = performance.now() + PATIENCE;
+    while (!happened()) {
+      if (performance.now() > deadline) return narrator.say('This takes longer than it should; the log says more. Going on.');
+      await delay(LOOK_AGAIN, undefined, { signal });
+    }
+  };
+
+  narrator.headline('1  Customers shop', [
+    'Each gets a Purchase ID at the checkout service, and the shop registers it with purchase-watch.',
+    'The service never calls back, so purchase-watch asks. What it sees change, the shop hears once:',
+    'each line is a webhook that the shop just got, signature checked (✓), so soon after the poll.',
+  ]);
+  let customers = sendCustomers(control, GOOD_DAY, ARRIVALS.good);
+  try {
+    await delay(SHOPPING, undefined, { signal });
+    await until(() => tally.completed() >= 2);
+
+    narrator.headline(`2  Now the page of ${BROKEN_SITE} breaks`, [
+      'A deploy went wrong: customers who come back from their bank get a page that cannot render again.',
+      `Nobody sees an error. The service just goes on saying ${BROKEN_STATE}. The other site is fine.`,
+    ]);
+    control.breakPage({ site: BROKEN_SITE, states: [BROKEN_STATE] });
+    customers.stop();
+    customers = sendCustomers(control, BAD_DAY, ARRIVALS.bad);
+    await until(() => tally.stuckNow.size >= 1);
+    narrator.say('The first customer is over the limit, and one more poll has confirmed it: stuck.');
+
+    const before = messages();
+    await until(() => messages() > before);
+    await delay(READING, undefined, { signal });
+
+    customers.stop();
+    customers = sendCustomers(control, GOOD_DAY, ARRIVALS.recovery);
+    narrator.headline('4  The page is fixed', ['Whoever reads the message rolls the deploy back. Customers come back and pay.']);
+    const told = messages();
+    control.fixPage({ site: BROKEN_SITE, states: [BROKEN_STATE] });
+    await until(() => tally.stuckNow.size === 0);
+    narrator.say('All of them have moved on. A few quiet seconds, and Slack hears that it is over.');
+    await until(() => messages() > told);
+  } finally {
+    customers.stop();
+  }
+}
+
+/** Lets customers arrive one after the other, in turn. */
+function sendCustomers(control: Control, lives: readonly Life[], every: number): { stop(): void } {
+  let next = 0;
+  const send = (): void => {
+    control.add(lives[next % lives.length]);
+    next += 1;
+  };
+  send();
+  const timer = setInterval(send, every);
+  return { stop: () => clearInterval(timer) };
+}

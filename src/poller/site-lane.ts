@@ -1,0 +1,96 @@
+/** One site as this replica asks it: how many calls may leave, whether the site answers, and who hears when it does not. */
+import { afterAnswer, allowance, type Breaker, CLOSED, probeSent } from '../core/breaker.ts';
+import type { Milliseconds, Observation } from '../core/purchase.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Sql } from '../store/database.ts';
+import { reportSite } from '../store/sites.ts';
+import { createBudget } from './budget.ts';
+
+/** What the poller needs of a site. */
+export interface PolledSite {
+  readonly name: string;
+  /** Calls a second over all replicas together. */
+  readonly maxRps: number;
+  /** Calls in flight of this replica. */
+  readonly concurrency: number;
+  readonly timeout: Milliseconds;
+  /** Never rejects. */
+  pollStatus(purchaseId: string): Promise<Observation>;
+}
+
+export interface SiteLane {
+  readonly site: PolledSite;
+  inFlight: number;
+  /** How long until a call may leave; 0 takes one, infinite waits for an answer. `share` is our part of the ceiling. */
+  take(share: number): Milliseconds;
+  /** Learns from an answer, and tells the database when the site fails or is back. */
+  answered(seen: Observation): void;
+  /** Whether failures are the whole site's: then none is held against a purchase. */
+  fails(): boolean;
+}
+
+export interface SiteLaneOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Jitter in [-1, 1]. */
+  spread(): number;
+  /** The database knows that the site fails, or that it is back. */
+  onReported(): void;
+}
+
+/** Tell the database at most this often that a site answers. */
+const REPORT_EVERY: Milliseconds = 5_000;
+
+export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onReported }: SiteLaneOptions): SiteLane {
+  const budget = createBudget(clock.monotonic);
+  let breaker: Breaker = CLOSED;
+  let lastSuccessAt: number | null = null;
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  let failing = false;
+
+  const report = (error: string | null): void => {
+    reportedAt = clock.monotonic();
+    const before = failing;
+    failing = error !== null;
+    reportSite(sql, { site: site.name, failing: error === null ? null : { since: clock.now(), error }, lastSuccessAt })
+      .then(() => {
+        if (before !== failing) onReported();
+      })
+      .catch((problem: unknown) => {
+        // Said again with the next answer or probe.
+        failing = before;
+        log.warn({ error: problem, site: site.name }, 'site.report_failed');
+      });
+  };
+
+  return {
+    site,
+    inFlight: 0,
+    take: (share) => {
+      const now = clock.monotonic();
+      const allowed = allowance(breaker, now);
+      if (allowed.kind === 'none') return allowed.until === null ? Number.POSITIVE_INFINITY : allowed.until - now;
+      const wait = budget.take((allowed.kind === 'limited' ? Math.min(site.maxRps, allowed.rate) : site.maxRps) * share);
+      if (wait === 0 && allowed.kind === 'probe') breaker = probeSent(breaker);
+      return wait;
+    },
+    answered: (seen) => {
+      const before = breaker;
+      breaker = afterAnswer(before, seen, { now: clock.monotonic(), ceiling: site.maxRps, spread: spread() });
+      if (seen.kind === 'seen' || seen.kind === 'unknown' || seen.kind === 'malformed') {
+        lastSuccessAt = clock.now();
+        if (before.kind === 'open') log.info({ site: site.name }, 'site.answers');
+        if (failing || clock.monotonic() - reportedAt >= REPORT_EVERY) report(null);
+        return;
+      }
+      if (breaker.kind !== 'open' || breaker === before) return;
+      const { reason, detail } = seen;
+      if (before.kind !== 'open')
+        log.warn({ site: site.name, reason, detail }, breaker.cause === 'throttled' ? 'site.throttled' : 'site.failing');
+      if (breaker.cause === 'failing') report(detail);
+    },
+    fails: () => breaker.kind !== 'closed',
+  };
+}

@@ -1,0 +1,19 @@
+/** Ends what an earlier life of the database left under way, and keeps what is known of it. */
+import type { Sql } from './database.ts';
+
+/**
+ * Stops every purchase, ends open incidents quietly and gives up deliveries that wait. For a database whose checkout
+ * service and subscribers are gone for good, as the demo's are after each run; no daemon may be running on it.
+ */
+export async function retireEverything(sql: Sql): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`
+      update purchase_watch.purchases set status = case when status in ('watching', 'unreadable') then 'stopped' else status end,
+        stuck_since = null, next_poll_at = null, due_slot = null, revision = revision + 1
+      where due_slot is not null or stuck_since is not null or status in ('watching', 'unreadable')`;
+    await tx`delete from purchase_watch.nudges`;
+    await tx`update purchase_watch.incidents set ended_at = now() where ended_at is null`;
+    await tx`update purchase_watch.deliveries set status = 'suppressed', settled_at = now() where status = 'pending'`;
+    await tx`update purchase_watch.sites set failing_since = null where failing_since is not null`;
+  });
+}

@@ -1,0 +1,54 @@
+/** The daemon as an operator runs it: a process of its own, which can be killed. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+export interface Daemon {
+  readonly process: ChildProcess;
+  /** Everything it has written so far. */
+  output(): string;
+  /** Resolves when a line of its output holds the text. */
+  says(text: string, timeout?: number): Promise<void>;
+  /** Sends the signal and waits for the end; answers the exit code, or the signal that ended it. */
+  end(signal: NodeJS.Signals): Promise<number | string>;
+}
+
+const BIN = join(import.meta.dirname, '../../bin/purchase-watch.mjs');
+
+/** Starts `purchase-watch` with the given arguments and nothing but the given environment. */
+export function startDaemon(args: readonly string[], env: Record<string, string>): Daemon {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  let listeners: (() => void)[] = [];
+  const heard = (chunk: Buffer): void => {
+    text += chunk;
+    for (const listener of listeners) listener();
+  };
+  child.stdout.on('data', heard);
+  child.stderr.on('data', heard);
+  const ended = new Promise<number | string>((resolve) =>
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown')),
+  );
+  return {
+    process: child,
+    output: () => text,
+    says: (wanted, timeout = 15_000) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error(`the daemon never said "${wanted}"; it said:\n${text}`)), timeout);
+        const look = (): void => {
+          if (!text.includes(wanted)) return;
+          clearTimeout(timer);
+          listeners = listeners.filter((listener) => listener !== look);
+          resolve();
+        };
+        listeners.push(look);
+        look();
+      }),
+    end: (signal) => {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+      return ended;
+    },
+  };
+}
