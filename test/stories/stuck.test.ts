@@ -10,33 +10,20 @@ afterEach(() => t.stop());
 
 const rowOf = async (purchaseId: string) => (await findPurchases(t.app.sql, { purchaseId, site: null }))[0]!;
 
-/** Lets time pass as a daemon lives through it: from one due poll to the next, and at least every ten seconds. */
-async function live(duration: number): Promise<void> {
-  const end = t.clock.now() + duration;
-  while (t.clock.now() < end) {
-    const [due] = await t.app.sql<{ at: number | null }[]>`
-      select (extract(epoch from min(next_poll_at)) * 1000)::float8 as at from purchase_watch.purchases`;
-    const next = Math.min(Math.max(due?.at ?? end, t.clock.now() + 1), t.clock.now() + 10_000, end);
-    t.clock.advance(`${next - t.clock.now()}ms`);
-    await t.app.pollOnce();
-    await t.app.judgeOnce();
-    await t.app.deliverOnce();
-  }
-}
 const MINUTE = 60_000;
 
 test('a purchase is called stuck by a poll at the limit, not before, and recovered once when it moves', async () => {
   const purchase = await t.watch({ script: [{ state: 'WaitingForIdentityProvider' }] });
   await t.app.pollOnce();
   const since = (await rowOf(purchase)).stateSince!;
-  await live(10 * MINUTE - 1);
+  await t.live(10 * MINUTE - 1);
   expect((await rowOf(purchase)).stuckSince).toBeNull();
   expect((await rowOf(purchase)).nextPollAt).toBe(since + 10 * MINUTE);
-  await live(1);
+  await t.live(1);
   expect((await rowOf(purchase)).stuckSince).toBe(since + 10 * MINUTE);
-  await live(MINUTE);
+  await t.live(MINUTE);
   t.simulator.control.setState(purchase, 'Completed');
-  await live(10 * MINUTE);
+  await t.live(10 * MINUTE);
   expect((await rowOf(purchase)).stuckSince).toBeNull();
   expect(t.eventsOf(purchase).map(({ type, data }) => [data.sequence, type])).toEqual([
     [1, 'purchase.state_changed'],
@@ -48,7 +35,7 @@ test('a purchase is called stuck by a poll at the limit, not before, and recover
 
 test('time in which the site could not be asked never makes a purchase stuck', async () => {
   const purchase = await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
-  await live(5 * MINUTE);
+  await t.live(5 * MINUTE);
   await t.simulator.control.down();
   t.clock.advance('40m');
   await t.app.pollOnce();
@@ -67,9 +54,9 @@ test('time in which the site could not be asked never makes a purchase stuck', a
     .toBe(true);
   expect((await rowOf(purchase)).stuckSince).toBeNull();
   // Ten of its fifteen minutes are left, and then it is stuck all the same.
-  await live(8 * MINUTE);
+  await t.live(8 * MINUTE);
   expect((await rowOf(purchase)).stuckSince).toBeNull();
-  await live(4 * MINUTE);
+  await t.live(4 * MINUTE);
   expect((await rowOf(purchase)).stuckSince).not.toBeNull();
 });
 
@@ -81,7 +68,7 @@ test('a hundred stuck purchases are one Slack message, and one more when they ha
   );
   await t.app.pollOnce();
   t.clock.advance('1s');
-  await live(12 * MINUTE);
+  await t.live(12 * MINUTE);
   expect(t.slack.received.map(({ problem }) => problem)).toEqual([null]);
   const text = JSON.stringify(t.slack.received[0]);
   expect(text).toContain('100 purchases');
@@ -89,7 +76,7 @@ test('a hundred stuck purchases are one Slack message, and one more when they ha
   expect(text).toMatch(/10.010\.00 SEK/);
 
   for (const purchase of purchases) t.simulator.control.setState(purchase, 'Completed');
-  await live(6 * MINUTE);
+  await t.live(6 * MINUTE);
   expect(t.slack.received).toHaveLength(2);
   expect(t.slack.received[1]!.text).toContain('no more purchases stuck');
 });
@@ -98,7 +85,7 @@ test('an incident is told once over restarts and with two replicas, reminded of 
   await t.watch({ script: [{ state: 'WaitingForIdentityProvider' }] });
   await t.app.pollOnce();
   const second = await t.another();
-  await live(12 * MINUTE);
+  await t.live(12 * MINUTE);
   expect(t.slack.received).toHaveLength(1);
   for (const app of [second, t.app, second]) {
     await app.judgeOnce();
@@ -155,9 +142,9 @@ test('a site that does not answer is told once on Slack and to the webhook, and 
 test('stopping a stuck purchase ends its part of the incident', async () => {
   const purchase = await t.watch({ script: [{ state: 'WaitingForIdentityProvider' }] });
   await t.app.pollOnce();
-  await live(12 * MINUTE);
+  await t.live(12 * MINUTE);
   expect(t.slack.received).toHaveLength(1);
   await stopPurchase(t.app.sql, (await rowOf(purchase)).id);
-  await live(2 * MINUTE);
+  await t.live(2 * MINUTE);
   expect(t.slack.received).toHaveLength(2);
 });
