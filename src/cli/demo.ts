@@ -11,6 +11,7 @@ async function demo(context: CliContext, once: boolean): Promise<void> {
   const stopping = new AbortController();
   void untilToldToStop().then(() => stopping.abort());
   await runDemo({
+    // The demo has settings of its own: what a real daemon lacks or has wrong must not keep it from starting.
     dataDir: context.env.DATA_DIR || DEFAULT_DATA_DIR,
     once,
     stage: { write: (line) => printLine(context, line), paint: (style, text) => styled(context, style, text) },

@@ -23,8 +23,7 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** Types for channels that speak to people: one per thing said about an incident. Not in the feed, not sent to webhooks. */
-export const INCIDENT_EVENT_TYPES = ['incident.opened', 'incident.grew', 'incident.reminder', 'incident.ended'] as const;
-export type IncidentEventType = (typeof INCIDENT_EVENT_TYPES)[number];
+export type IncidentEventType = `incident.${'opened' | 'grew' | 'reminder' | 'ended'}`;
 
 /** An event before it has an id: its place in the purchase's order (null for events of a site) and what it says. */
 export interface EventDraft {

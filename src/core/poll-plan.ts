@@ -39,7 +39,7 @@ const waiting = (first: Milliseconds, most: Milliseconds, stuckAfter: Millisecon
 const final: StatePolicy = { poll: { first: MINUTE, growth: 0.1, most: HOUR }, stuckAfter: null, final: true, recheck: [] };
 
 /** The plan for states nobody configured, unknown numbers among them. */
-export const DEFAULT_STATE_POLICY: StatePolicy = waiting(10 * SECOND, 10 * MINUTE);
+const DEFAULT_STATE_POLICY: StatePolicy = waiting(10 * SECOND, 10 * MINUTE);
 
 /**
  * Defaults by state. Customers act within seconds to minutes while a form, an app or a bank page is open; New can be

@@ -84,7 +84,8 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
       slackUrl: `${slack.listener.origin}/services/demo`,
       port: await freePortOrAny(API_PORT),
     });
-    const app = await createApp(settings, { log });
+    if (isFirst) stage.write(stage.paint('gray', '    making the database, which takes a few seconds the first time …'));
+    const app = await createApp(settings, { log }).catch((error: unknown) => Promise.reject(withRemedy(error, home)));
     closers.push(app.stop);
     fact(
       'database',
@@ -104,7 +105,7 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
 
     await tellStory({ control: simulator.control, narrator, tally, messages: slack.messages, signal });
     narrator.headline('5  What you saw', recap(tally, { messages: slack.messages(), took: took() }));
-    if (once) return void stage.write('\n  Without --once the demo goes on, and says what to open and try.');
+    if (once) return void stage.write('  Without --once the demo goes on, and says what to open and try.');
 
     const databaseFile = join(home, 'database-url');
     writePrivately(databaseFile, app.databaseUrl);
@@ -153,6 +154,13 @@ function registerNewPurchases(simulator: Simulator, { sql }: App, log: Logger): 
       log.warn({ error, purchaseId }, 'demo.not_registered');
     });
   });
+}
+
+/** A schema of another version stands in the way of a daemon for good reason; here nothing is lost. */
+function withRemedy(error: unknown, home: string): unknown {
+  if (!(error instanceof AppError) || error.code !== 'conflict') return error;
+  const remedy = `the demo's data is of no use to anybody: delete ${typed(home)} and start again`;
+  return new AppError('conflict', `${error.message}; ${remedy}`, { cause: error });
 }
 
 /** Two demos in one folder would stop each other's purchases. Answers what ends this one's claim. */
