@@ -8,6 +8,7 @@ import { register as migrate } from './cli/migrate.ts';
 import { register as plan } from './cli/plan.ts';
 import { register as poll } from './cli/poll.ts';
 import { register as simulate } from './cli/simulate.ts';
+import { register as slack } from './cli/slack.ts';
 import { register as start } from './cli/start.ts';
 import { register as status } from './cli/status.ts';
 import { register as unwatch } from './cli/unwatch.ts';
@@ -29,6 +30,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   plan,
   migrate,
   config,
+  slack,
 ];
 
 /** These run until they are told to stop, and handle that themselves. */

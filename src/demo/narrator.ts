@@ -15,7 +15,7 @@ export interface Narrator {
   stop(): void;
 }
 
-const LINES_A_SECOND = 3;
+const LINES_A_SECOND = 4;
 /** Ids are long; so much tells them apart here. */
 const ID_LENGTH = 8;
 const SITE_WIDTH = 7;
@@ -30,7 +30,7 @@ export function createNarrator(stage: Stage): Narrator {
   const pace = createPace({
     most: LINES_A_SECOND,
     show: (text) => stage.write(text),
-    more: (count) => stage.paint('gray', `${' '.repeat(10)}+ ${count} more webhook${count === 1 ? '' : 's'}`),
+    more: (count) => stage.paint('gray', `${' '.repeat(10)}+ ${count} more webhooks`),
   });
   const show = (text: string): void => {
     pace.flush();

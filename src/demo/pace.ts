@@ -22,17 +22,19 @@ export function createPace({
   more(count: number): string;
 }): Pace {
   let shown = 0;
-  let hidden = 0;
+  let hidden: string[] = [];
   const flush = (): void => {
-    if (hidden > 0) show(more(hidden));
-    hidden = 0;
+    // One more line takes no more room than saying that there was one.
+    if (hidden.length === 1) show(hidden[0]!);
+    else if (hidden.length > 1) show(more(hidden.length));
+    hidden = [];
     shown = 0;
   };
   const timer = setInterval(flush, WINDOW);
   return {
     line: (text) => {
       if (shown >= most) {
-        hidden += 1;
+        hidden.push(text);
         return;
       }
       shown += 1;

@@ -38,7 +38,7 @@ const BAD_DAY: readonly Life[] = [
   { site: BROKEN_SITE, script: QUICK },
   { site: 'demo-fi', script: 'card-paid' },
 ];
-const ARRIVALS = { good: 1_300, bad: 900, recovery: 2_500 };
+const ARRIVALS = { good: 1_300, bad: 1_000, recovery: 2_500 };
 
 /** Long enough to read a few lines of traffic. */
 const SHOPPING = 12_000;

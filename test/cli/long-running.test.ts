@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { createSimulator } from '../../src/simulator/simulator.ts';
+import { testDatabase } from '../support/database.ts';
+
+const BIN = fileURLToPath(new URL('../../bin/purchase-watch.mjs', import.meta.url));
+
+/** Starts a command; `until` resolves with everything it wrote once that matches, and rejects when it ends before. */
+function started(argv: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, [BIN, ...argv], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'close');
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  return {
+    until: async (pattern: RegExp): Promise<string> => {
+      while (!pattern.test(text)) {
+        await Promise.race([once(child.stdout, 'data'), ended]);
+        if (child.exitCode !== null && !pattern.test(text)) throw new Error(`ended without ${pattern}:\n${text}`);
+      }
+      return text;
+    },
+    stop: async (signal: NodeJS.Signals) => {
+      child.kill(signal);
+      const [code] = await ended;
+      return { code, text };
+    },
+  };
+}
+
+test('simulate says where it is and with which credentials, and ends with a signal', async () => {
+  const simulate = started(['simulate', '--port', '0', '--json', '--seed', '5']);
+  const { url, seed, environment } = JSON.parse(await simulate.until(/^\}$/m));
+  expect(seed).toBe(5);
+  expect((await fetch(`${url}/control/settings`)).status).toBe(200);
+  const { CHECKOUT_BASE_URL, CHECKOUT_CLIENT_ID: id, CHECKOUT_CLIENT_SECRET: secret } = environment;
+  const answer = await fetch(`${CHECKOUT_BASE_URL}/oauth2/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'client_credentials', client_id: id, client_secret: secret }),
+  });
+  expect(answer.status).toBe(200);
+  expect((await simulate.stop('SIGINT')).code).toBe(0);
+});
+
+test('simulate says that its port is taken', async () => {
+  const squatter = createServer().listen(0, '127.0.0.1');
+  await once(squatter, 'listening');
+  const { port } = squatter.address() as AddressInfo;
+  const { text, code } = await started(['simulate', '--port', String(port)]).stop('SIGCONT');
+  squatter.close();
+  expect(code).toBe(1);
+  expect(text).toContain(`port ${port} is in use; choose another one with --port`);
+});
+
+test('start says what it watches and where it keeps it, in log lines alone and without secrets', async () => {
+  const [database, simulator] = [await testDatabase(), createSimulator()];
+  await simulator.start();
+  const daemon = started(['start'], {
+    DATABASE_URL: database.url,
+    CHECKOUT_BASE_URL: simulator.url,
+    CHECKOUT_CLIENT_ID: 'demo-client',
+    CHECKOUT_CLIENT_SECRET: 'demo-secret',
+    SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/secret-path',
+    PORT: '0',
+  });
+  const lines = (await daemon.until(/"event":"started"/)).trim().split('\n');
+  const summary = lines.map((line) => JSON.parse(line)).find(({ event }) => event === 'started');
+  expect(summary).toMatchObject({ sites: [`default (${simulator.url})`], told: ['Slack'] });
+  expect(summary.database).toMatch(/^Postgres at 127\.0\.0\.1:\d+\/pw_test_/);
+  const { code, text } = await daemon.stop('SIGTERM');
+  expect(code).toBe(0);
+  expect(text).toMatch(/"event":"stopped"/);
+  expect(text).not.toMatch(/demo-secret|secret-path/);
+  await simulator.stop();
+  await database.drop();
+});

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+
+const BIN = fileURLToPath(new URL('../../bin/purchase-watch.mjs', import.meta.url));
+const DATA_DIR = mkdtempSync(join(tmpdir(), 'purchase-watch-demo-'));
+afterAll(() => rmSync(DATA_DIR, { recursive: true, force: true }));
+
+/** What a newcomer must see, in this order. */
+const BEATS = [
+  /embedded Postgres in .*, made just now/,
+  /1 {2}Customers shop/,
+  /first seen: New .*webhook ✓/,
+  /→ Completed .*webhook ✓/,
+  /2 {2}Now the page of demo-se breaks/,
+  /demo-se .*STUCK in WaitingForCardPayments after 10 s/,
+  /3 {2}Slack gets one message/,
+  /│ 🔴 demo-se: \d+ purchases stuck waiting for the card payment provider/,
+  /4 {2}The page is fixed/,
+  /All of them have moved on/,
+  /│ ✅ demo-se: no more purchases stuck/,
+  /5 {2}What you saw/,
+  /customers were stuck, all of them moved on, and Slack got 2 messages/,
+];
+
+test('the demo tells its story from the first purchase to the recovery', { timeout: 120_000 }, async () => {
+  const child = spawn(process.execPath, [BIN, 'demo', '--once'], { env: { DATA_DIR }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  let complaints = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (complaints += chunk));
+  const [code] = await once(child, 'close');
+
+  expect({ code, complaints }).toEqual({ code: 0, complaints: '' });
+  let rest = text;
+  for (const beat of BEATS) {
+    const found = beat.exec(rest);
+    expect(found, `${beat} is missing in its place:\n${text}`).not.toBeNull();
+    rest = rest.slice(found!.index + found![0].length);
+  }
+  expect(text).not.toContain('\u001b');
+  expect(text).not.toMatch(/takes longer than it should|not good/);
+  expect(readFileSync(join(DATA_DIR, 'demo/demo.log'), 'utf8')).not.toMatch(/"level":"(?:error|fatal)"/);
+});

@@ -1,0 +1,69 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { markdownReference } from '../../src/config/reference.ts';
+import { loadSettings } from '../../src/config/settings.ts';
+import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/core/delivery-plan.ts';
+import { formatDuration } from '../../src/core/duration.ts';
+import { EVENT_TYPES } from '../../src/core/events.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const PAGES = [
+  'README.md',
+  'bench/README.md',
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
+].filter((name) => name.endsWith('.md'));
+
+/** The fenced blocks of a language in a page. */
+function blocks(path: string, language: string): string[] {
+  return [...read(path).matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```/gm)]
+    .filter(([, fence]) => fence === language)
+    .map(([, , text]) => text!);
+}
+
+test('the configuration page holds the reference that the schema makes', () => {
+  expect(read('docs/configuration.md')).toContain(markdownReference().trim());
+});
+
+test("the configuration page's example is a file that works", () => {
+  const [yaml] = blocks('docs/configuration.md', 'yaml');
+  const path = join(mkdtempSync(join(tmpdir(), 'purchase-watch-test-')), 'config.yaml');
+  writeFileSync(path, yaml!);
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+  const settings = loadSettings({ PURCHASE_WATCH_CONFIG: path, SE_SECRET: 'secret', SHOP_SECRET: secret }, { requireSite: true });
+  expect(settings.sites.map((site) => site.name)).toEqual(['se']);
+  expect(settings.policy.states.get(2)).toMatchObject({ final: true, recheck: [3_600_000, 86_400_000] });
+  expect(settings.subscribers[0]).toMatchObject({ name: 'shop', states: [2] });
+});
+
+test.each(PAGES)('every link of %s leads somewhere', (page) => {
+  const targets = [...read(page).matchAll(/\]\(([^)#\s]+)/g)]
+    .map(([, target]) => target!)
+    .filter((target) => !/^https?:/.test(target));
+  expect(targets.filter((target) => !existsSync(join(ROOT, dirname(page), target)))).toEqual([]);
+});
+
+test('the webhook page lists every type that is sent, and the schedule as it is', () => {
+  const page = read('docs/webhooks.md');
+  const notYet = ['purchase.invoice_ready', 'subscriber.test'];
+  expect(EVENT_TYPES.filter((type) => !page.includes(`\`${type}\``))).toEqual(notYet);
+  const waits = DEFAULT_DELIVERY_SCHEDULE.map((wait) =>
+    formatDuration(wait).replace(/(\d+)(\D+)/, (_, n, unit) => `${n} ${{ m: 'min', d: 'd' }[unit as string] ?? unit}`),
+  );
+  expect(page.replaceAll('\n', ' ')).toContain(`${waits.slice(0, -1).join(', ').replace('1 d', '24 h')} and 24 h`);
+});
+
+test('every command of the README exists', async () => {
+  const { run } = await import('../../src/main.ts');
+  const names = [...read('README.md').matchAll(/purchase-watch (\w+)/g)].map(([, name]) => name!);
+  for (const name of new Set(names)) {
+    let text = '';
+    const sink = { write: (chunk: string) => (text += chunk) } as unknown as NodeJS.WritableStream;
+    expect(await run([name, '--help'], { env: {}, stdin: process.stdin, stdout: sink, stderr: sink, isTTY: false }), name).toBe(
+      0,
+    );
+    expect(text).toContain('Usage: purchase-watch');
+  }
+});
