@@ -14,7 +14,7 @@ interface Load {
 }
 
 export const change: Bench = async (lab, options) => {
-  const ms = options.quick ? 6_000 : 15_000;
+  const ms = options.quick ? 3_000 : 15_000;
   const calm = await latencies(lab, { purchases: 200, every: 1_000, changeEvery: 10, ms }, options);
   const busy = await latencies(lab, { purchases: 60_000, every: 400, changeEvery: 50, ms }, options);
   return {
@@ -49,13 +49,13 @@ async function latencies(
       WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
     },
   });
-  await delay(quick ? 4_000 : 8_000);
+  await delay(quick ? 2_000 : 8_000);
   await receiver.ask('note', true);
   await lab.service.ask('set', { changeEvery, note: true });
   const window = await observe(lab, database, daemon, ms);
   const changes = await lab.service.ask<Sighting[]>('changes');
   await lab.service.ask('set', { changeEvery: 0, note: false });
-  await delay(1_500);
+  await delay(1_000);
   const heard = await receiver.ask<Sighting[]>('heard');
   await Promise.all([daemon.stop(), receiver.stop()]);
   await database.drop();

@@ -5,13 +5,13 @@ import { seed } from './seed.ts';
 
 export const idle: Bench = async (lab, { quick, large, say }) => {
   const purchases = large ? 1_000_000 : 100_000;
-  const ms = quick ? 10_000 : 30_000;
+  const ms = quick ? 5_000 : 30_000;
   await lab.service.ask('reset');
   const database = await lab.database();
   say(`inserting ${purchases} purchases`);
   await seed(database.sql, { count: purchases, dueEach: 0 });
   const { daemon, readyMs } = await lab.daemon(database, { every: null });
-  await delay(3_000);
+  await delay(5_000);
   const reading = async () => {
     // Sessions hand in their counts once a second at most, so a window's count is exact to about a second of work.
     const [row] = await database.sql<[{ transactions: number }]>`

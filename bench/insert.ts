@@ -5,7 +5,7 @@ import { percentile } from './measure.ts';
 import { machineTime, purchaseId } from './processes/messages.ts';
 
 export const insert: Bench = async (lab, { quick }) => {
-  const inserts = quick ? 60 : 200;
+  const inserts = quick ? 40 : 200;
   await lab.service.ask('reset');
   await lab.service.ask('set', { changeEvery: 0, note: true });
   const database = await lab.database();

@@ -135,6 +135,8 @@ function environment(databaseUrl: string, serviceUrl: string): Record<string, st
     CHECKOUT_CLIENT_SECRET: 'bench',
     CHECKOUT_MAX_RPS: '1000000',
     CHECKOUT_CONCURRENCY: String(IN_FLIGHT),
+    // Longer than a daemon is ever held still: calls on their way must not seem to have failed.
+    CHECKOUT_TIMEOUT: '60s',
   };
 }
 

@@ -12,7 +12,7 @@ const EVERY = 400;
 const OTHERS = 1 << 21;
 
 export const polls: Bench = async (lab, { quick, say }) => {
-  const turn = quick ? 4_000 : 8_000;
+  const turn = quick ? 1_500 : 8_000;
   await lab.service.ask('reset');
   await lab.service.ask('set', { changeEvery: 50, note: false });
   const database = await lab.database();
@@ -25,9 +25,9 @@ export const polls: Bench = async (lab, { quick, say }) => {
   await addSilentSubscriber(database.sql);
   say('warming up');
   // Long enough for each purchase to be polled about once, and for the compiler to have seen it all.
-  await delay(quick ? 6_000 : 12_000);
+  await delay(quick ? 3_000 : 12_000);
   daemon.pause();
-  await runBare(2_000);
+  await runBare(quick ? 1_500 : 3_000);
 
   const windows: Window[] = [];
   const serviceBeside: number[] = [];
@@ -62,6 +62,7 @@ export const polls: Bench = async (lab, { quick, say }) => {
   daemon.resume();
   const [late] = await database.sql<[{ count: number }]>`
     select count(*)::float8 as count from purchase_watch.purchases where next_poll_at < now()`;
+  const bareRss = (await bare.usage()).rss / 1e6;
   await Promise.all([daemon.stop(), bare.stop()]);
   await database.drop();
 
@@ -86,6 +87,7 @@ export const polls: Bench = async (lab, { quick, say }) => {
       { what: 'Postgres', value: of((w) => w.postgresCores), unit: 'cores' },
       { what: 'stand-in beside the daemon', value: of((w) => w.serviceCores), unit: 'cores' },
       { what: 'stand-in beside the bare loop', value: median(serviceBeside), unit: 'cores' },
+      { what: 'memory of the bare loop (RSS)', value: bareRss, unit: 'MB' },
       { what: 'memory of the daemon (RSS)', value: of((w) => w.daemonRss / 1e6), unit: 'MB', atMost: 200 },
       { what: 'daemon ready after', value: readyMs, unit: 'ms', atMost: 1_000 },
     ],

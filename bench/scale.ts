@@ -1,7 +1,7 @@
 /** Whether a poll costs more when many more purchases are watched. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bench } from './bench.ts';
-import type { Lab } from './lab.ts';
+import type { Database, Lab } from './lab.ts';
 import { median, observe, type Window } from './measure.ts';
 import { addSilentSubscriber, seed } from './seed.ts';
 
@@ -14,9 +14,10 @@ const MANY = 1_000_000;
 export const scale: Bench = async (lab, { say }) => {
   await lab.service.ask('reset');
   await lab.service.ask('set', { changeEvery: 50, note: false });
-  const few = await watching(lab, FEW);
-  say(`inserting ${MANY} purchases`);
-  const many = await watching(lab, MANY);
+  say(`inserting ${FEW} and ${MANY} purchases`);
+  const databases = [await filled(lab, FEW), await filled(lab, MANY)] as const;
+  const few = await watching(lab, databases[0]);
+  const many = await watching(lab, databases[1]);
   const rounds: { few: Window; many: Window }[] = [];
   for (let round = 0; round < 5; round++) {
     const pair = { few: await few.turn(), many: await many.turn() };
@@ -45,9 +46,13 @@ export const scale: Bench = async (lab, { say }) => {
   };
 };
 
-async function watching(lab: Lab, count: number): Promise<{ turn(): Promise<Window>; stop(): Promise<void> }> {
+async function filled(lab: Lab, count: number): Promise<Database> {
   const database = await lab.database();
   await seed(database.sql, { count, dueEach: count / HOT });
+  return database;
+}
+
+async function watching(lab: Lab, database: Database): Promise<{ turn(): Promise<Window>; stop(): Promise<void> }> {
   const { daemon } = await lab.daemon(database, { every: EVERY });
   await addSilentSubscriber(database.sql);
   await delay(8_000);

@@ -57,8 +57,7 @@ async function whyNot(sql: Sql, { site, purchaseId }: PurchaseRow, wait: Millise
   const { configured, failingSince, lastError } = (await listSites(sql)).find(({ name }) => name === site)!;
   const none = `no answer was recorded within ${humanDuration(wait)}`;
   if (!configured) return `${none}: site ${site} is not in the daemon's configuration any more`;
-  if (failingSince !== null)
-    return `${none}: site ${site} does not answer (${lastError ?? 'no reason known'}); it is asked when the site does`;
+  if (failingSince !== null) return `${none}: site ${site} does not answer. ${lastError ?? ''}`.trimEnd();
   return `${none}; the request stands: look again with "purchase-watch status ${purchaseId}", or wait longer with --wait`;
 }
 

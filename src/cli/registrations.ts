@@ -27,6 +27,8 @@ interface Written {
 export type Read = { readonly registration: Registration } | { readonly problem: string } | 'nothing';
 
 const FIELDS = ['purchaseId', 'site', 'reference', 'metadata'] as const;
+/** What the column of the ids is called. */
+const HEADERS = ['purchase_id', 'purchaseId'];
 /** Fields that were ignored are named, so many at most. */
 const MOST_NAMED = 10;
 type FieldName = (typeof FIELDS)[number];
@@ -87,6 +89,8 @@ export function registrationReader(fileName: string, defaults: Defaults) {
     const columns = titles.map(columnOf);
     if (!columns.includes('purchaseId')) {
       if (separator === undefined) {
+        if (nearest(first, HEADERS) !== null)
+          throw new AppError('invalid', `line 1: ${JSON.stringify(first)} looks like a header; it must be purchase_id`);
         read = (text) => ({ purchaseId: text });
         return false;
       }
@@ -119,7 +123,7 @@ function columnOf(title: string): FieldName | null {
 }
 
 function meantHeader(titles: readonly string[]): string {
-  const meant = titles.find((title) => nearest(title, ['purchase_id', 'purchaseId']) !== null);
+  const meant = titles.find((title) => nearest(title, HEADERS) !== null);
   return meant === undefined ? '; begin with a header such as: purchase_id,site,reference' : ` (is it ${JSON.stringify(meant)}?)`;
 }
 

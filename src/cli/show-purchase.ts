@@ -7,13 +7,19 @@ import { stateName } from '../core/states.ts';
 import { readClock, type Sql } from '../store/database.ts';
 import { type ToldRow, toldOf } from '../store/overview.ts';
 import { type PurchaseRow, type TransitionRow, transitionsOf } from '../store/purchases.ts';
+import { listSites } from '../store/sites.ts';
 import type { CliContext } from './context.ts';
-import { counted, printFacts, printJson, printLine, printTable } from './output.ts';
+import { counted, printFacts, printJson, printLine, printTable, styled } from './output.ts';
 import { relative } from './times.ts';
 
 /** Prints the purchase with its transitions and deliveries. */
 export async function showPurchase(context: CliContext, sql: Sql, row: PurchaseRow, { json }: { json: boolean }): Promise<void> {
-  const [transitions, told, { now }] = await Promise.all([transitionsOf(sql, row.id), toldOf(sql, row.id), readClock(sql)]);
+  const [transitions, told, sites, { now }] = await Promise.all([
+    transitionsOf(sql, row.id),
+    toldOf(sql, row.id),
+    listSites(sql),
+    readClock(sql),
+  ]);
   if (json) {
     const deliveries = told.map(({ createdAt, dueAt, settledAt, ...rest }) => ({
       ...rest,
@@ -24,6 +30,13 @@ export async function showPurchase(context: CliContext, sql: Sql, row: PurchaseR
     return printJson(context, { ...purchaseBody(row), transitions: transitions.map(transitionBody), deliveries });
   }
   printHead(context, row, now);
+  const site = sites.find(({ name }) => name === row.site);
+  if (site?.failingSince != null) {
+    printLine(
+      context,
+      styled(context, 'yellow', `\nSite ${row.site} does not answer: ${site.lastError ?? 'no reason is known'}`),
+    );
+  }
   printTransitions(context, transitions, now);
   printTold(context, told, now);
 }
@@ -45,10 +58,16 @@ function printHead(context: CliContext, row: PurchaseRow, now: Instant): void {
     ['order', orderReference === null ? null : text(orderReference)],
     ['added', relative(row.registeredAt, now)],
     ['asked', row.lastPolledAt === null ? 'not yet' : `${counted(row.polls, 'time')}, last ${relative(row.lastPolledAt, now)}`],
-    ['next', row.nextPollAt === null ? 'not asked any more' : relative(row.nextPollAt, now)],
+    ['next', nextPoll(row.nextPollAt, now)],
     ['failures', row.failures === 0 ? null : `${row.failures} in a row`],
     ['trouble', row.lastError],
   ]);
+}
+
+function nextPoll(at: Instant | null, now: Instant): string {
+  if (at === null) return 'not asked any more';
+  const when = relative(at, now);
+  return when.endsWith(' ago') ? `due since ${when.replace(/ ago$/, '')}` : when;
 }
 
 function text(value: JsonValue): string {

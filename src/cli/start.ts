@@ -22,7 +22,7 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
     const summary = await summaryOf(settings, app.url());
     // A log collector must find nothing but log lines.
     if (context.isTTY) printSummary(context, summary);
-    log.info(summary, 'started');
+    log.info(context.isTTY ? {} : summary, 'started');
     log.info({ signal: await stop }, 'stopping');
   } finally {
     await app.stop();

@@ -98,8 +98,9 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     const elsewhere = apiUrl.endsWith(`:${API_PORT}`) ? '' : ` (port ${API_PORT} is taken)`;
     fact('daemon', `polls, decides, delivers; its API: ${apiUrl}${elsewhere}`);
     const remarks = [
-      `Ready after ${took()}. Demo settings: ${SHORT_TIMES},`,
-      `in ${typed(file)}; the daemon's log: ${typed(logFile)}`,
+      `Ready after ${took()}; the daemon's log is in ${typed(logFile)}`,
+      `Demo settings: ${SHORT_TIMES}`,
+      `They are in ${typed(file)}`,
     ];
     for (const remark of remarks) stage.write(stage.paint('gray', `    ${remark}`));
 

@@ -157,7 +157,8 @@ export function createPoller(options: PollerOptions): Poller {
       return;
     }
     entry.strikes = blame(seen) === 'site' && !lane.fails() ? entry.strikes + 1 : 0;
-    const now = Math.max(clock.now(), askedAt);
+    // Two replicas' readings of the database's clock differ by a little; time must not run backwards for a purchase.
+    const now = Math.max(clock.now(), askedAt, entry.purchase.seenAt ?? 0);
     const outcome = decide(entry.purchase, seen, { askedAt, now, policy, spread: spread(), strikes: entry.strikes });
     if (outcome.kind === 'postponed') {
       log.debug({ site, purchaseId, reason: outcome.reason }, 'poll.postponed');

@@ -89,8 +89,8 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
     tick: async () => {
       if (releasing) return renewEvery;
       const asked = clock.monotonic();
-      const { alive, databaseNow } = await renewReplica(sql, { id: replica, process, ttl });
-      clock.follow?.(databaseNow, (asked + clock.monotonic()) / 2);
+      const { alive, databaseNow, readAt } = await renewReplica(sql, { id: replica, process, ttl });
+      clock.follow?.(databaseNow, readAt);
       leaseEndsAt = asked + ttl;
       for (const other of alive) {
         if (other.id === replica || !isGone(other.process)) continue;

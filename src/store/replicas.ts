@@ -11,21 +11,26 @@ export interface ReplicaRow {
   readonly process: string;
 }
 
-/** Renews this replica's lease, forgets replicas whose lease ran out, and answers who is alive. */
+/**
+ * Renews this replica's lease, forgets replicas whose lease ran out, and answers who is alive; with it the database's
+ * clock and the monotonic moment at which it showed that.
+ */
 export async function renewReplica(
   sql: Queries,
   { id, process, ttl }: { id: string; process: string; ttl: Milliseconds },
-): Promise<{ alive: ReplicaRow[]; databaseNow: Instant }> {
+): Promise<{ alive: ReplicaRow[]; databaseNow: Instant; readAt: Milliseconds }> {
   // A lease that is being renewed right now holds its row's lock: the delete waits, looks again and leaves it alone.
   await sql`delete from purchase_watch.replicas where expires_at < clock_timestamp() and id <> ${id}`;
   await sql`
     insert into purchase_watch.replicas as r (id, process, expires_at)
     values (${id}, ${process}, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond')
     on conflict (id) do update set expires_at = excluded.expires_at`;
+  const asked = performance.now();
   const rows = await sql<{ id: string; process: string; databaseNow: number }[]>`
     select id, process, (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow"
     from purchase_watch.replicas order by id`;
-  return { alive: rows.map((row) => ({ id: row.id, process: row.process })), databaseNow: rows[0]?.databaseNow ?? 0 };
+  const readAt = (asked + performance.now()) / 2;
+  return { alive: rows.map((row) => ({ id: row.id, process: row.process })), databaseNow: rows[0]!.databaseNow, readAt };
 }
 
 /** Forgets a replica at once: our own on a clean stop, or one whose process is known to be gone. */

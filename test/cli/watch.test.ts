@@ -119,7 +119,8 @@ describe('files', () => {
   test.each<[string, string, RegExp]>([
     ['a JSON array', '[{"purchaseId": "a"}]', /JSON array; write one object a line/],
     ['columns without a purchase ID', 'id,site\na,se\n', /none is named purchase_id/],
-    ['a mistyped header', 'purchaseid_,site\na,se\n', /is it "purchaseid_"\?/],
+    ['a mistyped header', 'purchaes_id,site\na,se\n', /none is named purchase_id \(is it "purchaes_id"\?\)/],
+    ['a mistyped header of one column', 'purchaseids\na\n', /line 1: "purchaseids" looks like a header; it must be purchase_id/],
   ])('%s is refused as a whole', async (_, text, message) => {
     const { exitCode, stderr } = await watch(['--site', 'se', '--file', '-'], text);
     expect(exitCode).toBe(2);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,8 @@ import { afterAll, expect, test } from 'vitest';
 
 const BIN = fileURLToPath(new URL('../../bin/purchase-watch.mjs', import.meta.url));
 const DATA_DIR = mkdtempSync(join(tmpdir(), 'purchase-watch-demo-'));
+// When the tests run as root, the server's user must be able to enter.
+chmodSync(DATA_DIR, 0o755);
 afterAll(() => rmSync(DATA_DIR, { recursive: true, force: true }));
 
 /** What a newcomer must see, in this order. */

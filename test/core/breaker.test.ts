@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { afterAnswer, allowance, type Breaker, CLOSED, probeSent } from '../../src/core/breaker.ts';
+import type { Observation } from '../../src/core/purchase.ts';
+import { answer, trouble } from '../support/a-purchase.ts';
+
+const SECOND = 1_000;
+const good = answer(0);
+const bad = trouble('unreachable');
+
+/** The breaker after answers, one a millisecond from `now` on. */
+function answered(breaker: Breaker, answers: readonly Observation[], now = 0, spread = 0): Breaker {
+  return answers.reduce((current, seen, index) => afterAnswer(current, seen, { now: now + index, ceiling: 50, spread }), breaker);
+}
+const times = (count: number, seen: Observation): Observation[] => Array.from({ length: count }, () => seen);
+/** Open since 4 ms, with a first probe a second later. */
+const open = answered(CLOSED, times(5, bad));
+const PROBE_AT = 4 + SECOND;
+/** After the first probe was answered well. */
+const recovering = answered(probeSent(open), [good], PROBE_AT);
+
+describe('a site that answers', () => {
+  test('may be called freely, and five failures in a row change that', () => {
+    expect(allowance(answered(CLOSED, times(4, bad)), 10)).toEqual({ kind: 'all' });
+    expect(allowance(open, 10)).toEqual({ kind: 'none', until: PROBE_AT });
+  });
+
+  test.each(['unreachable', 'refused'] as const)('five times %s opens', (kind) => {
+    expect(answered(CLOSED, times(5, trouble(kind)))).toMatchObject({ kind: 'open', cause: 'failing' });
+  });
+
+  test.each([good, trouble('unknown'), trouble('malformed')])('any answer of the service breaks the row: $kind', (seen) => {
+    expect(answered(CLOSED, [...times(4, bad), seen, ...times(4, bad)]).kind).toBe('closed');
+  });
+
+  test('that asks for fewer calls is left alone at once, for as long as it asks', () => {
+    const throttled = answered(CLOSED, [trouble('throttled', { retryAfter: 90 * SECOND })]);
+    expect(throttled).toMatchObject({ kind: 'open', cause: 'throttled' });
+    expect(allowance(throttled, 90 * SECOND - 1)).toEqual({ kind: 'none', until: 90 * SECOND });
+    expect(allowance(throttled, 90 * SECOND)).toEqual({ kind: 'probe' });
+  });
+});
+
+describe('a site that fails', () => {
+  test('is probed once, and nothing else leaves before the answer', () => {
+    expect(allowance(open, PROBE_AT)).toEqual({ kind: 'probe' });
+    expect(allowance(probeSent(open), PROBE_AT + 60 * SECOND)).toEqual({ kind: 'none', until: null });
+  });
+
+  test('is probed at growing intervals, half a minute at most', () => {
+    let breaker = open;
+    let now = 4;
+    const waits: number[] = [];
+    for (let probe = 1; probe <= 8; probe++) {
+      const { until } = allowance(breaker, now) as { until: number };
+      waits.push(until - now);
+      now = until;
+      breaker = answered(probeSent(breaker), [bad], now);
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16, 30, 30, 30].map((seconds) => seconds * SECOND));
+  });
+
+  test('is not probed earlier by jitter, nor before its Retry-After', () => {
+    for (const spread of [-1, 0, 1]) {
+      const probeAt = (seen: Observation): number =>
+        (answered(CLOSED, times(5, seen), 0, spread) as { probeAt: number }).probeAt - 4;
+      expect(probeAt(bad)).toBeGreaterThanOrEqual(SECOND);
+      expect(probeAt(bad)).toBeLessThanOrEqual(1.1 * SECOND);
+      expect(probeAt(trouble('unreachable', { retryAfter: 45 * SECOND }))).toBeGreaterThanOrEqual(45 * SECOND);
+    }
+  });
+
+  test('says nothing new with failures of calls that left before, but a longer Retry-After counts', () => {
+    expect(answered(open, times(20, bad), 10)).toEqual(open);
+    const asked = answered(open, [trouble('throttled', { retryAfter: 20 * SECOND })], 10);
+    expect(allowance(asked, 15 * SECOND)).toEqual({ kind: 'none', until: 10 + 20 * SECOND });
+    expect(answered(asked, [trouble('unreachable', { retryAfter: SECOND })], 20)).toEqual(asked);
+  });
+});
+
+describe('a site that is back', () => {
+  test('gets two calls a second, then twice as many every second', () => {
+    expect([0, 1, 2, 3].map((seconds) => allowance(recovering, PROBE_AT + seconds * SECOND))).toEqual(
+      [2, 4, 8, 16].map((rate) => ({ kind: 'limited', rate })),
+    );
+  });
+
+  test('is called freely again by an answer once the ceiling is reached, and not before', () => {
+    expect(answered(recovering, [good], PROBE_AT + 4 * SECOND).kind).toBe('recovering');
+    expect(answered(recovering, [good], PROBE_AT + 5 * SECOND)).toEqual(CLOSED);
+  });
+
+  test('and fails twice is left alone again, twice as long', () => {
+    const relapsed = answered(recovering, [bad, bad], PROBE_AT + 100);
+    expect(relapsed).toMatchObject({ kind: 'open', cause: 'failing', wait: 2 * SECOND });
+    expect(answered(recovering, [bad, good, bad], PROBE_AT + 100).kind).toBe('recovering');
+  });
+});
+
+test('one probe at a time, and nothing beside it, whatever is answered when', () => {
+  const wait = fc.oneof(fc.nat(50), fc.nat(40 * SECOND));
+  const seen = fc.constantFrom(good, bad, bad, bad, trouble('refused'), trouble('throttled', { retryAfter: 5 * SECOND }));
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(wait, seen), { maxLength: 60 }),
+      fc.double({ min: -1, max: 1, noNaN: true }),
+      (steps, spread) => {
+        let breaker: Breaker = CLOSED;
+        let now = 0;
+        for (const [pause, outcome] of steps) {
+          now += pause;
+          const allowed = allowance(breaker, now);
+          if (allowed.kind === 'none') continue;
+          if (allowed.kind === 'limited') expect(allowed.rate).toBeGreaterThanOrEqual(2);
+          breaker = probeSent(breaker);
+          if (allowed.kind === 'probe') expect(allowance(breaker, now + 3_600 * SECOND)).toEqual({ kind: 'none', until: null });
+          now += 5;
+          breaker = afterAnswer(breaker, outcome, { now, ceiling: 50, spread });
+          // Every pause ends: there is always a moment for the next call.
+          if (breaker.kind === 'open') {
+            expect(breaker.probing).toBe(false);
+            expect(breaker.probeAt).toBeGreaterThan(now);
+            expect(breaker.probeAt).toBeLessThanOrEqual(now + 33 * SECOND);
+          }
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Incident, judgeIncident, openIncident, type Symptom } from '../../src/core/incident.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const policy = { groupWait: 30 * SECOND, groupInterval: 5 * MINUTE, repeatInterval: 4 * HOUR };
+const T = Date.UTC(2026, 10, 20, 9, 15);
+
+const symptom = (count: number, since = T - MINUTE): Symptom => ({ kind: 'stuck', site: 'se', state: 6, count, since });
+const judge = (before: Incident, now: number, count: number) =>
+  judgeIncident(before, count === 0 ? null : symptom(count), now, policy);
+const opened = openIncident('inc_1', symptom(2), T);
+/** Told at T + 30 s, of two. */
+const told = judge(opened, T + 30 * SECOND, 2).incident;
+
+describe('a new incident', () => {
+  test('is that of its symptom, and nobody knows of it yet', () => {
+    expect(opened).toMatchObject({ kind: 'stuck', site: 'se', state: 6, openedAt: T, since: T - MINUTE, count: 2, peak: 2 });
+    expect(opened).toMatchObject({ saidAt: null, saidCount: null, quietSince: null, endedAt: null });
+  });
+
+  test('collects for a while, and is then told with all that came', () => {
+    const collecting = judge(opened, T + 30 * SECOND - 1, 7);
+    expect(collecting).toMatchObject({ say: null, lookAgainAt: T + 30 * SECOND });
+    const said = judge(collecting.incident, T + 30 * SECOND, 9);
+    expect(said).toMatchObject({ say: 'opened', incident: { count: 9, peak: 9, saidAt: T + 30 * SECOND, saidCount: 9 } });
+    expect(said.lookAgainAt).toBe(T + 30 * SECOND + 4 * HOUR);
+  });
+
+  test('that is over before anybody was told ends without a word', () => {
+    expect(judge(opened, T + 10 * SECOND, 0)).toMatchObject({
+      say: null,
+      incident: { endedAt: T + 10 * SECOND },
+      lookAgainAt: null,
+    });
+  });
+});
+
+describe('an incident that people know of', () => {
+  test('is told again when it has doubled, and not before five minutes have passed', () => {
+    expect(judge(told, T + 5 * MINUTE + 30 * SECOND, 3).say).toBeNull();
+    const early = judge(told, T + 2 * MINUTE, 4);
+    expect(early).toMatchObject({ say: null, lookAgainAt: T + 5 * MINUTE + 30 * SECOND });
+    const grown = judge(early.incident, T + 5 * MINUTE + 30 * SECOND, 4);
+    expect(grown).toMatchObject({ say: 'grew', incident: { saidCount: 4, peak: 4 } });
+    expect(judge(grown.incident, T + 20 * MINUTE, 7).say).toBeNull();
+    expect(judge(grown.incident, T + 20 * MINUTE, 8).say).toBe('grew');
+  });
+
+  test('is reminded of after four hours, counted from the last word', () => {
+    const due = T + 30 * SECOND + 4 * HOUR;
+    expect(judge(told, due - 1, 2)).toMatchObject({ say: null, lookAgainAt: due });
+    const reminded = judge(told, due, 2);
+    expect(reminded).toMatchObject({ say: 'reminder', lookAgainAt: due + 4 * HOUR });
+    expect(judge(reminded.incident, due + HOUR, 2).say).toBeNull();
+  });
+
+  test('remembers its worst and its first moment', () => {
+    const worse = judgeIncident(told, symptom(9, T - HOUR), T + MINUTE, policy).incident;
+    const better = judgeIncident(worse, symptom(3, T), T + 2 * MINUTE, policy).incident;
+    expect(better).toMatchObject({ count: 3, peak: 9, since: T - HOUR });
+  });
+
+  test('is over when it has been quiet for a while, and that is told', () => {
+    const quiet = judge(told, T + HOUR, 0);
+    expect(quiet).toMatchObject({
+      say: null,
+      incident: { count: 0, quietSince: T + HOUR, endedAt: null },
+      lookAgainAt: T + HOUR + 30 * SECOND,
+    });
+    expect(judge(quiet.incident, T + HOUR + 30 * SECOND - 1, 0).say).toBeNull();
+    const ended = judge(quiet.incident, T + HOUR + 30 * SECOND, 0);
+    expect(ended).toMatchObject({ say: 'ended', incident: { endedAt: T + HOUR + 30 * SECOND, peak: 2 }, lookAgainAt: null });
+  });
+
+  test('that comes back while it is quiet goes on as if nothing had been', () => {
+    const quiet = judge(told, T + HOUR, 0).incident;
+    const back = judge(quiet, T + HOUR + 20 * SECOND, 2);
+    expect(back).toMatchObject({ say: null, incident: { quietSince: null, count: 2 } });
+    expect(judge(back.incident, T + HOUR + 40 * SECOND, 0)).toMatchObject({
+      say: null,
+      incident: { quietSince: T + HOUR + 40 * SECOND },
+    });
+  });
+});
+
+test('whatever happens, the opening is said first and once, the end last, and nothing too often', () => {
+  const looks = fc.array(fc.tuple(fc.oneof(fc.nat(MINUTE), fc.nat(3 * HOUR)), fc.nat(40)), { minLength: 1, maxLength: 60 });
+  fc.assert(
+    fc.property(looks, (steps) => {
+      let incident = opened;
+      let now = T;
+      const said: { say: string; at: number; count: number }[] = [];
+      for (const [pause, count] of steps) {
+        now += pause;
+        const verdict = judge(incident, now, count);
+        incident = verdict.incident;
+        if (verdict.say !== null) said.push({ say: verdict.say, at: now, count });
+        expect(incident.peak).toBeGreaterThanOrEqual(incident.count);
+        if (incident.endedAt !== null) break;
+        expect(verdict.lookAgainAt).toBeGreaterThan(now);
+      }
+      said.forEach(({ say, at, count }, index) => {
+        const last = said[index - 1];
+        expect(say === 'opened').toBe(index === 0);
+        if (say === 'ended') expect(index).toBe(said.length - 1);
+        if (say === 'grew') {
+          expect(at - last!.at).toBeGreaterThanOrEqual(policy.groupInterval);
+          expect(count).toBeGreaterThanOrEqual(2 * last!.count);
+        }
+        if (say === 'reminder') expect(at - last!.at).toBeGreaterThanOrEqual(policy.repeatInterval);
+      });
+      // Who was told of it is told of its end.
+      if (incident.endedAt !== null && said.length > 0) expect(said.at(-1)!.say).toBe('ended');
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,191 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Observation } from '../../src/core/purchase.ts';
+import { createSiteLane, type SiteLane } from '../../src/poller/site-lane.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import { listSites, reportSite, syncSites } from '../../src/store/sites.ts';
+import { answer, trouble } from '../support/a-purchase.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+
+const SECOND = 1_000;
+const START = Date.UTC(2026, 10, 20, 9, 15);
+const good = answer(0);
+const bad = trouble('unreachable', { reason: 'http_503' });
+
+let database: TestDatabase;
+let lane: SiteLane;
+/** Milliseconds since the test began, for both clocks. */
+let elapsed: number;
+let log: string[];
+let reported: () => Promise<void>;
+
+beforeEach(async () => {
+  database = await testDatabase();
+  await syncSites(database.sql, ['se', 'no']);
+  elapsed = 0;
+  log = [];
+  let reports = 0;
+  let wanted = 0;
+  let heard = () => {};
+  // Reports are sent off; a test waits for the next one it has not waited for.
+  reported = async () => {
+    wanted += 1;
+    while (reports < wanted)
+      await new Promise<void>((resolve) => {
+        heard = resolve;
+      });
+  };
+  const site = { name: 'se', maxRps: 50, concurrency: 4, timeout: SECOND, pollStatus: async () => good };
+  lane = createSiteLane(site, {
+    sql: database.sql,
+    clock: { now: () => START + elapsed, monotonic: () => elapsed, sleep: async () => {} },
+    log: createLogger({ level: 'info', destination: { write: (line: string) => log.push(line) } as never }),
+    spread: () => 0,
+    onReported: () => {
+      reports += 1;
+      heard();
+    },
+  });
+});
+afterEach(() => database.drop());
+
+const answered = (seen: Observation, times = 1): void => {
+  for (let time = 0; time < times; time++) lane.answered(seen);
+};
+const se = async () => (await listSites(database.sql)).find(({ name }) => name === 'se')!;
+const events = () => log.map((line) => (JSON.parse(line) as { event: string }).event);
+
+describe('calls', () => {
+  test("are taken from the site's ceiling, by our share of it", () => {
+    expect([lane.take(1), lane.take(1)]).toEqual([0, 20]);
+    elapsed = 20;
+    expect(lane.take(1)).toBe(0);
+    elapsed = 40;
+    expect([lane.take(0.5), lane.take(0.5)]).toEqual([0, 40]);
+  });
+
+  test('without a share are not taken', () => {
+    expect(lane.take(0)).toBeGreaterThan(0);
+  });
+
+  test('rest while the site fails, then one probe leaves and everything else waits for its answer', () => {
+    answered(bad, 5);
+    expect(lane.take(1)).toBe(SECOND);
+    elapsed = SECOND;
+    expect([lane.take(1), lane.take(1)]).toEqual([0, Number.POSITIVE_INFINITY]);
+  });
+
+  test('come back slowly, and to the full once the ceiling is reached', () => {
+    answered(bad, 5);
+    elapsed = SECOND;
+    lane.take(1);
+    answered(good);
+    elapsed += 20;
+    expect(lane.take(1)).toBe(0);
+    // Two a second at first.
+    expect(lane.take(1)).toBeGreaterThan(400);
+    elapsed += 5 * SECOND;
+    answered(good);
+    expect(lane.fails()).toBe(false);
+    lane.take(1);
+    expect(lane.take(1)).toBe(20);
+  });
+});
+
+describe('whether failures are the whole site', () => {
+  test('is said from the fifth in a row on, until it answers freely again', () => {
+    answered(bad, 4);
+    expect(lane.fails()).toBe(false);
+    answered(bad);
+    expect(lane.fails()).toBe(true);
+    elapsed = SECOND;
+    lane.take(1);
+    answered(good);
+    expect(lane.fails()).toBe(true);
+  });
+});
+
+describe('the database', () => {
+  test('hears that the site fails, since when and why, and that it is back', async () => {
+    elapsed = 7;
+    answered(bad, 5);
+    await reported();
+    expect(await se()).toMatchObject({ failingSince: START + 7, lastError: 'The service answers http_503.' });
+    expect((await listSites(database.sql)).find(({ name }) => name === 'no')).toMatchObject({ failingSince: null });
+    elapsed = 2 * SECOND;
+    lane.take(1);
+    answered(good);
+    await reported();
+    expect(await se()).toMatchObject({ failingSince: null, lastSuccessAt: START + 2 * SECOND });
+  });
+
+  test('keeps the first moment of the failure through failed probes', async () => {
+    answered(bad, 5);
+    await reported();
+    elapsed = SECOND;
+    lane.take(1);
+    answered(bad);
+    // Only a change of the site's condition is called back: wait for what the probe wrote by its own words.
+    answered(trouble('unreachable', { reason: 'timeout' }));
+    elapsed = 3 * SECOND;
+    lane.take(1);
+    answered(trouble('unreachable', { reason: 'timeout' }));
+    await expect.poll(async () => (await se()).lastError).toBe('The service answers timeout.');
+    expect((await se()).failingSince).toBe(START);
+  });
+
+  test('does not hear of a site that only asks for fewer calls', async () => {
+    answered(trouble('throttled', { retryAfter: 10 * SECOND }));
+    expect(lane.take(1)).toBe(10 * SECOND);
+    elapsed = 10 * SECOND;
+    lane.take(1);
+    answered(good);
+    await expect.poll(async () => (await se()).lastSuccessAt).toBe(START + 10 * SECOND);
+    expect((await se()).failingSince).toBeNull();
+    expect(events()).toEqual(['site.throttled', 'site.answers']);
+  });
+
+  test('forgets what another replica, or an earlier life of this one, said of a site that answers', async () => {
+    await reportSite(database.sql, { site: 'se', failing: { since: 1, error: 'down' }, lastSuccessAt: null });
+    answered(good);
+    await expect.poll(async () => (await se()).failingSince).toBeNull();
+  });
+
+  test('is told of good answers now and then, not each time', async () => {
+    const { sql } = database;
+    await sql.unsafe(`create table writes (site text);
+      create function note() returns trigger language plpgsql as $$ begin insert into writes values (new.name); return new; end $$;
+      create trigger note after update on purchase_watch.sites for each row execute function note()`);
+    const successes = async () => (await se()).lastSuccessAt;
+    answered(good);
+    await expect.poll(successes).toBe(START);
+    elapsed = 4 * SECOND;
+    answered(good, 100);
+    elapsed = 5 * SECOND;
+    answered(good);
+    await expect.poll(successes).toBe(START + 5 * SECOND);
+    expect(await sql`select from writes`).toHaveLength(2);
+  });
+
+  test('that cannot be written does not stop the calls, and is told again', async () => {
+    await database.sql`alter table purchase_watch.sites rename to away`;
+    answered(bad, 5);
+    await expect.poll(events).toEqual(['site.failing', 'site.report_failed']);
+    await database.sql`alter table purchase_watch.away rename to sites`;
+    elapsed = SECOND;
+    lane.take(1);
+    answered(bad);
+    await reported();
+    expect((await se()).failingSince).toBe(START + SECOND);
+  });
+});
+
+test('a log says once that a site fails, and once that it answers', () => {
+  answered(bad, 40);
+  elapsed = SECOND;
+  lane.take(1);
+  answered(bad);
+  elapsed = 3 * SECOND;
+  lane.take(1);
+  answered(good, 3);
+  expect(events()).toEqual(['site.failing', 'site.answers']);
+});

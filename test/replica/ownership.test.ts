@@ -1,0 +1,282 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createOwnership, type OwnershipKeeper } from '../../src/replica/ownership.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import { processIdentity } from '../../src/runtime/process-identity.ts';
+import { livingReplicas, takeLease } from '../../src/store/replicas.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+
+const TTL = 30_000;
+const ALL = Array.from({ length: 64 }, (_, shard) => shard);
+const log = createLogger({ level: 'silent' });
+
+let database: TestDatabase;
+/** Monotonic milliseconds of every replica. */
+let elapsed: number;
+beforeEach(async () => {
+  database = await testDatabase();
+  elapsed = 0;
+});
+afterEach(() => database.drop());
+
+interface Replica extends OwnershipKeeper {
+  readonly gained: number[];
+  readonly lostShards: number[];
+  readonly followed: number[];
+}
+/** A replica on a machine of its own, unless told otherwise: nobody can see whether its process lives. */
+function replica(id: string, { process = `machine-of-${id} 1 1` } = {}): Replica {
+  const followed: number[] = [];
+  const clock = { monotonic: () => elapsed, follow: (now: number) => void followed.push(now) };
+  const keeper = createOwnership({ sql: database.sql, clock, log, replica: id, process, ttl: TTL, renewEvery: 2_000 });
+  const gained: number[] = [];
+  const lostShards: number[] = [];
+  keeper.onChange((change) => {
+    gained.push(...change.gained);
+    lostShards.push(...change.lost);
+  });
+  return Object.assign(keeper, { gained, lostShards, followed });
+}
+/** Lets replicas tick in turn until everybody has had the chance to give and to take. */
+async function settle(...replicas: Replica[]): Promise<void> {
+  for (let round = 0; round < 3; round++) for (const each of replicas) await each.tick();
+}
+const counts = (...replicas: Replica[]): number[] => replicas.map((each) => each.owned().length);
+/** The lease of a replica that does not renew it runs out. */
+const runOut = (id: string) => database.sql`
+  update purchase_watch.replicas set expires_at = clock_timestamp() - interval '1 millisecond' where id = ${id}`;
+const shards = () => database.sql<{ id: number; owner: string | null; epoch: number }[]>`
+  select id, owner, epoch::float8 as epoch from purchase_watch.shards order by id`;
+
+describe('one replica', () => {
+  test('takes every shard with its first tick, and says so', async () => {
+    const a = replica('a');
+    expect([a.owned(), a.share()]).toEqual([[], 0]);
+    expect(await a.tick()).toBe(2_000);
+    expect([a.owned(), a.gained, a.share()]).toEqual([ALL, ALL, 1]);
+    expect(a.epochOf(5)).toBe(1);
+    expect((await shards()).every(({ owner, epoch }) => owner === 'a' && epoch === 1)).toBe(true);
+  });
+
+  test('keeps them under the same epoch from tick to tick', async () => {
+    const a = replica('a');
+    await settle(a);
+    expect([a.gained.length, a.lostShards, a.epochOf(63)]).toEqual([64, [], 1]);
+  });
+
+  test("renews its lease by the database's clock, and learns that clock's time", async () => {
+    const a = replica('a');
+    await a.tick();
+    await runOut('a');
+    await a.tick();
+    const [row] = await database.sql<{ left: number; now: number }[]>`
+      select (extract(epoch from expires_at - clock_timestamp()) * 1000)::float8 as left,
+        (extract(epoch from clock_timestamp()) * 1000)::float8 as now from purchase_watch.replicas`;
+    expect(row!.left).toBeGreaterThan(TTL - 10_000);
+    expect(row!.left).toBeLessThanOrEqual(TTL);
+    expect(row!.now - a.followed[1]!).toBeGreaterThanOrEqual(0);
+    expect(row!.now - a.followed[1]!).toBeLessThan(10_000);
+  });
+});
+
+describe('several replicas', () => {
+  test('share evenly, and every shard has one owner', async () => {
+    const [a, b, c] = [replica('a'), replica('b'), replica('c')];
+    await settle(a);
+    await settle(a, b);
+    expect(counts(a, b)).toEqual([32, 32]);
+    await settle(a, b, c);
+    expect(counts(a, b, c).sort()).toEqual([20, 22, 22]);
+    expect([...a.owned(), ...b.owned(), ...c.owned()].sort((x, y) => x - y)).toEqual(ALL);
+    expect(a.share() + b.share() + c.share()).toBe(1);
+  });
+
+  test('that start at the same moment share as well', async () => {
+    const all = [replica('a'), replica('b'), replica('c')];
+    for (let round = 0; round < 4; round++) await Promise.all(all.map((each) => each.tick()));
+    expect(counts(...all).sort()).toEqual([20, 22, 22]);
+    expect(all.flatMap((each) => each.owned()).sort((x, y) => x - y)).toEqual(ALL);
+  });
+
+  test('are told which shards they lost', async () => {
+    const [a, b] = [replica('a'), replica('b')];
+    await settle(a);
+    await settle(a, b);
+    expect(a.lostShards.sort((x, y) => x - y)).toEqual(b.owned());
+    expect(a.epochOf(b.owned()[0]!)).toBeNull();
+    expect(b.epochOf(b.owned()[0]!)).toBe(2);
+  });
+
+  test('leave alone what a living replica owns, even when they have less than their part', async () => {
+    const [a, b] = [replica('a'), replica('b')];
+    await a.tick();
+    await b.tick();
+    await b.tick();
+    expect(counts(a, b)).toEqual([64, 0]);
+  });
+});
+
+describe('a shard that is to be given away', () => {
+  test('is kept while work on it is under way: nothing new begins, and it goes when the work ends', async () => {
+    const [a, b] = [replica('a'), replica('b')];
+    await settle(a);
+    for (const shard of ALL) a.begin(shard);
+    await settle(b, a, b);
+    expect(counts(a, b)).toEqual([32, 0]);
+    const leaving = ALL.find((shard) => !a.owned().includes(shard))!;
+    expect([a.mayBegin(leaving, 0), a.mayBegin(a.owned()[0]!, 0)]).toEqual([false, true]);
+    expect(a.epochOf(leaving)).toBe(1);
+    expect(a.share()).toBe(1);
+    for (const shard of ALL) a.end(shard);
+    await settle(a, b);
+    expect(counts(a, b)).toEqual([32, 32]);
+  });
+
+  test('wakes whoever may take it', async () => {
+    const [a, b] = [replica('a'), replica('b')];
+    const heard = Promise.withResolvers<string>();
+    const listening = await database.sql.listen('purchase_watch_wake', heard.resolve);
+    await settle(a);
+    await b.tick();
+    await a.tick();
+    expect(await heard.promise).toBe('shards');
+    await listening.unlisten();
+  });
+});
+
+describe('a lease that ran out', () => {
+  test('lets others take over, each shard under a new epoch', async () => {
+    const [a, b] = [replica('a'), replica('b')];
+    await settle(a);
+    await runOut('a');
+    await b.tick();
+    expect(b.owned()).toEqual(ALL);
+    expect((await shards()).every(({ owner, epoch }) => owner === 'b' && epoch === 2)).toBe(true);
+  });
+
+  test('is noticed by its replica when it comes back: it lost everything and gets its part again', async () => {
+    const [a, b] = [replica('a'), replica('b')];
+    await settle(a);
+    await runOut('a');
+    await b.tick();
+    await a.tick();
+    expect([a.owned(), a.lostShards]).toEqual([[], ALL]);
+    await settle(b, a);
+    expect(counts(a, b)).toEqual([32, 32]);
+    expect(a.epochOf(a.owned()[0]!)).toBe(3);
+  });
+
+  test('that nobody took advantage of costs nothing', async () => {
+    const a = replica('a');
+    await settle(a);
+    await runOut('a');
+    await a.tick();
+    expect([a.owned(), a.lostShards, a.epochOf(0)]).toEqual([ALL, [], 1]);
+  });
+
+  test('and a shard that went to another and came back in between counts as lost and gained', async () => {
+    const a = replica('a');
+    await settle(a);
+    await database.sql`update purchase_watch.shards set epoch = epoch + 2 where id = 7`;
+    await a.tick();
+    expect([a.lostShards, a.gained.slice(64), a.epochOf(7)]).toEqual([[7], [7], 3]);
+  });
+});
+
+describe('whether work may begin', () => {
+  test('depends on whether the lease outlasts it', async () => {
+    const a = replica('a');
+    expect(a.mayBegin(0, 0)).toBe(false);
+    await a.tick();
+    expect([a.mayBegin(0, TTL - 1), a.mayBegin(0, TTL)]).toEqual([true, false]);
+    elapsed = 20_000;
+    expect([a.mayBegin(0, 9_999), a.mayBegin(0, 10_000)]).toEqual([true, false]);
+    await a.tick();
+    expect(a.mayBegin(0, TTL - 1)).toBe(true);
+  });
+
+  test('the lease counts from before it was asked for: the answer may have been slow', async () => {
+    const slow = replica('a');
+    const { sql } = database;
+    // The row is locked while the renewal waits, and the time goes by.
+    await slow.tick();
+    const holding = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const holder = sql.begin(async (tx) => {
+      await tx`select from purchase_watch.replicas where id = 'a' for update`;
+      locked.resolve();
+      await holding.promise;
+    });
+    await locked.promise;
+    const renewal = slow.tick();
+    elapsed = 25_000;
+    holding.resolve();
+    await Promise.all([holder, renewal]);
+    expect([slow.mayBegin(0, 4_999), slow.mayBegin(0, 5_000)]).toEqual([true, false]);
+  });
+
+  test('it may not on a shard that is not ours, or not any more', async () => {
+    const [a, b] = [replica('a'), replica('b')];
+    await settle(a);
+    await settle(a, b);
+    expect(a.mayBegin(b.owned()[0]!, 0)).toBe(false);
+    a.lost(a.owned()[0]!);
+    expect(a.owned()).toHaveLength(31);
+    expect(a.lostShards).toHaveLength(33);
+  });
+});
+
+describe('a clean stop', () => {
+  test('waits for what is under way, begins nothing, and gives everything back at once', async () => {
+    const [a, b] = [replica('a'), replica('b')];
+    await settle(a);
+    await takeLease(database.sql, { name: 'judge', replica: 'a' });
+    a.begin(3);
+    let released = false;
+    const releasing = a.release().then(() => {
+      released = true;
+    });
+    expect([a.mayBegin(3, 0), a.owned()]).toEqual([false, []]);
+    await b.tick();
+    expect([released, b.owned()]).toEqual([false, []]);
+    a.end(3);
+    await releasing;
+    expect(await livingReplicas(database.sql)).toMatchObject([{ id: 'b' }]);
+    expect((await shards()).every(({ owner }) => owner === null)).toBe(true);
+    expect(await takeLease(database.sql, { name: 'judge', replica: 'b' })).toBe(2);
+    await b.tick();
+    expect(b.owned()).toEqual(ALL);
+  });
+
+  test('takes nothing more, whatever tick comes after', async () => {
+    const a = replica('a');
+    await settle(a);
+    await a.release();
+    await a.tick();
+    expect([a.owned(), await livingReplicas(database.sql)]).toEqual([[], []]);
+  });
+});
+
+describe('a process that is gone', () => {
+  const [machine, pid, start] = processIdentity().split(' ') as [string, string, string];
+
+  test('on this machine is replaced at once', async () => {
+    // This pid belonged to an earlier process.
+    const killed = replica('killed', { process: `${machine} ${pid} ${Number(start) - 1}` });
+    await settle(killed);
+    const next = replica('next', { process: processIdentity() });
+    await next.tick();
+    expect(next.owned()).toEqual(ALL);
+    expect((await livingReplicas(database.sql)).map(({ id }) => id)).toEqual(['next']);
+  });
+
+  test('elsewhere is waited for until its lease runs out', async () => {
+    const far = replica('far', { process: `elsewhere ${pid} ${Number(start) - 1}` });
+    await settle(far);
+    const next = replica('next', { process: processIdentity() });
+    await next.tick();
+    expect(next.owned()).toEqual([]);
+    await runOut('far');
+    await next.tick();
+    expect(next.owned()).toEqual(ALL);
+  });
+});

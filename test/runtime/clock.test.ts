@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { realClock } from '../../src/runtime/clock.ts';
+
+const never = new AbortController().signal;
+
+test("until told otherwise, the time is this machine's", () => {
+  expect(Math.abs(realClock().now() - Date.now())).toBeLessThanOrEqual(2);
+});
+
+test("follows the database's clock from the moment of the reading on", () => {
+  const clock = realClock();
+  const readAt = clock.monotonic() - 500;
+  clock.follow(1_000_000, readAt);
+  expect(clock.now()).toBeGreaterThanOrEqual(1_000_500);
+  expect(clock.now()).toBeLessThan(1_001_500);
+});
+
+test('instants are whole milliseconds, whatever the database said', () => {
+  const clock = realClock();
+  clock.follow(1_000_000.123, clock.monotonic());
+  expect(Number.isInteger(clock.now())).toBe(true);
+});
+
+test('monotonic time does not follow', () => {
+  const clock = realClock();
+  const before = clock.monotonic();
+  clock.follow(0, before);
+  expect(clock.monotonic() - before).toBeLessThan(1_000);
+  expect(clock.monotonic()).toBeGreaterThanOrEqual(before);
+});
+
+test('a rest ends early, without throwing, when it is called off, and does not begin after that', async () => {
+  const clock = realClock();
+  const calledOff = new AbortController();
+  const resting = clock.sleep(60_000, calledOff.signal);
+  calledOff.abort();
+  await resting;
+  await clock.sleep(60_000, calledOff.signal);
+});
+
+test('no rest, or less than none, is over at once', async () => {
+  await realClock().sleep(0, never);
+  await realClock().sleep(-5, never);
+});
+
+test('a rest longer than timers can count does not end at once', async () => {
+  const calledOff = new AbortController();
+  let over = false;
+  const resting = realClock()
+    .sleep(2 ** 40, calledOff.signal)
+    .then(() => {
+      over = true;
+    });
+  // A timer that overflows rings after a millisecond.
+  await realClock().sleep(10, never);
+  expect(over).toBe(false);
+  calledOff.abort();
+  await resting;
+});
