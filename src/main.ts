@@ -101,14 +101,16 @@ export async function run(argv: readonly string[], context: CliContext, beforeCo
 /** Runs the command of this process. */
 export async function main(argv: readonly string[]): Promise<void> {
   const { env, stdin, stdout, stderr } = process;
+  let longRunning = false;
   for (const stream of [stdout, stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      // The reader has seen enough, as in `… | head`.
-      if (error.code === 'EPIPE') process.exit(DONE);
-      throw error;
+      if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
+      // The reader has seen enough, as in `… | head`. The command still ends as it should: it may have a database open.
+      if (longRunning) process.kill(process.pid, 'SIGTERM');
     });
   }
   process.exitCode = await run(argv, { env, stdin, stdout, stderr, isTTY: stdout.isTTY === true }, (command) => {
-    if (!LONG_RUNNING.has(command)) process.once('SIGINT', () => process.exit(INTERRUPTED));
+    longRunning = LONG_RUNNING.has(command);
+    if (!longRunning) process.once('SIGINT', () => process.exit(INTERRUPTED));
   });
 }
