@@ -3,10 +3,10 @@ FROM node:26-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY tools ./tools
-RUN npm ci --no-audit --no-fund
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-RUN npm run build && npm prune --omit=dev --omit=optional --no-audit --no-fund
+RUN npm run build && npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
 FROM node:26-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
@@ -17,9 +17,11 @@ COPY package.json LICENSE CHANGELOG.md ./
 COPY bin ./bin
 COPY migrations ./migrations
 # 1000 is the `node` user of the base image. The file system may be read-only: with DATABASE_URL nothing is written.
-RUN mkdir /data && chown 1000:1000 /data
+# The link is for `docker exec <container> purchase-watch status`.
+RUN mkdir /data && chown 1000:1000 /data && ln -s /app/bin/purchase-watch.mjs /usr/local/bin/purchase-watch
 USER 1000:1000
 EXPOSE 8080
+# A worker has no API to ask: run `start --worker` with --no-healthcheck.
 HEALTHCHECK --interval=30s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/bin/purchase-watch.mjs"]

@@ -66,7 +66,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
   const embedded =
     settings.databaseUrl === null ? await startEmbedded({ dataDir: settings.dataDir, log: (text) => log.info(text) }) : null;
   const databaseUrl = settings.databaseUrl ?? embedded!.url;
-  const sql = connect(databaseUrl, { max: 12 });
+  const sql = connect(databaseUrl, { max: 12, steadyPlans: true });
   const closers: (() => Promise<unknown>)[] = [];
   const closeAll = async (): Promise<void> => {
     for (const close of closers.reverse()) await close().catch((error: unknown) => log.warn({ error }, 'stop.failed'));
@@ -186,7 +186,10 @@ export async function createApp(settings: Settings, replacements: Replacements =
         if (replacements.worker) return;
         // A worker never loads what only the API needs.
         const [{ createApi }, { serveApi }] = await Promise.all([import('./api/routes.ts'), import('./api/serve.ts')]);
-        const api = createApi({ sql, databaseUrl, settings, health, log });
+        // People's questions vary, and must not wait for the loops' connections.
+        const apiSql = connect(databaseUrl, { max: 8, name: 'api' });
+        closers.push(() => apiSql.end({ timeout: 5 }));
+        const api = createApi({ sql: apiSql, databaseUrl, settings, health, log });
         server = await serveApi(api, { host: settings.host, port: settings.port });
         log.info({ url: server.url }, 'api.listening');
       },

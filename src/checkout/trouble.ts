@@ -8,7 +8,7 @@ import { readRetryAfter } from './retry-after.ts';
 import type { Failure, Reply } from './transport.ts';
 
 /** Every observation that shows no state. */
-export type TroubleObservation = Exclude<Observation, { kind: 'seen' }>;
+export type TroubleObservation = Exclude<Observation, { kind: 'seen' | 'same' }>;
 
 /** Builds one; the reply adds its status. */
 export function trouble(kind: TroubleObservation['kind'], reason: string, detail: string, reply?: Reply): TroubleObservation {

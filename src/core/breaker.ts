@@ -2,7 +2,7 @@
  * Whether a site may be called now. While it fails, one probe at growing intervals stands in for all its purchases;
  * when it answers again, calls return smoothly. Pure: states in, states out; times are the caller's monotonic clock.
  */
-import type { Milliseconds, Observation } from './purchase.ts';
+import type { Milliseconds, Observation, Trouble } from './purchase.ts';
 
 /** Moment on a monotonic clock, in milliseconds. */
 type Moment = number;
@@ -55,8 +55,7 @@ export function afterAnswer(
   seen: Observation,
   { now, ceiling, spread }: { now: Moment; ceiling: number; spread: number },
 ): Breaker {
-  const siteAnswers = seen.kind === 'seen' || seen.kind === 'unknown' || seen.kind === 'malformed';
-  if (siteAnswers) {
+  if (seen.kind === 'seen' || seen.kind === 'same' || seen.kind === 'unknown' || seen.kind === 'malformed') {
     if (breaker.kind === 'open') return { kind: 'recovering', since: now, wait: breaker.wait, failuresInRow: 0 };
     if (breaker.kind === 'closed') return breaker.failuresInRow === 0 ? breaker : CLOSED;
     const allowed = allowance(breaker, now);
@@ -76,8 +75,8 @@ export function afterAnswer(
   return open(cause, wait, seen, now, spread);
 }
 
-function open(cause: 'failing' | 'throttled', wait: Milliseconds, seen: Observation, now: Moment, spread: number): Breaker {
-  const asked = seen.kind === 'seen' ? 0 : (seen.retryAfter ?? 0);
+function open(cause: 'failing' | 'throttled', wait: Milliseconds, seen: Trouble, now: Moment, spread: number): Breaker {
+  const asked = seen.retryAfter ?? 0;
   // Jitter only adds: replicas and restarts must not probe in step, nor earlier than asked.
   const pause = Math.max(wait, asked) * (1 + 0.1 * Math.abs(spread));
   return { kind: 'open', cause, probeAt: now + pause, wait, probing: false };

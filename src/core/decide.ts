@@ -64,11 +64,14 @@ const STRIKES_UNTIL_OWN_TROUBLE = 6;
 /** Decides what follows from a poll. */
 export function decide(purchase: Purchase, seen: Observation, context: DecideContext): Outcome {
   if (seen.kind === 'seen') return decideSeen(purchase, seen.state, seen.details, context);
+  // Only a caller that has seen the purchase before knows a digest, so there is a state.
+  if (seen.kind === 'same') return decideSeen(purchase, purchase.state ?? 0, null, context);
   const own = blame(seen) === 'purchase' || context.strikes >= STRIKES_UNTIL_OWN_TROUBLE;
   return own ? decideOwnTrouble(purchase, seen, context) : postpone(purchase, seen, context);
 }
 
-function decideSeen(before: Purchase, state: number, details: Details, context: DecideContext): Outcome {
+/** `seen` is null when the answer is the same as last time: what was recorded of it still stands. */
+function decideSeen(before: Purchase, state: number, seen: Details | null, context: DecideContext): Outcome {
   const { now, policy } = context;
   const events: EventDraft[] = [];
   let sequence = before.sequence;
@@ -78,7 +81,7 @@ function decideSeen(before: Purchase, state: number, details: Details, context: 
       type,
       sequence,
       at: now,
-      data: { ...purchaseHead(before, sequence), ...data, ...purchaseTail(before, details) },
+      data: { ...purchaseHead(before, sequence), ...data, ...purchaseTail(before, seen ?? storedDetails(before)) },
     });
   };
 
@@ -130,7 +133,7 @@ function decideSeen(before: Purchase, state: number, details: Details, context: 
     failures: 0,
     unknowns: 0,
     sequence,
-    details: stringifyExact(details),
+    details: seen === null ? before.details : heldOrNew(before.details, stringifyExact(seen)),
   };
   const detailsChanged = after.details !== before.details;
   const kept = {
@@ -142,7 +145,7 @@ function decideSeen(before: Purchase, state: number, details: Details, context: 
   };
 
   const next = whenNext(after, statePolicy, stuckSince === null ? stuckAt : null, context);
-  if (next === 'expired') return expire(kept, events, details, context);
+  if (next === 'expired') return expire(kept, events, seen ?? storedDetails(before), context);
   return {
     ...kept,
     kind: events.length > 0 || detailsChanged || after.status !== before.status ? 'changed' : 'unchanged',
@@ -254,6 +257,11 @@ function postpone(before: Purchase, trouble: Trouble, { now, spread, strikes }: 
     detailsChanged: false,
     unknownState: null,
   };
+}
+
+/** Of two equal texts the one that is held already: a purchase that goes on unchanged costs no memory. */
+function heldOrNew(held: string | null, made: string): string {
+  return held === made ? held : made;
 }
 
 function storedDetails(purchase: Purchase): Details {

@@ -59,8 +59,10 @@ export interface Trouble {
 
 /** What one poll showed. Every poll ends in exactly one of these; nothing is thrown for what the service does. */
 export type Observation =
-  /** A well-formed answer about this purchase: the only kind that may change a state. */
-  | { readonly kind: 'seen'; readonly state: number; readonly details: Details }
+  /** A well-formed answer about this purchase: the only kind that may change a state. The digest is of its bytes. */
+  | { readonly kind: 'seen'; readonly state: number; readonly details: Details; readonly digest: string }
+  /** Byte for byte the answer whose digest the caller knew: the state and the details are what they were. */
+  | { readonly kind: 'same' }
   /** The service answers, and does not know this id (400, 404, 410, 422): the purchase's own trouble. */
   | ({ readonly kind: 'unknown' } & Trouble)
   /** The service answers with something that is not this purchase's status: the purchase's own trouble. */
@@ -74,6 +76,6 @@ export type Observation =
 
 /** Whose trouble a failed observation is. */
 export function blame(observation: Observation): 'nobody' | 'purchase' | 'site' {
-  if (observation.kind === 'seen') return 'nobody';
+  if (observation.kind === 'seen' || observation.kind === 'same') return 'nobody';
   return observation.kind === 'unknown' || observation.kind === 'malformed' ? 'purchase' : 'site';
 }

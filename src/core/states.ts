@@ -22,7 +22,6 @@ export const STATE_NAMES = [
   'ElectronicIdValidationRequired',
 ] as const;
 
-
 /** What people and programs are shown: the number and its name (`Unknown(17)` for a number nobody knows). */
 export interface NamedState {
   readonly value: number;

@@ -34,8 +34,10 @@ export interface Notifier {
 
 /** Without a wake-up, look this often. */
 const SWEEP: Milliseconds = 5_000;
+/** While more is to be read, look again after this. */
+const SOON: Milliseconds = 20;
 /** Deliveries of one subscriber in memory. */
-const MOST_IN_MEMORY = 512;
+const MOST_IN_MEMORY = 2_048;
 /** Time to settle after an attempt's end: an attempt begins only if the lease outlasts both. */
 const TIME_TO_SETTLE: Milliseconds = 2_000;
 /** How long a settlement is tried while the database is away. What is not settled is sent again, with the same id. */
@@ -54,6 +56,9 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
   const outlets = new Map<number, Outlet>(recipients.map((recipient) => [recipient.id, createOutlet(recipient)]));
   /** Switched off: nothing is sent until the row says active again. */
   let off = new Set<number>();
+  /** When the next retry is due as far as is known, and when to find out again (on the monotonic clock). */
+  let nextRetryAt = Number.POSITIVE_INFINITY;
+  let lookAgainAt = Number.NEGATIVE_INFINITY;
   let stopped = false;
   let idle: (() => void)[] = [];
 
@@ -130,6 +135,7 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
     const level = again === null ? 'error' : 'warn';
     const event = again === null ? 'delivery.exhausted' : 'delivery.failed';
     const retryInMs = again === null ? null : again - now;
+    if (again !== null) nextRetryAt = Math.min(nextRetryAt, again);
     log[level]({ ...about, reason: result.reason, detail: result.detail, retryInMs }, event);
     return {
       ...common,
@@ -189,8 +195,8 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
     if (shards.length === 0 || limit < MOST_IN_MEMORY / 2) return;
     outlet.mayHoldMore = false;
     const wanted = { subscriber: outlet.recipient.id, limit, except: outlet.ids() };
-    const rows = await loadDueDeliveries(sql, { wanted, shards, now: clock.now() });
-    if (rows.length >= limit) outlet.mayHoldMore = true;
+    const { rows, more } = await loadDueDeliveries(sql, { wanted, shards, now: clock.now() });
+    if (more) outlet.mayHoldMore = true;
     const blocked = [];
     for (const row of rows) {
       if (outlet.has(row.id)) continue;
@@ -220,26 +226,30 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
     }
   };
 
-  const loadAll = async (): Promise<Outlet[]> => {
+  /** Who is switched off, and when the next retry is due: looked up now and then, not with every wake-up. */
+  const lookAround = async (): Promise<void> => {
     off = new Set((await listSubscribers(sql)).filter((row) => row.status === 'off').map((row) => row.id));
-    const active = [...outlets.values()].filter((outlet) => !off.has(outlet.recipient.id));
-    for (const outlet of active) await load(outlet);
-    return active;
+    const now = clock.now();
+    nextRetryAt =
+      (await nextDue(sql, { subscribers: active().map(({ recipient }) => recipient.id), shards: ownership.owned(), now })) ??
+      now + SWEEP;
+    lookAgainAt = clock.monotonic() + SWEEP;
   };
+  const active = (): Outlet[] => [...outlets.values()].filter((outlet) => !off.has(outlet.recipient.id));
 
   return {
     tick: async () => {
-      const active = await loadAll();
-      if (active.some((outlet) => outlet.mayHoldMore && outlet.size < MOST_IN_MEMORY / 2)) return 20;
-      const subscribers = active.map((outlet) => outlet.recipient.id);
-      const next = await nextDue(sql, { subscribers, shards: ownership.owned(), now: clock.now() });
-      return next === null ? SWEEP : Math.min(Math.max(next - clock.now(), 20), SWEEP);
+      for (const outlet of active()) await load(outlet);
+      if (active().some((outlet) => outlet.mayHoldMore && outlet.size < MOST_IN_MEMORY / 2)) return SOON;
+      if (clock.monotonic() >= lookAgainAt || clock.now() >= nextRetryAt) await lookAround();
+      return Math.min(Math.max(nextRetryAt - clock.now(), SOON), SWEEP);
     },
     deliverDue: async () => {
       for (;;) {
-        const active = await loadAll();
+        await lookAround();
+        for (const outlet of active()) await load(outlet);
         await quiet();
-        if (active.every((outlet) => outlet.size === 0)) break;
+        if (active().every((outlet) => outlet.size === 0)) break;
         // Whoever wants deliveries spaced out is waited for.
         await clock.sleep(20, new AbortController().signal);
       }

@@ -134,7 +134,7 @@ export function createPoller(options: PollerOptions): Poller {
     lane.inFlight += 1;
     ownership.begin(shard);
     const askedAt = clock.now();
-    const seen = await lane.site.pollStatus(purchaseId);
+    const seen = await lane.site.pollStatus(purchaseId, entry.digest);
     lane.inFlight -= 1;
     try {
       lane.answered(seen);
@@ -166,6 +166,7 @@ export function createPoller(options: PollerOptions): Poller {
       ownership.end(shard);
       return;
     }
+    if (seen.kind === 'seen') entry.digest = seen.digest;
     const { slot, stays } = window.place(entry, outcome.nextPollAt);
     recorder.add({ entry, stays, decided: { outcome, askedAt, now, slot } });
   };

@@ -31,7 +31,7 @@ export interface Recorder {
   drain(): Promise<void>;
 }
 
-const MOST = 500;
+const MOST = 1_000;
 const LINGER = 50;
 
 export function createRecorder({ sql, replica, onRecorded, onFailed }: RecorderOptions): Recorder {
@@ -57,7 +57,7 @@ export function createRecorder({ sql, replica, onRecorded, onFailed }: RecorderO
       await flush(jobs.slice(middle), write);
     }
   };
-  const unchanged = createBatcher<Job>((batch) => flush(batch, recordUnchanged), { most: MOST, linger: LINGER, parallel: 1 });
+  const unchanged = createBatcher<Job>((batch) => flush(batch, recordUnchanged), { most: MOST, linger: LINGER, parallel: 2 });
   const changed = createBatcher<Job>((batch) => flush(batch, recordChanged), { most: MOST, linger: 0, parallel: 1 });
   return {
     add: (job) => {

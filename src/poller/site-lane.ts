@@ -15,8 +15,8 @@ export interface PolledSite {
   /** Calls in flight of this replica. */
   readonly concurrency: number;
   readonly timeout: Milliseconds;
-  /** Never rejects. */
-  pollStatus(purchaseId: string): Promise<Observation>;
+  /** Never rejects. `known`: the digest of the last good answer about this purchase, or null. */
+  pollStatus(purchaseId: string, known: string | null): Promise<Observation>;
 }
 
 export interface SiteLane {
@@ -79,7 +79,7 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onRe
     answered: (seen) => {
       const before = breaker;
       breaker = afterAnswer(before, seen, { now: clock.monotonic(), ceiling: site.maxRps, spread: spread() });
-      if (seen.kind === 'seen' || seen.kind === 'unknown' || seen.kind === 'malformed') {
+      if (seen.kind === 'seen' || seen.kind === 'same' || seen.kind === 'unknown' || seen.kind === 'malformed') {
         lastSuccessAt = clock.now();
         if (before.kind === 'open') log.info({ site: site.name }, 'site.answers');
         if (failing || clock.monotonic() - reportedAt >= REPORT_EVERY) report(null);

@@ -20,6 +20,8 @@ export interface Entry {
   readonly epoch: number;
   /** Being asked or recorded: not in the heap. */
   busy: boolean;
+  /** Digest of the last good answer, to recognise the same one; null when none is known. */
+  digest: string | null;
   /** Failures in a row that looked like the site's. */
   strikes: number;
   /** The shard or the purchase is not ours any more: whatever comes back is dropped. */
@@ -97,7 +99,17 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
       if (known) forget(known);
       const epoch = epochOf(purchase.shard);
       if (nextPollAt === null || slot === null || epoch === null) return;
-      const entry: Entry = { purchase, dueAt: nextPollAt, slot, epoch, busy: false, strikes: 0, gone: false, newer: null };
+      const entry: Entry = {
+        purchase,
+        dueAt: nextPollAt,
+        slot,
+        epoch,
+        busy: false,
+        digest: null,
+        strikes: 0,
+        gone: false,
+        newer: null,
+      };
       entries.set(purchase.id, entry);
       heapOf(purchase.site).push(entry);
     },

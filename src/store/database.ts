@@ -13,6 +13,8 @@ interface OwnTypes extends Record<string, unknown> {
 export type Sql = postgres.Sql<OwnTypes>;
 /** What runs queries: the pool, or a transaction that its `begin` opened. */
 export type Queries = postgres.ISql<OwnTypes>;
+/** A piece of a statement, to be put into another one. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 export interface ConnectOptions {
   /** Connections at most; 10 unless told. They are opened when needed. */
@@ -21,6 +23,8 @@ export interface ConnectOptions {
   readonly name?: string;
   /** The server's notices; nobody hears them unless told. */
   readonly onNotice?: (notice: postgres.Notice) => void;
+  /** For the loops' queries, which run all the time over lists of any length: plans that never depend on the moment. */
+  readonly steadyPlans?: boolean;
 }
 
 const types = {
@@ -50,7 +54,7 @@ const types = {
  *   `(extract(epoch from x) * 1000)::float8`, and send `to_timestamp(${instant} / 1000.0)`.
  * - TLS follows the URL's `sslmode` as libpq reads it (`prefer` when it is missing).
  */
-export function connect(url: string, { max = 10, name, onNotice = () => {} }: ConnectOptions = {}): Sql {
+export function connect(url: string, { max = 10, name, onNotice = () => {}, steadyPlans = false }: ConnectOptions = {}): Sql {
   const parsed = parseDatabaseUrl(url);
   const application = name === undefined ? 'purchase-watch' : `purchase-watch ${name}`;
   return postgres(parsed.url, {
@@ -58,9 +62,15 @@ export function connect(url: string, { max = 10, name, onNotice = () => {} }: Co
     max,
     types,
     onnotice: onNotice,
-    connection: { application_name: application },
+    connection: { application_name: application, ...(steadyPlans ? STEADY_PLANS : {}) },
   }) as unknown as Sql;
 }
+
+/**
+ * Left alone, the planner looks at a table that was empty a moment ago, or at a long list, and reads the whole table. So:
+ * one plan for lists of any length, an index wherever one serves, and no compiling of plans that run for a millisecond.
+ */
+const STEADY_PLANS = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' };
 
 /** One connection with a life of its own: what it hears and holds (notifications, session locks) ends with it. */
 export interface Session {

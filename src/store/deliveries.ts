@@ -24,11 +24,16 @@ export interface Wanted {
   readonly except: readonly number[];
 }
 
-/** The due deliveries of a subscriber in the given shards, oldest first: an index range per shard, whatever waits elsewhere. */
+/**
+ * The due deliveries of a subscriber in the given shards, oldest first: an index range per shard, whatever waits elsewhere.
+ * Answers with them whether there are more.
+ */
 export async function loadDueDeliveries(
   sql: Queries,
   { wanted: { subscriber, limit, except }, shards, now }: { wanted: Wanted; shards: readonly number[]; now: Instant },
-): Promise<DueDelivery[]> {
+): Promise<{ rows: DueDelivery[]; more: boolean }> {
+  // Enough for the limit when they lie evenly, and a bounded read when they do not.
+  const perShard = Math.max(Math.ceil((2 * limit) / shards.length), 16);
   type Row = Omit<DueDelivery, 'event' | 'behind'> & {
     eventId: string;
     type: string;
@@ -47,7 +52,7 @@ export async function loadDueDeliveries(
         select * from purchase_watch.deliveries q
         where q.subscriber = ${subscriber} and q.shard = s.shard and q.status = 'pending' and q.due_at <= to_timestamp(${now}::float8 / 1000)
           and q.id <> all(${`{${except.join()}}`}::bigint[])
-        order by q.due_at, q.event limit ${limit}) due
+        order by q.due_at, q.event limit ${perShard}) due
       order by due.due_at, due.event limit ${limit}) d
     join purchase_watch.events e on e.position = d.event
     left join lateral (
@@ -55,11 +60,15 @@ export async function loadDueDeliveries(
       where f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending' and f.event < d.event
       order by f.event limit 1) b on true
     order by d.event`;
-  return rows.map(({ eventId, type, body, createdAt, behindId, behindDueAt, ...row }) => ({
+  const counts = new Map<number, number>();
+  for (const { shard } of rows) counts.set(shard, (counts.get(shard) ?? 0) + 1);
+  const more = rows.length >= limit || [...counts.values()].some((count) => count >= perShard);
+  const due = rows.map(({ eventId, type, body, createdAt, behindId, behindDueAt, ...row }) => ({
     ...row,
     event: { id: eventId, type, body, createdAt },
     behind: behindId === null || behindDueAt === null ? null : { id: behindId, dueAt: behindDueAt },
   }));
+  return { rows: due, more };
 }
 
 /** When the next delivery after now is due to any of the subscribers in the given shards, or null. */

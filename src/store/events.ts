@@ -1,7 +1,8 @@
 /** Events and their deliveries: always written together, in the transaction of what they announce. */
-import { ulid } from 'ulid';
+import { monotonicFactory } from 'ulid';
 import { type EventDraft, eventBody } from '../core/events.ts';
-import type { Queries } from './database.ts';
+import type { Instant } from '../core/purchase.ts';
+import type { Fragment, Queries } from './database.ts';
 
 /** An event to be written. */
 export interface NewEvent {
@@ -17,24 +18,46 @@ export interface NewEvent {
 /** Events of no single purchase live in one shard, so that one replica tells them, in order. */
 export const SITE_SHARD = 0;
 
+/** New events with their ids and bodies, as the columns that `announcing` takes. */
+interface Row {
+  readonly id: string;
+  readonly type: string;
+  readonly site: string;
+  readonly purchase: number | null;
+  readonly sequence: number | null;
+  readonly shard: number;
+  readonly state: number | null;
+  readonly at: Instant;
+  readonly body: string;
+}
+
+/** Within a millisecond it counts up: that is cheaper than drawing, and keeps ids in the order of their making. */
+const nextUlid = monotonicFactory();
+
+function rowOf({ draft, ...event }: NewEvent): Row {
+  const id = `evt_${nextUlid(draft.at)}`;
+  return { ...event, id, type: draft.type, sequence: draft.sequence, at: draft.at, body: eventBody(id, draft) };
+}
+
 /**
- * Writes events and one delivery for each subscriber that wants them; answers the ids. Must run inside a transaction
- * that holds the purchase's or the lease's fence: that is what keeps positions in order within a lane.
+ * The part of a statement that writes events, one delivery for each subscriber that wants them, and the notifications:
+ * `with … ${announcing(…)} select … from told`. `written` names an earlier part with the purchases (id) whose events
+ * count; without it all do. Positions rise in the order given, which a lane relies on.
  */
-export async function announce(tx: Queries, events: readonly NewEvent[]): Promise<string[]> {
-  if (events.length === 0) return [];
-  const rows = events.map(({ draft, ...event }) => {
-    const id = `evt_${ulid(draft.at)}`;
-    return { ...event, id, type: draft.type, sequence: draft.sequence, at: draft.at, body: eventBody(id, draft) };
-  });
-  const column = <K extends keyof (typeof rows)[number]>(key: K): (typeof rows)[number][K][] => rows.map((row) => row[key]);
-  await tx`
-    with event as (
+export function announcing(sql: Queries, events: readonly NewEvent[], written: Fragment | null) {
+  const rows = events.map(rowOf);
+  const texts = (value: (row: Row) => string): string[] => rows.map(value);
+  const numbers = (value: (row: Row) => number | null): string => `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
+  return sql`
+    event as (
       insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
       select id, type, site, purchase, sequence, nullif(sequence - 1, 0), shard, state, to_timestamp(at / 1000), body
-      from unnest(${column('id')}::text[], ${column('type')}::text[], ${column('site')}::text[], ${column('purchase')}::bigint[],
-        ${column('sequence')}::integer[], ${column('shard')}::smallint[], ${column('state')}::integer[], ${column('at')}::float8[],
-        ${column('body')}::text[]) as e (id, type, site, purchase, sequence, shard, state, at, body)
+      from unnest(${texts((row) => row.id)}::text[], ${texts((row) => row.type)}::text[], ${texts((row) => row.site)}::text[],
+        ${numbers((row) => row.purchase)}::bigint[], ${numbers((row) => row.sequence)}::integer[], ${numbers((row) => row.shard)}::smallint[],
+        ${numbers((row) => row.state)}::integer[], ${numbers((row) => row.at)}::float8[], ${texts((row) => row.body)}::text[])
+        with ordinality as e (id, type, site, purchase, sequence, shard, state, at, body, place)
+      ${written === null ? sql`` : sql`where purchase in (select id from ${written})`}
+      order by place
       returning position, id, type, site, purchase, shard, state, created_at),
     delivery as (
       insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
@@ -45,8 +68,14 @@ export async function announce(tx: Queries, events: readonly NewEvent[]): Promis
         and (s.sites is null or e.site = any(s.sites))
         and (s.states is null or e.state is null or e.state = any(s.states))
         and case when s.types is null then (s.kind = 'slack') = (e.type like 'incident.%') else e.type = any(s.types) end
-      order by e.position, s.id)
-    select pg_notify('purchase_watch_events', id) from event where type not like 'incident.%'`;
-  await tx`select pg_notify('purchase_watch_wake', 'deliveries')`;
-  return rows.map((row) => row.id);
+      order by e.position, s.id),
+    told as (
+      select pg_notify('purchase_watch_events', id) from event where type not like 'incident.%'
+      union all select pg_notify('purchase_watch_wake', 'deliveries') where exists (select from event))`;
+}
+
+/** Writes events that belong to no purchase's record. Must run inside a transaction that holds the fence of what they announce. */
+export async function announce(tx: Queries, events: readonly NewEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  await tx`with ${announcing(tx, events, null)} select count(*) from told`;
 }

@@ -75,10 +75,9 @@ export async function takeNudged(
   { shards, limit }: { shards: readonly number[]; limit: number },
 ): Promise<QueuedPurchase[]> {
   const rows = await sql<Row[]>`
-    with taken as (
-      delete from purchase_watch.nudges where id in (
-        select id from purchase_watch.nudges where shard = any(${`{${shards.join()}}`}::smallint[]) order by id limit ${limit})
-      returning purchase)
+    with first as materialized (
+      select id from purchase_watch.nudges where shard = any(${`{${shards.join()}}`}::smallint[]) order by id limit ${limit}),
+    taken as (delete from purchase_watch.nudges n using first where n.id = first.id returning n.purchase)
     select ${sql.unsafe(COLUMNS)}
     from (select distinct purchase from taken) t join purchase_watch.purchases p on p.id = t.purchase
     left join purchase_watch.purchase_details d on d.purchase = p.id`;

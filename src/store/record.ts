@@ -3,13 +3,13 @@
  * replica knows it: a result whose shard has a new owner, or whose purchase was changed from outside meanwhile, is
  * refused, and the purchase is simply due again.
  */
-import type { Outcome } from '../core/decide.ts';
+import type { Outcome, Transition } from '../core/decide.ts';
 import type { EventDraft } from '../core/events.ts';
 import type { Holding } from '../core/ownership.ts';
 import type { Instant } from '../core/purchase.ts';
 import { namedState } from '../core/states.ts';
 import type { Queries, Sql } from './database.ts';
-import { announce, type NewEvent, SITE_SHARD } from './events.ts';
+import { announce, announcing, type NewEvent, SITE_SHARD } from './events.ts';
 
 /** A decided poll with where its row must lie in the queue. */
 export interface Decided {
@@ -57,28 +57,43 @@ export async function recordUnchanged(
       where p.id = r.id and p.revision = r.revision
       returning p.id)
     select id, null::smallint as shard from written union all select null, id from held`;
-  return summarize(rows, holdings, 0);
+  return summarize(rows, holdings, []);
 }
 
-/** Records polls that changed something: state, status, details, and everything that must be told, in one transaction. */
-export async function recordChanged(
-  sql: Sql,
-  batch: readonly Decided[],
-  { replica, holdings }: RecordContext,
-): Promise<Recorded> {
+/**
+ * Records polls that changed something: state, status, details, and everything that must be told, all or nothing. One
+ * statement, because every further round trip would be paid by whoever waits for the news.
+ */
+export async function recordChanged(sql: Sql, batch: readonly Decided[], context: RecordContext): Promise<Recorded> {
+  const oddities = batch.filter((d) => d.outcome.unknownState !== null);
+  if (oddities.length === 0) return writeChanged(sql, batch, context);
   return sql.begin(async (tx) => {
-    const held = await tx<{ id: number }[]>`${heldShards(tx, replica, holdings)}`;
-    const heldIds = new Set(held.map((row) => row.id));
-    const candidates = batch.filter((d) => heldIds.has(d.outcome.purchase.shard));
-    const written = await updatePurchases(tx, candidates);
-    const kept = candidates.filter((d) => written.has(d.outcome.purchase.id));
-    await insertTransitions(tx, kept);
-    await writeDetails(tx, kept);
-    const news = [...kept.flatMap(purchaseEvents), ...(await unknownStateEvents(tx, kept))];
-    await announce(tx, news);
-    const lostShards = holdings.filter((h) => !heldIds.has(h.shard)).map((h) => h.shard);
-    return { ids: written, lostShards, events: news.length };
+    const recorded = await writeChanged(tx, batch, context);
+    await announceUnknownStates(
+      tx,
+      oddities.filter((d) => recorded.ids.has(d.outcome.purchase.id)),
+    );
+    return recorded;
   });
+}
+
+async function writeChanged(sql: Queries, batch: readonly Decided[], { replica, holdings }: RecordContext): Promise<Recorded> {
+  const moves = batch.flatMap((d) =>
+    d.outcome.transition === null ? [] : [{ id: d.outcome.purchase.id, ...d.outcome.transition }],
+  );
+  const detailed = batch.filter((d) => d.outcome.detailsChanged);
+  const events = batch.flatMap(purchaseEvents);
+  // In a statement every part sees the tables as they were before it, so each part that follows the update asks `written`.
+  const rows = await sql<{ id: number | null; shard: number | null }[]>`
+    with held as materialized (${heldShards(sql, replica, holdings)}),
+    written as (${updatePurchases(sql, batch)}),
+    transition as (${insertTransitions(sql, moves)}),
+    detail as (${writeDetails(sql, detailed)}),
+    ${announcing(sql, events, sql`written`)}
+    select id, null::smallint as shard from written
+    union all select null, id from held
+    union all select null, null from told`;
+  return summarize(rows, holdings, events);
 }
 
 /** The shards of the given holdings that are still ours, locked against a takeover until the transaction ends. */
@@ -88,15 +103,13 @@ const heldShards = (sql: Queries, replica: string, holdings: readonly Holding[])
     on h.id = s.id and h.epoch = s.epoch
   where s.owner = ${replica} order by s.id for share of s`;
 
-async function updatePurchases(tx: Queries, batch: readonly Decided[]): Promise<Set<number>> {
-  if (batch.length === 0) return new Set();
-  const rows = await tx<{ id: number }[]>`
+const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
     update purchase_watch.purchases p set
       polls = p.polls + 1, last_polled_at = to_timestamp(r.now / 1000), seen_at = to_timestamp(r.seen / 1000),
       next_poll_at = to_timestamp(r.next / 1000), due_slot = r.slot, status = r.status, state = r.state,
       state_since = to_timestamp(r.since / 1000), stuck_since = to_timestamp(r.stuck / 1000), excused_ms = r.excused,
       failures = r.failures, unknowns = r.unknowns, sequence = r.sequence, last_error = r.error
-    from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.revision)}::integer[],
+    from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.shard)}::smallint[], ${numbers(batch, (d) => d.outcome.purchase.revision)}::integer[],
       ${numbers(batch, (d) => d.now)}::float8[], ${numbers(batch, (d) => d.outcome.purchase.seenAt)}::float8[],
       ${numbers(batch, (d) => d.outcome.nextPollAt)}::float8[], ${numbers(batch, (d) => d.slot)}::integer[],
       ${batch.map((d) => d.outcome.purchase.status)}::text[], ${numbers(batch, (d) => d.outcome.purchase.state)}::integer[],
@@ -104,19 +117,13 @@ async function updatePurchases(tx: Queries, batch: readonly Decided[]): Promise<
       ${numbers(batch, (d) => d.outcome.purchase.excused)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.failures)}::integer[],
       ${numbers(batch, (d) => d.outcome.purchase.unknowns)}::integer[], ${numbers(batch, (d) => d.outcome.purchase.sequence)}::integer[],
       ${batch.map((d) => d.outcome.lastError)}::text[])
-      as r (id, revision, now, seen, next, slot, status, state, since, stuck, excused, failures, unknowns, sequence, error)
+      as r (id, shard, revision, now, seen, next, slot, status, state, since, stuck, excused, failures, unknowns, sequence, error)
+    join held on held.id = r.shard
     where p.id = r.id and p.revision = r.revision
     returning p.id`;
-  return new Set(rows.map((row) => row.id));
-}
 
-async function insertTransitions(tx: Queries, batch: readonly Decided[]): Promise<void> {
-  const moves = batch.flatMap((d) =>
-    d.outcome.transition === null ? [] : [{ id: d.outcome.purchase.id, ...d.outcome.transition }],
-  );
-  if (moves.length === 0) return;
-  // `from` is what this replica believes; where the last transition says otherwise, the foreign key refuses the whole batch.
-  await tx`
+// `from` is what this replica believes; where the last transition says otherwise, the foreign key refuses the whole batch.
+const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonly id: number })[]) => sql`
     insert into purchase_watch.transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
     select r.id, r.sequence,
       (select max(t.sequence) from purchase_watch.transitions t where t.purchase = r.id),
@@ -124,18 +131,15 @@ async function insertTransitions(tx: Queries, batch: readonly Decided[]): Promis
     from unnest(${numbers(moves, (m) => m.id)}::bigint[], ${numbers(moves, (m) => m.sequence)}::integer[],
       ${numbers(moves, (m) => m.from)}::integer[], ${numbers(moves, (m) => m.to)}::integer[],
       ${numbers(moves, (m) => m.notBefore)}::float8[], ${numbers(moves, (m) => m.notAfter)}::float8[])
-      as r (id, sequence, from_state, to_state, not_before, not_after)`;
-}
+      as r (id, sequence, from_state, to_state, not_before, not_after)
+    join written using (id)`;
 
-async function writeDetails(tx: Queries, batch: readonly Decided[]): Promise<void> {
-  const changed = batch.filter((d) => d.outcome.detailsChanged);
-  if (changed.length === 0) return;
-  await tx`
+const writeDetails = (sql: Queries, batch: readonly Decided[]) => sql`
     insert into purchase_watch.purchase_details (purchase, fields)
-    select id, fields::json from unnest(${numbers(changed, (d) => d.outcome.purchase.id)}::bigint[],
-      ${changed.map((d) => d.outcome.purchase.details)}::text[]) as r (id, fields)
+    select id, fields::json
+    from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${batch.map((d) => d.outcome.purchase.details)}::text[]) as r (id, fields)
+    join written using (id)
     on conflict (purchase) do update set fields = excluded.fields`;
-}
 
 function purchaseEvents({ outcome }: Decided): NewEvent[] {
   const { id, site, shard, state } = outcome.purchase;
@@ -143,35 +147,40 @@ function purchaseEvents({ outcome }: Decided): NewEvent[] {
 }
 
 /** A number nobody knows is announced once per site: the first transaction to write it tells. */
-async function unknownStateEvents(tx: Queries, batch: readonly Decided[]): Promise<NewEvent[]> {
+async function announceUnknownStates(tx: Queries, batch: readonly Decided[]): Promise<void> {
   const seen = batch.flatMap((d) =>
     d.outcome.unknownState === null ? [] : [{ site: d.outcome.purchase.site, state: d.outcome.unknownState, decided: d }],
   );
-  if (seen.length === 0) return [];
+  if (seen.length === 0) return;
   const rows = await tx<{ site: string; state: number }[]>`
     insert into purchase_watch.unknown_states (site, state)
     select distinct site, state from unnest(${seen.map((s) => s.site)}::text[], ${seen.map((s) => s.state)}::integer[]) as r (site, state)
     on conflict do nothing returning site, state`;
-  return rows.map(({ site, state }) => {
+  const events = rows.map(({ site, state }): NewEvent => {
     const first = seen.find((s) => s.site === site && s.state === state)!.decided;
     const data = { site, state: { ...namedState(state) }, purchaseId: first.outcome.purchase.purchaseId };
     const draft: EventDraft = { type: 'site.unknown_state', sequence: null, at: first.now, data };
     return { draft, site, purchase: null, shard: SITE_SHARD, state: null };
   });
+  await announce(tx, events);
 }
 
 function summarize(
   rows: readonly { id: number | null; shard: number | null }[],
   holdings: readonly Holding[],
-  events: number,
+  events: readonly NewEvent[],
 ): Recorded {
   const ids = new Set<number>();
   const held = new Set<number>();
-  for (const row of rows) {
-    if (row.id !== null) ids.add(row.id);
-    if (row.shard !== null) held.add(row.shard);
+  for (const { id, shard } of rows) {
+    if (id !== null) ids.add(id);
+    if (shard !== null) held.add(shard);
   }
-  return { ids, lostShards: holdings.filter((h) => !held.has(h.shard)).map((h) => h.shard), events };
+  return {
+    ids,
+    lostShards: holdings.filter((h) => !held.has(h.shard)).map((h) => h.shard),
+    events: events.filter(({ purchase }) => purchase !== null && ids.has(purchase)).length,
+  };
 }
 
 /** A Postgres array literal of numbers; one string is far cheaper to send than an array of parameters. */

@@ -19,18 +19,19 @@ export async function renewReplica(
   sql: Queries,
   { id, process, ttl }: { id: string; process: string; ttl: Milliseconds },
 ): Promise<{ alive: ReplicaRow[]; databaseNow: Instant; readAt: Milliseconds }> {
-  // A lease that is being renewed right now holds its row's lock: the delete waits, looks again and leaves it alone.
-  await sql`delete from purchase_watch.replicas where expires_at < clock_timestamp() and id <> ${id}`;
   await sql`
     insert into purchase_watch.replicas as r (id, process, expires_at)
     values (${id}, ${process}, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond')
     on conflict (id) do update set expires_at = excluded.expires_at`;
   const asked = performance.now();
-  const rows = await sql<{ id: string; process: string; databaseNow: number }[]>`
-    select id, process, (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow"
+  const rows = await sql<{ id: string; process: string; expired: boolean; databaseNow: number }[]>`
+    select id, process, expires_at < clock_timestamp() as expired, (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow"
     from purchase_watch.replicas order by id`;
   const readAt = (asked + performance.now()) / 2;
-  return { alive: rows.map((row) => ({ id: row.id, process: row.process })), databaseNow: rows[0]!.databaseNow, readAt };
+  // A lease that is being renewed right now holds its row's lock: the delete waits, looks again and leaves it alone.
+  if (rows.some((row) => row.expired)) await sql`delete from purchase_watch.replicas where expires_at < clock_timestamp()`;
+  const alive = rows.filter((row) => !row.expired).map((row) => ({ id: row.id, process: row.process }));
+  return { alive, databaseNow: rows[0]!.databaseNow, readAt };
 }
 
 /** Forgets a replica at once: our own on a clean stop, or one whose process is known to be gone. */
@@ -40,12 +41,13 @@ export async function forgetReplica(sql: Queries, id: string): Promise<void> {
 
 /** Takes up to `wanted` shards that nobody alive owns. Each gets a new epoch, which shuts out what its last owner still has under way. Answers how many. */
 export async function takeShards(sql: Queries, { replica, wanted }: { replica: string; wanted: number }): Promise<number> {
+  // Materialized: a plan may run a subquery once for every row, and its limit would hold for each run alone.
   const taken = await sql`
-    update purchase_watch.shards set owner = ${replica}, epoch = epoch + 1
-    where id in (
+    with free as materialized (
       select id from purchase_watch.shards s
       where s.owner is null or not exists (select from purchase_watch.replicas r where r.id = s.owner)
-      order by id limit ${wanted} for update skip locked)`;
+      order by id limit ${wanted} for update skip locked)
+    update purchase_watch.shards s set owner = ${replica}, epoch = epoch + 1 from free where s.id = free.id`;
   return taken.count;
 }
 

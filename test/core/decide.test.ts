@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type DecideContext, decide, type Outcome } from '../../src/core/decide.ts';
-import { decimal } from '../../src/core/exact-json.ts';
+import { decimal, parseExact } from '../../src/core/exact-json.ts';
 import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf, type StatePolicy } from '../../src/core/poll-plan.ts';
-import type { Observation, Purchase } from '../../src/core/purchase.ts';
+import type { Details, Observation, Purchase } from '../../src/core/purchase.ts';
 import { stuckMoment } from '../../src/core/stuck.ts';
 import { answer, aPurchase, aStatePolicy, trouble } from '../support/a-purchase.ts';
 
@@ -445,6 +445,15 @@ describe('through any life', () => {
         return;
       const stuckAt = stuckMoment(policyOf(policy, purchase.state!), purchase.stateSince!, purchase.excused);
       if (stuckAt !== null && stuckAt > now) expect(nextPollAt).toBeLessThanOrEqual(stuckAt);
+    });
+  });
+
+  test('an answer that is the same to the byte leads to the same as one that says the same', () => {
+    live(({ before, askedAt, now, policy }) => {
+      if (before.state === null) return;
+      const context = { askedAt, now, policy, spread: 0.3, strikes: 0 };
+      const again = answer(before.state, parseExact(before.details!) as Details);
+      expect(decide(before, { kind: 'same' }, context)).toEqual(decide(before, again, context));
     });
   });
 

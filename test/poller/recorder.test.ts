@@ -47,6 +47,7 @@ async function watched(count: number): Promise<Entry[]> {
       epoch: EPOCH,
       busy: true,
       strikes: 0,
+      digest: null,
       gone: false,
       newer: null,
     }));

@@ -7,11 +7,12 @@ import { connect, type Sql } from '../../src/store/database.ts';
 import { findPurchases, stopPurchase, transitionsOf } from '../../src/store/purchases.ts';
 import { dueSlot, loadPurchases } from '../../src/store/queue.ts';
 import { type Decided, recordChanged, recordUnchanged } from '../../src/store/record.ts';
-import { takeShards } from '../../src/store/replicas.ts';
+import { renewReplica, takeShards } from '../../src/store/replicas.ts';
 import { syncSites } from '../../src/store/sites.ts';
 import { syncSubscribers } from '../../src/store/subscribers.ts';
 import { answer, trouble } from '../support/a-purchase.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { rowsRead } from '../support/rows-read.ts';
 
 const SECOND = 1_000;
 const T = Date.UTC(2026, 10, 20, 9, 15);
@@ -71,25 +72,29 @@ const events = () => sql<{ type: string; sequence: number | null; purchase: numb
 describe('what is recorded', () => {
   test('is what was decided: the row, read again, is the purchase in memory', async () => {
     let purchase = await watchedOne();
-    const life: [Observation, number][] = [
-      [answer(6, { Price: decimal('249.50') }), T],
-      [answer(6, { Price: decimal('249.50') }), T + 5 * SECOND],
-      [trouble('malformed'), T + 10 * SECOND],
-      [trouble('unknown'), T + 20 * SECOND],
-      [answer(6, { Price: decimal('249.50') }), T + 600 * SECOND],
-      [answer(6, { Price: decimal('249.50') }), T + 3_000 * SECOND],
-      [answer(6, { Price: decimal('1.00') }), T + 3_600 * SECOND],
-      [answer(17), T + 3_700 * SECOND],
-      [answer(2), T + 3_800 * SECOND],
-    ];
-    for (const [seen, at] of life) {
-      purchase = await live(purchase, seen, at);
+    let due = T;
+    let polls = 0;
+    const sees = async (seen: Observation, late = 0): Promise<void> => {
+      purchase = await live(purchase, seen, due + late);
       const row = await reloaded(purchase);
-      expect({ ...row.purchase, details: row.purchase.details }).toEqual(purchase);
-    }
-    expect(purchase).toMatchObject({ status: 'settled', sequence: 5, state: 2 });
+      expect(row.purchase).toEqual(purchase);
+      due = row.nextPollAt ?? due;
+      polls += 1;
+    };
+    const atBank = answer(6, { Price: decimal('249.50') });
+    await sees(atBank);
+    await sees(trouble('malformed'));
+    await sees(trouble('unknown'));
+    await sees(atBank, 600 * SECOND);
+    expect(purchase.excused).toBeGreaterThan(0);
+    while (purchase.stuckSince === null) await sees(atBank);
+    await sees(answer(6, { Price: decimal('1.00') }));
+    await sees(answer(17));
+    await sees(answer(2));
+    // Moved, stuck, moved, recovered, moved.
+    expect(purchase).toMatchObject({ status: 'settled', sequence: 5, state: 2, stuckSince: null });
     const [shown] = await findPurchases(sql, { purchaseId: 'p-1', site: null });
-    expect(shown).toMatchObject({ polls: 9, nextPollAt: null, lastPolledAt: T + 3_800 * SECOND, lastError: null });
+    expect(shown).toMatchObject({ polls, nextPollAt: null, lastPolledAt: due, lastError: null });
   });
 
   test('is a chain of transitions, each beginning where the last one ended', async () => {
@@ -251,6 +256,7 @@ describe('what came too late', () => {
   test('a takeover waits for a recording that is under way, and the next recording is refused', async () => {
     const purchase = await watchedOne();
     await sql`update purchase_watch.shards set owner = 'gone' where id <> ${purchase.shard}`;
+    await renewReplica(sql, { id: 'successor', process: 'elsewhere 1 1', ttl: 60_000 });
     const holdings = [{ shard: purchase.shard, epoch: EPOCH }];
     const recorded = Promise.withResolvers<void>();
     const commit = Promise.withResolvers<void>();
@@ -306,15 +312,14 @@ describe('a poll that changed nothing', () => {
   test('leaves every index alone: all its updates are heap-only', async () => {
     const purchases = await seenOnce();
     const before = await updates();
-    // One in a hundred at a time, as they fall due in a large table.
-    for (let round = 0; round < 20; round++) {
-      const due = purchases.filter((_, index) => index % 100 === round % 10);
-      const batch = due.map((purchase) => polled(purchase, answer(0), T + (round + 1) * 5 * SECOND, { slot: 1 }));
+    // One in a hundred, as they fall due in a large table: few enough for the room that each page keeps.
+    const due = purchases.filter((_, index) => index % 100 === 0);
+    for (const at of [T + 5 * SECOND, T + 10 * SECOND, T + 15 * SECOND]) {
+      const batch = due.map((purchase) => polled(purchase, answer(0), at, { slot: 1 }));
       await recordUnchanged(alone, batch, context);
     }
     const after = await updates();
-    expect(after.all - before.all).toBe(400);
-    expect(after.heapOnly - before.heapOnly).toBe(400);
+    expect([after.all - before.all, after.heapOnly - before.heapOnly]).toEqual([60, 60]);
   });
 
   test('is another matter when it moves to another slot of the queue', async () => {
@@ -328,13 +333,8 @@ describe('a poll that changed nothing', () => {
   test('reads no more rows than it writes', async () => {
     const purchases = await seenOnce();
     await alone`analyze purchase_watch.purchases`;
-    await alone.begin(async (tx) => {
-      const batch = purchases.slice(0, 50).map((purchase) => polled(purchase, answer(0), T + 5 * SECOND, { slot: 1 }));
-      await recordUnchanged(tx, batch, context);
-      const [row] = await tx<{ scanned: number; fetched: number }[]>`
-        select seq_tup_read::integer as scanned, idx_tup_fetch::integer as fetched from pg_stat_xact_user_tables
-        where schemaname = 'purchase_watch' and relname = 'purchases'`;
-      expect(row).toEqual({ scanned: 0, fetched: 50 });
-    });
+    const batch = purchases.slice(0, 50).map((purchase) => polled(purchase, answer(0), T + 5 * SECOND, { slot: 1 }));
+    const cost = await rowsRead(alone, 'purchases', (tx) => recordUnchanged(tx, batch, context));
+    expect(cost).toEqual({ scanned: 0, fetched: 50 });
   });
 });

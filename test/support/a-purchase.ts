@@ -29,12 +29,12 @@ export function aPurchase(differs: Partial<Purchase> = {}): Purchase {
 
 /** A well-formed answer. */
 export function answer(state: number, details: Details = {}): Observation {
-  return { kind: 'seen', state, details };
+  return { kind: 'seen', digest: 'a digest', state, details };
 }
 
 /** An answer that could not be used. */
 export function trouble(
-  kind: Exclude<Observation['kind'], 'seen'>,
+  kind: Exclude<Observation['kind'], 'seen' | 'same'>,
   { reason = kind, retryAfter = null }: { reason?: string; retryAfter?: number | null } = {},
 ): Observation {
   return { kind, reason, detail: `The service answers ${reason}.`, httpStatus: null, retryAfter };

@@ -1,0 +1,62 @@
+/** Imports point one way: to lower rings, never sideways. What stands alone stays alone. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { expect, test } from 'vitest';
+
+const SRC = join(import.meta.dirname, '../src');
+/** The lowest first. In the outermost ring each part may use those before it: a command starts the app. */
+const RINGS = [
+  ['core'],
+  ['config', 'runtime', 'checkout', 'store'],
+  ['replica', 'poller', 'judge', 'notifier', 'api', 'console'],
+  ['app.ts'],
+  ['demo'],
+  ['cli'],
+  ['main.ts'],
+];
+const ALONE = 'simulator';
+/** Who may start the stand-in service. */
+const SIMULATORS_USERS = ['demo', 'cli'];
+
+const IMPORT = /\b(?:import|from)\s*\(?\s*['"]([^'"]+)['"]/g;
+const partOf = (file: string): string => file.split('/')[0]!;
+const ringOf = (part: string): number => RINGS.findIndex((ring) => ring.includes(part));
+
+const named = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .flatMap((file) =>
+    [...readFileSync(join(SRC, file), 'utf8').matchAll(IMPORT)].map(([, target]) => ({ file, target: target! })),
+  );
+const imports = named
+  .filter(({ target }) => target.startsWith('.'))
+  .map(({ file, target }) => ({ file, target: relative(SRC, join(SRC, dirname(file), target)) }));
+const across = imports.filter(({ file, target }) => partOf(file) !== partOf(target));
+const said = ({ file, target }: (typeof imports)[number]): string => `${file} imports ${target}`;
+
+test('imports are found at all, those inside functions too', () => {
+  expect(imports.length).toBeGreaterThan(300);
+  expect(imports.map(said)).toContain('cli/demo.ts imports demo/demo.ts');
+});
+
+test('every part of src has its ring', () => {
+  const parts = readdirSync(SRC).filter((part) => part !== ALONE);
+  expect(parts.filter((part) => ringOf(part) < 0)).toEqual([]);
+});
+
+test('every import points to a lower ring', () => {
+  const wrong = across.filter(
+    ({ file, target }) => partOf(file) !== ALONE && partOf(target) !== ALONE && ringOf(partOf(target)) >= ringOf(partOf(file)),
+  );
+  expect(wrong.map(said)).toEqual([]);
+});
+
+test('the simulator shares no code with the product, and only the demo and a command start it', () => {
+  expect(across.filter(({ file }) => partOf(file) === ALONE).map(said)).toEqual([]);
+  const users = across.filter(({ target }) => partOf(target) === ALONE).map(({ file }) => partOf(file));
+  expect(users.filter((user) => !SIMULATORS_USERS.includes(user))).toEqual([]);
+});
+
+test('what is true needs no clock, no network and no library', () => {
+  const foreign = named.filter(({ file, target }) => partOf(file) === 'core' && !target.startsWith('.'));
+  expect(foreign.map(said)).toEqual([]);
+});
