@@ -62,8 +62,8 @@ comment on column purchase_watch.purchases.revision is 'Raised by every change f
 comment on column purchase_watch.purchases.excused_ms is 'Time of the present stay in which nobody could ask. It never counts towards stuck.';
 comment on column purchase_watch.purchases.seen_at is 'Last poll that got a well-formed answer.';
 
--- The queue.
-create index purchases_due on purchase_watch.purchases (shard, due_slot, id) where due_slot is not null;
+-- The queue: one per site, so that a site that cannot be asked stands in nobody else's way.
+create index purchases_due on purchase_watch.purchases (site, shard, due_slot, id) where due_slot is not null;
 create index purchases_stuck on purchase_watch.purchases (site, state, state_since) where stuck_since is not null;
 create index purchases_reference on purchase_watch.purchases (reference, id) where reference is not null;
 create index purchases_state on purchase_watch.purchases (status, state, id);
@@ -126,16 +126,33 @@ end $$;
 create trigger nudge after insert on purchase_watch.purchases
   referencing new table as registered for each statement execute function purchase_watch.nudge_registered();
 
--- A stopped, expired or unreadable purchase that is registered again is watched again; one that is watched stays as it is.
+-- Watches stopped and expired purchases again, and has them asked for at once. A site that is null stands for every site.
+create function purchase_watch.watch_again(purchase_ids text[], sites text[]) returns void language sql
+security definer set search_path = pg_catalog, pg_temp as $$
+  with renewed as (
+    update purchase_watch.purchases p set status = 'watching', watched_since = now(), next_poll_at = now(),
+      due_slot = purchase_watch.due_slot(now()), revision = p.revision + 1, failures = 0, unknowns = 0
+    from unnest(purchase_ids, sites) as r (purchase_id, site)
+    join purchase_watch.sites s on s.name = coalesce(r.site, s.name)
+    where p.site = s.name and p.purchase_id = r.purchase_id and p.status in ('stopped', 'expired')
+    returning p.id, p.shard),
+  nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from renewed)
+  select pg_notify('purchase_watch_wake', 'purchases') from renewed limit 1
+$$;
+
+-- A stopped or expired purchase that is registered again is watched again; one that is watched stays as it is.
 create function purchase_watch.watch(purchase_id text, site text default null, reference text default null, metadata jsonb default null)
 returns text language plpgsql as $$
+#variable_conflict use_column
 declare
   row_id bigint;
 begin
   insert into purchase_watch.purchases as p (purchase_id, site, reference, metadata)
   values (watch.purchase_id, watch.site, watch.reference, watch.metadata)
   on conflict do nothing returning p.id into row_id;
-  return case when row_id is null then 'existing' else 'created' end;
+  if row_id is not null then return 'created'; end if;
+  perform purchase_watch.watch_again(array[watch.purchase_id], array[watch.site]);
+  return 'existing';
 end $$;
 comment on function purchase_watch.watch is 'Registers a purchase; answers created or existing. The daemon polls it at once.';
 

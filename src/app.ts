@@ -1,6 +1,7 @@
 /** Builds and joins all parts, once, for the process and for tests. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ulid } from 'ulid';
 import type { ApiServer } from './api/serve.ts';
 import { type CheckoutClient, createCheckoutClient } from './checkout/client.ts';
@@ -55,6 +56,12 @@ export interface App {
 
 const MIGRATIONS = join(import.meta.dirname, '../migrations');
 const RENEW_EVERY = 2_000;
+/** A database that owes an answer for so long is taken for gone, and dialled again. */
+const DATABASE_ANSWERS_WITHIN = 15_000;
+/** A stop that takes longer than this is broken off: what is under way is then done again by whoever comes next. */
+const STOP_WITHIN = 25_000;
+/** No configured subscriber can be named so. */
+const SLACK = '@slack';
 const SLACK_TIMEOUT = 10_000;
 const WEBHOOK_CONCURRENCY = 64;
 
@@ -66,7 +73,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
   const embedded =
     settings.databaseUrl === null ? await startEmbedded({ dataDir: settings.dataDir, log: (text) => log.info(text) }) : null;
   const databaseUrl = settings.databaseUrl ?? embedded!.url;
-  const sql = connect(databaseUrl, { max: 12, steadyPlans: true });
+  const sql = connect(databaseUrl, { max: 12, steadyPlans: true, answerWithin: DATABASE_ANSWERS_WITHIN });
   const closers: (() => Promise<unknown>)[] = [];
   const closeAll = async (): Promise<void> => {
     for (const close of closers.reverse()) await close().catch((error: unknown) => log.warn({ error }, 'stop.failed'));
@@ -75,7 +82,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
   };
 
   try {
-    const { applied } = await migrateOrExplain(sql, databaseUrl);
+    const { applied } = await migrateOrExplain(databaseUrl);
     if (applied.length > 0) log.info({ applied }, 'schema.migrated');
     await syncSites(
       sql,
@@ -97,7 +104,10 @@ export async function createApp(settings: Settings, replacements: Replacements =
     );
     for (const { channel } of recipients) closers.push(() => channel.close());
 
-    const longest = Math.max(...settings.sites.map((site) => 2 * site.timeout), settings.webhooks.timeout, SLACK_TIMEOUT);
+    const longest = Math.max(
+      ...settings.sites.map((site) => 2 * site.timeout),
+      ...recipients.map((recipient) => recipient.timeout),
+    );
     const ttl = longest + 4 * RENEW_EVERY;
     const replica = `rep_${ulid()}`;
     const ownership = createOwnership({ sql, clock, log, replica, process: processIdentity(), ttl, renewEvery: RENEW_EVERY });
@@ -153,12 +163,21 @@ export async function createApp(settings: Settings, replacements: Replacements =
 
     let server: ApiServer | null = null;
     let stopping: Promise<void> | null = null;
-    const stop = async (): Promise<void> => {
+    const orderly = async (): Promise<void> => {
       await server?.close();
       for (const name of ['judge', 'poller', 'notifier']) await loops.get(name)?.stop();
       await Promise.all([poller.stop(), notifier.stop()]);
       await loops.get('ownership')?.stop();
-      await ownership.release().catch((error: unknown) => log.warn({ error }, 'shards.not_released'));
+      await ownership.release();
+    };
+    const stop = async (): Promise<void> => {
+      const deadline = new AbortController();
+      const late = delay(STOP_WITHIN, undefined, { signal: deadline.signal }).then(
+        () => log.warn({ afterMs: STOP_WITHIN }, 'stop.broken_off'),
+        () => undefined,
+      );
+      await Promise.race([orderly().catch((error: unknown) => log.warn({ error }, 'stop.failed')), late]);
+      deadline.abort();
       await closeAll();
     };
 
@@ -187,7 +206,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
         // A worker never loads what only the API needs.
         const [{ createApi }, { serveApi }] = await Promise.all([import('./api/routes.ts'), import('./api/serve.ts')]);
         // People's questions vary, and must not wait for the loops' connections.
-        const apiSql = connect(databaseUrl, { max: 8, name: 'api' });
+        const apiSql = connect(databaseUrl, { max: 8, name: 'api', answerWithin: DATABASE_ANSWERS_WITHIN });
         closers.push(() => apiSql.end({ timeout: 5 }));
         const api = createApi({ sql: apiSql, databaseUrl, settings, health, log });
         server = await serveApi(api, { host: settings.host, port: settings.port });
@@ -224,12 +243,16 @@ const WOKEN_BY: Readonly<Record<string, string>> = {
   shards: 'ownership',
 };
 
-async function migrateOrExplain(sql: Sql, databaseUrl: string): Promise<{ applied: string[] }> {
+/** On a connection of its own, because building an index may take longer than any query of the loops. */
+async function migrateOrExplain(databaseUrl: string): Promise<{ applied: string[] }> {
+  const sql = connect(databaseUrl, { max: 1, name: 'migrate' });
   try {
     return await migrate(sql, MIGRATIONS);
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw new AppError('unavailable', describeConnectionError(databaseUrl, error), { cause: error });
+  } finally {
+    await sql.end({ timeout: 5 });
   }
 }
 
@@ -267,7 +290,7 @@ function subscriberDefinitions(settings: Settings): { definition: SubscriberDefi
   return [
     ...definitions,
     {
-      definition: { name: 'slack', kind: 'slack' as const, ...everything, addressHash: hash(url) },
+      definition: { name: SLACK, kind: 'slack' as const, ...everything, addressHash: hash(url) },
       // Slack drops messages that come faster than one a second, even when it answers 200.
       open: () => ({
         channel: createSlackChannel({ url, consoleUrl: null, timeout: SLACK_TIMEOUT }),
@@ -280,7 +303,7 @@ function subscriberDefinitions(settings: Settings): { definition: SubscriberDefi
 }
 
 function recipientOf(row: SubscriberRow, opened: Opened, settings: Settings): Recipient {
-  return { id: row.id, name: row.name, ...opened, schedule: settings.webhooks.schedule };
+  return { id: row.id, name: row.name, off: row.status === 'off', ...opened, schedule: settings.webhooks.schedule };
 }
 
 function hash(text: string): string {

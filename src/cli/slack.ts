@@ -30,7 +30,7 @@ export function register(program: Command, context: CliContext): void {
       }
       const channel = createSlackChannel({ url, consoleUrl: null, timeout: TIMEOUT });
       const id = 'evt_test';
-      const body = eventBody(id, { type: 'subscriber.test', sequence: null, at: Date.now(), data: {} });
+      const body = eventBody(id, { type: 'subscriber.test', sequence: null, at: Date.now(), state: null, data: {} });
       const result = await channel.send({ id, type: 'subscriber.test', body }, { attempt: 1, now: Date.now() });
       await channel.close();
       if (result.kind !== 'delivered') throw new AppError('unavailable', `Slack did not take the message: ${result.detail}`);

@@ -8,7 +8,8 @@ import type { Milliseconds, Observation, Trouble } from './purchase.ts';
 type Moment = number;
 
 export type Breaker =
-  | { readonly kind: 'closed'; readonly failuresInRow: number }
+  /** `culprits`: the purchases whose calls failed in this row, the first few. */
+  | { readonly kind: 'closed'; readonly failuresInRow: number; readonly culprits: readonly number[] }
   /** `cause` is `throttled` when the site answers and only asks for fewer calls: a pause, not an outage. */
   | {
       readonly kind: 'open';
@@ -19,10 +20,14 @@ export type Breaker =
     }
   | { readonly kind: 'recovering'; readonly since: Moment; readonly wait: Milliseconds; readonly failuresInRow: number };
 
-export const CLOSED: Breaker = { kind: 'closed', failuresInRow: 0 };
+export const CLOSED: Breaker = { kind: 'closed', failuresInRow: 0, culprits: [] };
 
-/** Failures in a row, of whichever purchases, that open the breaker. */
+/** Failures in a row that open the breaker. */
 const FAILURES_UNTIL_OPEN = 5;
+/** They must be of several purchases: one whose calls always fail says nothing about the site. */
+const CULPRITS_UNTIL_OPEN = 3;
+/** Unless the site has answered nobody for so long: then few purchases are all there is to ask about. */
+const SILENCE_UNTIL_OPEN: Milliseconds = 5 * 60_000;
 const FAILURES_WHILE_RECOVERING = 2;
 const FIRST_WAIT: Milliseconds = 1_000;
 const LONGEST_WAIT: Milliseconds = 30_000;
@@ -49,12 +54,21 @@ export function probeSent(breaker: Breaker): Breaker {
   return breaker.kind === 'open' ? { ...breaker, probing: true } : breaker;
 }
 
-/** The breaker after an answer. `ceiling` is the site's calls a second; reaching it ends the recovery. */
-export function afterAnswer(
-  breaker: Breaker,
-  seen: Observation,
-  { now, ceiling, spread }: { now: Moment; ceiling: number; spread: number },
-): Breaker {
+export interface AnswerContext {
+  readonly now: Moment;
+  /** The site's calls a second: reaching it ends the recovery. */
+  readonly ceiling: number;
+  /** Jitter in [-1, 1]. */
+  readonly spread: number;
+  /** Which purchase was asked about. */
+  readonly purchase: number;
+  /** When the site last gave a usable answer about any purchase; null when never. */
+  readonly answeredAt: Moment | null;
+}
+
+/** The breaker after an answer. */
+export function afterAnswer(breaker: Breaker, seen: Observation, context: AnswerContext): Breaker {
+  const { now, ceiling, spread, purchase, answeredAt } = context;
   if (seen.kind === 'seen' || seen.kind === 'same' || seen.kind === 'unknown' || seen.kind === 'malformed') {
     if (breaker.kind === 'open') return { kind: 'recovering', since: now, wait: breaker.wait, failuresInRow: 0 };
     if (breaker.kind === 'closed') return breaker.failuresInRow === 0 ? breaker : CLOSED;
@@ -69,10 +83,17 @@ export function afterAnswer(
     return open(cause, Math.min(breaker.wait * 2, LONGEST_WAIT), seen, now, spread);
   }
   const failuresInRow = breaker.failuresInRow + 1;
-  const limit = breaker.kind === 'recovering' ? FAILURES_WHILE_RECOVERING : FAILURES_UNTIL_OPEN;
-  if (cause === 'failing' && failuresInRow < limit) return { ...breaker, failuresInRow };
-  const wait = breaker.kind === 'recovering' ? Math.min(breaker.wait * 2, LONGEST_WAIT) : FIRST_WAIT;
-  return open(cause, wait, seen, now, spread);
+  if (breaker.kind === 'recovering') {
+    if (cause === 'failing' && failuresInRow < FAILURES_WHILE_RECOVERING) return { ...breaker, failuresInRow };
+    return open(cause, Math.min(breaker.wait * 2, LONGEST_WAIT), seen, now, spread);
+  }
+  const known = breaker.culprits.includes(purchase) || breaker.culprits.length >= CULPRITS_UNTIL_OPEN;
+  const culprits = known ? breaker.culprits : [...breaker.culprits, purchase];
+  const silent = answeredAt === null || now - answeredAt >= SILENCE_UNTIL_OPEN;
+  const several = culprits.length >= CULPRITS_UNTIL_OPEN || silent;
+  if (cause === 'failing' && !(failuresInRow >= FAILURES_UNTIL_OPEN && several))
+    return { kind: 'closed', failuresInRow, culprits };
+  return open(cause, FIRST_WAIT, seen, now, spread);
 }
 
 function open(cause: 'failing' | 'throttled', wait: Milliseconds, seen: Trouble, now: Moment, spread: number): Breaker {

@@ -75,23 +75,24 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
   const { now, policy } = context;
   const events: EventDraft[] = [];
   let sequence = before.sequence;
-  const announce = (type: EventDraft['type'], data: Record<string, JsonValue>): void => {
+  const announce = (type: EventDraft['type'], about: number | null, data: Record<string, JsonValue>): void => {
     sequence += 1;
     events.push({
       type,
       sequence,
       at: now,
+      state: about,
       data: { ...purchaseHead(before, sequence), ...data, ...purchaseTail(before, seen ?? storedDetails(before)) },
     });
   };
 
-  if (before.status === 'unreadable') announce('purchase.readable', { state: stateOrNull(before.state) });
+  if (before.status === 'unreadable') announce('purchase.readable', before.state, { state: stateOrNull(before.state) });
 
   const moved = before.state !== state;
   const statePolicy = policyOf(policy, state);
   let transition: Transition | null = null;
   if (moved) {
-    announce('purchase.state_changed', {
+    announce('purchase.state_changed', state, {
       from: stateOrNull(before.state),
       to: stateOrNull(state),
       notBefore: isoTimeOrNull(before.seenAt),
@@ -100,7 +101,7 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
     });
     transition = { sequence, from: before.state, to: state, notBefore: before.seenAt, notAfter: now };
     if (before.stuckSince !== null) {
-      announce('purchase.recovered', {
+      announce('purchase.recovered', before.state, {
         from: stateOrNull(before.state),
         to: stateOrNull(state),
         stateSince: isoTimeOrNull(before.stateSince),
@@ -119,7 +120,7 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
   // The request left at or after the limit, so the answer confirms it.
   if (stuckSince === null && stuckAt !== null && context.askedAt >= stuckAt && before.status !== 'stopped') {
     stuckSince = now;
-    announce('purchase.stuck', { state: stateOrNull(state), stateSince: isoTime(since), stuckSince: isoTime(now) });
+    announce('purchase.stuck', state, { state: stateOrNull(state), stateSince: isoTime(since), stuckSince: isoTime(now) });
   }
 
   const after: Purchase = {
@@ -199,7 +200,7 @@ function expire(kept: Kept, events: readonly EventDraft[], details: Details, { n
     reason: 'expired',
     purchase,
     nextPollAt: null,
-    events: [...events, { type: 'purchase.expired', sequence, at: now, data }],
+    events: [...events, { type: 'purchase.expired', sequence, at: now, state: purchase.state, data }],
   };
 }
 
@@ -218,6 +219,7 @@ function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string },
       type: 'purchase.unreadable',
       sequence,
       at: now,
+      state: before.state,
       data: {
         ...purchaseHead(before, sequence),
         state: stateOrNull(before.state),

@@ -30,6 +30,8 @@ export interface EventDraft {
   readonly type: EventType | IncidentEventType;
   readonly sequence: number | null;
   readonly at: Instant;
+  /** The state it is about, for subscribers that want to hear of some states only; null when it is about none. */
+  readonly state: number | null;
   readonly data: { readonly [key: string]: JsonValue };
 }
 

@@ -16,6 +16,8 @@ export interface Ownership {
   owned(): readonly number[];
   /** The epoch under which we own a shard, or null. */
   epochOf(shard: number): number | null;
+  /** Whether the lease is longer than `need`. */
+  outlasts(need: Milliseconds): boolean;
   /** Whether work of at most `need` may begin: the lease must outlast it, or a successor could do the same at the same time. */
   mayBegin(shard: number, need: Milliseconds): boolean;
   /** Work on a shard begins and ends; a shard is given away only when nothing is under way. */

@@ -9,10 +9,10 @@ import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { namedState } from '../core/states.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Queries, Sql } from '../store/database.ts';
-import { announce, type NewEvent, SITE_SHARD } from '../store/events.ts';
-import { currentSymptoms, openIncidents, saveIncident, stuckDetails } from '../store/incidents.ts';
-import { fenceLease, takeLease } from '../store/replicas.ts';
+import type { Sql } from '../store/database.ts';
+import { type NewEvent, SITE_SHARD } from '../store/events.ts';
+import { currentSymptoms, openIncidents, saveVerdicts, stuckDetails } from '../store/incidents.ts';
+import { takeLease } from '../store/replicas.ts';
 import { listSites } from '../store/sites.ts';
 
 export interface JudgeOptions {
@@ -35,50 +35,49 @@ const SWEEP: Milliseconds = 5_000;
 const LEASE = 'judge';
 
 export function createJudge({ sql, clock, log, replica, policy, polling, onEvents }: JudgeOptions): Judge {
-  const look = async (tx: Queries, epoch: number): Promise<{ said: number; lookAgainAt: Instant | null }> => {
-    if (!(await fenceLease(tx, { name: LEASE, replica, epoch }))) return { said: 0, lookAgainAt: null };
+  const look = async (epoch: number): Promise<{ said: number; lookAgainAt: Instant | null }> => {
     const now = clock.now();
-    const symptoms = await currentSymptoms(tx);
-    const open = await openIncidents(tx);
+    const symptoms = await currentSymptoms(sql);
+    const open = await openIncidents(sql);
+    const opened = symptoms
+      .filter((symptom) => !open.some((incident) => isAbout(incident, symptom)))
+      .map((symptom) => openIncident(`inc_${ulid(now)}`, symptom, now));
+    const verdicts = [...open, ...opened].map((incident) =>
+      judgeIncident(incident, symptoms.find((symptom) => isAbout(incident, symptom)) ?? null, now, policy),
+    );
+    // An incident that merely goes on is not written again.
     const before = new Map(open.map((incident) => [incident.id, JSON.stringify(incident)]));
-    const verdicts: Verdict[] = [];
-    for (const incident of open)
-      verdicts.push(judgeIncident(incident, symptoms.find((s) => isAbout(incident, s)) ?? null, now, policy));
-    for (const symptom of symptoms.filter((s) => !open.some((incident) => isAbout(incident, s)))) {
-      verdicts.push(judgeIncident(openIncident(`inc_${ulid(now)}`, symptom, now), symptom, now, policy));
-    }
-    let said = 0;
-    for (const verdict of verdicts) {
-      const { incident } = verdict;
-      // An incident that merely goes on is not written again.
-      if (before.get(incident.id) !== JSON.stringify({ ...incident })) await saveIncident(tx, incident);
-      const events = await eventsOf(tx, verdict, now);
-      await announce(tx, events);
-      said += events.length;
-      if (verdict.say === null) continue;
-      const { id, kind, site, state, count } = verdict.incident;
-      log.warn(
-        { incident: id, kind, site, state: state === null ? null : namedState(state).name, count },
-        `incident.${verdict.say}`,
-      );
-    }
+    const changed = verdicts.filter(({ incident }) => before.get(incident.id) !== JSON.stringify({ ...incident }));
     const next = verdicts.flatMap(({ lookAgainAt }) => (lookAgainAt === null ? [] : [lookAgainAt]));
-    return { said, lookAgainAt: next.length === 0 ? null : Math.min(...next) };
+    const lookAgainAt = next.length === 0 ? null : Math.min(...next);
+    if (changed.length === 0) return { said: 0, lookAgainAt };
+
+    const events = (await Promise.all(changed.map((verdict) => eventsOf(verdict, now)))).flat();
+    const incidents = changed.map(({ incident }) => incident);
+    // Somebody else judges now, from the same rows.
+    if (!(await saveVerdicts(sql, { incidents, events, lease: { name: LEASE, replica, epoch } })))
+      return { said: 0, lookAgainAt: null };
+    for (const { say, incident } of changed) {
+      if (say === null) continue;
+      const { id, kind, site, state, count } = incident;
+      log.warn({ incident: id, kind, site, state: state === null ? null : namedState(state).name, count }, `incident.${say}`);
+    }
+    return { said: events.length, lookAgainAt };
   };
 
-  const eventsOf = async (tx: Queries, { incident, say }: Verdict, now: Instant): Promise<NewEvent[]> => {
+  const eventsOf = async ({ incident, say }: Verdict, now: Instant): Promise<NewEvent[]> => {
     if (say === null) return [];
-    const base = { site: incident.site, purchase: null, shard: SITE_SHARD, state: incident.state };
+    const base = { site: incident.site, purchase: null, shard: SITE_SHARD };
     const type: IncidentEventType = `incident.${say}`;
-    const data = incident.kind === 'stuck' ? await stuckData(tx, incident) : await unreachableData(tx, incident);
-    const events: NewEvent[] = [{ ...base, draft: { type, sequence: null, at: now, data } }];
+    const data = incident.kind === 'stuck' ? await stuckData(incident) : await unreachableData(incident);
+    const events: NewEvent[] = [{ ...base, draft: { type, sequence: null, at: now, state: incident.state, data } }];
     const draft = siteEvent(incident, say, data.lastError ?? null, now);
     return draft === null ? events : [{ ...base, draft }, ...events];
   };
 
-  const stuckData = async (tx: Queries, incident: Incident): Promise<Record<string, JsonValue>> => {
+  const stuckData = async (incident: Incident): Promise<Record<string, JsonValue>> => {
     const state = incident.state ?? 0;
-    const { purchases, waiting } = await stuckDetails(tx, { site: incident.site, state });
+    const { purchases, waiting } = await stuckDetails(sql, { site: incident.site, state });
     return {
       ...head(incident),
       state: { ...namedState(state) },
@@ -90,8 +89,8 @@ export function createJudge({ sql, clock, log, replica, policy, polling, onEvent
     };
   };
 
-  const unreachableData = async (tx: Queries, incident: Incident): Promise<Record<string, JsonValue>> => {
-    const site = (await listSites(tx)).find(({ name }) => name === incident.site);
+  const unreachableData = async (incident: Incident): Promise<Record<string, JsonValue>> => {
+    const site = (await listSites(sql)).find(({ name }) => name === incident.site);
     return { ...head(incident), lastError: site?.lastError ?? null };
   };
 
@@ -99,7 +98,7 @@ export function createJudge({ sql, clock, log, replica, policy, polling, onEvent
     tick: async () => {
       const epoch = await takeLease(sql, { name: LEASE, replica });
       if (epoch === null) return SWEEP;
-      const { said, lookAgainAt } = await sql.begin((tx) => look(tx, epoch));
+      const { said, lookAgainAt } = await look(epoch);
       if (said > 0) onEvents();
       return lookAgainAt === null ? SWEEP : Math.min(Math.max(lookAgainAt - clock.now(), 10), SWEEP);
     },
@@ -126,9 +125,10 @@ function siteEvent(incident: Incident, say: NonNullable<Verdict['say']>, lastErr
   if (incident.kind !== 'unreachable' || (say !== 'opened' && say !== 'ended')) return null;
   const { site, since } = incident;
   return say === 'opened'
-    ? { type: 'site.unreachable', sequence: null, at: now, data: { site, since: isoTime(since), lastError } }
+    ? { type: 'site.unreachable', sequence: null, at: now, state: null, data: { site, since: isoTime(since), lastError } }
     : {
         type: 'site.reachable',
+        state: null,
         sequence: null,
         at: now,
         data: { site, since: isoTime(since), until: isoTimeOrNull(incident.quietSince) },

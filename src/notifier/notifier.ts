@@ -40,6 +40,8 @@ const SOON: Milliseconds = 20;
 const MOST_IN_MEMORY = 2_048;
 /** Time to settle after an attempt's end: an attempt begins only if the lease outlasts both. */
 const TIME_TO_SETTLE: Milliseconds = 2_000;
+/** When a lease is too short for an attempt. */
+const RENEWAL_REST: Milliseconds = 250;
 /** How long a settlement is tried while the database is away. What is not settled is sent again, with the same id. */
 const SETTLE_FOR: Milliseconds = 20_000;
 
@@ -55,7 +57,7 @@ interface Job {
 export function createNotifier({ sql, clock, log, ownership, recipients, spread, wake }: NotifierOptions): Notifier {
   const outlets = new Map<number, Outlet>(recipients.map((recipient) => [recipient.id, createOutlet(recipient)]));
   /** Switched off: nothing is sent until the row says active again. */
-  let off = new Set<number>();
+  let off = new Set(recipients.filter((recipient) => recipient.off).map((recipient) => recipient.id));
   /** When the next retry is due as far as is known, and when to find out again (on the monotonic clock). */
   let nextRetryAt = Number.POSITIVE_INFINITY;
   let lookAgainAt = Number.NEGATIVE_INFINITY;
@@ -83,10 +85,16 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
       const delivery = outlet.next();
       if (!delivery) return;
       const epoch = ownership.epochOf(delivery.shard);
-      if (epoch === null || !ownership.mayBegin(delivery.shard, recipient.timeout + TIME_TO_SETTLE)) {
+      if (epoch === null) {
         outlet.dropLane(delivery.lane);
-        outlet.mayHoldMore = true;
         continue;
+      }
+      if (!ownership.mayBegin(delivery.shard, recipient.timeout + TIME_TO_SETTLE)) {
+        // The lease is too short, or the shard is being given away: the next renewal tells which.
+        outlet.putBack(delivery);
+        outlet.notBefore = clock.monotonic() + RENEWAL_REST;
+        setTimeout(() => pump(outlet), RENEWAL_REST);
+        return;
       }
       outlet.notBefore = clock.monotonic() + recipient.spacing;
       void send(outlet, delivery, epoch);
@@ -192,8 +200,9 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
   const load = async (outlet: Outlet): Promise<void> => {
     const shards = ownership.owned();
     const limit = MOST_IN_MEMORY - outlet.size;
-    if (shards.length === 0 || limit < MOST_IN_MEMORY / 2) return;
-    outlet.mayHoldMore = false;
+    // Whoever makes room looks again; gaining a shard does too.
+    outlet.mayHoldMore = shards.length > 0 && limit < MOST_IN_MEMORY / 2;
+    if (shards.length === 0 || outlet.mayHoldMore) return;
     const wanted = { subscriber: outlet.recipient.id, limit, except: outlet.ids() };
     const { rows, more } = await loadDueDeliveries(sql, { wanted, shards, now: clock.now() });
     if (more) outlet.mayHoldMore = true;
@@ -201,7 +210,11 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
     for (const row of rows) {
       if (outlet.has(row.id)) continue;
       if (row.behind === null || outlet.has(row.behind.id)) outlet.add(row);
-      else blocked.push({ subscriber: row.subscriber, lane: row.lane, position: row.position - 1, dueAt: row.behind.dueAt });
+      else {
+        // Its blocker was settled just now, or is due itself and was beyond the limit.
+        if (row.behind.dueAt <= clock.now()) outlet.mayHoldMore = true;
+        blocked.push({ subscriber: row.subscriber, lane: row.lane, position: row.position - 1, dueAt: row.behind.dueAt });
+      }
     }
     await putOff(sql, blocked);
     pump(outlet);

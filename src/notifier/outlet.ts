@@ -10,6 +10,8 @@ import type { Channel } from './channel.ts';
 export interface Recipient {
   readonly id: number;
   readonly name: string;
+  /** Switched off when the daemon started. */
+  readonly off: boolean;
   readonly channel: Channel;
   /** Deliveries in flight at most. */
   readonly concurrency: number;

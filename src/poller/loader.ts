@@ -1,24 +1,33 @@
-/** Brings into the window what is due soon and what changed from outside. */
+/** Brings into the windows what is due soon and what changed from outside. */
 import type { Ownership } from '../core/ownership.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
 import type { Sql } from '../store/database.ts';
-import { dropNudges, dueSlot, loadDue, loadPurchases, type QueuedPurchase, takeNudged } from '../store/queue.ts';
+import {
+  dropNudges,
+  dropNudgesOf,
+  dueSlot,
+  loadDue,
+  loadPurchases,
+  type QueuedPurchase,
+  readNudged as readNudges,
+} from '../store/queue.ts';
 import type { Window } from './window.ts';
 
 export interface LoaderOptions {
   readonly sql: Sql;
   readonly clock: Clock;
+  readonly log: Logger;
   readonly ownership: Ownership;
-  readonly window: Window;
-  /** The configured sites: purchases of others keep their rows and are left alone. */
-  readonly sites: ReadonlySet<string>;
+  /** By site. Purchases of sites that are not configured keep their rows and are left alone. */
+  readonly windows: ReadonlyMap<string, Window>;
 }
 
 export interface Loader {
   /** Reads once; answers whether there is more to read at once. Calls must not overlap. */
   load(): Promise<boolean>;
-  /** A purchase was written and left the window: what is being read of it just now may be older than that. */
+  /** A purchase was written and left its window: what is being read of it just now may be older than that. */
   left(id: number): void;
   /** Reads a purchase's row again after a rest, whatever memory knew of it. */
   readAgain(id: number, rest: Milliseconds): void;
@@ -28,33 +37,36 @@ const NUDGES_AT_ONCE = 5_000;
 const ROWS_PER_SHARD = 1_000;
 /** Room for fewer rows a shard than this is not worth a query. */
 const FEWEST_ROWS_PER_SHARD = 2;
+/** How often to look for overdue purchases that no cursor will come to, and from how many slots of delay on. */
+const PATROL_EVERY: Milliseconds = 60_000;
+const OVERDUE_SLOTS = 6;
 
-export function createLoader({ sql, clock, ownership, window, sites }: LoaderOptions): Loader {
+export function createLoader({ sql, clock, log, ownership, windows }: LoaderOptions): Loader {
   /** Shards whose nudges are older than what is about to be read. */
   const fresh = new Set<number>();
   /** Purchases whose rows are to be read again, and from when on. */
   const again = new Map<number, Milliseconds>();
-  /** Purchases that left the window while rows were being read. */
+  /** Purchases that left their window while rows were being read: what was read may be older than what was written. */
   const leavers = new Set<number>();
   let loading = false;
+  let patrolAt = clock.monotonic() + PATROL_EVERY;
 
   ownership.onChange(({ gained, lost }) => {
-    window.drop(lost);
-    window.gain(gained);
+    for (const window of windows.values()) {
+      window.drop(lost);
+      window.gain(gained);
+    }
     for (const shard of gained) fresh.add(shard);
   });
 
   const take = (rows: readonly QueuedPurchase[]): void => {
-    for (const row of rows) {
-      if (leavers.has(row.purchase.id)) again.set(row.purchase.id, 0);
-      else if (sites.has(row.purchase.site)) window.put(row);
-    }
+    for (const row of rows) if (!leavers.has(row.purchase.id)) windows.get(row.purchase.site)?.put(row);
   };
 
   const forgetOldNudges = async (): Promise<void> => {
     if (fresh.size === 0) return;
     const shards = [...fresh];
-    await dropNudges(sql, shards);
+    await dropNudgesOf(sql, shards);
     for (const shard of shards) fresh.delete(shard);
   };
 
@@ -62,7 +74,8 @@ export function createLoader({ sql, clock, ownership, window, sites }: LoaderOpt
     const now = clock.monotonic();
     const ids = [...again].filter(([, from]) => from <= now).map(([id]) => id);
     if (ids.length === 0) return false;
-    leavers.clear();
+    // Whoever leaves from here on is read once more.
+    for (const id of ids) leavers.delete(id);
     const rows = await loadPurchases(sql, ids);
     for (const id of ids) again.delete(id);
     take(rows);
@@ -70,18 +83,26 @@ export function createLoader({ sql, clock, ownership, window, sites }: LoaderOpt
   };
 
   const readNudged = async (shards: readonly number[]): Promise<boolean> => {
-    const limit = Math.min(window.room(), NUDGES_AT_ONCE);
-    if (limit === 0) return false;
-    const rows = await takeNudged(sql, { shards, limit });
+    const epochs = new Map(shards.map((shard) => [shard, ownership.epochOf(shard)]));
+    const { rows, more } = await readNudges(sql, { shards, limit: NUDGES_AT_ONCE });
+    if (rows.length === 0) return false;
     take(rows);
-    return rows.length >= limit;
+    // Only now: the rows are in memory, or their cursor will come by. A shard that changed hands meanwhile keeps its nudges.
+    const ours = rows.filter(
+      ({ purchase: { shard } }) => ownership.epochOf(shard) !== null && ownership.epochOf(shard) === epochs.get(shard),
+    );
+    await dropNudges(
+      sql,
+      ours.flatMap(({ nudges }) => nudges),
+    );
+    return more;
   };
 
   /**
-   * Reads on in the queue. First all that is overdue, whatever its age: it leaves memory again with its poll. Only then
-   * what is due soon, so that memory is never filled with what can wait while something overdue is not read.
+   * Reads on in a site's queue. First all that is overdue, whatever its age: it leaves memory again with its poll. Only
+   * then what is due soon, so that memory is never filled with what can wait while something overdue is not read.
    */
-  const readDue = async (): Promise<boolean> => {
+  const readDue = async (site: string, window: Window): Promise<boolean> => {
     const slot = dueSlot(clock.now());
     const through = window.behind(slot - 1).length > 0 ? slot - 1 : slot + 1;
     const behind = window.behind(through);
@@ -92,10 +113,26 @@ export function createLoader({ sql, clock, ownership, window, sites }: LoaderOpt
       window.setPressure(true);
       return false;
     }
-    const { rows, cursors } = await loadDue(sql, { cursors: behind, through, limit: perShard });
+    const { rows, cursors } = await loadDue(sql, { site, cursors: behind, through, limit: perShard });
+    window.moved(behind, cursors, through);
     take(rows);
-    window.moved(cursors, through);
     return window.behind(slot + 1).length > 0;
+  };
+
+  /** The net below the rope: what is long overdue and in nobody's memory is taken up, and said, for it should not happen. */
+  const patrol = async (owned: readonly number[]): Promise<void> => {
+    if (clock.monotonic() < patrolAt) return;
+    patrolAt = clock.monotonic() + PATROL_EVERY;
+    const through = dueSlot(clock.now()) - OVERDUE_SLOTS;
+    for (const [site, window] of windows) {
+      if (window.pressed() || window.behind(through).length > 0) continue;
+      const cursors = owned.map((shard) => ({ shard, slot: -1, id: 0 }));
+      const { rows } = await loadDue(sql, { site, cursors, through, limit: FEWEST_ROWS_PER_SHARD * 5 });
+      const lost = rows.filter(({ purchase: { id } }) => !window.knows(id) && !leavers.has(id));
+      if (lost.length === 0) continue;
+      log.warn({ site, purchases: lost.length }, 'queue.found_overdue');
+      take(lost);
+    }
   };
 
   return {
@@ -105,12 +142,14 @@ export function createLoader({ sql, clock, ownership, window, sites }: LoaderOpt
         await forgetOldNudges();
         const owned = ownership.owned();
         if (owned.length === 0) return false;
-        const repeated = await readWrittenAgain();
-        const nudged = await readNudged(owned);
-        const due = await readDue();
-        return repeated || nudged || due;
+        let more = await readWrittenAgain();
+        if (await readNudged(owned)) more = true;
+        for (const [site, window] of windows) if (await readDue(site, window)) more = true;
+        await patrol(owned);
+        return more || leavers.size > 0;
       } finally {
         loading = false;
+        for (const id of leavers) again.set(id, 0);
         leavers.clear();
       }
     },

@@ -43,8 +43,10 @@ export interface Poller {
 
 /** Without a wake-up, look for changes from outside this often: a lost notification costs this much at most. */
 const SWEEP: Milliseconds = 5_000;
-/** While more is to be read, or memory is full, look again after this. */
+/** While more is to be read, look again after this. */
 const SOON: Milliseconds = 20;
+/** While memory is full, polls make room. */
+const MAKING_ROOM: Milliseconds = 250;
 /** Answers that wait to be written; beyond it nothing new is asked. */
 const MOST_UNWRITTEN = 4_000;
 /** What cannot be recorded must not be asked for again and again: rests after failed writes grow from one to the other. */
@@ -54,7 +56,7 @@ const LONGEST_PAUSE: Milliseconds = 30_000;
 const POISON_REST: Milliseconds = 60_000;
 /** A poll (a token and a call, each within the time-out) and its recording must end before the lease does. */
 const TIME_TO_RECORD: Milliseconds = 2_000;
-/** When a lease is too short for a poll: the next renewal tells more. */
+/** When a lease is too short for a poll, or a shard is being given away: the next renewal tells more. */
 const RENEWAL_REST: Milliseconds = 250;
 /** Calls of one site are spaced by less than this at any sensible ceiling. */
 const LONGEST_SPACING: Milliseconds = 200;
@@ -63,11 +65,13 @@ const SYMPTOMS: ReadonlySet<string> = new Set(['purchase.stuck', 'purchase.recov
 
 export function createPoller(options: PollerOptions): Poller {
   const { sql, clock, log, ownership, policy, spread, onEvents, onSymptom, wake } = options;
-  const window = createWindow({ capacity: options.capacity, epochOf: ownership.epochOf });
+  // A share of memory for each site, so that one that cannot be asked fills no other's.
+  const capacity = Math.max(Math.floor(options.capacity / Math.max(options.sites.length, 1)), 1);
+  const windows = new Map(options.sites.map(({ name }) => [name, createWindow({ capacity, epochOf: ownership.epochOf })]));
   const lanes = new Map<string, SiteLane>(
     options.sites.map((site) => [site.name, createSiteLane(site, { sql, clock, log, spread, onReported: onSymptom })]),
   );
-  const loader = createLoader({ sql, clock, ownership, window, sites: new Set(lanes.keys()) });
+  const loader = createLoader({ sql, clock, log, ownership, windows });
 
   /** The database could not be written so many times in a row, and until when nothing is asked because of it. */
   let writeFailures = 0;
@@ -89,15 +93,18 @@ export function createPoller(options: PollerOptions): Poller {
 
   const pumpSite = (lane: SiteLane): Milliseconds => {
     const { site } = lane;
+    const window = windows.get(site.name)!;
+    const need = 2 * site.timeout + TIME_TO_RECORD;
     for (;;) {
       if (lane.inFlight >= site.concurrency || recorder.pending() > MOST_UNWRITTEN) return Number.POSITIVE_INFINITY;
-      const dueAt = window.nextDue(site.name);
+      const dueAt = window.nextDue();
       if (dueAt === null) return Number.POSITIVE_INFINITY;
       const now = clock.now();
       if (dueAt > now) return dueAt - now;
-      const entry = window.take(site.name, now)!;
+      if (!ownership.outlasts(need)) return RENEWAL_REST;
+      const entry = window.take(now)!;
       const later = (at: Instant): void => window.settle(entry, { purchase: entry.purchase, dueAt: at, slot: entry.slot });
-      if (!ownership.mayBegin(entry.purchase.shard, 2 * site.timeout + TIME_TO_RECORD)) {
+      if (!ownership.mayBegin(entry.purchase.shard, need)) {
         later(now + RENEWAL_REST);
         continue;
       }
@@ -137,12 +144,12 @@ export function createPoller(options: PollerOptions): Poller {
     const seen = await lane.site.pollStatus(purchaseId, entry.digest);
     lane.inFlight -= 1;
     try {
-      lane.answered(seen);
+      lane.answered(seen, id);
       conclude(lane, entry, seen, askedAt);
     } catch (error) {
       // A bug of ours in one purchase must not end the polling of all others.
       log.error({ error, site, purchaseId }, 'poll.undecided');
-      window.settle(entry, null);
+      windows.get(site)?.settle(entry, null);
       loader.readAgain(id, POISON_REST);
       ownership.end(shard);
     }
@@ -152,6 +159,7 @@ export function createPoller(options: PollerOptions): Poller {
 
   const conclude = (lane: SiteLane, entry: Entry, seen: Observation, askedAt: Instant): void => {
     const { shard, site, purchaseId } = entry.purchase;
+    const window = windows.get(site)!;
     if (entry.gone) {
       ownership.end(shard);
       return;
@@ -177,13 +185,20 @@ export function createPoller(options: PollerOptions): Poller {
     if (recorded.ids.size > 0) writeFailures = 0;
     let told = false;
     let symptom = false;
+    let overtaken = false;
     for (const { entry, stays, decided } of batch) {
       const { outcome, slot } = decided;
       const { purchase, nextPollAt, events } = outcome;
       // Refused although the shard is ours: the purchase was changed from outside, and its nudge brings it back.
       const accepted = recorded.ids.has(purchase.id);
       const next = accepted && stays && nextPollAt !== null && slot !== null ? { purchase, dueAt: nextPollAt, slot } : null;
+      const window = windows.get(purchase.site)!;
       if (next === null) loader.left(purchase.id);
+      // While it was being written its cursor went by: nobody would come to where it lies now.
+      if (accepted && next === null && slot !== null && window.hasPassed(purchase.shard, slot)) {
+        loader.readAgain(purchase.id, 0);
+        overtaken = true;
+      }
       logOutcome(entry, outcome, accepted);
       window.settle(entry, next);
       ownership.end(purchase.shard);
@@ -194,6 +209,7 @@ export function createPoller(options: PollerOptions): Poller {
     for (const shard of recorded.lostShards) ownership.lost(shard);
     if (told) onEvents();
     if (symptom) onSymptom();
+    if (overtaken) wake();
     pumpOn();
   };
 
@@ -202,7 +218,7 @@ export function createPoller(options: PollerOptions): Poller {
       const { id, shard, site, purchaseId } = entry.purchase;
       if (poison) log.error({ error, site, purchaseId }, 'poll.unrecordable');
       // What was written before a connection broke is not known, and what was refused may rest on a mistake: the rows tell.
-      window.settle(entry, null);
+      windows.get(site)?.settle(entry, null);
       loader.readAgain(id, poison ? POISON_REST : 0);
       ownership.end(shard);
     }
@@ -254,14 +270,15 @@ export function createPoller(options: PollerOptions): Poller {
   };
   const anythingDue = (): boolean => {
     const now = clock.now();
-    return [...lanes.keys()].some((site) => (window.nextDue(site) ?? Number.POSITIVE_INFINITY) <= now);
+    return [...windows.values()].some((window) => (window.nextDue() ?? Number.POSITIVE_INFINITY) <= now);
   };
 
   return {
     tick: async () => {
       const more = await loader.load();
       pumpOn();
-      return more || window.pressed() ? SOON : SWEEP;
+      if (more) return SOON;
+      return [...windows.values()].some((window) => window.pressed()) ? MAKING_ROOM : SWEEP;
     },
     pollDue: async () => {
       for (;;) {

@@ -25,7 +25,7 @@ export interface SiteLane {
   /** How long until a call may leave; 0 takes one, infinite waits for an answer. `share` is our part of the ceiling. */
   take(share: number): Milliseconds;
   /** Learns from an answer, and tells the database when the site fails or is back. */
-  answered(seen: Observation): void;
+  answered(seen: Observation, purchase: number): void;
   /** Whether failures are the whole site's: then none is held against a purchase. */
   fails(): boolean;
 }
@@ -47,6 +47,8 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onRe
   const budget = createBudget(clock.monotonic);
   let breaker: Breaker = CLOSED;
   let lastSuccessAt: number | null = null;
+  /** The same on the monotonic clock. */
+  let answeredAt: number | null = null;
   let reportedAt = Number.NEGATIVE_INFINITY;
   let failing = false;
 
@@ -76,11 +78,13 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onRe
       if (wait === 0 && allowed.kind === 'probe') breaker = probeSent(breaker);
       return wait;
     },
-    answered: (seen) => {
+    answered: (seen, purchase) => {
       const before = breaker;
-      breaker = afterAnswer(before, seen, { now: clock.monotonic(), ceiling: site.maxRps, spread: spread() });
+      const now = clock.monotonic();
+      breaker = afterAnswer(before, seen, { now, ceiling: site.maxRps, spread: spread(), purchase, answeredAt });
       if (seen.kind === 'seen' || seen.kind === 'same' || seen.kind === 'unknown' || seen.kind === 'malformed') {
         lastSuccessAt = clock.now();
+        answeredAt = now;
         if (before.kind === 'open') log.info({ site: site.name }, 'site.answers');
         if (failing || clock.monotonic() - reportedAt >= REPORT_EVERY) report(null);
         return;

@@ -1,6 +1,6 @@
 /**
- * The due purchases of this replica's shards, in memory and in order. It can be thrown away at any moment: the rows are
- * the truth, and whoever owns a shard next reads them again.
+ * The due purchases of one site in this replica's shards, in memory and in order. It can be thrown away at any moment:
+ * the rows are the truth, and whoever owns a shard next reads them again.
  *
  * Each shard has a cursor: every row at or before it in (slot, id) order is either in memory or lies behind it by now.
  * After a poll, a purchase that is due again before the cursor's slot ends stays in memory and its row keeps its slot,
@@ -31,46 +31,41 @@ export interface Entry {
 }
 
 export interface Window {
-  readonly size: number;
   /** Room for more; 0 when full. */
   room(): number;
-  /** Takes over a row, in place of what was known of it. */
+  /** Takes over a row, in place of what was known of it; a full window leaves it to its cursor instead. */
   put(row: QueuedPurchase): void;
-  /** The earliest entry of a site that is due, made busy; null when none is. */
-  take(site: string, now: Instant): Entry | null;
-  /** When the earliest entry of a site is due; null when there is none. */
-  nextDue(site: string): Instant | null;
+  knows(id: number): boolean;
+  /** The earliest entry that is due, made busy; null when none is. */
+  take(now: Instant): Entry | null;
+  /** When the earliest entry is due; null when there is none. */
+  nextDue(): Instant | null;
   /** Where a row must lie for its next poll, and whether its entry stays in memory. */
   place(entry: Entry, nextPollAt: Instant | null): { slot: number | null; stays: boolean };
   /** A busy entry is idle again: it stays with these values, or leaves. */
   settle(entry: Entry, next: { purchase: Purchase; dueAt: Instant; slot: number } | null): void;
+  /** Whether the cursor has passed a slot: a row that comes to lie there now is found by nobody. */
+  hasPassed(shard: number, slot: number): boolean;
   gain(shards: readonly number[]): void;
   drop(shards: readonly number[]): void;
   /** Cursors that have not read through the slot yet. */
   behind(through: number): Cursor[];
-  moved(cursors: readonly Cursor[], through: number): void;
+  /** The cursors that `behind` gave have been read from, to where the others stand now. One that was set back meanwhile stays there. */
+  moved(from: readonly Cursor[], to: readonly Cursor[], through: number): void;
   /** More is due than fits: entries that are polled make room instead of staying. */
   setPressure(pressure: boolean): void;
   pressed(): boolean;
 }
 
+/** A window on one site's queue. */
 export function createWindow({ capacity, epochOf }: { capacity: number; epochOf: (shard: number) => number | null }): Window {
   const entries = new Map<number, Entry>();
-  const heaps = new Map<string, Heap<Entry>>();
+  const heap: Heap<Entry> = createHeap<Entry>((a, b) => a.dueAt < b.dueAt);
   const cursors = new Map<number, Cursor>();
   let pressure = false;
 
-  const heapOf = (site: string): Heap<Entry> => {
-    let heap = heaps.get(site);
-    if (!heap) {
-      heap = createHeap<Entry>((a, b) => a.dueAt < b.dueAt);
-      heaps.set(site, heap);
-    }
-    return heap;
-  };
   /** Entries that left stay in the heap until they come to its top. */
-  const top = (site: string): Entry | undefined => {
-    const heap = heapOf(site);
+  const top = (): Entry | undefined => {
     for (;;) {
       const entry = heap.peek();
       if (!entry || (!entry.gone && !entry.busy)) return entry;
@@ -81,12 +76,17 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
     entry.gone = true;
     entries.delete(entry.purchase.id);
   };
+  /** Lets the cursor come by a row again. What it passes a second time is known, or is read anew. */
+  const rewind = (shard: number, slot: number, id: number): void => {
+    const cursor = cursors.get(shard);
+    if (cursor && (cursor.slot > slot || (cursor.slot === slot && cursor.id >= id)))
+      cursors.set(shard, { shard, slot, id: id - 1 });
+    pressure = true;
+  };
 
   const window: Window = {
-    get size() {
-      return entries.size;
-    },
     room: () => Math.max(0, capacity - entries.size),
+    knows: (id) => entries.has(id),
     put: (row) => {
       const { purchase, nextPollAt, slot } = row;
       const known = entries.get(purchase.id);
@@ -99,28 +99,23 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
       if (known) forget(known);
       const epoch = epochOf(purchase.shard);
       if (nextPollAt === null || slot === null || epoch === null) return;
-      const entry: Entry = {
-        purchase,
-        dueAt: nextPollAt,
-        slot,
-        epoch,
-        busy: false,
-        digest: null,
-        strikes: 0,
-        gone: false,
-        newer: null,
-      };
+      if (entries.size >= capacity) {
+        rewind(purchase.shard, slot, purchase.id);
+        return;
+      }
+      const idle = { busy: false, digest: null, strikes: 0, gone: false, newer: null };
+      const entry: Entry = { purchase, dueAt: nextPollAt, slot, epoch, ...idle };
       entries.set(purchase.id, entry);
-      heapOf(purchase.site).push(entry);
+      heap.push(entry);
     },
-    take: (site, now) => {
-      const entry = top(site);
+    take: (now) => {
+      const entry = top();
       if (!entry || entry.dueAt > now) return null;
-      heapOf(site).pop();
+      heap.pop();
       entry.busy = true;
       return entry;
     },
-    nextDue: (site) => top(site)?.dueAt ?? null,
+    nextDue: () => top()?.dueAt ?? null,
     place: (entry, nextPollAt) => {
       if (nextPollAt === null) return { slot: null, stays: false };
       const slot = dueSlot(nextPollAt);
@@ -142,7 +137,11 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
       entry.purchase = next.purchase;
       entry.dueAt = next.dueAt;
       entry.slot = next.slot;
-      heapOf(entry.purchase.site).push(entry);
+      heap.push(entry);
+    },
+    hasPassed: (shard, slot) => {
+      const cursor = cursors.get(shard);
+      return cursor !== undefined && slot <= cursor.slot;
     },
     gain: (shards) => {
       for (const shard of shards) cursors.set(shard, { shard, slot: -1, id: 0 });
@@ -154,8 +153,10 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
     },
     behind: (through) =>
       [...cursors.values()].filter(({ slot, id }) => slot < through || (slot === through && id !== Number.MAX_SAFE_INTEGER)),
-    moved: (read, through) => {
-      for (const cursor of read) if (cursors.has(cursor.shard)) cursors.set(cursor.shard, cursor);
+    moved: (from, to, through) => {
+      from.forEach((cursor, index) => {
+        if (cursors.get(cursor.shard) === cursor) cursors.set(cursor.shard, to[index]!);
+      });
       pressure = window.behind(through).length > 0;
     },
     setPressure: (value) => {

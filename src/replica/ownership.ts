@@ -66,9 +66,10 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
     replica,
     owned: () => [...held].filter(([, shard]) => !shard.leaving).map(([id]) => id),
     epochOf: (shard) => held.get(shard)?.epoch ?? null,
+    outlasts: (need) => clock.monotonic() + need < leaseEndsAt,
     mayBegin: (shard, need) => {
       const holding = held.get(shard);
-      return holding !== undefined && !holding.leaving && clock.monotonic() + need < leaseEndsAt;
+      return holding !== undefined && !holding.leaving && keeper.outlasts(need);
     },
     begin: (shard) => {
       const holding = held.get(shard);

@@ -11,5 +11,12 @@ export function untilToldToStop(): Promise<NodeJS.Signals> {
     };
     process.on('SIGINT', heard);
     process.on('SIGTERM', heard);
+    // npx runs us below a shell, and a SIGTERM for npx ends both of them and not us.
+    if (process.env.npm_command === undefined) return;
+    const parent = process.ppid;
+    const look = (): void => {
+      if (!told && process.ppid !== parent) heard('SIGTERM');
+    };
+    setInterval(look, 250).unref();
   });
 }

@@ -3,6 +3,7 @@ import postgres from 'postgres';
 import { type JsonValue, parseExact, stringifyExact } from '../core/exact-json.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { parseDatabaseUrl } from './database-url.ts';
+import { watchedSockets } from './watched-socket.ts';
 
 interface OwnTypes extends Record<string, unknown> {
   bigint: number | bigint;
@@ -25,6 +26,8 @@ export interface ConnectOptions {
   readonly onNotice?: (notice: postgres.Notice) => void;
   /** For the loops' queries, which run all the time over lists of any length: plans that never depend on the moment. */
   readonly steadyPlans?: boolean;
+  /** A connection whose server says nothing for so long while it owes an answer is broken off; never unless told. */
+  readonly answerWithin?: Milliseconds;
 }
 
 const types = {
@@ -54,13 +57,19 @@ const types = {
  *   `(extract(epoch from x) * 1000)::float8`, and send `to_timestamp(${instant} / 1000.0)`.
  * - TLS follows the URL's `sslmode` as libpq reads it (`prefer` when it is missing).
  */
-export function connect(url: string, { max = 10, name, onNotice = () => {}, steadyPlans = false }: ConnectOptions = {}): Sql {
+export function connect(
+  url: string,
+  { max = 10, name, onNotice = () => {}, steadyPlans = false, answerWithin }: ConnectOptions = {},
+): Sql {
   const parsed = parseDatabaseUrl(url);
   const application = name === undefined ? 'purchase-watch' : `purchase-watch ${name}`;
   return postgres(parsed.url, {
     ...parsed.options,
     max,
     types,
+    // A database that is back is worth a try a second; the driver's own rests grow to twenty.
+    backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
+    ...(answerWithin === undefined ? {} : { socket: watchedSockets(answerWithin) as never, idle_timeout: answerWithin / 2_000 }),
     onnotice: onNotice,
     connection: { application_name: application, ...(steadyPlans ? STEADY_PLANS : {}) },
   }) as unknown as Sql;

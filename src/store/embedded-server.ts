@@ -45,6 +45,8 @@ export function attemptStart(cluster: Cluster, port: number): Attempt {
     },
     abandon: async () => {
       if (hasEnded()) return;
+      // It is unreferenced while it serves; its end is waited for.
+      server.ref();
       const ended = once(server, 'exit');
       server.kill('SIGQUIT');
       await ended;
@@ -87,7 +89,7 @@ export function runningServer(cluster: Cluster): { pid: number; port: number } |
 /** Whether this process is the server of this cluster, and not one that got its number later. */
 export function isServer({ data }: Cluster, pid: number): boolean {
   const command = commandLine(pid);
-  return command !== null && /^\S*postgres\b/.test(basename(command.split(/[\0 ]/)[0] ?? '')) && command.includes(data);
+  return command !== null && /^postgres\b/.test(basename(command.split(/[\0 ]-D[\0 ]/)[0] ?? '')) && command.includes(data);
 }
 
 /** Null when there is no such process; empty for one that has ended and waits to be collected. */

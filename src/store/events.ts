@@ -11,8 +11,6 @@ export interface NewEvent {
   /** The purchase's row id; null for events of a site. */
   readonly purchase: number | null;
   readonly shard: number;
-  /** The state it is about, for subscribers that filter; null when it is about none. */
-  readonly state: number | null;
 }
 
 /** Events of no single purchase live in one shard, so that one replica tells them, in order. */
@@ -36,15 +34,16 @@ const nextUlid = monotonicFactory();
 
 function rowOf({ draft, ...event }: NewEvent): Row {
   const id = `evt_${nextUlid(draft.at)}`;
-  return { ...event, id, type: draft.type, sequence: draft.sequence, at: draft.at, body: eventBody(id, draft) };
+  const { type, sequence, at, state } = draft;
+  return { ...event, id, type, sequence, at, state, body: eventBody(id, draft) };
 }
 
 /**
  * The part of a statement that writes events, one delivery for each subscriber that wants them, and the notifications:
- * `with … ${announcing(…)} select … from told`. `written` names an earlier part with the purchases (id) whose events
- * count; without it all do. Positions rise in the order given, which a lane relies on.
+ * `with … ${announcing(…)} select … from told`. `guard` is a condition on the event `e`, by which an earlier part of the
+ * statement decides whether it counts. Positions rise in the order given, which a lane relies on.
  */
-export function announcing(sql: Queries, events: readonly NewEvent[], written: Fragment | null) {
+export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fragment) {
   const rows = events.map(rowOf);
   const texts = (value: (row: Row) => string): string[] => rows.map(value);
   const numbers = (value: (row: Row) => number | null): string => `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
@@ -56,7 +55,7 @@ export function announcing(sql: Queries, events: readonly NewEvent[], written: F
         ${numbers((row) => row.purchase)}::bigint[], ${numbers((row) => row.sequence)}::integer[], ${numbers((row) => row.shard)}::smallint[],
         ${numbers((row) => row.state)}::integer[], ${numbers((row) => row.at)}::float8[], ${texts((row) => row.body)}::text[])
         with ordinality as e (id, type, site, purchase, sequence, shard, state, at, body, place)
-      ${written === null ? sql`` : sql`where purchase in (select id from ${written})`}
+      where ${guard}
       order by place
       returning position, id, type, site, purchase, shard, state, created_at),
     delivery as (
@@ -72,10 +71,4 @@ export function announcing(sql: Queries, events: readonly NewEvent[], written: F
     told as (
       select pg_notify('purchase_watch_events', id) from event where type not like 'incident.%'
       union all select pg_notify('purchase_watch_wake', 'deliveries') where exists (select from event))`;
-}
-
-/** Writes events that belong to no purchase's record. Must run inside a transaction that holds the fence of what they announce. */
-export async function announce(tx: Queries, events: readonly NewEvent[]): Promise<void> {
-  if (events.length === 0) return;
-  await tx`with ${announcing(tx, events, null)} select count(*) from told`;
 }

@@ -1,13 +1,15 @@
 /** Incidents: what is wrong now, what is open, and what was said of it. */
 import type { Incident, Symptom } from '../core/incident.ts';
-import type { Instant } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
+import { announcing, type NewEvent } from './events.ts';
+import type { Lease } from './replicas.ts';
 
 /** What is wrong now: stuck purchases by site and state, and sites that do not answer anybody. */
 export async function currentSymptoms(sql: Queries): Promise<Symptom[]> {
   return sql<Symptom[]>`
     select 'stuck' as kind, site, state, count(*)::float8 as count, (extract(epoch from min(state_since)) * 1000)::float8 as since
-    from purchase_watch.purchases where stuck_since is not null group by site, state
+    from purchase_watch.purchases
+    where stuck_since is not null and site in (select name from purchase_watch.sites where configured) group by site, state
     union all
     select 'unreachable', name, null, 1, (extract(epoch from failing_since) * 1000)::float8
     from purchase_watch.sites
@@ -23,15 +25,34 @@ export async function openIncidents(sql: Queries): Promise<Incident[]> {
     from purchase_watch.incidents where ended_at is null order by opened_at`;
 }
 
-/** Writes an incident as it is now. */
-export async function saveIncident(sql: Queries, incident: Incident): Promise<void> {
-  const time = (at: Instant | null) => sql`to_timestamp(${at}::float8 / 1000)`;
-  await sql`
-    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count)
-    values (${incident.id}, ${incident.kind}, ${incident.site}, ${incident.state}, ${time(incident.openedAt)}, ${time(incident.since)},
-      ${time(incident.endedAt)}, ${time(incident.quietSince)}, ${incident.count}, ${incident.peak}, ${time(incident.saidAt)}, ${incident.saidCount})
-    on conflict (id) do update set since = excluded.since, ended_at = excluded.ended_at, quiet_since = excluded.quiet_since,
-      count = excluded.count, peak = excluded.peak, said_at = excluded.said_at, said_count = excluded.said_count`;
+/**
+ * Writes incidents as they are now, and what is said of them, all or nothing; false when the judge's lease is not ours
+ * any more under this epoch. One statement: a connection that is lost leaves nothing half said.
+ */
+export async function saveVerdicts(
+  sql: Queries,
+  { incidents, events, lease }: { incidents: readonly Incident[]; events: readonly NewEvent[]; lease: Lease },
+): Promise<boolean> {
+  const numbers = (value: (incident: Incident) => number | null): string =>
+    `{${incidents.map((i) => value(i) ?? 'NULL').join()}}`;
+  const rows = await sql<{ held: boolean }[]>`
+    with held as materialized (
+      select from purchase_watch.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+    saved as (
+      insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count)
+      select id, kind, site, state, to_timestamp(opened / 1000), to_timestamp(since / 1000), to_timestamp(ended / 1000),
+        to_timestamp(quiet / 1000), count, peak, to_timestamp(said / 1000), said_count
+      from unnest(${incidents.map((i) => i.id)}::text[], ${incidents.map((i) => i.kind)}::text[], ${incidents.map((i) => i.site)}::text[],
+        ${numbers((i) => i.state)}::integer[], ${numbers((i) => i.openedAt)}::float8[], ${numbers((i) => i.since)}::float8[],
+        ${numbers((i) => i.endedAt)}::float8[], ${numbers((i) => i.quietSince)}::float8[], ${numbers((i) => i.count)}::integer[],
+        ${numbers((i) => i.peak)}::integer[], ${numbers((i) => i.saidAt)}::float8[], ${numbers((i) => i.saidCount)}::integer[])
+        as r (id, kind, site, state, opened, since, ended, quiet, count, peak, said, said_count)
+      where exists (select from held)
+      on conflict (id) do update set since = excluded.since, ended_at = excluded.ended_at, quiet_since = excluded.quiet_since,
+        count = excluded.count, peak = excluded.peak, said_at = excluded.said_at, said_count = excluded.said_count),
+    ${announcing(sql, events, sql`exists (select from held)`)}
+    select true as held from held union all select null from told`;
+  return rows.some((row) => row.held);
 }
 
 /** What a message about stuck purchases shows: the longest waiting ids, and the money waiting per currency. */

@@ -72,22 +72,10 @@ export async function register(sql: Queries, registrations: readonly Registratio
     if (!fresh) existing.push(r);
     return fresh ? 'created' : 'existing';
   });
-  if (existing.length > 0) await watchAgain(sql, existing);
+  if (existing.length > 0) {
+    await sql`select purchase_watch.watch_again(${existing.map((r) => r.purchaseId)}::text[], ${existing.map((r) => r.site)}::text[])`;
+  }
   return answers;
-}
-
-/** Watches stopped and expired purchases again, and asks for them at once. */
-async function watchAgain(sql: Queries, registrations: readonly Registration[]): Promise<void> {
-  await sql`
-    with renewed as (
-      update purchase_watch.purchases p set status = 'watching', watched_since = now(), next_poll_at = now(),
-        due_slot = purchase_watch.due_slot(now()), revision = revision + 1, failures = 0, unknowns = 0
-      from unnest(${registrations.map((r) => r.purchaseId)}::text[], ${registrations.map((r) => r.site)}::text[]) as r (purchase_id, site)
-      join purchase_watch.sites s on s.name = coalesce(r.site, s.name)
-      where p.site = s.name and p.purchase_id = r.purchase_id and p.status in ('stopped', 'expired')
-      returning p.id, p.shard),
-    nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from renewed)
-    select pg_notify('purchase_watch_wake', 'purchases') from renewed limit 1`;
 }
 
 /** One purchase; with no site named, the one that has this id, or several when sites share it. */

@@ -36,12 +36,12 @@ const COLUMNS = `
   (extract(epoch from p.next_poll_at) * 1000)::float8 as "nextPollAt", p.due_slot as slot`;
 
 /**
- * Reads on from each cursor through slot `through`, at most `limit` rows a shard, in slot order: an index range each,
- * whatever the table's size. Answers the rows and the cursors moved on.
+ * Reads a site's queue on from each cursor through slot `through`, at most `limit` rows a shard, in slot order: an index
+ * range each, whatever the table's size. Answers the rows and the cursors moved on.
  */
 export async function loadDue(
   sql: Queries,
-  { cursors, through, limit }: { cursors: readonly Cursor[]; through: number; limit: number },
+  { site, cursors, through, limit }: { site: string; cursors: readonly Cursor[]; through: number; limit: number },
 ): Promise<{ rows: QueuedPurchase[]; cursors: Cursor[] }> {
   if (cursors.length === 0) return { rows: [], cursors: [] };
   const column = (value: (cursor: Cursor) => number): string => `{${cursors.map(value).join()}}`;
@@ -51,7 +51,7 @@ export async function loadDue(
       as c (shard, slot, id)
     cross join lateral (
       select * from purchase_watch.purchases q
-      where q.shard = c.shard and q.due_slot is not null and (q.due_slot, q.id) > (c.slot, c.id) and q.due_slot <= ${through}
+      where q.site = ${site} and q.shard = c.shard and q.due_slot is not null and (q.due_slot, q.id) > (c.slot, c.id) and q.due_slot <= ${through}
       order by q.due_slot, q.id limit ${limit}) p
     left join purchase_watch.purchase_details d on d.purchase = p.id`;
   const counts = new Map<number, { count: number; last: Row }>();
@@ -69,23 +69,34 @@ export async function loadDue(
   return { rows: rows.map(queued), cursors: moved };
 }
 
-/** Takes up to `limit` nudges of the given shards and answers the purchases as they are now. */
-export async function takeNudged(
+/** A purchase that changed from outside, as it is now, and the nudges that said so. */
+export interface Nudged extends QueuedPurchase {
+  readonly nudges: readonly number[];
+}
+
+/** Reads up to `limit` nudges of the given shards with their purchases. They stay until `dropNudges`: a crash between loses none. */
+export async function readNudged(
   sql: Queries,
   { shards, limit }: { shards: readonly number[]; limit: number },
-): Promise<QueuedPurchase[]> {
-  const rows = await sql<Row[]>`
-    with first as materialized (
-      select id from purchase_watch.nudges where shard = any(${`{${shards.join()}}`}::smallint[]) order by id limit ${limit}),
-    taken as (delete from purchase_watch.nudges n using first where n.id = first.id returning n.purchase)
-    select ${sql.unsafe(COLUMNS)}
-    from (select distinct purchase from taken) t join purchase_watch.purchases p on p.id = t.purchase
+): Promise<{ rows: Nudged[]; more: boolean }> {
+  const rows = await sql<(Row & { nudges: readonly number[] })[]>`
+    with nudge as materialized (
+      select id, purchase from purchase_watch.nudges where shard = any(${`{${shards.join()}}`}::smallint[]) order by id limit ${limit})
+    select ${sql.unsafe(COLUMNS)}, n.nudges::text[]::float8[] as nudges
+    from (select purchase, array_agg(id) as nudges from nudge group by purchase) n
+    join purchase_watch.purchases p on p.id = n.purchase
     left join purchase_watch.purchase_details d on d.purchase = p.id`;
-  return rows.map(queued);
+  const nudged = rows.map(({ nudges, ...row }) => ({ ...queued(row), nudges }));
+  return { rows: nudged, more: nudged.reduce((sum, { nudges }) => sum + nudges.length, 0) >= limit };
+}
+
+/** Drops nudges whose purchases have been taken over. */
+export async function dropNudges(sql: Queries, nudges: readonly number[]): Promise<void> {
+  await sql`delete from purchase_watch.nudges where id = any(${`{${nudges.join()}}`}::bigint[])`;
 }
 
 /** Drops the nudges of shards whose queue is about to be read from its beginning. */
-export async function dropNudges(sql: Queries, shards: readonly number[]): Promise<void> {
+export async function dropNudgesOf(sql: Queries, shards: readonly number[]): Promise<void> {
   await sql`delete from purchase_watch.nudges where shard = any(${`{${shards.join()}}`}::smallint[])`;
 }
 

@@ -8,8 +8,8 @@ import type { EventDraft } from '../core/events.ts';
 import type { Holding } from '../core/ownership.ts';
 import type { Instant } from '../core/purchase.ts';
 import { namedState } from '../core/states.ts';
-import type { Queries, Sql } from './database.ts';
-import { announce, announcing, type NewEvent, SITE_SHARD } from './events.ts';
+import type { Queries } from './database.ts';
+import { announcing, type NewEvent, SITE_SHARD } from './events.ts';
 
 /** A decided poll with where its row must lie in the queue. */
 export interface Decided {
@@ -61,35 +61,31 @@ export async function recordUnchanged(
 }
 
 /**
- * Records polls that changed something: state, status, details, and everything that must be told, all or nothing. One
- * statement, because every further round trip would be paid by whoever waits for the news.
+ * Records polls that changed something: state, status, details, and everything that must be told, all or nothing. It is
+ * one statement: every further round trip would be paid by whoever waits for the news, and a connection that is lost
+ * leaves nothing half done.
  */
-export async function recordChanged(sql: Sql, batch: readonly Decided[], context: RecordContext): Promise<Recorded> {
-  const oddities = batch.filter((d) => d.outcome.unknownState !== null);
-  if (oddities.length === 0) return writeChanged(sql, batch, context);
-  return sql.begin(async (tx) => {
-    const recorded = await writeChanged(tx, batch, context);
-    await announceUnknownStates(
-      tx,
-      oddities.filter((d) => recorded.ids.has(d.outcome.purchase.id)),
-    );
-    return recorded;
-  });
-}
-
-async function writeChanged(sql: Queries, batch: readonly Decided[], { replica, holdings }: RecordContext): Promise<Recorded> {
+export async function recordChanged(
+  sql: Queries,
+  batch: readonly Decided[],
+  { replica, holdings }: RecordContext,
+): Promise<Recorded> {
   const moves = batch.flatMap((d) =>
     d.outcome.transition === null ? [] : [{ id: d.outcome.purchase.id, ...d.outcome.transition }],
   );
   const detailed = batch.filter((d) => d.outcome.detailsChanged);
-  const events = batch.flatMap(purchaseEvents);
-  // In a statement every part sees the tables as they were before it, so each part that follows the update asks `written`.
+  const oddities = batch.filter((d) => d.outcome.unknownState !== null);
+  const events = [...batch.flatMap(purchaseEvents), ...unknownStateEvents(oddities)];
+  // Every part sees the tables as they were before the statement, so each that follows the update asks `written`.
+  const guard = sql`case when e.purchase is null
+    then exists (select from unknown u where u.site = e.site and u.state = e.state) else e.purchase in (select id from written) end`;
   const rows = await sql<{ id: number | null; shard: number | null }[]>`
     with held as materialized (${heldShards(sql, replica, holdings)}),
     written as (${updatePurchases(sql, batch)}),
     transition as (${insertTransitions(sql, moves)}),
     detail as (${writeDetails(sql, detailed)}),
-    ${announcing(sql, events, sql`written`)}
+    unknown as (${noteUnknownStates(sql, oddities)}),
+    ${announcing(sql, events, guard)}
     select id, null::smallint as shard from written
     union all select null, id from held
     union all select null, null from told`;
@@ -141,28 +137,30 @@ const writeDetails = (sql: Queries, batch: readonly Decided[]) => sql`
     join written using (id)
     on conflict (purchase) do update set fields = excluded.fields`;
 
+/** A number nobody knows is announced once per site: the first statement to write it tells. */
+const noteUnknownStates = (sql: Queries, batch: readonly Decided[]) => sql`
+    insert into purchase_watch.unknown_states (site, state)
+    select distinct r.site, r.state
+    from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${batch.map((d) => d.outcome.purchase.site)}::text[],
+      ${numbers(batch, (d) => d.outcome.unknownState)}::integer[]) as r (id, site, state)
+    join written using (id)
+    on conflict do nothing returning site, state`;
+
 function purchaseEvents({ outcome }: Decided): NewEvent[] {
-  const { id, site, shard, state } = outcome.purchase;
-  return outcome.events.map((draft) => ({ draft, site, purchase: id, shard, state }));
+  const { id, site, shard } = outcome.purchase;
+  return outcome.events.map((draft) => ({ draft, site, purchase: id, shard }));
 }
 
-/** A number nobody knows is announced once per site: the first transaction to write it tells. */
-async function announceUnknownStates(tx: Queries, batch: readonly Decided[]): Promise<void> {
-  const seen = batch.flatMap((d) =>
-    d.outcome.unknownState === null ? [] : [{ site: d.outcome.purchase.site, state: d.outcome.unknownState, decided: d }],
-  );
-  if (seen.length === 0) return;
-  const rows = await tx<{ site: string; state: number }[]>`
-    insert into purchase_watch.unknown_states (site, state)
-    select distinct site, state from unnest(${seen.map((s) => s.site)}::text[], ${seen.map((s) => s.state)}::integer[]) as r (site, state)
-    on conflict do nothing returning site, state`;
-  const events = rows.map(({ site, state }): NewEvent => {
-    const first = seen.find((s) => s.site === site && s.state === state)!.decided;
-    const data = { site, state: { ...namedState(state) }, purchaseId: first.outcome.purchase.purchaseId };
-    const draft: EventDraft = { type: 'site.unknown_state', sequence: null, at: first.now, data };
-    return { draft, site, purchase: null, shard: SITE_SHARD, state: null };
+/** One event for each new number of a site, whichever purchases of the batch show it. */
+function unknownStateEvents(batch: readonly Decided[]): NewEvent[] {
+  const firsts = new Map(batch.toReversed().map((d) => [`${d.outcome.purchase.site} ${d.outcome.unknownState}`, d]));
+  return [...firsts.values()].map(({ outcome: { purchase, unknownState }, now }) => {
+    const { site, purchaseId } = purchase;
+    const state = unknownState ?? 0;
+    const data = { site, state: { ...namedState(state) }, purchaseId };
+    const draft: EventDraft = { type: 'site.unknown_state', sequence: null, at: now, state, data };
+    return { draft, site, purchase: null, shard: SITE_SHARD };
   });
-  await announce(tx, events);
 }
 
 function summarize(

@@ -11,6 +11,13 @@ export interface ReplicaRow {
   readonly process: string;
 }
 
+/** A named lease as its owner knows it. */
+export interface Lease {
+  readonly name: string;
+  readonly replica: string;
+  readonly epoch: number;
+}
+
 /**
  * Renews this replica's lease, forgets replicas whose lease ran out, and answers who is alive; with it the database's
  * clock and the monotonic moment at which it showed that.
@@ -85,16 +92,6 @@ export async function takeLease(sql: Queries, { name, replica }: { name: string;
 /** Gives up every named lease of a replica. */
 export async function releaseLeases(sql: Queries, replica: string): Promise<void> {
   await sql`update purchase_watch.leases set owner = null where owner = ${replica}`;
-}
-
-/** Locks a lease for the rest of the transaction; false when it is no longer ours under this epoch. */
-export async function fenceLease(
-  sql: Queries,
-  { name, replica, epoch }: { name: string; replica: string; epoch: number },
-): Promise<boolean> {
-  const rows = await sql`
-    select from purchase_watch.leases where name = ${name} and owner = ${replica} and epoch = ${epoch} for share`;
-  return rows.length > 0;
 }
 
 export interface LivingReplica extends ReplicaRow {

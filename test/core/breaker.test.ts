@@ -8,9 +8,17 @@ const SECOND = 1_000;
 const good = answer(0);
 const bad = trouble('unreachable');
 
-/** The breaker after answers, one a millisecond from `now` on. */
-function answered(breaker: Breaker, answers: readonly Observation[], now = 0, spread = 0): Breaker {
-  return answers.reduce((current, seen, index) => afterAnswer(current, seen, { now: now + index, ceiling: 50, spread }), breaker);
+/** The breaker after answers, one a millisecond from `now` on, each about another purchase unless told otherwise. */
+function answered(
+  breaker: Breaker,
+  answers: readonly Observation[],
+  now = 0,
+  { spread = 0, purchase = null, answeredAt = 0 }: { spread?: number; purchase?: number | null; answeredAt?: number | null } = {},
+): Breaker {
+  return answers.reduce((current, seen, index) => {
+    const context = { now: now + index, ceiling: 50, spread, purchase: purchase ?? index, answeredAt };
+    return afterAnswer(current, seen, context);
+  }, breaker);
 }
 const times = (count: number, seen: Observation): Observation[] => Array.from({ length: count }, () => seen);
 /** Open since 4 ms, with a first probe a second later. */
@@ -33,11 +41,52 @@ describe('a site that answers', () => {
     expect(answered(CLOSED, [...times(4, bad), seen, ...times(4, bad)]).kind).toBe('closed');
   });
 
+  test('is not given up for one or two purchases whose calls always fail, until it has been silent for minutes', () => {
+    const failing = (count: number, culprits: number, answeredAt: number | null): Breaker =>
+      times(count, bad).reduce(
+        (current, seen, index) =>
+          afterAnswer(current, seen, { now: 1_000 + index, ceiling: 50, spread: 0, purchase: index % culprits, answeredAt }),
+        CLOSED,
+      );
+    expect(failing(50, 1, 0).kind).toBe('closed');
+    expect(failing(50, 2, 0).kind).toBe('closed');
+    expect(failing(5, 3, 0).kind).toBe('open');
+    expect(failing(5, 1, 1_000 - 5 * 60 * SECOND).kind).toBe('open');
+    expect(failing(5, 1, null).kind).toBe('open');
+  });
+
   test('that asks for fewer calls is left alone at once, for as long as it asks', () => {
     const throttled = answered(CLOSED, [trouble('throttled', { retryAfter: 90 * SECOND })]);
     expect(throttled).toMatchObject({ kind: 'open', cause: 'throttled' });
     expect(allowance(throttled, 90 * SECOND - 1)).toEqual({ kind: 'none', until: 90 * SECOND });
     expect(allowance(throttled, 90 * SECOND)).toEqual({ kind: 'probe' });
+  });
+});
+
+describe('failures of one purchase alone', () => {
+  const MINUTE = 60 * SECOND;
+
+  test('say nothing about a site that answers others', () => {
+    expect(answered(CLOSED, times(50, bad), 0, { purchase: 7 }).kind).toBe('closed');
+  });
+
+  test.each([2, 3])('of %i purchases in turn', (purchases) => {
+    let breaker: Breaker = CLOSED;
+    for (let call = 0; call < 20; call++) breaker = answered(breaker, [bad], call, { purchase: call % purchases });
+    expect(breaker.kind).toBe(purchases < 3 ? 'closed' : 'open');
+  });
+
+  test('are all there is to go by when the site has answered nobody for five minutes, or never', () => {
+    const alone = { purchase: 7 };
+    expect(answered(CLOSED, times(5, bad), 5 * MINUTE - 5, alone).kind).toBe('closed');
+    expect(answered(CLOSED, times(5, bad), 5 * MINUTE, alone).kind).toBe('open');
+    expect(answered(CLOSED, times(5, bad), 0, { ...alone, answeredAt: null }).kind).toBe('open');
+    expect(answered(CLOSED, times(4, bad), 5 * MINUTE, alone).kind).toBe('closed');
+  });
+
+  test('do not count any more once the site has answered', () => {
+    const two = answered(answered(CLOSED, times(4, bad), 0, { purchase: 1 }), times(4, bad), 10, { purchase: 2 });
+    expect(answered(two, [good, ...times(5, bad)], 20, { purchase: 3 }).kind).toBe('closed');
   });
 });
 
@@ -63,7 +112,7 @@ describe('a site that fails', () => {
   test('is not probed earlier by jitter, nor before its Retry-After', () => {
     for (const spread of [-1, 0, 1]) {
       const probeAt = (seen: Observation): number =>
-        (answered(CLOSED, times(5, seen), 0, spread) as { probeAt: number }).probeAt - 4;
+        (answered(CLOSED, times(5, seen), 0, { spread }) as { probeAt: number }).probeAt - 4;
       expect(probeAt(bad)).toBeGreaterThanOrEqual(SECOND);
       expect(probeAt(bad)).toBeLessThanOrEqual(1.1 * SECOND);
       expect(probeAt(trouble('unreachable', { retryAfter: 45 * SECOND }))).toBeGreaterThanOrEqual(45 * SECOND);
@@ -115,7 +164,7 @@ test('one probe at a time, and nothing beside it, whatever is answered when', ()
           breaker = probeSent(breaker);
           if (allowed.kind === 'probe') expect(allowance(breaker, now + 3_600 * SECOND)).toEqual({ kind: 'none', until: null });
           now += 5;
-          breaker = afterAnswer(breaker, outcome, { now, ceiling: 50, spread });
+          breaker = afterAnswer(breaker, outcome, { now, ceiling: 50, spread, purchase: now, answeredAt: 0 });
           // Every pause ends: there is always a moment for the next call.
           if (breaker.kind === 'open') {
             expect(breaker.probing).toBe(false);

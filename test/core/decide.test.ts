@@ -69,13 +69,14 @@ describe('the same state again', () => {
 
 describe('another state', () => {
   test('is a transition from the one before, between the two observations', () => {
-    const after = poll(atBank(), answer(COMPLETED), T + 7 * SECOND);
-    expect(after.transition).toEqual({ sequence: 2, from: CARDS, to: COMPLETED, notBefore: T, notAfter: T + 7 * SECOND });
+    const after = poll(atBank({ seenAt: T + 5 * SECOND }), answer(COMPLETED), T + 7 * SECOND);
+    const between = { notBefore: T + 5 * SECOND, notAfter: T + 7 * SECOND };
+    expect(after.transition).toEqual({ sequence: 2, from: CARDS, to: COMPLETED, ...between });
     expect(after.events[0]!.data).toMatchObject({
       sequence: 2,
       from: { value: CARDS, name: 'WaitingForCardPayments' },
       to: { value: COMPLETED, name: 'Completed' },
-      notBefore: '2026-11-20T09:15:00.000Z',
+      notBefore: '2026-11-20T09:15:05.000Z',
       notAfter: '2026-11-20T09:15:07.000Z',
       final: true,
     });
@@ -171,9 +172,10 @@ describe('a stuck purchase', () => {
   test('that moves on is told as moved, then as recovered', () => {
     const stuck = poll(seenLately, answer(CARDS), limit).purchase;
     const moved = poll(stuck, answer(COMPLETED), limit + MINUTE);
-    expect(moved.events.map(({ type, sequence }) => [type, sequence])).toEqual([
-      ['purchase.state_changed', 3],
-      ['purchase.recovered', 4],
+    // Who wants to hear of a state is told when a purchase comes to it, and when one is not stuck there any more.
+    expect(moved.events.map(({ type, sequence, state }) => [type, sequence, state])).toEqual([
+      ['purchase.state_changed', 3, COMPLETED],
+      ['purchase.recovered', 4, CARDS],
     ]);
     expect(moved.events[1]!.data).toMatchObject({ stuckSince: '2026-11-20T09:30:00.000Z', from: { value: CARDS } });
     expect(moved.purchase).toMatchObject({ stuckSince: null, sequence: 4 });
@@ -190,6 +192,11 @@ describe('a stuck purchase', () => {
     const asked = { ...outage.purchase, seenAt: late - MINUTE };
     expect(poll(asked, answer(CARDS), late - 1).purchase.stuckSince).toBeNull();
     expect(poll(asked, answer(CARDS), late).purchase.stuckSince).toBe(late);
+  });
+
+  test('is not stuck later for an answer that took long: it was asked in time', () => {
+    const slow = poll(atBank(), answer(CARDS), T + MINUTE, { askedAt: T + 5 * SECOND });
+    expect(slow.purchase.excused).toBe(0);
   });
 
   test('a stopped purchase asked by hand is never called stuck, and not polled on', () => {

@@ -17,7 +17,7 @@ test('a body is the text of the contract, field by field', () => {
   const purchase = aPurchase({ site: 'se', purchaseId: 'abc', reference: 'ORD-1', metadata: '{"cart": 7}' });
   const details = { Price: decimal('249.50'), CurrencyCode: 'SEK', OrderReference: 'o-1', SiteCode: 'x' };
   const data = { ...purchaseHead(purchase, 3), to: stateOrNull(2), ...purchaseTail(purchase, details) };
-  expect(eventBody('evt_1', { type: 'purchase.state_changed', sequence: 3, at, data })).toBe(
+  expect(eventBody('evt_1', { type: 'purchase.state_changed', sequence: 3, at, state: 2, data })).toBe(
     '{"id":"evt_1","type":"purchase.state_changed","timestamp":"2026-11-20T09:15:02.123Z","data":' +
       '{"site":"se","purchaseId":"abc","sequence":3,"to":{"value":2,"name":"Completed"},' +
       '"reference":"ORD-1","metadata":{"cart":7},"price":249.50,"currency":"SEK","orderReference":"o-1"}}',
@@ -45,6 +45,7 @@ test('digits in metadata survive', () => {
     type: 'purchase.stuck',
     sequence: 1,
     at,
+    state: 6,
     data: purchaseTail(aPurchase({ metadata: '{"sum": 10.10}' }), {}),
   });
   expect(body).toContain('"metadata":{"sum":10.10}');

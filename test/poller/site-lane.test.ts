@@ -16,6 +16,8 @@ let lane: SiteLane;
 /** Milliseconds since the test began, for both clocks. */
 let elapsed: number;
 let log: string[];
+/** How often the site's condition was said to have changed. */
+let reports: number;
 let reported: () => Promise<void>;
 
 beforeEach(async () => {
@@ -23,7 +25,7 @@ beforeEach(async () => {
   await syncSites(database.sql, ['se', 'no']);
   elapsed = 0;
   log = [];
-  let reports = 0;
+  reports = 0;
   let wanted = 0;
   let heard = () => {};
   // Reports are sent off; a test waits for the next one it has not waited for.
@@ -49,7 +51,7 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 const answered = (seen: Observation, times = 1): void => {
-  for (let time = 0; time < times; time++) lane.answered(seen);
+  for (let time = 0; time < times; time++) lane.answered(seen, time);
 };
 const se = async () => (await listSites(database.sql)).find(({ name }) => name === 'se')!;
 const events = () => log.map((line) => (JSON.parse(line) as { event: string }).event);
@@ -140,7 +142,7 @@ describe('the database', () => {
     lane.take(1);
     answered(good);
     await expect.poll(async () => (await se()).lastSuccessAt).toBe(START + 10 * SECOND);
-    expect((await se()).failingSince).toBeNull();
+    expect([(await se()).failingSince, (await se()).lastError, reports]).toEqual([null, null, 0]);
     expect(events()).toEqual(['site.throttled', 'site.answers']);
   });
 

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createWindow, type Entry, type Window } from '../../src/poller/window.ts';
-import { dueSlot, type QueuedPurchase } from '../../src/store/queue.ts';
+import { type Cursor, dueSlot, type QueuedPurchase } from '../../src/store/queue.ts';
 import { aPurchase } from '../support/a-purchase.ts';
 
 const SLOT = 10_000;
 const END = Number.MAX_SAFE_INTEGER;
+const CAPACITY = 10;
 
 let epochs: Map<number, number>;
 let window: Window;
@@ -14,54 +15,55 @@ beforeEach(() => {
     [0, 7],
     [1, 8],
   ]);
-  window = createWindow({ capacity: 10, epochOf: (shard) => epochs.get(shard) ?? null });
+  window = createWindow({ capacity: CAPACITY, epochOf: (shard) => epochs.get(shard) ?? null });
   window.gain([0, 1]);
 });
 
 interface RowLike {
   readonly id?: number;
-  readonly site?: string;
   readonly shard?: number;
   readonly revision?: number;
   readonly dueAt?: number | null;
 }
-function row({ id = 1, site = 'default', shard = 0, revision = 0, dueAt = 0 }: RowLike = {}): QueuedPurchase {
-  const purchase = aPurchase({ id, site, shard, revision });
+function row({ id = 1, shard = 0, revision = 0, dueAt = 0 }: RowLike = {}): QueuedPurchase {
+  const purchase = aPurchase({ id, shard, revision });
   return { purchase, nextPollAt: dueAt, slot: dueAt === null ? null : dueSlot(dueAt) };
 }
-const ids = (site = 'default', now = END): number[] => {
+const ids = (now = END): number[] => {
   const taken: number[] = [];
-  for (let entry = window.take(site, now); entry; entry = window.take(site, now)) taken.push(entry.purchase.id);
+  for (let entry = window.take(now); entry; entry = window.take(now)) taken.push(entry.purchase.id);
   return taken;
 };
 /** Takes the one entry that is due. */
-const taken = (): Entry => window.take('default', END)!;
-const readThrough = (slot: number): void => {
+const taken = (): Entry => window.take(END)!;
+const readThrough = (slot: number, id = END): void => {
+  const behind = window.behind(slot);
   window.moved(
-    [0, 1].map((shard) => ({ shard, slot, id: END })),
+    behind,
+    behind.map(({ shard }) => ({ shard, slot, id })),
     slot,
   );
 };
+const size = (): number => CAPACITY - window.room();
+const cursorOf = (shard: number) => window.behind(END).find((cursor) => cursor.shard === shard);
 
 describe('what is due', () => {
-  test('comes out earliest first, each site for itself, and not before it is due', () => {
+  test('comes out earliest first, and not before it is due', () => {
     window.put(row({ id: 1, dueAt: 300 }));
     window.put(row({ id: 2, dueAt: 100 }));
-    window.put(row({ id: 3, dueAt: 50, site: 'other' }));
-    expect(window.nextDue('default')).toBe(100);
-    expect(window.take('default', 99)).toBeNull();
+    expect(window.nextDue()).toBe(100);
+    expect(window.take(99)).toBeNull();
     expect(ids()).toEqual([2, 1]);
-    expect(ids('other')).toEqual([3]);
-    expect(window.nextDue('nowhere')).toBeNull();
+    expect(window.nextDue()).toBeNull();
   });
 
   test('is handed out once until it is settled', () => {
     window.put(row());
     const entry = taken();
-    expect(window.nextDue('default')).toBeNull();
-    expect(window.take('default', END)).toBeNull();
+    expect(window.nextDue()).toBeNull();
+    expect(window.take(END)).toBeNull();
     window.settle(entry, { purchase: entry.purchase, dueAt: 500, slot: 0 });
-    expect(window.nextDue('default')).toBe(500);
+    expect(window.nextDue()).toBe(500);
   });
 
   test('remembers the epoch under which it was read', () => {
@@ -70,12 +72,62 @@ describe('what is due', () => {
     expect(taken().epoch).toBe(8);
   });
 
-  test('fills the window up to its capacity', () => {
-    for (let id = 1; id <= 9; id++) window.put(row({ id }));
+  test('is known as long as it is in memory', () => {
+    window.put(row());
+    const entry = taken();
+    expect([window.knows(1), window.knows(2)]).toEqual([true, false]);
+    window.settle(entry, null);
+    expect(window.knows(1)).toBe(false);
+  });
+});
+
+describe('a full window', () => {
+  beforeEach(() => {
+    readThrough(9);
+    for (let id = 1; id <= CAPACITY; id++) window.put(row({ id, dueAt: 2 * SLOT }));
+  });
+
+  test('has no room, and says so in time', () => {
+    window.settle(taken(), null);
     expect(window.room()).toBe(1);
-    // What changed from outside comes in all the same.
-    for (let id = 10; id <= 12; id++) window.put(row({ id }));
-    expect([window.size, window.room()]).toEqual([12, 0]);
+    window.put(row({ id: 11, dueAt: 2 * SLOT }));
+    expect(window.room()).toBe(0);
+  });
+
+  test('leaves a row to its cursor, which comes by again', () => {
+    window.put(row({ id: 11, dueAt: 3 * SLOT }));
+    expect([window.knows(11), window.room(), window.pressed()]).toEqual([false, 0, true]);
+    expect(cursorOf(0)).toEqual({ shard: 0, slot: 3, id: 10 });
+    expect(cursorOf(1)).toEqual({ shard: 1, slot: 9, id: END });
+  });
+
+  test('goes back to the earliest of them, and never forward', () => {
+    for (const [id, slot] of [
+      [11, 3],
+      [12, 2],
+      [13, 4],
+      [14, 2],
+    ] as const)
+      window.put(row({ id, dueAt: slot * SLOT }));
+    expect(cursorOf(0)).toEqual({ shard: 0, slot: 2, id: 11 });
+    window.put(row({ id: 15, dueAt: 50 * SLOT }));
+    expect(cursorOf(0)).toEqual({ shard: 0, slot: 2, id: 11 });
+  });
+
+  test('that went back while the queue was being read stays there', () => {
+    const behind = window.behind(12);
+    window.put(row({ id: 11, dueAt: 3 * SLOT }));
+    window.moved(
+      behind,
+      behind.map(({ shard }) => ({ shard, slot: 12, id: END })),
+      12,
+    );
+    expect(window.behind(12)).toEqual([{ shard: 0, slot: 3, id: 10 }]);
+  });
+
+  test('still learns of what it knows', () => {
+    window.put(row({ id: 4, dueAt: 5, revision: 1 }));
+    expect([window.nextDue(), cursorOf(0)!.slot]).toEqual([5, 9]);
   });
 });
 
@@ -83,32 +135,32 @@ describe('a row that is read again', () => {
   test('with the same revision is no newer than memory', () => {
     window.put(row({ dueAt: 100 }));
     window.put(row({ dueAt: 999 }));
-    expect([window.size, window.nextDue('default')]).toEqual([1, 100]);
+    expect([size(), window.nextDue()]).toEqual([1, 100]);
   });
 
   test('with another revision replaces what was known', () => {
     window.put(row({ dueAt: 100 }));
     window.put(row({ dueAt: 5, revision: 1 }));
-    expect([window.size, window.nextDue('default')]).toEqual([1, 5]);
+    expect([size(), window.nextDue()]).toEqual([1, 5]);
     expect(taken().purchase.revision).toBe(1);
-    expect(window.take('default', END)).toBeNull();
+    expect(window.take(END)).toBeNull();
   });
 
   test('and is not polled any more leaves memory', () => {
     window.put(row({ dueAt: 100 }));
     window.put(row({ dueAt: null, revision: 1 }));
-    expect([window.size, window.nextDue('default')]).toEqual([0, null]);
+    expect([size(), window.nextDue()]).toEqual([0, null]);
   });
 
   test('while it is asked waits for the answer, and then counts instead of it', () => {
     window.put(row({ dueAt: 100 }));
     const entry = taken();
     window.put(row({ dueAt: 5, revision: 1 }));
-    expect(window.take('default', END)).toBeNull();
+    expect(window.take(END)).toBeNull();
     window.settle(entry, { purchase: entry.purchase, dueAt: 900, slot: 0 });
-    expect(window.nextDue('default')).toBe(5);
+    expect(window.nextDue()).toBe(5);
     expect(taken().purchase.revision).toBe(1);
-    expect(window.size).toBe(1);
+    expect(size()).toBe(1);
   });
 
   test('while it is asked, and was stopped, is gone after the answer', () => {
@@ -116,12 +168,12 @@ describe('a row that is read again', () => {
     const entry = taken();
     window.put(row({ dueAt: null, revision: 1 }));
     window.settle(entry, { purchase: entry.purchase, dueAt: 900, slot: 0 });
-    expect([window.size, window.nextDue('default')]).toEqual([0, null]);
+    expect([size(), window.nextDue()]).toEqual([0, null]);
   });
 
   test('of a shard that is not ours is left alone', () => {
     window.put(row({ shard: 2 }));
-    expect(window.size).toBe(0);
+    expect(size()).toBe(0);
   });
 });
 
@@ -129,13 +181,26 @@ describe('a shard that was lost', () => {
   test('takes its purchases along, those under way too', () => {
     window.put(row({ id: 1, shard: 0 }));
     window.put(row({ id: 2, shard: 1 }));
-    const entry = window.take('default', END)!;
-    const other = window.take('default', END)!;
+    const entry = window.take(END)!;
+    const other = window.take(END)!;
     const [lost, kept] = entry.purchase.shard === 0 ? [entry, other] : [other, entry];
     window.drop([0]);
-    expect([lost.gone, kept.gone, window.size]).toEqual([true, false, 1]);
+    expect([lost.gone, kept.gone, size()]).toEqual([true, false, 1]);
     window.settle(lost, { purchase: lost.purchase, dueAt: 1, slot: 0 });
-    expect([window.size, window.nextDue('default')]).toEqual([1, null]);
+    expect([size(), window.nextDue()]).toEqual([1, null]);
+  });
+
+  test('and came back is not troubled by answers from before', () => {
+    for (const late of [null, { purchase: aPurchase(), dueAt: 1, slot: 0 }]) {
+      window.put(row({ dueAt: 100 }));
+      const entry = taken();
+      window.drop([0]);
+      window.gain([0]);
+      window.put(row({ dueAt: 100 }));
+      window.settle(entry, late);
+      expect([window.knows(1), window.nextDue()]).toEqual([true, 100]);
+      window.drop([0]);
+    }
   });
 
   test('is read from its beginning when it comes back', () => {
@@ -147,9 +212,14 @@ describe('a shard that was lost', () => {
   });
 
   test('is not read on by an answer that comes late', () => {
+    const behind = window.behind(5);
+    const read = behind.map(({ shard }) => ({ shard, slot: 5, id: END }));
     window.drop([0]);
-    window.moved([{ shard: 0, slot: 5, id: END }], 5);
-    expect(window.behind(5).map(({ shard }) => shard)).toEqual([1]);
+    window.moved(behind, read, 5);
+    expect(window.behind(5)).toEqual([]);
+    window.gain([0]);
+    window.moved(behind, read, 5);
+    expect(window.behind(5)).toEqual([{ shard: 0, slot: -1, id: 0 }]);
   });
 });
 
@@ -197,13 +267,20 @@ describe('where a row must lie', () => {
 });
 
 test('more is to be read until every cursor has come through the slot', () => {
-  window.moved([{ shard: 0, slot: 4, id: END }], 4);
-  expect(window.behind(4).map(({ shard }) => shard)).toEqual([1]);
-  expect(window.pressed()).toBe(true);
-  window.moved([{ shard: 1, slot: 4, id: 17 }], 4);
-  expect(window.behind(4)).toEqual([{ shard: 1, slot: 4, id: 17 }]);
-  window.moved([{ shard: 1, slot: 4, id: END }], 4);
+  const [first, second] = window.behind(4) as [Cursor, Cursor];
+  window.moved([first], [{ shard: 0, slot: 4, id: END }], 4);
+  expect([window.behind(4), window.pressed()]).toEqual([[second], true]);
+  const half = { shard: 1, slot: 4, id: 17 };
+  window.moved([second], [half], 4);
+  expect(window.behind(4)).toEqual([half]);
+  window.moved([half], [{ shard: 1, slot: 4, id: END }], 4);
   expect([window.behind(4), window.pressed()]).toEqual([[], false]);
+});
+
+test('a row that comes to lie where its cursor has been is found by nobody, and that is told', () => {
+  readThrough(9, 17);
+  expect([8, 9, 10].map((slot) => window.hasPassed(0, slot))).toEqual([true, true, false]);
+  expect(window.hasPassed(2, 0)).toBe(false);
 });
 
 test('through anything that may happen it holds what a plain list would', () => {
@@ -211,13 +288,11 @@ test('through anything that may happen it holds what a plain list would', () => 
     revision: number;
     dueAt: number;
     shard: number;
-    site: string;
     busy: Entry | null;
     newer: QueuedPurchase | null;
   }
   const id = fc.integer({ min: 0, max: 7 });
   const shardOf = (of: number): number => of % 3;
-  const siteOf = (of: number): string => (of % 2 === 0 ? 'even' : 'odd');
   const step = fc.oneof(
     {
       weight: 4,
@@ -225,7 +300,7 @@ test('through anything that may happen it holds what a plain list would', () => 
     },
     {
       weight: 4,
-      arbitrary: fc.record({ do: fc.constant('take' as const), site: fc.constantFrom('even', 'odd'), now: fc.nat(100) }),
+      arbitrary: fc.record({ do: fc.constant('take' as const), now: fc.nat(100) }),
     },
     { weight: 4, arbitrary: fc.record({ do: fc.constant('settle' as const), id, dueAt: fc.option(fc.nat(100)) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('gain' as const, 'drop' as const), shard: fc.nat(2) }) },
@@ -238,7 +313,7 @@ test('through anything that may happen it holds what a plain list would', () => 
       const model = new Map<number, Known>();
       const under: Entry[] = [];
       const put = (queued: QueuedPurchase): void => {
-        const { id: key, revision, shard, site } = queued.purchase;
+        const { id: key, revision, shard } = queued.purchase;
         const known = model.get(key);
         if (known?.revision === revision) return;
         if (known?.busy) {
@@ -247,17 +322,17 @@ test('through anything that may happen it holds what a plain list would', () => 
         }
         model.delete(key);
         if (owned.has(shard) && queued.nextPollAt !== null)
-          model.set(key, { revision, dueAt: queued.nextPollAt, shard, site, busy: null, newer: null });
+          model.set(key, { revision, dueAt: queued.nextPollAt, shard, busy: null, newer: null });
       };
-      const idle = (site: string): Known[] => [...model.values()].filter((known) => known.site === site && known.busy === null);
+      const idle = (): Known[] => [...model.values()].filter(({ busy }) => busy === null);
       for (const action of steps) {
         if (action.do === 'put') {
-          const queued = row({ ...action, shard: shardOf(action.id), site: siteOf(action.id) });
+          const queued = row({ ...action, shard: shardOf(action.id) });
           tested.put(queued);
           put(queued);
         } else if (action.do === 'take') {
-          const entry = tested.take(action.site, action.now);
-          const due = idle(action.site).filter(({ dueAt }) => dueAt <= action.now);
+          const entry = tested.take(action.now);
+          const due = idle().filter(({ dueAt }) => dueAt <= action.now);
           expect(entry === null).toBe(due.length === 0);
           if (entry === null) continue;
           const known = model.get(entry.purchase.id)!;
@@ -290,11 +365,9 @@ test('through anything that may happen it holds what a plain list would', () => 
           tested.drop([action.shard]);
           for (const [key, { shard }] of model) if (shard === action.shard) model.delete(key);
         }
-        expect(tested.size).toBe(model.size);
-        for (const site of ['even', 'odd']) {
-          const dues = idle(site).map(({ dueAt }) => dueAt);
-          expect(tested.nextDue(site)).toBe(dues.length === 0 ? null : Math.min(...dues));
-        }
+        expect(100 - tested.room()).toBe(model.size);
+        const dues = idle().map(({ dueAt }) => dueAt);
+        expect(tested.nextDue()).toBe(dues.length === 0 ? null : Math.min(...dues));
       }
     }),
     { numRuns: 1_000 },

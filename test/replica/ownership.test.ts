@@ -153,6 +153,16 @@ describe('a lease that ran out', () => {
     expect((await shards()).every(({ owner, epoch }) => owner === 'b' && epoch === 2)).toBe(true);
   });
 
+  test('leaves each of the others its part, and no more', async () => {
+    const [a, b, c] = [replica('a'), replica('b'), replica('c')];
+    await settle(a);
+    await settle(a, b, c);
+    await runOut('a');
+    await b.tick();
+    await c.tick();
+    expect(counts(b, c)).toEqual([32, 32]);
+  });
+
   test('is noticed by its replica when it comes back: it lost everything and gets its part again', async () => {
     const [a, b] = [replica('a'), replica('b')];
     await settle(a);
@@ -185,9 +195,10 @@ describe('a lease that ran out', () => {
 describe('whether work may begin', () => {
   test('depends on whether the lease outlasts it', async () => {
     const a = replica('a');
-    expect(a.mayBegin(0, 0)).toBe(false);
+    expect([a.mayBegin(0, 0), a.outlasts(0)]).toEqual([false, false]);
     await a.tick();
     expect([a.mayBegin(0, TTL - 1), a.mayBegin(0, TTL)]).toEqual([true, false]);
+    expect([a.outlasts(TTL - 1), a.outlasts(TTL)]).toEqual([true, false]);
     elapsed = 20_000;
     expect([a.mayBegin(0, 9_999), a.mayBegin(0, 10_000)]).toEqual([true, false]);
     await a.tick();
@@ -242,6 +253,8 @@ describe('a clean stop', () => {
     await releasing;
     expect(await livingReplicas(database.sql)).toMatchObject([{ id: 'b' }]);
     expect((await shards()).every(({ owner }) => owner === null)).toBe(true);
+    const leases = await database.sql`select owner from purchase_watch.leases where owner is not null`;
+    expect(leases).toHaveLength(0);
     expect(await takeLease(database.sql, { name: 'judge', replica: 'b' })).toBe(2);
     await b.tick();
     expect(b.owned()).toEqual(ALL);

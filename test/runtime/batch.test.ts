@@ -80,6 +80,20 @@ describe('with lingering', () => {
     expect(flushes).toEqual([[1, 2, 3]]);
   });
 
+  test('after a full batch, the next item lingers as long as any', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { batcher, flushes, end } = held({ linger: 50 });
+    batcher.add(1);
+    vi.advanceTimersByTime(30);
+    for (const item of [2, 3]) batcher.add(item);
+    await end();
+    batcher.add(4);
+    vi.advanceTimersByTime(49);
+    expect(flushes).toEqual([[1, 2, 3]]);
+    vi.advanceTimersByTime(1);
+    expect(flushes).toEqual([[1, 2, 3], [4]]);
+  });
+
   test('draining does not wait for company', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { batcher, flushes, end } = held({ linger: 50 });
@@ -121,6 +135,21 @@ test('draining ends when the last flush has, and at once when there is nothing',
   const draining = Promise.all([batcher.drain(), batcher.drain()]).then(() => {
     drained = true;
   });
+  await end();
+  expect(drained).toBe(false);
+  await end();
+  await draining;
+});
+
+test('draining waits for every flush that runs, and what is added meanwhile goes at once', async () => {
+  const { batcher, flushes, end } = held({ linger: 60_000, parallel: 2 });
+  batcher.add(1);
+  let drained = false;
+  const draining = batcher.drain().then(() => {
+    drained = true;
+  });
+  batcher.add(2);
+  expect(flushes).toEqual([[1], [2]]);
   await end();
   expect(drained).toBe(false);
   await end();

@@ -9,7 +9,7 @@ import {
   requestPoll,
   stopPurchase,
 } from '../../src/store/purchases.ts';
-import { takeNudged } from '../../src/store/queue.ts';
+import { dropNudges, readNudged } from '../../src/store/queue.ts';
 import { syncSites } from '../../src/store/sites.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
@@ -35,9 +35,16 @@ const registration = (purchaseId: string, differs: Partial<Registration> = {}): 
   metadata: null,
   ...differs,
 });
-/** What the daemon would be told has changed. */
-const nudged = async () =>
-  (await takeNudged(database.sql, { shards: ALL, limit: 100 })).map(({ purchase }) => purchase.purchaseId);
+/** What changed from outside since it was last asked, as the daemon would find it. */
+async function changed() {
+  const { rows } = await readNudged(database.sql, { shards: ALL, limit: 100 });
+  await dropNudges(
+    database.sql,
+    rows.flatMap(({ nudges }) => nudges),
+  );
+  return rows;
+}
+const nudged = async () => (await changed()).map(({ purchase }) => purchase.purchaseId);
 /** Hears notifications until the work is done. */
 async function heard(work: () => Promise<unknown>): Promise<string[]> {
   const said: string[] = [];
@@ -190,6 +197,17 @@ describe('the function for SQL', () => {
     expect((await watch())[0]!.answer).toBe('existing');
     expect(await one('p-1')).toMatchObject({ site: 'se', reference: 'ORD-1', metadata: '{"cart": 7}' });
   });
+
+  test.each(['stopped', 'expired'])('watches what is %s again, once', async (status) => {
+    const { sql } = database;
+    await insert('p-1');
+    await sql`update purchase_watch.purchases set status = ${status}, next_poll_at = null, due_slot = null`;
+    await nudged();
+    const said = await heard(() => sql`select purchase_watch.watch('p-1')`);
+    expect([said, await nudged()]).toEqual([['purchases'], ['p-1']]);
+    expect(await one('p-1')).toMatchObject({ status: 'watching', nextPollAt: expect.any(Number) });
+    expect(await heard(() => sql`select purchase_watch.watch('p-1')`)).toEqual([]);
+  });
 });
 
 describe('registering', () => {
@@ -273,7 +291,7 @@ describe('stopping', () => {
     const said = await heard(() => stopPurchase(database.sql, id));
     expect(said.sort()).toEqual(['judge', 'purchases']);
     expect(await one('p-1')).toMatchObject({ status: 'stopped', nextPollAt: null });
-    const [queued] = await takeNudged(database.sql, { shards: ALL, limit: 10 });
+    const [queued] = await changed();
     expect(queued).toMatchObject({ purchase: { revision: 1, status: 'stopped' }, nextPollAt: null, slot: null });
   });
 
@@ -304,7 +322,7 @@ describe('asking now', () => {
       due_slot = purchase_watch.due_slot(now() + interval '1 day')`;
     const { id } = await one('p-1');
     expect([await requestPoll(sql, id), await countPolls(sql, id)]).toEqual([4, 4]);
-    const [queued] = await takeNudged(sql, { shards: ALL, limit: 10 });
+    const [queued] = await changed();
     expect(queued!.purchase.revision).toBe(1);
     expect(queued!.nextPollAt).toBeLessThan(Date.now() + 5_000);
     expect(queued!.slot).toBe(Math.floor(queued!.nextPollAt! / 10_000));

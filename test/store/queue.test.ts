@@ -4,11 +4,12 @@ import { findPurchases, type PurchaseRow, requestPoll } from '../../src/store/pu
 import {
   type Cursor,
   dropNudges,
+  dropNudgesOf,
   dueSlot,
   loadDue,
   loadPurchases,
   type QueuedPurchase,
-  takeNudged,
+  readNudged,
 } from '../../src/store/queue.ts';
 import { syncSites } from '../../src/store/sites.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
@@ -51,7 +52,7 @@ async function readThrough(cursors: Cursor[], through: number, limit: number): P
   for (;;) {
     const behind = at.filter(({ slot, id }) => slot < through || (slot === through && id !== END));
     if (behind.length === 0) return { reads, cursors: at };
-    const { rows, cursors: moved } = await loadDue(database.sql, { cursors: behind, through, limit });
+    const { rows, cursors: moved } = await loadDue(database.sql, { site: 'default', cursors: behind, through, limit });
     reads.push(idsOf(rows));
     at = at.map((cursor) => moved.find(({ shard }) => shard === cursor.shard) ?? cursor);
   }
@@ -73,7 +74,7 @@ describe('reading what is due', () => {
       seen_at = to_timestamp(902), watched_since = to_timestamp(800), excused_ms = 77, failures = 2, unknowns = 1, sequence = 5,
       revision = 4, reference = 'ORD-1', metadata = '{"a": 1.50}'`;
     await sql`insert into purchase_watch.purchase_details values (${id!}, '{"Price":249.50}'::text::json)`;
-    const { rows } = await loadDue(sql, { cursors: [{ shard: 0, slot: -1, id: 0 }], through: 100, limit: 10 });
+    const { rows } = await loadDue(sql, { site: 'default', cursors: [{ shard: 0, slot: -1, id: 0 }], through: 100, limit: 10 });
     const purchase = {
       id,
       site: 'default',
@@ -101,15 +102,32 @@ describe('reading what is due', () => {
   test('stops at the slot it was told, and leaves out what is not polled any more', async () => {
     const [first, second] = (await queue([10, 11, 12, 11])) as [number, number, number, number];
     await database.sql`update purchase_watch.purchases set next_poll_at = null, due_slot = null where id > ${second + 1}`;
-    const { rows } = await loadDue(database.sql, { cursors: FROM_THE_BEGINNING, through: 11, limit: 10 });
+    const { rows } = await loadDue(database.sql, { site: 'default', cursors: FROM_THE_BEGINNING, through: 11, limit: 10 });
     expect(sorted(idsOf(rows))).toEqual([first, second]);
   });
 
   test('reads only the shards it was asked for', async () => {
     const ids = await queue([1, 1, 1, 1], [3, 4]);
-    const { rows } = await loadDue(database.sql, { cursors: [{ shard: 4, slot: -1, id: 0 }], through: 5, limit: 10 });
+    const { rows } = await loadDue(database.sql, {
+      site: 'default',
+      cursors: [{ shard: 4, slot: -1, id: 0 }],
+      through: 5,
+      limit: 10,
+    });
     expect(sorted(idsOf(rows))).toEqual([ids[1], ids[3]]);
-    expect(await loadDue(database.sql, { cursors: [], through: 5, limit: 10 })).toEqual({ rows: [], cursors: [] });
+    expect(await loadDue(database.sql, { site: 'default', cursors: [], through: 5, limit: 10 })).toEqual({
+      rows: [],
+      cursors: [],
+    });
+  });
+
+  test("reads one site's queue: others have their own", async () => {
+    const [ours, theirs] = (await queue([10, 10])) as [number, number];
+    await syncSites(database.sql, ['default', 'se']);
+    await database.sql`update purchase_watch.purchases set site = 'se' where id = ${theirs}`;
+    const of = async (site: string) =>
+      idsOf((await loadDue(database.sql, { site, cursors: FROM_THE_BEGINNING, through: 20, limit: 1 })).rows);
+    expect([await of('default'), await of('se'), await of('no')]).toEqual([[ours], [theirs], []]);
   });
 
   test('takes the oldest slot first, however late it was registered', async () => {
@@ -120,9 +138,14 @@ describe('reading what is due', () => {
 
   test('a full read moves the cursor to its last row, a shorter one to the end of the slot', async () => {
     const ids = await queue([10, 10, 10]);
-    const first = await loadDue(database.sql, { cursors: [{ shard: 0, slot: -1, id: 0 }], through: 12, limit: 2 });
+    const first = await loadDue(database.sql, {
+      site: 'default',
+      cursors: [{ shard: 0, slot: -1, id: 0 }],
+      through: 12,
+      limit: 2,
+    });
     expect(first.cursors).toEqual([{ shard: 0, slot: 10, id: ids[1] }]);
-    const second = await loadDue(database.sql, { cursors: first.cursors, through: 12, limit: 2 });
+    const second = await loadDue(database.sql, { site: 'default', cursors: first.cursors, through: 12, limit: 2 });
     expect(idsOf(second.rows)).toEqual([ids[2]]);
     expect(second.cursors).toEqual([{ shard: 0, slot: 12, id: END }]);
   });
@@ -163,7 +186,7 @@ describe('reading what is due', () => {
     );
     await sql`analyze purchase_watch.purchases`;
     const cost = await rowsRead(sql, 'purchases', async (tx) => {
-      const { rows } = await loadDue(tx, { cursors: FROM_THE_BEGINNING, through: 6, limit: 100 });
+      const { rows } = await loadDue(tx, { site: 'default', cursors: FROM_THE_BEGINNING, through: 6, limit: 100 });
       expect(rows).toHaveLength(20);
     });
     expect(cost).toEqual({ scanned: 0, fetched: 20 });
@@ -176,34 +199,52 @@ describe('nudges', () => {
     await database.sql`insert into purchase_watch.nudges (purchase, shard) select id, shard from purchase_watch.purchases order by id`;
   };
 
-  test('are taken once, in order, so many at a time, with the purchase as it is now', async () => {
+  const read = (shards: number[], limit = 10) => readNudged(database.sql, { shards, limit });
+
+  test('are read in order, so many at a time, with the purchase as it is now, until they are dropped', async () => {
     const ids = await queue([10, 10, 10]);
     await nudgeAll();
     await database.sql`update purchase_watch.purchases set revision = 9 where id = ${ids[0]!}`;
-    const first = await takeNudged(database.sql, { shards: [0], limit: 2 });
-    expect(sorted(idsOf(first))).toEqual(ids.slice(0, 2));
-    expect(first.find(({ purchase }) => purchase.id === ids[0])!.purchase.revision).toBe(9);
-    expect(idsOf(await takeNudged(database.sql, { shards: [0], limit: 2 }))).toEqual([ids[2]]);
-    expect(await takeNudged(database.sql, { shards: [0], limit: 2 })).toEqual([]);
+    const first = await read([0], 2);
+    expect([sorted(idsOf(first.rows)), first.more]).toEqual([ids.slice(0, 2), true]);
+    expect(first.rows.find(({ purchase }) => purchase.id === ids[0])!.purchase.revision).toBe(9);
+    // Nothing is lost when whoever read them is gone.
+    expect(idsOf((await read([0])).rows).length).toBe(3);
+    await dropNudges(
+      database.sql,
+      first.rows.flatMap(({ nudges }) => nudges),
+    );
+    const rest = await read([0], 2);
+    expect([idsOf(rest.rows), rest.more]).toEqual([[ids[2]], false]);
   });
 
   test('of other shards are left to their owners', async () => {
     const ids = await queue([10, 10], [3, 4]);
     await nudgeAll();
-    expect(idsOf(await takeNudged(database.sql, { shards: [3], limit: 10 }))).toEqual([ids[0]]);
-    await dropNudges(database.sql, [3]);
-    expect(idsOf(await takeNudged(database.sql, { shards: [4], limit: 10 }))).toEqual([ids[1]]);
-    await nudgeAll();
-    await dropNudges(database.sql, [3, 4]);
-    expect(await takeNudged(database.sql, { shards: ALL, limit: 10 })).toEqual([]);
+    expect(idsOf((await read([3])).rows)).toEqual([ids[0]]);
+    await dropNudgesOf(database.sql, [3]);
+    expect(idsOf((await read([3, 4])).rows)).toEqual([ids[1]]);
+    await dropNudgesOf(database.sql, [3, 4]);
+    expect((await read(ALL)).rows).toEqual([]);
   });
 
-  test('that say the same bring a purchase once, and of one that was erased nothing', async () => {
-    const [kept, erased] = (await queue([10, 10])) as [number, number];
+  test('that say the same bring a purchase once, and are dropped together', async () => {
+    const [id] = (await queue([10])) as [number];
     await nudgeAll();
-    await database.sql`insert into purchase_watch.nudges (purchase, shard) values (${kept}, 0), (${kept}, 0)`;
-    await database.sql`delete from purchase_watch.purchases where id = ${erased}`;
-    expect(idsOf(await takeNudged(database.sql, { shards: [0], limit: 10 }))).toEqual([kept]);
+    await database.sql`insert into purchase_watch.nudges (purchase, shard) values (${id}, 0), (${id}, 0)`;
+    const { rows, more } = await read([0], 3);
+    expect([idsOf(rows), rows[0]!.nudges.length, more]).toEqual([[id], 3, true]);
+    await dropNudges(database.sql, rows[0]!.nudges);
+    expect(await database.sql`select from purchase_watch.nudges`).toHaveLength(0);
+  });
+
+  test('that come while others are taken over stay', async () => {
+    const [id] = (await queue([10])) as [number];
+    await nudgeAll();
+    const { rows } = await read([0]);
+    await database.sql`insert into purchase_watch.nudges (purchase, shard) values (${id}, 0)`;
+    await dropNudges(database.sql, rows[0]!.nudges);
+    expect(idsOf((await read([0])).rows)).toEqual([id]);
   });
 
   test('are not seen before what they tell of', async () => {
@@ -220,9 +261,9 @@ describe('nudges', () => {
       await committed.promise;
     });
     await asked.promise;
-    expect(await takeNudged(sql, { shards: ALL, limit: 10 })).toEqual([]);
+    expect((await read(ALL)).rows).toEqual([]);
     committed.resolve();
     await asking;
-    expect((await takeNudged(sql, { shards: ALL, limit: 10 }))[0]!.purchase.revision).toBe(1);
+    expect((await read(ALL)).rows[0]!.purchase.revision).toBe(1);
   });
 });

@@ -95,6 +95,15 @@ describe('what is recorded', () => {
     expect(purchase).toMatchObject({ status: 'settled', sequence: 5, state: 2, stuckSince: null });
     const [shown] = await findPurchases(sql, { purchaseId: 'p-1', site: null });
     expect(shown).toMatchObject({ polls, nextPollAt: null, lastPolledAt: due, lastError: null });
+    // Two of them came of one poll: positions keep their order all the same.
+    const told = (await events()).filter((event) => event.purchase === purchase.id);
+    expect(told.map(({ sequence, type }) => [sequence, type])).toEqual([
+      [1, 'purchase.state_changed'],
+      [2, 'purchase.stuck'],
+      [3, 'purchase.state_changed'],
+      [4, 'purchase.recovered'],
+      [5, 'purchase.state_changed'],
+    ]);
   });
 
   test('is a chain of transitions, each beginning where the last one ended', async () => {
@@ -210,12 +219,17 @@ describe('a number nobody knows', () => {
 
 describe('what came too late', () => {
   const writers = { unchanged: recordUnchanged, changed: recordChanged };
+  const nothingIsKnownOf = async (purchase: Purchase): Promise<void> => {
+    expect(await transitionsOf(sql, purchase.id)).toEqual([]);
+    expect((await reloaded(purchase)).purchase.details).toBeNull();
+    expect((await events()).filter((event) => event.purchase === purchase.id)).toEqual([]);
+  };
 
   test.each(['unchanged', 'changed'] as const)(
     '%s: a purchase that was changed from outside is refused, the others are not',
     async (kind) => {
       const [stopped, other] = (await watched('a', 'b')) as [Purchase, Purchase];
-      const seen = kind === 'changed' ? answer(6) : trouble('malformed');
+      const seen = kind === 'changed' ? answer(6, { Price: 1 }) : trouble('malformed');
       await stopPurchase(sql, stopped.id);
       const result = await writers[kind](
         sql,
@@ -227,6 +241,7 @@ describe('what came too late', () => {
         purchase: { status: 'stopped', state: null, failures: 0 },
         nextPollAt: null,
       });
+      await nothingIsKnownOf(stopped);
       expect((await events()).map(({ purchase }) => purchase)).toEqual(kind === 'changed' ? [other.id] : []);
     },
   );
@@ -236,7 +251,7 @@ describe('what came too late', () => {
     await sql`update purchase_watch.purchases set shard = 1 where id = ${lost.id}`;
     await sql`update purchase_watch.purchases set shard = 2 where id = ${ours.id}`;
     await sql`update purchase_watch.shards set epoch = epoch + 1 where id = 1`;
-    const seen = kind === 'changed' ? answer(6) : trouble('malformed');
+    const seen = kind === 'changed' ? answer(6, { Price: 1 }) : trouble('malformed');
     const holdings = [1, 2].map((shard) => ({ shard, epoch: EPOCH }));
     const batch = [polled({ ...lost, shard: 1 }, seen, T), polled({ ...ours, shard: 2 }, seen, T)];
     expect(await writers[kind](sql, batch, { replica: 'me', holdings })).toMatchObject({
@@ -244,6 +259,7 @@ describe('what came too late', () => {
       lostShards: [1],
     });
     expect((await reloaded(lost)).purchase).toMatchObject({ state: null, failures: 0 });
+    await nothingIsKnownOf(lost);
   });
 
   test.each(['unchanged', 'changed'] as const)('%s: under the right epoch but by another replica it is refused', async (kind) => {

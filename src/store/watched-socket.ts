@@ -1,0 +1,45 @@
+/**
+ * Sockets to the database that notice when nobody is at the other end any more. After a silent loss (a firewall that
+ * forgot the connection, a machine that lost power) the kernel keeps sending for a quarter of an hour, and a query waits
+ * that long; the driver has no time-out for queries of its own.
+ */
+import { connect as dial, type Socket } from 'node:net';
+import type { Milliseconds } from '../core/purchase.ts';
+
+/** What the driver passes to whoever makes its sockets. */
+interface Target {
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+  readonly path?: string | false;
+}
+
+/** Makes sockets for the driver, one after the other for each host, that break when an answer is overdue. */
+export function watchedSockets(answerWithin: Milliseconds): (target: Target) => Socket {
+  let made = 0;
+  return ({ host, port, path }) => {
+    const turn = made++ % host.length;
+    // What is written before the connection is up waits in the socket; a failure ends it as it would later.
+    const socket = path ? dial(path) : dial({ host: host[turn]!, port: port[turn] ?? port[0]! });
+    // The driver reads this to tell TLS which name to expect.
+    Object.assign(socket, { host: host[turn], port: port[turn] });
+    watch(socket, answerWithin);
+    return socket;
+  };
+}
+
+/** The driver closes connections that have nothing to do well before; whoever is silent for so long owes an answer. */
+function watch(socket: Socket, answerWithin: Milliseconds): void {
+  let heard = -1;
+  let heardAt = performance.now();
+  const look = (): void => {
+    if (socket.bytesRead !== heard) {
+      heard = socket.bytesRead;
+      heardAt = performance.now();
+    } else if (performance.now() - heardAt >= answerWithin) {
+      socket.destroy(new Error(`the database has not answered for ${Math.round(answerWithin / 1_000)} s`));
+    }
+  };
+  const timer = setInterval(look, answerWithin / 8);
+  timer.unref();
+  socket.once('close', () => clearInterval(timer));
+}
