@@ -57,7 +57,7 @@ create table purchase_watch.purchases (
   autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0
 );
 comment on table purchase_watch.purchases is 'Every registered purchase. To register one: insert with purchase_id, and site, reference, metadata if you like.';
-comment on column purchase_watch.purchases.due_slot is 'Where the queue finds the row: never later than the slot of next_poll_at. Null: not polled any more.';
+comment on column purchase_watch.purchases.due_slot is 'Where the queue finds the row: not later than the slot of next_poll_at, unless more is due than memory holds. Null: not polled any more.';
 comment on column purchase_watch.purchases.revision is 'Raised by every change from outside; a poll that began before it is not recorded.';
 comment on column purchase_watch.purchases.excused_ms is 'Time of the present stay in which nobody could ask. It never counts towards stuck.';
 comment on column purchase_watch.purchases.seen_at is 'Last poll that got a well-formed answer.';
@@ -84,6 +84,12 @@ create table purchase_watch.nudges (
   shard smallint not null
 );
 
+-- The site of whoever names none: the one named default, or the only one. Null when neither is there.
+create function purchase_watch.default_site() returns text language sql stable as $$
+  select case when bool_or(name = 'default') then 'default' when count(*) = 1 then min(name) end
+  from purchase_watch.sites where configured
+$$;
+
 create function purchase_watch.prepare_purchase() returns trigger language plpgsql as $$
 begin
   if new.purchase_id is null or btrim(new.purchase_id) = '' then
@@ -97,9 +103,8 @@ begin
       hint = 'Insert the Purchase ID alone; a line break or tab from a file often sticks to it.';
   end if;
   if new.site is null then
-    select name into new.site from purchase_watch.sites where configured
-      order by name = 'default' desc, name limit 1;
-    if new.site is null or (new.site <> 'default' and (select count(*) from purchase_watch.sites where configured) > 1) then
+    new.site := purchase_watch.default_site();
+    if new.site is null then
       raise exception using errcode = 'not_null_violation', message = 'site is missing, and there is no site named default',
         hint = format('Name one of the configured sites: %s.', coalesce((select string_agg(name, ', ' order by name) from purchase_watch.sites where configured), 'none yet; start the daemon once'));
     end if;
@@ -126,15 +131,14 @@ end $$;
 create trigger nudge after insert on purchase_watch.purchases
   referencing new table as registered for each statement execute function purchase_watch.nudge_registered();
 
--- Watches stopped and expired purchases again, and has them asked for at once. A site that is null stands for every site.
+-- Watches stopped and expired purchases again, and has them asked for at once.
 create function purchase_watch.watch_again(purchase_ids text[], sites text[]) returns void language sql
 security definer set search_path = pg_catalog, pg_temp as $$
   with renewed as (
     update purchase_watch.purchases p set status = 'watching', watched_since = now(), next_poll_at = now(),
       due_slot = purchase_watch.due_slot(now()), revision = p.revision + 1, failures = 0, unknowns = 0
     from unnest(purchase_ids, sites) as r (purchase_id, site)
-    join purchase_watch.sites s on s.name = coalesce(r.site, s.name)
-    where p.site = s.name and p.purchase_id = r.purchase_id and p.status in ('stopped', 'expired')
+    where p.site = coalesce(r.site, purchase_watch.default_site()) and p.purchase_id = r.purchase_id and p.status in ('stopped', 'expired')
     returning p.id, p.shard),
   nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from renewed)
   select pg_notify('purchase_watch_wake', 'purchases') from renewed limit 1

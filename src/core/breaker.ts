@@ -62,13 +62,17 @@ export interface AnswerContext {
   readonly spread: number;
   /** Which purchase was asked about. */
   readonly purchase: number;
+  /** Whether it answers the probe of an open breaker. */
+  readonly probe: boolean;
   /** When the site last gave a usable answer about any purchase; null when never. */
   readonly answeredAt: Moment | null;
 }
 
 /** The breaker after an answer. */
 export function afterAnswer(breaker: Breaker, seen: Observation, context: AnswerContext): Breaker {
-  const { now, ceiling, spread, purchase, answeredAt } = context;
+  const { now, ceiling, spread, purchase, probe, answeredAt } = context;
+  // Answers to calls that left before it opened say nothing new, good or bad; only Retry-After is heeded.
+  if (breaker.kind === 'open' && !probe) return 'retryAfter' in seen ? delayed(breaker, now + (seen.retryAfter ?? 0)) : breaker;
   if (seen.kind === 'seen' || seen.kind === 'same' || seen.kind === 'unknown' || seen.kind === 'malformed') {
     if (breaker.kind === 'open') return { kind: 'recovering', since: now, wait: breaker.wait, failuresInRow: 0 };
     if (breaker.kind === 'closed') return breaker.failuresInRow === 0 ? breaker : CLOSED;
@@ -77,11 +81,7 @@ export function afterAnswer(breaker: Breaker, seen: Observation, context: Answer
   }
 
   const cause = seen.kind === 'throttled' ? 'throttled' : 'failing';
-  if (breaker.kind === 'open') {
-    // Answers to calls that left before it opened say nothing new; only the probe counts, and Retry-After delays it.
-    if (!breaker.probing) return delayed(breaker, now + (seen.retryAfter ?? 0));
-    return open(cause, Math.min(breaker.wait * 2, LONGEST_WAIT), seen, now, spread);
-  }
+  if (breaker.kind === 'open') return open(cause, Math.min(breaker.wait * 2, LONGEST_WAIT), seen, now, spread);
   const failuresInRow = breaker.failuresInRow + 1;
   if (breaker.kind === 'recovering') {
     if (cause === 'failing' && failuresInRow < FAILURES_WHILE_RECOVERING) return { ...breaker, failuresInRow };

@@ -118,14 +118,15 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
   const stuckAt = stuckMoment(statePolicy, since, excused);
   let stuckSince = moved ? null : before.stuckSince;
   // The request left at or after the limit, so the answer confirms it.
-  if (stuckSince === null && stuckAt !== null && context.askedAt >= stuckAt && before.status !== 'stopped') {
+  const status = statusAfter(before, statePolicy, moved);
+  if (stuckSince === null && stuckAt !== null && context.askedAt >= stuckAt && status === 'watching') {
     stuckSince = now;
     announce('purchase.stuck', state, { state: stateOrNull(state), stateSince: isoTime(since), stuckSince: isoTime(now) });
   }
 
   const after: Purchase = {
     ...before,
-    status: statusAfter(before, statePolicy, moved),
+    status,
     state,
     stateSince: since,
     excused,
@@ -174,6 +175,8 @@ function whenNext(
   if (after.status === 'settled') return nextRecheck(policy, { now, since });
   const giveUpAt = giveUpMoment(after, all);
   if (now >= giveUpAt) return 'expired';
+  // The limit passed while the answer was on its way: only a poll that begins after it may confirm it.
+  if (stuckAt !== null && stuckAt <= now) return now;
   return Math.min(nextPoll(policy, { now, since, stuckAt, spread }), giveUpAt);
 }
 

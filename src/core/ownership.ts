@@ -20,9 +20,9 @@ export interface Ownership {
   outlasts(need: Milliseconds): boolean;
   /** Whether work of at most `need` may begin: the lease must outlast it, or a successor could do the same at the same time. */
   mayBegin(shard: number, need: Milliseconds): boolean;
-  /** Work on a shard begins and ends; a shard is given away only when nothing is under way. */
+  /** Work on a shard begins, and ends under the epoch it began with; a shard is given away only when nothing is under way. */
   begin(shard: number): void;
-  end(shard: number): void;
+  end(shard: number, epoch: number): void;
   /** Another replica took it: forget what is known of it. */
   lost(shard: number): void;
   /** Our part of everything, in [0, 1]: the part of a site's ceiling that is ours. */

@@ -158,12 +158,12 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
 
   const flush = async (jobs: readonly Job[]): Promise<void> => {
     const written = await settleSurely(jobs);
-    for (const { outlet, delivery, settlement } of jobs) {
-      ownership.end(delivery.shard);
+    for (const { outlet, delivery, settlement, epoch } of jobs) {
+      ownership.end(delivery.shard, epoch);
       if (written?.has(delivery.id) && settlement.status !== 'pending') outlet.done(delivery);
       else {
         // It waits for its next attempt, or is not ours any more: either way the outbox knows more than memory does.
-        outlet.dropLane(delivery.lane);
+        outlet.giveUp(delivery);
         outlet.mayHoldMore = true;
       }
     }

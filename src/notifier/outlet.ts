@@ -42,6 +42,8 @@ export interface Outlet {
   putBack(delivery: DueDelivery): void;
   /** Its lane goes on. */
   done(delivery: DueDelivery): void;
+  /** Its lane is forgotten, and found in the outbox again; unless the lane was read anew since, and is not its any more. */
+  giveUp(delivery: DueDelivery): void;
   /** Forgets a lane; what is in it is found in the outbox again. */
   dropLane(lane: number): void;
   dropShards(shards: ReadonlySet<number>): void;
@@ -55,7 +57,8 @@ export function createOutlet(recipient: Recipient): Outlet {
 
   const dropLane = (lane: number): void => {
     for (const delivery of lanes.get(lane) ?? []) ids.delete(delivery.id);
-    lanes.delete(lane);
+    // Left among the ready ones, a lane that is read again would stand there twice, and be sent twice at once.
+    if (lanes.delete(lane)) ready = ready.filter((other) => other !== lane);
   };
   return {
     recipient,
@@ -95,6 +98,9 @@ export function createOutlet(recipient: Recipient): Outlet {
       ids.delete(delivery.id);
       if (lane.length === 0) lanes.delete(delivery.lane);
       else ready.push(delivery.lane);
+    },
+    giveUp: (delivery) => {
+      if (lanes.get(delivery.lane)?.[0] === delivery) dropLane(delivery.lane);
     },
     dropLane,
     dropShards: (shards) => {

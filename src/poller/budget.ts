@@ -22,6 +22,8 @@ export function createBudget(monotonic: () => Milliseconds): Budget {
       // Calls that may leave ahead of time are part of the second's calls, not on top of them.
       const spacing = 1_000 / (rate - ahead);
       const now = monotonic();
+      // A rate that was lower a moment ago must not hold up one that is higher now.
+      due = Math.min(due, now + (ahead + 1) * spacing);
       const earliest = due - ahead * spacing;
       if (now < earliest) return earliest - now;
       due = Math.max(due, now) + spacing;

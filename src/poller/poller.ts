@@ -108,12 +108,12 @@ export function createPoller(options: PollerOptions): Poller {
         later(now + RENEWAL_REST);
         continue;
       }
-      const wait = lane.take(ownership.share());
+      const { wait, probe } = lane.take(ownership.share());
       if (wait > 0) {
         later(entry.dueAt);
         return wait;
       }
-      void ask(lane, entry);
+      void ask(lane, entry, probe);
     }
   };
 
@@ -136,7 +136,7 @@ export function createPoller(options: PollerOptions): Poller {
     timer = null;
   };
 
-  const ask = async (lane: SiteLane, entry: Entry): Promise<void> => {
+  const ask = async (lane: SiteLane, entry: Entry, probe: boolean): Promise<void> => {
     const { shard, site, purchaseId, id } = entry.purchase;
     lane.inFlight += 1;
     ownership.begin(shard);
@@ -144,14 +144,14 @@ export function createPoller(options: PollerOptions): Poller {
     const seen = await lane.site.pollStatus(purchaseId, entry.digest);
     lane.inFlight -= 1;
     try {
-      lane.answered(seen, id);
+      lane.answered(seen, { purchase: id, probe });
       conclude(lane, entry, seen, askedAt);
     } catch (error) {
       // A bug of ours in one purchase must not end the polling of all others.
       log.error({ error, site, purchaseId }, 'poll.undecided');
       windows.get(site)?.settle(entry, null);
       loader.readAgain(id, POISON_REST);
-      ownership.end(shard);
+      ownership.end(shard, entry.epoch);
     }
     pumpOn();
     if (asking() === 0) rouse();
@@ -161,7 +161,7 @@ export function createPoller(options: PollerOptions): Poller {
     const { shard, site, purchaseId } = entry.purchase;
     const window = windows.get(site)!;
     if (entry.gone) {
-      ownership.end(shard);
+      ownership.end(shard, entry.epoch);
       return;
     }
     entry.strikes = blame(seen) === 'site' && !lane.fails() ? entry.strikes + 1 : 0;
@@ -171,7 +171,7 @@ export function createPoller(options: PollerOptions): Poller {
     if (outcome.kind === 'postponed') {
       log.debug({ site, purchaseId, reason: outcome.reason }, 'poll.postponed');
       window.settle(entry, { purchase: outcome.purchase, dueAt: outcome.nextPollAt ?? now, slot: entry.slot });
-      ownership.end(shard);
+      ownership.end(shard, entry.epoch);
       return;
     }
     if (seen.kind === 'seen') entry.digest = seen.digest;
@@ -201,7 +201,7 @@ export function createPoller(options: PollerOptions): Poller {
       }
       logOutcome(entry, outcome, accepted);
       window.settle(entry, next);
-      ownership.end(purchase.shard);
+      ownership.end(purchase.shard, entry.epoch);
       if (!accepted) continue;
       told ||= events.length > 0;
       symptom ||= events.some(({ type }) => SYMPTOMS.has(type));
@@ -220,7 +220,7 @@ export function createPoller(options: PollerOptions): Poller {
       // What was written before a connection broke is not known, and what was refused may rest on a mistake: the rows tell.
       windows.get(site)?.settle(entry, null);
       loader.readAgain(id, poison ? POISON_REST : 0);
-      ownership.end(shard);
+      ownership.end(shard, entry.epoch);
     }
     if (!poison) {
       writeFailures += 1;

@@ -22,10 +22,13 @@ export interface PolledSite {
 export interface SiteLane {
   readonly site: PolledSite;
   inFlight: number;
-  /** How long until a call may leave; 0 takes one, infinite waits for an answer. `share` is our part of the ceiling. */
-  take(share: number): Milliseconds;
+  /**
+   * How long until a call may leave; 0 takes one, infinite waits for an answer. `share` is our part of the ceiling.
+   * `probe`: the call stands in for all others, and its answer decides.
+   */
+  take(share: number): { readonly wait: Milliseconds; readonly probe: boolean };
   /** Learns from an answer, and tells the database when the site fails or is back. */
-  answered(seen: Observation, purchase: number): void;
+  answered(seen: Observation, call: { readonly purchase: number; readonly probe: boolean }): void;
   /** Whether failures are the whole site's: then none is held against a purchase. */
   fails(): boolean;
 }
@@ -51,12 +54,16 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onRe
   let answeredAt: number | null = null;
   let reportedAt = Number.NEGATIVE_INFINITY;
   let failing = false;
+  let reporting: Promise<void> = Promise.resolve();
 
   const report = (error: string | null): void => {
     reportedAt = clock.monotonic();
     const before = failing;
     failing = error !== null;
-    reportSite(sql, { site: site.name, failing: error === null ? null : { since: clock.now(), error }, lastSuccessAt })
+    const word = { site: site.name, failing: error === null ? null : { since: clock.now(), error }, lastSuccessAt };
+    // One after the other: an older word must not overtake a newer one on another connection.
+    reporting = reporting
+      .then(() => reportSite(sql, word))
       .then(() => {
         if (before !== failing) onReported();
       })
@@ -73,19 +80,21 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onRe
     take: (share) => {
       const now = clock.monotonic();
       const allowed = allowance(breaker, now);
-      if (allowed.kind === 'none') return allowed.until === null ? Number.POSITIVE_INFINITY : allowed.until - now;
+      if (allowed.kind === 'none')
+        return { wait: allowed.until === null ? Number.POSITIVE_INFINITY : allowed.until - now, probe: false };
       const wait = budget.take((allowed.kind === 'limited' ? Math.min(site.maxRps, allowed.rate) : site.maxRps) * share);
-      if (wait === 0 && allowed.kind === 'probe') breaker = probeSent(breaker);
-      return wait;
+      const probe = wait === 0 && allowed.kind === 'probe';
+      if (probe) breaker = probeSent(breaker);
+      return { wait, probe };
     },
-    answered: (seen, purchase) => {
+    answered: (seen, { purchase, probe }) => {
       const before = breaker;
       const now = clock.monotonic();
-      breaker = afterAnswer(before, seen, { now, ceiling: site.maxRps, spread: spread(), purchase, answeredAt });
+      breaker = afterAnswer(before, seen, { now, ceiling: site.maxRps, spread: spread(), purchase, probe, answeredAt });
       if (seen.kind === 'seen' || seen.kind === 'same' || seen.kind === 'unknown' || seen.kind === 'malformed') {
         lastSuccessAt = clock.now();
         answeredAt = now;
-        if (before.kind === 'open') log.info({ site: site.name }, 'site.answers');
+        if (before.kind === 'open' && breaker.kind !== 'open') log.info({ site: site.name }, 'site.answers');
         if (failing || clock.monotonic() - reportedAt >= REPORT_EVERY) report(null);
         return;
       }

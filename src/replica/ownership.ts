@@ -75,9 +75,10 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
       const holding = held.get(shard);
       if (holding) holding.busy += 1;
     },
-    end: (shard) => {
+    end: (shard, epoch) => {
       const holding = held.get(shard);
-      if (holding && holding.busy > 0) holding.busy -= 1;
+      // Work that began before the shard was lost and came back is not this holding's.
+      if (holding?.epoch === epoch && holding.busy > 0) holding.busy -= 1;
       if (idle && [...held.values()].every(({ busy }) => busy === 0)) idle();
     },
     lost: (shard) => {

@@ -23,10 +23,13 @@ export function repeat(tick: () => Promise<Milliseconds>, { clock, onError, onTi
   let stopped = false;
   let woken = false;
   let rest = new AbortController();
+  /** After a failure the rest is kept, whoever wakes: a wake-up must not turn a failing tick into a busy loop. */
+  let failed = false;
 
   const run = async (): Promise<void> => {
     while (!stopped) {
       woken = false;
+      failed = false;
       let pause: Milliseconds;
       try {
         pause = await tick();
@@ -34,10 +37,9 @@ export function repeat(tick: () => Promise<Milliseconds>, { clock, onError, onTi
       } catch (error) {
         onError(error);
         pause = restAfterError;
-        // A wake-up must not turn a failing tick into a busy loop.
-        woken = false;
+        failed = true;
       }
-      if (stopped || woken || pause <= 0) {
+      if (stopped || (woken && !failed) || pause <= 0) {
         // Lets timers and sockets have their turn even when work never ends.
         await new Promise((resolve) => setImmediate(resolve));
         continue;
@@ -50,7 +52,7 @@ export function repeat(tick: () => Promise<Milliseconds>, { clock, onError, onTi
   return {
     wake: () => {
       woken = true;
-      rest.abort();
+      if (!failed) rest.abort();
     },
     stop: async () => {
       stopped = true;

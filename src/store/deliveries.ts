@@ -32,6 +32,7 @@ export async function loadDueDeliveries(
   sql: Queries,
   { wanted: { subscriber, limit, except }, shards, now }: { wanted: Wanted; shards: readonly number[]; now: Instant },
 ): Promise<{ rows: DueDelivery[]; more: boolean }> {
+  if (shards.length === 0) return { rows: [], more: false };
   // Enough for the limit when they lie evenly, and a bounded read when they do not.
   const perShard = Math.max(Math.ceil((2 * limit) / shards.length), 16);
   type Row = Omit<DueDelivery, 'event' | 'behind'> & {

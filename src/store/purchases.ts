@@ -52,8 +52,9 @@ const COLUMNS = `
  * Registers purchases in one statement. Answers, for each registration in order, whether it is new. The caller has
  * checked ids and sites; a stopped or expired purchase that is registered again is watched again.
  */
-export async function register(sql: Queries, registrations: readonly Registration[]): Promise<('created' | 'existing')[]> {
-  if (registrations.length === 0) return [];
+export async function register(sql: Queries, wanted: readonly Registration[]): Promise<('created' | 'existing')[]> {
+  if (wanted.length === 0) return [];
+  const registrations = await withSites(sql, wanted);
   const created = await sql<{ site: string; purchaseId: string }[]>`
     insert into purchase_watch.purchases (purchase_id, site, reference, metadata)
     select purchase_id, site, reference, metadata::jsonb
@@ -64,11 +65,10 @@ export async function register(sql: Queries, registrations: readonly Registratio
     order by site, purchase_id collate "C", place
     on conflict do nothing
     returning site, purchase_id as "purchaseId"`;
-  const isNew = new Set(created.map((row) => row.purchaseId));
-  const bySite = new Set(created.map((row) => `${row.site}/${row.purchaseId}`));
+  const isNew = new Set(created.map((row) => `${row.site}/${row.purchaseId}`));
   const existing: Registration[] = [];
   const answers = registrations.map((r): 'created' | 'existing' => {
-    const fresh = r.site === null ? isNew.delete(r.purchaseId) : bySite.delete(`${r.site}/${r.purchaseId}`);
+    const fresh = isNew.delete(`${r.site}/${r.purchaseId}`);
     if (!fresh) existing.push(r);
     return fresh ? 'created' : 'existing';
   });
@@ -76,6 +76,13 @@ export async function register(sql: Queries, registrations: readonly Registratio
     await sql`select purchase_watch.watch_again(${existing.map((r) => r.purchaseId)}::text[], ${existing.map((r) => r.site)}::text[])`;
   }
   return answers;
+}
+
+/** Fills in the site of those that name none. Where there is no such site it stays null, and the database says what to do. */
+async function withSites(sql: Queries, registrations: readonly Registration[]): Promise<readonly Registration[]> {
+  if (registrations.every((r) => r.site !== null)) return registrations;
+  const [row] = await sql<{ site: string | null }[]>`select purchase_watch.default_site() as site`;
+  return registrations.map((r) => (r.site === null ? { ...r, site: row?.site ?? null } : r));
 }
 
 /** One purchase; with no site named, the one that has this id, or several when sites share it. */

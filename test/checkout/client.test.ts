@@ -8,7 +8,8 @@ import { clientOf, heldClock, ID, INVOICE, json, STATUS, startService, startTcp,
 describe('a good answer', () => {
   test('is seen, with the named fields and nothing else of a person', async () => {
     const service = await startService({ [STATUS]: (response) => json(response, statusText()) });
-    const seen = await clientOf(service.baseUrl).pollStatus(ID);
+    const { digest, ...seen } = (await clientOf(service.baseUrl).pollStatus(ID)) as { digest: string };
+    expect(digest).toHaveLength(28);
     expect(JSON.stringify(seen)).toBe(
       '{"kind":"seen","state":6,"details":{"Price":249.50,"CurrencyCode":"SEK","OrderReference":"ORD-1"}}',
     );
@@ -148,11 +149,21 @@ describe('the same purchase', () => {
   });
 });
 
+test('an answer that repeats the last good one byte for byte is only said to be the same; any other is read', async () => {
+  let answer = statusText({ State: 6 });
+  const service = await startService({ [STATUS]: (response) => json(response, answer) });
+  const client = clientOf(service.baseUrl);
+  const first = (await client.pollStatus(ID)) as { digest: string };
+  expect(await client.pollStatus(ID, first.digest)).toEqual({ kind: 'same' });
+  answer = statusText({ State: 2 });
+  expect(await client.pollStatus(ID, first.digest)).toMatchObject({ kind: 'seen', state: 2 });
+});
+
 test('a state nobody knows, absent fields and fields nobody knows are data', async () => {
   const service = await startService({
     [STATUS]: (response) => json(response, { PurchaseId: ID, State: 4711, Fresh: { Price: 1 }, Price: null }),
   });
-  expect(await clientOf(service.baseUrl).pollStatus(ID)).toEqual({ kind: 'seen', state: 4711, details: {} });
+  expect(await clientOf(service.baseUrl).pollStatus(ID)).toMatchObject({ kind: 'seen', state: 4711, details: {} });
 });
 
 describe('digits of amounts', () => {

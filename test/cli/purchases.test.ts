@@ -43,7 +43,7 @@ describe('with a daemon', () => {
     expect((await command('watch', purchaseId)).stdout).toMatch(/A daemon is running/);
     const { stdout } = await command('status');
     expect(stdout).toMatch(/^daemon +rep_\w+, started .*, owns 64 of 64 shards$/m);
-    expect(stdout).toMatch(/^slack +slack +active +0$/m);
+    expect(stdout).toMatch(/^@slack +slack +active +0$/m);
   });
 });
 

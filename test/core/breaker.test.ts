@@ -16,7 +16,8 @@ function answered(
   { spread = 0, purchase = null, answeredAt = 0 }: { spread?: number; purchase?: number | null; answeredAt?: number | null } = {},
 ): Breaker {
   return answers.reduce((current, seen, index) => {
-    const context = { now: now + index, ceiling: 50, spread, purchase: purchase ?? index, answeredAt };
+    const probe = current.kind === 'open' && current.probing;
+    const context = { now: now + index, ceiling: 50, spread, purchase: purchase ?? index, probe, answeredAt };
     return afterAnswer(current, seen, context);
   }, breaker);
 }
@@ -26,6 +27,16 @@ const open = answered(CLOSED, times(5, bad));
 const PROBE_AT = 4 + SECOND;
 /** After the first probe was answered well. */
 const recovering = answered(probeSent(open), [good], PROBE_AT);
+
+test('an open breaker heeds its probe alone: late answers of calls that left before end no pause and count for no probe', () => {
+  const late = { now: 500, ceiling: 50, spread: 0, purchase: 9, probe: false, answeredAt: 0 };
+  const throttled = answered(CLOSED, [trouble('throttled', { retryAfter: 90 * SECOND })]);
+  expect(afterAnswer(throttled, good, late)).toBe(throttled);
+  const probing = probeSent(open);
+  expect(afterAnswer(probing, bad, late)).toBe(probing);
+  expect(afterAnswer(probing, good, late)).toBe(probing);
+  expect(afterAnswer(probing, good, { ...late, probe: true }).kind).toBe('recovering');
+});
 
 describe('a site that answers', () => {
   test('may be called freely, and five failures in a row change that', () => {
@@ -45,7 +56,14 @@ describe('a site that answers', () => {
     const failing = (count: number, culprits: number, answeredAt: number | null): Breaker =>
       times(count, bad).reduce(
         (current, seen, index) =>
-          afterAnswer(current, seen, { now: 1_000 + index, ceiling: 50, spread: 0, purchase: index % culprits, answeredAt }),
+          afterAnswer(current, seen, {
+            now: 1_000 + index,
+            ceiling: 50,
+            spread: 0,
+            purchase: index % culprits,
+            probe: false,
+            answeredAt,
+          }),
         CLOSED,
       );
     expect(failing(50, 1, 0).kind).toBe('closed');
@@ -164,7 +182,14 @@ test('one probe at a time, and nothing beside it, whatever is answered when', ()
           breaker = probeSent(breaker);
           if (allowed.kind === 'probe') expect(allowance(breaker, now + 3_600 * SECOND)).toEqual({ kind: 'none', until: null });
           now += 5;
-          breaker = afterAnswer(breaker, outcome, { now, ceiling: 50, spread, purchase: now, answeredAt: 0 });
+          breaker = afterAnswer(breaker, outcome, {
+            now,
+            ceiling: 50,
+            spread,
+            purchase: now,
+            probe: allowed.kind === 'probe',
+            answeredAt: 0,
+          });
           // Every pause ends: there is always a moment for the next call.
           if (breaker.kind === 'open') {
             expect(breaker.probing).toBe(false);

@@ -50,46 +50,53 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
+/** Whether the last call that left was a probe. */
+let probe = false;
+const take = (share: number): number => {
+  const taken = lane.take(share);
+  if (taken.wait === 0) probe = taken.probe;
+  return taken.wait;
+};
 const answered = (seen: Observation, times = 1): void => {
-  for (let time = 0; time < times; time++) lane.answered(seen, time);
+  for (let time = 0; time < times; time++) lane.answered(seen, { purchase: time, probe });
 };
 const se = async () => (await listSites(database.sql)).find(({ name }) => name === 'se')!;
 const events = () => log.map((line) => (JSON.parse(line) as { event: string }).event);
 
 describe('calls', () => {
   test("are taken from the site's ceiling, by our share of it", () => {
-    expect([lane.take(1), lane.take(1)]).toEqual([0, 20]);
+    expect([take(1), take(1)]).toEqual([0, 20]);
     elapsed = 20;
-    expect(lane.take(1)).toBe(0);
+    expect(take(1)).toBe(0);
     elapsed = 40;
-    expect([lane.take(0.5), lane.take(0.5)]).toEqual([0, 40]);
+    expect([take(0.5), take(0.5)]).toEqual([0, 40]);
   });
 
   test('without a share are not taken', () => {
-    expect(lane.take(0)).toBeGreaterThan(0);
+    expect(take(0)).toBeGreaterThan(0);
   });
 
   test('rest while the site fails, then one probe leaves and everything else waits for its answer', () => {
     answered(bad, 5);
-    expect(lane.take(1)).toBe(SECOND);
+    expect(take(1)).toBe(SECOND);
     elapsed = SECOND;
-    expect([lane.take(1), lane.take(1)]).toEqual([0, Number.POSITIVE_INFINITY]);
+    expect([take(1), take(1)]).toEqual([0, Number.POSITIVE_INFINITY]);
   });
 
   test('come back slowly, and to the full once the ceiling is reached', () => {
     answered(bad, 5);
     elapsed = SECOND;
-    lane.take(1);
+    take(1);
     answered(good);
     elapsed += 20;
-    expect(lane.take(1)).toBe(0);
+    expect(take(1)).toBe(0);
     // Two a second at first.
-    expect(lane.take(1)).toBeGreaterThan(400);
+    expect(take(1)).toBeGreaterThan(400);
     elapsed += 5 * SECOND;
     answered(good);
     expect(lane.fails()).toBe(false);
-    lane.take(1);
-    expect(lane.take(1)).toBe(20);
+    take(1);
+    expect(take(1)).toBe(20);
   });
 });
 
@@ -100,7 +107,7 @@ describe('whether failures are the whole site', () => {
     answered(bad);
     expect(lane.fails()).toBe(true);
     elapsed = SECOND;
-    lane.take(1);
+    take(1);
     answered(good);
     expect(lane.fails()).toBe(true);
   });
@@ -114,7 +121,7 @@ describe('the database', () => {
     expect(await se()).toMatchObject({ failingSince: START + 7, lastError: 'The service answers http_503.' });
     expect((await listSites(database.sql)).find(({ name }) => name === 'no')).toMatchObject({ failingSince: null });
     elapsed = 2 * SECOND;
-    lane.take(1);
+    take(1);
     answered(good);
     await reported();
     expect(await se()).toMatchObject({ failingSince: null, lastSuccessAt: START + 2 * SECOND });
@@ -124,12 +131,12 @@ describe('the database', () => {
     answered(bad, 5);
     await reported();
     elapsed = SECOND;
-    lane.take(1);
+    take(1);
     answered(bad);
     // Only a change of the site's condition is called back: wait for what the probe wrote by its own words.
     answered(trouble('unreachable', { reason: 'timeout' }));
     elapsed = 3 * SECOND;
-    lane.take(1);
+    take(1);
     answered(trouble('unreachable', { reason: 'timeout' }));
     await expect.poll(async () => (await se()).lastError).toBe('The service answers timeout.');
     expect((await se()).failingSince).toBe(START);
@@ -137,9 +144,9 @@ describe('the database', () => {
 
   test('does not hear of a site that only asks for fewer calls', async () => {
     answered(trouble('throttled', { retryAfter: 10 * SECOND }));
-    expect(lane.take(1)).toBe(10 * SECOND);
+    expect(take(1)).toBe(10 * SECOND);
     elapsed = 10 * SECOND;
-    lane.take(1);
+    take(1);
     answered(good);
     await expect.poll(async () => (await se()).lastSuccessAt).toBe(START + 10 * SECOND);
     expect([(await se()).failingSince, (await se()).lastError, reports]).toEqual([null, null, 0]);
@@ -174,7 +181,7 @@ describe('the database', () => {
     await expect.poll(events).toEqual(['site.failing', 'site.report_failed']);
     await database.sql`alter table purchase_watch.away rename to sites`;
     elapsed = SECOND;
-    lane.take(1);
+    take(1);
     answered(bad);
     await reported();
     expect((await se()).failingSince).toBe(START + SECOND);
@@ -184,10 +191,10 @@ describe('the database', () => {
 test('a log says once that a site fails, and once that it answers', () => {
   answered(bad, 40);
   elapsed = SECOND;
-  lane.take(1);
+  take(1);
   answered(bad);
   elapsed = 3 * SECOND;
-  lane.take(1);
+  take(1);
   answered(good, 3);
   expect(events()).toEqual(['site.failing', 'site.answers']);
 });

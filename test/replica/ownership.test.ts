@@ -126,7 +126,7 @@ describe('a shard that is to be given away', () => {
     expect([a.mayBegin(leaving, 0), a.mayBegin(a.owned()[0]!, 0)]).toEqual([false, true]);
     expect(a.epochOf(leaving)).toBe(1);
     expect(a.share()).toBe(1);
-    for (const shard of ALL) a.end(shard);
+    for (const shard of ALL) a.end(shard, a.epochOf(shard)!);
     await settle(a, b);
     expect(counts(a, b)).toEqual([32, 32]);
   });
@@ -249,7 +249,7 @@ describe('a clean stop', () => {
     expect([a.mayBegin(3, 0), a.owned()]).toEqual([false, []]);
     await b.tick();
     expect([released, b.owned()]).toEqual([false, []]);
-    a.end(3);
+    a.end(3, a.epochOf(3)!);
     await releasing;
     expect(await livingReplicas(database.sql)).toMatchObject([{ id: 'b' }]);
     expect((await shards()).every(({ owner }) => owner === null)).toBe(true);
