@@ -1,34 +1,37 @@
 import { afterEach, expect, test } from 'vitest';
-import { register } from '../../src/store/purchases.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
 afterEach(() => t.stop());
 
-test('while a daemon polls thousands, none falls out of the queue', async () => {
-  // Due again right where the cursor of each shard moves on, over and over.
-  t = await startTestApp({
-    realClock: true,
-    change: (settings) => {
-      const plan = settings.policy.states.get(0)!;
-      const poll = { first: 2_500, growth: 0, most: 2_500 };
-      settings.policy = { ...settings.policy, states: new Map([...settings.policy.states, [0, { ...plan, poll }]]) };
-    },
+test('a purchase whose place in the queue was read past while it was being recorded is polled again all the same', async () => {
+  t = await startTestApp();
+  const purchase = await t.watch({ script: [{ state: 'WaitingCreditApproval' }] });
+  // Its row is held, so that the record waits, and the queue is read on meanwhile.
+  const held = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const holding = t.database.sql.begin(async (tx) => {
+    await tx`select from purchase_watch.purchases for update`;
+    held.resolve();
+    await release.promise;
   });
-  const ids = t.simulator.control.addMany(3_000, { script: [{ state: 'New' }] }).map(({ purchaseId }) => purchaseId);
-  await t.app.start();
-  await register(
-    t.app.sql,
-    ids.map((purchaseId) => ({ purchaseId, site: null, reference: null, metadata: null })),
-  );
-  const fewest = async (): Promise<number> => {
-    const [row] = await t.app.sql<{ polls: number }[]>`select min(polls)::integer as polls from purchase_watch.purchases`;
-    return row!.polls;
-  };
-  // Three of the cursors' slots long.
-  await expect.poll(fewest, { timeout: 80_000, interval: 500 }).toBeGreaterThanOrEqual(12);
-  expect(t.log.filter((line) => line.includes('queue.found_overdue'))).toEqual([]);
-}, 100_000);
+  await held.promise;
+  const polling = t.app.pollOnce();
+  await expect.poll(() => t.simulator.control.callsOf(purchase)).toBe(1);
+  t.clock.advance('2m');
+  const readingOn = t.app.pollOnce();
+  await expect
+    .poll(async () => {
+      const [row] = await t.database.sql<{ waiting: number }[]>`
+        select count(*)::integer as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return row!.waiting;
+    })
+    .toBe(1);
+  release.resolve();
+  await Promise.all([holding, polling, readingOn]);
+  await t.app.pollOnce();
+  expect(t.simulator.control.callsOf(purchase)).toBe(2);
+});
 
 test('a site that cannot be asked fills nobody else’s memory', async () => {
   t = await startTestApp({
