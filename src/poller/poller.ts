@@ -48,7 +48,7 @@ const SOON: Milliseconds = 20;
 /** While memory is full, polls make room. */
 const MAKING_ROOM: Milliseconds = 250;
 /** Answers that wait to be written; beyond it nothing new is asked. */
-const MOST_UNWRITTEN = 4_000;
+const MOST_UNWRITTEN = 10_000;
 /** What cannot be recorded must not be asked for again and again: rests after failed writes grow from one to the other. */
 const FIRST_PAUSE: Milliseconds = 1_000;
 const LONGEST_PAUSE: Milliseconds = 30_000;

@@ -29,8 +29,8 @@ interface Row {
   readonly body: string;
 }
 
-/** Within a millisecond it counts up: that is cheaper than drawing, and keeps ids in the order of their making. */
-const nextUlid = monotonicFactory();
+/** Ids must differ, not be secret; within a millisecond they count up, which keeps them in the order of their making. */
+const nextUlid = monotonicFactory(Math.random);
 
 function rowOf({ draft, ...event }: NewEvent): Row {
   const id = `evt_${nextUlid(draft.at)}`;
