@@ -33,6 +33,8 @@ export interface Recorder {
 
 const MOST = 1_000;
 const LINGER = 50;
+/** A change that comes alone goes at once; in a stream of changes a statement every so often takes them along. */
+const SPACING = 15;
 
 export function createRecorder({ sql, replica, onRecorded, onFailed }: RecorderOptions): Recorder {
   const flush = async (jobs: readonly Job[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
@@ -57,8 +59,13 @@ export function createRecorder({ sql, replica, onRecorded, onFailed }: RecorderO
       await flush(jobs.slice(middle), write);
     }
   };
-  const unchanged = createBatcher<Job>((batch) => flush(batch, recordUnchanged), { most: MOST, linger: LINGER, parallel: 2 });
-  const changed = createBatcher<Job>((batch) => flush(batch, recordChanged), { most: MOST, linger: 0, parallel: 1 });
+  const unchanged = createBatcher<Job>((batch) => flush(batch, recordUnchanged), { most: MOST, linger: LINGER, parallel: 1 });
+  const changed = createBatcher<Job>((batch) => flush(batch, recordChanged), {
+    most: MOST,
+    linger: 0,
+    spacing: SPACING,
+    parallel: 1,
+  });
   return {
     add: (job) => {
       const { kind } = job.decided.outcome;

@@ -11,23 +11,35 @@ export interface Batcher<T> {
 
 export interface BatchOptions {
   readonly most: number;
-  /** How long an item may wait for company. 0: as long as the flush before it takes, and no longer. */
+  /** How long an item may wait for company. 0: it goes at once, or when the flush before it has ended. */
   readonly linger: Milliseconds;
+  /** From the start of one flush to that of the next, at least: keeps batches worth their while under load. 0 unless told. */
+  readonly spacing?: Milliseconds;
   /** Flushes under way at once. */
   readonly parallel: number;
 }
 
 /** `flush` must not reject: it decides itself what becomes of a batch that cannot be written. */
-export function createBatcher<T>(flush: (batch: T[]) => Promise<void>, { most, linger, parallel }: BatchOptions): Batcher<T> {
+export function createBatcher<T>(
+  flush: (batch: T[]) => Promise<void>,
+  { most, linger, spacing = 0, parallel }: BatchOptions,
+): Batcher<T> {
   let waiting: T[] = [];
   let running = 0;
   let flushing = 0;
   let timer: NodeJS.Timeout | null = null;
   let draining: (() => void)[] = [];
+  let startedAt = Number.NEGATIVE_INFINITY;
 
   const start = (): void => {
     if (timer) clearTimeout(timer);
     timer = null;
+    const early = startedAt + spacing - performance.now();
+    if (early > 0 && waiting.length < most && draining.length === 0) {
+      if (waiting.length > 0) timer = setTimeout(start, early);
+      return;
+    }
+    if (waiting.length > 0 && running < parallel) startedAt = performance.now();
     while (waiting.length > 0 && running < parallel) {
       const batch = waiting.length <= most ? waiting : waiting.slice(0, most);
       waiting = waiting.length <= most ? [] : waiting.slice(most);
@@ -59,7 +71,7 @@ export function createBatcher<T>(flush: (batch: T[]) => Promise<void>, { most, l
       if (waiting.length >= most || draining.length > 0) start();
       else if (linger > 0) schedule();
       // The end of this turn of the event loop: answers that arrived together go together.
-      else if (waiting.length === 1) queueMicrotask(start);
+      else if (waiting.length === 1 && !timer) queueMicrotask(start);
     },
     pending: () => waiting.length + flushing,
     drain: () => {
