@@ -106,7 +106,9 @@ export async function main(argv: readonly string[]): Promise<void> {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
       // The reader has seen enough, as in `… | head`. The command still ends as it should: it may have a database open.
+      // Told once: a second signal would end a long-running one at once, without that.
       if (longRunning) process.kill(process.pid, 'SIGTERM');
+      longRunning = false;
     });
   }
   process.exitCode = await run(argv, { env, stdin, stdout, stderr, isTTY: stdout.isTTY === true }, (command) => {
