@@ -2,10 +2,13 @@
  * What went wrong with a call, as one of the observations that core knows and a sentence for a person who was just woken
  * up: what happened, then what to do. No sentence quotes an answer, an address with credentials or a secret.
  */
-import type { Instant, Observation } from '../core/purchase.ts';
+import type { Instant, Milliseconds, Observation } from '../core/purchase.ts';
+import { readRetryAfter } from '../core/retry-after.ts';
 import type { FailureReason } from './failure.ts';
-import { readRetryAfter } from './retry-after.ts';
 import type { Failure, Reply } from './transport.ts';
+
+/** Longer requests are cut to this: a mistyped header must not silence a site for days. */
+const LONGEST_RETRY_AFTER: Milliseconds = 3_600_000;
 
 /** Every observation that shows no state. */
 export type TroubleObservation = Exclude<Observation, { kind: 'seen' | 'same' }>;
@@ -54,7 +57,8 @@ export function failureTrouble(failure: Failure): TroubleObservation {
 
 /** A complete answer whose status is not 2xx. `now` (epoch milliseconds) serves `Retry-After` dates. */
 export function statusTrouble(reply: Reply, now: Instant): TroubleObservation {
-  return { ...describeStatus(reply), retryAfter: readRetryAfter(reply.headers, now) };
+  const asked = readRetryAfter(reply.headers['retry-after'], { date: reply.headers.date, now });
+  return { ...describeStatus(reply), retryAfter: asked === null ? null : Math.min(asked, LONGEST_RETRY_AFTER) };
 }
 
 function describeStatus(reply: Reply): TroubleObservation {

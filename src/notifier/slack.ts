@@ -2,10 +2,10 @@
 import { IncomingWebhook, IncomingWebhookHTTPError, IncomingWebhookRequestError } from '@slack/webhook';
 import { Agent, fetch } from 'undici';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
+import { readRetryAfter } from '../core/retry-after.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
 import { excerpt } from './excerpt.ts';
 import { explain } from './network-failure.ts';
-import { parseRetryAfter } from './retry-after.ts';
 import { type SlackMessage, slackMessage } from './slack-message.ts';
 
 export interface SlackOptions {
@@ -56,7 +56,7 @@ export function createSlackChannel({ url, consoleUrl, timeout }: SlackOptions): 
           signal,
           dispatcher: agent,
         });
-        retryAfter = parseRetryAfter(response.headers.get('retry-after'), now);
+        retryAfter = readRetryAfter(response.headers.get('retry-after'), { date: response.headers.get('date'), now });
         return response;
       },
     });

@@ -2,12 +2,12 @@
 import { Pool } from 'undici';
 import { AppError } from '../core/errors.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
+import { readRetryAfter } from '../core/retry-after.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
 import { excerpt } from './excerpt.ts';
 import { explain } from './network-failure.ts';
 import { DeadlinePassed, type PostOutcome, post } from './post.ts';
 import { createPublicConnector, parseRanges, type Resolve } from './public-address.ts';
-import { parseRetryAfter } from './retry-after.ts';
 import { createSigner } from './signature.ts';
 
 export interface WebhookOptions {
@@ -121,7 +121,7 @@ function judge({ status, headers, body, error }: PostOutcome, { now, url, secret
     reason: redirected ? 'redirected' : `http_${status}`,
     detail: redirected ? redirectDetail(status, first(headers.location), url, secrets) : `The receiver answered ${status}.`,
     httpStatus: status,
-    retryAfter: parseRetryAfter(first(headers['retry-after']), now),
+    retryAfter: readRetryAfter(first(headers['retry-after']), { date: first(headers.date), now }),
     fault: 'receiver',
     ...attempted,
   };

@@ -85,7 +85,7 @@ test('Retry-After is read in both forms', async () => {
   const now = Date.UTC(2026, 10, 20, 9, 15);
   to.respond(
     { status: 429, headers: { 'retry-after': '120' } },
-    { status: 503, headers: { 'retry-after': 'Fri, 20 Nov 2026 09:16:00 GMT' } },
+    { status: 503, headers: { date: 'Fri, 20 Nov 2026 09:15:00 GMT', 'retry-after': 'Fri, 20 Nov 2026 09:16:00 GMT' } },
   );
   expect(failed(await made.send(event, { attempt: 1, now })).retryAfter).toBe(120_000);
   expect(failed(await made.send(event, { attempt: 2, now })).retryAfter).toBe(60_000);
