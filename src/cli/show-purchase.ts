@@ -90,7 +90,8 @@ function printTransitions(context: CliContext, transitions: readonly TransitionR
 }
 
 function printTold(context: CliContext, told: readonly ToldRow[], now: Instant): void {
-  if (told.length === 0) return void printLine(context, '\nNobody was told: there is no subscriber for its events.');
+  if (told.length === 0)
+    return void printLine(context, '\nNobody was told of it: nothing has happened yet, or no subscriber wants its events.');
   printLine(context);
   printTable(
     context,
