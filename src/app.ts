@@ -1,5 +1,4 @@
 /** Builds and joins all parts, once, for the process and for tests. */
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ulid } from 'ulid';
@@ -9,9 +8,7 @@ import type { Settings, SiteSettings } from './config/settings.ts';
 import { AppError } from './core/errors.ts';
 import { createJudge } from './judge/judge.ts';
 import { createNotifier } from './notifier/notifier.ts';
-import type { Recipient } from './notifier/outlet.ts';
-import { createSlackChannel } from './notifier/slack.ts';
-import { createWebhookChannel } from './notifier/webhook.ts';
+import { recipientOf, subscriberDefinitions } from './notifier/recipients.ts';
 import { createPoller } from './poller/poller.ts';
 import { createOwnership } from './replica/ownership.ts';
 import { type Clock, type FollowingClock, realClock } from './runtime/clock.ts';
@@ -25,7 +22,7 @@ import { startEmbedded } from './store/embedded.ts';
 import { listen } from './store/listen.ts';
 import { migrate } from './store/migrate.ts';
 import { syncSites } from './store/sites.ts';
-import { type SubscriberDefinition, type SubscriberRow, syncSubscribers } from './store/subscribers.ts';
+import { syncSubscribers } from './store/subscribers.ts';
 
 export interface Replacements {
   /** Held by a test. */
@@ -60,10 +57,6 @@ const RENEW_EVERY = 2_000;
 const DATABASE_ANSWERS_WITHIN = 15_000;
 /** A stop that takes longer than this is broken off: what is under way is then done again by whoever comes next. */
 const STOP_WITHIN = 25_000;
-/** No configured subscriber can be named so. */
-const SLACK = '@slack';
-const SLACK_TIMEOUT = 10_000;
-const WEBHOOK_CONCURRENCY = 64;
 
 /** Connects, migrates and builds every part; nothing runs until `start`. Throws AppError for what a person must mend. */
 export async function createApp(settings: Settings, replacements: Replacements = {}): Promise<App> {
@@ -259,53 +252,4 @@ async function migrateOrExplain(databaseUrl: string): Promise<{ applied: string[
 function polledSite(site: SiteSettings, client: CheckoutClient) {
   const { name, maxRps, concurrency, timeout } = site;
   return { name, maxRps, concurrency, timeout, pollStatus: client.pollStatus };
-}
-
-type Opened = Pick<Recipient, 'channel' | 'spacing' | 'timeout' | 'concurrency'>;
-
-/** The configured subscribers, each with what opens its channel. */
-function subscriberDefinitions(settings: Settings): { definition: SubscriberDefinition; open: () => Opened }[] {
-  const { webhooks, slack } = settings;
-  const definitions: { definition: SubscriberDefinition; open: () => Opened }[] = settings.subscribers.map(
-    ({ name, url, secret, types, sites, states }) => ({
-      definition: { name, kind: 'webhook' as const, types, sites, states, addressHash: hash(`${url} ${secret}`) },
-      open: (): Opened => ({
-        channel: createWebhookChannel({
-          url,
-          keys: [secret],
-          timeout: webhooks.timeout,
-          allowAddresses: webhooks.allowAddresses,
-          concurrency: WEBHOOK_CONCURRENCY,
-          userAgent: 'purchase-watch',
-        }),
-        concurrency: WEBHOOK_CONCURRENCY,
-        spacing: 0,
-        timeout: webhooks.timeout,
-      }),
-    }),
-  );
-  const url = slack.webhookUrl;
-  if (url === null) return definitions;
-  const everything = { types: null, sites: null, states: null };
-  return [
-    ...definitions,
-    {
-      definition: { name: SLACK, kind: 'slack' as const, ...everything, addressHash: hash(url) },
-      // Slack drops messages that come faster than one a second, even when it answers 200.
-      open: () => ({
-        channel: createSlackChannel({ url, consoleUrl: null, timeout: SLACK_TIMEOUT }),
-        concurrency: 1,
-        spacing: 1_000,
-        timeout: 2 * SLACK_TIMEOUT,
-      }),
-    },
-  ];
-}
-
-function recipientOf(row: SubscriberRow, opened: Opened, settings: Settings): Recipient {
-  return { id: row.id, name: row.name, off: row.status === 'off', ...opened, schedule: settings.webhooks.schedule };
-}
-
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }
