@@ -25,7 +25,7 @@ export async function seed(sql: Sql, { count, from = 0, dueEach }: Seed): Promis
         case when ${dueEach} > 0 and i % ${Math.max(dueEach, 1)} = 0 then now() else now() + interval '30 days' end
       from generate_series(${from}::integer, ${from + count - 1}::integer) as i`;
     await tx`
-      insert into purchase_watch.transitions (purchase, sequence, to_state, not_after)
+      insert into purchase_watch.purchase_transitions (purchase, sequence, to_state, not_after)
       select id, 1, ${state}, now() from purchase_watch.purchases`;
     await tx`
       insert into purchase_watch.events (id, type, site, purchase, sequence, shard, state, created_at, body)

@@ -51,7 +51,7 @@ async function watch(context: CliContext, ids: readonly string[], options: Watch
     );
     if (problems.length > 0) throw new AppError('invalid', [...new Set(problems)].join('\n'));
     const registrations = checked as Registration[];
-    const answers = await register(sql, registrations);
+    const answers = await register(sql, registrations, { by: 'cli' });
     const isListed = ids.length <= LISTED;
     if (isListed && !options.json) {
       answers.forEach((answer, index) => {

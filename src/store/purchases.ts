@@ -52,12 +52,16 @@ const COLUMNS = `
  * Registers purchases in one statement. Answers, for each registration in order, whether it is new. The caller has
  * checked ids and sites; a stopped or expired purchase that is registered again is watched again.
  */
-export async function register(sql: Queries, wanted: readonly Registration[]): Promise<('created' | 'existing')[]> {
+export async function register(
+  sql: Queries,
+  wanted: readonly Registration[],
+  { by }: { by: 'api' | 'cli' } = { by: 'api' },
+): Promise<('created' | 'existing')[]> {
   if (wanted.length === 0) return [];
   const registrations = await withSites(sql, wanted);
   const created = await sql<{ site: string; purchaseId: string }[]>`
-    insert into purchase_watch.purchases (purchase_id, site, reference, metadata)
-    select purchase_id, site, reference, metadata::jsonb
+    insert into purchase_watch.purchases (purchase_id, site, reference, metadata, registered_by)
+    select purchase_id, site, reference, metadata::jsonb, ${by}
     from unnest(${registrations.map((r) => r.purchaseId)}::text[], ${registrations.map((r) => r.site)}::text[],
       ${registrations.map((r) => r.reference)}::text[], ${registrations.map((r) => r.metadata)}::text[])
       with ordinality as r (purchase_id, site, reference, metadata, place)
@@ -101,7 +105,7 @@ export async function transitionsOf(sql: Queries, id: number): Promise<Transitio
   return sql<TransitionRow[]>`
     select sequence, from_state as "from", to_state as "to",
       (extract(epoch from not_before) * 1000)::float8 as "notBefore", (extract(epoch from not_after) * 1000)::float8 as "notAfter"
-    from purchase_watch.transitions where purchase = ${id} order by sequence`;
+    from purchase_watch.purchase_transitions where purchase = ${id} order by sequence`;
 }
 
 export interface PurchaseFilter {
@@ -134,7 +138,7 @@ export async function stopPurchase(sql: Queries, id: number): Promise<void> {
   await sql`
     with stopped as (
       update purchase_watch.purchases set status = 'stopped', stuck_since = null, next_poll_at = null, due_slot = null,
-        revision = revision + 1
+        ended_at = now(), revision = revision + 1
       where id = ${id} and status <> 'stopped' returning id, shard),
     nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from stopped)
     select pg_notify('purchase_watch_wake', 'judge'), pg_notify('purchase_watch_wake', 'purchases') from stopped`;

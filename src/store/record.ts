@@ -104,7 +104,8 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
       polls = p.polls + 1, last_polled_at = to_timestamp(r.now / 1000), seen_at = to_timestamp(r.seen / 1000),
       next_poll_at = to_timestamp(r.next / 1000), due_slot = r.slot, status = r.status, state = r.state,
       state_since = to_timestamp(r.since / 1000), stuck_since = to_timestamp(r.stuck / 1000), excused_ms = r.excused,
-      failures = r.failures, unknowns = r.unknowns, sequence = r.sequence, last_error = r.error
+      failures = r.failures, unknowns = r.unknowns, sequence = r.sequence, last_error = r.error,
+      ended_at = case when r.status in ('settled', 'expired', 'stopped') then coalesce(case when p.status = r.status then p.ended_at end, to_timestamp(r.now / 1000)) end
     from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.shard)}::smallint[], ${numbers(batch, (d) => d.outcome.purchase.revision)}::integer[],
       ${numbers(batch, (d) => d.now)}::float8[], ${numbers(batch, (d) => d.outcome.purchase.seenAt)}::float8[],
       ${numbers(batch, (d) => d.outcome.nextPollAt)}::float8[], ${numbers(batch, (d) => d.slot)}::integer[],
@@ -120,9 +121,9 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
 
 // `from` is what this replica believes; where the last transition says otherwise, the foreign key refuses the whole batch.
 const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonly id: number })[]) => sql`
-    insert into purchase_watch.transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
+    insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
     select r.id, r.sequence,
-      (select max(t.sequence) from purchase_watch.transitions t where t.purchase = r.id),
+      (select max(t.sequence) from purchase_watch.purchase_transitions t where t.purchase = r.id),
       r.from_state, r.to_state, to_timestamp(r.not_before / 1000), to_timestamp(r.not_after / 1000)
     from unnest(${numbers(moves, (m) => m.id)}::bigint[], ${numbers(moves, (m) => m.sequence)}::integer[],
       ${numbers(moves, (m) => m.from)}::integer[], ${numbers(moves, (m) => m.to)}::integer[],

@@ -24,7 +24,7 @@ describe('reading one', () => {
     await watch('p');
     await seen('p', 17);
     await api.sql`
-      insert into purchase_watch.transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
+      insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
       select id, t.* from purchase_watch.purchases, (values
         (1, null::int, null::int, 6, null::timestamptz, timestamptz '2026-11-20T09:00:00.123456Z'),
         (3, 1, 6, 17, timestamptz '2026-11-20T09:00:00.123Z', timestamptz '2026-11-20T10:00:05+01')) t`;

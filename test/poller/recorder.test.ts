@@ -141,7 +141,7 @@ test('one row that cannot be written is found, and the others of its batch are w
 
 test("a batch that fails for the database's own reasons is given back whole", async () => {
   const entries = await watched(4);
-  await database.sql`alter table purchase_watch.transitions rename to away`;
+  await database.sql`alter table purchase_watch.purchase_transitions rename to away`;
   for (const entry of entries) recorder.add(polled(entry, answer(6)));
   await recorder.drain();
   expect(failed).toHaveLength(1);

@@ -75,7 +75,7 @@ test('the database itself refuses a gap in the sequence and a transition that do
   await expect(event(3, 1)).rejects.toThrow(/check constraint/);
   await expect(event(1, null)).rejects.toThrow(/unique/);
   const transition = (fromSequence: number | null, from: number | null, to: number) => sql`
-    insert into purchase_watch.transitions (purchase, sequence, from_sequence, from_state, to_state, not_after)
+    insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_after)
     values (${id}, 2, ${fromSequence}, ${from}, ${to}, now())`;
   await expect(transition(1, 6, 2)).rejects.toThrow(/foreign key/);
   await expect(transition(null, null, 2)).rejects.toThrow(/unique/);

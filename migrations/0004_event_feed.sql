@@ -1,0 +1,1 @@
+-- The feed: an order that is complete up to a horizon, and stays so when the database is moved.

@@ -1,0 +1,1 @@
+-- Subscribers that the API makes, secrets at rest, replays, idempotency.

@@ -1,0 +1,1 @@
+-- Invoice details, fetched once.

@@ -1,0 +1,1 @@
+-- Acknowledged incidents and silences.
