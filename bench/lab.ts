@@ -51,7 +51,7 @@ export interface Lab {
   /** A daemon on a database, started, with the time that took. */
   daemon(
     database: Database,
-    options: { readonly every: number | null; readonly env?: Record<string, string> },
+    options: { readonly every: number | null; readonly env?: Record<string, string>; readonly api?: boolean },
   ): Promise<{ daemon: Part; readyMs: number }>;
   close(): Promise<void>;
 }
@@ -114,9 +114,9 @@ export async function openLab(databaseUrl: string | null): Promise<Lab> {
         await syncSites(sql, ['default']);
         return database;
       },
-      daemon: async (database, { every, env = {} }) => {
+      daemon: async (database, { every, env = {}, api = false }) => {
         const daemon = await start('daemon');
-        const settings: DaemonSettings = { every, env: { ...environment(database.url, serviceUrl), ...env } };
+        const settings: DaemonSettings = { every, api, env: { ...environment(database.url, serviceUrl), PORT: '0', ...env } };
         return { daemon, readyMs: await daemon.ask<number>('start', settings) };
       },
       close,

@@ -8,13 +8,14 @@ import { idle } from './idle.ts';
 import { insert } from './insert.ts';
 import { openLab } from './lab.ts';
 import { polls } from './polls.ts';
+import { read } from './read.ts';
 import { holds, type Result, table } from './report.ts';
 import { scale } from './scale.ts';
 import { send } from './send.ts';
 
-const BENCHES: Readonly<Record<string, Bench>> = { polls, change, insert, idle, send, scale };
-/** Takes minutes and a gigabyte: only by name. */
-const BY_NAME = new Set(['scale']);
+const BENCHES: Readonly<Record<string, Bench>> = { polls, change, insert, idle, send, scale, read };
+/** These take minutes and gigabytes: only by name. */
+const BY_NAME = new Set(['scale', 'read']);
 
 const USAGE = `npm run bench -- [names] [options]
 

@@ -33,7 +33,7 @@ export async function seed(sql: Sql, { count, from = 0, dueEach }: Seed): Promis
     await tx`
       insert into purchase_watch.purchase_details (purchase, fields) select id, ${DETAILS}::text::json from purchase_watch.purchases`;
   });
-  for (const table of ['purchases', 'transitions', 'events', 'purchase_details']) {
+  for (const table of ['purchases', 'purchase_transitions', 'events', 'purchase_details']) {
     await sql`vacuum (analyze) ${sql(`purchase_watch.${table}`)}`;
   }
   await sql`checkpoint`.catch(() => undefined);

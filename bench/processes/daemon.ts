@@ -1,4 +1,4 @@
-/** The daemon without API and console, as `start --worker` runs it, with poll intervals of the bench's choice. */
+/** The daemon, without API and console as `start --worker` runs it unless told, with poll intervals of the bench's choice. */
 import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/settings.ts';
 import type { StatePolicy } from '../../src/core/poll-plan.ts';
@@ -8,10 +8,14 @@ export interface DaemonSettings {
   readonly env: Record<string, string>;
   /** Every state is polled this often and never stuck; null: the usual plan. */
   readonly every: number | null;
+  /** With the API, on a free port; answers its address to `url`. */
+  readonly api?: boolean;
 }
 
+let url: string | null = null;
+
 answer({
-  start: async ({ env, every }: DaemonSettings) => {
+  start: async ({ env, every, api = false }: DaemonSettings) => {
     const settings = loadSettings(env, { requireSite: true });
     if (every !== null) {
       const plan: StatePolicy = {
@@ -24,9 +28,11 @@ answer({
       settings.policy = { ...settings.policy, states, fallback: plan };
     }
     const started = performance.now();
-    const app = await createApp(settings, { worker: true });
+    const app = await createApp(settings, { worker: !api });
     await app.start();
+    url = app.url();
     process.on('SIGTERM', () => void app.stop().then(() => process.exit()));
     return performance.now() - started;
   },
+  url: () => url,
 });

@@ -14,6 +14,8 @@ import type { ApiBindings } from './serve.ts';
 const SINGLE_LIMIT = 64 * 1024;
 const BATCH_LIMIT = 16 * 1024 * 1024;
 const MOST_AT_ONCE = 10_000;
+/** The database's word for a site that is not configured. */
+const FOREIGN_KEY_VIOLATION = '23503';
 const BODY_PROBLEMS = ['invalid_request', 'not_json', 'too_deep', 'too_large', 'unsupported_media_type'] as const;
 const KEY_PROBLEMS = ['unauthorized', 'read_only_key', 'cross_site', 'unavailable'] as const;
 
@@ -31,7 +33,7 @@ export function mountRegistration(
   const registrationSchema = registrationOf(sites);
   app.openapi(registerRoute(registrationSchema), async (c) => {
     const registration = toRegistration(c.req.valid('json'), sites);
-    const [answer] = await register(sql, [registration]);
+    const [answer] = await registered(sql, [registration]);
     const row = await findPurchase(sql, { id: registration.purchaseId, site: registration.site });
     return c.json(purchaseBody(row), answer === 'created' ? 201 : 200);
   });
@@ -48,10 +50,23 @@ export function mountRegistration(
       if (checked.success) good.push(toRegistration(checked.data, sites));
       else rejected.push(rejection(index, item, checked.error));
     }
-    const answers = await register(sql, good);
+    const answers = await registered(sql, good);
     const created = answers.filter((answer) => answer === 'created').length;
     return c.json({ created, existing: answers.length - created, rejected }, 200);
   });
+}
+
+/** Registers. A site that another replica took out of the configuration meanwhile is the caller's to know. */
+async function registered(sql: Sql, wanted: readonly Registration[]): ReturnType<typeof register> {
+  try {
+    return await register(sql, wanted, { by: 'api' });
+  } catch (error) {
+    const { code, message, hint } = error as { code?: unknown; message: string; hint?: string };
+    if (code !== FOREIGN_KEY_VIOLATION) throw error;
+    throw new Problem('unknown_site', `${message}. ${hint ?? ''}`.trim(), {
+      errors: [{ field: 'site', detail: `${message}` }],
+    });
+  }
 }
 
 function rejection(index: number, item: unknown, error: z.core.$ZodError): Rejected {
@@ -142,6 +157,6 @@ const registerBatchRoute = () =>
           },
         },
       },
-      ...problems(...BODY_PROBLEMS, ...KEY_PROBLEMS),
+      ...problems('unknown_site', ...BODY_PROBLEMS, ...KEY_PROBLEMS),
     },
   });

@@ -53,6 +53,17 @@ describe('one purchase', () => {
     expect([...nudges]).toEqual([{ purchase_id: 'p-1', same: true }]);
   });
 
+  test('at a site that was taken out of the configuration elsewhere is a clear problem', async () => {
+    await api.sql`update purchase_watch.sites set configured = false where name = 'norway'`;
+    const one = await post({ purchaseId: 'p-1', site: 'norway' });
+    const batch = await api.call('POST', '/v1/purchases/batch', { json: { purchases: [{ purchaseId: 'p-2', site: 'norway' }] } });
+    await api.sql`update purchase_watch.sites set configured = true where name = 'norway'`;
+    for (const { status, body } of [one, batch]) {
+      expect([status, body.code]).toEqual([400, 'unknown_site']);
+      expect(body.detail).toBe("site 'norway' is not configured. Configured sites: default, se.");
+    }
+  });
+
   test('is watched again when it was stopped', async () => {
     await post({ purchaseId: 'p-1' });
     await api.call('DELETE', '/v1/purchases/p-1');
