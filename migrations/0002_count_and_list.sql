@@ -8,13 +8,14 @@ comment on column purchase_watch.purchases.registered_by is 'api, cli, or sql: a
 update purchase_watch.purchases set ended_at = coalesce(state_since, registered_at) where status in ('settled', 'expired', 'stopped');
 create index purchases_ended on purchase_watch.purchases (ended_at) where ended_at is not null;
 
--- Lists: every filter is a union of these groups, and within each the rows lie in the order of the list.
--- A state of null stands as the lowest integer, for an index finds no "is not distinct from".
+-- Lists: every filter is a union of these groups, and within each the rows lie in the order of the list, newest first.
+-- A state of null stands as the lowest integer, for an index finds no "is not distinct from". The id is negative so that
+-- no other index offers the order: the planner would walk the primary key through a million rows to find a rare group.
 drop index purchase_watch.purchases_state;
 create index purchases_listed on purchase_watch.purchases
-  (status, coalesce(state, -2147483648), (stuck_since is not null), id);
+  (status, coalesce(state, -2147483648), (stuck_since is not null), (-id));
 create index purchases_listed_by_site on purchase_watch.purchases
-  (site, status, coalesce(state, -2147483648), (stuck_since is not null), id);
+  (site, status, coalesce(state, -2147483648), (stuck_since is not null), (-id));
 -- The oldest of each state.
 create index purchases_oldest on purchase_watch.purchases (site, state, state_since) where status = 'watching' and state is not null;
 

@@ -71,15 +71,16 @@ export function connect(
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
     ...(answerWithin === undefined ? {} : { socket: watchedSockets(answerWithin) as never, idle_timeout: answerWithin / 2_000 }),
     onnotice: onNotice,
-    connection: { application_name: application, ...(steadyPlans ? STEADY_PLANS : {}) },
+    // No query here is worth compiling: that takes longer than the query.
+    connection: { application_name: application, jit: 'off', ...(steadyPlans ? STEADY_PLANS : {}) },
   }) as unknown as Sql;
 }
 
 /**
  * Left alone, the planner looks at a table that was empty a moment ago, or at a long list, and reads the whole table. So:
- * one plan for lists of any length, an index wherever one serves, and no compiling of plans that run for a millisecond.
+ * one plan for lists of any length, and an index wherever one serves.
  */
-const STEADY_PLANS = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off', jit: 'off' };
+const STEADY_PLANS = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' };
 
 /** One connection with a life of its own: what it hears and holds (notifications, session locks) ends with it. */
 export interface Session {

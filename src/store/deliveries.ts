@@ -12,6 +12,8 @@ export interface DueDelivery {
   readonly position: number;
   readonly shard: number;
   readonly attempts: number;
+  /** Those of them that were made before it was last asked to be sent again; its schedule does not count them. */
+  readonly attemptsBefore: number;
   readonly event: { readonly id: string; readonly type: string; readonly body: string; readonly createdAt: Instant };
   /** The lane's first pending delivery when that is an earlier one: this one must wait for it. */
   readonly behind: { readonly id: number; readonly dueAt: Instant } | null;
@@ -44,7 +46,7 @@ export async function loadDueDeliveries(
     behindDueAt: Instant | null;
   };
   const rows = await sql<Row[]>`
-    select d.id::float8 as id, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.attempts,
+    select d.id::float8 as id, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.attempts, d.attempts_before as "attemptsBefore",
       e.id as "eventId", e.type, e.body, (extract(epoch from e.created_at) * 1000)::float8 as "createdAt",
       b.id::float8 as "behindId", (extract(epoch from b.due_at) * 1000)::float8 as "behindDueAt"
     from (
@@ -93,6 +95,8 @@ export interface Settlement {
   readonly delivery: Pick<DueDelivery, 'id' | 'subscriber' | 'lane' | 'position' | 'shard'>;
   /** The how-manieth attempt this was, from 1. */
   readonly number: number;
+  /** Whether it was the first of its schedule. */
+  readonly isFirst: boolean;
   readonly status: 'pending' | 'delivered' | 'exhausted';
   /** When it is sent again; meaningful while pending. */
   readonly dueAt: Instant;
@@ -150,13 +154,13 @@ export async function settle(
  * that were put off. A crash before this leaves them due later than they need be, and their own time still comes.
  */
 async function moveFollowers(sql: Queries, settled: readonly Settlement[]): Promise<void> {
-  const freed = settled.filter((s) => s.status !== 'pending' && s.number > 1);
+  const freed = settled.filter((s) => s.status !== 'pending' && !s.isFirst);
   if (freed.length > 0) {
     await sql`
       update purchase_watch.deliveries d set due_at = to_timestamp(r.at / 1000)
       from unnest(${`{${freed.map((s) => s.delivery.subscriber).join()}}`}::integer[], ${`{${freed.map((s) => s.delivery.lane).join()}}`}::bigint[],
         ${`{${freed.map((s) => s.at).join()}}`}::float8[]) as r (subscriber, lane, at)
-      where d.subscriber = r.subscriber and d.lane = r.lane and d.status = 'pending' and d.attempts = 0
+      where d.subscriber = r.subscriber and d.lane = r.lane and d.status = 'pending' and d.attempts = d.attempts_before
         and d.due_at > to_timestamp(r.at / 1000)`;
   }
   await putOff(

@@ -32,11 +32,23 @@ interface Row {
 /** Ids must differ, not be secret; within a millisecond they count up, which keeps them in the order of their making. */
 const nextUlid = monotonicFactory(Math.random);
 
+/** An id for an event made at a moment. */
+export function newEventId(at: Instant): string {
+  return `evt_${nextUlid(at)}`;
+}
+
 function rowOf({ draft, ...event }: NewEvent): Row {
-  const id = `evt_${nextUlid(draft.at)}`;
+  const id = newEventId(draft.at);
   const { type, sequence, at, state } = draft;
   return { ...event, id, type, sequence, at, state, body: eventBody(id, draft) };
 }
+
+/** The condition that a subscriber `s` wants to be told of an event `e`. A test is sent to the one who is tested, and nobody wants it. */
+export const wanting = (sql: Queries) => sql`
+  (s.sites is null or e.site = any(s.sites))
+  and (s.states is null or e.state is null or e.state = any(s.states))
+  and case when s.types is null then (s.kind = 'slack') = (e.type like 'incident.%') else e.type = any(s.types) end
+  and e.type <> 'subscriber.test'`;
 
 /**
  * The part of a statement that writes events, one delivery for each subscriber that wants them, and the notifications:
@@ -63,10 +75,7 @@ export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fra
       select e.position, coalesce(e.purchase, 0), s.id, e.shard, e.created_at,
         case s.status when 'active' then 'pending' else 'suppressed' end,
         case s.status when 'active' then null else e.created_at end
-      from event e join purchase_watch.subscribers s on s.configured
-        and (s.sites is null or e.site = any(s.sites))
-        and (s.states is null or e.state is null or e.state = any(s.states))
-        and case when s.types is null then (s.kind = 'slack') = (e.type like 'incident.%') else e.type = any(s.types) end
+      from event e join purchase_watch.subscribers s on s.configured and ${wanting(sql)}
       order by e.position, s.id),
     told as (
       select pg_notify('purchase_watch_events', id) from event where type not like 'incident.%'

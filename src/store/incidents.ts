@@ -1,5 +1,5 @@
 /** Incidents: what is wrong now, what is open, and what was said of it. */
-import type { Incident, Symptom } from '../core/incident.ts';
+import type { Incident, IncidentKind, Symptom } from '../core/incident.ts';
 import type { Queries } from './database.ts';
 import { announcing, type NewEvent } from './events.ts';
 import type { Lease } from './replicas.ts';
@@ -21,8 +21,15 @@ export async function openIncidents(sql: Queries): Promise<Incident[]> {
   return sql<Incident[]>`
     select id, kind, site, state, (extract(epoch from opened_at) * 1000)::float8 as "openedAt",
       (extract(epoch from since) * 1000)::float8 as since, (extract(epoch from quiet_since) * 1000)::float8 as "quietSince",
-      null as "endedAt", count, peak, (extract(epoch from said_at) * 1000)::float8 as "saidAt", said_count as "saidCount"
+      null as "endedAt", count, peak, (extract(epoch from said_at) * 1000)::float8 as "saidAt", said_count as "saidCount",
+      (extract(epoch from announced_at) * 1000)::float8 as "announcedAt", (extract(epoch from acknowledged_at) * 1000)::float8 as "acknowledgedAt"
     from purchase_watch.incidents where ended_at is null order by opened_at`;
+}
+
+/** How many incidents are open, by site and kind; what has none is missing. */
+export async function countOpenIncidents(sql: Queries): Promise<{ site: string; kind: IncidentKind; count: number }[]> {
+  return sql`
+    select site, kind, count(*)::float8 as count from purchase_watch.incidents where ended_at is null group by site, kind order by site, kind`;
 }
 
 /**
@@ -39,17 +46,18 @@ export async function saveVerdicts(
     with held as materialized (
       select from purchase_watch.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
     saved as (
-      insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count)
+      insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count, announced_at)
       select id, kind, site, state, to_timestamp(opened / 1000), to_timestamp(since / 1000), to_timestamp(ended / 1000),
-        to_timestamp(quiet / 1000), count, peak, to_timestamp(said / 1000), said_count
+        to_timestamp(quiet / 1000), count, peak, to_timestamp(said / 1000), said_count, to_timestamp(announced / 1000)
       from unnest(${incidents.map((i) => i.id)}::text[], ${incidents.map((i) => i.kind)}::text[], ${incidents.map((i) => i.site)}::text[],
         ${numbers((i) => i.state)}::integer[], ${numbers((i) => i.openedAt)}::float8[], ${numbers((i) => i.since)}::float8[],
         ${numbers((i) => i.endedAt)}::float8[], ${numbers((i) => i.quietSince)}::float8[], ${numbers((i) => i.count)}::integer[],
-        ${numbers((i) => i.peak)}::integer[], ${numbers((i) => i.saidAt)}::float8[], ${numbers((i) => i.saidCount)}::integer[])
-        as r (id, kind, site, state, opened, since, ended, quiet, count, peak, said, said_count)
+        ${numbers((i) => i.peak)}::integer[], ${numbers((i) => i.saidAt)}::float8[], ${numbers((i) => i.saidCount)}::integer[], ${numbers((i) => i.announcedAt)}::float8[])
+        as r (id, kind, site, state, opened, since, ended, quiet, count, peak, said, said_count, announced)
       where exists (select from held)
       on conflict (id) do update set since = excluded.since, ended_at = excluded.ended_at, quiet_since = excluded.quiet_since,
-        count = excluded.count, peak = excluded.peak, said_at = excluded.said_at, said_count = excluded.said_count),
+        count = excluded.count, peak = excluded.peak, said_at = excluded.said_at, said_count = excluded.said_count,
+        announced_at = excluded.announced_at),
     ${announcing(sql, events, sql`exists (select from held)`)}
     select true as held from held union all select null from told`;
   return rows.some((row) => row.held);

@@ -22,8 +22,15 @@ interface MigrationFile extends Migration {
 /** Advisory lock that starts hold one after the other. The number means nothing; it must never change. */
 const LOCK = 7_236_019_444;
 
+export interface Migrated {
+  readonly applied: string[];
+  readonly version: number;
+  /** What an administrator has to do, because this role may not. */
+  readonly advice?: string | undefined;
+}
+
 /** Applies the files that are pending. Several processes may do this at once: one works, the others wait and find nothing. */
-export async function migrate(sql: Sql, folder: string): Promise<{ applied: string[]; version: number }> {
+export async function migrate(sql: Sql, folder: string): Promise<Migrated> {
   const files = readFolder(folder);
   return sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${LOCK})`;
@@ -33,7 +40,8 @@ export async function migrate(sql: Sql, folder: string): Promise<{ applied: stri
     if (applied === null) await createTable(tx);
     const pending = compare(files, applied ?? []);
     for (const file of pending) await apply(tx, file);
-    return { applied: pending.map((file) => file.name), version: files.length };
+    const advice = pending.length > 0 ? await setUpRoles(tx) : undefined;
+    return { applied: pending.map((file) => file.name), version: files.length, advice };
   });
 }
 
@@ -122,6 +130,14 @@ async function apply(tx: Queries, { number, name, sha256, text }: MigrationFile)
   if (before.id !== after.id)
     throw new AppError('configuration', `migration ${name} ends the transaction: remove its commit or rollback`);
   await tx`insert into purchase_watch.migrations (number, name, sha256) values (${number}, ${name}, ${sha256})`;
+}
+
+/** Gives the roles for other programs their rights, and takes from everybody what Postgres gives on a new function. */
+async function setUpRoles(tx: Queries): Promise<string | undefined> {
+  const [found] = await tx<[{ exists: boolean }]>`select to_regprocedure('purchase_watch.set_up_roles()') is not null as exists`;
+  if (!found.exists) return undefined;
+  const [row] = await tx<[{ advice: string | null }]>`select purchase_watch.set_up_roles() as advice`;
+  return row.advice ?? undefined;
 }
 
 function describe(error: unknown, text: string): string {

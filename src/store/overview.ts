@@ -2,31 +2,78 @@
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 
-/** How far polling is behind its plan. */
+/** The time by the database's clock. */
+export async function databaseNow(sql: Queries): Promise<Instant> {
+  const [row] = await sql<[{ now: Instant }]>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
+  return row.now;
+}
+
+/** Read of a queue or an outbox at most, to say how long it is: beyond it, it is only said that it is at least so long. */
+const MOST_COUNTED = 10_000;
+/** Read of each shard's queue at most. */
+const COUNTED_PER_SHARD = 200;
+
+/** How far polling of a site is behind its plan. */
 export interface DueLag {
+  readonly site: string;
   /** Purchases whose time has come. */
   readonly due: number;
+  /** There are more than were counted. */
+  readonly atLeast: boolean;
   /** How long the oldest of them has been waiting; 0 when there is none. */
   readonly oldest: Milliseconds;
 }
 
-/** What is due now, at sites that are configured. */
-export async function dueLag(sql: Queries): Promise<DueLag> {
-  const [row] = await sql<[DueLag]>`
-    select count(*)::float8 as due, coalesce(extract(epoch from now() - min(p.next_poll_at)) * 1000, 0)::float8 as oldest
-    from purchase_watch.purchases p join purchase_watch.sites s on s.name = p.site and s.configured
-    where p.due_slot <= purchase_watch.due_slot(now()) and p.next_poll_at <= now()`;
-  return row;
+/** What is due now, at sites that are configured. Reads the front of each queue, however much is due. */
+export async function dueLag(sql: Queries): Promise<DueLag[]> {
+  return sql<DueLag[]>`
+    select name as site, sum(due)::float8 as due, bool_or(read >= ${COUNTED_PER_SHARD}) as "atLeast",
+      greatest(coalesce(extract(epoch from now() - min(first)) * 1000, 0), 0)::float8 as oldest
+    from (
+      select s.name, count(q.at) as read, count(q.at) filter (where q.at <= now()) as due, min(q.at) as first
+      from purchase_watch.sites s cross join generate_series(0, 63) g (shard)
+      left join lateral (
+        select p.next_poll_at as at from purchase_watch.purchases p
+        where p.site = s.name and p.shard = g.shard::smallint and p.due_slot is not null and p.due_slot <= purchase_watch.due_slot(now())
+        order by p.due_slot, p.id limit ${COUNTED_PER_SHARD}) q on true
+      where s.configured group by s.name, g.shard) shard
+    group by name order by name`;
 }
 
-/** How many deliveries wait for each subscriber (by its id), and since when the oldest could have gone. */
-export async function pendingDeliveries(
-  sql: Queries,
-): Promise<{ subscriber: number; pending: number; dueSince: Instant | null }[]> {
-  return sql`
-    select subscriber, count(*)::float8 as pending,
-      (extract(epoch from min(due_at) filter (where due_at <= now())) * 1000)::float8 as "dueSince"
-    from purchase_watch.deliveries where status = 'pending' group by subscriber`;
+/** The same for several sites together. */
+export function totalLag(lags: readonly DueLag[]): Omit<DueLag, 'site'> {
+  return {
+    due: lags.reduce((sum, { due }) => sum + due, 0),
+    atLeast: lags.some(({ atLeast }) => atLeast),
+    oldest: Math.max(0, ...lags.map(({ oldest }) => oldest)),
+  };
+}
+
+export interface PendingDeliveries {
+  /** By its id. */
+  readonly subscriber: number;
+  readonly pending: number;
+  /** There are more than were counted. */
+  readonly atLeast: boolean;
+  /** Since when the oldest could have gone; null when none could. */
+  readonly dueSince: Instant | null;
+}
+
+/** How many deliveries wait for each configured subscriber. Reads no more than it counts. */
+export async function pendingDeliveries(sql: Queries): Promise<PendingDeliveries[]> {
+  return sql<PendingDeliveries[]>`
+    select s.id as subscriber, least(n.pending, ${MOST_COUNTED})::float8 as pending, n.pending > ${MOST_COUNTED} as "atLeast",
+      (extract(epoch from case when d.first <= now() then d.first end) * 1000)::float8 as "dueSince"
+    from purchase_watch.subscribers s
+    cross join lateral (
+      select count(*) as pending from (
+        select from purchase_watch.deliveries where subscriber = s.id and status = 'pending' limit ${MOST_COUNTED + 1}) p) n
+    cross join lateral (
+      select min(f.due_at) as first from generate_series(0, 63) g (shard)
+      cross join lateral (
+        select due_at from purchase_watch.deliveries
+        where subscriber = s.id and shard = g.shard::smallint and status = 'pending' order by due_at, event limit 1) f) d
+    where s.configured order by s.id`;
 }
 
 /** One event of a purchase for one subscriber, and what became of it. */

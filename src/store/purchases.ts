@@ -48,15 +48,15 @@ const COLUMNS = `
   (extract(epoch from p.last_polled_at) * 1000)::float8 as "lastPolledAt", (extract(epoch from p.next_poll_at) * 1000)::float8 as "nextPollAt",
   p.polls::float8 as polls, p.failures, p.last_error as "lastError", d.fields::text as details`;
 
-/**
- * Registers purchases in one statement. Answers, for each registration in order, whether it is new. The caller has
- * checked ids and sites; a stopped or expired purchase that is registered again is watched again.
- */
+/** What became of a registration. One that was stopped or had expired, and is registered again, is watched again. */
+export type Registered = 'created' | 'existing' | 'watched again';
+
+/** Registers purchases in one statement. Answers for each, in order, what became of it. The caller has checked ids and sites. */
 export async function register(
   sql: Queries,
   wanted: readonly Registration[],
   { by }: { by: 'api' | 'cli' } = { by: 'api' },
-): Promise<('created' | 'existing')[]> {
+): Promise<Registered[]> {
   if (wanted.length === 0) return [];
   const registrations = await withSites(sql, wanted);
   const created = await sql<{ site: string; purchaseId: string }[]>`
@@ -69,18 +69,21 @@ export async function register(
     order by site, purchase_id collate "C", place
     on conflict do nothing
     returning site, purchase_id as "purchaseId"`;
-  const isNew = new Set(created.map((row) => `${row.site}/${row.purchaseId}`));
-  const existing: Registration[] = [];
-  const answers = registrations.map((r): 'created' | 'existing' => {
-    const fresh = isNew.delete(`${r.site}/${r.purchaseId}`);
-    if (!fresh) existing.push(r);
-    return fresh ? 'created' : 'existing';
-  });
-  if (existing.length > 0) {
-    await sql`select purchase_watch.watch_again(${existing.map((r) => r.purchaseId)}::text[], ${existing.map((r) => r.site)}::text[])`;
-  }
-  return answers;
+  const isNew = new Set(created.map(keyOf));
+  const answers = registrations.map((r): Registered => (isNew.delete(keyOf(r)) ? 'created' : 'existing'));
+  const existing = registrations.filter((_, index) => answers[index] === 'existing');
+  if (existing.length === 0) return answers;
+  const again = await sql<{ site: string; purchaseId: string }[]>`
+    select site, purchase_id as "purchaseId"
+    from purchase_watch.watch_again(${existing.map((r) => r.purchaseId)}::text[], ${existing.map((r) => r.site)}::text[])`;
+  const isAgain = new Set(again.map(keyOf));
+  return registrations.map((r, index) =>
+    answers[index] === 'existing' && isAgain.delete(keyOf(r)) ? 'watched again' : answers[index]!,
+  );
 }
+
+/** Tells one id at two sites apart; the name of a site holds no slash. */
+const keyOf = ({ site, purchaseId }: { readonly site: string | null; readonly purchaseId: string }) => `${site}/${purchaseId}`;
 
 /** Fills in the site of those that name none. Where there is no such site it stays null, and the database says what to do. */
 async function withSites(sql: Queries, registrations: readonly Registration[]): Promise<readonly Registration[]> {
@@ -116,22 +119,58 @@ export interface PurchaseFilter {
   readonly reference?: string | undefined;
 }
 
-/** A page of purchases, newest registration first. `before` is the last row's id of the page before. */
+/**
+ * A page of purchases, newest registration first. `before` is the last row's id of the page before. What is read does not
+ * grow with the table: without a filter the primary key is walked, with a reference its own index, and otherwise each
+ * group of the counters that matches (status, state, stuck) gives its newest rows, of which the newest are the page.
+ */
 export async function listPurchases(
   sql: Queries,
   { filter, before, limit }: { filter: PurchaseFilter; before: number | null; limit: number },
 ): Promise<PurchaseRow[]> {
   const { site, status, state, stuck, reference } = filter;
+  const grouped = reference === undefined && [site, status, state, stuck].some((value) => value !== undefined);
+  const page = grouped ? newestOfGroups(sql, { filter, before, limit }) : newest(sql, { filter, before, limit });
+  // One row after the other by its key, whatever the planner thinks of the page's length.
   return sql<PurchaseRow[]>`
-    select ${sql.unsafe(COLUMNS)} from purchase_watch.purchases p left join purchase_watch.purchase_details d on d.purchase = p.id
+    with page as materialized (${page})
+    select ${sql.unsafe(COLUMNS)} from page
+    cross join lateral (select * from purchase_watch.purchases where id = page.id limit 1) p
+    left join lateral (select * from purchase_watch.purchase_details where purchase = page.id limit 1) d on true
+    order by page.id desc`;
+}
+
+type PageWanted = Parameters<typeof listPurchases>[1];
+
+const newest = (sql: Queries, { filter: { site, status, state, stuck, reference }, before, limit }: PageWanted) => sql<
+  { id: number }[]
+>`
+    select p.id from purchase_watch.purchases p
     where ${before === null ? sql`true` : sql`p.id < ${before}`}
+      and ${reference === undefined ? sql`true` : sql`p.reference = ${reference}`}
       and ${site === undefined ? sql`true` : sql`p.site = ${site}`}
       and ${status === undefined ? sql`true` : sql`p.status = ${status}`}
       and ${state === undefined ? sql`true` : sql`p.state = ${state}`}
-      and ${stuck === undefined ? sql`true` : stuck ? sql`p.stuck_since is not null` : sql`p.stuck_since is null`}
-      and ${reference === undefined ? sql`true` : sql`p.reference = ${reference}`}
+      and ${stuck === undefined ? sql`true` : sql`(p.stuck_since is not null) = ${stuck}`}
     order by p.id desc limit ${limit}`;
-}
+
+// Counters and rows are of one snapshot, so no row can be in a group that is not there yet.
+const newestOfGroups = (sql: Queries, { filter: { site, status, state, stuck }, before, limit }: PageWanted) => sql<
+  { id: number }[]
+>`
+    select q.id from (
+      select distinct status, coalesce(state, -2147483648) as state, stuck from purchase_watch.purchase_totals
+      where ${site === undefined ? sql`true` : sql`site = ${site}`}
+        and ${status === undefined ? sql`true` : sql`status = ${status}`}
+        and ${state === undefined ? sql`true` : sql`state = ${state}`}
+        and ${stuck === undefined ? sql`true` : sql`stuck = ${stuck}`}) g
+    cross join lateral (
+      select p.id from purchase_watch.purchases p
+      where ${site === undefined ? sql`true` : sql`p.site = ${site}`}
+        and p.status = g.status and coalesce(p.state, -2147483648) = g.state and (p.stuck_since is not null) = g.stuck
+        and ${before === null ? sql`true` : sql`-p.id > ${-before}`}
+      order by -p.id limit ${limit}) q
+    order by q.id desc limit ${limit}`;
 
 /** Stops polling a purchase; what is known of it stays. A poll that is under way is not recorded. */
 export async function stopPurchase(sql: Queries, id: number): Promise<void> {
@@ -163,16 +202,4 @@ export async function requestPoll(sql: Queries, id: number): Promise<number> {
 export async function countPolls(sql: Queries, id: number): Promise<number> {
   const [row] = await sql<{ polls: number }[]>`select polls::float8 as polls from purchase_watch.purchases where id = ${id}`;
   return row?.polls ?? 0;
-}
-
-/** Purchases by site, status and state, for people. */
-export async function countPurchases(
-  sql: Queries,
-): Promise<
-  { site: string; status: PurchaseStatus; state: number | null; count: number; stuck: number; oldest: Instant | null }[]
-> {
-  return sql`
-    select site, status, state, count(*)::float8 as count, count(stuck_since)::float8 as stuck,
-      (extract(epoch from min(state_since)) * 1000)::float8 as oldest
-    from purchase_watch.purchases group by site, status, state order by site, status, state`;
 }

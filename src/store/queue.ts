@@ -31,7 +31,7 @@ const COLUMNS = `
   p.id::float8 as id, p.site, p.purchase_id as "purchaseId", p.shard, p.revision, p.status, p.state,
   (extract(epoch from p.state_since) * 1000)::float8 as "stateSince", p.excused_ms::float8 as excused,
   (extract(epoch from p.stuck_since) * 1000)::float8 as "stuckSince", (extract(epoch from p.seen_at) * 1000)::float8 as "seenAt",
-  (extract(epoch from p.watched_since) * 1000)::float8 as "watchedSince", p.failures, p.unknowns, p.sequence,
+  (extract(epoch from p.watched_since) * 1000)::float8 as "watchedSince", p.failures, p.unknowns, p.invoice, p.sequence,
   p.reference, p.metadata::text as metadata, d.fields::text as details,
   (extract(epoch from p.next_poll_at) * 1000)::float8 as "nextPollAt", p.due_slot as slot`;
 
@@ -74,20 +74,24 @@ export interface Nudged extends QueuedPurchase {
   readonly nudges: readonly number[];
 }
 
-/** Reads up to `limit` nudges of the given shards with their purchases. They stay until `dropNudges`: a crash between loses none. */
+/**
+ * Reads up to `limit` nudges of the given shards with their purchases. They stay until `dropNudges`: a crash between
+ * loses none. Orphans are those whose purchase was deleted.
+ */
 export async function readNudged(
   sql: Queries,
   { shards, limit }: { shards: readonly number[]; limit: number },
-): Promise<{ rows: Nudged[]; more: boolean }> {
-  const rows = await sql<(Row & { nudges: readonly number[] })[]>`
+): Promise<{ rows: Nudged[]; orphans: number[]; more: boolean }> {
+  const rows = await sql<((Row | { readonly id: null }) & { nudges: readonly number[] })[]>`
     with nudge as materialized (
       select id, purchase from purchase_watch.nudges where shard = any(${`{${shards.join()}}`}::smallint[]) order by id limit ${limit})
     select ${sql.unsafe(COLUMNS)}, n.nudges::text[]::float8[] as nudges
     from (select purchase, array_agg(id) as nudges from nudge group by purchase) n
-    join purchase_watch.purchases p on p.id = n.purchase
+    left join purchase_watch.purchases p on p.id = n.purchase
     left join purchase_watch.purchase_details d on d.purchase = p.id`;
-  const nudged = rows.map(({ nudges, ...row }) => ({ ...queued(row), nudges }));
-  return { rows: nudged, more: nudged.reduce((sum, { nudges }) => sum + nudges.length, 0) >= limit };
+  const nudged = rows.flatMap(({ nudges, ...row }) => (row.id === null ? [] : [{ ...queued(row), nudges }]));
+  const orphans = rows.flatMap(({ id, nudges }) => (id === null ? nudges : []));
+  return { rows: nudged, orphans, more: rows.reduce((sum, { nudges }) => sum + nudges.length, 0) >= limit };
 }
 
 /** Drops nudges whose purchases have been taken over. */

@@ -104,7 +104,7 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
       polls = p.polls + 1, last_polled_at = to_timestamp(r.now / 1000), seen_at = to_timestamp(r.seen / 1000),
       next_poll_at = to_timestamp(r.next / 1000), due_slot = r.slot, status = r.status, state = r.state,
       state_since = to_timestamp(r.since / 1000), stuck_since = to_timestamp(r.stuck / 1000), excused_ms = r.excused,
-      failures = r.failures, unknowns = r.unknowns, sequence = r.sequence, last_error = r.error,
+      failures = r.failures, unknowns = r.unknowns, invoice = r.invoice, sequence = r.sequence, last_error = r.error,
       ended_at = case when r.status in ('settled', 'expired', 'stopped') then coalesce(case when p.status = r.status then p.ended_at end, to_timestamp(r.now / 1000)) end
     from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.shard)}::smallint[], ${numbers(batch, (d) => d.outcome.purchase.revision)}::integer[],
       ${numbers(batch, (d) => d.now)}::float8[], ${numbers(batch, (d) => d.outcome.purchase.seenAt)}::float8[],
@@ -113,8 +113,8 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
       ${numbers(batch, (d) => d.outcome.purchase.stateSince)}::float8[], ${numbers(batch, (d) => d.outcome.purchase.stuckSince)}::float8[],
       ${numbers(batch, (d) => d.outcome.purchase.excused)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.failures)}::integer[],
       ${numbers(batch, (d) => d.outcome.purchase.unknowns)}::integer[], ${numbers(batch, (d) => d.outcome.purchase.sequence)}::integer[],
-      ${batch.map((d) => d.outcome.lastError)}::text[])
-      as r (id, shard, revision, now, seen, next, slot, status, state, since, stuck, excused, failures, unknowns, sequence, error)
+      ${batch.map((d) => d.outcome.purchase.invoice)}::text[], ${batch.map((d) => d.outcome.lastError)}::text[])
+      as r (id, shard, revision, now, seen, next, slot, status, state, since, stuck, excused, failures, unknowns, sequence, invoice, error)
     join held on held.id = r.shard
     where p.id = r.id and p.revision = r.revision
     returning p.id`;

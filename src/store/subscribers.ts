@@ -1,4 +1,5 @@
-/** Who is told, and of what. */
+/** Who is told, and of what: those that the configuration names, and those made by the API. */
+import type { Instant } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 
 export interface SubscriberDefinition {
@@ -19,30 +20,85 @@ export interface SubscriberRow {
   readonly statusReason: string | null;
 }
 
-/** Makes the subscribers table say what the configuration says; answers the configured ones. */
+/** A subscriber with all that is stored of it; what is encrypted is opened in `subscription/sealed.ts`. */
+export interface StoredSubscriber extends SubscriberRow {
+  readonly origin: 'configuration' | 'api';
+  readonly types: readonly string[] | null;
+  readonly sites: readonly string[] | null;
+  readonly states: readonly number[] | null;
+  readonly description: string | null;
+  /** Encrypted; null for configured ones. */
+  readonly url: Uint8Array | null;
+  readonly keys: Uint8Array | null;
+  /** Until when a replaced key still signs. */
+  readonly oldKeysUntil: Instant | null;
+  readonly addressHash: string;
+  readonly createdAt: Instant;
+}
+
+const COLUMNS = `
+  id, name, kind, status, status_reason as "statusReason", origin, types, sites, states, description, url, keys,
+  (extract(epoch from old_keys_until) * 1000)::float8 as "oldKeysUntil", address_hash as "addressHash",
+  (extract(epoch from created_at) * 1000)::float8 as "createdAt"`;
+
+/**
+ * Makes the subscribers table say what the configuration says; answers everybody who is told. One made by the API whose
+ * name the configuration now uses becomes the configured one, and what waits for it goes to the configured address.
+ */
 export async function syncSubscribers(sql: Queries, definitions: readonly SubscriberDefinition[]): Promise<SubscriberRow[]> {
   for (const { name, kind, types, sites, states, addressHash } of definitions) {
     await sql`
       insert into purchase_watch.subscribers as s (name, kind, types, sites, states, address_hash)
       values (${name}, ${kind}, ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
         ${states as number[] | null}::integer[], ${addressHash})
-      on conflict (name) do update set kind = excluded.kind, types = excluded.types, sites = excluded.sites, states = excluded.states,
+      on conflict (name) where deleted_at is null do update set
+        kind = excluded.kind, types = excluded.types, sites = excluded.sites, states = excluded.states,
+        origin = 'configuration', url = null, keys = null, old_keys_until = null, description = null,
         configured = true, address_hash = excluded.address_hash,
         status = case when s.address_hash = excluded.address_hash then s.status else 'active' end,
-        status_reason = case when s.address_hash = excluded.address_hash then s.status_reason end`;
+        status_reason = case when s.address_hash = excluded.address_hash then s.status_reason end,
+        matching_since = case when s.configured and s.types is not distinct from excluded.types and s.sites is not distinct from excluded.sites
+          and s.states is not distinct from excluded.states and (s.status = 'active' or s.address_hash = excluded.address_hash)
+          then s.matching_since else now() end`;
   }
   const names = definitions.map((definition) => definition.name);
-  await sql`update purchase_watch.subscribers set configured = false where configured and name <> all(${names}::text[])`;
+  await sql`
+    update purchase_watch.subscribers set configured = false, matching_since = now()
+    where configured and origin = 'configuration' and name <> all(${names}::text[])`;
+  await sql`select pg_notify('purchase_watch_wake', 'subscribers')`;
   return listSubscribers(sql);
 }
 
-/** The configured subscribers. */
+/** Which of these names belong to subscribers made by the API. */
+export async function namesOfTheApi(sql: Queries, names: readonly string[]): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select name from purchase_watch.subscribers where origin = 'api' and deleted_at is null and name = any(${names as string[]}::text[])`;
+  return rows.map(({ name }) => name);
+}
+
+/** Everybody who is told. */
 export async function listSubscribers(sql: Queries): Promise<SubscriberRow[]> {
   return sql<SubscriberRow[]>`
     select id, name, kind, status, status_reason as "statusReason" from purchase_watch.subscribers where configured order by id`;
 }
 
+/** The same, with all that is stored. */
+export async function readSubscribers(sql: Queries): Promise<StoredSubscriber[]> {
+  return sql<StoredSubscriber[]>`select ${sql.unsafe(COLUMNS)} from purchase_watch.subscribers where configured order by id`;
+}
+
+/** One of them, or null. */
+export async function findSubscriber(sql: Queries, name: string): Promise<StoredSubscriber | null> {
+  const [row] = await sql<StoredSubscriber[]>`
+    select ${sql.unsafe(COLUMNS)} from purchase_watch.subscribers where name = ${name} and configured`;
+  return row ?? null;
+}
+
 /** Switches a subscriber off; what waits for it stays pending until it is on again, what comes meanwhile is suppressed. */
 export async function switchOff(sql: Queries, { subscriber, reason }: { subscriber: number; reason: string }): Promise<void> {
-  await sql`update purchase_watch.subscribers set status = 'off', status_reason = ${reason} where id = ${subscriber}`;
+  await sql`
+    with switched as (
+      update purchase_watch.subscribers set status = 'off', status_reason = ${reason}, matching_since = now()
+      where id = ${subscriber} and status <> 'off' returning id)
+    select pg_notify('purchase_watch_wake', 'subscribers') from switched`;
 }

@@ -1,0 +1,99 @@
+/** What explaining a purchase rests on, read as one moment: rows that commit together are never seen apart. */
+import type { Facts } from '../core/explain-facts.ts';
+import { MOST_OTHERS } from '../core/explain-poll.ts';
+import type { Queries } from './database.ts';
+
+/** The latest of each are read; how many more there are is told. */
+const MOST_EVENTS = 200;
+const MOST_DELIVERIES = 1_000;
+const MOST_ATTEMPTS = 500;
+const MOST_SUBSCRIBERS = 50;
+
+/** The facts about a purchase, for all subscribers or the one named; null when the row is gone. */
+export async function explainFacts(
+  sql: Queries,
+  { id, subscriber }: { id: number; subscriber: string | null },
+): Promise<Facts | null> {
+  const ms = (column: string) => sql.unsafe(`(extract(epoch from ${column}) * 1000)::float8`);
+  const [row] = await sql<{ facts: string | null }[]>`
+    with p as materialized (select * from purchase_watch.purchases where id = ${id}),
+    t as materialized (
+      select * from purchase_watch.purchase_transitions where purchase = ${id} order by sequence desc limit ${MOST_EVENTS}),
+    e as materialized (
+      select position, id, type, sequence, state, created_at from purchase_watch.events
+      where purchase = ${id} order by sequence desc limit ${MOST_EVENTS}),
+    wanted as materialized (
+      select s.* from purchase_watch.subscribers s
+      where (${subscriber}::text is null or s.name = ${subscriber})
+        and (s.configured or (s.deleted_at is null and ${subscriber}::text is not null)
+          or exists (select from e join purchase_watch.deliveries d on d.event = e.position and d.subscriber = s.id))),
+    s as materialized (select * from wanted order by configured desc, id limit ${MOST_SUBSCRIBERS}),
+    told as materialized (
+      select d.* from e join purchase_watch.deliveries d on d.event = e.position join s on s.id = d.subscriber),
+    d as materialized (select * from told order by event desc, subscriber limit ${MOST_DELIVERIES}),
+    tried as materialized (select a.* from d join purchase_watch.attempts a on a.delivery = d.id),
+    a as materialized (select * from tried order by at desc, number desc limit ${MOST_ATTEMPTS}),
+    lane as materialized (
+      select s.id as subscriber, f.event from s cross join lateral (
+        select q.event from purchase_watch.deliveries q
+        where q.subscriber = s.id and q.lane = ${id} and q.status = 'pending' order by q.event limit 1) f)
+    select json_build_object(
+      'now', ${ms('clock_timestamp()')},
+      'purchase', json_build_object(
+        'id', p.id, 'purchaseId', p.purchase_id, 'site', p.site, 'reference', p.reference, 'status', p.status, 'state', p.state,
+        'stateSince', ${ms('p.state_since')}, 'stuckSince', ${ms('p.stuck_since')}, 'excused', p.excused_ms,
+        'registeredAt', ${ms('p.registered_at')}, 'registeredBy', p.registered_by, 'watchedSince', ${ms('p.watched_since')},
+        'endedAt', ${ms('p.ended_at')}, 'lastPolledAt', ${ms('p.last_polled_at')}, 'seenAt', ${ms('p.seen_at')},
+        'nextPollAt', ${ms('p.next_poll_at')}, 'polls', p.polls, 'failures', p.failures, 'unknowns', p.unknowns,
+        'lastError', p.last_error, 'invoice', p.invoice, 'sequence', p.sequence, 'shard', p.shard),
+      'site', (select json_build_object('configured', configured, 'failingSince', ${ms('failing_since')},
+          'lastSuccessAt', ${ms('last_success_at')}, 'lastError', last_error)
+        from purchase_watch.sites where name = p.site),
+      'owner', (select json_build_object('replica', h.owner, 'leaseUntil', ${ms('r.expires_at')},
+          'daemons', (select count(*) from purchase_watch.replicas where expires_at > clock_timestamp()),
+          'othersDue', (select count(*) from (
+            select from purchase_watch.purchases o where o.site = p.site and o.shard = p.shard and o.id <> p.id
+              and o.due_slot <= purchase_watch.due_slot(clock_timestamp()) and o.next_poll_at <= clock_timestamp()
+            limit ${MOST_OTHERS}) other))
+        from purchase_watch.shards h left join purchase_watch.replicas r on r.id = h.owner and r.expires_at > clock_timestamp()
+        where h.id = p.shard),
+      'transitions', (select coalesce(json_agg(json_build_object('sequence', sequence, 'from', from_state, 'to', to_state,
+          'notBefore', ${ms('not_before')}, 'notAfter', ${ms('not_after')}) order by sequence), '[]') from t),
+      'events', (select coalesce(json_agg(json_build_object('position', position, 'id', id, 'type', type, 'sequence', sequence,
+          'state', state, 'at', ${ms('created_at')}) order by sequence), '[]') from e),
+      'subscribers', (select coalesce(json_agg(json_build_object('id', id, 'name', name, 'kind', kind, 'types', types, 'sites', sites,
+          'states', states, 'configured', configured, 'status', status, 'statusReason', status_reason,
+          'matchingSince', ${ms('matching_since')}) order by name, id), '[]') from s),
+      'deliveries', (select coalesce(json_agg(json_build_object('id', d.id, 'event', d.event, 'subscriber', d.subscriber,
+          'status', d.status, 'attempts', d.attempts, 'attemptsBefore', d.attempts_before, 'dueAt', ${ms('d.due_at')},
+          'settledAt', ${ms('d.settled_at')}, 'lastError', d.last_error,
+          'behind', case when d.status = 'pending' and lane.event < d.event then lane.event end) order by d.event, d.subscriber), '[]')
+        from d left join lane on lane.subscriber = d.subscriber),
+      'attempts', (select coalesce(json_agg(json_build_object('delivery', delivery, 'number', number, 'at', ${ms('at')},
+          'tookMs', took_ms, 'outcome', outcome, 'httpStatus', http_status) order by delivery, number), '[]') from a),
+      'incidents', (select coalesce(json_agg(json_build_object('id', i.id, 'kind', i.kind, 'state', i.state, 'since', ${ms('i.since')},
+          'openedAt', ${ms('i.opened_at')}, 'saidAt', ${ms('i.said_at')}, 'count', i.count,
+          'acknowledgedAt', ${ms('i.acknowledged_at')}, 'acknowledgedBy', i.acknowledged_by,
+          'silencedUntil', (select ${ms('max(q.ends_at)')} from purchase_watch.silences q
+            where q.starts_at <= clock_timestamp() and q.ends_at > clock_timestamp() and (q.site is null or q.site = i.site)
+              and (q.kind is null or q.kind = i.kind) and (q.state is null or q.state = i.state))) order by i.kind), '[]')
+        from purchase_watch.incidents i
+        where i.ended_at is null and i.site = p.site
+          and (i.kind = 'unreachable' or (i.kind = 'stuck' and p.stuck_since is not null and i.state = p.state))),
+      'more', json_build_object(
+        'transitions', (select count(*) from purchase_watch.purchase_transitions x where x.purchase = p.id) - (select count(*) from t),
+        'events', (select count(*) from purchase_watch.events x where x.purchase = p.id) - (select count(*) from e),
+        'subscribers', (select count(*) from wanted) - (select count(*) from s),
+        'deliveries', (select count(*) from told) - (select count(*) from d),
+        'attempts', (select count(*) from tried) - (select count(*) from a)))::text as facts
+    from p`;
+  // All numbers in it are counts, keys and times: a double holds them.
+  return row?.facts == null ? null : { ...(JSON.parse(row.facts) as Facts), only: subscriber };
+}
+
+/** The names of those who are told, for somebody who mistyped one. */
+export async function subscriberNames(sql: Queries): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select name from purchase_watch.subscribers where deleted_at is null order by configured desc, name limit ${MOST_SUBSCRIBERS}`;
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,90 @@
+/** The event feed: all events in an order into which nothing is inserted later, page by page. */
+import type { EventType } from '../core/events.ts';
+import type { Queries } from './database.ts';
+
+/** A place in the feed. What is after it in (era, xid, position) is yet to be read. */
+export interface FeedPlace {
+  readonly era: number;
+  readonly xid: bigint;
+  readonly position: number;
+}
+
+/** Up to where the feed is complete. */
+export interface FeedHorizon {
+  /** Everything before it is decided. */
+  readonly place: FeedPlace;
+  /** Above every transaction that has ended: no cursor made here can lie beyond it. */
+  readonly end: FeedPlace;
+}
+
+export interface FedEvent {
+  readonly place: FeedPlace;
+  readonly type: string;
+  /** As it was announced, byte for byte. */
+  readonly body: string;
+}
+
+/** Before the oldest event. */
+export const FEED_START: FeedPlace = { era: 0, xid: 0n, position: 0 };
+
+/** Negative when `a` comes first. */
+export function comparePlaces(a: FeedPlace, b: FeedPlace): number {
+  if (a.era !== b.era) return a.era - b.era;
+  if (a.xid !== b.xid) return a.xid < b.xid ? -1 : 1;
+  return a.position - b.position;
+}
+
+/** Begins a new era of the feed when the database was moved or set back since the last start; answers the era. */
+export async function settleFeedEra(sql: Queries): Promise<number> {
+  const [row] = await sql<[{ era: number }]>`select purchase_watch.settle_feed_era() as era`;
+  return row.era;
+}
+
+/** Asks how far the feed is complete, for pages whose query begins after the answer. */
+export async function readHorizon(sql: Queries): Promise<FeedHorizon> {
+  const [row] = await sql<[{ era: number; xid: string; end: string }]>`
+    select era, purchase_watch.feed_horizon()::text as xid, pg_snapshot_xmax(pg_current_snapshot())::text as end
+    from purchase_watch.feed_era`;
+  const at = (xid: string): FeedPlace => ({ era: row.era, xid: BigInt(xid), position: 0 });
+  return { place: at(row.xid), end: at(row.end) };
+}
+
+/** Where an event of one of these types stands, or null. */
+export async function placeOfEvent(sql: Queries, id: string, types: readonly EventType[]): Promise<FeedPlace | null> {
+  const [row] = await sql<{ era: number; xid: string; position: number }[]>`
+    select era, xid::text, position from purchase_watch.events where id = ${id} and type = any(${types as EventType[]}::text[])`;
+  return row === undefined ? null : { ...row, xid: BigInt(row.xid) };
+}
+
+export interface FeedQuery {
+  readonly after: FeedPlace;
+  readonly types: readonly EventType[];
+  readonly limit: number;
+  /** Asked for before. */
+  readonly horizon: FeedHorizon;
+}
+
+/** The next events of some types, each at the cost of one index entry and one row. */
+export async function readFeed(sql: Queries, { after, types, limit, horizon }: FeedQuery): Promise<FedEvent[]> {
+  const { place } = horizon;
+  const rows = await sql<{ era: number; xid: string; position: number; type: string; body: string }[]>`
+    select k.era, k.xid::text, k.position, k.type, b.body
+    from purchase_watch.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
+      ${after.position}::bigint, ${place.era}::smallint, ${String(place.xid)}::xid8, ${limit}::integer) k
+    -- The offset keeps the planner from joining with the whole table instead.
+    cross join lateral (select e.body from purchase_watch.events e where e.position = k.position offset 0) b
+    order by k.era, k.xid, k.position`;
+  return rows.map(({ era, xid, position, type, body }) => ({ place: { era, xid: BigInt(xid), position }, type, body }));
+}
+
+/** Whether committed events of these types wait behind the horizon. Nobody tells when what they wait for is rolled back. */
+export async function isFeedHeld(
+  sql: Queries,
+  { types, horizon: { place, end } }: Pick<FeedQuery, 'types' | 'horizon'>,
+): Promise<boolean> {
+  if (comparePlaces(place, end) >= 0) return false;
+  const [row] = await sql<[{ held: boolean }]>`
+    select exists (select from purchase_watch.feed_page(${types as EventType[]}::text[], ${place.era}::smallint,
+      ${String(place.xid)}::xid8, 0, 32767::smallint, '18446744073709551615'::xid8, 1)) as held`;
+  return row.held;
+}

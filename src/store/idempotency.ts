@@ -1,0 +1,58 @@
+/** Requests that carry an Idempotency-Key, and what was answered. */
+import type { Milliseconds } from '../core/purchase.ts';
+import type { Queries } from './database.ts';
+
+/** A request by the hash of its key, within the method and path it was made to. */
+export interface KeyedRequest {
+  readonly scope: string;
+  readonly keyHash: Uint8Array;
+  readonly requestHash: Uint8Array;
+}
+
+export type Claim =
+  /** Nobody used the key: the request may begin. */
+  | { readonly kind: 'ours' }
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'other_request' }
+  | { readonly kind: 'answered'; readonly status: number; readonly answer: Uint8Array };
+
+/** Claims the key for a request; one whose request was lost, or is older than `keep`, is free again. */
+export async function claimKey(
+  sql: Queries,
+  { scope, keyHash, requestHash }: KeyedRequest,
+  { busyFor, keep }: { busyFor: Milliseconds; keep: Milliseconds },
+): Promise<Claim> {
+  const [claimed] = await sql`
+    insert into purchase_watch.idempotency_keys as k (scope, key_hash, request_hash, busy_until)
+    values (${scope}, ${Buffer.from(keyHash)}::bytea, ${Buffer.from(requestHash)}::bytea, now() + ${`${busyFor} ms`}::interval)
+    on conflict (scope, key_hash) do update set created_at = now(), request_hash = excluded.request_hash,
+      busy_until = excluded.busy_until, status = null, answer = null
+    where k.created_at < now() - ${`${keep} ms`}::interval or k.busy_until < now()
+    returning 1`;
+  if (claimed !== undefined) return { kind: 'ours' };
+  const [row] = await sql<{ same: boolean; status: number | null; answer: Uint8Array | null }[]>`
+    select request_hash = ${Buffer.from(requestHash)}::bytea as same, status, answer from purchase_watch.idempotency_keys
+    where scope = ${scope} and key_hash = ${Buffer.from(keyHash)}::bytea`;
+  if (row === undefined) return { kind: 'busy' };
+  if (!row.same) return { kind: 'other_request' };
+  return row.status === null || row.answer === null
+    ? { kind: 'busy' }
+    : { kind: 'answered', status: row.status, answer: row.answer };
+}
+
+/** Keeps what was answered. */
+export async function keepAnswer(
+  sql: Queries,
+  { scope, keyHash }: KeyedRequest,
+  { status, answer }: { status: number; answer: Uint8Array },
+): Promise<void> {
+  await sql`
+    update purchase_watch.idempotency_keys set status = ${status}, answer = ${Buffer.from(answer)}::bytea, busy_until = null
+    where scope = ${scope} and key_hash = ${Buffer.from(keyHash)}::bytea and status is null`;
+}
+
+/** Lets the key go: the request was refused or failed, and may be made again. */
+export async function releaseKey(sql: Queries, { scope, keyHash }: KeyedRequest): Promise<void> {
+  await sql`
+    delete from purchase_watch.idempotency_keys where scope = ${scope} and key_hash = ${Buffer.from(keyHash)}::bytea and status is null`;
+}

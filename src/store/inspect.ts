@@ -1,0 +1,58 @@
+/** What `doctor` asks the database about itself. */
+import type { Queries } from './database.ts';
+
+export interface ServerFacts {
+  /** Such as 180004. */
+  readonly version: number;
+  readonly versionText: string;
+  readonly role: string;
+  readonly isReplica: boolean;
+  readonly readOnly: boolean;
+  readonly hasSchema: boolean;
+  /** May make the schema, or tables in it. */
+  readonly mayCreate: boolean;
+  readonly fsync: string;
+  readonly synchronousCommit: string;
+  readonly connections: number;
+  readonly maxConnections: number;
+  /** Of the roles for other programs, those that are not there. */
+  readonly missingRoles: readonly string[];
+}
+
+/** Reads catalogue and settings; works on a database of any age. */
+export async function serverFacts(sql: Queries): Promise<ServerFacts> {
+  const [row] = await sql<[ServerFacts]>`
+    select current_setting('server_version_num')::integer as version, split_part(current_setting('server_version'), ' ', 1) as "versionText",
+      current_user::text as role, pg_is_in_recovery() as "isReplica",
+      current_setting('default_transaction_read_only') = 'on' as "readOnly",
+      to_regnamespace('purchase_watch') is not null as "hasSchema",
+      case when to_regnamespace('purchase_watch') is null then has_database_privilege(current_database(), 'create')
+        else has_schema_privilege(to_regnamespace('purchase_watch')::oid, 'create') end as "mayCreate",
+      current_setting('fsync') as fsync, current_setting('synchronous_commit') as "synchronousCommit",
+      (select count(*) from pg_stat_activity where backend_type = 'client backend')::float8 as connections,
+      current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as "maxConnections",
+      array(select name from unnest(array['purchase_watch_registrar', 'purchase_watch_reader']) name where to_regrole(name) is null) as "missingRoles"`;
+  return row;
+}
+
+/** How many shards nobody alive owns. */
+export async function unownedShards(sql: Queries): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    select count(*)::float8 as count from purchase_watch.shards s
+    where not exists (select from purchase_watch.replicas r where r.id = s.owner and r.expires_at > clock_timestamp())`;
+  return row.count;
+}
+
+/** A purchase by which a site can be asked: registered last, seen at the service, and still watched. */
+export async function newestSeen(sql: Queries, site: string): Promise<{ purchaseId: string; registeredAt: number } | null> {
+  const [row] = await sql<{ purchaseId: string; registeredAt: number }[]>`
+    select q.purchase_id as "purchaseId", (extract(epoch from q.registered_at) * 1000)::float8 as "registeredAt"
+    from (
+      select distinct state, stuck from purchase_watch.purchase_totals where site = ${site} and status = 'watching' and state is not null) g
+    cross join lateral (
+      select p.id, p.purchase_id, p.registered_at from purchase_watch.purchases p
+      where p.site = ${site} and p.status = 'watching' and coalesce(p.state, -2147483648) = g.state and (p.stuck_since is not null) = g.stuck
+      order by -p.id limit 1) q
+    order by q.id desc limit 1`;
+  return row ?? null;
+}

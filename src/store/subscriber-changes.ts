@@ -1,0 +1,107 @@
+/** What the API does to its subscribers. Each change tells the daemons at once. */
+import type { Instant } from '../core/purchase.ts';
+import type { Queries } from './database.ts';
+
+/** A subscriber to be added; address and keys are encrypted, and the hash tells one version of them from the next. */
+export interface NewSubscriber {
+  readonly name: string;
+  readonly types: readonly string[] | null;
+  readonly sites: readonly string[] | null;
+  readonly states: readonly number[] | null;
+  readonly description: string | null;
+  readonly url: Uint8Array;
+  readonly keys: Uint8Array;
+  readonly addressHash: string;
+}
+
+/** Adds a subscriber; false when the name is in use. One that the configuration named formerly makes way. */
+export async function insertSubscriber(sql: Queries, subscriber: NewSubscriber): Promise<boolean> {
+  const { name, types, sites, states, description, url, keys, addressHash } = subscriber;
+  await sql`update purchase_watch.subscribers set deleted_at = now() where name = ${name} and not configured and deleted_at is null`;
+  const rows = await sql`
+    with added as (
+      insert into purchase_watch.subscribers (name, kind, origin, types, sites, states, description, url, keys, address_hash)
+      values (${name}, 'webhook', 'api', ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
+        ${states as number[] | null}::integer[], ${description}, ${Buffer.from(url)}::bytea, ${Buffer.from(keys)}::bytea, ${addressHash})
+      on conflict (name) where deleted_at is null do nothing returning id)
+    select pg_notify('purchase_watch_wake', 'subscribers') from added`;
+  return rows.length > 0;
+}
+
+/** What may be changed; what is undefined stays as it is. */
+export interface SubscriberChanges {
+  readonly types?: readonly string[] | null | undefined;
+  readonly sites?: readonly string[] | null | undefined;
+  readonly states?: readonly number[] | null | undefined;
+  readonly description?: string | null | undefined;
+  readonly status?: { readonly is: 'active' | 'off'; readonly reason: string | null } | undefined;
+  readonly url?: { readonly sealed: Uint8Array; readonly addressHash: string } | undefined;
+}
+
+/** Changes a subscriber made by the API; false when it is not there any more. */
+export async function updateSubscriber(sql: Queries, id: number, changes: SubscriberChanges): Promise<boolean> {
+  const { types, sites, states, description, status, url } = changes;
+  const rows = await sql`
+    with next as (
+      select s.id,
+        ${types === undefined ? sql`s.types` : sql`${types as string[] | null}::text[]`} as types,
+        ${sites === undefined ? sql`s.sites` : sql`${sites as string[] | null}::text[]`} as sites,
+        ${states === undefined ? sql`s.states` : sql`${states as number[] | null}::integer[]`} as states,
+        ${description === undefined ? sql`s.description` : sql`${description}::text`} as description,
+        ${status === undefined ? sql`s.status` : sql`${status.is}::text`} as status,
+        ${status === undefined ? sql`s.status_reason` : sql`${status.reason}::text`} as status_reason,
+        ${url === undefined ? sql`s.url` : sql`${Buffer.from(url.sealed)}::bytea`} as url,
+        ${url === undefined ? sql`s.address_hash` : sql`${url.addressHash}::text`} as address_hash
+      from purchase_watch.subscribers s where s.id = ${id} and s.origin = 'api' and s.deleted_at is null for update),
+    changed as (
+      update purchase_watch.subscribers s set types = n.types, sites = n.sites, states = n.states, description = n.description,
+        status = n.status, status_reason = n.status_reason, url = n.url, address_hash = n.address_hash,
+        matching_since = case when s.types is not distinct from n.types and s.sites is not distinct from n.sites
+          and s.states is not distinct from n.states and s.status = n.status then s.matching_since else now() end
+      from next n where s.id = n.id returning s.id)
+    select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
+  return rows.length > 0;
+}
+
+/** Replaces the keys of a subscriber, if they are still those that were read; false when somebody else was faster. */
+export async function replaceKeys(
+  sql: Queries,
+  id: number,
+  { keys, addressHash, was, oldKeysUntil }: { keys: Uint8Array; addressHash: string; was: string; oldKeysUntil: Instant | null },
+): Promise<boolean> {
+  const rows = await sql`
+    with changed as (
+      update purchase_watch.subscribers set keys = ${Buffer.from(keys)}::bytea, address_hash = ${addressHash},
+        old_keys_until = to_timestamp(${oldKeysUntil}::float8 / 1000)
+      where id = ${id} and origin = 'api' and deleted_at is null and address_hash = ${was} returning id)
+    select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
+  return rows.length > 0;
+}
+
+/** Takes a subscriber of the API away and erases its address and keys; the row stays for the history. */
+export async function deleteSubscriber(sql: Queries, id: number): Promise<boolean> {
+  const rows = await sql`
+    with removed as (
+      update purchase_watch.subscribers set deleted_at = now(), configured = false, url = null, keys = null, old_keys_until = null,
+        address_hash = '', matching_since = now()
+      where id = ${id} and origin = 'api' and deleted_at is null returning id)
+    select pg_notify('purchase_watch_wake', 'subscribers') from removed`;
+  return rows.length > 0;
+}
+
+const AT_ONCE = 5_000;
+
+/** Gives up what waits for subscribers that were deleted, in small statements. */
+export async function suppressForDeleted(sql: Queries): Promise<void> {
+  for (;;) {
+    const rows = await sql`
+      with waiting as materialized (
+        select d.id from purchase_watch.subscribers s
+        cross join lateral (
+          select q.id from purchase_watch.deliveries q where q.subscriber = s.id and q.status = 'pending' limit ${AT_ONCE}) d
+        where s.deleted_at is not null limit ${AT_ONCE})
+      update purchase_watch.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The subscriber was deleted before it was told.'
+      from waiting where d.id = waiting.id and d.status = 'pending' returning 1`;
+    if (rows.length < AT_ONCE) return;
+  }
+}

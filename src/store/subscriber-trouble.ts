@@ -1,0 +1,35 @@
+/** Whom nothing reaches: read from what fails at present, which is little while all is well. */
+import type { Instant } from '../core/purchase.ts';
+import type { Queries } from './database.ts';
+
+/** A subscriber that cannot be told, or was not lately. */
+export interface TroubledSubscriber {
+  readonly name: string;
+  readonly origin: 'configuration' | 'api';
+  /** Why it is off, or null while it is on. */
+  readonly offBecause: string | null;
+  /** Deliveries that failed and wait for another try; counting ends at `MOST_FAILING`. */
+  readonly failing: number;
+  readonly lastError: string | null;
+  /** When the last one was given up, if that was within a day. */
+  readonly givenUpAt: Instant | null;
+}
+
+/** Counting more would only cost time. */
+export const MOST_FAILING = 1_000;
+
+/** Subscribers that are off, whose deliveries fail, or for whom some were given up within the last day. */
+export async function troubledSubscribers(sql: Queries): Promise<TroubledSubscriber[]> {
+  return sql<TroubledSubscriber[]>`
+    select s.name, s.origin, case s.status when 'off' then coalesce(s.status_reason, 'No reason is known.') end as "offBecause",
+      f.failing, f.error as "lastError", (extract(epoch from g.settled_at) * 1000)::float8 as "givenUpAt"
+    from purchase_watch.subscribers s
+    cross join lateral (
+      select count(*)::float8 as failing, (array_agg(last_error order by id desc))[1] as error from (
+        select d.id, d.last_error from purchase_watch.deliveries d
+        where d.subscriber = s.id and d.status = 'pending' and d.attempts > d.attempts_before limit ${MOST_FAILING}) d) f
+    left join lateral (
+      select d.settled_at from purchase_watch.deliveries d
+      where d.subscriber = s.id and d.status = 'exhausted' order by d.id + 0 desc limit 1) g on g.settled_at > now() - interval '1 day'
+    where s.configured and (s.status = 'off' or f.failing > 0 or g.settled_at is not null) order by s.id`;
+}
