@@ -3,12 +3,15 @@ import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { type JsonValue, parseExact } from '../core/exact-json.ts';
+import type { InvoiceSeen } from '../core/invoice.ts';
 import type { Instant, Milliseconds, Observation } from '../core/purchase.ts';
-import { INVOICE_DETAILS_PATH, type InvoiceAnswer, noInvoice, readInvoice } from './invoice-details.ts';
+import { INVOICE_DETAILS_PATH, INVOICE_FIELDS, type InvoiceAnswer, noInvoice, readInvoice } from './invoice-details.ts';
+import { invoiceReducer } from './invoice-facts.ts';
 import { type LocalTime, localTimeReader } from './local-time.ts';
 import {
   detailsReader,
   fullStatus,
+  isStatusField,
   isTrouble,
   PAYMENT_STATUS_PATH,
   type PaymentStatus,
@@ -39,10 +42,15 @@ export interface CheckoutSite {
 interface CheckoutClientOptions {
   /** Decides when a token is renewed. Deadlines of calls use the process' own clock: sockets do not wait for a test's. */
   readonly clock?: { now(): Instant; monotonic(): Milliseconds };
-  /** Fields of the purchase status that `Details` keeps (store.fields); nothing else of an answer leaves `pollStatus`. */
+  /**
+   * Fields of the purchase status and of the invoice that are kept (store.fields); nothing else of an answer leaves
+   * `pollStatus`, and `pollInvoice` only adds the facts that everybody is told.
+   */
   readonly fields: readonly string[];
   /** Of one answer; 1 MiB unless told. */
   readonly maxBytes?: number;
+  /** Told of every complete answer to an operation, good or not: for whoever checks a site. */
+  readonly onReply?: (reply: Pick<Reply, 'status' | 'headers'>) => void;
 }
 
 /** The status as the service has it now; `times` are its four date-times as instants of the site's zone. */
@@ -68,7 +76,12 @@ export interface CheckoutClient {
   pollStatus(purchaseId: string, known?: string | null): Promise<Observation>;
   /** Everything the service knows about the purchase, personal data too: for people who ask, never for the store. */
   paymentStatus(purchaseId: string): Promise<PaymentStatusAnswer | TroubleObservation>;
+  /** The whole invoice, for people who ask. Where there is none, a second call finds out why. */
   invoiceDetails(purchaseId: string): Promise<InvoiceAnswer>;
+  /** The same in one call: without an invoice, `unknown` may be all that is known. */
+  invoice(purchaseId: string): Promise<InvoiceAnswer>;
+  /** Also in one call, reduced to what may be kept and sent. */
+  pollInvoice(purchaseId: string): Promise<InvoiceSeen>;
   authorization(id: string): Promise<AuthorizationAnswer | TroubleObservation>;
   /** Breaks off what is on its way (`unreachable`, reason `stopped`) and closes the connections. */
   close(): Promise<void>;
@@ -82,7 +95,8 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
   const clock = options.clock ?? { now: Date.now, monotonic: () => performance.now() };
   const baseUrl = readBaseUrl(site);
   const localTime = localTimeReader(site.timeZone);
-  const readDetails = detailsReader(options.fields);
+  const readDetails = detailsReader(options.fields.filter((name) => isStatusField(name) || !isInvoiceField(name)));
+  const reduceInvoice = invoiceReducer(options.fields);
   const limits = { baseUrl, timeout: site.timeout, maxBytes: options.maxBytes ?? MAX_BYTES };
   const calls = createTransport({ ...limits, connections: site.concurrency });
   const tokens = createTransport({ ...limits, connections: 1 });
@@ -109,6 +123,7 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
         if (isRejection(answer)) access.gaveUp();
       }
     }
+    options.onReply?.(answer);
     return answer.status >= 200 && answer.status < 300 ? answer : statusTrouble(answer, clock.now());
   }
 
@@ -120,6 +135,13 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
     if (isTrouble(reply)) return reply;
     const read = readStatus(purchaseId, reply);
     return isTrouble(read) ? read : use(read.wire, read.text);
+  }
+
+  async function askInvoice(purchaseId: string): Promise<InvoiceAnswer> {
+    const reply = await ask('POST', INVOICE_DETAILS_PATH, purchaseRequest(purchaseId));
+    if (isTrouble(reply)) return reply;
+    const json = readJson(reply);
+    return isTrouble(json) ? json : readInvoice(purchaseId, json, reply, localTime);
   }
 
   return {
@@ -149,15 +171,12 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
       }),
 
     async invoiceDetails(purchaseId) {
-      const reply = await ask('POST', INVOICE_DETAILS_PATH, purchaseRequest(purchaseId));
-      if (isTrouble(reply)) {
-        if (reply.kind !== 'unknown') return reply;
-        // What the service answers when there is no invoice is not shown; its status tells why there is none.
-        return askStatus<InvoiceAnswer>(purchaseId, (status) => noInvoice(status.State));
-      }
-      const json = readJson(reply);
-      return isTrouble(json) ? json : readInvoice(purchaseId, json, reply, localTime);
+      const answer = await askInvoice(purchaseId);
+      // What the service answers when there is no invoice is not shown; its status tells why there is none.
+      return answer.kind === 'unknown' ? askStatus<InvoiceAnswer>(purchaseId, (status) => noInvoice(status.State)) : answer;
     },
+    invoice: askInvoice,
+    pollInvoice: async (purchaseId) => reduceInvoice(await askInvoice(purchaseId)),
 
     async authorization(id) {
       const reply = await ask('GET', `/authorization/${encodeURIComponent(id.toWellFormed())}`, null);
@@ -175,6 +194,10 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
       await Promise.all([calls.close(), tokens.close()]);
     },
   };
+}
+
+function isInvoiceField(name: string): boolean {
+  return (INVOICE_FIELDS as string[]).includes(name);
 }
 
 function readStatus(purchaseId: string, reply: Reply) {

@@ -1,6 +1,8 @@
 /** GetInvoiceDetails: from the answer's text to an invoice, to the reason why there is none, or to what went wrong. */
 import { z } from 'zod';
 import { type Decimal, type JsonValue, parseExact } from '../core/exact-json.ts';
+import { COMPLETED } from '../core/invoice.ts';
+import type { Milliseconds } from '../core/purchase.ts';
 import type { LocalTime, localTimeReader } from './local-time.ts';
 import { asDecimal, isSamePurchase, wrongPurchase, wrongShape } from './payment-status.ts';
 import type { JsonReply } from './read-json.ts';
@@ -8,9 +10,6 @@ import type { Reply } from './transport.ts';
 import { type TroubleObservation, trouble } from './trouble.ts';
 
 export const INVOICE_DETAILS_PATH = '/CheckOut2Api/GetInvoiceDetails';
-
-/** The specification's `Completed`. */
-const COMPLETED = 2;
 
 const text = z
   .string()
@@ -53,19 +52,25 @@ const invoiceSchema = z.object({
   CreditItems: z.array(itemSchema).nullish(),
 });
 
+/** The names of an invoice's fields. */
+export const INVOICE_FIELDS = Object.keys(invoiceSchema.shape).filter((name) => name !== 'PurchaseID') as (keyof Invoice)[];
+
 type WireInvoice = z.infer<typeof invoiceSchema>;
 type WireItem = z.infer<typeof itemSchema>;
 type InvoiceAmount = 'TotalAmount' | 'TotalAuthorizedAmount' | 'MinimumAmountToPay';
 type InvoiceTime = 'Completed' | 'InvoiceDate' | 'DueDate';
 
-type InvoiceItem = Pick<WireItem, 'Description' | 'Notes'> & {
+export type InvoiceItem = Pick<WireItem, 'Description' | 'Notes'> & {
   readonly Amount: Decimal | null;
   readonly TaxCode: JsonValue;
   readonly TaxAmount: Decimal | null;
 };
 
 /** The invoice by the specification's field names; amounts keep their digits, times are instants beside their text. */
-type Invoice = Omit<WireInvoice, 'PurchaseID' | 'PurchaseId' | 'DebitItems' | 'CreditItems' | InvoiceAmount | InvoiceTime> & {
+export type Invoice = Omit<
+  WireInvoice,
+  'PurchaseID' | 'PurchaseId' | 'DebitItems' | 'CreditItems' | InvoiceAmount | InvoiceTime
+> & {
   readonly [F in InvoiceAmount]: Decimal | null;
 } & { readonly [F in InvoiceTime]: LocalTime | null } & {
   readonly PurchaseId: string;
@@ -80,6 +85,12 @@ export type InvoiceAnswer =
   /** It is completed, and the service has no invoice values for it. */
   | { readonly kind: 'not_eligible'; readonly state: number; readonly detail: string }
   | TroubleObservation;
+
+/** What somebody gets who asks through a daemon, which keeps to its part of the site's calls. */
+export type InvoiceReply =
+  | InvoiceAnswer
+  /** The service was not asked. `resting`: it fails, or asked for fewer calls. `busy`: there was no place among its calls in time. */
+  | { readonly kind: 'unconfigured' | 'resting' | 'busy'; readonly retryAfter: Milliseconds };
 
 /** Reads a 2xx answer. What decides is whether it holds values: how the service says "no invoice" is not shown. */
 export function readInvoice(

@@ -88,6 +88,11 @@ export type PaymentStatus = {
 
 const FIELDS = Object.keys(statusSchema.shape) as Field[];
 
+/** Whether the purchase status has a field of this name. */
+export function isStatusField(name: string): boolean {
+  return (FIELDS as string[]).includes(name);
+}
+
 /** The body of both purchase operations. */
 export function purchaseRequest(purchaseId: string): string {
   return `{"PurchaseId":${JSON.stringify(purchaseId)}}`;
@@ -132,7 +137,7 @@ export function wrongPurchase(reply: Reply): TroubleObservation {
 
 /** What `Details` keeps: a function for the fields an operator named. Throws AppError `configuration` for an unknown name. */
 export function detailsReader(names: readonly string[]): (status: WireStatus, text: string) => Details {
-  const unknown = names.filter((name) => !(FIELDS as string[]).includes(name));
+  const unknown = names.filter((name) => !isStatusField(name));
   if (unknown.length > 0) {
     throw new AppError('configuration', `store.fields: the purchase status has no field ${unknown.join(', ')}.`);
   }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { notes } from './field.ts';
-import { distance, suggestion } from './nearest.ts';
+import { distance, leavesOut, suggestion } from './nearest.ts';
 import { wrongValue } from './problems.ts';
 import { VARIABLE_NAMES, VARIABLES, type VariableName } from './variables.ts';
 
@@ -29,7 +29,10 @@ const OURS = /^(?:CHECKOUT|WEBHOOK|SLACK_WEBHOOK|PURCHASE_WATCH)_/;
 
 /** Short names have many innocent neighbours (HOST, HOME; PORT, PORTS). */
 function isNear(given: string, name: string): boolean {
-  return name.length >= 6 && distance(given, name) <= (name.length >= 12 ? 2 : 1);
+  if (name.length >= 6 && distance(given, name) <= (name.length >= 12 ? 2 : 1)) return true;
+  // SLACK_URL, SLACK_WEBHOOK: the first word says whose it is. Something else may well be called SECRETS_FILE.
+  const [first] = name.split('_');
+  return given.startsWith(`${first}_`) && leavesOut(given, name) && !(name.endsWith('_FILE') && given.split('_').length < 3);
 }
 
 /** The environment behind these variables; nothing is read before it is asked for. */

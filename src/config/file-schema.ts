@@ -4,7 +4,7 @@ import { EVENT_TYPES } from '../core/events.ts';
 import { STATE_NAMES } from '../core/states.ts';
 import { absentable, list, open, openList, optional, preset, required, section } from './field.ts';
 import * as kind from './kinds.ts';
-import { OWN_NAME, STATUS_FIELDS } from './names.ts';
+import { INVOICE_FIELDS, OWN_NAME, STATUS_FIELDS } from './names.ts';
 
 const ownName = z
   .string()
@@ -28,6 +28,7 @@ export const site = section({
   ),
   concurrency: preset(kind.whole(1, 1_000), 32, 'Calls in flight per replica'),
   timeout: preset(kind.duration, '10s', 'Time for one call, headers and body'),
+  invoices: preset(kind.flag, false, 'Whether the invoice of each completed purchase is asked for and announced'),
 });
 
 const growth = kind.number('a number from 0 to 10', (value) => value >= 0 && value <= 10, {
@@ -94,14 +95,24 @@ const webhooks = section({
 
 const store = section({
   fields: list(
-    kind.oneOf(STATUS_FIELDS, "a field of the service's purchase status"),
+    kind.oneOf([...STATUS_FIELDS, ...INVOICE_FIELDS], "a field of the service's purchase status or invoice"),
     ['Price', 'CurrencyCode', 'OrderReference', 'SiteCode', 'CountryCode', 'PaymentMethod'],
-    "Fields of the service's answer that are stored and sent; nothing else is ever written",
+    "Fields of the service's answers that are stored and sent, those of an invoice only sent; nothing else is ever written",
   ),
   retention: absentable(
     section({
-      settled: preset(kind.duration, '90d', 'How long purchases that are no longer watched are kept'),
-      attempts: preset(kind.duration, '30d', 'How long attempts of deliveries are kept'),
+      settled: preset(
+        kind.durationOrForever,
+        '90d',
+        'How long purchases that are no longer watched are kept, with all that is known of them, or `forever`',
+      ),
+      attempts: preset(kind.durationOrForever, '30d', 'How long attempts of deliveries are kept, or `forever`'),
+      events: preset(
+        kind.durationOrForever,
+        '90d',
+        'How long events of no single purchase, ended incidents and silences are kept, or `forever`',
+      ),
+      at: preset(kind.cron, '17 3 * * *', 'When what is older is deleted, as a cron expression in UTC'),
     }),
   ),
 });

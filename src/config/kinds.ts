@@ -70,6 +70,14 @@ export const durationOrNever: Kind<Milliseconds | null> = {
   write: (value) => (value === null ? 'never' : formatDuration(value)),
 };
 
+/** How long something is kept: a duration, or `forever`, which is read as infinity. */
+export const durationOrForever: Kind<Milliseconds> = {
+  expected: `${duration.expected}, or forever`,
+  json: { anyOf: [duration.json, { const: 'forever' }] },
+  read: (value) => (value === 'forever' ? Number.POSITIVE_INFINITY : duration.read(value)),
+  write: (value) => (value === Number.POSITIVE_INFINITY ? 'forever' : formatDuration(value)),
+};
+
 /** A number within bounds. */
 export function number(expected: string, fits: (value: number) => boolean, json: Record<string, unknown>): Kind<number> {
   return {
@@ -160,7 +168,7 @@ export const timeZone: Kind<string> = {
   names: Intl.supportedValuesOf('timeZone'),
 };
 
-/** When the digest is sent. */
+/** When something is done. */
 export const cron: Kind<string> = {
   expected: 'a cron expression such as "0 8 * * *"',
   json: { type: 'string', pattern: orPlaceholder('\\S+(?: +\\S+){4,5}') },

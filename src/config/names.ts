@@ -54,5 +54,19 @@ export const STATUS_FIELDS = [
   'CustomerBalance',
 ] as const;
 
+/** The fields of an invoice that a purchase status does not have, in the specification's order. */
+export const INVOICE_FIELDS = [
+  'TotalAmount',
+  'TotalAuthorizedAmount',
+  'MinimumAmountToPay',
+  'InvoiceDate',
+  'DueDate',
+  'BankAccount',
+  'AliasAccount',
+  'Receiver',
+  'DebitItems',
+  'CreditItems',
+] as const;
+
 /** Names of sites and subscribers: short, safe in addresses, metrics and SQL. */
 export const OWN_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;

@@ -20,20 +20,51 @@ export function distance(a: string, b: string): number {
   return last[b.length]!;
 }
 
-/** The nearest known name, or null when none is near enough to be what was meant. Case does not count. */
+/** So many letters, of a word or of a name cut short, say enough. */
+const TELLING = 4;
+
+/**
+ * The known name that was meant, or null when none is near enough. Case does not count. A name cut short wins over one
+ * that takes fewer steps (WaitingForCard means WaitingForCardPayments), unless a letter or two are all that is wrong; then
+ * a name that has all the words in the same order (CHECKOUT_SECRET means CHECKOUT_CLIENT_SECRET); then the fewest steps.
+ */
 export function nearest(given: string, known: readonly string[]): string | null {
+  const simple = given.toLowerCase();
+  const byLength = known.toSorted((a, b) => a.length - b.length);
   let best: string | null = null;
   let fewest = Number.POSITIVE_INFINITY;
-  const simple = (text: string) => text.toLowerCase();
   for (const name of known) {
-    const steps = distance(simple(given), simple(name));
+    const steps = distance(simple, name.toLowerCase());
     if (steps < fewest && steps <= Math.max(1, Math.floor(Math.max(given.length, name.length) * 0.4))) {
       best = name;
       fewest = steps;
     }
   }
-  // A word cut short is many steps away and still clear.
-  return best ?? known.find((name) => given.length >= 4 && simple(name).startsWith(simple(given))) ?? null;
+  if (fewest <= (given.length > 2 * TELLING ? 2 : 1)) return best;
+  const isCutShort = (name: string) => given.length >= TELLING && name.toLowerCase().startsWith(simple);
+  return byLength.find(isCutShort) ?? byLength.find((name) => leavesOut(given, name)) ?? best;
+}
+
+/** The words of NAMES_LIKE_THIS, names-like-this and namesLikeThis. */
+function wordsOf(name: string): string[] {
+  return name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '');
+}
+
+/** In a long word one slip is forgiven. */
+function isSameWord(given: string, word: string): boolean {
+  return given === word || (word.length > TELLING && distance(given, word) <= 1);
+}
+
+/** Whether a name of several words has words of the known one only, in the same order. */
+export function leavesOut(given: string, name: string): boolean {
+  const words = wordsOf(given);
+  let at = 0;
+  for (const word of wordsOf(name)) if (at < words.length && isSameWord(words[at]!, word)) at += 1;
+  return words.length > 1 && at === words.length;
 }
 
 /** The end of a sentence about an unknown name: ` (did you mean X?)`, or nothing. */

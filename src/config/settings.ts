@@ -27,6 +27,8 @@ export interface SiteSettings {
   concurrency: number;
   /** One call, headers and body. */
   timeout: Milliseconds;
+  /** Whether the invoice of each completed purchase is asked for. */
+  invoices: boolean;
 }
 
 /** Who is told, and of what; null means "of everything". */
@@ -66,7 +68,8 @@ export interface Settings {
   store: {
     /** The specification's field names. */
     fields: string[];
-    retention: { settled: Milliseconds; attempts: Milliseconds };
+    /** How long what is kept; infinity: for ever. `at` is a cron expression. */
+    retention: { settled: Milliseconds; attempts: Milliseconds; events: Milliseconds; at: string };
   };
   apiKey: string | null;
   apiReadKey: string | null;

@@ -24,6 +24,7 @@ export function variableSites(environment: Environment, needed: boolean, problem
     maxRps: read('CHECKOUT_MAX_RPS'),
     concurrency: read('CHECKOUT_CONCURRENCY'),
     timeout: read('CHECKOUT_TIMEOUT'),
+    invoices: read('CHECKOUT_INVOICES'),
   };
   const missing = REQUIRED.filter((name) => !environment.isSet(name));
   if (missing.length > 0 && (needed || missing.length < REQUIRED.length)) {

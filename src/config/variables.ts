@@ -17,6 +17,7 @@ export const VARIABLES = {
   CHECKOUT_MAX_RPS: site.shape.maxRps,
   CHECKOUT_CONCURRENCY: site.shape.concurrency,
   CHECKOUT_TIMEOUT: site.shape.timeout,
+  CHECKOUT_INVOICES: site.shape.invoices,
   SLACK_WEBHOOK_URL: optional(kind.secretUrl, 'Incoming webhook to which alerts are posted'),
   WEBHOOK_URL: optional(kind.receiverUrl, 'Where events are posted, for the subscriber named `default`'),
   WEBHOOK_SECRET: optional(kind.signingSecret, 'Signs what that subscriber gets: `whsec_` and base64 of 24 to 64 bytes'),

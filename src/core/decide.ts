@@ -4,16 +4,19 @@
  */
 import { type EventDraft, isoTime, isoTimeOrNull, purchaseHead, purchaseTail, stateOrNull } from './events.ts';
 import { type JsonValue, parseExact, stringifyExact } from './exact-json.ts';
-import { failureBackoff, nextPoll, nextRecheck, type PollPolicy, policyOf, type StatePolicy, withJitter } from './poll-plan.ts';
+import { decideInvoice, type InvoiceSeen, MOST_INVOICE_FAILURES } from './invoice.ts';
 import {
-  blame,
-  type Details,
-  type Instant,
-  type Milliseconds,
-  type Observation,
-  type Purchase,
-  type Trouble,
-} from './purchase.ts';
+  failureBackoff,
+  nextPoll,
+  nextRecheck,
+  type PollPolicy,
+  policyOf,
+  postponement,
+  STRIKES_UNTIL_OWN_TROUBLE,
+  type StatePolicy,
+  withJitter,
+} from './poll-plan.ts';
+import { blame, type Details, type Instant, type Observation, type Purchase, type Trouble } from './purchase.ts';
 import { isKnownState } from './states.ts';
 import { stuckMoment, unaskedTime } from './stuck.ts';
 
@@ -56,10 +59,11 @@ export interface DecideContext {
   readonly spread: number;
   /** Failed polls of this purchase in a row that looked like the site's trouble, this one included. */
   readonly strikes: number;
+  /** Whether the site asks for the invoice of what completes. */
+  readonly invoices?: boolean;
+  /** What asking for the invoice showed, when this poll did that too. */
+  readonly invoice?: InvoiceSeen | null;
 }
-
-/** So many failures in a row of one purchase, at a site that answers others, are the purchase's own trouble. */
-const STRIKES_UNTIL_OWN_TROUBLE = 6;
 
 /** Decides what follows from a poll. */
 export function decide(purchase: Purchase, seen: Observation, context: DecideContext): Outcome {
@@ -124,6 +128,9 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
     announce('purchase.stuck', state, { state: stateOrNull(state), stateSince: isoTime(since), stuckSince: isoTime(now) });
   }
 
+  const fetched = decideInvoice(before, state, context);
+  if (fetched !== null && fetched.ready !== null) announce('purchase.invoice_ready', state, { invoice: fetched.ready });
+
   const after: Purchase = {
     ...before,
     status,
@@ -132,29 +139,34 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
     excused,
     stuckSince,
     seenAt: now,
-    failures: 0,
+    failures: fetched === null ? 0 : fetched.failures,
     unknowns: 0,
+    invoice: fetched === null ? before.invoice : fetched.invoice,
     sequence,
     details: seen === null ? before.details : heldOrNew(before.details, stringifyExact(seen)),
   };
   const detailsChanged = after.details !== before.details;
   const kept = {
     purchase: after,
-    lastError: null,
+    lastError: fetched === null ? null : fetched.lastError,
     transition,
     detailsChanged,
     unknownState: moved && !isKnownState(state) ? state : null,
   };
 
-  const next = whenNext(after, statePolicy, stuckSince === null ? stuckAt : null, context);
-  if (next === 'expired') return expire(kept, events, seen ?? storedDetails(before), context);
+  const planned = whenNext(after, statePolicy, stuckSince === null ? stuckAt : null, context);
+  if (planned === 'expired') return expire(kept, events, seen ?? storedDetails(before), context);
   return {
     ...kept,
-    kind: events.length > 0 || detailsChanged || after.status !== before.status ? 'changed' : 'unchanged',
+    kind: events.length > 0 || detailsChanged || fetched !== null || after.status !== before.status ? 'changed' : 'unchanged',
     reason: moved ? (before.state === null ? 'first' : 'moved') : stuckSince !== before.stuckSince ? 'stuck' : 'same',
-    nextPollAt: next,
+    nextPollAt: fetched === null || fetched.again === null || status === 'stopped' ? planned : earlier(planned, fetched.again),
     events,
   };
+}
+
+function earlier(planned: Instant | null, at: Instant): Instant {
+  return planned === null ? at : Math.min(planned, at);
 }
 
 function statusAfter(before: Purchase, policy: StatePolicy, moved: boolean): Purchase['status'] {
@@ -232,7 +244,10 @@ function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string },
       },
     });
   }
-  const purchase: Purchase = { ...before, status, failures, unknowns, sequence };
+  // Without a good status nobody asks for the invoice; that must not keep a settled purchase due for ever.
+  const wanted = before.invoice === 'wanted' && failures < MOST_INVOICE_FAILURES;
+  const invoice = before.invoice === 'wanted' && !wanted ? 'none' : before.invoice;
+  const purchase: Purchase = { ...before, status, failures, unknowns, invoice, sequence };
   const kept = { purchase, lastError: trouble.detail, transition: null, detailsChanged: false, unknownState: null };
   const polled = status === 'watching' || status === 'unreadable';
   const giveUpAt = giveUpMoment(purchase, policy);
@@ -241,21 +256,18 @@ function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string },
   const statePolicy = policyOf(policy, before.state ?? 0);
   const again = Math.max(now + failureBackoff(statePolicy, failures, spread), now + (trouble.retryAfter ?? 0));
   // A recheck that failed is tried again like any other poll: it is the only look at a settled purchase.
-  const nextPollAt = polled ? Math.min(again, giveUpAt) : status === 'settled' && statePolicy.recheck.length > 0 ? again : null;
-  return { ...kept, kind: events.length > 0 ? 'changed' : 'failed', reason: trouble.reason, nextPollAt, events };
+  const alsoSettled = statePolicy.recheck.length > 0 || wanted;
+  const nextPollAt = polled ? Math.min(again, giveUpAt) : status === 'settled' && alsoSettled ? again : null;
+  const changed = events.length > 0 || invoice !== before.invoice;
+  return { ...kept, kind: changed ? 'changed' : 'failed', reason: trouble.reason, nextPollAt, events };
 }
 
-/** First wait after a failure that looks like the site's; the breaker takes over when it is. */
-const FIRST_POSTPONEMENT: Milliseconds = 1_000;
-const LONGEST_POSTPONEMENT: Milliseconds = 60_000;
-
 function postpone(before: Purchase, trouble: Trouble, { now, spread, strikes }: DecideContext): Outcome {
-  const wait = Math.min(FIRST_POSTPONEMENT * 2 ** Math.min(Math.max(strikes - 1, 0), 10), LONGEST_POSTPONEMENT);
   return {
     kind: 'postponed',
     reason: trouble.reason,
     purchase: before,
-    nextPollAt: now + withJitter(wait, spread),
+    nextPollAt: now + withJitter(postponement(strikes), spread),
     lastError: trouble.detail,
     transition: null,
     events: [],

@@ -23,6 +23,19 @@ export interface Incident {
   /** When people were last told, and how many it were then; null while nobody was. */
   readonly saidAt: Instant | null;
   readonly saidCount: number | null;
+  /** When machines were told, which no silence keeps them from. */
+  readonly announcedAt: Instant | null;
+  /** Since when somebody looks after it: then nobody is reminded. */
+  readonly acknowledgedAt: Instant | null;
+}
+
+/** A time in which people want to hear nothing of some incidents. What is null matches all. */
+export interface Silence {
+  readonly kind: IncidentKind | null;
+  readonly site: string | null;
+  readonly state: number | null;
+  readonly startsAt: Instant;
+  readonly endsAt: Instant;
 }
 
 /** What is wrong now with one (kind, site, state). */
@@ -45,6 +58,9 @@ export interface AlertPolicy {
 
 export interface Verdict {
   readonly incident: Incident;
+  /** What machines are told. */
+  readonly announce: 'opened' | 'ended' | null;
+  /** What people are told. */
   readonly say: 'opened' | 'grew' | 'reminder' | 'ended' | null;
   readonly reason: string;
   /** When to look again even if nothing happens; null: not before something does. */
@@ -70,50 +86,91 @@ export function openIncident(id: string, symptom: Symptom, now: Instant): Incide
     peak: count,
     saidAt: null,
     saidCount: null,
+    announcedAt: null,
+    acknowledgedAt: null,
   };
 }
 
-/** How an open incident goes on. `symptom` is null when nothing is wrong any more. */
-export function judgeIncident(before: Incident, symptom: Symptom | null, now: Instant, policy: AlertPolicy): Verdict {
-  return symptom === null ? judgeQuiet(before, now, policy) : judgeActive(before, symptom, now, policy);
+/** Until when silences keep people from hearing of an incident, as far as they are known now; null when none does. */
+export function silencedUntil(
+  incident: Pick<Incident, 'kind' | 'site' | 'state'>,
+  silences: readonly Silence[],
+  now: Instant,
+): Instant | null {
+  const matches = (wanted: string | number | null, is: string | number | null): boolean => wanted === null || wanted === is;
+  const ends = silences
+    .filter(
+      ({ kind, site, state }) => matches(kind, incident.kind) && matches(site, incident.site) && matches(state, incident.state),
+    )
+    .filter(({ startsAt, endsAt }) => startsAt <= now && now < endsAt)
+    .map(({ endsAt }) => endsAt);
+  return ends.length === 0 ? null : Math.max(...ends);
 }
 
+/**
+ * How an open incident goes on. `symptom` is null when nothing is wrong any more; `silent` is when the silence ends in
+ * which it lies, if it lies in one.
+ */
+export function judgeIncident(
+  before: Incident,
+  symptom: Symptom | null,
+  now: Instant,
+  policy: AlertPolicy,
+  silent: Instant | null = null,
+): Verdict {
+  return symptom === null ? judgeQuiet(before, now, policy) : judgeActive(before, symptom, now, policy, silent);
+}
+
+/** Whoever heard that it began hears that it is over, in a silence too: it is what an alarm is waiting for. */
 function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy): Verdict {
   const quietSince = before.quietSince ?? now;
   const incident: Incident = { ...before, count: 0, quietSince };
+  const over: Incident = { ...incident, endedAt: now };
   // Nobody heard of it: it ends as quietly as it came.
-  if (before.saidAt === null)
-    return { incident: { ...incident, endedAt: now }, say: null, reason: 'over-before-told', lookAgainAt: null };
+  if (before.saidAt === null && before.announcedAt === null)
+    return { incident: over, announce: null, say: null, reason: 'over-before-told', lookAgainAt: null };
   const endsAt = quietSince + policy.groupWait;
-  if (now < endsAt) return { incident, say: null, reason: 'quiet', lookAgainAt: endsAt };
+  if (now < endsAt) return { incident, announce: null, say: null, reason: 'quiet', lookAgainAt: endsAt };
+  if (before.saidAt === null)
+    return { incident: over, announce: 'ended', say: null, reason: 'over-while-silenced', lookAgainAt: null };
   return {
-    incident: { ...incident, endedAt: now, saidAt: now, saidCount: 0 },
+    incident: { ...over, saidAt: now, saidCount: 0 },
+    announce: 'ended',
     say: 'ended',
     reason: 'quiet-long-enough',
     lookAgainAt: null,
   };
 }
 
-function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: AlertPolicy): Verdict {
-  const incident: Incident = {
+function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: AlertPolicy, silent: Instant | null): Verdict {
+  const going: Incident = {
     ...before,
     quietSince: null,
     count: symptom.count,
     peak: Math.max(before.peak, symptom.count),
     since: Math.min(before.since, symptom.since),
   };
-  const said: Incident = { ...incident, saidAt: now, saidCount: symptom.count };
-  const reminderAfter = (at: Instant): Instant => at + policy.repeatInterval;
+  const tellAt = before.openedAt + policy.groupWait;
+  const isNew = before.announcedAt === null;
+  if (isNew && now < tellAt) return { incident: going, announce: null, say: null, reason: 'collecting', lookAgainAt: tellAt };
+  const announce = isNew ? 'opened' : null;
+  const incident: Incident = isNew ? { ...going, announcedAt: now } : going;
+  if (silent !== null) return { incident, announce, say: null, reason: 'silenced', lookAgainAt: silent };
 
-  if (before.saidAt === null || before.saidCount === null) {
-    const tellAt = before.openedAt + policy.groupWait;
-    if (now < tellAt) return { incident, say: null, reason: 'collecting', lookAgainAt: tellAt };
-    return { incident: said, say: 'opened', reason: 'first', lookAgainAt: reminderAfter(now) };
-  }
+  const said: Incident = { ...incident, saidAt: now, saidCount: symptom.count };
+  const reminderAfter = (at: Instant): Instant | null => (before.acknowledgedAt === null ? at + policy.repeatInterval : null);
+  const tell = (say: Verdict['say'], reason: string): Verdict => ({
+    incident: said,
+    announce,
+    say,
+    reason,
+    lookAgainAt: reminderAfter(now),
+  });
+  if (before.saidAt === null || before.saidCount === null) return tell('opened', 'first');
   const mayGrowAt = before.saidAt + policy.groupInterval;
   const grew = symptom.count >= before.saidCount * GROWTH && symptom.count > before.saidCount;
-  if (grew && now >= mayGrowAt) return { incident: said, say: 'grew', reason: 'grew', lookAgainAt: reminderAfter(now) };
-  if (now >= reminderAfter(before.saidAt))
-    return { incident: said, say: 'reminder', reason: 'still', lookAgainAt: reminderAfter(now) };
-  return { incident, say: null, reason: 'told', lookAgainAt: grew ? mayGrowAt : reminderAfter(before.saidAt) };
+  if (grew && now >= mayGrowAt) return tell('grew', 'grew');
+  const remindAt = reminderAfter(before.saidAt);
+  if (remindAt !== null && now >= remindAt) return tell('reminder', 'still');
+  return { incident, announce, say: null, reason: 'told', lookAgainAt: grew ? mayGrowAt : remindAt };
 }

@@ -118,3 +118,14 @@ export function failureBackoff(policy: StatePolicy, failures: number, spread: nu
   const doubled = policy.poll.first * 2 ** Math.min(failures - 1, 30);
   return withJitter(Math.min(doubled, MOST_BACKOFF), spread);
 }
+
+/** So many failures in a row of one purchase, at a site that answers others, are the purchase's own trouble. */
+export const STRIKES_UNTIL_OWN_TROUBLE = 6;
+/** First wait after a failure that looks like the site's; the breaker takes over when it is. */
+const FIRST_POSTPONEMENT: Milliseconds = 1_000;
+const LONGEST_POSTPONEMENT: Milliseconds = 60_000;
+
+/** The wait after the n-th failure in a row that looks like the site's, before jitter. */
+export function postponement(strikes: number): Milliseconds {
+  return Math.min(FIRST_POSTPONEMENT * 2 ** Math.min(Math.max(strikes - 1, 0), 10), LONGEST_POSTPONEMENT);
+}

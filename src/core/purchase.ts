@@ -37,6 +37,8 @@ export interface Purchase {
   readonly failures: number;
   /** Of these, answers that the service does not know the id. */
   readonly unknowns: number;
+  /** Whether its invoice is to be asked for, was announced, or does not exist; null when nobody asked for it. */
+  readonly invoice: 'wanted' | 'ready' | 'none' | null;
   /** Number of events told so far: the last event's `sequence`. */
   readonly sequence: number;
   readonly reference: string | null;

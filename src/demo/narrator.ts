@@ -1,5 +1,6 @@
 /** Puts into words what happens: headlines for the story, one line for each webhook, the box that Slack would show. */
 import { humanDuration } from '../core/duration.ts';
+import { isDecimal } from '../core/exact-json.ts';
 import { createPace } from './pace.ts';
 import type { Arrival } from './shop.ts';
 import type { Stage, Style } from './stage.ts';
@@ -58,6 +59,12 @@ export function createNarrator(stage: Stage): Narrator {
   };
 }
 
+/** With the digits it came with. */
+function amountOf({ invoice, currency }: Arrival['event']['data']): string {
+  const amount = invoice?.totalAmount ?? '?';
+  return `${isDecimal(amount) ? amount.rawJSON : amount} ${currency ?? ''}`.trimEnd();
+}
+
 function wordsFor({ type, timestamp, data }: Arrival['event']): { text: string; style: Style | null } {
   const stay = data.stateSince == null ? '' : ` after ${humanDuration(Date.parse(timestamp) - Date.parse(data.stateSince))}`;
   switch (type) {
@@ -70,6 +77,8 @@ function wordsFor({ type, timestamp, data }: Arrival['event']): { text: string; 
       return { text: `STUCK in ${data.state?.name ?? '?'}${stay}`, style: 'red' };
     case 'purchase.recovered':
       return { text: `moved on${stay}`, style: 'green' };
+    case 'purchase.invoice_ready':
+      return { text: `invoice of ${amountOf(data)}, due ${data.invoice?.dueDate?.slice(0, 10) ?? '?'}`, style: null };
     default:
       return { text: type, style: 'yellow' };
   }

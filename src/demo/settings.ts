@@ -52,7 +52,7 @@ export function writePrivately(file: string, text: string): void {
 }
 
 function fileText({ checkoutUrl, shopUrl, secret }: DemoPlaces): string {
-  const site = `{ baseUrl: ${checkoutUrl}, clientId: ${CREDENTIALS.clientId}, clientSecret: ${CREDENTIALS.clientSecret}, timeout: 5s }`;
+  const site = `{ baseUrl: ${checkoutUrl}, clientId: ${CREDENTIALS.clientId}, clientSecret: ${CREDENTIALS.clientSecret}, timeout: 5s, invoices: true }`;
   const poll = 'poll: { first: 1s, most: 3s }';
   const waiting = [
     'New',

@@ -1,4 +1,5 @@
 /** The shop's own system in the demo: takes webhooks as a merchant's would, and trusts only those with a good signature. */
+import { type Decimal, parseExact } from '../core/exact-json.ts';
 import type { NamedState } from '../core/states.ts';
 import { verify } from '../notifier/signature.ts';
 import { listenForPosts, type Posted, type PostListener } from './listener.ts';
@@ -16,6 +17,8 @@ export interface ShopEvent {
     readonly to?: NamedState;
     readonly state?: NamedState | null;
     readonly stateSince?: string | null;
+    readonly currency?: string | null;
+    readonly invoice?: { readonly totalAmount: Decimal | number | null; readonly dueDate: string | null };
   };
 }
 
@@ -42,7 +45,7 @@ export function openShop({
       onForged();
       return { status: 401, body: 'the signature is not good' };
     }
-    const event = JSON.parse(posted.body) as ShopEvent;
+    const event = parseExact(posted.body) as unknown as ShopEvent;
     if (!known.has(event.id)) {
       known.add(event.id);
       onArrival({ event, took: Math.max(0, posted.at - Date.parse(event.timestamp)) });

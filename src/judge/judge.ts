@@ -3,16 +3,26 @@ import { ulid } from 'ulid';
 import type { EventDraft, IncidentEventType } from '../core/events.ts';
 import { isoTime, isoTimeOrNull } from '../core/events.ts';
 import type { JsonValue } from '../core/exact-json.ts';
-import { type AlertPolicy, type Incident, judgeIncident, openIncident, type Symptom, type Verdict } from '../core/incident.ts';
+import {
+  type AlertPolicy,
+  type Incident,
+  judgeIncident,
+  openIncident,
+  type Symptom,
+  silencedUntil,
+  type Verdict,
+} from '../core/incident.ts';
 import { type PollPolicy, policyOf } from '../core/poll-plan.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { namedState } from '../core/states.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Meters } from '../runtime/meters.ts';
 import type { Sql } from '../store/database.ts';
 import { type NewEvent, SITE_SHARD } from '../store/events.ts';
 import { currentSymptoms, openIncidents, saveVerdicts, stuckDetails } from '../store/incidents.ts';
 import { takeLease } from '../store/replicas.ts';
+import { silencesAt } from '../store/silences.ts';
 import { listSites } from '../store/sites.ts';
 
 export interface JudgeOptions {
@@ -20,6 +30,7 @@ export interface JudgeOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly replica: string;
+  readonly meters: Meters;
   readonly policy: AlertPolicy;
   readonly polling: PollPolicy;
   /** Something was said: the notifier has work. */
@@ -34,16 +45,23 @@ export interface Judge {
 const SWEEP: Milliseconds = 5_000;
 const LEASE = 'judge';
 
-export function createJudge({ sql, clock, log, replica, policy, polling, onEvents }: JudgeOptions): Judge {
+export function createJudge({ sql, clock, log, replica, meters, policy, polling, onEvents }: JudgeOptions): Judge {
   const look = async (epoch: number): Promise<{ said: number; lookAgainAt: Instant | null }> => {
     const now = clock.now();
     const symptoms = await currentSymptoms(sql);
     const open = await openIncidents(sql);
+    const silences = await silencesAt(sql, now);
     const opened = symptoms
       .filter((symptom) => !open.some((incident) => isAbout(incident, symptom)))
       .map((symptom) => openIncident(`inc_${ulid(now)}`, symptom, now));
     const verdicts = [...open, ...opened].map((incident) =>
-      judgeIncident(incident, symptoms.find((symptom) => isAbout(incident, symptom)) ?? null, now, policy),
+      judgeIncident(
+        incident,
+        symptoms.find((symptom) => isAbout(incident, symptom)) ?? null,
+        now,
+        policy,
+        silencedUntil(incident, silences, now),
+      ),
     );
     // An incident that merely goes on is not written again.
     const before = new Map(open.map((incident) => [incident.id, JSON.stringify(incident)]));
@@ -57,22 +75,28 @@ export function createJudge({ sql, clock, log, replica, policy, polling, onEvent
     // Somebody else judges now, from the same rows.
     if (!(await saveVerdicts(sql, { incidents, events, lease: { name: LEASE, replica, epoch } })))
       return { said: 0, lookAgainAt: null };
-    for (const { say, incident } of changed) {
-      if (say === null) continue;
+    for (const { draft } of events) meters.told(draft.type);
+    for (const { say, announce, incident } of changed) {
+      if (say === null && announce === null) continue;
       const { id, kind, site, state, count } = incident;
-      log.warn({ incident: id, kind, site, state: state === null ? null : namedState(state).name, count }, `incident.${say}`);
+      const about = { incident: id, kind, site, state: state === null ? null : namedState(state).name, count };
+      if (say !== null) log.warn(about, `incident.${say}`);
+      else log.info(about, `incident.${announce}_silenced`);
     }
     return { said: events.length, lookAgainAt };
   };
 
-  const eventsOf = async ({ incident, say }: Verdict, now: Instant): Promise<NewEvent[]> => {
-    if (say === null) return [];
-    const base = { site: incident.site, purchase: null, shard: SITE_SHARD };
-    const type: IncidentEventType = `incident.${say}`;
+  const eventsOf = async ({ incident, announce, say }: Verdict, now: Instant): Promise<NewEvent[]> => {
+    if (say === null && announce === null) return [];
     const data = incident.kind === 'stuck' ? await stuckData(incident) : await unreachableData(incident);
-    const events: NewEvent[] = [{ ...base, draft: { type, sequence: null, at: now, state: incident.state, data } }];
-    const draft = siteEvent(incident, say, data.lastError ?? null, now);
-    return draft === null ? events : [{ ...base, draft }, ...events];
+    const drafts: EventDraft[] = [];
+    if (announce !== null && incident.kind === 'unreachable')
+      drafts.push(siteEvent(incident, announce, data.lastError ?? null, now));
+    if (say !== null) {
+      const type: IncidentEventType = `incident.${say}`;
+      drafts.push({ type, sequence: null, at: now, state: incident.state, data });
+    }
+    return drafts.map((draft) => ({ site: incident.site, purchase: null, shard: SITE_SHARD, draft }));
   };
 
   const stuckData = async (incident: Incident): Promise<Record<string, JsonValue>> => {
@@ -120,11 +144,10 @@ function head(incident: Incident): Record<string, JsonValue> {
   };
 }
 
-/** What the merchant's own systems hear of a site that does not answer: once when it is told, once when it is over. */
-function siteEvent(incident: Incident, say: NonNullable<Verdict['say']>, lastError: JsonValue, now: Instant): EventDraft | null {
-  if (incident.kind !== 'unreachable' || (say !== 'opened' && say !== 'ended')) return null;
+/** What the merchant's own systems hear of a site that does not answer: once when it lasts, once when it is over. */
+function siteEvent(incident: Incident, announce: 'opened' | 'ended', lastError: JsonValue, now: Instant): EventDraft {
   const { site, since } = incident;
-  return say === 'opened'
+  return announce === 'opened'
     ? { type: 'site.unreachable', sequence: null, at: now, state: null, data: { site, since: isoTime(since), lastError } }
     : {
         type: 'site.reachable',

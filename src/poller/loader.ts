@@ -84,17 +84,15 @@ export function createLoader({ sql, clock, log, ownership, windows }: LoaderOpti
 
   const readNudged = async (shards: readonly number[]): Promise<boolean> => {
     const epochs = new Map(shards.map((shard) => [shard, ownership.epochOf(shard)]));
-    const { rows, more } = await readNudges(sql, { shards, limit: NUDGES_AT_ONCE });
-    if (rows.length === 0) return false;
+    const { rows, orphans, more } = await readNudges(sql, { shards, limit: NUDGES_AT_ONCE });
+    if (rows.length + orphans.length === 0) return false;
     take(rows);
     // Only now: the rows are in memory, or their cursor will come by. A shard that changed hands meanwhile keeps its nudges.
     const ours = rows.filter(
       ({ purchase: { shard } }) => ownership.epochOf(shard) !== null && ownership.epochOf(shard) === epochs.get(shard),
     );
-    await dropNudges(
-      sql,
-      ours.flatMap(({ nudges }) => nudges),
-    );
+    // Left where they are, orphans would be read with every tick, and in the end nothing else.
+    await dropNudges(sql, [...orphans, ...ours.flatMap(({ nudges }) => nudges)]);
     return more;
   };
 

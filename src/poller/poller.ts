@@ -1,14 +1,20 @@
 /** Asks for what is due, decides, and hands the outcome to the recorder. */
+import type { InvoiceReply } from '../checkout/invoice-details.ts';
 import { decide } from '../core/decide.ts';
+import { asksForInvoice, type InvoiceSeen, observationOf } from '../core/invoice.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { PollPolicy } from '../core/poll-plan.ts';
 import { blame, type Instant, type Milliseconds, type Observation } from '../core/purchase.ts';
-import { namedState } from '../core/states.ts';
+import { createAlarm } from '../runtime/alarm.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { createIdle } from '../runtime/idle.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Meters } from '../runtime/meters.ts';
 import type { Sql } from '../store/database.ts';
 import type { Recorded } from '../store/record.ts';
+import { createBeside, type InvoiceOf } from './beside.ts';
 import { createLoader } from './loader.ts';
+import { logOutcome } from './outcome-log.ts';
 import { createRecorder, type Job } from './recorder.ts';
 import { createSiteLane, type PolledSite, type SiteLane } from './site-lane.ts';
 import { createWindow, type Entry } from './window.ts';
@@ -18,6 +24,7 @@ export interface PollerOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly ownership: Ownership;
+  readonly meters: Meters;
   readonly sites: readonly PolledSite[];
   readonly policy: PollPolicy;
   /** Jitter in [-1, 1]. */
@@ -37,6 +44,12 @@ export interface Poller {
   tick(): Promise<Milliseconds>;
   /** Polls everything that is due now, once, and waits until it is recorded. For tests and for a last look. */
   pollDue(): Promise<void>;
+  /** Asks the service for a purchase's whole invoice, for somebody; nothing is recorded. Never rejects. */
+  invoiceOf(purchase: InvoiceOf): Promise<InvoiceReply>;
+  /** Polls that were made and are not recorded yet. */
+  unwritten(): number;
+  /** A purchase was erased: it leaves memory, and nothing of it is asked any more. */
+  forget(id: number): void;
   /** Starts nothing any more and waits for what is under way. */
   stop(): Promise<void>;
 }
@@ -63,8 +76,13 @@ const LONGEST_SPACING: Milliseconds = 200;
 /** Events after which the judge looks. */
 const SYMPTOMS: ReadonlySet<string> = new Set(['purchase.stuck', 'purchase.recovered', 'purchase.expired']);
 
+/** What a poll and its recording may take. */
+function needOf({ timeout }: PolledSite): Milliseconds {
+  return 2 * timeout + TIME_TO_RECORD;
+}
+
 export function createPoller(options: PollerOptions): Poller {
-  const { sql, clock, log, ownership, policy, spread, onEvents, onSymptom, wake } = options;
+  const { sql, clock, log, ownership, meters, policy, spread, onEvents, onSymptom, wake } = options;
   // A share of memory for each site, so that one that cannot be asked fills no other's.
   const capacity = Math.max(Math.floor(options.capacity / Math.max(options.sites.length, 1)), 1);
   const windows = new Map(options.sites.map(({ name }) => [name, createWindow({ capacity, epochOf: ownership.epochOf })]));
@@ -72,13 +90,20 @@ export function createPoller(options: PollerOptions): Poller {
     options.sites.map((site) => [site.name, createSiteLane(site, { sql, clock, log, spread, onReported: onSymptom })]),
   );
   const loader = createLoader({ sql, clock, log, ownership, windows });
+  const beside = createBeside({
+    lanes,
+    ownership,
+    needOf,
+    pump: () => pumpOn(),
+    onIdle: () => idle.rouse(),
+  });
+  /** Polls that ask for an invoice, too, from their status on until they are decided. */
+  let invoicing = 0;
 
   /** The database could not be written so many times in a row, and until when nothing is asked because of it. */
   let writeFailures = 0;
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let stopped = false;
-  let timer: { readonly handle: NodeJS.Timeout; readonly at: Milliseconds } | null = null;
-  let idle: (() => void)[] = [];
 
   // Asking ----------------------------------------------------------------------------------------------------------
 
@@ -94,12 +119,18 @@ export function createPoller(options: PollerOptions): Poller {
   const pumpSite = (lane: SiteLane): Milliseconds => {
     const { site } = lane;
     const window = windows.get(site.name)!;
-    const need = 2 * site.timeout + TIME_TO_RECORD;
+    const need = needOf(site);
     for (;;) {
       if (lane.inFlight >= site.concurrency || recorder.pending() > MOST_UNWRITTEN) return Number.POSITIVE_INFINITY;
       const dueAt = window.nextDue();
-      if (dueAt === null) return Number.POSITIVE_INFINITY;
       const now = clock.now();
+      // Calls beside the queue go first, but never two of them while a poll is due: nobody may starve.
+      if (lane.turns.waiting > 0 && !(lane.turnGiven && dueAt !== null && dueAt <= now)) {
+        const wait = beside.giveTurn(lane);
+        if (wait > 0) return wait;
+        continue;
+      }
+      if (dueAt === null) return Number.POSITIVE_INFINITY;
       if (dueAt > now) return dueAt - now;
       if (!ownership.outlasts(need)) return RENEWAL_REST;
       const entry = window.take(now)!;
@@ -120,32 +151,28 @@ export function createPoller(options: PollerOptions): Poller {
   /** Pumps, and again when there may be more. */
   const pumpOn = (): void => {
     const next = pump();
-    if (next === Number.POSITIVE_INFINITY) return;
-    const at = clock.monotonic() + Math.min(Math.max(next, 1), SWEEP);
-    // A timer that rings earlier serves as well; setting one anew with every answer would cost more than it saves.
-    if (timer && timer.at <= at) return;
-    cancelTimer();
-    const ring = (): void => {
-      timer = null;
-      pumpOn();
-    };
-    timer = { handle: setTimeout(ring, at - clock.monotonic()), at };
+    if (next < Number.POSITIVE_INFINITY) alarm.within(Math.min(Math.max(next, 1), SWEEP));
   };
-  const cancelTimer = (): void => {
-    if (timer) clearTimeout(timer.handle);
-    timer = null;
-  };
+  const alarm = createAlarm(clock, () => pumpOn());
 
   const ask = async (lane: SiteLane, entry: Entry, probe: boolean): Promise<void> => {
     const { shard, site, purchaseId, id } = entry.purchase;
     lane.inFlight += 1;
+    lane.turnGiven = false;
     ownership.begin(shard);
     const askedAt = clock.now();
+    const meter = meters.site(site);
+    const begun = clock.monotonic();
+    meter.inFlight += 1;
     const seen = await lane.site.pollStatus(purchaseId, entry.digest);
+    meter.inFlight -= 1;
+    meter.polled(seen.kind, clock.monotonic() - begun);
     lane.inFlight -= 1;
     try {
       lane.answered(seen, { purchase: id, probe });
-      conclude(lane, entry, seen, askedAt);
+      if (entry.purchase.invoice === 'wanted' && !entry.gone && asksForInvoice(entry.purchase, seen))
+        await askInvoice(lane, entry, seen, askedAt);
+      else conclude(lane, entry, seen, askedAt, null);
     } catch (error) {
       // A bug of ours in one purchase must not end the polling of all others.
       log.error({ error, site, purchaseId }, 'poll.undecided');
@@ -154,20 +181,32 @@ export function createPoller(options: PollerOptions): Poller {
       ownership.end(shard, entry.epoch);
     }
     pumpOn();
-    if (asking() === 0) rouse();
+    idle.rouse();
   };
 
-  const conclude = (lane: SiteLane, entry: Entry, seen: Observation, askedAt: Instant): void => {
+  const askInvoice = async (lane: SiteLane, entry: Entry, seen: Observation, askedAt: Instant): Promise<void> => {
+    invoicing += 1;
+    try {
+      conclude(lane, entry, seen, askedAt, await beside.pollInvoice(lane, entry.purchase));
+    } finally {
+      invoicing -= 1;
+    }
+  };
+
+  const conclude = (lane: SiteLane, entry: Entry, seen: Observation, askedAt: Instant, invoice: InvoiceSeen | null): void => {
     const { shard, site, purchaseId } = entry.purchase;
     const window = windows.get(site)!;
     if (entry.gone) {
       ownership.end(shard, entry.epoch);
       return;
     }
-    entry.strikes = blame(seen) === 'site' && !lane.fails() ? entry.strikes + 1 : 0;
+    const last = invoice === null ? seen : observationOf(invoice);
+    entry.strikes = blame(last) === 'site' && !lane.fails() ? entry.strikes + 1 : 0;
     // Two replicas' readings of the database's clock differ by a little; time must not run backwards for a purchase.
     const now = Math.max(clock.now(), askedAt, entry.purchase.seenAt ?? 0);
-    const outcome = decide(entry.purchase, seen, { askedAt, now, policy, spread: spread(), strikes: entry.strikes });
+    const { invoices } = lane.site;
+    const context = { askedAt, now, policy, spread: spread(), strikes: entry.strikes, invoices, invoice };
+    const outcome = decide(entry.purchase, seen, context);
     if (outcome.kind === 'postponed') {
       log.debug({ site, purchaseId, reason: outcome.reason }, 'poll.postponed');
       window.settle(entry, { purchase: outcome.purchase, dueAt: outcome.nextPollAt ?? now, slot: entry.slot });
@@ -188,7 +227,7 @@ export function createPoller(options: PollerOptions): Poller {
     let overtaken = false;
     for (const { entry, stays, decided } of batch) {
       const { outcome, slot } = decided;
-      const { purchase, nextPollAt, events } = outcome;
+      const { purchase, nextPollAt, events, transition } = outcome;
       // Refused although the shard is ours: the purchase was changed from outside, and its nudge brings it back.
       const accepted = recorded.ids.has(purchase.id);
       const next = accepted && stays && nextPollAt !== null && slot !== null ? { purchase, dueAt: nextPollAt, slot } : null;
@@ -199,10 +238,12 @@ export function createPoller(options: PollerOptions): Poller {
         loader.readAgain(purchase.id, 0);
         overtaken = true;
       }
-      logOutcome(entry, outcome, accepted);
+      logOutcome(log, entry.purchase, outcome, accepted);
       window.settle(entry, next);
       ownership.end(purchase.shard, entry.epoch);
       if (!accepted) continue;
+      if (transition !== null) meters.site(purchase.site).changes += 1;
+      for (const { type } of events) meters.told(type);
       told ||= events.length > 0;
       symptom ||= events.some(({ type }) => SYMPTOMS.has(type));
     }
@@ -230,41 +271,20 @@ export function createPoller(options: PollerOptions): Poller {
     }
     pumpOn();
   };
-  const recorder = createRecorder({ sql, replica: ownership.replica, onRecorded, onFailed });
-
-  const logOutcome = (
-    { purchase }: Entry,
-    { kind, reason, events, transition }: Job['decided']['outcome'],
-    accepted: boolean,
-  ): void => {
-    const about = { site: purchase.site, purchaseId: purchase.purchaseId };
-    if (!accepted || kind === 'failed') log.debug({ ...about, reason: accepted ? reason : 'refused' }, 'poll.failed');
-    if (!accepted) return;
-    for (const { type, sequence } of events) {
-      if (type !== 'purchase.state_changed' || transition === null) log.info({ ...about, sequence }, type);
-      else {
-        const from = transition.from === null ? null : namedState(transition.from).name;
-        log.info({ ...about, sequence, from, to: namedState(transition.to).name }, type);
-      }
-    }
-  };
+  const recorder = createRecorder({ sql, replica: ownership.replica, meter: meters.recording, onRecorded, onFailed });
 
   // Waiting ---------------------------------------------------------------------------------------------------------
 
   const asking = (): number => {
-    let total = 0;
+    let total = invoicing + beside.busy();
     for (const lane of lanes.values()) total += lane.inFlight;
     return total;
   };
-  const rouse = (): void => {
-    const waiting = idle;
-    idle = [];
-    for (const resolve of waiting) resolve();
-  };
+  const idle = createIdle(asking);
   /** Resolves when nothing is being asked or recorded. */
   const quiet = async (): Promise<void> => {
     while (asking() > 0 || recorder.pending() > 0) {
-      if (asking() > 0) await new Promise<void>((resolve) => idle.push(resolve));
+      await idle.wait();
       await recorder.drain();
     }
   };
@@ -290,11 +310,18 @@ export function createPoller(options: PollerOptions): Poller {
           await new Promise((resolve) => setTimeout(resolve, next));
         } else break;
       }
-      cancelTimer();
+      alarm.cancel();
+    },
+    invoiceOf: beside.invoiceOf,
+    unwritten: () => recorder.pending(),
+    forget: (id) => {
+      loader.left(id);
+      for (const window of windows.values()) window.remove(id);
     },
     stop: async () => {
       stopped = true;
-      cancelTimer();
+      beside.stop();
+      alarm.cancel();
       await quiet();
     },
   };

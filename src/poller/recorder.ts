@@ -4,6 +4,7 @@
  */
 
 import { createBatcher } from '../runtime/batch.ts';
+import type { Meters } from '../runtime/meters.ts';
 import type { Sql } from '../store/database.ts';
 import type { RecordContext, Recorded } from '../store/record.ts';
 import { type Decided, recordChanged, recordUnchanged } from '../store/record.ts';
@@ -19,6 +20,7 @@ export interface Job {
 export interface RecorderOptions {
   readonly sql: Sql;
   readonly replica: string;
+  readonly meter?: Meters['recording'];
   /** A batch was written; ids that are missing in the answer were refused. */
   onRecorded(batch: readonly Job[], recorded: Recorded): void;
   /** A batch could not be written. `poison` marks a single poll that the database refuses for what it holds. */
@@ -36,19 +38,22 @@ const LINGER = 50;
 /** A change that comes alone goes at once; in a stream of changes a statement every so often takes them along. */
 const SPACING = 15;
 
-export function createRecorder({ sql, replica, onRecorded, onFailed }: RecorderOptions): Recorder {
+export function createRecorder({ sql, replica, meter, onRecorded, onFailed }: RecorderOptions): Recorder {
   const flush = async (jobs: readonly Job[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
     const live = jobs.filter((job) => !job.entry.gone);
     if (live.length === 0) {
       onRecorded(jobs, { ids: new Set(), lostShards: [], events: 0 });
       return;
     }
+    const begun = performance.now();
     try {
       const recorded = await write(
         sql,
         live.map((job) => job.decided),
         context(replica, live),
       );
+      meter?.took.add((performance.now() - begun) / 1_000);
+      meter?.polls.add(live.length);
       onRecorded(jobs, recorded);
     } catch (error) {
       if (!isAboutData(error)) return onFailed(jobs, error, false);

@@ -1,11 +1,14 @@
 /** One site as this replica asks it: how many calls may leave, whether the site answers, and who hears when it does not. */
+import type { InvoiceAnswer } from '../checkout/invoice-details.ts';
 import { afterAnswer, allowance, type Breaker, CLOSED, probeSent } from '../core/breaker.ts';
+import type { InvoiceSeen } from '../core/invoice.ts';
 import type { Milliseconds, Observation } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sql } from '../store/database.ts';
 import { reportSite } from '../store/sites.ts';
 import { createBudget } from './budget.ts';
+import { createTurns, type Turns } from './turns.ts';
 
 /** What the poller needs of a site. */
 export interface PolledSite {
@@ -15,13 +18,21 @@ export interface PolledSite {
   /** Calls in flight of this replica. */
   readonly concurrency: number;
   readonly timeout: Milliseconds;
+  /** Whether the invoice of what completes is asked for. */
+  readonly invoices: boolean;
   /** Never rejects. `known`: the digest of the last good answer about this purchase, or null. */
   pollStatus(purchaseId: string, known: string | null): Promise<Observation>;
+  /** One call each, which never rejects: what may be kept and sent of an invoice, and all of it. */
+  pollInvoice(purchaseId: string): Promise<InvoiceSeen>;
+  invoice(purchaseId: string): Promise<InvoiceAnswer>;
 }
 
 export interface SiteLane {
   readonly site: PolledSite;
   inFlight: number;
+  /** Calls beside the queue that wait for a place among the site's, and whether the last place was one of theirs. */
+  readonly turns: Turns;
+  turnGiven: boolean;
   /**
    * How long until a call may leave; 0 takes one, infinite waits for an answer. `share` is our part of the ceiling.
    * `probe`: the call stands in for all others, and its answer decides.
@@ -31,6 +42,8 @@ export interface SiteLane {
   answered(seen: Observation, call: { readonly purchase: number; readonly probe: boolean }): void;
   /** Whether failures are the whole site's: then none is held against a purchase. */
   fails(): boolean;
+  /** While nothing but a probe may leave: how long, as far as it is known; otherwise 0. */
+  restsFor(): Milliseconds;
 }
 
 export interface SiteLaneOptions {
@@ -77,6 +90,8 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onRe
   return {
     site,
     inFlight: 0,
+    turns: createTurns(),
+    turnGiven: false,
     take: (share) => {
       const now = clock.monotonic();
       const allowed = allowance(breaker, now);
@@ -105,5 +120,6 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onRe
       if (breaker.cause === 'failing') report(detail);
     },
     fails: () => breaker.kind !== 'closed',
+    restsFor: () => (breaker.kind === 'open' ? Math.max(breaker.probeAt - clock.monotonic(), 1) : 0),
   };
 }

@@ -36,6 +36,8 @@ export interface Window {
   /** Takes over a row, in place of what was known of it; a full window leaves it to its cursor instead. */
   put(row: QueuedPurchase): void;
   knows(id: number): boolean;
+  /** The row is gone: whatever comes back of it is dropped. */
+  remove(id: number): void;
   /** The earliest entry that is due, made busy; null when none is. */
   take(now: Instant): Entry | null;
   /** When the earliest entry is due; null when there is none. */
@@ -87,6 +89,10 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
   const window: Window = {
     room: () => Math.max(0, capacity - entries.size),
     knows: (id) => entries.has(id),
+    remove: (id) => {
+      const entry = entries.get(id);
+      if (entry) forget(entry);
+    },
     put: (row) => {
       const { purchase, nextPollAt, slot } = row;
       const known = entries.get(purchase.id);

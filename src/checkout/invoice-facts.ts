@@ -1,0 +1,52 @@
+/** What is told of an invoice: its facts, and of its other fields those that an operator named. Nothing else leaves memory. */
+import { isoTimeOrNull } from '../core/events.ts';
+import type { JsonValue } from '../core/exact-json.ts';
+import type { InvoiceFacts, InvoiceSeen } from '../core/invoice.ts';
+import type { Details } from '../core/purchase.ts';
+import { INVOICE_FIELDS, type Invoice, type InvoiceAnswer } from './invoice-details.ts';
+import type { LocalTime } from './local-time.ts';
+
+/** A day of the calendar without a time, which the specification does not show and a service may send all the same. */
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
+/** A function that reduces an answer for those who keep and send it; `fields` are names of any answer (store.fields). */
+export function invoiceReducer(fields: readonly string[]): (answer: InvoiceAnswer) => InvoiceSeen {
+  const named = INVOICE_FIELDS.filter((field) => fields.includes(field));
+  return (answer) => {
+    if (answer.kind === 'invoice') return { kind: 'invoice', facts: factsOf(answer.invoice, named) };
+    if (answer.kind === 'not_completed' || answer.kind === 'not_eligible') return { kind: answer.kind, detail: answer.detail };
+    return answer;
+  };
+}
+
+function factsOf(invoice: Invoice, named: readonly (keyof Invoice)[]): InvoiceFacts {
+  return {
+    totalAmount: invoice.TotalAmount,
+    totalAuthorizedAmount: invoice.TotalAuthorizedAmount,
+    minimumAmountToPay: invoice.MinimumAmountToPay,
+    invoiceDate: dateOf(invoice.InvoiceDate),
+    dueDate: dateOf(invoice.DueDate),
+    completed: isoTimeOrNull(invoice.Completed?.instant ?? null),
+    debitItems: invoice.DebitItems.length,
+    creditItems: invoice.CreditItems.length,
+    ...(named.length === 0 ? {} : { details: detailsOf(invoice, named) }),
+  };
+}
+
+/** Text that is no date may be anything, and is not told. */
+function dateOf(time: LocalTime | null): string | null {
+  return time !== null && (time.instant !== null || DAY.test(time.text)) ? time.text : null;
+}
+
+function detailsOf(invoice: Invoice, named: readonly (keyof Invoice)[]): Details {
+  const details: Record<string, JsonValue> = {};
+  for (const field of named) {
+    const value = invoice[field];
+    if (value !== null) details[field] = isTime(value) ? value.text : (value as JsonValue);
+  }
+  return details;
+}
+
+function isTime(value: Invoice[keyof Invoice]): value is LocalTime {
+  return typeof value === 'object' && value !== null && 'ambiguous' in value;
+}

@@ -1,0 +1,147 @@
+/** How things stand with a purchase now: polling, site, shard, stuck clock, incident. */
+import { humanDuration } from './duration.ts';
+import { isoTime } from './events.ts';
+import type { Facts, IncidentFacts } from './explain-facts.ts';
+import { answeredWell, stuckClock } from './explain-poll.ts';
+import type { Step } from './explain-step.ts';
+import { type PollPolicy, policyOf } from './poll-plan.ts';
+import { stateName } from './states.ts';
+
+/** Each fact that holds now, as a step. */
+export function standingSteps(facts: Facts, policy: PollPolicy): Step[] {
+  const clock = stuckClockStep(facts, policy);
+  return [
+    polledStep(facts, policy),
+    siteStep(facts),
+    shardStep(facts),
+    ...(clock === null ? [] : [clock]),
+    ...facts.incidents.map((incident) => incidentStep(facts, incident)),
+    ...missingIncident(facts),
+  ];
+}
+
+function polledStep({ purchase }: Facts, policy: PollPolicy): Step {
+  const { polls, lastPolledAt: at, failures, unknowns, lastError, state } = purchase;
+  const kind = 'polled' as const;
+  if (at === null) return { at, kind, text: 'not polled yet' };
+  const times = `polled ${polls === 1 ? 'once' : `${polls} times`}; the last answer`;
+  const why = lastError === null ? '' : ` (${lastError.replace(/\.$/, '')})`;
+  if (answeredWell(purchase)) {
+    const name = state === null ? 'no state' : stateName(state);
+    if (failures === 0) return { at, kind, text: `${times} was good: ${name}` };
+    return {
+      at,
+      kind,
+      wrong: true,
+      text: `${times} was good: ${name}; asking for its invoice failed, ${inARow(failures)}${why}`,
+    };
+  }
+  if (unknowns === 0) {
+    return { at, kind, wrong: true, text: `${times} could not be used, ${inARow(failures)}${why}` };
+  }
+  const limit = purchase.status === 'watching' ? `, ${unknowns} of ${policy.unreadableAfter} until it counts as unreadable` : '';
+  const text =
+    unknowns === failures
+      ? `${times} was that the service does not know this id, ${inARow(failures)}${limit}${why}`
+      : `${times} could not be used, ${inARow(failures)}; ${unknowns} of them said that the service does not know this id${limit}${why}`;
+  return { at, kind, wrong: true, text };
+}
+
+const inARow = (count: number): string => (count === 1 ? 'for the first time' : `the ${ordinal(count)} failure in a row`);
+
+function ordinal(count: number): string {
+  const tens = count % 100;
+  const suffix = tens >= 11 && tens <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th');
+  return `${count}${suffix}`;
+}
+
+function siteStep({ site, purchase, now }: Facts): Step {
+  const kind = 'site' as const;
+  const name = `site ${purchase.site}`;
+  if (!site.configured) {
+    return {
+      at: null,
+      kind,
+      wrong: true,
+      text: `${name} is not in the configuration any more; its purchases keep their rows and are not polled`,
+    };
+  }
+  if (site.failingSince !== null) {
+    const why = site.lastError === null ? '' : `: ${site.lastError.replace(/\.$/, '')}`;
+    const last =
+      site.lastSuccessAt === null ? '' : `; its last usable answer came ${humanDuration(now - site.lastSuccessAt)} ago`;
+    const text = `${name} has given no usable answer for ${humanDuration(now - site.failingSince)}${why}${last}. Until it does, one probe every 30 s at most stands in for all its purchases`;
+    return { at: site.failingSince, kind, wrong: true, text };
+  }
+  if (site.lastSuccessAt === null) return { at: null, kind, text: `${name} is configured, and has not answered anything yet` };
+  return { at: site.lastSuccessAt, kind, text: `${name} answers` };
+}
+
+function shardStep({ purchase, owner, now }: Facts): Step {
+  const common = { at: null, kind: 'shard' } as const;
+  const name = `shard ${purchase.shard} of 64`;
+  if (owner.daemons === 0) {
+    return { ...common, wrong: true, text: 'no daemon is running on this database; start one with "purchase-watch start"' };
+  }
+  if (owner.replica === null || owner.leaseUntil === null) {
+    return { ...common, wrong: true, text: `${name} has no owner at this moment; a running daemon takes it over within seconds` };
+  }
+  return {
+    ...common,
+    text: `${name} belongs to ${owner.replica}, whose lease lasts ${humanDuration(owner.leaseUntil - now)} more`,
+  };
+}
+
+function stuckClockStep(facts: Facts, policy: PollPolicy): Step | null {
+  const { purchase } = facts;
+  const { state, stateSince, stuckSince, status } = purchase;
+  const kind = 'stuck_clock' as const;
+  if (state === null || stateSince === null) return null;
+  const name = stateName(state);
+  const clock = stuckClock(facts, policy);
+  if (stuckSince !== null) {
+    const limit = clock === null ? '' : `; the limit is ${humanDuration(clock.limit)}${excusedText(clock.excused)}`;
+    const text = `stuck: a poll confirmed it after ${humanDuration(stuckSince - stateSince)} in ${name}${limit}`;
+    return { at: stuckSince, kind, wrong: true, text };
+  }
+  if (policyOf(policy, state).final) return { at: null, kind, text: `${name} is final, so it is never stuck there` };
+  if (clock === null)
+    return { at: null, kind, text: `${name} has no limit, so it is never stuck there (states.${name}.stuckAfter)` };
+  if (status !== 'watching') return { at: null, kind, text: `the stuck clock does not run while the purchase is ${status}` };
+  const text = `stuck clock: ${humanDuration(clock.counted)} of ${humanDuration(clock.limit)} in ${name}${excusedText(clock.excused)}`;
+  return { at: null, kind, text };
+}
+
+const excusedText = (excused: number): string =>
+  excused === 0 ? '' : `, without ${humanDuration(excused)} in which nobody could ask`;
+
+function incidentStep({ now, purchase }: Facts, incident: IncidentFacts): Step {
+  const { id, kind, state, count, since, saidAt, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
+  const what =
+    kind === 'stuck'
+      ? `${count === 1 ? 'one purchase' : `${count} purchases`} stuck in ${stateName(state ?? 0)}`
+      : `site ${purchase.site} does not answer`;
+  const told =
+    saidAt === null
+      ? silencedUntil === null
+        ? 'people have not been told yet (it is collected for slack.groupWait first)'
+        : 'people have not been told'
+      : `people were last told ${humanDuration(now - saidAt)} ago`;
+  const seen =
+    acknowledgedAt === null
+      ? ''
+      : `; acknowledged ${humanDuration(now - acknowledgedAt)} ago${acknowledgedBy === null ? '' : ` by ${acknowledgedBy}`}`;
+  const quiet = silencedUntil === null ? '' : `; silenced until ${isoTime(silencedUntil)}`;
+  return { at: since, kind: 'incident', text: `incident ${id}: ${what}; ${told}${seen}${quiet}`, incidentId: id };
+}
+
+/** Stuck, and no incident is open: the judge has not looked yet. */
+function missingIncident({ purchase, incidents, owner, site }: Facts): Step[] {
+  if (purchase.stuckSince === null || incidents.some(({ kind }) => kind === 'stuck')) return [];
+  const text = !site.configured
+    ? `no incident: those of former sites are not told`
+    : owner.daemons === 0
+      ? 'no incident is open: no daemon is there to open one'
+      : 'no incident is open yet; one is opened within seconds';
+  return [{ at: null, kind: 'incident', text }];
+}

@@ -1,0 +1,127 @@
+/** One sentence for somebody who has just been woken: what is the matter, or that all is well. */
+import { humanDuration } from './duration.ts';
+import { isoTime } from './events.ts';
+import type { Facts } from './explain-facts.ts';
+import { answeredWell, lateness, whyLate } from './explain-poll.ts';
+import { MATTER_CODES, type Matter } from './explain-step.ts';
+import { type PollPolicy, policyOf } from './poll-plan.ts';
+import type { Instant } from './purchase.ts';
+import { stateName } from './states.ts';
+
+/** Everything that is the matter, the gravest first; `told` is what the history found. */
+export function gravestFirst(facts: Facts, policy: PollPolicy, told: readonly Matter[]): Matter[] {
+  const matters = [...purchaseMatters(facts, policy), ...told];
+  const rank = ({ code }: Matter): number => MATTER_CODES.indexOf(code);
+  return matters.sort((a, b) => rank(a) - rank(b));
+}
+
+function purchaseMatters(facts: Facts, policy: PollPolicy): Matter[] {
+  const { purchase, site, owner, deliveries, now } = facts;
+  const { status, state, stateSince, stuckSince, failures, unknowns, nextPollAt } = purchase;
+  const matters: Matter[] = [];
+  const waitsForPoll = nextPollAt !== null;
+  const waits = waitsForPoll || deliveries.some((each) => each.status === 'pending');
+  if (owner.daemons === 0 && waits) {
+    matters.push({
+      code: 'no_daemon',
+      text: 'No daemon is running on this database, so nothing is polled and nobody is told: start one with "purchase-watch start".',
+    });
+  }
+  if (!site.configured && waitsForPoll) {
+    matters.push({
+      code: 'site_not_configured',
+      text: `Site ${purchase.site} is not in the configuration any more, so this purchase is not polled.`,
+    });
+  } else if (site.failingSince !== null && waitsForPoll) {
+    const why = site.lastError === null ? '' : ` (${site.lastError.replace(/\.$/, '')})`;
+    matters.push({
+      code: 'site_failing',
+      text: `Site ${purchase.site} has given no usable answer for ${lasting(site.failingSince, now)}${why}; its purchases are polled once it does, and none is called stuck meanwhile.`,
+    });
+  }
+  if (stuckSince !== null && state !== null && stateSince !== null) {
+    const limit = policyOf(policy, state).stuckAfter;
+    const than = limit === null ? '' : ` (the limit is ${humanDuration(limit)})`;
+    matters.push({
+      code: 'stuck',
+      text: `Stuck in ${stateName(state)} for ${lasting(stateSince, now)}${than}; ${peopleText(facts)}.`,
+    });
+  }
+  if (status === 'unreadable') {
+    matters.push({
+      code: 'unreadable',
+      text: `The service does not know this id (${unknowns} such answers): check that it is a Purchase ID of site ${purchase.site}; it is asked ever more rarely.`,
+    });
+  }
+  const late = lateness(facts);
+  const isExplained = matters.some(
+    ({ code }) => code === 'no_daemon' || code === 'site_failing' || code === 'site_not_configured',
+  );
+  if (late !== null && !isExplained) {
+    matters.push({ code: 'poll_late', text: `The next poll is late by ${humanDuration(late)}: ${whyLate(facts)}.` });
+  }
+  if (failures > 0 && status !== 'unreadable' && waitsForPoll) {
+    const what = answeredWell(purchase)
+      ? 'its invoice details could not be had'
+      : unknowns === failures
+        ? 'the service says that it does not know this id'
+        : 'the answers cannot be used';
+    matters.push({ code: 'poll_failing', text: `The last ${failures === 1 ? 'poll' : `${failures} polls`} failed: ${what}.` });
+  }
+  return matters;
+}
+
+function peopleText({ incidents, now }: Facts): string {
+  const incident = incidents.find(({ kind }) => kind === 'stuck');
+  if (incident === undefined) return 'no incident is open for it yet';
+  if (incident.silencedUntil !== null) return `its incident is silenced until ${isoTime(incident.silencedUntil)}`;
+  if (incident.saidAt === null) return 'its incident is open and has not been told yet';
+  return `its incident was last told ${lasting(incident.saidAt, now)} ago`;
+}
+
+/** How long something has lasted. */
+function lasting(since: Instant, now: Instant): string {
+  return now - since < 1_000 ? 'less than a second' : humanDuration(now - since);
+}
+
+/** So many matters are said in full. */
+const SAID = 2;
+
+/** The verdict: the gravest matters, or how well all is. `none`: why subscribers are told of nothing. */
+export function verdict(facts: Facts, matters: readonly Matter[], none: readonly string[]): string {
+  if (matters.length === 0) return wellText(facts, none);
+  const said = matters.slice(0, SAID).map(({ text }) => text);
+  const rest = matters.length - said.length;
+  if (rest > 0) said.push(`And ${rest} more ${rest === 1 ? 'thing is' : 'things are'} not as they should be; see below.`);
+  return said.join(' ');
+}
+
+function wellText(facts: Facts, none: readonly string[]): string {
+  const { purchase, now } = facts;
+  const { status, state, stateSince, lastPolledAt, endedAt } = purchase;
+  const name = state === null ? 'not seen in any state' : stateName(state);
+  const told = toldText(facts, none);
+  if (status === 'settled') return `All is well: ${name} for ${lasting(stateSince ?? now, now)}, which is final; ${told}.`;
+  if (status === 'stopped') {
+    const when = endedAt === null ? '' : ` ${lasting(endedAt, now)} ago`;
+    return `Watching was stopped${when} (last seen: ${name}), so nothing new is learned; ${told}.`;
+  }
+  if (status === 'expired') return `Watching was given up after too long without a change (last seen: ${name}); ${told}.`;
+  if (lastPolledAt === null) return 'All is well: just registered, and about to be polled for the first time.';
+  return `All is well: ${name} for ${lasting(stateSince ?? now, now)}, last polled ${lasting(lastPolledAt, now)} ago; ${told}.`;
+}
+
+function toldText(facts: Facts, none: readonly string[]): string {
+  const { deliveries, subscribers, events, only } = facts;
+  if (events.length === 0) return 'there was nothing to tell yet';
+  const told = deliveries.filter(({ status }) => status === 'delivered');
+  const waiting = deliveries.filter(({ status }) => status === 'pending').length;
+  const names = subscribers.filter(({ id }) => told.some(({ subscriber }) => subscriber === id)).map(({ name }) => name);
+  if (waiting > 0) return waiting === 1 ? 'one delivery is on its way' : `${waiting} deliveries are on their way`;
+  if (names.length > 0)
+    return only === null ? `whoever wants its events was told (${names.join(', ')})` : `${only} was told of what it wants`;
+  if (only !== null && deliveries.length === 0) return none[0] ?? `${only} was told of none of its events`;
+  return deliveries.length > 0
+    ? 'its subscribers were switched off and were not told'
+    : 'nobody was told, because no subscriber wants its events';
+}

@@ -1,0 +1,139 @@
+/**
+ * What a daemon counts of its own work. Plain numbers, added to on the way and read when somebody asks: a poll must not
+ * pay for labels and their look-ups.
+ */
+import type { Milliseconds, Observation } from '../core/purchase.ts';
+
+export type PollOutcome = Observation['kind'];
+export type AttemptOutcome = 'delivered' | 'failed' | 'exhausted' | 'gone';
+
+export const POLL_OUTCOMES: readonly PollOutcome[] = [
+  'seen',
+  'same',
+  'unknown',
+  'malformed',
+  'throttled',
+  'refused',
+  'unreachable',
+];
+export const ATTEMPT_OUTCOMES: readonly AttemptOutcome[] = ['delivered', 'failed', 'exhausted', 'gone'];
+
+/** How values are spread: how many were at most each limit, and their sum. */
+export interface Spread {
+  /** Upper limits, rising. */
+  readonly limits: readonly number[];
+  /** One for each limit, and one for what is beyond the last. */
+  readonly counts: readonly number[];
+  sum(): number;
+  add(value: number): void;
+}
+
+/** One site's polls. */
+export interface SiteMeter {
+  readonly polls: Readonly<Record<PollOutcome, number>>;
+  /** Seconds from asking to the answer. */
+  readonly took: Spread;
+  inFlight: number;
+  /** Changes of state that were recorded. */
+  changes: number;
+  /** A poll ended. */
+  polled(outcome: PollOutcome, took: Milliseconds): void;
+}
+
+/** One subscriber's deliveries. */
+export interface SubscriberMeter {
+  readonly attempts: Readonly<Record<AttemptOutcome, number>>;
+  /** Seconds from the event to its receipt. */
+  readonly latency: Spread;
+  /** An attempt ended, so long after its event was made. */
+  attempted(outcome: AttemptOutcome, sinceEvent: Milliseconds): void;
+}
+
+export interface Meters {
+  /** Made when first asked for; keep it rather than asking with every poll. */
+  site(name: string): SiteMeter;
+  subscriber(name: string): SubscriberMeter;
+  /** An event was committed. */
+  told(type: string): void;
+  /** Seconds that a statement took which recorded polls, the wait for a connection included, and how many it recorded. */
+  readonly recording: { readonly took: Spread; readonly polls: Spread };
+  sites(): ReadonlyMap<string, SiteMeter>;
+  subscribers(): ReadonlyMap<string, SubscriberMeter>;
+  events(): ReadonlyMap<string, number>;
+}
+
+const CALL_LIMITS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+/** From a webhook at once to one on the last entry of the schedule. */
+const LATENCY_LIMITS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1_800, 7_200, 86_400];
+const BATCH_LIMITS = [1, 10, 50, 100, 250, 500, 1_000];
+
+/** Meters at zero. */
+export function createMeters(): Meters {
+  const sites = new Map<string, SiteMeter>();
+  const subscribers = new Map<string, SubscriberMeter>();
+  const events = new Map<string, number>();
+  return {
+    site: (name) => madeOnce(sites, name, createSiteMeter),
+    subscriber: (name) => madeOnce(subscribers, name, createSubscriberMeter),
+    told: (type) => void events.set(type, (events.get(type) ?? 0) + 1),
+    recording: { took: createSpread(CALL_LIMITS), polls: createSpread(BATCH_LIMITS) },
+    sites: () => sites,
+    subscribers: () => subscribers,
+    events: () => events,
+  };
+}
+
+function madeOnce<Meter>(meters: Map<string, Meter>, name: string, make: () => Meter): Meter {
+  let meter = meters.get(name);
+  if (meter === undefined) {
+    meter = make();
+    meters.set(name, meter);
+  }
+  return meter;
+}
+
+function createSiteMeter(): SiteMeter {
+  const polls = { seen: 0, same: 0, unknown: 0, malformed: 0, throttled: 0, refused: 0, unreachable: 0 };
+  const took = createSpread(CALL_LIMITS);
+  return {
+    polls,
+    took,
+    inFlight: 0,
+    changes: 0,
+    polled: (outcome, milliseconds) => {
+      polls[outcome] += 1;
+      took.add(milliseconds / 1_000);
+    },
+  };
+}
+
+function createSubscriberMeter(): SubscriberMeter {
+  const attempts = { delivered: 0, failed: 0, exhausted: 0, gone: 0 };
+  const latency = createSpread(LATENCY_LIMITS);
+  return {
+    attempts,
+    latency,
+    attempted: (outcome, sinceEvent) => {
+      attempts[outcome] += 1;
+      // Two machines' clocks may differ by a little.
+      if (outcome === 'delivered') latency.add(Math.max(sinceEvent, 0) / 1_000);
+    },
+  };
+}
+
+/** A spread of nothing yet. */
+function createSpread(limits: readonly number[]): Spread {
+  const counts = limits.map(() => 0).concat(0);
+  let sum = 0;
+  return {
+    limits,
+    counts,
+    sum: () => sum,
+    add: (value) => {
+      let place = 0;
+      while (place < limits.length && value > limits[place]!) place += 1;
+      counts[place]! += 1;
+      sum += value;
+    },
+  };
+}
