@@ -5,18 +5,21 @@ import type { Milliseconds } from '../core/purchase.ts';
 import { createBatcher } from '../runtime/batch.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Meters } from '../runtime/meters.ts';
 import type { Sql } from '../store/database.ts';
 import { type DueDelivery, loadDueDeliveries, nextDue, putOff, type Settlement, settle } from '../store/deliveries.ts';
-import { listSubscribers, switchOff } from '../store/subscribers.ts';
+import { switchOff } from '../store/subscribers.ts';
 import type { SendResult } from './channel.ts';
-import { createOutlet, type Outlet, type Recipient } from './outlet.ts';
+import type { Outlet, Recipient } from './outlet.ts';
+import type { Roster } from './roster.ts';
 
 export interface NotifierOptions {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Logger;
   readonly ownership: Ownership;
-  readonly recipients: readonly Recipient[];
+  readonly meters: Meters;
+  readonly roster: Roster;
   /** Jitter in [0, 1]. */
   spread(): number;
   /** Asks for a tick soon. */
@@ -26,6 +29,10 @@ export interface NotifierOptions {
 export interface Notifier {
   /** Reads what is due and starts sending; answers how long to rest. */
   tick(): Promise<Milliseconds>;
+  /** Somebody changed who is told: the next tick looks. */
+  subscribersChanged(): void;
+  /** A purchase was erased: what waits of it in memory is not sent. */
+  forget(purchase: number): void;
   /** Sends everything that is due now and waits until it is settled. For tests. */
   deliverDue(): Promise<void>;
   /** Starts nothing any more, and waits for what is under way. */
@@ -54,18 +61,19 @@ interface Job {
   readonly gone: string | null;
 }
 
-export function createNotifier({ sql, clock, log, ownership, recipients, spread, wake }: NotifierOptions): Notifier {
-  const outlets = new Map<number, Outlet>(recipients.map((recipient) => [recipient.id, createOutlet(recipient)]));
-  /** Switched off: nothing is sent until the row says active again. */
-  let off = new Set(recipients.filter((recipient) => recipient.off).map((recipient) => recipient.id));
+export function createNotifier({ sql, clock, log, ownership, meters, roster, spread, wake }: NotifierOptions): Notifier {
   /** When the next retry is due as far as is known, and when to find out again (on the monotonic clock). */
   let nextRetryAt = Number.POSITIVE_INFINITY;
   let lookAgainAt = Number.NEGATIVE_INFINITY;
+  /** Who is told has to be looked up before anything is loaded; so it has at the start. */
+  let changed = true;
+  /** Attempts on their way, to whomever. */
+  let underWay = 0;
   let stopped = false;
   let idle: (() => void)[] = [];
 
   ownership.onChange(({ gained, lost }) => {
-    for (const outlet of outlets.values()) {
+    for (const outlet of roster.all()) {
       outlet.dropShards(new Set(lost));
       if (gained.length > 0) outlet.mayHoldMore = true;
     }
@@ -76,7 +84,7 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
 
   const pump = (outlet: Outlet): void => {
     const { recipient } = outlet;
-    while (!stopped && !off.has(recipient.id) && outlet.inFlight < recipient.concurrency) {
+    while (!stopped && roster.mayTell(outlet) && outlet.inFlight < recipient.concurrency) {
       const wait = outlet.notBefore - clock.monotonic();
       if (wait > 0) {
         if (outlet.size > 0 && outlet.inFlight === 0) setTimeout(() => pump(outlet), wait);
@@ -102,14 +110,20 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
   };
 
   const send = async (outlet: Outlet, delivery: DueDelivery, epoch: number): Promise<void> => {
+    const { recipient } = outlet;
     outlet.inFlight += 1;
+    underWay += 1;
     ownership.begin(delivery.shard);
-    const result = await outlet.recipient.channel.send(delivery.event, { attempt: delivery.attempts + 1, now: clock.now() });
+    const result = await recipient.channel.send(delivery.event, { attempt: delivery.attempts + 1, now: clock.now() });
     outlet.inFlight -= 1;
+    underWay -= 1;
     const gone = result.kind === 'gone' ? result.detail : null;
     // At once, so that nothing else leaves for somebody who wants nothing any more.
-    if (gone !== null) off.add(outlet.recipient.id);
-    settlements.add({ outlet, delivery, epoch, gone, settlement: settlementOf(outlet.recipient, delivery, result) });
+    if (gone !== null) roster.switchedOff(outlet);
+    const settlement = settlementOf(recipient, delivery, result);
+    const outcome = result.kind === 'failed' && settlement.status === 'exhausted' ? 'exhausted' : result.kind;
+    meters.subscriber(recipient.name).attempted(outcome, settlement.at - delivery.event.createdAt);
+    settlements.add({ outlet, delivery, epoch, gone, settlement });
     pump(outlet);
     rouse();
   };
@@ -117,9 +131,11 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
   const settlementOf = (recipient: Recipient, delivery: DueDelivery, result: SendResult): Settlement => {
     const now = clock.now();
     const number = delivery.attempts + 1;
+    const attempts = number - delivery.attemptsBefore;
     const common = {
       delivery,
       number,
+      isFirst: attempts === 1,
       at: now,
       tookMs: result.tookMs,
       httpStatus: result.httpStatus,
@@ -139,7 +155,7 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
       return { ...common, status: 'pending', dueAt: now, outcome: result.reason, error: result.detail };
     }
     const { schedule } = recipient;
-    const again = nextAttempt({ schedule, attempts: number, now, retryAfter: result.retryAfter, spread: spread() });
+    const again = nextAttempt({ schedule, attempts, now, retryAfter: result.retryAfter, spread: spread() });
     const level = again === null ? 'error' : 'warn';
     const event = again === null ? 'delivery.exhausted' : 'delivery.failed';
     const retryInMs = again === null ? null : again - now;
@@ -220,49 +236,57 @@ export function createNotifier({ sql, clock, log, ownership, recipients, spread,
     pump(outlet);
   };
 
-  const sending = (): number => {
-    let total = 0;
-    for (const outlet of outlets.values()) total += outlet.inFlight;
-    return total;
-  };
   const rouse = (): void => {
-    if (sending() > 0) return;
+    if (underWay > 0) return;
     const waiting = idle;
     idle = [];
     for (const resolve of waiting) resolve();
   };
   /** Resolves when nothing is being sent or settled. */
   const quiet = async (): Promise<void> => {
-    while (sending() > 0 || settlements.pending() > 0) {
-      if (sending() > 0) await new Promise<void>((resolve) => idle.push(resolve));
+    while (underWay > 0 || settlements.pending() > 0) {
+      if (underWay > 0) await new Promise<void>((resolve) => idle.push(resolve));
       await settlements.drain();
     }
   };
 
-  /** Who is switched off, and when the next retry is due: looked up now and then, not with every wake-up. */
+  /** Who is told, and when the next retry is due: looked up now and then, not with every wake-up. */
   const lookAround = async (): Promise<void> => {
-    off = new Set((await listSubscribers(sql)).filter((row) => row.status === 'off').map((row) => row.id));
+    await lookWhoIsTold();
     const now = clock.now();
     nextRetryAt =
-      (await nextDue(sql, { subscribers: active().map(({ recipient }) => recipient.id), shards: ownership.owned(), now })) ??
-      now + SWEEP;
+      (await nextDue(sql, {
+        subscribers: roster.active().map(({ recipient }) => recipient.id),
+        shards: ownership.owned(),
+        now,
+      })) ?? now + SWEEP;
     lookAgainAt = clock.monotonic() + SWEEP;
   };
-  const active = (): Outlet[] => [...outlets.values()].filter((outlet) => !off.has(outlet.recipient.id));
+  const lookWhoIsTold = async (): Promise<void> => {
+    changed = false;
+    await roster.refresh();
+  };
 
   return {
     tick: async () => {
-      for (const outlet of active()) await load(outlet);
-      if (active().some((outlet) => outlet.mayHoldMore && outlet.size < MOST_IN_MEMORY / 2)) return SOON;
+      if (changed) await lookWhoIsTold();
+      for (const outlet of roster.active()) await load(outlet);
+      if (roster.active().some((outlet) => outlet.mayHoldMore && outlet.size < MOST_IN_MEMORY / 2)) return SOON;
       if (clock.monotonic() >= lookAgainAt || clock.now() >= nextRetryAt) await lookAround();
       return Math.min(Math.max(nextRetryAt - clock.now(), SOON), SWEEP);
+    },
+    forget: (purchase) => {
+      for (const outlet of roster.all()) outlet.dropLane(purchase);
+    },
+    subscribersChanged: () => {
+      changed = true;
     },
     deliverDue: async () => {
       for (;;) {
         await lookAround();
-        for (const outlet of active()) await load(outlet);
+        for (const outlet of roster.active()) await load(outlet);
         await quiet();
-        if (active().every((outlet) => outlet.size === 0)) break;
+        if (roster.active().every((outlet) => outlet.size === 0)) break;
         // Whoever wants deliveries spaced out is waited for.
         await clock.sleep(20, new AbortController().signal);
       }

@@ -10,8 +10,6 @@ import type { Channel } from './channel.ts';
 export interface Recipient {
   readonly id: number;
   readonly name: string;
-  /** Switched off when the daemon started. */
-  readonly off: boolean;
   readonly channel: Channel;
   /** Deliveries in flight at most. */
   readonly concurrency: number;
@@ -24,7 +22,8 @@ export interface Recipient {
 }
 
 export interface Outlet {
-  readonly recipient: Recipient;
+  /** Another one when its address or keys change. */
+  recipient: Recipient;
   inFlight: number;
   /** Moment of the monotonic clock before which nothing more is sent. */
   notBefore: Milliseconds;
@@ -34,7 +33,7 @@ export interface Outlet {
   ids(): number[];
   readonly size: number;
   has(id: number): boolean;
-  /** Takes a delivery into its lane, behind what is there. */
+  /** Takes a delivery into its lane, in the order of events and behind what is being sent. */
   add(delivery: DueDelivery): void;
   /** The next lane's first delivery that may be sent; it stays in memory until `done` or `dropLane`. */
   next(): DueDelivery | null;
@@ -74,7 +73,11 @@ export function createOutlet(recipient: Recipient): Outlet {
       ids.add(delivery.id);
       const lane = lanes.get(delivery.lane);
       if (lane) {
-        lane.push(delivery);
+        // Nearly always the last; one that is sent again may be older than what waits.
+        const isSending = !ready.includes(delivery.lane);
+        let place = lane.length;
+        while (place > (isSending ? 1 : 0) && lane[place - 1]!.position > delivery.position) place -= 1;
+        lane.splice(place, 0, delivery);
         return;
       }
       lanes.set(delivery.lane, [delivery]);

@@ -1,7 +1,8 @@
-/** From the settings to whoever is told: each configured subscriber, and what opens its channel. */
+/** From what is known of a subscriber to what reaches it: configured ones by the settings, others by what is stored. */
 import { createHash } from 'node:crypto';
 import type { Settings } from '../config/settings.ts';
-import type { SubscriberDefinition, SubscriberRow } from '../store/subscribers.ts';
+import type { SubscriberDefinition } from '../store/subscribers.ts';
+import type { Reach } from '../subscription/sealed.ts';
 import type { Recipient } from './outlet.ts';
 import { createSlackChannel } from './slack.ts';
 import { createWebhookChannel } from './webhook.ts';
@@ -12,36 +13,30 @@ const WEBHOOK_CONCURRENCY = 64;
 const SLACK = '@slack';
 
 /** What a channel brings to a recipient. */
-type Opened = Pick<Recipient, 'channel' | 'spacing' | 'timeout' | 'concurrency'>;
+export type Opened = Pick<Recipient, 'channel' | 'spacing' | 'timeout' | 'concurrency'>;
 
-/** The configured subscribers, each with what opens its channel. */
-export function subscriberDefinitions(settings: Settings): { definition: SubscriberDefinition; open: () => Opened }[] {
-  const { webhooks, slack } = settings;
-  const definitions: { definition: SubscriberDefinition; open: () => Opened }[] = settings.subscribers.map(
-    ({ name, url, secret, types, sites, states }) => ({
-      definition: { name, kind: 'webhook' as const, types, sites, states, addressHash: hash(`${url} ${secret}`) },
-      open: (): Opened => ({
-        channel: createWebhookChannel({
-          url,
-          keys: [secret],
-          timeout: webhooks.timeout,
-          allowAddresses: webhooks.allowAddresses,
-          concurrency: WEBHOOK_CONCURRENCY,
-          userAgent: 'purchase-watch',
-        }),
-        concurrency: WEBHOOK_CONCURRENCY,
-        spacing: 0,
-        timeout: webhooks.timeout,
-      }),
+/** A subscriber that the settings name, with what opens its channel. */
+export interface ConfiguredSubscriber {
+  readonly definition: SubscriberDefinition;
+  open(): Opened;
+}
+
+/** The configured subscribers. */
+export function configuredSubscribers(settings: Settings): ConfiguredSubscriber[] {
+  const { slack } = settings;
+  const webhooks = settings.subscribers.map(
+    ({ name, url, secret, types, sites, states }): ConfiguredSubscriber => ({
+      definition: { name, kind: 'webhook', types, sites, states, addressHash: hash(`${url} ${secret}`) },
+      open: () => openWebhook({ url, keys: [{ key: secret, until: null }] }, settings),
     }),
   );
   const url = slack.webhookUrl;
-  if (url === null) return definitions;
+  if (url === null) return webhooks;
   const everything = { types: null, sites: null, states: null };
   return [
-    ...definitions,
+    ...webhooks,
     {
-      definition: { name: SLACK, kind: 'slack' as const, ...everything, addressHash: hash(url) },
+      definition: { name: SLACK, kind: 'slack', ...everything, addressHash: hash(url) },
       // Slack drops messages that come faster than one a second, even when it answers 200.
       open: () => ({
         channel: createSlackChannel({ url, consoleUrl: null, timeout: SLACK_TIMEOUT }),
@@ -53,9 +48,16 @@ export function subscriberDefinitions(settings: Settings): { definition: Subscri
   ];
 }
 
-/** A subscriber's row with its open channel. */
-export function recipientOf(row: SubscriberRow, opened: Opened, settings: Settings): Recipient {
-  return { id: row.id, name: row.name, off: row.status === 'off', ...opened, schedule: settings.webhooks.schedule };
+/** A channel to a webhook, wherever its address comes from. */
+export function openWebhook({ url, keys }: Reach, { webhooks: { timeout, allowAddresses } }: Pick<Settings, 'webhooks'>): Opened {
+  const concurrency = WEBHOOK_CONCURRENCY;
+  const channel = createWebhookChannel({ url, keys, timeout, allowAddresses, concurrency, userAgent: 'purchase-watch' });
+  return { channel, concurrency, spacing: 0, timeout };
+}
+
+/** The longest that any attempt may take, also for subscribers that are made while the daemon runs. */
+export function longestAttempt({ webhooks, slack }: Pick<Settings, 'webhooks' | 'slack'>): number {
+  return Math.max(webhooks.timeout, slack.webhookUrl === null ? 0 : 2 * SLACK_TIMEOUT);
 }
 
 function hash(text: string): string {

@@ -3,17 +3,19 @@ import { Pool } from 'undici';
 import { AppError } from '../core/errors.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { readRetryAfter } from '../core/retry-after.ts';
+import { parseRanges } from '../subscription/address.ts';
+import type { SigningKey } from '../subscription/sealed.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
 import { excerpt } from './excerpt.ts';
 import { explain } from './network-failure.ts';
 import { DeadlinePassed, type PostOutcome, post } from './post.ts';
-import { createPublicConnector, parseRanges, type Resolve } from './public-address.ts';
+import { createPublicConnector, type Resolve } from './public-address.ts';
 import { createSigner } from './signature.ts';
 
 export interface WebhookOptions {
   readonly url: string;
-  /** `whsec_…`; several while a secret is being replaced, the newest first. */
-  readonly keys: readonly string[];
+  /** Several while a secret is being replaced, the newest first: each signs until its end. */
+  readonly keys: readonly SigningKey[];
   /** For one attempt: connection, headers and body together. */
   readonly timeout: Milliseconds;
   /** Addresses that are not public and may be called all the same, as CIDR ranges. */
@@ -44,8 +46,9 @@ function receiverUrl(text: string): URL {
 export function createWebhookChannel(options: WebhookOptions): Channel {
   const { timeout, concurrency, userAgent, keys, resolve } = options;
   const url = receiverUrl(options.url);
-  const sign = createSigner(keys);
-  const secrets = keys.map((key) => key.slice('whsec_'.length));
+  if (keys.length === 0) throw new AppError('configuration', 'a webhook needs at least one secret');
+  const signers = keys.map(({ key, until }) => ({ until, sign: createSigner([key]) }));
+  const secrets = [...keys.map(({ key }) => key.slice('whsec_'.length)), ...tellingParts(url)];
   const allowed = parseRanges(options.allowAddresses);
   const pool = new Pool(url.origin, {
     connections: concurrency,
@@ -73,7 +76,10 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
           'webhook-timestamp',
           String(timestamp),
           'webhook-signature',
-          sign(event.id, timestamp, event.body),
+          signers
+            .filter(({ until }) => until === null || now < until)
+            .map(({ sign }) => sign(event.id, timestamp, event.body))
+            .join(' '),
         ],
         body: event.body,
         timeout,
@@ -86,6 +92,11 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
       return closing;
     },
   };
+}
+
+/** Parts of an address that may be what gives access to it; receivers like to repeat them in answers and redirects. */
+function tellingParts(url: URL): string[] {
+  return [...url.pathname.split('/'), ...url.search.split(/[?&=]/)].filter((part) => part.length >= 8);
 }
 
 interface Circumstances {

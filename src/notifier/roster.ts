@@ -1,0 +1,129 @@
+/**
+ * Who is told by this replica, as the database says: looked up now and then and whenever somebody changes it. A new
+ * subscriber gets an outlet, a changed address another channel, and one that is gone is forgotten.
+ */
+import type { Settings } from '../config/settings.ts';
+import { AppError } from '../core/errors.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Secrets } from '../runtime/secrets.ts';
+import type { Sql } from '../store/database.ts';
+import { readSubscribers, type StoredSubscriber } from '../store/subscribers.ts';
+import { openReach } from '../subscription/sealed.ts';
+import type { Channel } from './channel.ts';
+import { createOutlet, type Outlet } from './outlet.ts';
+import { type ConfiguredSubscriber, type Opened, openWebhook } from './recipients.ts';
+
+export interface Roster {
+  /** Makes the outlets what the database says. */
+  refresh(): Promise<void>;
+  /** Every outlet, of those that are switched off too. */
+  all(): Iterable<Outlet>;
+  /** Those that may be sent something now. */
+  active(): Outlet[];
+  /** Whether its subscriber is still told. */
+  mayTell(outlet: Outlet): boolean;
+  /** Sends it nothing more, until the database says that it is active. */
+  switchedOff(outlet: Outlet): void;
+  /** Closes every channel after what is under way. */
+  close(): Promise<void>;
+}
+
+export interface RosterOptions {
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly settings: Settings;
+  readonly secrets: Secrets | null;
+  readonly configured: readonly ConfiguredSubscriber[];
+}
+
+export function createRoster({ sql, log, settings, secrets, configured }: RosterOptions): Roster {
+  const outlets = new Map<number, Outlet>();
+  /** Which address and keys each channel was opened with. */
+  const versions = new Map<number, string>();
+  /** What could not be opened, said once. */
+  const unopened = new Map<number, string>();
+  let off: ReadonlySet<number> = new Set();
+  const closing = new Set<Promise<void>>();
+
+  const close = (channel: Channel): void => {
+    const closed = channel.close().catch((error: unknown) => log.warn({ error }, 'channel.not_closed'));
+    closing.add(closed);
+    void closed.finally(() => closing.delete(closed));
+  };
+
+  /** Opens a channel to it, or says once why that cannot be. */
+  const open = (row: StoredSubscriber, version: string): Opened | null => {
+    const opened = row.origin === 'api' ? openStored(row) : openConfigured(row);
+    if ('channel' in opened) {
+      unopened.delete(row.id);
+      return opened;
+    }
+    if (unopened.get(row.id) !== version) log.error({ subscriber: row.name, ...opened }, 'subscriber.unreachable');
+    unopened.set(row.id, version);
+    return null;
+  };
+  const openStored = (row: StoredSubscriber): Opened | { detail: string } => {
+    const reach = openReach(secrets, row);
+    if (reach === null)
+      return { detail: 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it. What is for it waits.' };
+    try {
+      return openWebhook(reach, settings);
+    } catch (error) {
+      // One that cannot be told must not keep the others from being told.
+      if (error instanceof AppError) return { detail: `It cannot be called: ${error.message}. What is for it waits.` };
+      throw error;
+    }
+  };
+  const openConfigured = ({ name }: StoredSubscriber): Opened | { detail: string } => {
+    const ours = configured.find(({ definition }) => definition.name === name);
+    return (
+      ours?.open() ?? {
+        detail: 'It is in the configuration of another daemon, not in that of this one. What is for it here waits.',
+      }
+    );
+  };
+
+  const forget = (id: number): void => {
+    const outlet = outlets.get(id);
+    outlets.delete(id);
+    versions.delete(id);
+    if (outlet) close(outlet.recipient.channel);
+  };
+
+  return {
+    refresh: async () => {
+      const rows = await readSubscribers(sql);
+      off = new Set(rows.filter(({ status }) => status === 'off').map(({ id }) => id));
+      for (const row of rows) {
+        const { id, name } = row;
+        // Ours do not change while the daemon runs; the row's hash may be another daemon's.
+        const version = row.origin === 'api' ? row.addressHash : 'configuration';
+        if (versions.get(id) === version) continue;
+        const opened = open(row, version);
+        const outlet = outlets.get(id);
+        if (opened === null) forget(id);
+        else {
+          const recipient = { id, name, ...opened, schedule: settings.webhooks.schedule };
+          versions.set(id, version);
+          if (outlet) {
+            // What is under way ends on the old channel.
+            close(outlet.recipient.channel);
+            outlet.recipient = recipient;
+          } else outlets.set(id, createOutlet(recipient));
+        }
+      }
+      const told = new Set(rows.map(({ id }) => id));
+      for (const id of [...outlets.keys()]) if (!told.has(id)) forget(id);
+    },
+    all: () => outlets.values(),
+    active: () => [...outlets.values()].filter(({ recipient }) => !off.has(recipient.id)),
+    mayTell: (outlet) => outlets.get(outlet.recipient.id) === outlet && !off.has(outlet.recipient.id),
+    switchedOff: ({ recipient }) => {
+      off = new Set(off).add(recipient.id);
+    },
+    close: async () => {
+      for (const id of [...outlets.keys()]) forget(id);
+      await Promise.all(closing);
+    },
+  };
+}

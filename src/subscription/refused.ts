@@ -1,0 +1,21 @@
+/** What is refused in the present state of things, with a code that programs can rely on. */
+import { AppError, type ErrorCode } from '../core/errors.ts';
+
+const KINDS = {
+  subscriber_not_found: 'not_found',
+  subscriber_exists: 'conflict',
+  subscriber_configured: 'conflict',
+  delivery_not_found: 'not_found',
+  secrets_key_missing: 'conflict',
+  secrets_key_wrong: 'conflict',
+} as const satisfies Record<string, ErrorCode>;
+
+export class Refused extends AppError {
+  readonly reason: keyof typeof KINDS;
+
+  constructor(reason: keyof typeof KINDS, message: string) {
+    super(KINDS[reason], message);
+    this.name = 'Refused';
+    this.reason = reason;
+  }
+}

@@ -1,0 +1,72 @@
+/** What a subscriber may be, as in the settings file: each check answers the meaning, or what is wrong and what to do. */
+import { isIP } from 'node:net';
+import { receiverUrl, signingSecret } from '../config/kinds.ts';
+import { OWN_NAME } from '../config/names.ts';
+import { suggestion } from '../config/nearest.ts';
+import { EVENT_TYPES, type EventType } from '../core/events.ts';
+import { STATE_NAMES, stateName, stateValue } from '../core/states.ts';
+import { judgeAddress, parseRanges } from './address.ts';
+
+export type Checked<T> = { readonly is: T } | { readonly problem: string };
+
+export const LONGEST_DESCRIPTION = 500;
+/** A filter that lists more is a mistake. */
+export const MOST_LISTED = 100;
+
+/** A name as the settings file would take it. */
+export function readName(value: string): Checked<string> {
+  if (OWN_NAME.test(value)) return { is: value };
+  return { problem: 'must be up to 63 small letters, digits, - and _, and begin with a letter or digit' };
+}
+
+/**
+ * The address of a receiver. Names are resolved when they are dialled, so only addresses written as numbers can be judged
+ * here; and without encryption only what the operator allowed is ever called.
+ */
+export function readUrl(value: string, allowAddresses: readonly string[]): Checked<string> {
+  const href = value.length > 2_000 ? undefined : receiverUrl.read(value);
+  if (href === undefined) return { problem: `must be ${receiverUrl.expected}, of 2000 characters at most` };
+  const { protocol, hostname } = new URL(href);
+  const bare = hostname.replace(/^\[|\]$/g, '');
+  if (isIP(bare) !== 0) {
+    const problem = judgeAddress(bare, protocol, parseRanges(allowAddresses));
+    return problem === null ? { is: href } : { problem: problem.replace(/\.$/, '') };
+  }
+  if (protocol === 'http:' && allowAddresses.length === 0) {
+    return {
+      problem: 'must begin with https; http is only for addresses that WEBHOOK_ALLOW_ADDRESSES or webhooks.allowAddresses lists',
+    };
+  }
+  return { is: href };
+}
+
+/** A signing secret of the caller's own; never repeated in the answer. */
+export function readSecret(value: string): Checked<string> {
+  const secret = signingSecret.read(value);
+  return secret === undefined ? { problem: `must be ${signingSecret.expected}; or leave it out to get one` } : { is: secret };
+}
+
+export function readType(value: string): Checked<EventType> {
+  const type = EVENT_TYPES.find((each) => each === value);
+  if (type !== undefined) return { is: type };
+  return { problem: `is no event type${suggestion(value.slice(0, 100), EVENT_TYPES)}; there are ${EVENT_TYPES.join(', ')}` };
+}
+
+export function readState(value: string): Checked<number> {
+  const state = stateValue(value);
+  if (state !== null) return { is: state };
+  return {
+    problem: `is no state${suggestion(value.slice(0, 100), STATE_NAMES)}; give a number or one of ${STATE_NAMES.join(', ')}`,
+  };
+}
+
+/** A state in the words of a filter: its name, or the number that nobody knows. */
+export function stateWord(value: number): string | number {
+  const name = stateName(value);
+  return name.startsWith('Unknown') ? value : name;
+}
+
+/** An address as it may be shown: tokens travel in queries. */
+export function shownUrl(url: string): string {
+  return String(receiverUrl.write(url));
+}

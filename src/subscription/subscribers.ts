@@ -1,0 +1,168 @@
+/** Managing subscribers: what the API and the command line do, once for both. */
+import type { EventDraft } from '../core/events.ts';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Secrets } from '../runtime/secrets.ts';
+import type { Queries } from '../store/database.ts';
+import {
+  deleteSubscriber,
+  insertSubscriber,
+  replaceKeys,
+  suppressForDeleted,
+  updateSubscriber,
+} from '../store/subscriber-changes.ts';
+import { findSubscriber, type StoredSubscriber } from '../store/subscribers.ts';
+import { announceTest } from '../store/test-events.ts';
+import { Refused } from './refused.ts';
+import { newAddressHash, newSigningSecret, openReach, type Reach, type SigningKey, sealKeys, sealUrl } from './sealed.ts';
+
+/** What it works with. */
+export interface Means {
+  readonly sql: Queries;
+  /** Null: there is no key, so nothing secret can be stored. */
+  readonly secrets: Secrets | null;
+}
+
+/** Of what a subscriber is told; null means of everything. */
+export interface Wishes {
+  readonly types: readonly string[] | null;
+  readonly sites: readonly string[] | null;
+  readonly states: readonly number[] | null;
+  readonly description: string | null;
+}
+
+/** How long a replaced key goes on signing unless told otherwise. */
+export const DEFAULT_OVERLAP: Milliseconds = 24 * 3_600_000;
+/** Receivers look at every signature; more keys at once are a sign of a loop somewhere. */
+const MOST_KEYS = 5;
+
+/** The subscriber of this name; throws Refused. */
+export async function requireSubscriber(sql: Queries, name: string): Promise<StoredSubscriber> {
+  const row = await findSubscriber(sql, name);
+  if (row === null) throw new Refused('subscriber_not_found', `there is no subscriber ${JSON.stringify(name)}`);
+  return row;
+}
+
+/** Adds a subscriber; answers it with its secret, which nobody can read again. */
+export async function addSubscriber(
+  { sql, secrets }: Means,
+  { name, url, secret = newSigningSecret(), ...wishes }: Wishes & { name: string; url: string; secret?: string | undefined },
+): Promise<{ row: StoredSubscriber; secret: string }> {
+  const box = requireSecrets(secrets);
+  const added = await insertSubscriber(sql, {
+    name,
+    ...wishes,
+    url: sealUrl(box, name, url),
+    keys: sealKeys(box, name, [{ key: secret, until: null }]),
+    addressHash: newAddressHash(),
+  });
+  if (!added) {
+    throw new Refused(
+      'subscriber_exists',
+      `there is a subscriber ${JSON.stringify(name)} already; change it, or choose another name`,
+    );
+  }
+  return { row: await requireSubscriber(sql, name), secret };
+}
+
+/** Changes what is given of a subscriber. Turned on again, it is sent what waits. */
+export async function changeSubscriber(
+  { sql, secrets }: Means,
+  name: string,
+  {
+    url,
+    status,
+    ...wishes
+  }: { [Key in keyof Wishes]?: Wishes[Key] | undefined } & {
+    url?: string | undefined;
+    status?: 'active' | 'off' | undefined;
+  },
+): Promise<StoredSubscriber> {
+  const row = await requireOwn(sql, name);
+  const sealed =
+    url === undefined ? undefined : { sealed: sealUrl(requireSecrets(secrets), name, url), addressHash: newAddressHash() };
+  // One that is off already keeps the reason it was switched off for.
+  const changed = status === undefined || status === row.status ? undefined : status;
+  const next =
+    changed === undefined ? undefined : { is: changed, reason: changed === 'off' ? 'It was switched off by hand.' : null };
+  await updateSubscriber(sql, row.id, { ...wishes, url: sealed, status: next });
+  return requireSubscriber(sql, name);
+}
+
+/** Takes a subscriber away; what waits for it is suppressed, and its name is free again. */
+export async function removeSubscriber(sql: Queries, name: string): Promise<void> {
+  const row = await requireOwn(sql, name);
+  await deleteSubscriber(sql, row.id);
+  await suppressForDeleted(sql);
+}
+
+/** Gives a subscriber a new secret; the old one goes on signing beside it for a while. */
+export async function rotateSecret(
+  { sql, secrets }: Means,
+  name: string,
+  { overlap, now }: { overlap: Milliseconds; now: Instant },
+): Promise<{ secret: string; oldKeysUntil: Instant | null }> {
+  const box = requireSecrets(secrets);
+  for (;;) {
+    const row = await requireOwn(sql, name);
+    const reach = requireReach(box, row);
+    const secret = newSigningSecret();
+    const until = Math.floor(now + overlap);
+    const old = reach.keys
+      .map(({ key, until: end }): SigningKey => ({ key, until: Math.min(end ?? until, until) }))
+      .filter(({ until: end }) => end !== null && end > now)
+      .slice(0, MOST_KEYS - 1);
+    const oldKeysUntil = old.length === 0 ? null : Math.max(...old.map(({ until: end }) => end ?? 0));
+    const keys = sealKeys(box, name, [{ key: secret, until: null }, ...old]);
+    // Somebody else may rotate at the same time; then theirs is among the old ones.
+    if (await replaceKeys(sql, row.id, { keys, addressHash: newAddressHash(), was: row.addressHash, oldKeysUntil })) {
+      return { secret, oldKeysUntil };
+    }
+  }
+}
+
+/** Has a test event sent to a subscriber and nobody else; answers its delivery's id. */
+export async function testSubscriber(sql: Queries, { id, name }: StoredSubscriber, now: Instant): Promise<number> {
+  const note = 'A test: nothing happened to any purchase.';
+  const draft: EventDraft = {
+    type: 'subscriber.test',
+    sequence: null,
+    at: Math.floor(now),
+    state: null,
+    data: { subscriber: name, note },
+  };
+  return announceTest(sql, { subscriber: id, draft });
+}
+
+/** Why nothing can be sent to it although it is there, or null. */
+export function unreachableReason({ secrets }: Pick<Means, 'secrets'>, row: StoredSubscriber): string | null {
+  if (row.origin !== 'api' || openReach(secrets, row) !== null) return null;
+  return 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it.';
+}
+
+async function requireOwn(sql: Queries, name: string): Promise<StoredSubscriber> {
+  const row = await requireSubscriber(sql, name);
+  if (row.origin === 'configuration') {
+    throw new Refused(
+      'subscriber_configured',
+      `${JSON.stringify(name)} is named by the configuration; change it there (variables or settings file) and restart the daemon`,
+    );
+  }
+  return row;
+}
+
+function requireSecrets(secrets: Secrets | null): Secrets {
+  if (secrets !== null) return secrets;
+  throw new Refused(
+    'secrets_key_missing',
+    'SECRETS_KEY is not set, so secrets cannot be stored encrypted; make one with: openssl rand -base64 32, set it for every daemon, and restart',
+  );
+}
+
+function requireReach(secrets: Secrets, row: StoredSubscriber): Reach {
+  const reach = openReach(secrets, row);
+  if (reach !== null) return reach;
+  throw new Refused(
+    'secrets_key_wrong',
+    `what is stored of ${JSON.stringify(row.name)} was encrypted with another SECRETS_KEY; set that one again, or delete the subscriber and add it anew`,
+  );
+}
