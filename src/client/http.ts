@@ -1,0 +1,88 @@
+/** One call of the API: sent, read to its end, and turned into an object or an ApiProblem. */
+import { fetch } from 'undici';
+import { type JsonObject, parseObject } from './json.ts';
+import { ApiProblem, type ProblemField } from './problem.ts';
+
+export interface ApiCall {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** From `/v1` on. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | null | undefined>> | undefined;
+  /** JSON text. */
+  readonly body?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds, instead of the client's own. */
+  readonly timeout?: number | undefined;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  /** Empty where there is no body. */
+  readonly body: JsonObject;
+}
+
+export type ApiCaller = (call: ApiCall) => Promise<ApiAnswer>;
+
+/** Prepares calls to one address with one key. Throws TypeError for an address that cannot be right. */
+export function createCaller(options: { baseUrl: string; apiKey: string | undefined; timeout: number }): ApiCaller {
+  const base = URL.parse(options.baseUrl);
+  if (base === null || !/^https?:$/.test(base.protocol)) {
+    throw new TypeError(`baseUrl must be a complete http or https address, and ${JSON.stringify(options.baseUrl)} is none`);
+  }
+  const prefix = base.origin + base.pathname.replace(/\/+$/, '');
+  const access: Record<string, string> = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
+
+  return async ({ method, path, query = {}, body, headers, signal, timeout = options.timeout }) => {
+    const late = AbortSignal.timeout(timeout);
+    const told = signal === undefined ? late : AbortSignal.any([late, signal]);
+    try {
+      const answer = await fetch(prefix + path + queryText(query), {
+        method,
+        headers: {
+          accept: 'application/json',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...access,
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body }),
+        // A key is not carried elsewhere.
+        redirect: 'manual',
+        signal: told,
+      });
+      const parsed = parseObject((await answer.text()) || '{}');
+      if (answer.ok && parsed !== null) return { status: answer.status, body: parsed };
+      throw problemOf(answer.status, parsed, answer.headers.get('retry-after'));
+    } catch (error) {
+      if (error instanceof ApiProblem) throw error;
+      if (signal?.aborted) throw signal.reason;
+      if (late.aborted) {
+        throw new ApiProblem({ code: 'timeout', status: null, detail: `no answer within ${timeout} ms` }, { cause: error });
+      }
+      throw new ApiProblem(
+        { code: 'unreachable', status: null, detail: `${base.origin} gives no answer (${reasonOf(error)})` },
+        { cause: error },
+      );
+    }
+  };
+}
+
+function queryText(query: NonNullable<ApiCall['query']>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
+function problemOf(status: number, body: JsonObject | null, retryAfter: string | null): ApiProblem {
+  const wait = retryAfter !== null && /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : null;
+  if (typeof body?.code === 'string' && typeof body.detail === 'string') {
+    const errors = Array.isArray(body.errors) ? (body.errors as unknown as ProblemField[]) : [];
+    return new ApiProblem({ code: body.code, status, detail: body.detail, errors, retryAfter: wait });
+  }
+  const detail = `the answer (HTTP ${status}) is not one of this API; compare baseUrl, and look at what stands in between`;
+  return new ApiProblem({ code: 'unexpected_answer', status, detail, retryAfter: wait });
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = ((error as { cause?: unknown }).cause ?? error) as { code?: string; message?: string };
+  return code ?? message ?? 'unknown';
+}

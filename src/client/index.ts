@@ -1,0 +1,52 @@
+/**
+ * purchase-watch for programs: a client of its HTTP API, verification of its webhooks, and the client of the checkout
+ * service that it polls with. What is exported here is an interface and follows semantic versioning; nothing else is.
+ */
+export {
+  type CallOptions,
+  createPurchaseWatchClient,
+  type ListFilter,
+  type PollResult,
+  type PurchaseWatchClient,
+  type PurchaseWatchClientConfig,
+  type WatchManyResult,
+  type WatchResult,
+} from './api-client.ts';
+export {
+  type CheckoutClient,
+  type CheckoutClientConfig,
+  type CheckoutTrouble,
+  createCheckoutClient,
+  type InvoiceDetailsResult,
+  type LocalTime,
+  type PaymentStatusResult,
+} from './checkout.ts';
+export type {
+  ExpiredEvent,
+  InvoiceReadyEvent,
+  PurchaseEventData,
+  ReadableEvent,
+  RecoveredEvent,
+  SiteReachableEvent,
+  SiteUnreachableEvent,
+  StateChangedEvent,
+  StuckEvent,
+  TestEvent,
+  UnknownStateEvent,
+  UnreadableEvent,
+  WatchEvent,
+  WatchEventType,
+} from './events.ts';
+export type { EventPage, FollowOptions } from './feed.ts';
+export type { CheckoutInvoice, CheckoutInvoiceItem, Invoice, InvoiceItem } from './invoice.ts';
+export { type Decimal, decimalText, type ExactNumber, type JsonObject, type JsonValue } from './json.ts';
+export type { PaymentStatus } from './payment-status.ts';
+export { ApiProblem, type ProblemField } from './problem.ts';
+export type { Purchase, PurchaseStatus, PurchaseWithTransitions, Registration, State, Transition } from './purchase.ts';
+export {
+  type VerifyWebhookOptions,
+  verifyWebhook,
+  type WebhookHeaders,
+  WebhookVerificationError,
+  type WebhookVerificationReason,
+} from './webhook.ts';

@@ -1,0 +1,55 @@
+/** What went wrong with a call of the API. */
+
+/** What is wrong with one field. */
+export interface ProblemField {
+  readonly field: string;
+  readonly value?: string | number | boolean | null;
+  readonly detail: string;
+}
+
+/**
+ * A call that was not answered as asked. `code` is stable: the API's own codes (`purchase_not_found`, `unknown_site` …,
+ * see /docs), and three of this client: `unreachable` (no answer came), `timeout` (none in time) and
+ * `unexpected_answer` (something that is not this API answered).
+ */
+export class ApiProblem extends Error {
+  readonly code: string;
+  /** The HTTP status; null when there was no answer. */
+  readonly status: number | null;
+  /** What is wrong and what to do, in a sentence. */
+  readonly detail: string;
+  /** For requests that are not valid: each field with its fault. */
+  readonly errors: readonly ProblemField[];
+  /** Seconds to wait before the next try, where the answer says so. */
+  readonly retryAfter: number | null;
+
+  constructor(
+    {
+      code,
+      status,
+      detail,
+      errors = [],
+      retryAfter = null,
+    }: {
+      code: string;
+      status: number | null;
+      detail: string;
+      errors?: readonly ProblemField[] | undefined;
+      retryAfter?: number | null | undefined;
+    },
+    options?: { cause?: unknown },
+  ) {
+    super(`${code}: ${detail}`, options);
+    this.name = 'ApiProblem';
+    this.code = code;
+    this.status = status;
+    this.detail = detail;
+    this.errors = errors;
+    this.retryAfter = retryAfter;
+  }
+
+  /** Whether the same call may succeed later without a change: no answer, too many calls, or a fault of the server. */
+  get isTemporary(): boolean {
+    return this.status === null || this.status === 429 || this.status >= 500;
+  }
+}

@@ -1,0 +1,86 @@
+/** Checks what the daemons are doing: alive, with every shard owned, not behind, and nothing stuck on the way out. */
+import { humanDuration } from '../core/duration.ts';
+import type { Milliseconds } from '../core/purchase.ts';
+import { isGone } from '../runtime/process-identity.ts';
+import type { Sql } from '../store/database.ts';
+import { unownedShards } from '../store/inspect.ts';
+import { databaseNow, dueLag, pendingDeliveries } from '../store/overview.ts';
+import { livingReplicas } from '../store/replicas.ts';
+import { listSites } from '../store/sites.ts';
+import { listSubscribers } from '../store/subscribers.ts';
+import { type Finding, type Reporter, reporterOf } from './finding.ts';
+
+/** Polls are made within seconds of their time; what is later than this waits for something. */
+const LATE: Milliseconds = 60_000;
+/** A receiver that is well takes what is due at once. */
+const STUCK: Milliseconds = 300_000;
+
+export async function checkDaemons(report: Reporter, sql: Sql): Promise<Finding[]> {
+  const alive = (await livingReplicas(sql)).filter(({ process }) => !isGone(process));
+  const findings = alive.length === 0 ? [nobody(report)] : [await owning(report, sql, alive.length)];
+  return [...findings, ...(await lateness(report, sql)), ...(await failingSites(sql)), ...(await outbox(sql))];
+}
+
+function nobody(report: Reporter): Finding {
+  return report.warning('none is running on this database', 'nothing is polled or told until you run "purchase-watch start"');
+}
+
+async function owning(report: Reporter, sql: Sql, count: number): Promise<Finding> {
+  const unowned = await unownedShards(sql);
+  const found = `${count === 1 ? 'one daemon is' : `${count} daemons are`} running`;
+  if (unowned === 0) return report.ok(`${found}, every shard has an owner`);
+  return report.warning(
+    `${found}, ${unowned} of 64 shards have no owner`,
+    'right after a start or a crash this is over in seconds; otherwise look at the log',
+  );
+}
+
+async function lateness(report: Reporter, sql: Sql): Promise<Finding[]> {
+  return (await dueLag(sql)).flatMap(({ site, due, atLeast, oldest }) => {
+    if (oldest < LATE) return [];
+    const found = `${due}${atLeast ? ' or more' : ''} purchases of site ${site} are due, the oldest for ${humanDuration(Math.round(oldest))}`;
+    return [
+      report.warning(
+        found,
+        'no daemon runs, the site does not answer, or maxRps is too low: see "purchase-watch status" and "purchase-watch plan"',
+      ),
+    ];
+  });
+}
+
+async function failingSites(sql: Sql): Promise<Finding[]> {
+  return (await listSites(sql)).flatMap(({ name, configured, failingSince, lastError }) =>
+    configured && failingSince !== null
+      ? [
+          reporterOf(`site ${name}`).warning(
+            `its polls fail: ${lastError ?? 'no reason is known'}`,
+            'see what else is said of this site',
+          ),
+        ]
+      : [],
+  );
+}
+
+async function outbox(sql: Sql): Promise<Finding[]> {
+  const [pending, subscribers, now] = await Promise.all([pendingDeliveries(sql), listSubscribers(sql), databaseNow(sql)]);
+  return subscribers.flatMap(({ id, name, status, statusReason }) => {
+    const report = reporterOf(`receiver ${name}`);
+    const waiting = pending.find(({ subscriber }) => subscriber === id);
+    const found = `${waiting?.pending ?? 0}${waiting?.atLeast ? ' or more' : ''} deliveries wait`;
+    if (status === 'off') {
+      return [
+        report.warning(
+          `it is switched off (${statusReason ?? 'no reason is known'}); ${found}`,
+          'mend the receiver and switch it on again',
+        ),
+      ];
+    }
+    if (waiting?.dueSince == null || now - waiting.dueSince < STUCK) return [];
+    return [
+      report.warning(
+        `${found}, the oldest could have gone ${humanDuration(Math.round(now - waiting.dueSince))} ago`,
+        'see "purchase-watch deliveries"',
+      ),
+    ];
+  });
+}

@@ -1,0 +1,163 @@
+/** Runs every check at once, each with a deadline, and answers what was found in a fixed order, as soon as it is known. */
+import { loadSettings, type Settings } from '../config/settings.ts';
+import { AppError } from '../core/errors.ts';
+import type { Milliseconds } from '../core/purchase.ts';
+import { connect, type Sql } from '../store/database.ts';
+import { describeConnectionError } from '../store/database-url.ts';
+import { startEmbedded } from '../store/embedded.ts';
+import { hasEmbedded } from '../store/embedded-present.ts';
+import { newestSeen } from '../store/inspect.ts';
+import { pendingMigrations } from '../store/migrate.ts';
+import { checkDaemons } from './daemons.ts';
+import { checkDatabase } from './database.ts';
+import { checked, type Finding, reporterOf } from './finding.ts';
+import { checkPort } from './port.ts';
+import { checkSlack, checkWebhook, SLACK_WITHIN, webhooksOf } from './receivers.ts';
+import { checkSite } from './site.ts';
+
+export interface DoctorOptions {
+  readonly env: NodeJS.ProcessEnv;
+  /** Where the schema's files are. */
+  readonly migrations: string;
+  /** Only this site, when given. */
+  readonly site: string | null;
+  /** Without test events to receivers. */
+  readonly quiet: boolean;
+}
+
+const DATABASE_WITHIN: Milliseconds = 15_000;
+const QUERY_WITHIN: Milliseconds = 3_000;
+/** On top of what a call may take by its own deadline. */
+const MARGIN: Milliseconds = 3_000;
+
+export async function* examine({ env, migrations, site, quiet }: DoctorOptions): AsyncGenerator<Finding> {
+  const settings = readSettings(env);
+  if (!('sites' in settings)) {
+    yield* settings;
+    return;
+  }
+  const wrong = wrongSite(settings, site);
+  if (wrong !== null) throw wrong;
+  yield* aboutSettings(settings);
+  const { sql, url, findings, close } = await openDatabase(settings);
+  yield* findings;
+  try {
+    // Of a database that is not migrated yet there is nothing to read.
+    const data = sql !== null && (await isMigrated(sql, migrations)) ? sql : null;
+    const groups: Promise<readonly Finding[]>[] = [];
+    if (sql !== null)
+      groups.push(checked('database', DATABASE_WITHIN, (report) => checkDatabase(report, { sql, url, migrations })));
+    if (data !== null) groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkDaemons(report, data)));
+    groups.push(checked('api', DATABASE_WITHIN, (report) => checkPort(report, settings)));
+    for (const each of settings.sites.filter(({ name }) => site === null || name === site)) {
+      const within = 4 * each.timeout + QUERY_WITHIN + MARGIN;
+      groups.push(
+        checked(`site ${each.name}`, within, async (report) =>
+          checkSite(report, each, data === null ? null : await newestSeen(data, each.name)),
+        ),
+      );
+    }
+    const webhooks = checked('receivers', DATABASE_WITHIN + settings.webhooks.timeout + MARGIN, async () => {
+      const found = quiet ? [] : await webhooksOf(settings, data);
+      const within = settings.webhooks.timeout + MARGIN;
+      const tried = found.map((webhook) =>
+        checked(`receiver ${webhook.name}`, within, (report) => checkWebhook(report, webhook, settings)),
+      );
+      return (await Promise.all(tried)).flat();
+    });
+    groups.push(webhooks);
+    const { webhookUrl } = settings.slack;
+    if (webhookUrl !== null && !quiet)
+      groups.push(checked('slack', SLACK_WITHIN + MARGIN, (report) => checkSlack(report, webhookUrl)));
+    for (const group of groups) yield* await group;
+  } finally {
+    await close();
+  }
+}
+
+function readSettings(env: NodeJS.ProcessEnv): Settings | Finding[] {
+  try {
+    return loadSettings(env, { requireSite: true });
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'configuration') throw error;
+    const report = reporterOf('settings');
+    return error.message
+      .split('\n')
+      .map((problem) => report.failed(problem, 'mend the settings and run doctor again: nothing else was checked'));
+  }
+}
+
+function wrongSite({ sites }: Settings, site: string | null): AppError | null {
+  if (site === null || sites.some(({ name }) => name === site)) return null;
+  return new AppError('invalid', `${JSON.stringify(site)} is not a site; known: ${sites.map(({ name }) => name).join(', ')}`);
+}
+
+function aboutSettings({ ignored, subscribers, slack, configFile }: Settings): Finding[] {
+  const report = reporterOf('settings');
+  const found = [report.ok(configFile === null ? 'they are complete' : `they are complete, with ${configFile}`)];
+  if (ignored.length > 0) {
+    found.push(
+      report.warning(
+        `${ignored.join(', ')} have no effect`,
+        'the file names the sites: remove the variables, or the sites there',
+      ),
+    );
+  }
+  if (subscribers.length === 0 && slack.webhookUrl === null) {
+    found.push(
+      report.warning(
+        'they name nobody who is told',
+        'set WEBHOOK_URL or SLACK_WEBHOOK_URL, unless subscribers are made by the API or read the feed',
+      ),
+    );
+  }
+  return found;
+}
+
+interface Opened {
+  readonly sql: Sql | null;
+  readonly url: string;
+  readonly findings: readonly Finding[];
+  close(): Promise<void>;
+}
+
+async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<Opened> {
+  const report = reporterOf('database');
+  const nothing = { sql: null, url: '', close: async () => undefined };
+  if (databaseUrl === null && !hasEmbedded(dataDir)) {
+    return {
+      ...nothing,
+      findings: [report.ok(`the embedded Postgres was never started in ${dataDir}; "purchase-watch start" makes it`)],
+    };
+  }
+  let embedded: Awaited<ReturnType<typeof startEmbedded>> | null = null;
+  try {
+    embedded = databaseUrl === null ? await startEmbedded({ dataDir }) : null;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { ...nothing, findings: [report.failed(error.message, `mend that, or set DATABASE_URL`)] };
+  }
+  const url = databaseUrl ?? embedded!.url;
+  const sql = connect(url, { max: 4, name: 'doctor' });
+  const close = async (): Promise<void> => {
+    await sql.end({ timeout: 1 });
+    await embedded?.stop();
+  };
+  const reached = await checked('database', DATABASE_WITHIN, async () => {
+    try {
+      await sql`select 1`;
+      return [];
+    } catch (error) {
+      return [report.failed(describeConnectionError(url, error), 'nothing works without it: mend DATABASE_URL or the server')];
+    }
+  });
+  return reached.length === 0 ? { sql, url, findings: [], close } : { sql: null, url, findings: reached, close };
+}
+
+async function isMigrated(sql: Sql, migrations: string): Promise<boolean> {
+  try {
+    return (await pendingMigrations(sql, migrations)).length === 0;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,100 @@
+/** Keeps house: folds the counters, and deletes what is older than the settings say. One replica at a time does it. */
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { createSchedule } from '../runtime/schedule.ts';
+import { dropEmptyCounts, foldCounts } from '../store/counts.ts';
+import type { Sql } from '../store/database.ts';
+import { takeLease } from '../store/replicas.ts';
+import { doneAt, markDone, removeActivity, removeAnswers } from '../store/retention.ts';
+import { createSweep, type Retention, type Sweep } from './sweep.ts';
+
+export interface KeeperOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly replica: string;
+  readonly retention: Retention & { readonly at: string };
+}
+
+export interface Keeper {
+  /** Does a little; answers how long to rest. */
+  tick(): Promise<Milliseconds>;
+}
+
+const LEASE = 'keeper';
+const REST: Milliseconds = 5_000;
+/** How often the changes of the counters are added up, and how soon again while there are more than one statement takes. */
+const FOLD_EVERY: Milliseconds = 10_000;
+const SOON: Milliseconds = 50;
+/** More than one fold takes at once would be a reason to go on. */
+const MANY = 10_000;
+/** Old minutes and old answers go every hour, whatever the settings say. */
+const SMALL_THINGS_EVERY: Milliseconds = 3_600_000;
+const SMALL_THINGS_KEPT: Milliseconds = 86_400_000;
+const SMALL_THINGS_AT_ONCE = 5_000;
+/** Between two batches, so that whoever works live comes first: as long as the batch took, within these bounds. */
+const SHORTEST_PAUSE: Milliseconds = 50;
+const LONGEST_PAUSE: Milliseconds = 1_000;
+
+export function createKeeper({ sql, clock, log, replica, retention }: KeeperOptions): Keeper {
+  const schedule = createSchedule(retention.at);
+  let heldEpoch: number | null = null;
+  let sweep: Sweep | null = null;
+  /** Up to when the last sweep was done; read anew whenever the lease is. */
+  let done: Instant | null = null;
+  let foldAt: Milliseconds = Number.NEGATIVE_INFINITY;
+  let smallThingsAt: Milliseconds = Number.NEGATIVE_INFINITY;
+
+  /** With a new lease, another replica may have done or begun what memory knows nothing of. */
+  const adopt = async (epoch: number): Promise<void> => {
+    if (epoch === heldEpoch) return;
+    sweep = null;
+    done = await doneAt(sql, LEASE);
+    heldEpoch = epoch;
+  };
+
+  const smallThings = async (): Promise<void> => {
+    if (clock.monotonic() < smallThingsAt) return;
+    const before = clock.now() - SMALL_THINGS_KEPT;
+    await removeActivity(sql, before);
+    while ((await removeAnswers(sql, { before, limit: SMALL_THINGS_AT_ONCE })) >= SMALL_THINGS_AT_ONCE);
+    await dropEmptyCounts(sql);
+    smallThingsAt = clock.monotonic() + SMALL_THINGS_EVERY;
+  };
+
+  /** Goes on with the sweep, or begins one that is due; answers how long to rest. */
+  const keepHouse = async (epoch: number): Promise<Milliseconds> => {
+    const now = clock.now();
+    if (sweep === null) {
+      const due = schedule.latest(now);
+      if (due === null || (done !== null && due <= done)) return REST;
+      sweep = createSweep(sql, retention, now);
+    }
+    const began = clock.monotonic();
+    if (await sweep.step()) return Math.min(Math.max(clock.monotonic() - began, SHORTEST_PAUSE), LONGEST_PAUSE);
+    const { startedAt, removed } = sweep;
+    await markDone(sql, { name: LEASE, replica, epoch }, startedAt);
+    done = startedAt;
+    sweep = null;
+    log.info({ ...removed, tookMs: clock.now() - startedAt }, 'retention.done');
+    return REST;
+  };
+
+  return {
+    tick: async () => {
+      const epoch = await takeLease(sql, { name: LEASE, replica });
+      if (epoch === null) {
+        heldEpoch = null;
+        return REST;
+      }
+      await adopt(epoch);
+      if (clock.monotonic() >= foldAt) {
+        if ((await foldCounts(sql)) >= MANY) return SOON;
+        foldAt = clock.monotonic() + FOLD_EVERY;
+      }
+      await smallThings();
+      return keepHouse(epoch);
+    },
+  };
+}

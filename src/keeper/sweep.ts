@@ -1,0 +1,80 @@
+/** One run over everything that is old enough to go, a small batch at a time. */
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Queries } from '../store/database.ts';
+import {
+  type EndedCursor,
+  removeAttempts,
+  removeEnded,
+  removeIncidents,
+  removeSilences,
+  removeSiteEvents,
+} from '../store/retention.ts';
+
+/** How long what is kept; infinity: for ever. */
+export interface Retention {
+  readonly settled: Milliseconds;
+  readonly attempts: Milliseconds;
+  readonly events: Milliseconds;
+}
+
+/** How many rows of each kind a run deleted, in the words of its log line. */
+type Removed = Record<'purchases' | 'attempts' | 'siteEvents' | 'incidents' | 'silences', number>;
+
+export interface Sweep {
+  readonly startedAt: Instant;
+  readonly removed: Readonly<Removed>;
+  /** Deletes one batch; answers whether there is more to do. */
+  step(): Promise<boolean>;
+}
+
+// The feed waits for whoever writes to the table of events, a deletion too: a batch takes some 40 ms.
+const PURCHASES_AT_ONCE = 200;
+const ATTEMPTS_AT_ONCE = 5_000;
+const EVENTS_AT_ONCE = 200;
+
+/** A run that measures ages from its beginning. */
+export function createSweep(sql: Queries, retention: Retention, startedAt: Instant): Sweep {
+  const removed: Removed = { purchases: 0, attempts: 0, siteEvents: 0, incidents: 0, silences: 0 };
+  let cursor: EndedCursor | null = null;
+  const before = startedAt - retention.events;
+  // Each answers whether it has more to do. What is kept for ever has no step.
+  const steps: (() => Promise<boolean>)[] = [];
+  if (Number.isFinite(retention.settled))
+    steps.push(async () => {
+      const batch = { before: startedAt - retention.settled, limit: PURCHASES_AT_ONCE };
+      const { removed: purchases, last }: Awaited<ReturnType<typeof removeEnded>> = await removeEnded(sql, {
+        ...batch,
+        after: cursor,
+      });
+      removed.purchases += purchases;
+      cursor = last;
+      return last !== null;
+    });
+  if (Number.isFinite(retention.attempts))
+    steps.push(async () => {
+      const attempts = await removeAttempts(sql, { before: startedAt - retention.attempts, limit: ATTEMPTS_AT_ONCE });
+      removed.attempts += attempts;
+      return attempts >= ATTEMPTS_AT_ONCE;
+    });
+  if (Number.isFinite(retention.events))
+    steps.push(
+      async () => {
+        const events = await removeSiteEvents(sql, { before, limit: EVENTS_AT_ONCE });
+        removed.siteEvents += events;
+        return events >= EVENTS_AT_ONCE;
+      },
+      async () => {
+        removed.incidents += await removeIncidents(sql, before);
+        removed.silences += await removeSilences(sql, before);
+        return false;
+      },
+    );
+  return {
+    startedAt,
+    removed,
+    step: async () => {
+      if (!((await steps[0]?.()) ?? false)) steps.shift();
+      return steps.length > 0;
+    },
+  };
+}
