@@ -2,27 +2,35 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ulid } from 'ulid';
+import type { FeedHub } from './api/feed-hub.ts';
 import type { ApiServer } from './api/serve.ts';
 import { type CheckoutClient, createCheckoutClient } from './checkout/client.ts';
 import type { Settings, SiteSettings } from './config/settings.ts';
 import { AppError } from './core/errors.ts';
 import { createJudge } from './judge/judge.ts';
+import { createKeeper } from './keeper/keeper.ts';
 import { createNotifier } from './notifier/notifier.ts';
-import { recipientOf, subscriberDefinitions } from './notifier/recipients.ts';
+import { configuredSubscribers, longestAttempt } from './notifier/recipients.ts';
+import { createRoster } from './notifier/roster.ts';
 import { createPoller } from './poller/poller.ts';
+import { createActivity } from './replica/activity.ts';
 import { createOwnership } from './replica/ownership.ts';
 import { type Clock, type FollowingClock, realClock } from './runtime/clock.ts';
 import { createHealth } from './runtime/health.ts';
 import { createLogger, type Logger } from './runtime/logger.ts';
+import { createMeters } from './runtime/meters.ts';
 import { processIdentity } from './runtime/process-identity.ts';
 import { type Loop, repeat } from './runtime/repeat.ts';
 import { connect, type Sql } from './store/database.ts';
 import { describeConnectionError } from './store/database-url.ts';
 import { startEmbedded } from './store/embedded.ts';
+import { settleFeedEra } from './store/feed.ts';
 import { listen } from './store/listen.ts';
-import { migrate } from './store/migrate.ts';
+import { type Migrated, migrate } from './store/migrate.ts';
 import { syncSites } from './store/sites.ts';
-import { syncSubscribers } from './store/subscribers.ts';
+import { suppressForDeleted } from './store/subscriber-changes.ts';
+import { namesOfTheApi, syncSubscribers } from './store/subscribers.ts';
+import { secretsOf } from './subscription/secrets.ts';
 
 export interface Replacements {
   /** Held by a test. */
@@ -49,6 +57,7 @@ export interface App {
   pollOnce(): Promise<void>;
   deliverOnce(): Promise<void>;
   judgeOnce(): Promise<void>;
+  keepOnce(): Promise<void>;
 }
 
 const MIGRATIONS = join(import.meta.dirname, '../migrations');
@@ -75,36 +84,37 @@ export async function createApp(settings: Settings, replacements: Replacements =
   };
 
   try {
-    const { applied } = await migrateOrExplain(databaseUrl);
+    const { applied, advice } = await migrateOrExplain(databaseUrl);
     if (applied.length > 0) log.info({ applied }, 'schema.migrated');
+    if (advice !== undefined) log.warn({ advice }, 'schema.roles_missing');
+    await settleFeedEra(sql);
     await syncSites(
       sql,
       settings.sites.map((site) => site.name),
     );
-    const definitions = subscriberDefinitions(settings);
-    const rows = await syncSubscribers(
-      sql,
-      definitions.map(({ definition }) => definition),
-    );
+    const configured = configuredSubscribers(settings);
+    const definitions = configured.map(({ definition }) => definition);
+    const names = definitions.map(({ name }) => name);
+    // The configuration wins, and what waits goes to the address it names.
+    for (const subscriber of await namesOfTheApi(sql, names)) log.warn({ subscriber }, 'subscriber.taken_over');
+    await syncSubscribers(sql, definitions);
+    await suppressForDeleted(sql);
+    const secrets = secretsOf(settings);
 
     const clients = settings.sites.map((site) => ({
       site,
       client: createCheckoutClient(site, { clock, fields: settings.store.fields }),
     }));
     for (const { client } of clients) closers.push(() => client.close());
-    const recipients = rows.map((row) =>
-      recipientOf(row, definitions.find(({ definition }) => definition.name === row.name)!.open(), settings),
-    );
-    for (const { channel } of recipients) closers.push(() => channel.close());
+    const roster = createRoster({ sql, log, settings, secrets, configured });
+    closers.push(() => roster.close());
 
-    const longest = Math.max(
-      ...settings.sites.map((site) => 2 * site.timeout),
-      ...recipients.map((recipient) => recipient.timeout),
-    );
+    const longest = Math.max(...settings.sites.map((site) => 2 * site.timeout), longestAttempt(settings));
     const ttl = longest + 4 * RENEW_EVERY;
     const replica = `rep_${ulid()}`;
     const ownership = createOwnership({ sql, clock, log, replica, process: processIdentity(), ttl, renewEvery: RENEW_EVERY });
 
+    const meters = createMeters();
     const loops = new Map<string, Loop>();
     const wake = (name: string): void => loops.get(name)?.wake();
     const poller = createPoller({
@@ -112,6 +122,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
       clock,
       log,
       ownership,
+      meters,
       sites: clients.map(({ site, client }) => polledSite(site, client)),
       policy: settings.policy,
       spread: () => random() * 2 - 1,
@@ -121,16 +132,21 @@ export async function createApp(settings: Settings, replacements: Replacements =
       wake: () => wake('poller'),
     });
     ownership.onChange(() => wake('poller'));
-    const notifier = createNotifier({ sql, clock, log, ownership, recipients, spread: random, wake: () => wake('notifier') });
+    const notifier = createNotifier({ sql, clock, log, ownership, meters, roster, spread: random, wake: () => wake('notifier') });
     const judge = createJudge({
       sql,
       clock,
       log,
       replica,
+      meters,
       policy: settings.slack,
       polling: settings.policy,
       onEvents: () => wake('notifier'),
     });
+
+    const activity = createActivity({ sql, meters });
+
+    const keeper = createKeeper({ sql, clock, log, replica, retention: settings.store.retention });
 
     const health = createHealth(() => Date.now());
     const run = (name: string, tick: () => Promise<number>): void => {
@@ -158,10 +174,11 @@ export async function createApp(settings: Settings, replacements: Replacements =
     let stopping: Promise<void> | null = null;
     const orderly = async (): Promise<void> => {
       await server?.close();
-      for (const name of ['judge', 'poller', 'notifier']) await loops.get(name)?.stop();
+      for (const name of ['keeper', 'judge', 'poller', 'notifier', 'activity']) await loops.get(name)?.stop();
       await Promise.all([poller.stop(), notifier.stop()]);
       await loops.get('ownership')?.stop();
       await ownership.release();
+      await activity.tick();
     };
     const stop = async (): Promise<void> => {
       const deadline = new AbortController();
@@ -184,24 +201,56 @@ export async function createApp(settings: Settings, replacements: Replacements =
         run('poller', poller.tick);
         run('notifier', notifier.tick);
         run('judge', judge.tick);
-        const listener = listen(databaseUrl, ['purchase_watch_wake'], {
-          onNotify: (payload) => {
+        run('keeper', keeper.tick);
+        run('activity', activity.tick);
+        let feed: FeedHub | null = null;
+        // A worker answers nobody who waits for events.
+        const channels = replacements.worker ? ['purchase_watch_wake'] : ['purchase_watch_wake', 'purchase_watch_events'];
+        const listener = listen(databaseUrl, channels, {
+          onNotify: (payload, channel) => {
+            if (channel === 'purchase_watch_events') return feed?.wake();
+            if (payload === 'subscribers') notifier.subscribersChanged();
+            const erased = /^forgotten (\d+)$/.exec(payload)?.[1];
+            if (erased !== undefined) for (const part of [poller, notifier]) part.forget(Number(erased));
             const loop = WOKEN_BY[payload];
             if (loop) wake(loop);
           },
           onListening: () => {
+            notifier.subscribersChanged();
             for (const name of loops.keys()) wake(name);
+            feed?.wake();
+            // The connection may have been lost because a standby took over.
+            settleFeedEra(sql).catch((error: unknown) => log.warn({ error }, 'feed.era_unsettled'));
           },
           onTrouble: (error) => log.warn({ error }, 'listen.lost'),
         });
         closers.push(() => listener.stop());
         if (replacements.worker) return;
         // A worker never loads what only the API needs.
-        const [{ createApi }, { serveApi }] = await Promise.all([import('./api/routes.ts'), import('./api/serve.ts')]);
+        const [{ createApi }, { createFeedHub }, { serveApi }] = await Promise.all([
+          import('./api/routes.ts'),
+          import('./api/feed-hub.ts'),
+          import('./api/serve.ts'),
+        ]);
         // People's questions vary, and must not wait for the loops' connections.
         const apiSql = connect(databaseUrl, { max: 8, name: 'api', answerWithin: DATABASE_ANSWERS_WITHIN });
         closers.push(() => apiSql.end({ timeout: 5 }));
-        const api = createApi({ sql: apiSql, databaseUrl, settings, health, log });
+        // Everybody who follows the feed asks at the same moment, and always the same.
+        const feedSql = connect(databaseUrl, { max: 4, name: 'feed', steadyPlans: true, answerWithin: DATABASE_ANSWERS_WITHIN });
+        closers.push(() => feedSql.end({ timeout: 5 }));
+        feed = createFeedHub(feedSql);
+        const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
+        const api = createApi({
+          sql: apiSql,
+          databaseUrl,
+          settings,
+          secrets,
+          health,
+          log,
+          feed,
+          engine,
+          invoiceOf: poller.invoiceOf,
+        });
         server = await serveApi(api, { host: settings.host, port: settings.port });
         log.info({ url: server.url }, 'api.listening');
       },
@@ -221,6 +270,10 @@ export async function createApp(settings: Settings, replacements: Replacements =
         await ownership.tick();
         await judge.tick();
       },
+      keepOnce: async () => {
+        await ownership.tick();
+        while ((await keeper.tick()) <= 1_000);
+      },
     };
   } catch (error) {
     await closeAll();
@@ -232,12 +285,13 @@ export async function createApp(settings: Settings, replacements: Replacements =
 const WOKEN_BY: Readonly<Record<string, string>> = {
   purchases: 'poller',
   deliveries: 'notifier',
+  subscribers: 'notifier',
   judge: 'judge',
   shards: 'ownership',
 };
 
 /** On a connection of its own, because building an index may take longer than any query of the loops. */
-async function migrateOrExplain(databaseUrl: string): Promise<{ applied: string[] }> {
+async function migrateOrExplain(databaseUrl: string): Promise<Migrated> {
   const sql = connect(databaseUrl, { max: 1, name: 'migrate' });
   try {
     return await migrate(sql, MIGRATIONS);
@@ -250,6 +304,7 @@ async function migrateOrExplain(databaseUrl: string): Promise<{ applied: string[
 }
 
 function polledSite(site: SiteSettings, client: CheckoutClient) {
-  const { name, maxRps, concurrency, timeout } = site;
-  return { name, maxRps, concurrency, timeout, pollStatus: client.pollStatus };
+  const { name, maxRps, concurrency, timeout, invoices } = site;
+  const { pollStatus, pollInvoice, invoice } = client;
+  return { name, maxRps, concurrency, timeout, invoices, pollStatus, pollInvoice, invoice };
 }

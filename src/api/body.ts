@@ -25,6 +25,15 @@ export function exactJson(limit: number): MiddlewareHandler {
   };
 }
 
+/** The same where a request may also come without a body. */
+export function optionalJson(limit: number): MiddlewareHandler {
+  const read = exactJson(limit);
+  return async (c, next) => {
+    const { 'content-type': type, 'content-length': length = '0', 'transfer-encoding': chunked } = c.req.header();
+    return type === undefined && length === '0' && chunked === undefined ? next() : read(c, next);
+  };
+}
+
 function requireJsonType(c: Context): void {
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(c.req.header('content-type')?.trim() ?? '')) throw notJsonType();
   const encoding = c.req.header('content-encoding') ?? 'identity';

@@ -21,11 +21,11 @@ function text(problem: (value: string) => string | null, note: IssueNote = {}) {
 }
 
 /** A parameter that stands for something else: `read` answers its meaning, or what was expected as a sentence. */
-function parameter<Meaning>(read: (value: string) => { is: Meaning } | { problem: string }) {
+export function parameter<Meaning>(read: (value: string) => { is: Meaning } | { problem: string }, note: IssueNote = {}) {
   return z.string({ error: notText }).transform((value, ctx) => {
     const found = read(value);
     if ('is' in found) return found.is;
-    ctx.addIssue({ code: 'custom', message: found.problem });
+    ctx.addIssue({ code: 'custom', message: found.problem, params: { ...note } });
     return z.NEVER;
   });
 }
@@ -93,6 +93,12 @@ export function siteProblem(name: string, names: readonly string[]): string | nu
 /** What may be text for a site in a filter; whether it exists is asked of the database, which also knows former sites. */
 export const siteParameter = text((value) => lineProblem(value, 'the name of a site')).openapi({
   description: 'The name of a site.',
+  example: 'default',
+});
+
+/** What may be the name of a subscriber. */
+export const subscriberParameter = text((value) => lineProblem(value, 'the name of a subscriber')).openapi({
+  description: 'The name of a subscriber.',
   example: 'default',
 });
 

@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { stringifyExact } from '../core/exact-json.ts';
+import { Refused } from '../subscription/refused.ts';
 
 /** Every code with its status and its title. Codes are an interface: they are never renamed. */
 const KINDS = {
@@ -10,18 +11,37 @@ const KINDS = {
   not_json: { status: 400, title: 'The body is not JSON' },
   too_deep: { status: 400, title: 'The body is nested too deeply' },
   unknown_site: { status: 400, title: 'There is no such site' },
+  unknown_event: { status: 400, title: 'The feed cannot go on from there' },
   unauthorized: { status: 401, title: 'A valid key is needed' },
   read_only_key: { status: 403, title: 'This key may only read' },
   foreign_host: { status: 403, title: 'The Host header does not name this machine' },
   cross_site: { status: 403, title: 'Other web sites may not change anything here' },
   not_found: { status: 404, title: 'There is nothing at this address' },
   purchase_not_found: { status: 404, title: 'This purchase is not registered' },
+  subscriber_not_found: { status: 404, title: 'There is no such subscriber' },
+  incident_not_found: { status: 404, title: 'There is no such incident' },
+  silence_not_found: { status: 404, title: 'There is no such silence' },
+  delivery_not_found: { status: 404, title: 'There is no such delivery' },
+  no_invoice: { status: 404, title: 'This purchase has no invoice' },
   method_not_allowed: { status: 405, title: 'This address does not accept the method' },
   ambiguous_purchase: { status: 409, title: 'Several sites have this purchase ID' },
+  subscriber_exists: { status: 409, title: 'There is a subscriber of this name already' },
+  subscriber_configured: { status: 409, title: 'The configuration names this subscriber' },
+  secrets_key_missing: { status: 409, title: 'There is no key to encrypt secrets with' },
+  secrets_key_wrong: { status: 409, title: 'What is stored was encrypted with another key' },
+  incident_ended: { status: 409, title: 'The incident is over' },
+  idempotency_key_in_use: { status: 409, title: 'The first request with this key is under way' },
+  not_completed: { status: 409, title: 'The purchase is not completed' },
+  not_watched: { status: 409, title: 'The purchase is not watched any more' },
+  site_not_configured: { status: 409, title: 'The site is not configured any more' },
   too_large: { status: 413, title: 'More than is accepted at once' },
   unsupported_media_type: { status: 415, title: 'The body must be JSON' },
+  idempotency_key_reused: { status: 422, title: 'This key belongs to another request' },
   internal: { status: 500, title: 'Something went wrong here' },
+  checkout_unavailable: { status: 502, title: 'The checkout service gives no usable answer' },
+  checkout_busy: { status: 503, title: 'The checkout service takes no more calls now' },
   unavailable: { status: 503, title: 'The database cannot be reached' },
+  too_many_streams: { status: 503, title: 'Too many event streams are open' },
 } as const satisfies Record<string, { status: ContentfulStatusCode; title: string }>;
 
 export type ProblemCode = keyof typeof KINDS;
@@ -64,6 +84,7 @@ export function problemResponse({ code, message, errors, headers }: Problem): Re
 /** What a caller is told of anything that was thrown. */
 export function problemFrom(error: unknown): Problem {
   if (error instanceof Problem) return error;
+  if (error instanceof Refused) return new Problem(error.reason, sentence(error.message));
   if (error instanceof HTTPException) {
     return error.status === 415 ? notJsonType() : new Problem('invalid_request', 'The request cannot be read.');
   }
@@ -73,6 +94,10 @@ export function problemFrom(error: unknown): Problem {
     });
   }
   return new Problem('internal', 'The request could not be answered because of a fault here. The log of the daemon says more.');
+}
+
+function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 }
 
 /** A body of another type than JSON, or of none. */

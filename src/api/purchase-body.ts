@@ -7,10 +7,12 @@ import { namedState } from '../core/states.ts';
 import type { PurchaseRow, TransitionRow } from '../store/purchases.ts';
 import type { JsonObject } from './body.ts';
 
-const timeSchema = z.string().openapi({ format: 'date-time', example: '2026-11-20T09:15:02.123Z' });
-const stateSchema = z.object({ value: z.int(), name: z.string() }).openapi('State', { example: { value: 2, name: 'Completed' } });
+export const timeSchema = z.string().openapi({ format: 'date-time', example: '2026-11-20T09:15:02.123Z' });
+export const stateSchema = z
+  .object({ value: z.int(), name: z.string() })
+  .openapi('State', { example: { value: 2, name: 'Completed' } });
 // Not nullable(): that would make null a part of the named schema itself.
-const stateOrNull = z.union([stateSchema, z.null()]);
+export const stateOrNull = z.union([stateSchema, z.null()]);
 /** What passes is always there: the description says so. */
 const isThere = (value: unknown) => value !== undefined;
 const stored = (type: 'string' | 'number') =>
@@ -87,6 +89,7 @@ export function transitionBody(row: TransitionRow): z.output<typeof transitionSc
   };
 }
 
-function stateBody(value: number | null): { value: number; name: string } | null {
+/** A state number with its name; null before the first observation. */
+export function stateBody(value: number | null): { value: number; name: string } | null {
   return value === null ? null : { ...namedState(value) };
 }

@@ -4,28 +4,54 @@ import type { Context, MiddlewareHandler } from 'hono';
 import type { Settings } from '../config/settings.ts';
 import type { Health } from '../runtime/health.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { createMeters } from '../runtime/meters.ts';
+import type { Secrets } from '../runtime/secrets.ts';
 import type { Sql } from '../store/database.ts';
 import { guardKeyless, requireKey } from './access.ts';
+import { mountDeliveries } from './deliveries.ts';
+import { mountDocument } from './document.ts';
+import { mountEvents } from './events.ts';
+import { createFeedHub, type FeedHub } from './feed-hub.ts';
 import { mountHealth } from './health.ts';
+import { mountIncidents } from './incidents.ts';
 import { invalid } from './invalid.ts';
+import { type InvoiceParts, mountInvoice } from './invoice.ts';
+import type { Engine } from './metric-families.ts';
+import { mountMetrics } from './metrics.ts';
+import { mountOverview } from './overview.ts';
 import { mountPoll } from './poll.ts';
 import { Problem, problemFrom, problemResponse } from './problems.ts';
 import { mountPurchases } from './purchases.ts';
 import { mountRegistration } from './registration.ts';
 import type { ApiBindings } from './serve.ts';
+import { mountSilences } from './silences.ts';
+import { mountStream, type StreamLimits } from './stream.ts';
+import { mountSubscriberActions } from './subscriber-actions.ts';
+import { mountSubscribers } from './subscribers.ts';
+import { mountWhy } from './why.ts';
 
 export interface ApiParts {
   readonly sql: Sql;
   readonly databaseUrl: string;
-  readonly settings: Pick<Settings, 'apiKey' | 'apiReadKey' | 'sites'>;
+  readonly settings: Pick<Settings, 'apiKey' | 'apiReadKey' | 'sites' | 'policy' | 'webhooks' | 'subscribers'>;
+  /** Encrypts what is stored of subscribers; without it nothing secret can be stored. */
+  readonly secrets?: Secrets | null;
   readonly health: Health;
   readonly log: Logger;
+  /** Wakes whoever waits for events; without one they look every few seconds. */
+  readonly feed?: FeedHub;
+  readonly streams?: StreamLimits;
+  /** What is counted in /metrics; absent where nothing polls. */
+  readonly engine?: Engine;
+  /** Absent where nothing polls: then no site can be asked. */
+  readonly invoiceOf?: InvoiceParts['invoiceOf'];
 }
 
 export type Api = OpenAPIHono<{ Bindings: ApiBindings }>;
 
 /** Builds the API. It needs no server: `fetch` answers requests. */
-export function createApi({ sql, settings, health, log }: ApiParts): Api {
+export function createApi({ sql, settings, secrets = null, health, log, feed = createFeedHub(sql), ...parts }: ApiParts): Api {
+  const { streams, engine = NOTHING_RUNS, invoiceOf = nobodyAsks } = parts;
   const app: Api = new OpenAPIHono({
     // Thrown rather than answered, so that there is one place where failures become answers.
     defaultHook: (result) => {
@@ -34,12 +60,25 @@ export function createApi({ sql, settings, health, log }: ApiParts): Api {
   });
   app.use(requestLog(log), answerHeaders, guardKeyless(settings));
   app.use('/v1/*', requireKey(settings));
+  app.use('/metrics', requireKey(settings));
 
   mountHealth(app, { sql, health });
+  mountMetrics(app, { sql, health, engine });
   mountRegistration(app, { sql, sites: settings.sites.map((site) => site.name) });
   mountPurchases(app, { sql });
   mountPoll(app, { sql });
-  mountDocument(app);
+  mountEvents(app, { feed });
+  mountStream(app, { feed, log, limits: streams });
+  mountOverview(app, { sql });
+  mountInvoice(app, { sql, invoiceOf });
+  mountWhy(app, { sql, policy: { polling: settings.policy, schedule: settings.webhooks.schedule } });
+  const known = { sites: settings.sites.map((site) => site.name), allowAddresses: settings.webhooks.allowAddresses };
+  mountSubscribers(app, { sql, secrets, known, configured: settings.subscribers });
+  mountSubscriberActions(app, { sql, secrets });
+  mountDeliveries(app, { sql });
+  mountIncidents(app, { sql });
+  mountSilences(app, { sql, secrets });
+  mountDocument(app, { keyed: settings.apiKey !== null || settings.apiReadKey !== null });
 
   const methodsAt = methodTable(app);
   app.notFound((c) => problemResponse(nothingHere(c, methodsAt(c.req.path))));
@@ -53,6 +92,10 @@ export function createApi({ sql, settings, health, log }: ApiParts): Api {
   });
   return app;
 }
+
+const nobodyAsks: InvoiceParts['invoiceOf'] = async () => ({ kind: 'unconfigured', retryAfter: 0 });
+
+const NOTHING_RUNS: Engine = { meters: createMeters(), shardsOwned: () => 0, unwritten: () => 0 };
 
 /** What was checked. The framework hands it along and leaves it out of its types. */
 function checkedBy(result: object): unknown {
@@ -96,20 +139,5 @@ function nothingHere(c: Context, methods: readonly string[]): Problem {
   const allow = methods.join(', ');
   return new Problem('method_not_allowed', `${path} does not accept ${c.req.method}; it accepts ${allow}.`, {
     headers: { allow },
-  });
-}
-
-/** The description of all routes, made from their definitions. */
-function mountDocument(app: Api): void {
-  app.openAPIRegistry.registerComponent('securitySchemes', 'key', { type: 'http', scheme: 'bearer' });
-  app.doc31('/openapi.json', {
-    openapi: '3.1.0',
-    info: {
-      title: 'purchase-watch',
-      version: '1',
-      description:
-        'Watches purchases at a checkout service that has no callbacks. Failures are problems (RFC 9457) with a stable `code`.',
-    },
-    security: [{ key: [] }],
   });
 }

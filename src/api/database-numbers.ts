@@ -1,0 +1,77 @@
+/** What the database knows of all replicas together, for /metrics: read at most every ten seconds, and never waited for long. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import { purchaseTotals, type Total } from '../store/counts.ts';
+import type { Sql } from '../store/database.ts';
+import { countOpenIncidents } from '../store/incidents.ts';
+import { type DueLag, databaseNow, dueLag, type PendingDeliveries, pendingDeliveries } from '../store/overview.ts';
+import { livingReplicas } from '../store/replicas.ts';
+import { listSites, type SiteRow } from '../store/sites.ts';
+import { listSubscribers, type SubscriberRow } from '../store/subscribers.ts';
+
+export interface DatabaseNumbers {
+  /** By the database's clock. */
+  readonly at: Instant;
+  readonly totals: readonly Total[];
+  readonly lags: readonly DueLag[];
+  /** Those that are configured. */
+  readonly sites: readonly SiteRow[];
+  readonly incidents: Awaited<ReturnType<typeof countOpenIncidents>>;
+  readonly subscribers: readonly (Pick<SubscriberRow, 'name' | 'status'> & Omit<PendingDeliveries, 'subscriber'>)[];
+  readonly replicas: number;
+}
+
+/** However many ask, the database is asked so often. */
+const FRESH: Milliseconds = 10_000;
+const ANSWER_WITHIN: Milliseconds = 2_000;
+
+/** Reads the numbers, or takes those just read; null while the database gives none. */
+export function databaseNumbers(sql: Sql): () => Promise<DatabaseNumbers | null> {
+  let last: { readonly numbers: DatabaseNumbers; readonly readAt: Milliseconds } | null = null;
+  let underWay: Promise<DatabaseNumbers | null> | null = null;
+  return () => {
+    if (last !== null && performance.now() - last.readAt < FRESH) return Promise.resolve(last.numbers);
+    // One at a time: a database that is silent must not collect questions.
+    underWay ??= read(sql)
+      .then(
+        (numbers) => {
+          last = { numbers, readAt: performance.now() };
+          return numbers;
+        },
+        () => null,
+      )
+      .finally(() => {
+        underWay = null;
+      });
+    return Promise.race([underWay, delay(ANSWER_WITHIN, null, { ref: false })]);
+  };
+}
+
+async function read(sql: Sql): Promise<DatabaseNumbers> {
+  const [at, totals, lags, sites, incidents, subscribers, pending, replicas] = await Promise.all([
+    databaseNow(sql),
+    purchaseTotals(sql),
+    dueLag(sql),
+    listSites(sql),
+    countOpenIncidents(sql),
+    listSubscribers(sql),
+    pendingDeliveries(sql),
+    livingReplicas(sql),
+  ]);
+  return {
+    at,
+    totals,
+    lags,
+    sites: sites.filter(({ configured }) => configured),
+    incidents,
+    subscribers: subscribers.map(({ id, name, status }) => {
+      const {
+        pending: waiting = 0,
+        atLeast = false,
+        dueSince = null,
+      } = pending.find(({ subscriber }) => subscriber === id) ?? {};
+      return { name, status, pending: waiting, atLeast, dueSince };
+    }),
+    replicas: replicas.length,
+  };
+}

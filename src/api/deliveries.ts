@@ -1,0 +1,100 @@
+/** What was sent to whom: reading deliveries and having one sent again. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Sql } from '../store/database.ts';
+import { findDelivery, listDeliveries } from '../store/delivery-list.ts';
+import { deliveryBody, deliveryDetails } from '../subscription/body.ts';
+import { deliveryName, sendAgain } from '../subscription/replay.ts';
+import { cursorOf, cursorParameter, limitParameter, purchaseIdField, siteParameter, subscriberParameter } from './fields.ts';
+import { strict } from './invalid.ts';
+import { Problem, problems } from './problems.ts';
+import type { ApiBindings } from './serve.ts';
+import { deliveryDetailsSchema, deliveryIdField, deliverySchema, deliveryStatusParameter } from './subscriber-fields.ts';
+
+const DEFAULT_LIMIT = 50;
+const MOST_LIMIT = 500;
+
+/** Mounts list, read and retry. */
+export function mountDeliveries(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql }: { sql: Sql }): void {
+  app.openapi(listRoute, async (c) => {
+    const { cursor, limit = DEFAULT_LIMIT, ...filter } = c.req.valid('query');
+    if (filter.site !== undefined && filter.purchase === undefined) {
+      const detail = 'tells which purchase is meant, so it needs purchase; leave it out, or name both';
+      throw new Problem('invalid_request', `site: ${detail}.`, { errors: [{ field: 'site', value: filter.site, detail }] });
+    }
+    const rows = await listDeliveries(sql, { filter, before: cursor ?? null, limit: limit + 1 });
+    const page = rows.slice(0, limit);
+    const nextCursor = rows.length > limit ? cursorOf(page.at(-1)!.id) : null;
+    return c.json({ data: page.map(deliveryBody), nextCursor }, 200);
+  });
+
+  app.openapi(readRoute, async (c) => c.json(await read(sql, c.req.valid('param').id), 200));
+
+  app.openapi(retryRoute, async (c) => {
+    const { id } = c.req.valid('param');
+    await sendAgain(sql, id);
+    return c.json(await read(sql, id), 202);
+  });
+}
+
+async function read(sql: Sql, id: number) {
+  const delivery = await findDelivery(sql, id);
+  if (delivery === null) throw new Problem('delivery_not_found', `There is no delivery ${deliveryName(id)}.`);
+  return deliveryDetails(delivery);
+}
+
+const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
+const oneDelivery = { params: z.object({ id: deliveryIdField }) };
+const answer = (description: string) => ({ description, content: { 'application/json': { schema: deliveryDetailsSchema } } });
+
+const listRoute = createRoute({
+  method: 'get',
+  path: '/v1/deliveries',
+  summary: 'List deliveries',
+  description: 'Newest first: one event for one subscriber each. All filters given must hold.',
+  tags: ['Deliveries'],
+  request: {
+    query: strict({
+      status: deliveryStatusParameter.optional(),
+      subscriber: subscriberParameter.optional(),
+      purchase: purchaseIdField.optional(),
+      site: siteParameter.optional().openapi({ description: 'The site of that purchase, when several have its id.' }),
+      event: z
+        .string()
+        .regex(/^evt_[0-9A-Za-z]{1,60}$/, 'must be the id of an event, evt_ and letters and digits')
+        .optional()
+        .openapi({ description: "An event's id.", example: 'evt_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' }),
+      cursor: cursorParameter.optional(),
+      limit: limitParameter(MOST_LIMIT).optional(),
+    }),
+  },
+  responses: {
+    200: {
+      description: 'A page; `nextCursor` is null on the last one.',
+      content: { 'application/json': { schema: z.object({ data: z.array(deliverySchema), nextCursor: z.string().nullable() }) } },
+    },
+    ...problems(...READ_PROBLEMS),
+  },
+});
+
+const readRoute = createRoute({
+  method: 'get',
+  path: '/v1/deliveries/{id}',
+  summary: 'Read a delivery',
+  description: 'With every attempt that was made.',
+  tags: ['Deliveries'],
+  request: oneDelivery,
+  responses: { 200: answer('The delivery as it is now.'), ...problems(...READ_PROBLEMS, 'delivery_not_found') },
+});
+
+const retryRoute = createRoute({
+  method: 'post',
+  path: '/v1/deliveries/{id}/retry',
+  summary: 'Send a delivery again',
+  description: 'At once, whatever became of it, with the same id and bytes; if that fails, its schedule begins anew.',
+  tags: ['Deliveries'],
+  request: oneDelivery,
+  responses: {
+    202: answer('It is sent in a moment.'),
+    ...problems(...READ_PROBLEMS, 'read_only_key', 'cross_site', 'delivery_not_found', 'subscriber_not_found'),
+  },
+});

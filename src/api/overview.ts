@@ -1,0 +1,160 @@
+/** How everything is, in one answer. It reads counters and the fronts of queues, so it costs the same at any size. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { isoTime, isoTimeOrNull } from '../core/events.ts';
+import { type ActivitySums, recentActivity } from '../store/activity.ts';
+import { countPurchases } from '../store/counts.ts';
+import type { Sql } from '../store/database.ts';
+import { countOpenIncidents } from '../store/incidents.ts';
+import { type DueLag, databaseNow, dueLag, pendingDeliveries, totalLag } from '../store/overview.ts';
+import { livingReplicas } from '../store/replicas.ts';
+import { listSites } from '../store/sites.ts';
+import { listSubscribers } from '../store/subscribers.ts';
+import { problems } from './problems.ts';
+import { stateBody, stateOrNull, timeSchema } from './purchase-body.ts';
+import type { ApiBindings } from './serve.ts';
+
+/** Mounts the call. */
+export function mountOverview(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql }: { sql: Sql }): void {
+  app.openapi(overviewRoute, async (c) => c.json(await readOverview(sql), 200));
+}
+
+async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> {
+  const [now, sites, counts, lags, incidents, short, long, subscribers, pending, replicas] = await Promise.all([
+    databaseNow(sql),
+    listSites(sql),
+    countPurchases(sql),
+    dueLag(sql),
+    countOpenIncidents(sql),
+    recentActivity(sql, 5),
+    recentActivity(sql, 60),
+    listSubscribers(sql),
+    pendingDeliveries(sql),
+    livingReplicas(sql),
+  ]);
+  const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+  const rates = (site: string | null) => ({
+    last5Minutes: perMinute(short.filter((row) => site === null || row.site === site)),
+    last60Minutes: perMinute(long.filter((row) => site === null || row.site === site)),
+  });
+  return {
+    at: isoTime(now),
+    purchases: {
+      total: sum(counts.map(({ count }) => count)),
+      watching: sum(counts.filter(({ status }) => status === 'watching').map(({ count }) => count)),
+      stuck: sum(counts.map(({ stuck }) => stuck)),
+      groups: counts.map(({ state, oldest, ...group }) => ({
+        ...group,
+        state: stateBody(state),
+        oldestSince: isoTimeOrNull(oldest),
+      })),
+    },
+    polling: { due: dueBody(totalLag(lags)), perMinute: rates(null) },
+    sites: sites.map(({ name, configured, failingSince, lastSuccessAt, lastError }) => ({
+      site: name,
+      configured,
+      answers: failingSince === null,
+      failingSince: isoTimeOrNull(failingSince),
+      // The last error stays in the row when the site answers again; then it is past.
+      lastError: failingSince === null ? null : lastError,
+      lastAnswerAt: isoTimeOrNull(lastSuccessAt),
+      openIncidents: sum(incidents.filter(({ site }) => site === name).map(({ count }) => count)),
+      due: dueBody(totalLag(lags.filter(({ site }) => site === name))),
+      perMinute: rates(name),
+    })),
+    subscribers: subscribers.map(({ id, name, kind, status, statusReason }) => {
+      const {
+        pending: waiting = 0,
+        atLeast = false,
+        dueSince = null,
+      } = pending.find(({ subscriber }) => subscriber === id) ?? {};
+      return { name, kind, status, statusReason, pending: { count: waiting, atLeast, dueSince: isoTimeOrNull(dueSince) } };
+    }),
+    incidents: { open: sum(incidents.map(({ count }) => count)) },
+    replicas: replicas.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
+  };
+}
+
+function dueBody({ due, atLeast, oldest }: Omit<DueLag, 'site'>) {
+  return { count: due, atLeast, oldestMs: Math.round(oldest) };
+}
+
+function perMinute(sums: readonly ActivitySums[]) {
+  const rate = (value: (row: ActivitySums) => number): number =>
+    Math.round(sums.reduce((total, row) => total + value(row) / row.minutes, 0) * 100) / 100;
+  return { polls: rate((row) => row.polls), failedPolls: rate((row) => row.failedPolls), changes: rate((row) => row.changes) };
+}
+
+const dueSchema = z.object({
+  count: z.int().openapi({ description: 'Purchases whose next poll is due.' }),
+  atLeast: z.boolean().openapi({ description: 'There are more than were counted; counting ends at about ten thousand.' }),
+  oldestMs: z.int().openapi({ description: 'How long the oldest of them has been waiting.' }),
+});
+const rateSchema = z.object({ polls: z.number(), failedPolls: z.number(), changes: z.number() });
+const ratesSchema = z
+  .object({ last5Minutes: rateSchema, last60Minutes: rateSchema })
+  .openapi({ description: 'What all replicas did, as an average per minute; a few seconds late.' });
+
+const overviewSchema = z
+  .object({
+    at: timeSchema,
+    purchases: z.object({
+      total: z.int(),
+      watching: z.int(),
+      stuck: z.int(),
+      groups: z.array(
+        z.object({
+          site: z.string(),
+          status: z.enum(['watching', 'settled', 'unreadable', 'expired', 'stopped']),
+          state: stateOrNull,
+          count: z.int(),
+          stuck: z.int(),
+          oldestSince: timeSchema
+            .nullable()
+            .openapi({ description: 'Since when the watched one that has been there longest is in the state.' }),
+        }),
+      ),
+    }),
+    polling: z.object({ due: dueSchema, perMinute: ratesSchema }),
+    sites: z.array(
+      z.object({
+        site: z.string(),
+        configured: z.boolean(),
+        answers: z.boolean(),
+        failingSince: timeSchema.nullable(),
+        lastError: z.string().nullable(),
+        lastAnswerAt: timeSchema.nullable(),
+        openIncidents: z.int(),
+        due: dueSchema,
+        perMinute: ratesSchema,
+      }),
+    ),
+    subscribers: z.array(
+      z.object({
+        name: z.string(),
+        kind: z.enum(['webhook', 'slack']),
+        status: z.enum(['active', 'off']),
+        statusReason: z.string().nullable(),
+        pending: z.object({
+          count: z.int().openapi({ description: 'Deliveries that wait, retries included.' }),
+          atLeast: z.boolean().openapi({ description: 'There are more than the ten thousand that were counted.' }),
+          dueSince: timeSchema.nullable().openapi({ description: 'Since when the oldest could have gone.' }),
+        }),
+      }),
+    ),
+    incidents: z.object({ open: z.int() }),
+    replicas: z.array(z.object({ id: z.string(), startedAt: timeSchema, shards: z.int() })),
+  })
+  .openapi('Overview');
+
+const overviewRoute = createRoute({
+  method: 'get',
+  path: '/v1/overview',
+  summary: 'How everything is',
+  description:
+    'Purchases by site, status and state with the oldest of each, how far polling and telling are behind, rates, sites, subscribers, incidents and replicas. Costs the same whatever is registered.',
+  tags: ['Operations'],
+  responses: {
+    200: { description: 'As it is now.', content: { 'application/json': { schema: overviewSchema } } },
+    ...problems('unauthorized', 'unavailable'),
+  },
+});

@@ -1,0 +1,205 @@
+/** Silences: times in which people want to hear nothing of some incidents. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { isoTime } from '../core/events.ts';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Secrets } from '../runtime/secrets.ts';
+import type { Sql } from '../store/database.ts';
+import { databaseNow } from '../store/overview.ts';
+import { addSilence, endSilence, findSilence, listSilences } from '../store/silences.ts';
+import { exactJson } from './body.ts';
+import { cursorOf, cursorParameter, limitParameter, siteParameter } from './fields.ts';
+import { requireSite } from './find-purchase.ts';
+import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from './idempotency.ts';
+import {
+  byField,
+  comingField,
+  kindParameter,
+  silenceBody,
+  silenceIdField,
+  silenceSchema,
+  stateField,
+  wordParameter,
+  wordsField,
+} from './incident-fields.ts';
+import { strict } from './invalid.ts';
+import { type FieldError, Problem, problems } from './problems.ts';
+import type { ApiBindings } from './serve.ts';
+
+const DEFAULT_LIMIT = 50;
+const MOST_LIMIT = 500;
+const BODY_LIMIT = 16 * 1024;
+/** A silence that nobody remembers must not hide what breaks later. */
+const LONGEST: Milliseconds = 30 * 24 * 3_600_000;
+
+/** Mounts list, read, add and end. */
+export function mountSilences(
+  app: OpenAPIHono<{ Bindings: ApiBindings }>,
+  { sql, secrets }: { sql: Sql; secrets: Secrets | null },
+): void {
+  app.openapi(listRoute, async (c) => {
+    const { cursor, limit = DEFAULT_LIMIT, status = 'current' } = c.req.valid('query');
+    const now = await databaseNow(sql);
+    const rows = await listSilences(sql, { status, before: cursor ?? null, limit: limit + 1 });
+    const page = rows.slice(0, limit);
+    const nextCursor = rows.length > limit ? cursorOf(page.at(-1)!.id) : null;
+    return c.json({ data: page.map((row) => silenceBody(row, now)), nextCursor }, 200);
+  });
+
+  app.openapi(addRoute({ sql, secrets }), async (c) => {
+    const { site = null, state = null, kind = null, everything, reason, by, ...times } = c.req.valid('json');
+    const now = await databaseNow(sql);
+    const startsAt = times.startsAt?.(now) ?? now;
+    const endsAt = times.endsAt(now);
+    requireSense({
+      isNarrow: site !== null || state !== null || kind !== null,
+      hasNoState: kind === 'unreachable' && state !== null,
+      everything,
+      startsAt,
+      endsAt,
+      now,
+    });
+    if (site !== null) await requireSite(sql, site);
+    const row = await addSilence(sql, { site, state, kind, reason, by, startsAt, endsAt });
+    c.header('location', `/v1/silences/sil_${row.id}`);
+    return c.json(silenceBody(row, await databaseNow(sql)), 201);
+  });
+
+  app.openapi(readRoute, async (c) => {
+    const { id } = c.req.valid('param');
+    const row = await findSilence(sql, id);
+    if (row === null) throw notFound(id);
+    return c.json(silenceBody(row, await databaseNow(sql)), 200);
+  });
+
+  app.openapi(endRoute, async (c) => {
+    const { id } = c.req.valid('param');
+    if (!(await endSilence(sql, id))) throw notFound(id);
+    return c.body(null, 204);
+  });
+}
+
+function notFound(id: number): Problem {
+  return new Problem('silence_not_found', `There is no silence sil_${id}; GET /v1/silences lists them.`);
+}
+
+interface Wish {
+  readonly isNarrow: boolean;
+  readonly hasNoState: boolean;
+  readonly everything: boolean | undefined;
+  readonly startsAt: Instant;
+  readonly endsAt: Instant;
+  readonly now: Instant;
+}
+
+/** What the fields say together, and only the database's clock can tell. */
+function requireSense({ isNarrow, hasNoState, everything, startsAt, endsAt, now }: Wish): void {
+  const refuse = (field: string, detail: string, value?: FieldError['value']): never => {
+    throw new Problem('invalid_request', `${field}: ${detail}.`, {
+      errors: [{ field, ...(value === undefined ? {} : { value }), detail }],
+    });
+  };
+  if (!isNarrow && everything !== true)
+    refuse('everything', 'must be true to silence all incidents; or name a site, state or kind');
+  if (isNarrow && everything === true) refuse('everything', 'cannot go with site, state or kind; leave it or those out', true);
+  if (hasNoState) refuse('state', 'cannot go with kind unreachable, which is about whole sites');
+  if (endsAt <= now) refuse('endsAt', `must be in the future; it is ${isoTime(now)} now`, isoTime(endsAt));
+  if (endsAt > now + LONGEST) refuse('endsAt', `must be at most 30 days ahead, so by ${isoTime(now + LONGEST)}`, isoTime(endsAt));
+  if (startsAt >= endsAt) refuse('startsAt', 'must be before endsAt', isoTime(startsAt));
+}
+
+const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
+const CHANGE_PROBLEMS = [...READ_PROBLEMS, 'read_only_key', 'cross_site'] as const;
+const oneSilence = { params: z.object({ id: silenceIdField }) };
+const answer = (description: string) => ({ description, content: { 'application/json': { schema: silenceSchema } } });
+
+const listRoute = createRoute({
+  method: 'get',
+  path: '/v1/silences',
+  summary: 'List silences',
+  description: 'Newest first: those that hold or will (`current`), unless `status` asks for others.',
+  tags: ['Incidents'],
+  request: {
+    query: strict({
+      status: wordParameter(['current', 'over', 'all'], 'status').optional(),
+      cursor: cursorParameter.optional(),
+      limit: limitParameter(MOST_LIMIT).optional(),
+    }),
+  },
+  responses: {
+    200: {
+      description: 'A page; `nextCursor` is null on the last one.',
+      content: { 'application/json': { schema: z.object({ data: z.array(silenceSchema), nextCursor: z.string().nullable() }) } },
+    },
+    ...problems(...READ_PROBLEMS),
+  },
+});
+
+const addRoute = (means: { sql: Sql; secrets: Secrets | null }) =>
+  createRoute({
+    method: 'post',
+    path: '/v1/silences',
+    summary: 'Silence incidents for a time',
+    description:
+      'While it holds, people are told of no incident that matches, but for the end of one they have heard of. What is still wrong when it ends is told then. Webhooks and the feed are not silenced.',
+    tags: ['Incidents'],
+    middleware: [exactJson(BODY_LIMIT), idempotent(means)] as const,
+    request: {
+      headers: idempotencyHeader,
+      body: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: strict({
+              site: siteParameter.optional(),
+              state: stateField.optional(),
+              kind: kindParameter.optional(),
+              everything: z
+                .boolean({ error: 'must be true or false' })
+                .optional()
+                .openapi({ description: 'Needed to silence all incidents: without site, state and kind.' }),
+              reason: wordsField(500, 'why').openapi({ example: 'The service is being moved tonight.' }),
+              by: byField,
+              startsAt: comingField.optional().openapi({
+                example: '10m',
+                description: 'A time with its zone, or a duration from now; now, when it is left out.',
+              }),
+              endsAt: comingField.openapi({
+                description: 'A time with its zone, or a duration from now; at most 30 days ahead.',
+              }),
+            }).openapi('NewSilence'),
+          },
+        },
+      },
+    },
+    responses: {
+      201: answer('It holds, or will.'),
+      ...problems(
+        ...CHANGE_PROBLEMS,
+        'unknown_site',
+        'not_json',
+        'too_deep',
+        'too_large',
+        'unsupported_media_type',
+        ...IDEMPOTENCY_PROBLEMS,
+      ),
+    },
+  });
+
+const readRoute = createRoute({
+  method: 'get',
+  path: '/v1/silences/{id}',
+  summary: 'Read a silence',
+  tags: ['Incidents'],
+  request: oneSilence,
+  responses: { 200: answer('The silence.'), ...problems(...READ_PROBLEMS, 'silence_not_found') },
+});
+
+const endRoute = createRoute({
+  method: 'delete',
+  path: '/v1/silences/{id}',
+  summary: 'End a silence',
+  description: 'At once; it stays in the list of those that are over. May be repeated.',
+  tags: ['Incidents'],
+  request: oneSilence,
+  responses: { 204: { description: 'It is over.' }, ...problems(...CHANGE_PROBLEMS, 'silence_not_found') },
+});
