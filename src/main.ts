@@ -1,19 +1,27 @@
 /** The process: arguments to a command, a failure to an exit code. */
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { register as audit } from './cli/audit.ts';
 import { register as config } from './cli/config.ts';
 import type { CliContext } from './cli/context.ts';
+import { register as deliveries } from './cli/deliveries.ts';
 import { register as demo } from './cli/demo.ts';
+import { register as doctor } from './cli/doctor.ts';
+import { register as forget } from './cli/forget.ts';
+import { register as invoice } from './cli/invoice.ts';
 import { register as migrate } from './cli/migrate.ts';
 import { register as plan } from './cli/plan.ts';
 import { register as poll } from './cli/poll.ts';
+import { register as replay } from './cli/replay.ts';
 import { register as simulate } from './cli/simulate.ts';
 import { register as slack } from './cli/slack.ts';
 import { register as start } from './cli/start.ts';
 import { register as status } from './cli/status.ts';
+import { register as subscribers } from './cli/subscribers.ts';
 import { register as unwatch } from './cli/unwatch.ts';
 import { register as watch } from './cli/watch.ts';
+import { register as why } from './cli/why.ts';
 import { AppError } from './core/errors.ts';
+import { packageVersion } from './runtime/package-version.ts';
 
 /**
  * The commands in the order of the help. Their files declare arguments and import what they work with inside the action,
@@ -27,9 +35,17 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   unwatch,
   status,
   poll,
+  invoice,
+  why,
+  audit,
   plan,
+  subscribers,
+  deliveries,
+  replay,
   migrate,
   config,
+  doctor,
+  forget,
   slack,
 ];
 
@@ -40,11 +56,6 @@ const DONE = 0;
 const FAILED = 1;
 const WRONG_USAGE = 2;
 const INTERRUPTED = 130;
-
-function packageVersion(): string {
-  const description = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
-  return description.version;
-}
 
 function createProgram(context: CliContext): Command {
   const program = new Command('purchase-watch')

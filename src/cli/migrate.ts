@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { examples } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import { MIGRATIONS, withDatabase } from './database.ts';
-import { printJson, printLine } from './output.ts';
+import { printJson, printLine, styled } from './output.ts';
 
 interface MigrateOptions {
   readonly dryRun?: true;
@@ -15,10 +15,14 @@ async function migrateCommand(context: CliContext, { dryRun, json }: MigrateOpti
     context,
     async ({ sql }) => {
       const { migrate, pendingMigrations } = await import('../store/migrate.ts');
-      const names = dryRun ? await pendingMigrations(sql, MIGRATIONS) : (await migrate(sql, MIGRATIONS)).applied;
-      if (json) return printJson(context, dryRun ? { pending: names } : { applied: names });
+      const migrated = dryRun ? null : await migrate(sql, MIGRATIONS);
+      const names = migrated === null ? await pendingMigrations(sql, MIGRATIONS) : migrated.applied;
+      const advice = migrated?.advice;
+      if (json)
+        return printJson(context, dryRun ? { pending: names } : { applied: names, ...(advice === undefined ? {} : { advice }) });
       for (const name of names) printLine(context, `${dryRun ? 'pending' : 'applied'}  ${name}`);
       if (names.length === 0) printLine(context, 'the schema is up to date');
+      if (advice !== undefined) printLine(context, styled(context, 'yellow', advice));
     },
     // A dry run changes nothing, so it makes no database either.
     dryRun ? { raw: 'existing' } : { raw: 'create' },

@@ -5,6 +5,7 @@ import { nearest } from '../config/nearest.ts';
 import { AppError } from '../core/errors.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../core/exact-json.ts';
 import type { Registration } from '../store/purchases.ts';
+import { splitCells } from './csv.ts';
 import { siteProblem } from './site.ts';
 
 /** What the fields are when a line does not say, and which sites there are. */
@@ -26,6 +27,8 @@ interface Written {
 
 export type Read = { readonly registration: Registration } | { readonly problem: string } | 'nothing';
 
+/** What is wrong with a line whose quotation marks do not fit. */
+export const BROKEN_QUOTES = 'a quotation mark is missing, or stands inside a cell that is not quoted';
 const FIELDS = ['purchaseId', 'site', 'reference', 'metadata'] as const;
 /** What the column of the ids is called. */
 const HEADERS = ['purchase_id', 'purchaseId'];
@@ -73,48 +76,66 @@ function metadataTrouble(text: string): string | null {
  * first line shows that the whole cannot be read.
  */
 export function registrationReader(fileName: string, defaults: Defaults) {
-  let read: ((text: string) => Written | { readonly problem: string }) | null = null;
+  let read: ((text: string) => Written | { readonly problem: string } | 'unfinished') | null = null;
   const unused = new Set<string>();
 
+  /** Answers whether the first line is a header. */
   function begin(first: string): boolean {
-    if (/\.(?:jsonl|ndjson)$/i.test(fileName) || first.startsWith('{')) {
+    const trimmed = first.trim();
+    if (trimmed.startsWith('[')) {
+      throw new AppError('invalid', 'the file is a JSON array; write one object a line instead, for example with: jq -c ".[]"');
+    }
+    if (trimmed === '{') {
+      throw new AppError(
+        'invalid',
+        'the file is JSON over several lines; write one object a line instead, for example with: jq -c .',
+      );
+    }
+    if (/\.(?:jsonl|ndjson)$/i.test(fileName) || trimmed.startsWith('{')) {
       read = (text) => readJson(text, unused);
       return false;
     }
-    if (first.startsWith('[')) {
-      throw new AppError('invalid', 'the file is a JSON array; write one object a line instead, for example with: jq -c ".[]"');
+    const separators = [',', ';', '\t'].filter((each) => first.includes(each));
+    for (const separator of separators.length === 0 ? [','] : separators) {
+      const titles = titlesOf(first, separator);
+      const columns = titles.map(columnOf);
+      if (!columns.includes('purchaseId')) continue;
+      titles.forEach((title, index) => {
+        if (columns[index] === null) unused.add(title);
+      });
+      read = (text) => readCells(text, separator, columns);
+      return true;
     }
-    const separator = [',', ';', '\t'].find((each) => first.includes(each));
-    const titles = (splitCells(first, separator ?? ',') ?? []).map((title) => title.trim());
-    const columns = titles.map(columnOf);
-    if (!columns.includes('purchaseId')) {
-      if (separator === undefined) {
-        if (nearest(first, HEADERS) !== null)
-          throw new AppError('invalid', `line 1: ${JSON.stringify(first)} looks like a header; it must be purchase_id`);
-        read = (text) => ({ purchaseId: text });
-        return false;
-      }
-      throw new AppError('invalid', `line 1: has several columns, and none is named purchase_id${meantHeader(titles)}`);
+    if (separators.length > 0) {
+      const meant = meantHeader(titlesOf(first, separators[0]!));
+      throw new AppError('invalid', `line 1: has several columns, and none is named purchase_id${meant}`);
     }
-    titles.forEach((title, index) => {
-      if (columns[index] === null) unused.add(title);
-    });
-    read = (text) => readCells(text, separator ?? ',', columns);
-    return true;
+    if (nearest(trimmed, HEADERS) !== null)
+      throw new AppError('invalid', `line 1: ${JSON.stringify(trimmed)} looks like a header; it must be purchase_id`);
+    read = (text) => ({ purchaseId: text.trim() });
+    return false;
   }
 
   return {
-    /** One line; blank ones and the header mean nothing. */
-    line(text: string): Read {
-      const trimmed = text.trim();
-      if (trimmed === '' || (read === null && begin(trimmed))) return 'nothing';
-      const written = read!(trimmed);
+    /**
+     * One line; blank ones and the header mean nothing. One in which a quoted cell stays open is unfinished: give it again
+     * with the next one behind it.
+     */
+    line(text: string): Read | 'unfinished' {
+      if (text.trim() === '' || (read === null && begin(text))) return 'nothing';
+      const written = read!(text);
+      if (written === 'unfinished') return written;
       const checked = 'problem' in written ? written : checkRegistration(written, defaults);
       return 'problem' in checked ? checked : { registration: checked };
     },
     /** Columns and fields that were there and mean nothing here. */
     unused: (): readonly string[] => [...unused],
   };
+}
+
+function titlesOf(header: string, separator: string): string[] {
+  const cells = splitCells(header, separator);
+  return typeof cells === 'string' ? [] : cells.map((title) => title.trim());
 }
 
 function columnOf(title: string): FieldName | null {
@@ -127,9 +148,14 @@ function meantHeader(titles: readonly string[]): string {
   return meant === undefined ? '; begin with a header such as: purchase_id,site,reference' : ` (is it ${JSON.stringify(meant)}?)`;
 }
 
-function readCells(text: string, separator: string, columns: readonly (FieldName | null)[]): Written | { problem: string } {
+function readCells(
+  text: string,
+  separator: string,
+  columns: readonly (FieldName | null)[],
+): Written | { problem: string } | 'unfinished' {
   const cells = splitCells(text, separator);
-  if (cells === null) return { problem: 'a quotation mark is missing, or stands inside a cell that is not quoted' };
+  if (cells === 'open') return 'unfinished';
+  if (cells === 'broken') return { problem: BROKEN_QUOTES };
   if (cells.length > columns.length) return { problem: `has ${cells.length} cells, and the header names ${columns.length}` };
   const written: Partial<Record<FieldName, string>> = {};
   cells.forEach((cell, index) => {
@@ -138,22 +164,6 @@ function readCells(text: string, separator: string, columns: readonly (FieldName
     if (column !== null && column !== undefined && value !== '') written[column] = value;
   });
   return { ...written, purchaseId: written.purchaseId ?? '' };
-}
-
-/** The cells of a line as RFC 4180 quotes them; null when the quotation marks do not fit. */
-function splitCells(text: string, separator: string): string[] | null {
-  const cells: string[] = [];
-  let at = 0;
-  for (;;) {
-    const quoted = /^\s*"((?:[^"]|"")*)"\s*/.exec(text.slice(at));
-    const end = quoted === null ? text.indexOf(separator, at) : at + quoted[0].length;
-    const cell = quoted === null ? text.slice(at, end < 0 ? undefined : end) : quoted[1]!.replaceAll('""', '"');
-    if (quoted === null && cell.includes('"')) return null;
-    cells.push(cell);
-    if (end < 0 || end >= text.length) return cells;
-    if (text[end] !== separator) return null;
-    at = end + 1;
-  }
 }
 
 function readJson(text: string, unused: Set<string>): Written | { problem: string } {

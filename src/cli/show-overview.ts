@@ -4,14 +4,16 @@ import { humanDuration } from '../core/duration.ts';
 import { isoTime, isoTimeOrNull } from '../core/events.ts';
 import type { Instant } from '../core/purchase.ts';
 import { namedState, stateName } from '../core/states.ts';
+import { countPurchases } from '../store/counts.ts';
 import { readClock, type Sql } from '../store/database.ts';
-import { dueLag, pendingDeliveries } from '../store/overview.ts';
-import { countPurchases } from '../store/purchases.ts';
+import { dueLag, pendingDeliveries, totalLag } from '../store/overview.ts';
 import { listSites, type SiteRow } from '../store/sites.ts';
+import { troubledSubscribers } from '../store/subscriber-trouble.ts';
 import { listSubscribers } from '../store/subscribers.ts';
 import type { CliContext } from './context.ts';
 import { livingDaemons, NO_DAEMON } from './database.ts';
 import { counted, printJson, printLine, printTable, styled } from './output.ts';
+import { printTrouble } from './show-trouble.ts';
 import { knownSite } from './site.ts';
 import { relative } from './times.ts';
 
@@ -21,13 +23,14 @@ type Overview = Awaited<ReturnType<typeof readOverview>>;
 const LATE = 5_000;
 
 async function readOverview(sql: Sql, site: string | undefined) {
-  const [sites, counts, lag, daemons, subscribers, pending, { now }] = await Promise.all([
+  const [sites, counts, lags, daemons, subscribers, pending, troubled, { now }] = await Promise.all([
     listSites(sql),
     countPurchases(sql),
     dueLag(sql),
     livingDaemons(sql),
     listSubscribers(sql),
     pendingDeliveries(sql),
+    troubledSubscribers(sql),
     readClock(sql),
   ]);
   if (site !== undefined)
@@ -40,11 +43,20 @@ async function readOverview(sql: Sql, site: string | undefined) {
     now,
     sites: sites.filter(({ name }) => isShown(name)),
     counts: counts.filter((row) => isShown(row.site)),
-    lag,
+    lag: totalLag(lags.filter((row) => isShown(row.site))),
     daemons,
+    troubled,
     subscribers: subscribers.map((row) => {
       const waiting = pending.find(({ subscriber }) => subscriber === row.id);
-      return { ...row, pending: waiting?.pending ?? 0, dueSince: waiting?.dueSince ?? null };
+      const trouble = troubled.find(({ name }) => name === row.name);
+      return {
+        ...row,
+        failing: trouble?.failing ?? 0,
+        lastError: trouble?.lastError ?? null,
+        pending: waiting?.pending ?? 0,
+        atLeast: waiting?.atLeast ?? false,
+        dueSince: waiting?.dueSince ?? null,
+      };
     }),
   };
 }
@@ -77,15 +89,18 @@ function overviewBody({ now, sites, counts, lag, daemons, subscribers }: Overvie
       oldestSince: isoTimeOrNull(oldest),
     })),
     stuck: counts.reduce((sum, { stuck }) => sum + stuck, 0),
-    due: { count: lag.due, oldestMs: Math.round(lag.oldest) },
+    due: { count: lag.due, atLeast: lag.atLeast, oldestMs: Math.round(lag.oldest) },
     daemons: daemons.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
-    subscribers: subscribers.map(({ name, kind, status, statusReason, pending, dueSince }) => ({
+    subscribers: subscribers.map(({ name, kind, status, statusReason, pending, atLeast, dueSince, failing, lastError }) => ({
       name,
       kind,
       status,
       statusReason,
       pending,
+      atLeast,
       dueSince: isoTimeOrNull(dueSince),
+      failing,
+      lastError,
     })),
   };
 }
@@ -135,7 +150,11 @@ function printPolling(context: CliContext, { lag, daemons, now }: Overview): voi
   printLine(context);
   const late = lag.due > 0 && lag.oldest > LATE;
   const due = late
-    ? styled(context, 'yellow', `${counted(lag.due, 'poll')} late, the oldest by ${humanDuration(lag.oldest)}`)
+    ? styled(
+        context,
+        'yellow',
+        `${lag.atLeast ? 'at least ' : ''}${counted(lag.due, 'poll')} late, the oldest by ${humanDuration(lag.oldest)}`,
+      )
     : 'up to date';
   printLine(context, `polling  ${due}`);
   if (daemons.length === 0) printLine(context, `daemon   ${styled(context, 'yellow', NO_DAEMON)}`);
@@ -144,19 +163,20 @@ function printPolling(context: CliContext, { lag, daemons, now }: Overview): voi
   }
 }
 
-function printSubscribers(context: CliContext, { subscribers, now }: Overview): void {
+function printSubscribers(context: CliContext, { subscribers, troubled, now }: Overview): void {
   printLine(context);
   if (subscribers.length === 0)
     return void printLine(context, 'No subscribers: nobody is told. Set WEBHOOK_URL or SLACK_WEBHOOK_URL.');
   printTable(
     context,
     ['subscriber', 'kind', 'status', 'waiting', 'due since'],
-    subscribers.map(({ name, kind, status, statusReason, pending, dueSince }) => [
+    subscribers.map(({ name, kind, status, statusReason, pending, atLeast, dueSince }) => [
       name,
       kind,
       statusReason === null ? status : `${status}: ${statusReason}`,
-      pending,
+      atLeast ? `${pending}+` : pending,
       dueSince === null ? '' : relative(dueSince, now),
     ]),
   );
+  printTrouble(context, troubled, now);
 }

@@ -15,18 +15,32 @@ interface WatchOptions {
   readonly metadata?: string;
   readonly file?: string;
   readonly json?: true;
+  readonly quiet?: true;
 }
 
 interface Tally {
   readonly created: number;
+  /** With those that are watched again. */
   readonly existing: number;
+  readonly watchedAgain: number;
   readonly rejected: number;
+}
+
+interface Problem {
+  readonly line: number;
+  readonly problem: string;
+}
+
+interface FileResult extends Tally {
+  readonly problems: readonly Problem[];
 }
 
 /** More ids than this are summed up instead of listed. */
 const LISTED = 20;
 /** So much of a wrong id is repeated. */
 const SHOWN = 60;
+/** So many bad lines are repeated in JSON; all of them are told on standard error. */
+const MOST_PROBLEMS = 1_000;
 
 async function watch(context: CliContext, ids: readonly string[], options: WatchOptions): Promise<void> {
   if (ids.length === 0 && options.file === undefined) {
@@ -53,60 +67,95 @@ async function watch(context: CliContext, ids: readonly string[], options: Watch
     const registrations = checked as Registration[];
     const answers = await register(sql, registrations, { by: 'cli' });
     const isListed = ids.length <= LISTED;
-    if (isListed && !options.json) {
+    const { json = false, quiet = false, file } = options;
+    if (isListed && !json && !quiet) {
+      const width = Math.max(8, ...answers.map((answer) => answer.length));
       answers.forEach((answer, index) => {
-        const colour = answer === 'created' ? 'green' : 'gray';
-        printLine(context, `${styled(context, colour, answer.padEnd(8))}  ${printable(ids[index]!)}`);
+        const colour = answer === 'existing' ? 'gray' : 'green';
+        printLine(context, `${styled(context, colour, answer.padEnd(width))}  ${printable(ids[index]!)}`);
       });
     }
     const created = answers.filter((answer) => answer === 'created').length;
-    const typed: Tally = { created, existing: ids.length - created, rejected: 0 };
-    const fromFile = options.file === undefined ? null : await watchFile(context, sql, options.file, defaults);
+    const watchedAgain = answers.filter((answer) => answer === 'watched again').length;
+    const typed: Tally = { created, existing: ids.length - created, watchedAgain, rejected: 0 };
+    const fromFile = file === undefined ? null : await watchFile(context, sql, { file, defaults, silent: json || quiet });
     await report(context, sql, {
       tally: fromFile === null ? typed : sum(typed, fromFile),
+      problems: fromFile?.problems ?? null,
       purchases: registrations.map(({ purchaseId }, index) => ({ purchaseId, result: answers[index]! })),
-      json: options.json === true,
+      json,
+      quiet,
       summarized: fromFile !== null || !isListed,
     });
   });
 }
 
-async function watchFile(context: CliContext, sql: Sql, file: string, defaults: Defaults): Promise<Tally> {
-  const { registerFile } = await import('./register-file.ts');
-  const isShown = context.isTTY && context.env.TERM !== 'dumb';
-  const tally = await registerFile(sql, {
-    file,
-    stdin: context.stdin,
-    defaults,
-    onProblem: (text) => void context.stderr.write(`${printable(text)}\n`),
-    onProgress: (done) => {
-      // A terminal shows it in place; elsewhere a line now and then is enough.
-      if (isShown) context.stderr.write(`\r${counted(done, 'line')} …`);
-      else if (done % 100_000 === 0) context.stderr.write(`${counted(done, 'line')} …\n`);
-    },
-  });
-  if (isShown && tally.lines > 1_000) context.stderr.write('\r\u001b[K');
-  return tally;
+function sum(a: Tally, b: Tally): Tally {
+  return {
+    created: a.created + b.created,
+    existing: a.existing + b.existing,
+    watchedAgain: a.watchedAgain + b.watchedAgain,
+    rejected: a.rejected + b.rejected,
+  };
 }
 
-function sum(a: Tally, b: Tally): Tally {
-  return { created: a.created + b.created, existing: a.existing + b.existing, rejected: a.rejected + b.rejected };
+async function watchFile(
+  context: CliContext,
+  sql: Sql,
+  { file, defaults, silent }: { file: string; defaults: Defaults; silent: boolean },
+): Promise<FileResult> {
+  const [{ registerFile }, { progressOn }] = await Promise.all([import('./register-file.ts'), import('./progress.ts')]);
+  const stderr: NodeJS.WritableStream & { isTTY?: boolean } = context.stderr;
+  const progress = progressOn({ stream: stderr, inPlace: stderr.isTTY === true && context.env.TERM !== 'dumb' });
+  const problems: Problem[] = [];
+  let soFar = 'Nothing was registered.';
+  try {
+    const tally = await registerFile(sql, {
+      file,
+      stdin: context.stdin,
+      defaults,
+      onProblem: (problem, line) => {
+        if (line !== null && problems.length < MOST_PROBLEMS) problems.push({ line, problem });
+        progress.say(printable(line === null ? problem : `line ${line}: ${problem}`));
+      },
+      onProgress: (reached, { created, existing }) => {
+        soFar = `All up to line ${reached.lines} is registered: ${counted(created, 'purchase')} created, ${existing} existing already.`;
+        if (!silent) progress.reached(reached);
+      },
+    });
+    return { ...tally, problems };
+  } catch (error) {
+    // What is wrong with the file, or with the command, is told by itself.
+    if (!(error instanceof AppError)) progress.say(`${soFar} Running the same again is safe, and registers the rest.`);
+    throw error;
+  } finally {
+    progress.end();
+  }
 }
 
 interface Result {
   readonly tally: Tally;
+  readonly problems: readonly Problem[] | null;
   readonly purchases: readonly { readonly purchaseId: string; readonly result: string }[];
   readonly json: boolean;
+  readonly quiet: boolean;
   readonly summarized: boolean;
 }
 
-async function report(context: CliContext, sql: Sql, { tally, purchases, json, summarized }: Result): Promise<void> {
+async function report(
+  context: CliContext,
+  sql: Sql,
+  { tally, problems, purchases, json, quiet, summarized }: Result,
+): Promise<void> {
   const daemons = await livingDaemons(sql);
-  if (json) printJson(context, { ...tally, purchases, daemons: daemons.length });
-  else {
-    if (summarized) printLine(context, `${counted(tally.created, 'purchase')} created, ${tally.existing} existing already`);
+  if (json) printJson(context, { ...tally, purchases, ...(problems === null ? {} : { problems }), daemons: daemons.length });
+  else if (!quiet) {
+    const again = tally.watchedAgain === 0 ? '' : `, ${tally.watchedAgain} of them watched again`;
+    if (summarized)
+      printLine(context, `${counted(tally.created, 'purchase')} created, ${tally.existing} existing already${again}`);
     if (daemons.length === 0) printLine(context, styled(context, 'yellow', `Registered, but ${NO_DAEMON}.`));
-    else if (tally.created > 0) printLine(context, styled(context, 'gray', 'A daemon is running and asks for them at once.'));
+    else if (tally.created + tally.watchedAgain > 0)
+      printLine(context, styled(context, 'gray', 'A daemon is running and asks for them at once.'));
   }
   if (tally.rejected > 0)
     throw new AppError('conflict', `${counted(tally.rejected, 'line')} could not be registered (see above)`);
@@ -131,13 +180,14 @@ export function register(program: Command, context: CliContext): void {
     .option('--metadata <json>', 'a JSON object that comes back in every event')
     .option('--file <path>', 'read more from a file (- is standard input): ids, CSV with a header, or JSON lines', notEmpty)
     .option('--json', 'write JSON')
+    .option('--quiet', 'write nothing but problems')
     .action((ids: string[], options: WatchOptions) => watch(context, ids, options));
   command.addHelpText(
     'after',
     `
 Files: one purchase a line. A CSV begins with a header that names purchase_id and, if you like, site, reference and
 metadata; JSON lines have purchaseId and the same. Lines that cannot be registered are told by number, the others are
-registered (exit code 1).`,
+registered (exit code 1). A million ids take no more memory than a thousand.`,
   );
   examples(command, [
     ['watch 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'one purchase'],

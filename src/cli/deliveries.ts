@@ -1,0 +1,160 @@
+/** `deliveries`: what was sent to whom, and sending one again. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { AppError } from '../core/errors.ts';
+import type { Instant } from '../core/purchase.ts';
+import type { DeliveryFilter, DeliveryRow } from '../store/delivery-list.ts';
+import { examples } from './arguments.ts';
+import type { CliContext } from './context.ts';
+import { withDatabase } from './database.ts';
+import { printFacts, printJson, printLine, printTable } from './output.ts';
+import { relative } from './times.ts';
+
+interface JsonOption {
+  readonly json?: true;
+}
+interface ListOptions extends JsonOption, DeliveryFilter {
+  readonly limit: number;
+  readonly cursor?: number;
+}
+
+const STATUSES = ['pending', 'delivered', 'exhausted', 'suppressed'];
+
+async function list(context: CliContext, { json, limit, cursor, ...filter }: ListOptions): Promise<void> {
+  if (filter.site !== undefined && filter.purchase === undefined) {
+    throw new AppError('invalid', '--site: tells which purchase is meant, so it needs --purchase');
+  }
+  await withDatabase(context, async ({ sql }) => {
+    const [{ listDeliveries }, { deliveryBody }, { deliveryName }, { databaseNow }] = await Promise.all([
+      import('../store/delivery-list.ts'),
+      import('../subscription/body.ts'),
+      import('../subscription/replay.ts'),
+      import('../store/overview.ts'),
+    ]);
+    const rows = await listDeliveries(sql, { filter, before: cursor ?? null, limit: limit + 1 });
+    const page = rows.slice(0, limit);
+    const next = rows.length > limit ? deliveryName(page.at(-1)!.id) : null;
+    if (json) return printJson(context, { data: page.map(deliveryBody), nextCursor: next });
+    if (page.length === 0) return void printLine(context, 'No deliveries.');
+    const now = await databaseNow(sql);
+    printTable(
+      context,
+      ['delivery', 'subscriber', 'event', 'purchase', 'status', 'tries', 'when', 'trouble'],
+      page.map((row) => [
+        deliveryName(row.id),
+        row.subscriber,
+        row.type,
+        row.purchaseId ?? '-',
+        row.status,
+        row.attempts,
+        when(row, now),
+        row.lastError ?? '',
+      ]),
+    );
+    if (next !== null) printLine(context, `\nThere are more: --cursor ${next}`);
+  });
+}
+
+function when({ settledAt, dueAt }: Pick<DeliveryRow, 'settledAt' | 'dueAt'>, now: Instant): string {
+  if (settledAt !== null) return relative(settledAt, now);
+  return dueAt <= now ? `due since ${relative(dueAt, now).replace(/ ago$/, '')}` : `next ${relative(dueAt, now)}`;
+}
+
+async function show(context: CliContext, id: number, { json }: JsonOption): Promise<void> {
+  await withDatabase(context, async ({ sql }) => {
+    const [{ findDelivery }, { deliveryDetails }, { deliveryName }, { databaseNow }] = await Promise.all([
+      import('../store/delivery-list.ts'),
+      import('../subscription/body.ts'),
+      import('../subscription/replay.ts'),
+      import('../store/overview.ts'),
+    ]);
+    const row = await findDelivery(sql, id);
+    if (row === null) throw new AppError('not_found', `there is no delivery ${deliveryName(id)}`);
+    if (json) return printJson(context, deliveryDetails(row));
+    const now = await databaseNow(sql);
+    printFacts(context, [
+      ['delivery', deliveryName(row.id)],
+      ['subscriber', row.subscriber],
+      ['event', `${row.eventId}, ${row.type}`],
+      ['purchase', row.purchaseId === null ? null : `${row.purchaseId} at site ${row.site}, its event ${row.sequence}`],
+      ['status', `${row.status}, ${when(row, now)}`],
+      ['trouble', row.lastError, 'red'],
+    ]);
+    if (row.tries.length === 0) return void printLine(context, '\nNo attempt was made yet.');
+    printLine(context);
+    printTable(
+      context,
+      ['#', 'when', 'outcome', 'status', 'took ms', 'answer'],
+      row.tries.map(({ number, at, outcome, httpStatus, tookMs, excerpt }) => [
+        number,
+        relative(at, now),
+        outcome,
+        httpStatus,
+        tookMs,
+        (excerpt ?? '').slice(0, 80),
+      ]),
+    );
+  });
+}
+
+async function retry(context: CliContext, ids: readonly number[], { json }: JsonOption): Promise<void> {
+  await withDatabase(context, async ({ sql }) => {
+    const { deliveryName, sendAgain } = await import('../subscription/replay.ts');
+    for (const id of ids) await sendAgain(sql, id);
+    const names = ids.map(deliveryName);
+    if (json) return printJson(context, { retried: names });
+    printLine(context, `${names.join(', ')}: sent again by the running daemon, at once`);
+  });
+}
+
+/** The row behind `dlv_42`. */
+function deliveryArgument(text: string): number {
+  const id = Number(/^dlv_([1-9]\d{0,15})$/.exec(text)?.[1]);
+  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError('Expected the id of a delivery, such as dlv_42.');
+  return id;
+}
+
+function limitArgument(text: string): number {
+  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > 10_000) throw new InvalidArgumentError('Expected a whole number from 1 to 10000.');
+  return limit;
+}
+
+/** Declares the command and what it can do. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('deliveries')
+    .summary('show what was sent to whom, and send one again')
+    .description('One event for one subscriber each, newest first. A delivery that is sent again keeps its id and bytes.');
+  command
+    .command('list', { isDefault: true })
+    .summary('list them, newest first')
+    .addOption(new Option('--status <status>', 'only these').choices(STATUSES))
+    .option('--subscriber <name>', 'only to this one')
+    .option('--purchase <id>', 'only of this purchase')
+    .option('--site <name>', 'the site of the purchase, when several have its id')
+    .option('--event <id>', 'only of this event')
+    .addOption(new Option('--limit <count>', 'so many at most').argParser(limitArgument).default(50))
+    .addOption(new Option('--cursor <delivery>', 'go on after this one').argParser(deliveryArgument))
+    .option('--json', 'write JSON')
+    .action((options: ListOptions) => list(context, options));
+  command
+    .command('show')
+    .summary('show one with its attempts')
+    .argument('<id>', 'its id, such as dlv_42', deliveryArgument)
+    .option('--json', 'write JSON')
+    .action((id: number, options: JsonOption) => show(context, id, options));
+  command
+    .command('retry')
+    .summary('send it again, whatever became of it')
+    .argument('<id...>', 'ids, such as dlv_42', (text, before: number[] | undefined) => [
+      ...(before ?? []),
+      deliveryArgument(text),
+    ])
+    .option('--json', 'write JSON')
+    .action((ids: number[], options: JsonOption) => retry(context, ids, options));
+  examples(command, [
+    ['deliveries --status exhausted --subscriber shop', 'what was given up'],
+    ['deliveries show dlv_42', 'every attempt'],
+    ['deliveries retry dlv_42', 'once more'],
+  ]);
+}

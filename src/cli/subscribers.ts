@@ -1,0 +1,249 @@
+/** `subscribers`: who is told, and of what. */
+import { type Command, Option } from 'commander';
+import { humanDuration } from '../core/duration.ts';
+import { AppError } from '../core/errors.ts';
+import type { Milliseconds } from '../core/purchase.ts';
+import { durationArgument, examples } from './arguments.ts';
+import type { CliContext } from './context.ts';
+import { livingDaemons, NO_DAEMON, type OpenDatabase, withDatabase } from './database.ts';
+import { printFacts, printJson, printLine, printTable } from './output.ts';
+import type { WishOptions } from './subscriber-options.ts';
+
+interface JsonOption {
+  readonly json?: true;
+}
+
+async function parts({ sql, settings }: OpenDatabase) {
+  const [subscribers, store, body, { secretsOf }] = await Promise.all([
+    import('../subscription/subscribers.ts'),
+    import('../store/subscribers.ts'),
+    import('../subscription/body.ts'),
+    import('../subscription/secrets.ts'),
+  ]);
+  const secrets = secretsOf(settings);
+  return { ...subscribers, ...store, ...body, means: { sql, secrets }, addresses: { secrets, configured: settings.subscribers } };
+}
+
+const told = (list: readonly (string | number)[] | null): string => (list === null ? 'all' : list.join(', '));
+
+async function list(context: CliContext, { json }: JsonOption): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const { readSubscribers, subscriberBody, addresses } = await parts(database);
+    const bodies = (await readSubscribers(database.sql)).map((row) => subscriberBody(row, addresses));
+    if (json) return printJson(context, { data: bodies });
+    if (bodies.length === 0) {
+      return void printLine(context, 'No subscribers: nobody is told. Add one with: purchase-watch subscribers add <name> <url>');
+    }
+    printTable(
+      context,
+      ['subscriber', 'from', 'status', 'types', 'sites', 'states', 'address'],
+      bodies.map(({ name, origin, status, statusReason, types, sites, states, url }) => [
+        name,
+        origin,
+        statusReason === null ? status : `${status}: ${statusReason}`,
+        told(types),
+        told(sites),
+        told(states),
+        url ?? '-',
+      ]),
+    );
+  });
+}
+
+type Body = Awaited<ReturnType<typeof parts>> extends { subscriberBody: (...given: never[]) => infer Shown } ? Shown : never;
+
+function printSubscriber(context: CliContext, body: Body): void {
+  printFacts(context, [
+    ['subscriber', body.name],
+    ['from', body.origin],
+    ['status', body.statusReason === null ? body.status : `${body.status}: ${body.statusReason}`],
+    ['address', body.url],
+    ['types', told(body.types)],
+    ['sites', told(body.sites)],
+    ['states', told(body.states)],
+    ['about', body.description],
+    ['old secrets', body.oldSecretsUntil === null ? null : `sign until ${body.oldSecretsUntil}`],
+    ['since', body.createdAt],
+  ]);
+}
+
+async function show(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const { requireSubscriber, subscriberBody, addresses } = await parts(database);
+    const body = subscriberBody(await requireSubscriber(database.sql, name), addresses);
+    return json ? printJson(context, body) : printSubscriber(context, body);
+  });
+}
+
+async function add(
+  context: CliContext,
+  name: string,
+  url: string,
+  { json, secretStdin, ...options }: WishOptions & JsonOption & { readonly secretStdin?: true },
+): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const [{ addSubscriber, subscriberBody, means, addresses }, given, { readName }] = await Promise.all([
+      parts(database),
+      import('./subscriber-options.ts'),
+      import('../subscription/rules.ts'),
+    ]);
+    const { types = null, sites = null, states = null, description = null } = await given.wishesOf(database.sql, options);
+    const wanted = { name: given.checked('the name', readName(name)), url: given.urlArgument(url, database.settings) };
+    const own = secretStdin ? await given.secretFrom(context.stdin) : undefined;
+    const { row, secret } = await addSubscriber(means, { ...wanted, types, sites, states, description, secret: own });
+    const body = subscriberBody(row, addresses);
+    if (json) return printJson(context, { ...body, secret });
+    printSubscriber(context, body);
+    printLine(context);
+    printLine(context, `secret  ${secret}`);
+    printLine(context, `Keep the secret now: it is not shown again. Try it with: purchase-watch subscribers test ${name}`);
+  });
+}
+
+async function change(
+  context: CliContext,
+  name: string,
+  { json, url, status, ...options }: WishOptions & JsonOption & { readonly url?: string; readonly status?: 'active' | 'off' },
+): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const [{ changeSubscriber, subscriberBody, means, addresses }, { urlArgument, wishesOf }] = await Promise.all([
+      parts(database),
+      import('./subscriber-options.ts'),
+    ]);
+    const wishes = await wishesOf(database.sql, options);
+    const address = url === undefined ? undefined : urlArgument(url, database.settings);
+    const body = subscriberBody(await changeSubscriber(means, name, { ...wishes, url: address, status }), addresses);
+    return json ? printJson(context, body) : printSubscriber(context, body);
+  });
+}
+
+async function remove(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const { removeSubscriber } = await parts(database);
+    await removeSubscriber(database.sql, name);
+    if (json) return printJson(context, { name, removed: true });
+    printLine(context, `removed ${name}; what waited for it is suppressed, and what it was sent can still be read`);
+  });
+}
+
+async function test(
+  context: CliContext,
+  name: string,
+  { wait, json }: JsonOption & { readonly wait: Milliseconds },
+): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const { sql } = database;
+    const [{ requireSubscriber, testSubscriber, deliveryDetails }, { databaseNow }, { waitForAttempt }, { findDelivery }] =
+      await Promise.all([
+        parts(database),
+        import('../store/overview.ts'),
+        import('../subscription/wait.ts'),
+        import('../store/delivery-list.ts'),
+      ]);
+    const subscriber = await requireSubscriber(sql, name);
+    if (subscriber.kind === 'slack') throw new AppError('invalid', `${name} is Slack; try it with: purchase-watch slack test`);
+    if ((await livingDaemons(sql)).length === 0) throw new AppError('unavailable', NO_DAEMON);
+    const id = await testSubscriber(sql, subscriber, await databaseNow(sql));
+    const attempted = await waitForAttempt(sql, id, { within: wait });
+    const body = deliveryDetails((await findDelivery(sql, id))!);
+    if (json) printJson(context, body);
+    const off = subscriber.status === 'off' ? `; it is off: ${subscriber.statusReason ?? 'no reason is known'}` : '';
+    if (!attempted) throw new AppError('unavailable', `no attempt was recorded within ${humanDuration(wait)}${off}`);
+    if (body.status !== 'delivered')
+      throw new AppError('unavailable', `${name} did not take the test: ${body.lastError ?? 'no reason is known'}`);
+    const { httpStatus = null, tookMs = 0 } = body.attempts.at(-1) ?? {};
+    if (!json)
+      printLine(context, `${name} took the test: ${httpStatus} within ${humanDuration(tookMs)} (${body.id}, ${body.event.id})`);
+  });
+}
+
+async function rotate(
+  context: CliContext,
+  name: string,
+  { overlap, json }: JsonOption & { readonly overlap: Milliseconds },
+): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const [{ rotateSecret, means }, { databaseNow }, { isoTimeOrNull }] = await Promise.all([
+      parts(database),
+      import('../store/overview.ts'),
+      import('../core/events.ts'),
+    ]);
+    const { secret, oldKeysUntil } = await rotateSecret(means, name, { overlap, now: await databaseNow(database.sql) });
+    const oldSecretsUntil = isoTimeOrNull(oldKeysUntil);
+    if (json) return printJson(context, { secret, oldSecretsUntil });
+    printLine(context, `secret  ${secret}`);
+    const old =
+      oldSecretsUntil === null ? 'The old one does not sign any more.' : `Until ${oldSecretsUntil} the old one signs beside it.`;
+    printLine(context, `Keep the secret now: it is not shown again. ${old}`);
+  });
+}
+
+const TYPES = new Option('--types <list>', 'types of events, separated by commas, or all');
+const SITES = new Option('--sites <list>', 'sites, separated by commas, or all');
+const STATES = new Option('--states <list>', 'states a purchase changed to, by name or number, or all');
+const DESCRIPTION = new Option('--description <text>', 'what it is, for people');
+
+/** Declares the command and what it can do. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('subscribers')
+    .summary('show, add, change and test who is told')
+    .description(
+      'Who is told by webhook, and of what. Running daemons follow changes at once. What the settings name is shown, and changed there.',
+    );
+  const json = (sub: Command): Command => sub.option('--json', 'write JSON');
+  json(command.command('list', { isDefault: true }).summary('show all of them')).action((options: JsonOption) =>
+    list(context, options),
+  );
+  json(command.command('show <name>').summary('show one')).action((name: string, options: JsonOption) =>
+    show(context, name, options),
+  );
+  json(
+    command
+      .command('add <name> <url>')
+      .summary('add one; its secret is shown once')
+      .addOption(TYPES)
+      .addOption(SITES)
+      .addOption(STATES)
+      .addOption(DESCRIPTION)
+      .option('--secret-stdin', 'read a secret of your own from standard input'),
+  ).action((name: string, url: string, options: WishOptions & JsonOption) => add(context, name, url, options));
+  json(
+    command
+      .command('change <name>')
+      .summary('change what is given')
+      .option('--url <url>', 'another address')
+      .addOption(TYPES)
+      .addOption(SITES)
+      .addOption(STATES)
+      .addOption(DESCRIPTION)
+      .addOption(new Option('--status <status>', 'switch it off, or on again').choices(['active', 'off'])),
+  ).action((name: string, options: WishOptions & JsonOption) => change(context, name, options));
+  json(command.command('remove <name>').summary('tell it nothing any more')).action((name: string, options: JsonOption) =>
+    remove(context, name, options),
+  );
+  json(
+    command
+      .command('test <name>')
+      .summary('send it a test and show how that went')
+      .addOption(
+        new Option('--wait <duration>', 'how long to wait for the answer').argParser(durationArgument).default(20_000, '20s'),
+      ),
+  ).action((name: string, options: JsonOption & { wait: Milliseconds }) => test(context, name, options));
+  json(
+    command
+      .command('rotate-secret <name>')
+      .summary('give it a new secret, shown once')
+      .addOption(
+        new Option('--overlap <duration>', 'how long the old one signs too')
+          .argParser(durationArgument)
+          .default(86_400_000, '24h'),
+      ),
+  ).action((name: string, options: JsonOption & { overlap: Milliseconds }) => rotate(context, name, options));
+  examples(command, [
+    ['subscribers', 'who is told'],
+    ['subscribers add books https://books.example/hooks --types purchase.state_changed', 'one more'],
+    ['subscribers change books --status active', 'send what waits'],
+    ['subscribers test books', 'does it answer?'],
+  ]);
+}
