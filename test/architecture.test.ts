@@ -8,9 +8,10 @@ const SRC = join(import.meta.dirname, '../src');
 const RINGS = [
   ['core'],
   ['config', 'runtime', 'checkout', 'store'],
-  ['replica', 'poller', 'judge', 'notifier', 'api', 'console'],
+  ['subscription'],
+  ['replica', 'poller', 'judge', 'keeper', 'notifier', 'api', 'console', 'client'],
   ['app.ts'],
-  ['demo'],
+  ['demo', 'doctor'],
   ['cli'],
   ['main.ts'],
 ];

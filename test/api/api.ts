@@ -1,10 +1,15 @@
 /** The API on a real socket and a real database, without the rest of the daemon. */
+import type { InvoiceParts } from '../../src/api/invoice.ts';
 import { createApi } from '../../src/api/routes.ts';
 import { type ApiServer, serveApi } from '../../src/api/serve.ts';
+import type { StreamLimits } from '../../src/api/stream.ts';
 import type { SiteSettings } from '../../src/config/settings.ts';
+import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/core/delivery-plan.ts';
 import { type JsonValue, parseExact } from '../../src/core/exact-json.ts';
+import { DEFAULT_POLL_POLICY } from '../../src/core/poll-plan.ts';
 import { createHealth, type Health } from '../../src/runtime/health.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
+import { createSecrets, type Secrets } from '../../src/runtime/secrets.ts';
 import type { Sql } from '../../src/store/database.ts';
 import { syncSites } from '../../src/store/sites.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
@@ -44,9 +49,21 @@ interface TestApiOptions {
   readonly sites?: readonly string[];
   readonly apiKey?: string | null;
   readonly apiReadKey?: string | null;
+  /** Encrypts what is stored; null: there is no key. */
+  readonly secrets?: Secrets | null;
+  readonly streams?: StreamLimits;
   /** Instead of a database of its own. */
   readonly sql?: Sql;
+  /** What a poller would answer. */
+  readonly invoiceOf?: InvoiceParts['invoiceOf'];
 }
+
+/** Settings that most tests leave alone. */
+export const PLANS = {
+  policy: DEFAULT_POLL_POLICY,
+  webhooks: { schedule: [...DEFAULT_DELIVERY_SCHEDULE], timeout: 15_000, allowAddresses: [] },
+  subscribers: [],
+};
 
 /** Starts the API on a free port, with a database of its own unless one is given. */
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
@@ -60,9 +77,17 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const app = createApi({
     sql,
     databaseUrl: database?.url ?? '',
-    settings: { apiKey, apiReadKey, sites: sites.map((name) => ({ name }) as SiteSettings) },
+    settings: {
+      apiKey,
+      apiReadKey,
+      sites: sites.map((name) => ({ name }) as SiteSettings),
+      ...PLANS,
+    },
+    secrets: options.secrets === undefined ? createSecrets('a key for tests, of many characters') : options.secrets,
+    ...(options.streams === undefined ? {} : { streams: options.streams }),
     health,
     log: createLogger({ level: 'debug', destination }),
+    ...(options.invoiceOf === undefined ? {} : { invoiceOf: options.invoiceOf }),
   });
   const server: ApiServer = await serveApi(app, { host: '127.0.0.1', port: 0 });
   return {
@@ -79,7 +104,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   };
 }
 
-async function request(url: string, method: string, { json, body, headers = {} }: CallOptions = {}): Promise<Answer> {
+/** One call to an API anywhere. */
+export async function request(url: string, method: string, { json, body, headers = {} }: CallOptions = {}): Promise<Answer> {
   const response = await fetch(url, {
     method,
     headers: json === undefined ? headers : { 'content-type': 'application/json', ...headers },

@@ -34,9 +34,30 @@ test('--json says what became of each id', async () => {
   expect(JSON.parse(stdout)).toEqual({
     created: 1,
     existing: 0,
+    watchedAgain: 0,
     rejected: 0,
     purchases: [{ purchaseId: 'a', result: 'created' }],
     daemons: 0,
+  });
+});
+
+test('what was stopped is watched again, and that is said', async () => {
+  await watch(['a', 'b', '--site', 'se']);
+  const stop = () => database.sql`
+    update purchase_watch.purchases set status = 'stopped', next_poll_at = null, due_slot = null where purchase_id = 'a'`;
+  await stop();
+  const { stdout } = await watch(['a', 'b', 'c', '--site', 'se']);
+  expect(stdout).toMatch(/^watched again {2}a\nexisting {7}b\ncreated {8}c\n/);
+  await stop();
+  expect((await watch(['--site', 'se', '--file', '-'], 'a\nb\n')).stdout).toMatch(
+    /^0 purchases created, 2 existing already, 1 of them watched again$/m,
+  );
+  await stop();
+  expect(JSON.parse((await watch(['a', '--site', 'se', '--json'])).stdout)).toMatchObject({
+    created: 0,
+    existing: 1,
+    watchedAgain: 1,
+    purchases: [{ purchaseId: 'a', result: 'watched again' }],
   });
 });
 
@@ -84,6 +105,83 @@ describe('files', () => {
     ]);
   });
 
+  test('CSV with cells that go on in the next line, as spreadsheets write them', async () => {
+    const csv = 'purchase_id,note,metadata\r\na,"first\r\n\r\nsecond ""quoted""\r\nthird",\r\nb,,"{""cart"":\r\n 7}"\r\nc,x,\r\n';
+    const { exitCode, stderr } = await watch(['--site', 'se', '--file', '-'], csv);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: 'not used: note\n' });
+    expect((await watched()).map(({ id, metadata }) => [id, metadata])).toEqual([
+      ['a', null],
+      ['b', '{"cart": 7}'],
+      ['c', null],
+    ]);
+  });
+
+  test('a quotation mark that nobody closes spoils its own line only', async () => {
+    const csv = `purchase_id,reference\na,"R-1\nb,R-2\nc,"R-3\n"d"\n${Array.from({ length: 300 }, (_, i) => `e-${i}`).join('\n')}\nf,"`;
+    const { exitCode, stderr } = await watch(['--site', 'se', '--file', '-'], csv);
+    expect(exitCode).toBe(1);
+    expect(stderr.match(/^line \d+: a quotation mark is missing/gm)).toHaveLength(3);
+    expect(stderr.match(/^line \d+/gm)).toEqual(['line 2', 'line 4', 'line 306']);
+    const ids = (await watched()).map(({ id }) => id);
+    expect([ids.length, ids.filter((id) => !/^e-\d+$/.test(id))]).toEqual([302, ['b', 'd']]);
+  });
+
+  test('a record of several lines that is bad is told with both ends, and no part of it is taken for an id', async () => {
+    const csv = 'purchase_id,site,note\na,xx,"first\nsecond\nthird"\nb,se,\n';
+    const { exitCode, stderr } = await watch(['--file', '-'], csv);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^line 2: "xx" is not a site.* \(the record ends in line 4\)$/m);
+    expect((await watched()).map(({ id }) => id)).toEqual(['b']);
+  });
+
+  test('an empty first cell is an empty id, whatever separates the cells', async () => {
+    const { stderr } = await watch(['--file', '-'], 'purchase_id\tsite\n\tse\nb\tse\n');
+    expect(stderr).toMatch(/^line 2: the purchase ID is empty/m);
+    expect((await watched()).map(({ id }) => id)).toEqual(['b']);
+  });
+
+  test('of an id that comes again far below, the first line counts', async () => {
+    const filler = Array.from({ length: 12_000 }, (_, index) => `f-${index},`);
+    const csv = ['purchase_id,reference', 'a,first', ...filler.slice(0, 6_000), 'a,second', ...filler.slice(6_000), 'a,third'];
+    const { stdout } = await watch(['--site', 'se', '--file', '-'], csv.join('\n'));
+    expect(stdout).toContain('12 001 purchases created, 2 existing already');
+    expect((await watched()).find(({ id }) => id === 'a')).toMatchObject({ reference: 'first' });
+    const by = await database.sql`select distinct registered_by from purchase_watch.purchases`;
+    expect(by).toEqual([{ registered_by: 'cli' }]);
+  });
+
+  test('--json lists the bad lines, and standard error tells them as well', async () => {
+    const { exitCode, stdout, stderr } = await watch(['--file', '-', '--json'], 'purchase_id,site\na,se\nb,xx\n');
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      created: 1,
+      rejected: 1,
+      problems: [{ line: 3, problem: expect.stringMatching(/^"xx" is not a site/) }],
+    });
+    expect(stderr).toMatch(/^line 3: "xx" is not a site/m);
+  });
+
+  test('--quiet writes nothing when all is well', async () => {
+    expect(await watch(['--site', 'se', '--file', '-', '--quiet'], 'a\nb\n')).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    expect(await watched()).toHaveLength(2);
+  });
+
+  test('a database that goes away says how far it came, and the second time registers the rest', async () => {
+    await database.sql.unsafe(`
+      create function leave() returns trigger language plpgsql as $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$;
+      create trigger leave before insert on purchase_watch.purchases for each row when (new.purchase_id = 'id-11000') execute function leave()`);
+    const ids = Array.from({ length: 12_000 }, (_, index) => `id-${index}`).join('\n');
+    const broken = await watch(['--site', 'se', '--file', '-'], ids);
+    await database.sql.unsafe('drop trigger leave on purchase_watch.purchases; drop function leave');
+    expect(broken.exitCode).toBe(1);
+    expect(broken.stderr).toMatch(
+      /^All up to line 10000 is registered: 10 000 purchases created, 0 existing already\. Running the same again is safe, and registers the rest\.$/m,
+    );
+    expect((await watch(['--site', 'se', '--file', '-'], ids)).stdout).toContain(
+      '2 000 purchases created, 10000 existing already',
+    );
+  });
+
   test('JSON lines, each with its own site', async () => {
     const lines = '{"purchaseId": "a", "site": "se", "metadata": {"n": 1.10}}\n"b"\n';
     expect((await watch(['--site', 'fi', '--file', temporaryFile(lines, 'orders.jsonl')])).exitCode).toBe(0);
@@ -118,6 +216,7 @@ describe('files', () => {
 
   test.each<[string, string, RegExp]>([
     ['a JSON array', '[{"purchaseId": "a"}]', /JSON array; write one object a line/],
+    ['an object over several lines', '{\n  "purchaseId": "a"\n}', /JSON over several lines; write one object a line/],
     ['columns without a purchase ID', 'id,site\na,se\n', /none is named purchase_id/],
     ['a mistyped header', 'purchaes_id,site\na,se\n', /none is named purchase_id \(is it "purchaes_id"\?\)/],
     ['a mistyped header of one column', 'purchaseids\na\n', /line 1: "purchaseids" looks like a header; it must be purchase_id/],
@@ -125,6 +224,14 @@ describe('files', () => {
     const { exitCode, stderr } = await watch(['--site', 'se', '--file', '-'], text);
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(message);
+  });
+
+  test('a JSON array is refused as a whole whatever the file is called', async () => {
+    const file = temporaryFile('[\n{"purchaseId": "a"}\n]\n', 'orders.jsonl');
+    expect(await watch(['--site', 'se', '--file', file])).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/JSON array/),
+    });
   });
 
   test('a line without end takes no memory and no id', async () => {

@@ -44,6 +44,7 @@ describe('the site of the variables', () => {
         maxRps: 2.5,
         concurrency: 8,
         timeout: 3_000,
+        invoices: false,
       },
     ]);
   });
@@ -198,6 +199,11 @@ describe('names that look mistyped', () => {
     ['API_KEY_FIEL', 'API_KEY_FILE'],
     ['DATABSE_URL', 'DATABASE_URL'],
     ['PURCHASE_WATCH_CONFG', 'PURCHASE_WATCH_CONFIG'],
+    ['SLACK_URL', 'SLACK_WEBHOOK_URL'],
+    ['SLACK_WEBHOOK', 'SLACK_WEBHOOK_URL'],
+    ['SLACK_URL_FILE', 'SLACK_WEBHOOK_URL_FILE'],
+    ['CHECKOUT_SECRET', 'CHECKOUT_CLIENT_SECRET'],
+    ['PURCHASE_CONFIG', 'PURCHASE_WATCH_CONFIG'],
   ])('%s: did you mean %s?', (name, meant) => {
     expect(problems({ [name]: 'hunter2' })).toEqual([`${name}: is not a variable of purchase-watch (did you mean ${meant}?)`]);
   });
@@ -211,6 +217,11 @@ describe('names that look mistyped', () => {
       PATH: '/bin',
       NODE_ENV: 'test',
       SLACK_TOKEN: 'x',
+      SLACK_CHANNEL: 'x',
+      SLACK_FILE: 'x',
+      SECRETS_FILE: 'x',
+      CLIENT_SECRET: 'x',
+      DATABASE: 'x',
       AWS_API_KEY: 'x',
       GIT_DATA_DIR: 'x',
       CHECKOUT_SERVICE_HOST: '10.0.0.1',
@@ -225,5 +236,6 @@ describe('names that look mistyped', () => {
 
   test('a neighbour of a variable that is set is somebody else', () => {
     expect(problems({ DATABASE_URL: 'postgres://db/x', DATABASE_URI: 'whatever' })).toEqual([]);
+    expect(problems({ SLACK_WEBHOOK_URL: 'https://hooks.slack.example/a', SLACK_URL: 'whatever' })).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ const problems = (content: string, env: NodeJS.ProcessEnv = {}) => problemsOf(()
 
 const WHOLE = `
 sites:
-  se: { baseUrl: https://se.example/api/, auth: oauth2, clientId: me, clientSecret: \${SE_SECRET}, timeZone: Europe/Helsinki, maxRps: 5, concurrency: 2, timeout: 4s }
+  se: { baseUrl: https://se.example/api/, auth: oauth2, clientId: me, clientSecret: \${SE_SECRET}, timeZone: Europe/Helsinki, maxRps: 5, concurrency: 2, timeout: 4s, invoices: true }
 states:
   WaitingForCardPayments: { poll: { first: 6s, growth: 0.2, most: 7m }, stuckAfter: 20m }
   Completed: { final: true, recheck: [24h, 1h] }
@@ -16,7 +16,7 @@ slack: { groupWait: 1s, groupInterval: 2m, repeatInterval: 3h, digest: "0 8 * * 
 subscribers:
   shop: { url: https://shop.example, secret: \${SHOP_SECRET}, types: [purchase.stuck], sites: [se], states: [Completed, 3, 17] }
 webhooks: { schedule: [5s, 1s], timeout: 3s, allowAddresses: [10.0.0.0/8] }
-store: { fields: [Price], retention: { settled: 1d, attempts: 2d } }
+store: { fields: [Price], retention: { settled: 1d, attempts: forever } }
 `;
 const SECRETS = { SE_SECRET: 'hush', SHOP_SECRET: SIGNING_SECRET };
 
@@ -34,6 +34,7 @@ describe('a whole file', () => {
         maxRps: 5,
         concurrency: 2,
         timeout: 4_000,
+        invoices: true,
       },
     ]);
     expect(policy.states.get(6)).toEqual({
@@ -62,7 +63,10 @@ describe('a whole file', () => {
       },
     ]);
     expect(webhooks).toEqual({ schedule: [5_000, 1_000], timeout: 3_000, allowAddresses: ['10.0.0.0/8'] });
-    expect(store).toEqual({ fields: ['Price'], retention: { settled: 86_400_000, attempts: 172_800_000 } });
+    expect(store).toEqual({
+      fields: ['Price'],
+      retention: { settled: 86_400_000, attempts: Number.POSITIVE_INFINITY, events: 90 * 86_400_000, at: '17 3 * * *' },
+    });
   });
 
   test('takes the place of the site variables, even of wrong ones, and names what it ignores', () => {

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Incident, judgeIncident, openIncident, type Symptom } from '../../src/core/incident.ts';
+import {
+  type Incident,
+  judgeIncident,
+  openIncident,
+  type Silence,
+  type Symptom,
+  silencedUntil,
+} from '../../src/core/incident.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -9,8 +16,8 @@ const policy = { groupWait: 30 * SECOND, groupInterval: 5 * MINUTE, repeatInterv
 const T = Date.UTC(2026, 10, 20, 9, 15);
 
 const symptom = (count: number, since = T - MINUTE): Symptom => ({ kind: 'stuck', site: 'se', state: 6, count, since });
-const judge = (before: Incident, now: number, count: number) =>
-  judgeIncident(before, count === 0 ? null : symptom(count), now, policy);
+const judge = (before: Incident, now: number, count: number, silent: number | null = null) =>
+  judgeIncident(before, count === 0 ? null : symptom(count), now, policy, silent);
 const opened = openIncident('inc_1', symptom(2), T);
 /** Told at T + 30 s, of two. */
 const told = judge(opened, T + 30 * SECOND, 2).incident;
@@ -32,6 +39,7 @@ describe('a new incident', () => {
   test('that is over before anybody was told ends without a word', () => {
     expect(judge(opened, T + 10 * SECOND, 0)).toMatchObject({
       say: null,
+      announce: null,
       incident: { endedAt: T + 10 * SECOND },
       lookAgainAt: null,
     });
@@ -84,6 +92,136 @@ describe('an incident that people know of', () => {
       incident: { quietSince: T + HOUR + 40 * SECOND },
     });
   });
+});
+
+describe('an acknowledged incident', () => {
+  const acknowledged: Incident = { ...told, acknowledgedAt: T + MINUTE };
+
+  test('is not reminded of', () => {
+    expect(judge(acknowledged, T + 9 * HOUR, 2)).toMatchObject({ say: null, lookAgainAt: null });
+  });
+
+  test('is told when it has doubled, and not again by time alone', () => {
+    expect(judge(acknowledged, T + 2 * MINUTE, 4)).toMatchObject({ say: null, lookAgainAt: T + 5 * MINUTE + 30 * SECOND });
+    const grown = judge(acknowledged, T + 9 * HOUR, 4);
+    expect(grown).toMatchObject({ say: 'grew', lookAgainAt: null, incident: { acknowledgedAt: T + MINUTE } });
+    expect(judge(grown.incident, T + 19 * HOUR, 5).say).toBeNull();
+  });
+
+  test('is told when it is over', () => {
+    const quiet = judge(acknowledged, T + HOUR, 0);
+    expect(judge(quiet.incident, T + HOUR + 30 * SECOND, 0).say).toBe('ended');
+  });
+});
+
+describe('in a silence', () => {
+  const END = T + 2 * HOUR;
+
+  test('nobody is told of an incident, but machines are, once; what is left of it is told when the silence ends', () => {
+    const silenced = judge(opened, T + 30 * SECOND, 3, END);
+    expect(silenced).toMatchObject({ say: null, announce: 'opened', reason: 'silenced', lookAgainAt: END });
+    expect(silenced.incident).toMatchObject({ saidAt: null, announcedAt: T + 30 * SECOND });
+    expect(judge(silenced.incident, T + HOUR, 40, END)).toMatchObject({ say: null, announce: null });
+    expect(judge(silenced.incident, END, 4)).toMatchObject({ say: 'opened', announce: null, incident: { saidCount: 4 } });
+  });
+
+  test('an incident still collects before anything is decided', () => {
+    expect(judge(opened, T + SECOND, 3, END)).toMatchObject({ announce: null, reason: 'collecting' });
+  });
+
+  test('what nobody heard of ends without a word to people, and machines hear it', () => {
+    const silenced = judge(opened, T + 30 * SECOND, 3, END).incident;
+    const quiet = judge(silenced, T + HOUR, 0, END);
+    expect(quiet).toMatchObject({ say: null, announce: null, incident: { endedAt: null } });
+    const over = judge(quiet.incident, T + HOUR + 30 * SECOND, 0, END);
+    expect(over).toMatchObject({ say: null, announce: 'ended', incident: { saidAt: null, endedAt: T + HOUR + 30 * SECOND } });
+  });
+
+  test('what people know of neither grows nor is reminded of, and its end is told', () => {
+    expect(judge(told, T + HOUR, 50, END)).toMatchObject({ say: null, lookAgainAt: END });
+    expect(judge(told, T + 9 * HOUR, 2, T + 10 * HOUR).say).toBeNull();
+    expect(judge(told, END, 50).say).toBe('grew');
+    const quiet = judge(told, T + HOUR, 0, END).incident;
+    expect(judge(quiet, T + HOUR + 30 * SECOND, 0, END)).toMatchObject({ say: 'ended', announce: 'ended' });
+  });
+});
+
+describe('a silence', () => {
+  const silence = (differs: Partial<Silence>): Silence => ({
+    kind: null,
+    site: null,
+    state: null,
+    startsAt: T,
+    endsAt: T + HOUR,
+    ...differs,
+  });
+  const about = { kind: 'stuck', site: 'se', state: 6 } as const;
+
+  test.each([
+    [{}, true],
+    [{ site: 'se' }, true],
+    [{ site: 'fi' }, false],
+    [{ state: 6 }, true],
+    [{ state: 4 }, false],
+    [{ kind: 'stuck' }, true],
+    [{ kind: 'unreachable' }, false],
+    [{ kind: 'stuck', site: 'se', state: 6 }, true],
+    [{ kind: 'stuck', site: 'se', state: 4 }, false],
+    [{ startsAt: T + SECOND }, false],
+    [{ startsAt: T - HOUR, endsAt: T }, false],
+  ] as const)('%j matches: %s', (differs, matches) => {
+    expect(silencedUntil(about, [silence(differs)], T)).toBe(matches ? T + HOUR : null);
+  });
+
+  test('of a state does not match a whole site that does not answer', () => {
+    expect(silencedUntil({ kind: 'unreachable', site: 'se', state: null }, [silence({ state: 6 })], T)).toBeNull();
+  });
+
+  test('among several the one that ends last counts', () => {
+    const all = [
+      silence({ endsAt: T + MINUTE }),
+      silence({ site: 'se', endsAt: T + 2 * HOUR }),
+      silence({ site: 'fi', endsAt: T + 9 * HOUR }),
+    ];
+    expect(silencedUntil(about, all, T)).toBe(T + 2 * HOUR);
+  });
+});
+
+test('through silences and acknowledgements, machines hear begin and end once each, and people the end of what they heard of', () => {
+  const looks = fc.array(
+    fc.record({
+      pause: fc.oneof(fc.nat(MINUTE), fc.nat(3 * HOUR)),
+      count: fc.oneof(fc.constant(0), fc.nat(40)),
+      silent: fc.boolean(),
+      acknowledge: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 60 },
+  );
+  fc.assert(
+    fc.property(looks, (steps) => {
+      let incident = opened;
+      let now = T;
+      const said: string[] = [];
+      const announced: string[] = [];
+      for (const { pause, count, silent, acknowledge } of steps) {
+        now += pause;
+        if (acknowledge) incident = { ...incident, acknowledgedAt: now };
+        const verdict = judge(incident, now, count, silent ? now + HOUR : null);
+        if (verdict.lookAgainAt !== null) expect(verdict.lookAgainAt).toBeGreaterThan(now);
+        if (silent && verdict.say !== null) expect(verdict.say).toBe('ended');
+        if (incident.acknowledgedAt !== null) expect(verdict.say).not.toBe('reminder');
+        incident = verdict.incident;
+        if (verdict.say !== null) said.push(verdict.say);
+        if (verdict.announce !== null) announced.push(verdict.announce);
+        if (incident.endedAt !== null) break;
+      }
+      const isOver = incident.endedAt !== null;
+      expect(announced).toEqual(announced.length === 0 ? [] : isOver ? ['opened', 'ended'] : ['opened']);
+      expect(said.filter((word) => word === 'opened')).toEqual(said.length === 0 ? [] : ['opened']);
+      if (said.length > 0) expect([said[0], said.at(-1) === 'ended']).toEqual(['opened', isOver]);
+    }),
+    { numRuns: 1_000 },
+  );
 });
 
 test('whatever happens, the opening is said first and once, the end last, and nothing too often', () => {

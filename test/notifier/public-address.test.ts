@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { notPublic, parseRanges } from '../../src/notifier/public-address.ts';
+import { notPublic, parseRanges } from '../../src/subscription/address.ts';
 
 test.each([
   ['1.1.1.1'],

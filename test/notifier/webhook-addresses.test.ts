@@ -16,7 +16,7 @@ async function receiver(host?: string): Promise<Receiver> {
 async function sendTo(url: string, { allow = [], resolve }: { allow?: string[]; resolve?: Resolve } = {}): Promise<SendResult> {
   const channel = createWebhookChannel({
     url,
-    keys: [KEY],
+    keys: [{ key: KEY, until: null }],
     timeout: 2_000,
     allowAddresses: allow,
     concurrency: 2,

@@ -19,7 +19,7 @@ async function receiver(): Promise<Receiver> {
 function channel(url: string, options: Partial<WebhookOptions> = {}) {
   const made = createWebhookChannel({
     url,
-    keys: [KEY],
+    keys: [{ key: KEY, until: null }],
     timeout: 2_000,
     allowAddresses: ['127.0.0.0/8'],
     concurrency: 4,
@@ -231,4 +231,32 @@ test.each([
   ['https://user:pass@hooks.example/', 'must not contain a user name'],
 ])('%s is refused as an address', (url, sentence) => {
   expect(() => channel(url)).toThrow(sentence);
+});
+
+test('a replaced key signs until its end, and not after it, without anybody doing anything', async () => {
+  const to = await receiver();
+  const end = Date.now();
+  const newest = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+  const made = channel(to.url, {
+    keys: [
+      { key: newest, until: null },
+      { key: KEY, until: end },
+    ],
+  });
+  await made.send(event, { attempt: 1, now: end - 1 });
+  await made.send(event, { attempt: 2, now: end });
+  expect(to.received.map(({ verified, headers }) => [verified, String(headers['webhook-signature']).split(' ').length])).toEqual([
+    [true, 2],
+    [false, 1],
+  ]);
+});
+
+test('what an address holds is not repeated, whatever the receiver answers', async () => {
+  const to = await receiver();
+  const { sendOnce } = channel(`${to.origin}/secret-path?token=secret-token`);
+  to.respond(
+    { status: 500, body: 'no secret-path for secret-token' },
+    { status: 301, headers: { location: `${to.origin}/secret-path/?token=secret-token` } },
+  );
+  for (const result of [await sendOnce(), await sendOnce()]) expect(JSON.stringify(result)).not.toMatch(/secret-(path|token)/);
 });

@@ -36,7 +36,9 @@ beforeEach(async () => {
         heard = resolve;
       });
   };
-  const site = { name: 'se', maxRps: 50, concurrency: 4, timeout: SECOND, pollStatus: async () => good };
+  const noInvoice = async () => ({ kind: 'not_eligible', state: 2, detail: '' }) as const;
+  const calls = { pollStatus: async () => good, pollInvoice: noInvoice, invoice: noInvoice };
+  const site = { name: 'se', maxRps: 50, concurrency: 4, timeout: SECOND, invoices: false, ...calls };
   lane = createSiteLane(site, {
     sql: database.sql,
     clock: { now: () => START + elapsed, monotonic: () => elapsed, sleep: async () => {} },

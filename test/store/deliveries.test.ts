@@ -69,13 +69,14 @@ const loaded = async (differs: Parameters<typeof load>[0] = {}): Promise<number[
 type Outcome = Partial<Pick<Settlement, 'status' | 'dueAt' | 'number' | 'at' | 'error' | 'excerpt' | 'httpStatus'>>;
 /** What became of an attempt: delivered unless told otherwise. */
 async function attempt(id: number, outcome: Outcome = {}): Promise<Settlement> {
-  const [delivery] = await sql<[Settlement['delivery'] & { attempts: number }]>`
-    select id::float8 as id, subscriber, lane::float8 as lane, event::float8 as position, shard, attempts
+  const [delivery] = await sql<[Settlement['delivery'] & { attempts: number; attemptsBefore: number }]>`
+    select id::float8 as id, subscriber, lane::float8 as lane, event::float8 as position, shard, attempts, attempts_before as "attemptsBefore"
     from purchase_watch.deliveries where id = ${id}`;
   const { status = 'delivered' } = outcome;
   return {
     delivery,
     number: delivery.attempts + 1,
+    isFirst: delivery.attempts === delivery.attemptsBefore,
     status,
     dueAt: T,
     at: T,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { countPurchases } from '../../src/store/counts.ts';
 import {
   countPolls,
-  countPurchases,
   findPurchases,
   listPurchases,
   type Registration,

@@ -71,7 +71,7 @@ describe('reading what is due', () => {
     const { sql } = database;
     const [id] = await queue([100]);
     await sql`update purchase_watch.purchases set purchase_id = 'p-1', state = 6, state_since = to_timestamp(900.123), stuck_since = to_timestamp(901.5),
-      seen_at = to_timestamp(902), watched_since = to_timestamp(800), excused_ms = 77, failures = 2, unknowns = 1, sequence = 5,
+      seen_at = to_timestamp(902), watched_since = to_timestamp(800), excused_ms = 77, failures = 2, unknowns = 1, sequence = 5, invoice = 'wanted',
       revision = 4, reference = 'ORD-1', metadata = '{"a": 1.50}'`;
     await sql`insert into purchase_watch.purchase_details values (${id!}, '{"Price":249.50}'::text::json)`;
     const { rows } = await loadDue(sql, { site: 'default', cursors: [{ shard: 0, slot: -1, id: 0 }], through: 100, limit: 10 });
@@ -90,6 +90,7 @@ describe('reading what is due', () => {
       watchedSince: 800_000,
       failures: 2,
       unknowns: 1,
+      invoice: 'wanted',
       sequence: 5,
       reference: 'ORD-1',
       metadata: '{"a": 1.50}',
@@ -216,6 +217,16 @@ describe('nudges', () => {
     );
     const rest = await read([0], 2);
     expect([idsOf(rest.rows), rest.more]).toEqual([[ids[2]], false]);
+  });
+
+  test('of purchases that were deleted are told apart, so that they do not stand in the way of others', async () => {
+    const ids = await queue([10, 10]);
+    await nudgeAll();
+    await database.sql`delete from purchase_watch.purchases where id = ${ids[0]!}`;
+    const first = await read([0], 1);
+    expect([first.rows, first.orphans.length, first.more]).toEqual([[], 1, true]);
+    await dropNudges(database.sql, first.orphans);
+    expect(idsOf((await read([0], 1)).rows)).toEqual([ids[1]]);
   });
 
   test('of other shards are left to their owners', async () => {

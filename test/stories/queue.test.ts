@@ -56,7 +56,7 @@ test('a nudge is kept until its purchase is in memory, and a purchase that was s
   await t.app
     .sql`update purchase_watch.purchases set status = 'stopped', next_poll_at = null, due_slot = null, revision = revision + 1`;
   const [answer] = await t.app.sql<{ watch: string }[]>`select purchase_watch.watch(${purchase})`;
-  expect(answer).toEqual({ watch: 'existing' });
+  expect(answer).toEqual({ watch: 'watched again' });
   expect(await t.app.sql`select from purchase_watch.nudges`).toHaveLength(1);
   await t.app.pollOnce();
   expect(t.simulator.control.callsOf(purchase)).toBe(2);

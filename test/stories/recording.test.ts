@@ -14,7 +14,7 @@ const count = async (table: string): Promise<number> => {
   return row!.n;
 };
 
-test.each(['events', 'deliveries', 'transitions', 'purchase_details'])(
+test.each(['events', 'deliveries', 'purchase_transitions', 'purchase_details'])(
   'when %s cannot be written, nothing of the change is, and it is written later',
   async (table) => {
     const purchase = await t.watch({ script: [{ state: 'New' }] });
@@ -24,7 +24,7 @@ test.each(['events', 'deliveries', 'transitions', 'purchase_details'])(
     await t.app.pollOnce().catch(() => undefined);
     expect(await rowOf(purchase)).toMatchObject({ state: null, polls: 0 });
     expect([
-      await count('transitions'),
+      await count('purchase_transitions'),
       await count('events'),
       await count('deliveries'),
       await count('purchase_details'),
@@ -128,7 +128,7 @@ test('polling, recording and telling read no table from end to end', async () =>
     await sql`select pg_stat_force_next_flush()`;
     return sql<{ relname: string; rows: number }[]>`
       select relname, seq_tup_read::integer as rows from pg_stat_user_tables
-      where schemaname = 'purchase_watch' and relname in ('purchases', 'events', 'transitions', 'deliveries', 'attempts') order by relname`;
+      where schemaname = 'purchase_watch' and relname in ('purchases', 'events', 'purchase_transitions', 'deliveries', 'attempts') order by relname`;
   };
   // Statistics arrive when a session is idle for a moment.
   await new Promise((resolve) => setTimeout(resolve, 1_200));

@@ -65,7 +65,7 @@ test('what never becomes final is given up after giveUpAfter, and registering it
   expect(t.eventsOf(purchase).map(({ type }) => type)).toEqual(['purchase.state_changed', 'purchase.expired']);
   const { register } = await import('../../src/store/purchases.ts');
   expect(await register(t.app.sql, [{ purchaseId: purchase, site: null, reference: null, metadata: null }])).toEqual([
-    'existing',
+    'watched again',
   ]);
   expect(await rowOf(purchase)).toMatchObject({ status: 'watching' });
 });

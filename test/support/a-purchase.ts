@@ -19,6 +19,7 @@ export function aPurchase(differs: Partial<Purchase> = {}): Purchase {
     watchedSince: 0,
     failures: 0,
     unknowns: 0,
+    invoice: null,
     sequence: 0,
     reference: null,
     metadata: null,

@@ -60,8 +60,9 @@ export interface TestAppOptions {
 }
 
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
-  const clock = testClock();
+  // The clock after it: the first database of a run is made from migrations, which takes its time.
   const database = await testDatabase();
+  const clock = testClock();
   const simulator = createSimulator({ ...(options.realClock ? {} : { now: clock.now }), ...options.simulator });
   await simulator.start();
   const receiver = await startReceiver({ secret: SECRET });
@@ -119,7 +120,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
       while (clock.now() < end) {
         const [due] = await app.sql<{ at: number | null }[]>`
           select (extract(epoch from min(next_poll_at)) * 1000)::float8 as at from purchase_watch.purchases`;
-        const next = Math.min(Math.max(due?.at ?? end, clock.now() + 1), clock.now() + 10_000, end);
+        const next = Math.ceil(Math.min(Math.max(due?.at ?? end, clock.now() + 1), clock.now() + 10_000, end));
         clock.advance(`${next - clock.now()}ms`);
         await app.pollOnce();
         await app.judgeOnce();

@@ -1,0 +1,245 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { addSilence, endSilence } from '../../src/store/silences.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { startTestApi, type TestApi } from './api.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const from = (milliseconds: number): string => new Date(Date.now() + milliseconds).toISOString();
+
+describe('over the API', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi({ sites: ['default', 'se'] });
+  });
+  afterAll(() => api.stop());
+  beforeEach(() => api.sql`truncate purchase_watch.silences`);
+
+  const add = (differs: object) =>
+    api.call('POST', '/v1/silences', { json: { reason: 'The service moves.', by: 'Kim', endsAt: from(HOUR), ...differs } });
+
+  test('one is added, shown, listed and ended', async () => {
+    const endsAt = from(HOUR);
+    const added = await add({ site: 'se', state: 'WaitingForCardPayments', endsAt });
+    expect(added.status).toBe(201);
+    expect(added.body).toEqual({
+      id: expect.stringMatching(/^sil_\d+$/),
+      site: 'se',
+      state: { value: 6, name: 'WaitingForCardPayments' },
+      kind: null,
+      reason: 'The service moves.',
+      by: 'Kim',
+      createdAt: expect.any(String),
+      startsAt: expect.any(String),
+      endsAt,
+      status: 'active',
+    });
+    const where = added.headers.get('location')!;
+    expect((await api.call('GET', where)).body).toEqual(added.body);
+    expect((await api.call('GET', '/v1/silences')).body).toEqual({ data: [added.body], nextCursor: null });
+    for (const _ of [1, 2]) expect((await api.call('DELETE', where)).status).toBe(204);
+    expect((await api.call('GET', '/v1/silences')).body.data).toEqual([]);
+    const over = (await api.call('GET', '/v1/silences?status=over')).body.data;
+    expect(over).toEqual([{ ...added.body, endsAt: expect.any(String), status: 'over' }]);
+    expect(Date.parse(over[0].endsAt)).toBeLessThan(Date.parse(endsAt));
+  });
+
+  test('one may begin later, with any zone, and be ended before it did', async () => {
+    const startsAt = new Date(Date.now() + HOUR).toISOString();
+    const local = `${new Date(Date.now() + 4 * HOUR).toISOString().slice(0, 19)}+02:00`;
+    const { status, body } = await add({ kind: 'unreachable', startsAt, endsAt: local });
+    expect([status, body.status, body.startsAt]).toEqual([201, 'coming', startsAt]);
+    expect(body.endsAt).toBe(new Date(local).toISOString());
+    expect((await api.call('DELETE', `/v1/silences/${body.id}`)).status).toBe(204);
+    expect((await api.call('GET', `/v1/silences/${body.id}`)).body.status).toBe('over');
+  });
+
+  test('one may last so long from now', async () => {
+    const { body } = await add({ site: 'se', endsAt: '2h' });
+    expect(Date.parse(body.endsAt) - Date.parse(body.startsAt)).toBe(2 * HOUR);
+    expect((await add({ site: 'se', startsAt: '10m', endsAt: '30d' })).body.status).toBe('coming');
+  });
+
+  test('everything must be said in so many words', async () => {
+    expect((await add({})).body.errors).toMatchObject([{ field: 'everything' }]);
+    expect((await add({ everything: false })).status).toBe(400);
+    expect((await add({ everything: true, site: 'se' })).status).toBe(400);
+    expect((await add({ everything: true })).body).toMatchObject({ site: null, state: null, kind: null });
+  });
+
+  test.each([
+    [{ site: 'se', endsAt: from(-1_000) }, 'endsAt', /in the future; it is \d{4}-/],
+    [{ site: 'se', endsAt: from(30 * DAY + 60_000) }, 'endsAt', /at most 30 days ahead/],
+    [{ site: 'se', startsAt: from(2 * HOUR) }, 'startsAt', /before endsAt/],
+    [{ site: 'se', endsAt: 'tomorrow' }, 'endsAt', /a time with its zone/],
+    [{ site: 'se', endsAt: '2026-02-30T00:00:00Z' }, 'endsAt', /a time with its zone/],
+    [{ site: 'se', endsAt: '31d' }, 'endsAt', /at most 30 days ahead/],
+    [{ site: 'se', startsAt: '2h', endsAt: '1h' }, 'startsAt', /before endsAt/],
+    [{ site: 'se', endsAt: undefined }, 'endsAt', /is missing/],
+    [{ site: 'se', reason: '' }, 'reason', /empty/],
+    [{ site: 'se', by: 7 }, 'by', /text/],
+    [{ state: 'Completted' }, 'state', /did you mean "?Completed/],
+    [{ kind: 'unreachable', state: 6 }, 'state', /whole sites/],
+    [{ kind: 'late' }, 'kind', /stuck, unreachable/],
+    [{ site: 'se', until: from(HOUR) }, 'until', /not known here/],
+  ])('%j is refused: %s', async (differs, field, detail) => {
+    const { status, body } = await add(differs);
+    expect([status, body.code, body.errors]).toEqual([
+      400,
+      'invalid_request',
+      [expect.objectContaining({ field, detail: expect.stringMatching(detail) })],
+    ]);
+  });
+
+  test('a site that nobody knows is refused, and so is a silence that is not there', async () => {
+    expect((await add({ site: 'no' })).body.code).toBe('unknown_site');
+    for (const method of ['GET', 'DELETE']) {
+      const { status, body } = await api.call(method, '/v1/silences/sil_999999');
+      expect([status, body.code]).toEqual([404, 'silence_not_found']);
+      expect((await api.call(method, '/v1/silences/999')).status).toBe(400);
+    }
+  });
+
+  test('pages hold each once, newest first', async () => {
+    const made: string[] = [];
+    for (let count = 0; count < 5; count++) made.unshift((await add({ site: 'se' })).body.id);
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { body } = await api.call('GET', `/v1/silences?limit=2${cursor === '' ? '' : `&cursor=${cursor}`}`);
+      seen.push(...body.data.map(({ id }: { id: string }) => id));
+      cursor = body.nextCursor;
+    }
+    expect(seen).toEqual(made);
+  });
+
+  test('a repeat with the same Idempotency-Key makes no second one', async () => {
+    const json = { site: 'se', reason: 'r', by: 'k', endsAt: from(HOUR) };
+    const again = () => api.call('POST', '/v1/silences', { json, headers: { 'idempotency-key': 'silence-1' } });
+    const [first, second] = [await again(), await again()];
+    expect([second.status, second.body]).toEqual([201, first.body]);
+    expect((await api.call('GET', '/v1/silences')).body.data).toHaveLength(1);
+  });
+
+  test('adding and ending wake the judge', async () => {
+    const said: string[] = [];
+    const end = Promise.withResolvers<void>();
+    const listening = await api.sql.listen('purchase_watch_wake', (payload) => {
+      said.push(payload);
+      if (payload === 'end') end.resolve();
+    });
+    const { body } = await add({ site: 'se' });
+    for (const _ of [1, 2]) await api.call('DELETE', `/v1/silences/${body.id}`);
+    await api.sql`select pg_notify('purchase_watch_wake', 'end')`;
+    await end.promise;
+    await listening.unlisten();
+    expect(said).toEqual(['judge', 'judge', 'end']);
+  });
+});
+
+describe('what is told', () => {
+  let t: TestApp;
+  beforeEach(async () => {
+    t = await startTestApp();
+  });
+  afterEach(() => t.stop());
+
+  const look = async (by: string): Promise<void> => {
+    t.clock.advance(by);
+    await t.app.judgeOnce();
+    await t.app.deliverOnce();
+  };
+  const silence = (differs: object = {}) =>
+    addSilence(t.database.sql, {
+      ...{ kind: null, site: 'default', state: null, reason: 'r', by: 'k' },
+      ...{ startsAt: t.clock.now() - HOUR, endsAt: t.clock.now() + 2 * HOUR },
+      ...differs,
+    });
+  const stuck = async (): Promise<void> => {
+    await t.watch();
+    await t.database.sql`update purchase_watch.purchases set state = 6, state_since = now(), stuck_since = now()`;
+  };
+  const messages = (): string[] => t.slack.received.map(({ text }) => text);
+
+  test('of an incident in a silence is nothing until the silence ends, and then that it is there', async () => {
+    await silence({ state: 6 });
+    await stuck();
+    await look('1s');
+    await look('1h');
+    expect(messages()).toEqual([]);
+    await look('1h');
+    expect(messages()).toEqual([expect.stringContaining('1 purchase stuck')]);
+    await look('1m');
+    expect(messages()).toHaveLength(1);
+  });
+
+  test('is said at once when a silence is ended by hand', async () => {
+    const { id } = await silence();
+    await stuck();
+    await look('1s');
+    await look('5m');
+    expect(messages()).toEqual([]);
+    await endSilence(t.database.sql, id);
+    await look('1s');
+    expect(messages()).toHaveLength(1);
+  });
+
+  test('of an incident that came and went in a silence is nothing', async () => {
+    await silence();
+    await stuck();
+    await look('1s');
+    await look('1m');
+    await t.database.sql`update purchase_watch.purchases set stuck_since = null`;
+    await look('1s');
+    await look('31s');
+    await look('3h');
+    expect(messages()).toEqual([]);
+    const [row] = await t.database.sql`select ended_at is not null as ended, said_at from purchase_watch.incidents`;
+    expect(row).toEqual({ ended: true, said_at: null });
+  });
+
+  test('of an incident that people knew of before the silence is its end', async () => {
+    await stuck();
+    await look('1s');
+    await look('31s');
+    expect(messages()).toHaveLength(1);
+    await silence({ endsAt: t.clock.now() + 9 * HOUR });
+    await look('5h');
+    expect(messages()).toHaveLength(1);
+    await t.database.sql`update purchase_watch.purchases set stuck_since = null`;
+    await look('1s');
+    await look('31s');
+    expect(messages()).toEqual([expect.stringContaining('stuck'), expect.stringContaining('no more purchases stuck')]);
+  });
+
+  test('of what does not match is what would have been said anyway', async () => {
+    await silence({ state: 4 });
+    await silence({ kind: 'unreachable' });
+    await stuck();
+    await look('1s');
+    await look('31s');
+    expect(messages()).toHaveLength(1);
+  });
+
+  test('webhooks hear of a site in a silence as ever, once each, and people do not', async () => {
+    await silence({ kind: 'unreachable' });
+    const { sql } = t.database;
+    await sql`update purchase_watch.sites set failing_since = now(), last_error = 'It is down.'`;
+    await look('1s');
+    for (const by of ['31s', '1m', '1m']) await look(by);
+    await sql`update purchase_watch.sites set failing_since = null`;
+    await look('1s');
+    await look('31s');
+    expect(t.receiver.received.map(({ type }) => type)).toEqual(['site.unreachable', 'site.reachable']);
+    expect(messages()).toEqual([]);
+  });
+
+  test('when a silence ends, webhooks are not told a second time', async () => {
+    await silence();
+    await t.database.sql`update purchase_watch.sites set failing_since = now(), last_error = 'It is down.'`;
+    await look('1s');
+    await look('31s');
+    await look('3h');
+    expect(t.receiver.received.map(({ type }) => type)).toEqual(['site.unreachable']);
+    expect(messages()).toEqual([expect.stringContaining('no usable answer')]);
+  });
+});

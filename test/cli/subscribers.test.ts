@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { TestDatabase } from '../support/database.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { databaseOf } from './command.ts';
+import { runCommand } from './run.ts';
+
+const KEY = 'an encryption key of many characters';
+
+describe('with a daemon', () => {
+  let t: TestApp;
+  let receiver: Receiver;
+  beforeAll(async () => {
+    t = await startTestApp({ realClock: true, env: { SECRETS_KEY: KEY } });
+    await t.app.start();
+    receiver = await startReceiver();
+  });
+  afterAll(async () => {
+    await t.stop();
+    await receiver.stop();
+  });
+  const command = (...argv: string[]) =>
+    runCommand(argv, { DATABASE_URL: t.database.url, SECRETS_KEY: KEY, WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' });
+  const json = async (...argv: string[]) => JSON.parse((await command(...argv, '--json')).stdout);
+
+  test('add shows the secret once, test tells how the receiver took it, and the daemon follows', async () => {
+    const { exitCode, stdout } = await command(
+      'subscribers',
+      'add',
+      'books',
+      `${receiver.url}?token=t`,
+      '--types',
+      'purchase.stuck',
+      '--states',
+      'Completed,77',
+    );
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^secret {2}whsec_[A-Za-z0-9+/]{43}=$/m);
+    expect(stdout).toMatch(/not shown again/);
+    const shown = await command('subscribers', 'show', 'books');
+    expect(shown.stdout).not.toMatch(/whsec_|token=t/);
+    expect(shown.stdout).toMatch(/^states +Completed, 77$/m);
+    const tested = await command('subscribers', 'test', 'books');
+    expect([tested.exitCode, tested.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^books took the test: 200 within .*dlv_\d+, evt_/),
+    ]);
+    expect(receiver.received).toHaveLength(1);
+    receiver.respond({ status: 500 });
+    const failed = await command('subscribers', 'test', 'books');
+    expect([failed.exitCode, failed.stderr]).toEqual([1, expect.stringContaining('The receiver answered 500.')]);
+  });
+
+  test('list shows everybody, change and remove change it', async () => {
+    expect((await command('subscribers')).stdout).toMatch(
+      /^books +api +active +purchase\.stuck +all +Completed, 77 +http:\/\/127/m,
+    );
+    expect((await json('subscribers', 'list')).data.map(({ name }: { name: string }) => name)).toEqual([
+      'default',
+      '@slack',
+      'books',
+    ]);
+    expect(await json('subscribers', 'change', 'books', '--types', 'all', '--status', 'off')).toMatchObject({
+      types: null,
+      status: 'off',
+    });
+    expect((await command('status')).stdout).toMatch(/^books is off: It was switched off by hand\. .*--status active$/m);
+    expect(await json('subscribers', 'change', 'books', '--status', 'active')).toMatchObject({ status: 'active' });
+    expect(await json('subscribers', 'rotate-secret', 'books', '--overlap', '1h')).toEqual({
+      secret: expect.stringMatching(/^whsec_/),
+      oldSecretsUntil: expect.stringMatching(/Z$/),
+    });
+    expect((await command('subscribers', 'remove', 'books')).stdout).toMatch(/^removed books/);
+    expect((await command('subscribers', 'show', 'books')).stderr).toMatch(/there is no subscriber "books"/);
+  });
+
+  test('deliveries are listed, shown and sent again, and a replay sends what was missed', async () => {
+    const purchase = await t.watch({ script: [{ state: 'New' }] });
+    await t.receiver.waitFor(() => t.changesOf(purchase).length === 1);
+    await expect.poll(async () => (await json('deliveries', '--purchase', purchase)).data[0]?.status).toBe('delivered');
+    const { data } = await json('deliveries', '--purchase', purchase, '--subscriber', 'default');
+    expect((await command('deliveries', '--limit', '1')).stdout).toMatch(/There are more: --cursor dlv_\d+|^dlv_/m);
+    expect((await command('deliveries', 'show', data[0].id)).stdout).toMatch(/^1 +\S.* +delivered +200 +\d+ +ok$/m);
+    expect((await command('deliveries', 'retry', data[0].id)).stdout).toMatch(/sent again by the running daemon/);
+    await t.receiver.waitFor(() => t.changesOf(purchase).length === 2);
+    await expect.poll(async () => (await json('deliveries', 'show', data[0].id)).attempts.length).toBe(2);
+
+    expect((await command('replay', '--subscriber', 'default', '--since', '1h', '--dry-run')).stdout).toMatch(
+      /^1 event from .* would be sent again to default$/m,
+    );
+    expect(await json('replay', '--subscriber', 'default', '--since', '1h')).toMatchObject({ count: 1, dryRun: false });
+    await t.receiver.waitFor(() => t.changesOf(purchase).length === 3);
+    expect((await command('replay', '--subscriber', 'default', '--since', '1h', '--types', 'purchase.stuck')).stdout).toMatch(
+      /nothing in that time/,
+    );
+  });
+
+  test('status names whom nothing reaches', async () => {
+    t.receiver.respondAlways({ status: 503 });
+    const purchase = await t.watch({ script: [{ state: 'New' }] });
+    await t.receiver.waitFor(() => t.changesOf(purchase).length === 1);
+    await expect
+      .poll(async () => (await command('status')).stdout)
+      .toMatch(
+        /^default does not take what it is sent: 1 delivery fails and is tried again; last: The receiver answered 503\. .*deliveries --subscriber default/m,
+      );
+    expect((await json('status')).subscribers.find(({ name }: { name: string }) => name === 'default')).toMatchObject({
+      failing: 1,
+      lastError: 'The receiver answered 503.',
+    });
+  });
+});
+
+describe('without a daemon', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await databaseOf('se', 'fi');
+  });
+  afterAll(() => database.drop());
+  const command = (argv: readonly string[], env: NodeJS.ProcessEnv = { SECRETS_KEY: KEY }) =>
+    runCommand(argv, { DATABASE_URL: database.url, ...env });
+
+  test('nothing secret is stored without a key', async () => {
+    const { exitCode, stderr } = await command(['subscribers', 'add', 'a', 'https://a.example'], {});
+    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/SECRETS_KEY.*openssl rand -base64 32/)]);
+  });
+
+  test.each<[string, readonly string[], number, RegExp]>([
+    ['a name of capitals', ['subscribers', 'add', 'A', 'https://a.example'], 2, /the name: must be/],
+    ['an address of this machine', ['subscribers', 'add', 'a', 'https://127.0.0.1'], 2, /not a public address/],
+    [
+      'a mistyped type',
+      ['subscribers', 'add', 'a', 'https://a.example', '--types', 'purchase.stuk'],
+      2,
+      /--types "purchase.stuk".*did you mean/,
+    ],
+    ['a mistyped site', ['subscribers', 'add', 'a', 'https://a.example', '--sites', 'ss'], 2, /--sites "ss".*did you mean se/],
+    ['somebody who is not there', ['subscribers', 'change', 'nobody', '--status', 'off'], 1, /there is no subscriber "nobody"/],
+    [
+      'a time without a zone',
+      ['replay', '--subscriber', 'a', '--since', '2026-11-20T09:00:00'],
+      2,
+      /--since: must be a time with its zone/,
+    ],
+    ['a day that there is not', ['replay', '--subscriber', 'a', '--since', '2026-02-30T09:00:00Z'], 2, /--since: must be a time/],
+    ['no time', ['replay', '--subscriber', 'a'], 2, /--since/],
+    ['a delivery that there is not', ['deliveries', 'retry', 'dlv_7'], 1, /there is no delivery dlv_7/],
+    ['no id', ['deliveries', 'show', '7'], 2, /such as dlv_42/],
+    ['a site without a purchase', ['deliveries', '--site', 'se'], 2, /needs --purchase/],
+  ])('%s: %j', async (_, argv, code, message) => {
+    const { exitCode, stdout, stderr } = await command(argv);
+    expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  test('a test needs a daemon', async () => {
+    await command(['subscribers', 'add', 'shop', 'https://shop.example']);
+    expect((await command(['subscribers', 'test', 'shop'])).stderr).toMatch(/no daemon is running/);
+  });
+});

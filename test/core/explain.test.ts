@@ -1,0 +1,605 @@
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/core/delivery-plan.ts';
+import { explain } from '../../src/core/explain.ts';
+import type {
+  DeliveryFacts,
+  EventFacts,
+  Facts,
+  IncidentFacts,
+  PurchaseFacts,
+  SubscriberFacts,
+} from '../../src/core/explain-facts.ts';
+import { whyThen } from '../../src/core/explain-poll.ts';
+import type { Step } from '../../src/core/explain-step.ts';
+import { DEFAULT_POLL_POLICY, type PollPolicy } from '../../src/core/poll-plan.ts';
+import { aStatePolicy } from '../support/a-purchase.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const T = Date.UTC(2026, 10, 20, 9, 15);
+const [NEW, COMPLETED, CARD] = [0, 2, 6];
+
+/** A purchase in WaitingForCardPayments for a minute, asked a second ago, at a time ten minutes after T. */
+const NOW = T + 10 * MINUTE;
+function aPurchase(differs: Partial<PurchaseFacts> = {}): PurchaseFacts {
+  return {
+    id: 1,
+    purchaseId: 'p-1',
+    site: 'se',
+    reference: 'ORD-1',
+    status: 'watching',
+    state: CARD,
+    stateSince: NOW - MINUTE,
+    stuckSince: null,
+    excused: 0,
+    registeredAt: T,
+    registeredBy: 'api',
+    watchedSince: T,
+    endedAt: null,
+    lastPolledAt: NOW - SECOND,
+    seenAt: NOW - SECOND,
+    nextPollAt: NOW - SECOND + 5_900,
+    polls: 12,
+    failures: 0,
+    unknowns: 0,
+    lastError: null,
+    invoice: null,
+    sequence: 0,
+    shard: 17,
+    ...differs,
+  };
+}
+
+const aSubscriber = (differs: Partial<SubscriberFacts> = {}): SubscriberFacts => ({
+  id: 1,
+  name: 'shop',
+  kind: 'webhook',
+  types: null,
+  sites: null,
+  states: null,
+  configured: true,
+  status: 'active',
+  statusReason: null,
+  matchingSince: T - DAY,
+  ...differs,
+});
+const anEvent = (differs: Partial<EventFacts> = {}): EventFacts => ({
+  position: 100,
+  id: 'evt_1',
+  type: 'purchase.state_changed',
+  sequence: 1,
+  state: CARD,
+  at: NOW - MINUTE,
+  ...differs,
+});
+const aDelivery = (differs: Partial<DeliveryFacts> = {}): DeliveryFacts => ({
+  id: 7,
+  event: 100,
+  subscriber: 1,
+  status: 'pending',
+  attempts: 0,
+  attemptsBefore: 0,
+  dueAt: NOW,
+  settledAt: null,
+  lastError: null,
+  behind: null,
+  ...differs,
+});
+
+function theFacts({
+  purchase = {},
+  ...differs
+}: Partial<Omit<Facts, 'purchase'>> & { purchase?: Partial<PurchaseFacts> } = {}): Facts {
+  return {
+    now: NOW,
+    purchase: aPurchase(purchase),
+    site: { configured: true, failingSince: null, lastSuccessAt: NOW - SECOND, lastError: null },
+    owner: { replica: 'rep_1', leaseUntil: NOW + 20 * SECOND, daemons: 1, othersDue: 0 },
+    transitions: [{ sequence: 1, from: null, to: CARD, notBefore: null, notAfter: NOW - MINUTE }],
+    events: [anEvent()],
+    subscribers: [aSubscriber()],
+    only: null,
+    deliveries: [aDelivery({ status: 'delivered', attempts: 1, settledAt: NOW - MINUTE + 12 })],
+    attempts: [{ delivery: 7, number: 1, at: NOW - MINUTE + 12, tookMs: 9, outcome: 'delivered', httpStatus: 200 }],
+    incidents: [],
+    more: { transitions: 0, events: 0, subscribers: 0, deliveries: 0, attempts: 0 },
+    ...differs,
+  };
+}
+
+const policy = { polling: DEFAULT_POLL_POLICY, schedule: DEFAULT_DELIVERY_SCHEDULE };
+const explained = (facts: Parameters<typeof theFacts>[0] = {}) => explain(theFacts(facts), policy);
+const texts = (steps: readonly Step[], ...kinds: Step['kind'][]): string[] =>
+  steps.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind)).map(({ text }) => text);
+
+describe('the next poll is explained by the plan:', () => {
+  const recheck: PollPolicy = {
+    ...DEFAULT_POLL_POLICY,
+    states: new Map([...DEFAULT_POLL_POLICY.states, [COMPLETED, aStatePolicy({ final: true, recheck: [HOUR, DAY] })]]),
+  };
+  const settled = {
+    status: 'settled',
+    state: COMPLETED,
+    stateSince: NOW - 2 * HOUR,
+    lastPolledAt: NOW - HOUR,
+    seenAt: NOW - HOUR,
+  } as const;
+  test.each<[string, Partial<PurchaseFacts>, string, RegExp, PollPolicy?]>([
+    [
+      'the first',
+      { lastPolledAt: null, polls: 0, state: null, stateSince: null, seenAt: null, nextPollAt: T },
+      'first',
+      /as soon as it is registered/,
+    ],
+    ['registered again', { watchedSince: NOW - 500, nextPollAt: NOW - 500 }, 'renewed', /registered again/],
+    [
+      'the shortest wait',
+      { stateSince: NOW - 3 * SECOND, nextPollAt: NOW + 4 * SECOND },
+      'growth',
+      /shortest wait in WaitingForCardPayments, 5 s/,
+    ],
+    ['a share of the time', {}, 'growth', /^10 % of the time spent in WaitingForCardPayments \(59 s then\)/],
+    [
+      'the longest wait',
+      { state: NEW, stateSince: T - 5 * DAY, nextPollAt: NOW + 10 * MINUTE },
+      'growth',
+      /longest wait in New, 10 min/,
+    ],
+    [
+      'a fraction of a percent',
+      { state: 42, stateSince: NOW - 51 * SECOND, nextPollAt: NOW + 250 },
+      'growth',
+      /^2\.5 % of the time spent in Unknown\(42\)/,
+      {
+        ...DEFAULT_POLL_POLICY,
+        fallback: aStatePolicy({ poll: { first: 500, growth: 0.025, most: HOUR } }),
+      },
+    ],
+    [
+      'the stuck moment',
+      { stateSince: T, excused: MINUTE, lastPolledAt: NOW, seenAt: NOW, nextPollAt: T + 16 * MINUTE },
+      'stuck_moment',
+      /from which a poll in WaitingForCardPayments confirms it/,
+    ],
+    [
+      'the stuck moment that passed under way',
+      { stateSince: NOW - 15 * MINUTE, lastPolledAt: NOW, seenAt: NOW, nextPollAt: NOW },
+      'stuck_moment',
+      /confirms it/,
+    ],
+    [
+      'a failure',
+      { failures: 1, nextPollAt: NOW + 4 * SECOND },
+      'failure',
+      /^after one failed poll the wait is 5 s, and doubles with each$/,
+    ],
+    [
+      'many failures',
+      { failures: 4, lastPolledAt: NOW, nextPollAt: NOW + 43 * SECOND },
+      'failure',
+      /^after 4 failed polls in a row the wait is 40 s/,
+    ],
+    [
+      'what the service asked for',
+      { failures: 1, nextPollAt: NOW + MINUTE },
+      'failure',
+      /the service itself asked for more time/,
+    ],
+    [
+      'a recheck',
+      { ...settled, nextPollAt: NOW + 22 * HOUR },
+      'recheck',
+      /^recheck 2 of 2: Completed is final, and looked at once more 1 d later$/,
+      recheck,
+    ],
+    ['no more rechecks', { ...settled, nextPollAt: null }, 'never', /the last recheck has been made/, recheck],
+    ['a final state', { ...settled, nextPollAt: null }, 'never', /^not polled any more: Completed is final$/],
+    ['stopped', { status: 'stopped', nextPollAt: null }, 'never', /watching was stopped/],
+    ['expired', { status: 'expired', nextPollAt: null }, 'never', /watching was given up/],
+    ['asked by hand', { nextPollAt: NOW - 100 }, 'requested', /^somebody asked for it by hand$/],
+    ['asked by hand after the end', { status: 'expired', nextPollAt: NOW - 100 }, 'requested', /although watching has ended/],
+    ['asked by hand while it fails', { failures: 3, nextPollAt: NOW - 100 }, 'requested', /by hand/],
+    ['other settings', { nextPollAt: NOW + HOUR }, 'other_settings', /^planned under other settings than these/],
+    [
+      'the last look',
+      { state: NEW, stateSince: NOW - 30 * DAY + 2 * SECOND, watchedSince: NOW - 40 * DAY, nextPollAt: NOW + 2 * SECOND },
+      'give_up',
+      /last look before watching is given up/,
+    ],
+    ['an invoice', { ...settled, invoice: 'wanted', nextPollAt: NOW }, 'invoice', /^its invoice details are asked for with it$/],
+    [
+      'an invoice again',
+      { ...settled, invoice: 'wanted', failures: 2, nextPollAt: NOW + MINUTE },
+      'invoice',
+      /with it, after 2 failed polls in a row$/,
+    ],
+  ])('%s', (_, differs, reason, text, polling = DEFAULT_POLL_POLICY) => {
+    const why = whyThen(aPurchase(differs), polling, NOW);
+    expect(why).toEqual({ reason, text: expect.stringMatching(text) });
+  });
+});
+
+describe('a poll that is late', () => {
+  const late = { nextPollAt: NOW - MINUTE } as const;
+  test.each<[string, Parameters<typeof theFacts>[0], RegExp, string | undefined]>([
+    [
+      'without a daemon',
+      { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 3 } },
+      /no daemon is running/,
+      'no_daemon',
+    ],
+    [
+      'without an owner',
+      { owner: { replica: 'rep_0', leaseUntil: null, daemons: 2, othersDue: 3 } },
+      /its shard has no owner at this moment/,
+      'poll_late',
+    ],
+    [
+      'of a former site',
+      { site: { configured: false, failingSince: null, lastSuccessAt: null, lastError: null } },
+      /site se is not in the configuration any more/,
+      'site_not_configured',
+    ],
+    [
+      'of a site that fails',
+      { site: { configured: true, failingSince: NOW - HOUR, lastSuccessAt: null, lastError: 'Timed out.' } },
+      /site se does not answer/,
+      'site_failing',
+    ],
+    [
+      'among others',
+      { owner: { replica: 'r', leaseUntil: NOW + 1, daemons: 1, othersDue: 40 } },
+      /40 more of its shard are due, and the site's ceiling/,
+      'poll_late',
+    ],
+    [
+      'among very many',
+      { owner: { replica: 'r', leaseUntil: NOW + 1, daemons: 1, othersDue: 1_000 } },
+      /very many more of its shard/,
+      'poll_late',
+    ],
+    ['for no known reason', {}, /its last tries got no usable answer/, 'poll_late'],
+  ])('%s says so', (_, differs, text, code) => {
+    const { next, matters } = explained({ purchase: late, ...differs });
+    expect(texts(next, 'poll')).toEqual([expect.stringMatching(/^next poll, late by 1 min: /)]);
+    expect(texts(next, 'poll')[0]).toMatch(text);
+    expect(matters.map((matter) => matter.code)).toEqual([code]);
+  });
+
+  test('by a few seconds is only on its way', () => {
+    expect(explained({ purchase: { nextPollAt: NOW - 4 * SECOND } }).matters).toEqual([]);
+  });
+});
+
+describe('the stuck clock', () => {
+  const clock = (purchase: Partial<PurchaseFacts>) => texts(explained({ purchase }).standing, 'stuck_clock');
+  test('says how far it has run and what was excused', () => {
+    expect(clock({ stateSince: NOW - 5 * MINUTE, excused: 2 * MINUTE })).toEqual([
+      'stuck clock: 3 min of 15 min in WaitingForCardPayments, without 2 min in which nobody could ask',
+    ]);
+    const { next } = explained({ purchase: { stateSince: NOW - 5 * MINUTE, excused: 2 * MINUTE } });
+    expect(next.find(({ kind }) => kind === 'stuck_clock')).toMatchObject({
+      at: NOW + 12 * MINUTE,
+      text: expect.stringMatching(/^counts as stuck if/),
+    });
+  });
+  test('excuses the outage that goes on', () => {
+    const [text] = clock({ stateSince: NOW - 20 * MINUTE, lastPolledAt: NOW - 18 * MINUTE, seenAt: NOW - 18 * MINUTE });
+    expect(text).toMatch(
+      /^stuck clock: 2 min 18 s of 15 min in WaitingForCardPayments, without 17 min 42 s in which nobody could ask$/,
+    );
+  });
+  test.each<[string, Partial<PurchaseFacts>, string | undefined]>([
+    ['a state without a limit', { state: NEW }, 'New has no limit, so it is never stuck there (states.New.stuckAfter)'],
+    ['a final state', { state: COMPLETED, status: 'settled' }, 'Completed is final, so it is never stuck there'],
+    ['one that is not watched', { status: 'unreadable' }, 'the stuck clock does not run while the purchase is unreadable'],
+    ['no state', { state: null, stateSince: null }, undefined],
+  ])('does not run in %s', (_, purchase, text) => expect(clock(purchase)[0]).toBe(text));
+
+  const incident: IncidentFacts = {
+    id: 'inc_1',
+    kind: 'stuck',
+    state: CARD,
+    since: NOW - 20 * MINUTE,
+    openedAt: NOW - 5 * MINUTE,
+    saidAt: NOW - 4 * MINUTE,
+    count: 3,
+    acknowledgedAt: null,
+    acknowledgedBy: null,
+    silencedUntil: null,
+  };
+  const stuck = { stateSince: NOW - 20 * MINUTE, stuckSince: NOW - 5 * MINUTE } as const;
+  test('that ran out is the verdict, with the incident it belongs to', () => {
+    const { verdict, standing, next } = explained({ purchase: stuck, incidents: [incident] });
+    expect(verdict).toBe(
+      'Stuck in WaitingForCardPayments for 20 min (the limit is 15 min); its incident was last told 4 min ago.',
+    );
+    expect(texts(standing, 'stuck_clock')).toEqual([
+      'stuck: a poll confirmed it after 15 min in WaitingForCardPayments; the limit is 15 min',
+    ]);
+    expect(texts(standing, 'incident')).toEqual([
+      'incident inc_1: 3 purchases stuck in WaitingForCardPayments; people were last told 4 min ago',
+    ]);
+    expect(texts(next, 'stuck_clock')).toEqual([]);
+  });
+  test.each<[string, Partial<IncidentFacts>, RegExp]>([
+    ['collected', { saidAt: null }, /people have not been told yet \(it is collected for slack\.groupWait first\)$/],
+    ['acknowledged', { acknowledgedAt: NOW - MINUTE, acknowledgedBy: 'Ann' }, /; acknowledged 1 min ago by Ann$/],
+    ['silenced', { silencedUntil: NOW }, /; silenced until 2026-11-20T09:25:00\.000Z$/],
+    ['of the site', { kind: 'unreachable', state: null }, /: site se does not answer;/],
+  ])('tells that the incident is %s', (_, differs, text) => {
+    const { standing } = explained({ purchase: stuck, incidents: [{ ...incident, ...differs }] });
+    expect(texts(standing, 'incident')[0]).toMatch(text);
+  });
+  test('without an incident yet', () => {
+    expect(texts(explained({ purchase: stuck }).standing, 'incident')).toEqual([
+      'no incident is open yet; one is opened within seconds',
+    ]);
+  });
+});
+
+describe('the last answer', () => {
+  const polled = (purchase: Partial<PurchaseFacts>) =>
+    texts(explained({ purchase: { seenAt: NOW - HOUR, ...purchase } }).standing, 'polled')[0];
+  test.each<[string, Partial<PurchaseFacts>, string]>([
+    ['good', {}, 'polled 12 times; the last answer was good: WaitingForCardPayments'],
+    ['none', { lastPolledAt: null }, 'not polled yet'],
+    [
+      'unknown',
+      { failures: 2, unknowns: 2, lastError: 'Not found.' },
+      'polled 12 times; the last answer was that the service does not know this id, the 2nd failure in a row, 2 of 5 until it counts as unreadable (Not found)',
+    ],
+    [
+      'malformed',
+      { failures: 1, polls: 1, lastError: 'Not JSON.' },
+      'polled once; the last answer could not be used, for the first time (Not JSON)',
+    ],
+    [
+      'both',
+      { failures: 13, unknowns: 2 },
+      'polled 12 times; the last answer could not be used, the 13th failure in a row; 2 of them said that the service does not know this id, 2 of 5 until it counts as unreadable',
+    ],
+    [
+      'unreadable',
+      { status: 'unreadable', failures: 6, unknowns: 6 },
+      'polled 12 times; the last answer was that the service does not know this id, the 6th failure in a row',
+    ],
+    [
+      'good, without its invoice',
+      { failures: 1, seenAt: NOW - SECOND, state: COMPLETED, lastError: 'Time-out.' },
+      'polled 12 times; the last answer was good: Completed; asking for its invoice failed, for the first time (Time-out)',
+    ],
+  ])('is told: %s', (_, purchase, text) => expect(polled(purchase)).toBe(text));
+});
+
+describe('who was told', () => {
+  const told = (facts: Parameters<typeof theFacts>[0]) => texts(explained(facts).steps, 'delivery', 'attempt');
+  const failed = aDelivery({ attempts: 2, lastError: 'The receiver answers 503.', dueAt: NOW + 3 * MINUTE });
+  const attempts = [1, 2].map((number) => ({
+    delivery: 7,
+    number,
+    at: NOW - MINUTE + number,
+    tookMs: 12,
+    outcome: 'http_503',
+    httpStatus: 503,
+  }));
+
+  test('at once needs one line', () => {
+    expect(told({})).toEqual(['shop was told at the first attempt (HTTP 200, 12 ms after the event)']);
+    expect(told({ attempts: [] })).toEqual(['shop was told at the first attempt']);
+  });
+  test('after failures, attempt by attempt', () => {
+    const delivery = aDelivery({ status: 'delivered', attempts: 2 });
+    const second = { delivery: 7, number: 2, at: NOW, tookMs: 5, outcome: 'delivered', httpStatus: 204 };
+    expect(told({ deliveries: [delivery], attempts: [attempts[0]!, second] })).toEqual([
+      'shop was told at attempt 2 (HTTP 204, 1 min after the event)',
+      'attempt 1 failed: http_503 (took 12 ms)',
+      'attempt 2 succeeded (HTTP 204, took 5 ms)',
+    ]);
+  });
+  test('not yet: the next attempt is told, and is the matter', () => {
+    const { verdict, next } = explained({ deliveries: [failed], attempts });
+    expect(told({ deliveries: [failed], attempts })[0]).toBe(
+      'shop has not been told yet: 2 of 10 attempts failed (The receiver answers 503); next attempt in 3 min',
+    );
+    expect(verdict).toBe(
+      'shop has not been told of event 1 yet: 2 attempts failed (The receiver answers 503); next attempt in 3 min.',
+    );
+    expect(texts(next, 'attempt')).toEqual(['attempt 3 to tell shop of event 1']);
+  });
+  test.each<[string, Partial<DeliveryFacts>, Partial<SubscriberFacts>, RegExp, string | undefined]>([
+    [
+      'never',
+      { status: 'exhausted', attempts: 10, lastError: 'No.' },
+      {},
+      /^shop was never told: 10 attempts failed, and no more will be made \(No\)/,
+      'delivery_exhausted',
+    ],
+    ['off then', { status: 'suppressed' }, {}, /^shop was not told: it was switched off then$/, undefined],
+    [
+      'off now',
+      {},
+      { status: 'off', statusReason: 'It answered 410.' },
+      /^shop is not told: it is switched off \(It answered 410\)$/,
+      'subscriber_off',
+    ],
+    ['not configured', {}, { configured: false }, /^shop is not told: it is not configured any more$/, undefined],
+    [
+      'behind another',
+      { behind: 99 },
+      {},
+      /^shop waits: it gets events in order, and an earlier event is not delivered yet$/,
+      undefined,
+    ],
+    ['due', { dueAt: NOW - 2 * SECOND }, {}, /^shop has not been told yet: due for 2 s, and on its way$/, undefined],
+    [
+      'once more',
+      { attempts: 10, attemptsBefore: 10 },
+      {},
+      /^shop has not been told yet: it is sent once more by hand; due/,
+      undefined,
+    ],
+  ])('%s', (_, delivery, subscriber, text, code) => {
+    const facts = { deliveries: [aDelivery(delivery)], subscribers: [aSubscriber(subscriber)], attempts: [] };
+    expect(told(facts)[0]).toMatch(text);
+    expect(explained(facts).matters.map((matter) => matter.code)).toEqual(code === undefined ? [] : [code]);
+  });
+  test('later, for one event waits behind another', () => {
+    const events = [anEvent(), anEvent({ position: 101, id: 'evt_2', sequence: 2, type: 'purchase.stuck' })];
+    const deliveries = [failed, aDelivery({ id: 8, event: 101, behind: 100 })];
+    expect(told({ events, deliveries, attempts: [] })).toEqual([
+      expect.stringContaining('next attempt in 3 min'),
+      'shop waits: it gets events in order, and event 1 (evt_1) is not delivered yet',
+    ]);
+  });
+
+  test.each<[string, Partial<SubscriberFacts>, string]>([
+    ['types', { types: ['purchase.stuck'] }, 'shop is not told: it hears of purchase.stuck only'],
+    ['kind', { kind: 'slack' }, 'shop is not told: it hears of incidents, not of single purchases'],
+    ['sites', { sites: ['fi', 'no'] }, 'shop is not told: it hears of fi, no only'],
+    ['states', { states: [2, 3] }, 'shop is not told: it hears of the states Completed, Error only'],
+    [
+      'age',
+      { matchingSince: NOW - 30 * SECOND },
+      'shop was not told: it was made, or its filters were set, later than these events',
+    ],
+    ['configuration', { configured: false }, 'shop is not told: it is not configured any more'],
+  ])('and who was not, because of its %s', (_, subscriber, text) => {
+    const facts = { deliveries: [], subscribers: [aSubscriber(subscriber)] };
+    expect(told(facts)).toEqual([]);
+    expect(texts(explained(facts).standing, 'subscriber')).toEqual([text]);
+    expect(explained(facts).matters).toEqual([]);
+    expect(explained({ ...facts, only: 'shop' }).verdict).toContain(text);
+  });
+  test('event by event, where the reason differs', () => {
+    const events = [anEvent({ state: NEW }), anEvent({ position: 101, id: 'evt_2', sequence: 2 })];
+    const deliveries = [aDelivery({ event: 101, status: 'delivered', attempts: 1 })];
+    const facts = { events, deliveries, subscribers: [aSubscriber({ states: [CARD] })], attempts: [] };
+    expect(told(facts)).toEqual([
+      'shop is not told: it hears of the states WaitingForCardPayments only',
+      'shop was told at the first attempt',
+    ]);
+  });
+  test('a delivery that should be there and is not is a gap', () => {
+    const { matters, steps } = explained({ deliveries: [] });
+    expect(matters).toEqual([{ code: 'delivery_missing', text: 'Event 1 has no delivery for shop, which wants it.' }]);
+    expect(steps.find(({ kind }) => kind === 'delivery')).toMatchObject({ status: 'none', reason: 'missing', wrong: true });
+  });
+  test('a change that was never announced is a gap', () => {
+    const { verdict, steps } = explained({ events: [], deliveries: [], attempts: [] });
+    expect(verdict).toBe('Change 1 was never announced: it has no event.');
+    expect(texts(steps, 'transition')[0]).toMatch(
+      /^first seen: WaitingForCardPayments, but it has no event; "purchase-watch audit"/,
+    );
+  });
+});
+
+describe('the story', () => {
+  test('goes from registration to the end, each event before who was told of it', () => {
+    const { steps } = explained({
+      purchase: {
+        registeredBy: 'sql:cart',
+        watchedSince: T + MINUTE,
+        status: 'stopped',
+        endedAt: NOW - SECOND,
+        nextPollAt: null,
+      },
+      transitions: [
+        { sequence: 1, from: null, to: NEW, notBefore: null, notAfter: T + 2 * MINUTE },
+        { sequence: 2, from: NEW, to: COMPLETED, notBefore: T + 2 * MINUTE, notAfter: T + 3 * MINUTE },
+      ],
+      events: [anEvent({ at: T + 2 * MINUTE }), anEvent({ position: 101, id: 'evt_2', sequence: 2, at: T + 3 * MINUTE })],
+      deliveries: [aDelivery({ status: 'delivered', attempts: 1, settledAt: T + 4 * MINUTE })],
+      subscribers: [aSubscriber(), aSubscriber({ id: 2, name: 'late', matchingSince: T + 150 * SECOND })],
+      attempts: [],
+    });
+    expect(steps.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
+      'registered: registered with SQL, by the role cart',
+      'watched: registered again, and watched anew from here on',
+      'transition: first seen: New',
+      'delivery: shop was told at the first attempt',
+      'transition: New → Completed, which is final (some time in the 1 min before)',
+      expect.stringMatching(/^delivery: shop should be told/),
+      'ended: watching was stopped by hand',
+    ]);
+  });
+  test.each([
+    ['api', 'through the API'],
+    ['cli', 'on the command line'],
+    [null, '(by whom was not noted then)'],
+  ])('says who registered it: %s', (registeredBy, text) => {
+    expect(explained({ purchase: { registeredBy } }).steps[0]!.text).toBe(`registered ${text}`);
+  });
+  test('says what was left out', () => {
+    const more = { transitions: 3, events: 3, subscribers: 2, deliveries: 1, attempts: 0 };
+    const { steps, standing } = explained({ more });
+    expect(texts(steps, 'more')).toEqual(['3 more events, 1 more delivery that are older and not shown']);
+    expect(texts(standing, 'more')[0]).toMatch(/^2 more subscribers/);
+  });
+});
+
+describe('the verdict', () => {
+  test.each<[string, Parameters<typeof theFacts>[0], RegExp]>([
+    [
+      'all is well',
+      {},
+      /^All is well: WaitingForCardPayments for 1 min, last polled 1 s ago; whoever wants its events was told \(shop\)\.$/,
+    ],
+    [
+      'just registered',
+      { purchase: { lastPolledAt: null, state: null, nextPollAt: NOW }, events: [], transitions: [], deliveries: [] },
+      /^All is well: just registered/,
+    ],
+    [
+      'settled',
+      { purchase: { status: 'settled', state: COMPLETED, nextPollAt: null } },
+      /^All is well: Completed for 1 min, which is final;/,
+    ],
+    [
+      'stopped',
+      { purchase: { status: 'stopped', nextPollAt: null, endedAt: NOW - HOUR } },
+      /^Watching was stopped 1 h ago \(last seen: WaitingForCardPayments\)/,
+    ],
+    ['expired', { purchase: { status: 'expired', nextPollAt: null } }, /^Watching was given up after too long without a change/],
+    ['nobody wants it', { subscribers: [], deliveries: [] }, /nobody was told, because no subscriber wants its events\.$/],
+    [
+      'no daemon',
+      { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0 } },
+      /^No daemon is running on this database, so nothing is polled/,
+    ],
+    [
+      'a site that fails',
+      { site: { configured: true, failingSince: NOW - HOUR, lastSuccessAt: null, lastError: 'Timed out.' } },
+      /^Site se has given no usable answer for 1 h \(Timed out\);/,
+    ],
+    [
+      'a former site',
+      { site: { configured: false, failingSince: null, lastSuccessAt: null, lastError: null } },
+      /^Site se is not in the configuration any more/,
+    ],
+    [
+      'unreadable',
+      { purchase: { status: 'unreadable', failures: 7, unknowns: 7, seenAt: null } },
+      /^The service does not know this id \(7 such answers\): check/,
+    ],
+    [
+      'malformed answers',
+      { purchase: { failures: 2, seenAt: T, nextPollAt: NOW + 9 * SECOND } },
+      /^The last 2 polls failed: the answers cannot be used\.$/,
+    ],
+  ])('says: %s', (_, facts, text) => expect(explained(facts).verdict).toMatch(text));
+
+  test('of many matters says the two gravest and counts the others', () => {
+    const { verdict, matters } = explained({
+      purchase: { stateSince: NOW - HOUR, stuckSince: NOW - MINUTE, failures: 2, seenAt: T },
+      owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0 },
+      deliveries: [],
+    });
+    expect(matters.map(({ code }) => code)).toEqual(['no_daemon', 'delivery_missing', 'stuck', 'poll_failing']);
+    expect(verdict).toMatch(
+      /^No daemon .* has no delivery for shop, which wants it\. And 2 more things are not as they should be; see below\.$/,
+    );
+  });
+});

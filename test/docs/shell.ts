@@ -1,0 +1,111 @@
+/** Shell examples as a reader would type them: one after the other in one shell's environment, on this machine. */
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from './examples.ts';
+
+export interface Shell {
+  /** Runs a block; answers what it wrote. Throws when a command of it fails. */
+  run(block: string): Promise<string>;
+  /** Where `localhost:8080` leads. */
+  setOrigin(origin: string): void;
+  /** Ends what still runs. */
+  stop(): void;
+}
+
+const WITHIN = 60_000;
+
+/**
+ * What the examples call. `start`, `demo` and `simulate` go on in the background, once they say that they are up: the
+ * reader has another terminal for what follows. An answer that is a problem fails curl, as a reader would say it failed;
+ * a stream that is cut off after the time that was asked for does not.
+ */
+const COMMANDS: Readonly<Record<string, string>> = {
+  'purchase-watch': `
+case "$1" in
+  start|demo|simulate)
+    "$NODE" "$ROOT/bin/purchase-watch.mjs" "$@" >"$STATE/$1.log" 2>&1 &
+    echo $! >>"$STATE/pids"
+    for _ in $(seq 300); do
+      origin=$(sed -nE 's/.*(http:\\/\\/[0-9.]+:[0-9]+).*/\\1/p' "$STATE/$1.log" | head -1)
+      if [ -n "$origin" ]; then echo "$origin" >"$STATE/origin"; exit 0; fi
+      sleep 0.1
+    done
+    cat "$STATE/$1.log"; exit 1;;
+  *) exec "$NODE" "$ROOT/bin/purchase-watch.mjs" "$@";;
+esac`,
+  npx: 'command=$1; shift; exec "$command" "$@"',
+  curl: `
+for given in "$@"; do set -- "$@" "\${given//localhost:8080/$(sed 's|http://||' "$STATE/origin")}"; shift; done
+status=0; "$REAL_CURL" --silent --show-error --fail-with-body --max-time 30 "$@" || status=$?
+if [ "$status" = 28 ] && [[ " $* " = *" -N "* ]]; then exit 0; fi
+exit "$status"`,
+};
+
+/** Prepares a shell in a folder of its own, with these variables and no others of ours. */
+export function createShell(folder: string, env: Readonly<Record<string, string>>): Shell {
+  const bin = join(folder, 'bin');
+  const work = join(folder, 'work');
+  mkdirSync(bin, { recursive: true });
+  mkdirSync(work, { recursive: true });
+  for (const [name, script] of Object.entries(COMMANDS)) {
+    writeFileSync(join(bin, name), `#!/usr/bin/env bash\n${script}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  writeFileSync(join(folder, 'pids'), '');
+  const all = {
+    ...env,
+    PATH: `${bin}:${process.env.PATH}`,
+    HOME: work,
+    NODE: process.execPath,
+    REAL_CURL: which('curl') ?? 'curl',
+    ROOT,
+    STATE: folder,
+  };
+  return {
+    run: (block) => {
+      // What one block exports, the next one has.
+      const script = `set -eo pipefail\nif [ -f "$STATE/env" ]; then . "$STATE/env"; fi\n${block}\nexport -p >"$STATE/env"\n`;
+      const child = spawn('bash', ['-c', script], { cwd: work, env: all, stdio: ['ignore', 'pipe', 'pipe'] });
+      let text = '';
+      const heard = (chunk: Buffer): void => {
+        text += chunk;
+      };
+      child.stdout.on('data', heard);
+      child.stderr.on('data', heard);
+      const late = setTimeout(() => child.kill('SIGKILL'), WITHIN);
+      return new Promise((resolve, reject) => {
+        child.once('error', reject);
+        child.once('exit', (code, signal) => {
+          clearTimeout(late);
+          if (code === 0) resolve(text);
+          else reject(new Error(`ended with ${code ?? signal}: ${text.slice(-2_000)}`));
+        });
+      });
+    },
+    setOrigin: (origin) => writeFileSync(join(folder, 'origin'), origin),
+    stop: () => {
+      for (const pid of readFileSync(join(folder, 'pids'), 'utf8').split('\n').filter(Boolean)) {
+        try {
+          process.kill(Number(pid), 'SIGTERM');
+        } catch {
+          // It has ended by itself.
+        }
+      }
+    },
+  };
+}
+
+/** Where a program is, or null when it is not installed. */
+export function which(name: string): string | null {
+  for (const folder of (process.env.PATH ?? '').split(':')) {
+    const path = join(folder, name);
+    try {
+      readFileSync(path);
+      return path;
+    } catch {
+      // Not here.
+    }
+  }
+  return null;
+}

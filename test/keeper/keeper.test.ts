@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createKeeper, type Keeper } from '../../src/keeper/keeper.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import { releaseLeases, renewReplica } from '../../src/store/replicas.ts';
+import { syncSites } from '../../src/store/sites.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { startTestApp } from '../support/test-app.ts';
+import { type TestClock, testClock } from '../support/test-clock.ts';
+
+const DAY = 86_400_000;
+let database: TestDatabase;
+let clock: TestClock;
+let log: string[];
+beforeEach(async () => {
+  database = await testDatabase();
+  await syncSites(database.sql, ['se']);
+  clock = testClock();
+  log = [];
+});
+afterEach(() => database.drop());
+
+async function keeperOf(replica: string, retention = {}): Promise<Keeper> {
+  await renewReplica(database.sql, { id: replica, process: 'test', ttl: 60_000 });
+  const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
+  return createKeeper({
+    sql: database.sql,
+    clock,
+    log: createLogger({ level: 'info', destination }),
+    replica,
+    retention: { settled: 90 * DAY, attempts: 30 * DAY, events: 90 * DAY, at: '17 3 * * *', ...retention },
+  });
+}
+
+async function keep(keeper: Keeper): Promise<void> {
+  while ((await keeper.tick()) <= 1_000);
+}
+
+async function addEnded(count: number): Promise<void> {
+  await database.sql`
+    insert into purchase_watch.purchases (purchase_id, site, status, state, state_since, ended_at)
+    select 'p-' || n || clock_timestamp(), 'se', 'settled', 2, now(), now() - interval '100 days' from generate_series(1, ${count}) n`;
+  await database.sql`update purchase_watch.purchases set next_poll_at = null, due_slot = null`;
+}
+
+const left = async (): Promise<number> =>
+  (await database.sql<[{ count: number }]>`select count(*)::int as count from purchase_watch.purchases`)[0].count;
+
+test('old purchases go at the set time, once, with one line that says how many', async () => {
+  const keeper = await keeperOf('a');
+  await addEnded(3);
+  await keep(keeper);
+  expect(await left()).toBe(3);
+  clock.advance('24h');
+  await keep(keeper);
+  expect(await left()).toBe(0);
+  await addEnded(2);
+  await keep(keeper);
+  expect(await left()).toBe(2);
+  const lines = log.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines).toMatchObject([{ event: 'retention.done', purchases: 3, attempts: 0, siteEvents: 0, incidents: 0 }]);
+});
+
+test('a run that was missed while no daemon ran is done by the next one', async () => {
+  await addEnded(1);
+  await database.sql`update purchase_watch.leases set done_at = now() - interval '3 days' where name = 'keeper'`;
+  await keep(await keeperOf('a'));
+  expect(await left()).toBe(0);
+});
+
+test('what is kept for ever stays', async () => {
+  await addEnded(1);
+  const forever = Number.POSITIVE_INFINITY;
+  const keeper = await keeperOf('a', { settled: forever, attempts: forever, events: forever });
+  clock.advance('24h');
+  await keep(keeper);
+  expect(await left()).toBe(1);
+  expect(log.join()).toContain('retention.done');
+});
+
+test('one replica at a time does it, and the next one goes on where it ended', async () => {
+  await addEnded(1_200);
+  await database.sql`update purchase_watch.leases set done_at = now() - interval '3 days' where name = 'keeper'`;
+  const [a, b] = [await keeperOf('a'), await keeperOf('b')];
+  expect(await a.tick()).toBeLessThanOrEqual(1_000);
+  expect(await left()).toBe(1_000);
+  await keep(b);
+  expect(await left()).toBe(1_000);
+  // The first one ends in the middle of its run.
+  await releaseLeases(database.sql, 'a');
+  await keep(b);
+  expect(await left()).toBe(0);
+  expect(log.map((line) => (JSON.parse(line) as { purchases: number }).purchases)).toEqual([1_000]);
+});
+
+test('counters are folded', async () => {
+  const keeper = await keeperOf('a');
+  await addEnded(3);
+  const unfolded = async () =>
+    (await database.sql<[{ count: number }]>`select count(*)::int as count from purchase_watch.count_changes`)[0].count;
+  expect(await unfolded()).toBeGreaterThan(0);
+  await keep(keeper);
+  expect(await unfolded()).toBe(0);
+  const [total] = await database.sql`select sum(count)::int as count from purchase_watch.purchase_counts`;
+  expect(total).toEqual({ count: 3 });
+});
+
+test('the daemon keeps house, and forgets nothing that it still polls', async () => {
+  const t = await startTestApp();
+  try {
+    const paid = await t.watch({ script: [{ state: 'Completed' }] });
+    const waiting = await t.watch({ script: [{ state: 'New' }] });
+    await t.live(20_000);
+    expect(t.changesOf(paid)).toEqual(['Completed']);
+    t.clock.advance(`${92 * DAY}ms`);
+    await t.app.keepOnce();
+    const rows = await t.app.sql<{ id: string }[]>`select purchase_id as id from purchase_watch.purchases`;
+    expect(rows.map(({ id }) => id)).toEqual([waiting]);
+  } finally {
+    await t.stop();
+  }
+});

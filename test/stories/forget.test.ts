@@ -1,0 +1,117 @@
+import { afterEach, expect, test } from 'vitest';
+import { countErasable, erase } from '../../src/store/forget.ts';
+import { findPurchases, requestPoll } from '../../src/store/purchases.ts';
+import { onDatabase } from '../cli/command.ts';
+import { aStatePolicy } from '../support/a-purchase.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+let t: TestApp;
+afterEach(() => t.stop());
+
+/** Every row of every table, as text. */
+async function wholeDatabase(): Promise<string> {
+  const tables = await t.app.sql<{ name: string }[]>`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`;
+  const texts = await Promise.all(tables.map(({ name }) => t.app.sql.unsafe(`select t::text as row from ${name} t`)));
+  return texts.flatMap((rows) => rows.map(({ row }) => String(row))).join('\n');
+}
+
+/** As the command does, without the time that it takes to start. */
+async function eraseNow(purchaseId: string): Promise<void> {
+  const [row] = await findPurchases(t.app.sql, { purchaseId, site: null });
+  const counts = await countErasable(t.app.sql, row!);
+  expect(await erase(t.app.sql, row!, { by: 'a test', counts, within: 1_000 })).not.toBeNull();
+}
+
+const forget = (id: string) => onDatabase(t.database, ['forget', id, '--yes', '--json']);
+
+test('after forget no table names the purchase, its reference or its metadata, and the others are whole', async () => {
+  t = await startTestApp();
+  const about = (name: string) => ({ reference: `ORD-${name}`, metadata: `{"customer": "cust-${name}"}` });
+  const script = [{ state: 'WaitingForCardPayments' as const }];
+  const stuck = await t.watch({ script }, about('stuck'));
+  const other = await t.watch({ script }, about('other'));
+  const odd = await t.watch({ script: [{ state: 77 }] }, about('odd'));
+  await t.live(20 * 60_000);
+  expect(t.eventsOf(stuck).map(({ type }) => type)).toContain('purchase.stuck');
+  const before = await wholeDatabase();
+  for (const [name, id] of Object.entries({ stuck, odd }))
+    for (const trace of [id, `ORD-${name}`, `cust-${name}`]) expect(before).toContain(trace);
+  expect(before).toMatch(new RegExp(`incident.opened.*${stuck}`));
+  expect(before).toMatch(new RegExp(`site.unknown_state.*${odd}`));
+
+  for (const id of [stuck, odd]) {
+    const { exitCode, stdout } = await forget(id);
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ erased: true, counts: { mentions: 1, pending: 0 } });
+  }
+  const after = await wholeDatabase();
+  for (const [name, id] of Object.entries({ stuck, odd }))
+    for (const trace of [id, `ORD-${name}`, `cust-${name}`]) expect(after).not.toContain(trace);
+  for (const trace of [other, 'ORD-other', 'cust-other']) expect(after).toContain(trace);
+});
+
+test('a daemon in the middle of polls and deliveries brings nothing back and stumbles over nothing', async () => {
+  t = await startTestApp({
+    realClock: true,
+    change: (settings) => {
+      settings.webhooks.timeout = 1_000;
+    },
+  });
+  await t.app.start();
+  const about = { reference: 'ORD-1', metadata: '{"customer": "cust-1"}' };
+  const gone = await t.watch({ script: [{ state: 'New' }] }, about);
+  await t.receiver.waitFor(() => t.eventsOf(gone).length === 1);
+  // One event is being sent, the next waits in memory behind it.
+  t.receiver.respond({ hang: 'answer' });
+  t.simulator.control.setState(gone, 'BeingProcessed');
+  await onDatabase(t.database, ['poll', gone]);
+  await t.receiver.waitFor(() => t.eventsOf(gone).length === 2);
+  t.simulator.control.setState(gone, 'WaitingForEidApp');
+  await onDatabase(t.database, ['poll', gone]);
+  // And a poll is on its way, which will show another change.
+  t.simulator.control.setState(gone, 'Completed');
+  t.simulator.control.setLatency(500);
+  const calls = t.simulator.control.callsOf(gone);
+  const [row] = await findPurchases(t.app.sql, { purchaseId: gone, site: null });
+  await requestPoll(t.app.sql, row!.id);
+  await expect.poll(() => t.simulator.control.callsOf(gone)).toBe(calls + 1);
+
+  const { exitCode, stdout } = await forget(gone);
+  expect({ exitCode, pending: JSON.parse(stdout).counts.pending }).toEqual({ exitCode: 0, pending: 2 });
+  t.simulator.control.setLatency(0);
+  const later = await t.watch({ script: [{ state: 'New' }] });
+  await t.receiver.waitFor(() => t.eventsOf(later).length === 1);
+  const dump = await wholeDatabase();
+  // Waits for what is under way.
+  await t.app.stop();
+
+  expect(t.eventsOf(gone).map(({ data }) => data.sequence)).toEqual([1, 2]);
+  expect(t.simulator.control.callsOf(gone)).toBe(calls + 1);
+  for (const trace of [gone, 'ORD-1', 'cust-1']) expect(dump).not.toContain(trace);
+  // The one attempt that could not be called back ended as a failure; nothing else went wrong.
+  const troubles = t.log.map((line) => JSON.parse(line)).filter(({ level }) => ['warn', 'error', 'fatal'].includes(level));
+  expect(troubles.map(({ event }) => event)).toEqual(['delivery.failed']);
+});
+
+test('what waits in memory for its next poll is not asked for any more', async () => {
+  t = await startTestApp({
+    realClock: true,
+    change: (settings) => {
+      const often = aStatePolicy({ poll: { first: 800, growth: 0, most: 800 } });
+      settings.policy = { ...settings.policy, states: new Map([[0, often]]) };
+    },
+  });
+  await t.app.start();
+  const [gone, other] = [await t.watch({ script: [{ state: 'New' }] }), await t.watch({ script: [{ state: 'New' }] })];
+  const calls = (id: string): number => t.simulator.control.callsOf(id);
+  await expect.poll(() => calls(gone), { timeout: 5_000 }).toBeGreaterThan(1);
+  // Right after a poll was recorded, so that the next one is some way off.
+  const polls = async () => (await findPurchases(t.app.sql, { purchaseId: gone, site: null }))[0]!.polls;
+  const before = await polls();
+  await expect.poll(polls, { interval: 5, timeout: 5_000 }).toBe(before + 1);
+  await eraseNow(gone);
+  const [asked, others] = [calls(gone), calls(other)];
+  await expect.poll(() => calls(other), { timeout: 5_000 }).toBeGreaterThan(others + 1);
+  expect(calls(gone)).toBe(asked);
+});

@@ -1,0 +1,268 @@
+import { afterEach, expect, test } from 'vitest';
+import type { Settings } from '../../src/config/settings.ts';
+import { requestInvoice } from '../../src/store/invoices.ts';
+import { findPurchases, register, stopPurchase } from '../../src/store/purchases.ts';
+import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { SECRET, startTestApp, type TestApp, type TestAppOptions } from '../support/test-app.ts';
+
+let t: TestApp;
+const daemons: Daemon[] = [];
+afterEach(async () => {
+  await Promise.all(daemons.splice(0).map((daemon) => daemon.end('SIGKILL')));
+  await t.stop();
+});
+
+const asking = (options: TestAppOptions = {}) =>
+  startTestApp({ ...options, env: { CHECKOUT_INVOICES: 'true', CHECKOUT_TIMEOUT: '1s', ...options.env } });
+const PAID: Parameters<TestApp['watch']>[0] = { script: [{ state: 'Completed' }], paymentMethod: 'invoice', price: '1249.50' };
+
+const rowOf = async (purchaseId: string) => {
+  const [row] = await t.app.sql<
+    { invoice: string | null; status: string; failures: number; error: string | null; due: Date | null }[]
+  >`
+    select invoice, status, failures, last_error as error, next_poll_at as due from purchase_watch.purchases where purchase_id = ${purchaseId}`;
+  return row!;
+};
+const idOf = async (purchaseId: string): Promise<number> => (await findPurchases(t.app.sql, { purchaseId, site: null }))[0]!.id;
+const typesOf = (purchaseId: string): string[] => t.eventsOf(purchaseId).map(({ type }) => type);
+const invoiceCalls = (): number => t.simulator.control.counters().calls.invoice;
+const pollAndTell = async (): Promise<void> => {
+  await t.app.pollOnce();
+  await t.app.deliverOnce();
+};
+
+test('the invoice of a completed purchase is fetched once and announced after the change, digit for digit', async () => {
+  t = await asking();
+  const purchase = await t.watch(
+    { ...PAID, script: [{ state: 'WaitingForEidApp' }, { state: 'Completed', after: '30s' }], currency: 'SEK' },
+    { reference: 'ORD-1' },
+  );
+  await t.app.pollOnce();
+  expect(invoiceCalls()).toBe(0);
+  t.clock.advance('1m');
+  await pollAndTell();
+
+  expect(typesOf(purchase)).toEqual(['purchase.state_changed', 'purchase.state_changed', 'purchase.invoice_ready']);
+  const { body, verified } = t.receiver.received.at(-1)!;
+  expect(verified).toBe(true);
+  expect(body).toMatch(
+    new RegExp(
+      `^\\{"id":"evt_[0-9A-Z]{26}","type":"purchase.invoice_ready","timestamp":"[^"]+Z","data":\\{"site":"default","purchaseId":"${purchase}","sequence":3,` +
+        '"invoice":\\{"totalAmount":1249.50,"totalAuthorizedAmount":1374.45,"minimumAmountToPay":249.90,' +
+        '"invoiceDate":"\\d{4}-\\d\\d-\\d\\dT00:00:00[^"]*","dueDate":"\\d{4}-\\d\\d-\\d\\dT00:00:00[^"]*","completed":"[^"]+Z","debitItems":2,"creditItems":0\\},' +
+        '"reference":"ORD-1","metadata":null,"price":1249.50,"currency":"SEK","orderReference":"[^"]+"\\}\\}$',
+    ),
+  );
+  expect(await rowOf(purchase)).toMatchObject({ invoice: 'ready', status: 'settled', due: null, failures: 0, error: null });
+  t.clock.advance('20d');
+  await pollAndTell();
+  expect(invoiceCalls()).toBe(1);
+});
+
+test('one that is completed when it is seen first has its invoice announced, too', async () => {
+  t = await asking();
+  const purchase = await t.watch(PAID);
+  await pollAndTell();
+  expect(typesOf(purchase)).toEqual(['purchase.state_changed', 'purchase.invoice_ready']);
+});
+
+test('a site that does not ask for invoices is never asked for one, until somebody does', async () => {
+  t = await startTestApp();
+  const purchase = await t.watch(PAID);
+  await pollAndTell();
+  expect([invoiceCalls(), (await rowOf(purchase)).invoice]).toEqual([0, null]);
+  const id = await idOf(purchase);
+  expect(await requestInvoice(t.app.sql, id)).toBe('wanted');
+  await pollAndTell();
+  expect(typesOf(purchase)).toEqual(['purchase.state_changed', 'purchase.invoice_ready']);
+  expect(await requestInvoice(t.app.sql, id)).toBe('ready');
+  await pollAndTell();
+  expect(invoiceCalls()).toBe(1);
+});
+
+test('a purchase of a kind without invoices is asked for one once, and nothing is told', async () => {
+  t = await asking();
+  const purchase = await t.watch({ ...PAID, paymentMethod: 'card' });
+  await pollAndTell();
+  t.clock.advance('20d');
+  await pollAndTell();
+  expect(invoiceCalls()).toBe(1);
+  expect(typesOf(purchase)).toEqual(['purchase.state_changed']);
+  expect(await rowOf(purchase)).toMatchObject({ invoice: 'none', status: 'settled', due: null, error: null });
+});
+
+test("the site's trouble with invoices holds up nothing else, and is waited out", async () => {
+  t = await asking();
+  t.simulator.control.fail({ kind: '503', times: 3, only: 'invoice' });
+  const purchase = await t.watch(PAID);
+  await pollAndTell();
+  expect(typesOf(purchase)).toEqual(['purchase.state_changed']);
+  expect(await rowOf(purchase)).toMatchObject({ invoice: 'wanted', failures: 0 });
+  expect((await rowOf(purchase)).error).toContain('HTTP 503');
+  await t.live(10_000);
+  expect(typesOf(purchase)).toEqual(['purchase.state_changed', 'purchase.invoice_ready']);
+  expect(await rowOf(purchase)).toMatchObject({ invoice: 'ready', error: null });
+});
+
+test.each(['invalid-json', 'other-purchase', 'cut', 'huge', 'html', 'hang'] as const)(
+  'an invoice spoiled by "%s" is never announced, and the good one is, once',
+  async (kind) => {
+    t = await asking({ env: { CHECKOUT_TIMEOUT: '300ms' } });
+    t.simulator.control.fail({ kind, times: 2, only: 'invoice' });
+    const purchase = await t.watch(PAID);
+    await pollAndTell();
+    expect(typesOf(purchase)).toEqual(['purchase.state_changed']);
+    await t.live(10 * 60_000);
+    expect(typesOf(purchase)).toEqual(['purchase.state_changed', 'purchase.invoice_ready']);
+    expect(t.receiver.received.at(-1)!.body).toContain('"totalAmount":1249.50,');
+    expect(invoiceCalls()).toBe(3);
+  },
+);
+
+test('an answer that never becomes an invoice is given up after some hours, and says so', async () => {
+  t = await asking();
+  t.simulator.control.fail({ kind: 'invalid-json', for: '2d', only: 'invoice' });
+  const purchase = await t.watch(PAID);
+  for (let tries = 1; tries <= 8; tries++) {
+    await t.app.pollOnce();
+    const { due } = await rowOf(purchase);
+    expect(due === null).toBe(tries === 8);
+    if (due !== null) t.clock.advance(`${due.getTime() - t.clock.now()}ms`);
+  }
+  expect(await rowOf(purchase)).toMatchObject({ invoice: 'none', status: 'settled', due: null, failures: 8 });
+  expect((await rowOf(purchase)).error).toMatch(/^The invoice could not be read\. .*JSON/);
+  expect(invoiceCalls()).toBe(8);
+});
+
+test('a purchase that is cancelled before its invoice could be read has none', async () => {
+  t = await asking();
+  t.simulator.control.fail({ kind: '503', for: '5s', only: 'invoice' });
+  const purchase = await t.watch({ ...PAID, script: [{ state: 'Completed' }, { state: 'Cancelled', after: '20s' }] });
+  await t.app.pollOnce();
+  t.clock.advance('30s');
+  await pollAndTell();
+  expect(t.changesOf(purchase)).toEqual(['Completed', 'Cancelled']);
+  expect(await rowOf(purchase)).toMatchObject({ invoice: 'none', due: null });
+});
+
+test('what was under way when a purchase was stopped is not announced', async () => {
+  t = await asking();
+  t.simulator.control.fail({ kind: '503', times: 1, only: 'invoice' });
+  const purchase = await t.watch(PAID);
+  await t.app.pollOnce();
+  t.simulator.control.setLatency(300);
+  t.clock.advance('10s');
+  const polling = t.app.pollOnce();
+  await expect.poll(invoiceCalls).toBe(2);
+  await stopPurchase(t.app.sql, await idOf(purchase));
+  await polling;
+  await t.app.deliverOnce();
+  expect(typesOf(purchase)).toEqual(['purchase.state_changed']);
+  expect(await rowOf(purchase)).toMatchObject({ status: 'stopped', due: null });
+});
+
+/** Every row of every table, as text. */
+async function wholeDatabase(): Promise<string> {
+  const { sql } = t.app;
+  const tables = await sql<{ name: string }[]>`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`;
+  const texts = await Promise.all(tables.map(({ name }) => sql.unsafe(`select t::text as row from ${name} t`)));
+  return texts.flatMap((rows) => rows.map(({ row }) => String(row))).join('\n');
+}
+
+test("no person's data of an invoice reaches database, logs or webhooks", async () => {
+  t = await asking({ env: { LOG_LEVEL: 'trace' } });
+  t.simulator.control.fail({ kind: 'invalid-json', times: 2, only: 'invoice' });
+  t.simulator.control.fail({ kind: 'other-purchase', times: 2, only: 'invoice' });
+  for (let count = 0; count < 9; count++) await t.watch(PAID);
+  await t.live(5 * 60_000);
+  expect(invoiceCalls()).toBeGreaterThanOrEqual(13);
+  const places = {
+    database: await wholeDatabase(),
+    logs: t.log.join(''),
+    webhooks: t.receiver.received.map(({ body }) => body).join('\n'),
+  };
+  expect(places.webhooks.split('purchase.invoice_ready')).toHaveLength(10);
+  // What the simulator puts into every invoice, beside the people.
+  const sensitive = [
+    ...t.simulator.control.sensitiveValues(),
+    '0000-0042',
+    'The Checkout Operator',
+    'Goods of order',
+    'Shipping',
+  ];
+  const leaks = sensitive.flatMap((value) =>
+    Object.entries(places)
+      .filter(([, text]) => text.includes(value))
+      .map(([place]) => `${place}: ${value}`),
+  );
+  expect(leaks).toEqual([]);
+});
+
+test('fields that store.fields names are told by the names of the specification, and are kept nowhere but in the event', async () => {
+  t = await asking({
+    change: (settings: Settings) => {
+      settings.store.fields = ['Receiver', 'DueDate', 'DebitItems', 'InvoicingCity'];
+    },
+  });
+  const purchase = await t.watch(PAID);
+  await pollAndTell();
+  const { details } = t.eventsOf(purchase).at(-1)!.data.invoice as { details: Record<string, unknown> };
+  expect(Object.keys(details)).toEqual(['InvoicingCity', 'DueDate', 'Receiver', 'DebitItems']);
+  expect(details).toMatchObject({ Receiver: 'The Checkout Operator', DebitItems: [{ TaxCode: 1 }, { Description: 'Shipping' }] });
+  expect(t.receiver.received.at(-1)!.body).toMatch(/"Amount":\d+\.\d\d,/);
+  const [stored] = await t.app.sql<{ fields: Record<string, unknown> }[]>`select fields from purchase_watch.purchase_details`;
+  expect(Object.keys(stored!.fields)).toEqual(['InvoicingCity']);
+});
+
+test('with two replicas, one of them killed in the middle, every invoice is told once, within the ceiling of the site', async () => {
+  t = await startTestApp({ realClock: true });
+  const start = (): Daemon => {
+    const daemon = startDaemon(['start', '--worker'], {
+      DATABASE_URL: t.database.url,
+      CHECKOUT_BASE_URL: t.simulator.url,
+      CHECKOUT_CLIENT_ID: 'demo-client',
+      CHECKOUT_CLIENT_SECRET: 'demo-secret',
+      CHECKOUT_MAX_RPS: '60',
+      CHECKOUT_TIMEOUT: '2s',
+      CHECKOUT_INVOICES: 'true',
+      WEBHOOK_URL: t.receiver.url,
+      WEBHOOK_SECRET: SECRET,
+      WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+    });
+    daemons.push(daemon);
+    return daemon;
+  };
+  start();
+  start();
+  for (const daemon of daemons) await daemon.says('started');
+  const owners = async () =>
+    (await t.app.sql`select owner from purchase_watch.shards where owner is not null group by owner`).length;
+  await expect.poll(owners, { timeout: 15_000 }).toBe(2);
+  const ids = t.simulator.control.addMany(150, PAID).map(({ purchaseId }) => purchaseId);
+  t.simulator.control.resetCounters();
+  await register(
+    t.app.sql,
+    ids.map((purchaseId) => ({ purchaseId, site: null, reference: null, metadata: null })),
+  );
+  await expect.poll(invoiceCalls, { timeout: 30_000, interval: 5 }).toBeGreaterThan(20);
+  await daemons[0]!.end('SIGKILL');
+  await t.receiver.waitFor(
+    (received) => new Set(received.filter(({ type }) => type === 'purchase.invoice_ready').map(({ id }) => id)).size >= 150,
+    60_000,
+  );
+  await daemons[1]!.end('SIGTERM');
+
+  const counters = t.simulator.control.counters();
+  // Calls are counted where they arrive, the tokens among them.
+  expect(counters.mostPerSecond.all).toBeLessThanOrEqual(66);
+  expect(counters.mostInFlightPerPurchase).toBe(1);
+  const events = await t.app.sql<{ n: number; bodies: string[] }[]>`
+    select count(*)::integer as n, array_agg(body) as bodies from purchase_watch.events where type = 'purchase.invoice_ready' group by purchase`;
+  expect(events).toHaveLength(150);
+  expect(events.every(({ n, bodies }) => n === 1 && bodies[0]!.includes('"sequence":2,"invoice":{"totalAmount":1249.50,'))).toBe(
+    true,
+  );
+  const repeats = Map.groupBy(t.receiver.received, ({ id }) => id);
+  for (const same of repeats.values()) expect(new Set(same.map(({ body }) => body)).size).toBe(1);
+}, 120_000);

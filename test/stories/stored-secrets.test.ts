@@ -1,0 +1,127 @@
+import { mkdtempSync, readFileSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { keptKey } from '../../src/runtime/kept-key.ts';
+import { createSecrets } from '../../src/runtime/secrets.ts';
+import { request } from '../api/api.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const KEY = 'an encryption key of many characters';
+
+let t: TestApp | undefined;
+afterEach(async () => {
+  await t?.stop();
+  t = undefined;
+});
+
+/** Every row of every table, as text; what is binary stands there in hexadecimal. */
+async function wholeDatabase({ app: { sql } }: TestApp): Promise<string> {
+  const tables = await sql<{ name: string }[]>`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`;
+  const texts = await Promise.all(tables.map(({ name }) => sql.unsafe(`select t::text as row from ${name} t`)));
+  return texts.flatMap((rows) => rows.map(({ row }) => String(row))).join('\n');
+}
+
+test('secrets and the paths of addresses reach neither the database in the clear nor the log, whatever becomes of them', async () => {
+  t = await startTestApp({ realClock: true, env: { SECRETS_KEY: KEY, LOG_LEVEL: 'trace' } });
+  await t.app.start();
+  const call = (method: string, path: string, json?: unknown) =>
+    request(t!.app.url() + path, method, { json, headers: { 'idempotency-key': `${method} ${path}` } });
+  const receiver = await startReceiver();
+  const url = `${receiver.origin}/a-path-that-is-secret?token=a-token-that-is-secret`;
+  const added = await call('POST', '/v1/subscribers', { name: 'books', url });
+  expect(added.status).toBe(201);
+  receiver.respond(
+    { status: 302, headers: { location: '/a-path-that-is-secret/' } },
+    { reset: 'answer' },
+    { status: 500, body: `${added.body.secret} at ${url}` },
+  );
+  for (let attempt = 0; attempt < 4; attempt++) await request(`${t.app.url()}/v1/subscribers/books/test?wait=10s`, 'POST');
+  const rotated = await call('POST', '/v1/subscribers/books/rotate-secret');
+  const refused = await request(`${t.app.url()}/v1/subscribers`, 'POST', {
+    json: { name: 'b', url, secret: 'whsec_a-secret-that-is-none' },
+  });
+  expect([rotated.status, refused.status]).toEqual([200, 400]);
+  expect(receiver.received.length).toBeGreaterThanOrEqual(4);
+  await receiver.stop();
+
+  const places = { database: await wholeDatabase(t), log: t.log.join('') };
+  expect(places.database).toContain('subscriber.test');
+  expect(places.log).toContain('delivery.delivered');
+  const secrets = [
+    'a-path-that-is-secret',
+    'a-token-that-is-secret',
+    'a-secret-that-is-none',
+    KEY,
+    ...[added, rotated].map(({ body }) => body.secret.slice('whsec_'.length)),
+  ];
+  const forms = secrets.flatMap((secret) => [
+    secret,
+    Buffer.from(secret).toString('hex'),
+    Buffer.from(secret).toString('base64').replace(/=+$/, ''),
+  ]);
+  const leaks = forms.flatMap((form) =>
+    Object.entries(places)
+      .filter(([, text]) => text.includes(form))
+      .map(([place]) => `${place}: ${form}`),
+  );
+  expect(leaks).toEqual([]);
+});
+
+test('with another key the daemon lives, says whom it cannot tell, and what waits is sent when the key is right again', async () => {
+  t = await startTestApp({ env: { SECRETS_KEY: KEY } });
+  const { addSubscriber } = await import('../../src/subscription/subscribers.ts');
+  const receiver = await startReceiver();
+  const nothing = { types: null, sites: null, states: null, description: null };
+  await addSubscriber(
+    { sql: t.app.sql, secrets: createSecrets('another key of many many characters') },
+    { name: 'books', url: receiver.url, ...nothing },
+  );
+  const purchase = await t.watch({ script: [{ state: 'New' }] });
+  t.clock.advance('1m');
+  await t.app.pollOnce();
+  await t.app.deliverOnce();
+  await t.app.deliverOnce();
+  expect(t.changesOf(purchase)).toEqual(['New']);
+  expect(receiver.received).toEqual([]);
+  const said = t.log.filter((line) => line.includes('subscriber.unreachable'));
+  expect(said).toHaveLength(1);
+  expect(said[0]).toMatch(/"subscriber":"books".*SECRETS_KEY/);
+  const [waiting] = await t.app.sql`
+    select d.status from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber and s.name = 'books'`;
+  expect(waiting).toEqual({ status: 'pending' });
+  await t.app.sql`
+    update purchase_watch.subscribers set url = ${createSecrets(KEY).seal(receiver.url, 'subscriber books url')},
+      keys = ${createSecrets(KEY).seal(JSON.stringify([{ key: `whsec_${'A'.repeat(32)}`, until: null }]), 'subscriber books keys')}, address_hash = 'new'
+    where name = 'books'`;
+  await t.app.deliverOnce();
+  expect(receiver.received).toHaveLength(1);
+  await receiver.stop();
+});
+
+test('a key of our own is made once, whoever asks first, and only its owner may read it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
+  const data = join(folder, 'data');
+  const key = keptKey(data);
+  expect(Buffer.from(key, 'base64')).toHaveLength(32);
+  expect(keptKey(data)).toBe(key);
+  expect(readFileSync(join(data, 'secrets-key'), 'utf8')).toBe(`${key}\n`);
+  expect(statSync(join(data, 'secrets-key')).mode & 0o777).toBe(0o600);
+});
+
+test('what is sealed opens in its own place with its own key, and only unchanged', () => {
+  const secrets = createSecrets(KEY);
+  const sealed = secrets.seal('https://a.example/å', 'here');
+  expect(secrets.open(sealed, 'here')).toBe('https://a.example/å');
+  expect(secrets.seal('https://a.example/å', 'here')).not.toEqual(sealed);
+  expect(secrets.open(sealed, 'there')).toBeNull();
+  expect(createSecrets('another key of many many characters').open(sealed, 'here')).toBeNull();
+  for (const place of [0, 5, 20, sealed.length - 1]) {
+    const changed = Buffer.from(sealed);
+    changed[place]! ^= 1;
+    expect(secrets.open(changed, 'here')).toBeNull();
+  }
+  expect(secrets.open(Buffer.alloc(3), 'here')).toBeNull();
+});
