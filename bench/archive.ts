@@ -18,12 +18,13 @@ const SITE = `(array['default', 'fi', 'no'])[1 + i % 3]`;
 
 /** The id of a purchase's nth event. */
 export function eventId(purchase: number, sequence: number): string {
-  return `evt_seed_${purchase}_${sequence}`;
+  return `evt_${`${purchase}0${sequence}`.padStart(26, '0')}`;
 }
 
-/** Fills the database. Nothing is due, and nobody is told. */
+/** Fills the database. Nothing is due, and of each purchase the first event was delivered to one subscriber. */
 export async function fillArchive(sql: Sql, { purchases, events }: ArchiveSize, say: (line: string) => void): Promise<void> {
   await sql`insert into purchase_watch.sites (name) values ('fi'), ('no') on conflict do nothing`;
+  await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('archive', 'webhook', 'bench')`;
   for (let from = 0; from < purchases; from += CHUNK) {
     const to = Math.min(from + CHUNK, purchases) - 1;
     if (from % (10 * CHUNK) === 0) say(`${from} of ${purchases} purchases are there`);
@@ -42,11 +43,11 @@ export async function fillArchive(sql: Sql, { purchases, events }: ArchiveSize, 
         json_build_object('id', id, 'type', type, 'timestamp', now(), 'data', json_build_object('site', site, 'purchaseId', purchase_id,
           'sequence', sequence, 'from', null, 'to', json_build_object('value', 6, 'name', 'WaitingForCardPayments'), 'notBefore', now(),
           'notAfter', now(), 'final', false, 'reference', 'ORD-1', 'metadata', null, 'price', 249.5, 'currency', 'SEK', 'orderReference', 'ORD-1'))::text
-      from (select 'evt_seed_' || number || '_' || sequence as id, p.id as row_id, sequence, shard, site, purchase_id,
-          case when number % 100 = 99 and sequence = ${events} then 'purchase.stuck' else 'purchase.state_changed' end as type
+      from (select 'evt_' || lpad(number::text || '0' || s.sequence, 26, '0') as id, p.id as row_id, s.sequence, p.shard, p.site, p.purchase_id,
+          case when number % 100 = 99 and s.sequence = ${events} then 'purchase.stuck' else 'purchase.state_changed' end as type
         from generate_series(${from}::integer, ${to}::integer) as number
         join purchase_watch.purchases p on p.purchase_id = '00000000-0000-4000-8000-' || lpad(to_hex(number), 12, '0') and p.site in ('default', 'fi', 'no')
-        cross join generate_series(1, ${events}::integer) as sequence order by sequence, number) e`;
+        cross join generate_series(1, ${events}::integer) as s (sequence) order by s.sequence, number) e`;
     await sql`
       insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
       select p.id, s, nullif(s - 1, 0), case when s > 1 then 100 + s - 1 end, 100 + s, now(), now()
@@ -56,9 +57,14 @@ export async function fillArchive(sql: Sql, { purchases, events }: ArchiveSize, 
       insert into purchase_watch.purchase_details (purchase, fields)
       select id, '{"Price":249.50,"CurrencyCode":"SEK","OrderReference":"ORD-004711"}'::json from purchase_watch.purchases
       where id > (select max(id) - ${to - from + 1} from purchase_watch.purchases)`;
+    await sql`
+      insert into purchase_watch.deliveries (event, lane, due_at, settled_at, subscriber, attempts, shard, status)
+      select e.position, e.purchase, now(), now(), s.id, 1, e.shard, case when e.purchase % 1000 = 0 then 'exhausted' else 'delivered' end
+      from purchase_watch.events e cross join purchase_watch.subscribers s
+      where e.sequence = 1 and e.purchase > (select max(id) - ${to - from + 1} from purchase_watch.purchases) order by e.position`;
   }
   say('vacuum');
-  for (const table of ['purchases', 'purchase_transitions', 'events', 'purchase_details']) {
+  for (const table of ['purchases', 'purchase_transitions', 'events', 'purchase_details', 'deliveries']) {
     await sql`vacuum (analyze) ${sql(`purchase_watch.${table}`)}`;
   }
   await sql`checkpoint`.catch(() => undefined);

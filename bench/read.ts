@@ -24,6 +24,11 @@ const QUESTIONS: Readonly<Record<string, (size: ArchiveSize) => string>> = {
     `/v1/events?types=purchase.stuck&limit=100&after=${eventId(anyPurchase(size).number, 1)}`,
   'feed, a type that never came': (size) => `/v1/events?types=purchase.expired&after=${eventId(anyPurchase(size).number, 1)}`,
   'feed, nothing new': () => '/v1/events?after=latest',
+  'deliveries, no filter': () => '/v1/deliveries',
+  'deliveries, exhausted': () => '/v1/deliveries?status=exhausted',
+  'deliveries, one subscriber': () => '/v1/deliveries?subscriber=archive',
+  'deliveries, one purchase': (size) => `/v1/deliveries?purchase=${anyPurchase(size).id}`,
+  why: (size) => `/v1/purchases/${anyPurchase(size).id}/why`,
   overview: () => '/v1/overview',
 };
 const BATCH = 10_000;
