@@ -51,7 +51,7 @@ export function createNarrator(stage: Stage): Narrator {
       const change = text.padEnd(CHANGE_WIDTH);
       const webhook = stage.paint('gray', `webhook ✓ ${String(took).padStart(4)} ms`);
       pace.line(
-        `${clock()}  ${site.padEnd(SITE_WIDTH)}  ${id}  ${style === null ? change : stage.paint(style, change)}  ${webhook}`,
+        `${clock()}  ${(site ?? '').padEnd(SITE_WIDTH)}  ${id}  ${style === null ? change : stage.paint(style, change)}  ${webhook}`,
       );
     },
     show,
@@ -79,6 +79,8 @@ function wordsFor({ type, timestamp, data }: Arrival['event']): { text: string; 
       return { text: `moved on${stay}`, style: 'green' };
     case 'purchase.invoice_ready':
       return { text: `invoice of ${amountOf(data)}, due ${data.invoice?.dueDate?.slice(0, 10) ?? '?'}`, style: null };
+    case 'subscriber.test':
+      return { text: 'a test: it arrives, and is well signed', style: null };
     default:
       return { text: type, style: 'yellow' };
   }

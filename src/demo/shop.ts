@@ -11,7 +11,8 @@ export interface ShopEvent {
   /** ISO 8601: when it was seen. */
   readonly timestamp: string;
   readonly data: {
-    readonly site: string;
+    /** Absent in a test of the subscriber. */
+    readonly site?: string;
     readonly purchaseId?: string;
     readonly from?: NamedState | null;
     readonly to?: NamedState;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createNarrator } from '../../src/demo/narrator.ts';
 import { openShop } from '../../src/demo/shop.ts';
 import { createSigner } from '../../src/notifier/signature.ts';
 
@@ -24,4 +25,18 @@ test('the shop takes a signed event once and refuses a forged one', async () => 
   expect([await post(body), await post(body), await post('{}')]).toEqual([200, 200, 401]);
   expect({ arrived, forged }).toEqual({ arrived: ['evt_1'], forged: 1 });
   await shop.close();
+});
+
+test('what is about no purchase is told in a line, too', () => {
+  const lines: string[] = [];
+  const narrator = createNarrator({ write: (line) => void lines.push(line), paint: (_, text) => text });
+  const timestamp = new Date().toISOString();
+  const tested = { id: 'evt_1', type: 'subscriber.test', timestamp, data: {} };
+  const away = { id: 'evt_2', type: 'site.unreachable', timestamp, data: { site: 'demo-se' } };
+  for (const event of [tested, away]) narrator.arrival({ event, took: 3 });
+  narrator.stop();
+  expect(lines.map((line) => line.slice(10).trim())).toEqual([
+    expect.stringMatching(/^a test: it arrives, and is well signed +webhook ✓ +3 ms$/),
+    expect.stringMatching(/^demo-se +site.unreachable +webhook ✓ +3 ms$/),
+  ]);
 });
