@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ulid } from 'ulid';
-import type { FeedHub } from './api/feed-hub.ts';
-import type { ApiServer } from './api/serve.ts';
+import type { OpenApi } from './api/open.ts';
 import { type CheckoutClient, createCheckoutClient } from './checkout/client.ts';
 import type { Settings, SiteSettings } from './config/settings.ts';
 import { AppError } from './core/errors.ts';
@@ -170,10 +169,10 @@ export async function createApp(settings: Settings, replacements: Replacements =
       );
     };
 
-    let server: ApiServer | null = null;
+    let api: OpenApi | null = null;
     let stopping: Promise<void> | null = null;
     const orderly = async (): Promise<void> => {
-      await server?.close();
+      await api?.close();
       for (const name of ['keeper', 'judge', 'poller', 'notifier', 'activity']) await loops.get(name)?.stop();
       await Promise.all([poller.stop(), notifier.stop()]);
       await loops.get('ownership')?.stop();
@@ -194,8 +193,18 @@ export async function createApp(settings: Settings, replacements: Replacements =
     return {
       sql,
       databaseUrl,
-      url: () => server?.url ?? null,
+      url: () => api?.url ?? null,
       start: async () => {
+        // First of all: a port that is taken must stop the start before other daemons give shards away to this one.
+        if (!replacements.worker) {
+          // A worker never loads what only the API needs.
+          const { openApi } = await import('./api/open.ts');
+          const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
+          const parts = { databaseUrl, settings, secrets, health, log, engine, invoiceOf: poller.invoiceOf };
+          const opened = await openApi(parts, { answerWithin: DATABASE_ANSWERS_WITHIN });
+          closers.push(opened.disconnect);
+          api = opened;
+        }
         await ownership.tick();
         run('ownership', ownership.tick);
         run('poller', poller.tick);
@@ -203,12 +212,11 @@ export async function createApp(settings: Settings, replacements: Replacements =
         run('judge', judge.tick);
         run('keeper', keeper.tick);
         run('activity', activity.tick);
-        let feed: FeedHub | null = null;
         // A worker answers nobody who waits for events.
         const channels = replacements.worker ? ['purchase_watch_wake'] : ['purchase_watch_wake', 'purchase_watch_events'];
         const listener = listen(databaseUrl, channels, {
           onNotify: (payload, channel) => {
-            if (channel === 'purchase_watch_events') return feed?.wake();
+            if (channel === 'purchase_watch_events') return api?.feed.wake();
             if (payload === 'subscribers') notifier.subscribersChanged();
             const erased = /^forgotten (\d+)$/.exec(payload)?.[1];
             if (erased !== undefined) for (const part of [poller, notifier]) part.forget(Number(erased));
@@ -218,41 +226,13 @@ export async function createApp(settings: Settings, replacements: Replacements =
           onListening: () => {
             notifier.subscribersChanged();
             for (const name of loops.keys()) wake(name);
-            feed?.wake();
+            api?.feed.wake();
             // The connection may have been lost because a standby took over.
             settleFeedEra(sql).catch((error: unknown) => log.warn({ error }, 'feed.era_unsettled'));
           },
           onTrouble: (error) => log.warn({ error }, 'listen.lost'),
         });
         closers.push(() => listener.stop());
-        if (replacements.worker) return;
-        // A worker never loads what only the API needs.
-        const [{ createApi }, { createFeedHub }, { serveApi }] = await Promise.all([
-          import('./api/routes.ts'),
-          import('./api/feed-hub.ts'),
-          import('./api/serve.ts'),
-        ]);
-        // People's questions vary, and must not wait for the loops' connections.
-        const apiSql = connect(databaseUrl, { max: 8, name: 'api', answerWithin: DATABASE_ANSWERS_WITHIN });
-        closers.push(() => apiSql.end({ timeout: 5 }));
-        // Everybody who follows the feed asks at the same moment, and always the same.
-        const feedSql = connect(databaseUrl, { max: 4, name: 'feed', steadyPlans: true, answerWithin: DATABASE_ANSWERS_WITHIN });
-        closers.push(() => feedSql.end({ timeout: 5 }));
-        feed = createFeedHub(feedSql);
-        const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
-        const api = createApi({
-          sql: apiSql,
-          databaseUrl,
-          settings,
-          secrets,
-          health,
-          log,
-          feed,
-          engine,
-          invoiceOf: poller.invoiceOf,
-        });
-        server = await serveApi(api, { host: settings.host, port: settings.port });
-        log.info({ url: server.url }, 'api.listening');
       },
       stop: () => {
         stopping ??= stop();

@@ -15,6 +15,7 @@ const HEADER = 'idempotency-key';
 const KEEP = 24 * 3_600_000;
 /** A request that takes longer was lost with its process. */
 const BUSY_FOR = 15 * 60_000;
+const LONGEST_PATH = 500;
 /** Before what is stored in the clear, where there is no key to encrypt with; then no answer holds a secret. */
 const CLEAR = 0;
 /** Kept of an answer's headers. */
@@ -64,8 +65,11 @@ function checkedKey(key: string): string {
 
 async function keyedRequest(c: Context, key: string): Promise<KeyedRequest> {
   const { pathname, search } = new URL(c.req.url);
-  const scope = `${c.req.method} ${pathname}`;
-  const body = await c.req.json().catch(() => null);
+  // An index takes no text of any length.
+  const address = pathname.length <= LONGEST_PATH ? pathname : hash(pathname).toString('hex');
+  const scope = `${c.req.method} ${address}`;
+  // Only what `exactJson` read within its limit: a body that the route ignores may be endless.
+  const body = Object.hasOwn(c.req, 'json') ? await c.req.json() : null;
   return { scope, keyHash: hash(key), requestHash: hash(`${search}\n${stringifyExact(body)}`) };
 }
 

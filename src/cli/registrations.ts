@@ -32,6 +32,9 @@ export const BROKEN_QUOTES = 'a quotation mark is missing, or stands inside a ce
 const FIELDS = ['purchaseId', 'site', 'reference', 'metadata'] as const;
 /** What the column of the ids is called. */
 const HEADERS = ['purchase_id', 'purchaseId'];
+/** What stands in the place of bytes that are not UTF-8. */
+const NO_TEXT = '\ufffd';
+const SEPARATORS = [',', ';', '\t'];
 /** Fields that were ignored are named, so many at most. */
 const MOST_NAMED = 10;
 type FieldName = (typeof FIELDS)[number];
@@ -95,7 +98,7 @@ export function registrationReader(fileName: string, defaults: Defaults) {
       read = (text) => readJson(text, unused);
       return false;
     }
-    const separators = [',', ';', '\t'].filter((each) => first.includes(each));
+    const separators = SEPARATORS.filter((each) => first.includes(each));
     for (const separator of separators.length === 0 ? [','] : separators) {
       const titles = titlesOf(first, separator);
       const columns = titles.map(columnOf);
@@ -112,7 +115,7 @@ export function registrationReader(fileName: string, defaults: Defaults) {
     }
     if (nearest(trimmed, HEADERS) !== null)
       throw new AppError('invalid', `line 1: ${JSON.stringify(trimmed)} looks like a header; it must be purchase_id`);
-    read = (text) => ({ purchaseId: text.trim() });
+    read = readId;
     return false;
   }
 
@@ -123,6 +126,7 @@ export function registrationReader(fileName: string, defaults: Defaults) {
      */
     line(text: string): Read | 'unfinished' {
       if (text.trim() === '' || (read === null && begin(text))) return 'nothing';
+      if (text.includes(NO_TEXT)) return { problem: 'is not UTF-8; save the file in that encoding' };
       const written = read!(text);
       if (written === 'unfinished') return written;
       const checked = 'problem' in written ? written : checkRegistration(written, defaults);
@@ -146,6 +150,15 @@ function columnOf(title: string): FieldName | null {
 function meantHeader(titles: readonly string[]): string {
   const meant = titles.find((title) => nearest(title, HEADERS) !== null);
   return meant === undefined ? '; begin with a header such as: purchase_id,site,reference' : ` (is it ${JSON.stringify(meant)}?)`;
+}
+
+/** A first line of another kind says how the whole is to be read; a later one is no id for that reason alone. */
+function readId(text: string): Written | { problem: string } {
+  const purchaseId = text.trim();
+  if (purchaseId.startsWith('{')) return { problem: 'is JSON, and the lines before it are plain ids' };
+  if (SEPARATORS.some((each) => purchaseId.includes(each)))
+    return { problem: 'has several columns, and the lines before it are plain ids' };
+  return { purchaseId };
 }
 
 function readCells(

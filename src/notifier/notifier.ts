@@ -114,7 +114,10 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     outlet.inFlight += 1;
     underWay += 1;
     ownership.begin(delivery.shard);
-    const result = await recipient.channel.send(delivery.event, { attempt: delivery.attempts + 1, now: clock.now() });
+    const answer = await recipient.channel.send(delivery.event, { attempt: delivery.attempts + 1, now: clock.now() });
+    // An address that was replaced meanwhile speaks for nobody any more: the next attempt goes to the new one.
+    const isReplaced = answer.kind === 'gone' && outlet.recipient !== recipient;
+    const result = isReplaced ? { ...answer, kind: 'failed' as const, retryAfter: null, fault: 'receiver' as const } : answer;
     outlet.inFlight -= 1;
     underWay -= 1;
     const gone = result.kind === 'gone' ? result.detail : null;
@@ -135,7 +138,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     const common = {
       delivery,
       number,
-      isFirst: attempts === 1,
+      isFirst: number === 1,
       at: now,
       tookMs: result.tookMs,
       httpStatus: result.httpStatus,
@@ -156,8 +159,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     }
     const { schedule } = recipient;
     const again = nextAttempt({ schedule, attempts, now, retryAfter: result.retryAfter, spread: spread() });
-    const level = again === null ? 'error' : 'warn';
-    const event = again === null ? 'delivery.exhausted' : 'delivery.failed';
+    const [level, event] = again === null ? (['error', 'delivery.exhausted'] as const) : (['warn', 'delivery.failed'] as const);
     const retryInMs = again === null ? null : again - now;
     if (again !== null) nextRetryAt = Math.min(nextRetryAt, again);
     log[level]({ ...about, reason: result.reason, detail: result.detail, retryInMs }, event);
@@ -176,12 +178,11 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     const written = await settleSurely(jobs);
     for (const { outlet, delivery, settlement, epoch } of jobs) {
       ownership.end(delivery.shard, epoch);
-      if (written?.has(delivery.id) && settlement.status !== 'pending') outlet.done(delivery);
-      else {
-        // It waits for its next attempt, or is not ours any more: either way the outbox knows more than memory does.
-        outlet.giveUp(delivery);
-        outlet.mayHoldMore = true;
-      }
+      const isSettled = written?.has(delivery.id) && settlement.status !== 'pending';
+      if (isSettled) outlet.done(delivery);
+      else outlet.giveUp(delivery);
+      // It waits for its next attempt, is not ours any more, or freed what it had put off: the outbox knows more than memory.
+      if (!isSettled || !settlement.isFirst) outlet.mayHoldMore = true;
     }
     for (const outlet of new Set(jobs.map((job) => job.outlet))) {
       pump(outlet);
@@ -218,7 +219,8 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     const limit = MOST_IN_MEMORY - outlet.size;
     // Whoever makes room looks again; gaining a shard does too.
     outlet.mayHoldMore = shards.length > 0 && limit < MOST_IN_MEMORY / 2;
-    if (shards.length === 0 || outlet.mayHoldMore) return;
+    // One that was off until now goes on with what memory holds, which no end of an attempt would start.
+    if (shards.length === 0 || outlet.mayHoldMore) return pump(outlet);
     const wanted = { subscriber: outlet.recipient.id, limit, except: outlet.ids() };
     const { rows, more } = await loadDueDeliveries(sql, { wanted, shards, now: clock.now() });
     if (more) outlet.mayHoldMore = true;

@@ -15,7 +15,7 @@ export interface DueDelivery {
   /** Those of them that were made before it was last asked to be sent again; its schedule does not count them. */
   readonly attemptsBefore: number;
   readonly event: { readonly id: string; readonly type: string; readonly body: string; readonly createdAt: Instant };
-  /** The lane's first pending delivery when that is an earlier one: this one must wait for it. */
+  /** The pending delivery right before it in its lane, if there is one: it must wait for that, which waits for those before it. */
   readonly behind: { readonly id: number; readonly dueAt: Instant } | null;
 }
 
@@ -61,7 +61,7 @@ export async function loadDueDeliveries(
     left join lateral (
       select f.id, f.due_at from purchase_watch.deliveries f
       where f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending' and f.event < d.event
-      order by f.event limit 1) b on true
+      order by f.event desc limit 1) b on true
     order by d.event`;
   const counts = new Map<number, number>();
   for (const { shard } of rows) counts.set(shard, (counts.get(shard) ?? 0) + 1);
@@ -95,7 +95,7 @@ export interface Settlement {
   readonly delivery: Pick<DueDelivery, 'id' | 'subscriber' | 'lane' | 'position' | 'shard'>;
   /** The how-manieth attempt this was, from 1. */
   readonly number: number;
-  /** Whether it was the first of its schedule. */
+  /** Whether it was the first there ever was; one that is sent again may have put off others before. */
   readonly isFirst: boolean;
   readonly status: 'pending' | 'delivered' | 'exhausted';
   /** When it is sent again; meaningful while pending. */
