@@ -149,13 +149,13 @@ export function whyLate({ site, owner, purchase }: Facts): string {
   if (site.failingSince !== null) return `site ${purchase.site} does not answer`;
   if (owner.leaseUntil === null) return 'its shard has no owner at this moment; a running daemon takes it over within seconds';
   if (owner.othersDue > 0) {
-    return `it waits for its turn: ${owner.othersDue >= MOST_OTHERS ? 'very many' : owner.othersDue} more of its shard are due, and the site's ceiling (maxRps) spaces calls`;
+    return `it waits for its turn: ${owner.othersDue >= MOST_OTHERS ? 'a hundred or' : owner.othersDue} more of its shard are due, and the site's ceiling (maxRps) spaces calls`;
   }
   return "its last tries got no usable answer, or it is on its way (the daemon's log says more with LOG_LEVEL=debug)";
 }
 
 /** So many others that are due are counted. */
-export const MOST_OTHERS = 1_000;
+export const MOST_OTHERS = 100;
 
 export interface StuckClock {
   readonly limit: Milliseconds;

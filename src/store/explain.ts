@@ -51,9 +51,10 @@ export async function explainFacts(
         from purchase_watch.sites where name = p.site),
       'owner', (select json_build_object('replica', h.owner, 'leaseUntil', ${ms('r.expires_at')},
           'daemons', (select count(*) from purchase_watch.replicas where expires_at > clock_timestamp()),
+          -- now() and not the clock: only what stands still within the statement can be looked up in the index.
           'othersDue', (select count(*) from (
             select from purchase_watch.purchases o where o.site = p.site and o.shard = p.shard and o.id <> p.id
-              and o.due_slot <= purchase_watch.due_slot(clock_timestamp()) and o.next_poll_at <= clock_timestamp()
+              and o.due_slot <= purchase_watch.due_slot(now()) and o.next_poll_at <= now()
             limit ${MOST_OTHERS}) other))
         from purchase_watch.shards h left join purchase_watch.replicas r on r.id = h.owner and r.expires_at > clock_timestamp()
         where h.id = p.shard),

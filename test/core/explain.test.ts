@@ -257,7 +257,7 @@ describe('a poll that is late', () => {
     [
       'among very many',
       { owner: { replica: 'r', leaseUntil: NOW + 1, daemons: 1, othersDue: 1_000 } },
-      /very many more of its shard/,
+      /a hundred or more of its shard are due/,
       'poll_late',
     ],
     ['for no known reason', {}, /its last tries got no usable answer/, 'poll_late'],
