@@ -7,6 +7,7 @@ import { dropEmptyCounts, foldCounts } from '../store/counts.ts';
 import type { Sql } from '../store/database.ts';
 import { takeLease } from '../store/replicas.ts';
 import { doneAt, markDone, removeActivity, removeAnswers } from '../store/retention.ts';
+import { suppressForDeleted } from '../store/subscriber-changes.ts';
 import { createSweep, type Retention, type Sweep } from './sweep.ts';
 
 export interface KeeperOptions {
@@ -60,6 +61,8 @@ export function createKeeper({ sql, clock, log, replica, retention }: KeeperOpti
     await removeActivity(sql, before);
     while ((await removeAnswers(sql, { before, limit: SMALL_THINGS_AT_ONCE })) >= SMALL_THINGS_AT_ONCE);
     await dropEmptyCounts(sql);
+    // An event that was being written while its subscriber was deleted.
+    await suppressForDeleted(sql);
     smallThingsAt = clock.monotonic() + SMALL_THINGS_EVERY;
   };
 

@@ -42,12 +42,16 @@ function fields(object: object, depth: number): Record<string, unknown> {
   );
 }
 
+/** Where Postgres quotes the row that it refused, and the driver the statement and its parameters. */
+const QUOTING = new Set(['detail', 'where', 'query', 'parameters', 'args']);
+
 /** What helps to find a failure: its own fields (code, status), where it happened, and its causes. */
 function errorFields(error: Error, depth: number): Record<string, unknown> {
   if (depth > DEEPEST) return { message: error.message };
   const { name, message, stack, cause } = error;
   const inner = error instanceof AggregateError ? { errors: error.errors.map((each) => safe(each, depth + 1)) } : {};
-  const own = fields({ ...error }, depth);
+  const quotes = (key: string): boolean => name === 'PostgresError' && QUOTING.has(key);
+  const own = fields(Object.fromEntries(Object.entries(error).filter(([key]) => !quotes(key))), depth);
   return { ...own, ...inner, name, message, stack, ...(cause === undefined ? {} : { cause: safe(cause, depth + 1) }) };
 }
 

@@ -92,7 +92,7 @@ export async function nextDue(
 
 /** An attempt that ended, and what follows for its delivery. */
 export interface Settlement {
-  readonly delivery: Pick<DueDelivery, 'id' | 'subscriber' | 'lane' | 'position' | 'shard'>;
+  readonly delivery: Pick<DueDelivery, 'id' | 'subscriber' | 'lane' | 'position' | 'shard' | 'attemptsBefore'>;
   /** The how-manieth attempt this was, from 1. */
   readonly number: number;
   /** Whether it was the first there ever was; one that is sent again may have put off others before. */
@@ -118,6 +118,10 @@ export async function settle(
   batch: readonly Settlement[],
   { replica, holdings }: { replica: string; holdings: readonly Holding[] },
 ): Promise<Set<number>> {
+  await freeFollowers(
+    sql,
+    batch.filter((s) => s.status !== 'pending' && !s.isFirst),
+  );
   const list = (value: (s: Settlement) => number | null): string => `{${batch.map((s) => value(s) ?? 'NULL').join()}}`;
   const rows = await sql<{ id: number }[]>`
     with held as materialized (
@@ -129,12 +133,16 @@ export async function settle(
       select r.* from unnest(${list((s) => s.delivery.id)}::bigint[], ${list((s) => s.delivery.shard)}::smallint[],
         ${list((s) => s.number)}::integer[], ${batch.map((s) => s.status)}::text[], ${list((s) => s.dueAt)}::float8[],
         ${list((s) => s.at)}::float8[], ${list((s) => s.tookMs)}::float8[], ${list((s) => s.httpStatus)}::integer[],
-        ${batch.map((s) => s.outcome)}::text[], ${batch.map((s) => s.error)}::text[], ${batch.map((s) => s.excerpt)}::text[])
-        as r (id, shard, number, status, due, at, took, http_status, outcome, error, excerpt)
+        ${batch.map((s) => s.outcome)}::text[], ${batch.map((s) => s.error)}::text[], ${batch.map((s) => s.excerpt)}::text[],
+        ${list((s) => s.delivery.attemptsBefore)}::integer[])
+        as r (id, shard, number, status, due, at, took, http_status, outcome, error, excerpt, before)
       join held on held.id = r.shard),
+    -- Whoever asked for it to be sent again while the last attempt was under way gets another one.
     settled as (
-      update purchase_watch.deliveries d set status = r.status, attempts = r.number, due_at = to_timestamp(r.due / 1000),
-        settled_at = case when r.status = 'pending' then null else to_timestamp(r.at / 1000) end, last_error = r.error
+      update purchase_watch.deliveries d set attempts = r.number, due_at = to_timestamp(r.due / 1000), last_error = r.error,
+        status = case when r.status = 'exhausted' and d.attempts_before > r.before then 'pending' else r.status end,
+        settled_at = case when r.status = 'pending' or r.status = 'exhausted' and d.attempts_before > r.before then null
+          else to_timestamp(r.at / 1000) end
       from result r where d.id = r.id and d.status = 'pending' returning d.id),
     attempt as (
       insert into purchase_watch.attempts (delivery, number, at, took_ms, http_status, outcome, excerpt)
@@ -142,31 +150,27 @@ export async function settle(
       from result r join settled using (id) on conflict do nothing)
     select id::float8 as id from settled`;
   const written = new Set(rows.map((row) => row.id));
-  await moveFollowers(
+  const waiting = batch.filter((s) => s.status === 'pending' && written.has(s.delivery.id));
+  await putOff(
     sql,
-    batch.filter((s) => written.has(s.delivery.id)),
+    waiting.map((s) => ({ ...s.delivery, dueAt: s.dueAt })),
   );
   return written;
 }
 
 /**
- * Lets a lane's next delivery be due when its first one says so. Only a lane that failed before can hold deliveries
- * that were put off. A crash before this leaves them due later than they need be, and their own time still comes.
+ * Lets what was put off in a lane be due when its first one is through. Only a lane that failed before can hold such
+ * deliveries. Done before the first one is settled: when only this much was written, they are put off once more, while
+ * the other way round nothing would say any more that they have to be freed.
  */
-async function moveFollowers(sql: Queries, settled: readonly Settlement[]): Promise<void> {
-  const freed = settled.filter((s) => s.status !== 'pending' && !s.isFirst);
-  if (freed.length > 0) {
-    await sql`
-      update purchase_watch.deliveries d set due_at = to_timestamp(r.at / 1000)
-      from unnest(${`{${freed.map((s) => s.delivery.subscriber).join()}}`}::integer[], ${`{${freed.map((s) => s.delivery.lane).join()}}`}::bigint[],
-        ${`{${freed.map((s) => s.at).join()}}`}::float8[]) as r (subscriber, lane, at)
-      where d.subscriber = r.subscriber and d.lane = r.lane and d.status = 'pending' and d.attempts = d.attempts_before
-        and d.due_at > to_timestamp(r.at / 1000)`;
-  }
-  await putOff(
-    sql,
-    settled.filter((s) => s.status === 'pending').map((s) => ({ ...s.delivery, dueAt: s.dueAt })),
-  );
+async function freeFollowers(sql: Queries, freed: readonly Settlement[]): Promise<void> {
+  if (freed.length === 0) return;
+  await sql`
+    update purchase_watch.deliveries d set due_at = to_timestamp(r.at / 1000)
+    from unnest(${`{${freed.map((s) => s.delivery.subscriber).join()}}`}::integer[], ${`{${freed.map((s) => s.delivery.lane).join()}}`}::bigint[],
+      ${`{${freed.map((s) => s.at).join()}}`}::float8[]) as r (subscriber, lane, at)
+    where d.subscriber = r.subscriber and d.lane = r.lane and d.status = 'pending' and d.attempts = d.attempts_before
+      and d.due_at > to_timestamp(r.at / 1000)`;
 }
 
 /** Puts off what waits behind a delivery in its lane until that one is due. */

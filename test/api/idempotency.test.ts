@@ -1,3 +1,6 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import http from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApi, type TestApi } from './api.ts';
 
@@ -93,4 +96,24 @@ test('an answer kept under another encryption key is not made up', async () => {
   expect([answer.status, answer.body.code]).toEqual([422, 'idempotency_key_reused']);
   expect(answer.body.detail).toMatch(/SECRETS_KEY/);
   await other.close();
+});
+
+test('an address of any length is answered as it would be without a key', async () => {
+  const path = `/v1/subscribers/${randomBytes(4_000).toString('hex')}/rotate-secret`;
+  const [plain, keyed] = [
+    await api.call('POST', path),
+    await api.call('POST', path, { headers: { 'idempotency-key': 'key-long' } }),
+  ];
+  expect([plain.status, keyed.status]).toEqual([400, 400]);
+});
+
+test('a body that nobody reads is not read for the key either', async () => {
+  const headers = { 'idempotency-key': 'key-body', 'transfer-encoding': 'chunked' };
+  const call = http.request(`${api.url}/v1/subscribers/nobody/test`, { method: 'POST', headers });
+  call.on('error', () => undefined);
+  // It never ends.
+  call.write('{"a": ');
+  const [answer] = (await once(call, 'response')) as [http.IncomingMessage];
+  expect(answer.statusCode).toBe(404);
+  call.destroy();
 });

@@ -104,6 +104,20 @@ test('counters are folded', async () => {
   expect(total).toEqual({ count: 3 });
 });
 
+test('what came for a subscriber while it was being deleted is given up', async () => {
+  const { sql } = database;
+  await sql`
+    with gone as (
+      insert into purchase_watch.subscribers (name, kind, address_hash, configured, deleted_at)
+      values ('books', 'webhook', '', false, now()) returning id),
+    event as (
+      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      values ('evt_1', 'site.reachable', 'se', 0, now(), '{}') returning position)
+    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at) select position, 0, id, 0, now() from event, gone`;
+  await keep(await keeperOf('one'));
+  expect(await sql`select status from purchase_watch.deliveries`).toEqual([{ status: 'suppressed' }]);
+});
+
 test('the daemon keeps house, and forgets nothing that it still polls', async () => {
   const t = await startTestApp();
   try {

@@ -100,3 +100,14 @@ test('a terminal gets short lines, and stacks below them', () => {
 test('a terminal is not told what to do by what is logged', () => {
   expect(logged((log) => log.info({ reference: '\u001b[2J\u009b2J\n' }, 'x'), true)).toContain('"\\u001b[2J\\u009b2J\\n"');
 });
+
+test('the row that Postgres refused is not quoted', () => {
+  const refused = Object.assign(new Error('violates a check'), {
+    name: 'PostgresError',
+    code: '23514',
+    detail: 'Failing row contains (Anna Andersson)',
+  });
+  const text = logged((log) => log.error({ error: refused }, 'poll.unrecordable'));
+  expect(text).toMatch(/"code":"23514"/);
+  expect(text).not.toMatch(/Anna/);
+});

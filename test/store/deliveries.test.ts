@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Sql } from '../../src/store/database.ts';
 import { loadDueDeliveries, nextDue, putOff, type Settlement, settle } from '../../src/store/deliveries.ts';
+import { retryDelivery } from '../../src/store/deliveries-again.ts';
 import { syncSites } from '../../src/store/sites.ts';
 import { syncSubscribers } from '../../src/store/subscribers.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
@@ -76,7 +77,7 @@ async function attempt(id: number, outcome: Outcome = {}): Promise<Settlement> {
   return {
     delivery,
     number: delivery.attempts + 1,
-    isFirst: delivery.attempts === delivery.attemptsBefore,
+    isFirst: delivery.attempts === 0,
     status,
     dueAt: T,
     at: T,
@@ -150,13 +151,13 @@ describe('what is due', () => {
     expect(await loaded()).toEqual([second]);
   });
 
-  test('names the first of its lane when that is not due yet, or is left out', async () => {
+  test('names what is right before it in its lane, also when that is not due yet', async () => {
     const [first, second, third] = (await lane('a', [{ dueAt: T + MINUTE }, {}, {}])) as [number, number, number];
     await lane('b', [{ dueAt: T + MINUTE, subscriber: books }]);
     const { rows } = await load();
     expect(rows.map(({ id, behind }) => [id, behind])).toEqual([
       [second, { id: first, dueAt: T + MINUTE }],
-      [third, { id: first, dueAt: T + MINUTE }],
+      [third, { id: second, dueAt: T }],
     ]);
   });
 
@@ -216,6 +217,15 @@ describe('an attempt that ended', () => {
     const [id] = (await lane('a', [{}])) as [number];
     await settled(id, { status: 'exhausted' });
     expect(await row(id)).toMatchObject({ status: 'exhausted', settledAt: T });
+  });
+
+  test('for the last time, while somebody asked for it to be sent again, is not the end', async () => {
+    const [id] = (await lane('a', [{}])) as [number];
+    await failed(id, T);
+    const last = await attempt(id, { status: 'exhausted' });
+    await retryDelivery(sql, id);
+    await settle(sql, [last], me);
+    expect(await row(id)).toMatchObject({ status: 'pending', attempts: 2, due: T, settledAt: null });
   });
 
   test('is recorded once, however often it is told', async () => {
@@ -285,6 +295,23 @@ describe('in a lane', () => {
     await failed(first, T + 24 * 60 * MINUTE);
     await settled(first, { status: 'exhausted', at: T + MINUTE });
     expect(await dues([second])).toEqual([T + MINUTE]);
+  });
+
+  test('also when the connection was lost in the midst and the settlement is written again', async () => {
+    for (const lost of [1, 2]) {
+      const [first, second] = (await lane(`lost-${lost}`, [{}, {}])) as [number, number];
+      await failed(first, T + 24 * 60 * MINUTE);
+      const through = await attempt(first, { at: T + MINUTE });
+      let statement = 0;
+      const losing = ((...given: Parameters<Sql>) => {
+        statement += 1;
+        if (statement === lost) throw new Error('connection lost');
+        return sql(...given);
+      }) as unknown as Sql;
+      await expect(settle(losing, [through], me)).rejects.toThrow('connection lost');
+      await settle(sql, [through], me);
+      expect(await dues([second])).toEqual([T + MINUTE]);
+    }
   });
 
   test('a first try that succeeds looks at nothing else', async () => {
