@@ -94,7 +94,9 @@ const retryRoute = createRoute({
   tags: ['Deliveries'],
   request: oneDelivery,
   responses: {
-    202: answer('It is sent in a moment.'),
+    202: answer(
+      'It is sent in its turn: at once, unless an earlier event of its purchase waits for a retry or its subscriber is off.',
+    ),
     ...problems(...READ_PROBLEMS, 'read_only_key', 'cross_site', 'delivery_not_found', 'subscriber_not_found'),
   },
 });

@@ -11,7 +11,8 @@ import { strict } from './invalid.ts';
 import { Problem, problemFrom, problems } from './problems.ts';
 import type { ApiBindings } from './serve.ts';
 
-const PAGE = 500;
+/** A reader that does not read holds one page in memory, and there may be a thousand of them. */
+const PAGE = 100;
 /** When a client connects again. */
 const RETRY = 2_000;
 const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
@@ -77,7 +78,7 @@ interface StreamOptions extends Pick<Follow, 'after' | 'types' | 'signal'> {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** Reads a page whenever the one before is on its way: a slow reader slows the reading, and nothing piles up. */
+/** Reads a page when the one before is on its way: a slow reader slows the reading, and nothing piles up. */
 function eventStream(
   hub: FeedHub,
   { types, silence, signal, onEnd, onTrouble, ...begin }: StreamOptions,
@@ -86,33 +87,36 @@ function eventStream(
   const left = new AbortController();
   const over = AbortSignal.any([signal, left.signal]);
   let { after } = begin;
-  return new ReadableStream<Uint8Array>({
-    start: (controller) => {
-      const end = (): void => {
-        onEnd();
-        // Whoever left has closed it already.
-        if (!left.signal.aborted) controller.close();
-      };
-      if (over.aborted) return end();
-      over.addEventListener('abort', end);
-      // With the place where it begins: whoever is cut off before the first event loses nothing either.
-      controller.enqueue(encoder.encode(`retry: ${RETRY}\nid: ${feedCursor(after)}\n\n`));
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        const end = (): void => {
+          onEnd();
+          // Whoever left has closed it already.
+          if (!left.signal.aborted) controller.close();
+        };
+        if (over.aborted) return end();
+        over.addEventListener('abort', end);
+        // With the place where it begins: whoever is cut off before the first event loses nothing either.
+        controller.enqueue(encoder.encode(`retry: ${RETRY}\nid: ${feedCursor(after)}\n\n`));
+      },
+      pull: async (controller) => {
+        try {
+          const page = await followFeed(hub, { after, types, limit: PAGE, within: silence, signal: over });
+          if (over.aborted) return;
+          controller.enqueue(encoder.encode(page.events.length > 0 ? page.events.map(message).join('') : heartbeat(page.next)));
+          ({ next: after } = page);
+        } catch (error) {
+          if (over.aborted) return;
+          onTrouble(error);
+          left.abort();
+          controller.close();
+        }
+      },
+      cancel: () => left.abort(),
     },
-    pull: async (controller) => {
-      try {
-        const page = await followFeed(hub, { after, types, limit: PAGE, within: silence, signal: over });
-        if (over.aborted) return;
-        controller.enqueue(encoder.encode(page.events.length > 0 ? page.events.map(message).join('') : heartbeat(page.next)));
-        ({ next: after } = page);
-      } catch (error) {
-        if (over.aborted) return;
-        onTrouble(error);
-        left.abort();
-        controller.close();
-      }
-    },
-    cancel: () => left.abort(),
-  });
+    { highWaterMark: 0 },
+  );
 }
 
 function message({ place, type, body }: FedEvent): string {

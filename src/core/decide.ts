@@ -257,7 +257,8 @@ function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string },
   const again = Math.max(now + failureBackoff(statePolicy, failures, spread), now + (trouble.retryAfter ?? 0));
   // A recheck that failed is tried again like any other poll: it is the only look at a settled purchase.
   const alsoSettled = statePolicy.recheck.length > 0 || wanted;
-  const nextPollAt = polled ? Math.min(again, giveUpAt) : status === 'settled' && alsoSettled ? again : null;
+  const asksOn = (status === 'settled' && alsoSettled) || (status === 'expired' && wanted);
+  const nextPollAt = polled ? Math.min(again, giveUpAt) : asksOn ? again : null;
   const changed = events.length > 0 || invoice !== before.invoice;
   return { ...kept, kind: changed ? 'changed' : 'failed', reason: trouble.reason, nextPollAt, events };
 }

@@ -151,7 +151,8 @@ export function whyLate({ site, owner, purchase }: Facts): string {
   if (owner.othersDue > 0) {
     return `it waits for its turn: ${owner.othersDue >= MOST_OTHERS ? 'a hundred or' : owner.othersDue} more of its shard are due, and the site's ceiling (maxRps) spaces calls`;
   }
-  return "its last tries got no usable answer, or it is on its way (the daemon's log says more with LOG_LEVEL=debug)";
+  // Those of other shards share the site's ceiling, and what was postponed is noted nowhere.
+  return "it waits for its turn among the site's calls (maxRps), its last tries got no usable answer, or it is on its way (the daemon's log says more with LOG_LEVEL=debug)";
 }
 
 /** So many others that are due are counted. */

@@ -92,6 +92,9 @@ export function decideInvoice(before: Purchase, seen: number, context: InvoiceCo
       return tryAgain(before, { ...invoice, retryAfter: null }, context, true);
     case 'malformed':
       return tryAgain(before, invoice, context, true);
+    // The pause that is asked for is one for all the site's polls, so where every call ends like this they must become rare.
+    case 'throttled':
+      return tryAgain(before, invoice, { ...context, strikes: STRIKES_UNTIL_OWN_TROUBLE }, false);
     default:
       return tryAgain(before, invoice, context, false);
   }

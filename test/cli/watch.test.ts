@@ -226,6 +226,22 @@ describe('files', () => {
     expect(stderr).toMatch(message);
   });
 
+  test('what is not UTF-8 is no id and no reference: other characters would stand in its place', async () => {
+    const latin = Buffer.from('purchase_id,größe,reference\np-1,1,Müller\np-2,2,Meier\n', 'latin1');
+    const csv = await watch(['--site', 'se', '--file', temporaryFile(latin, 'latin.csv')]);
+    expect([csv.exitCode, csv.stderr]).toEqual([1, expect.stringMatching(/^line 2: is not UTF-8/m)]);
+    const ids = await watch(['--site', 'se', '--file', temporaryFile(Buffer.from('a\xe5b\na\xe4b\n', 'latin1'), 'ids.txt')]);
+    expect(ids.stdout).toMatch(/^0 purchases created, 0 existing already$/m);
+    expect((await watched()).map(({ id }) => id)).toEqual(['p-2']);
+  });
+
+  test('among plain ids, a line of another kind is told instead of taken for an id', async () => {
+    const { exitCode, stderr } = await watch(['--site', 'se', '--file', '-'], 'a\n{"purchaseId":"b"}\nc,ORD-1\nd\n');
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^line 2: is JSON.*\nline 3: has several columns/m);
+    expect((await watched()).map(({ id }) => id)).toEqual(['a', 'd']);
+  });
+
   test('a JSON array is refused as a whole whatever the file is called', async () => {
     const file = temporaryFile('[\n{"purchaseId": "a"}\n]\n', 'orders.jsonl');
     expect(await watch(['--site', 'se', '--file', file])).toMatchObject({

@@ -16,7 +16,7 @@ export const SITE = {
 };
 
 /** Writes a file that is gone after the test, and answers its path. */
-export function temporaryFile(content: string, name = 'settings.yaml'): string {
+export function temporaryFile(content: string | Uint8Array, name = 'settings.yaml'): string {
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const path = join(folder, name);

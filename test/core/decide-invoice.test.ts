@@ -180,6 +180,9 @@ describe('trouble', () => {
     expect(once).toMatchObject({ kind: 'failed', purchase: { invoice: 'wanted', status: 'settled' }, nextPollAt: T + MINUTE });
     const last = poll(completed({ failures: MOST_INVOICE_FAILURES - 1 }), trouble('malformed'));
     expect(last).toMatchObject({ kind: 'changed', purchase: { invoice: 'none' }, nextPollAt: null });
+    // The same for one that was given up and whose invoice somebody asked for; one that was stopped is left alone.
+    const afterThat = (status: Purchase['status']) => poll(completed({ status }), trouble('malformed')).nextPollAt;
+    expect([afterThat('expired'), afterThat('stopped')]).toEqual([T + MINUTE, null]);
     // The site's trouble is nobody's failure.
     expect(poll(completed(), trouble('unreachable'))).toMatchObject({ kind: 'postponed', purchase: { invoice: 'wanted' } });
   });

@@ -260,7 +260,12 @@ describe('a poll that is late', () => {
       /a hundred or more of its shard are due/,
       'poll_late',
     ],
-    ['for no known reason', {}, /its last tries got no usable answer/, 'poll_late'],
+    [
+      'for no known reason',
+      {},
+      /waits for its turn .*\(maxRps\), its last tries got no usable answer, or it is on its way/,
+      'poll_late',
+    ],
   ])('%s says so', (_, differs, text, code) => {
     const { next, matters } = explained({ purchase: late, ...differs });
     expect(texts(next, 'poll')).toEqual([expect.stringMatching(/^next poll, late by 1 min: /)]);

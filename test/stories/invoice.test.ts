@@ -4,6 +4,7 @@ import { requestInvoice } from '../../src/store/invoices.ts';
 import { findPurchases, register, stopPurchase } from '../../src/store/purchases.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { SECRET, startTestApp, type TestApp, type TestAppOptions } from '../support/test-app.ts';
+import { testClock } from '../support/test-clock.ts';
 
 let t: TestApp;
 const daemons: Daemon[] = [];
@@ -132,6 +133,19 @@ test('an answer that never becomes an invoice is given up after some hours, and 
   expect(await rowOf(purchase)).toMatchObject({ invoice: 'none', status: 'settled', due: null, failures: 8 });
   expect((await rowOf(purchase)).error).toMatch(/^The invoice could not be read\. .*JSON/);
   expect(invoiceCalls()).toBe(8);
+});
+
+test('an invoice that is always asked to come later is asked for ever more rarely, so that polls go on', async () => {
+  const hand = testClock();
+  t = await asking({ replacements: { clock: { ...hand, monotonic: hand.now } } });
+  t.simulator.control.fail({ kind: '429-seconds', for: '30d', only: 'invoice' });
+  const purchase = await t.watch(PAID);
+  for (let n = 0; n < 20; n++) {
+    await t.app.pollOnce();
+    hand.advance('1m');
+  }
+  expect(await rowOf(purchase)).toMatchObject({ invoice: 'wanted', failures: expect.toSatisfy((count: number) => count > 2) });
+  expect(invoiceCalls()).toBeLessThan(15);
 });
 
 test('a purchase that is cancelled before its invoice could be read has none', async () => {
