@@ -9,17 +9,28 @@ import { ControlError } from './control-error.ts';
 import { FAULT_KINDS } from './faults.ts';
 import { controlPage, purchaseRows } from './page.ts';
 
+/** An object with these fields and no others; who writes another one is told them all. */
+function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const known = Object.keys(shape);
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? `${issue.keys.map((key) => JSON.stringify(key)).join(', ')} is not known here; ${known.length === 0 ? 'nothing is' : `known: ${known.join(', ')}`}`
+        : undefined,
+  });
+}
+
 const state = z.union([z.string(), z.number().int()]);
 const duration = z.union([
   z.string().regex(/^\d+(\.\d+)?(ms|s|m|h|d)$/, 'write a duration like 250ms, 5s, 10m, 24h or 30d'),
   z.number().nonnegative(),
 ]);
-const step = z.strictObject({
+const step = fields({
   state,
   after: z.union([z.literal('page-fixed'), duration]).optional(),
   afterPolls: z.number().int().positive().optional(),
 });
-const addBody = z.strictObject({
+const addBody = fields({
   count: z.number().int().min(1).max(100_000).default(1),
   purchaseId: z.string().min(1).optional(),
   site: z.string().optional(),
@@ -28,8 +39,8 @@ const addBody = z.strictObject({
   price: z.union([z.string(), z.number()]).optional(),
   currency: z.string().length(3).optional(),
 });
-const pageBody = z.strictObject({ site: z.string().optional(), states: z.array(state).optional() });
-const faultBody = z.strictObject({
+const pageBody = fields({ site: z.string().optional(), states: z.array(state).optional() });
+const faultBody = fields({
   kind: z.enum(FAULT_KINDS),
   times: z.number().int().positive().optional(),
   for: duration.optional(),
@@ -50,7 +61,7 @@ const recentQuery = z.object({
   limit: z.coerce.number().int().min(1).max(10_000).optional(),
 });
 /** While the listener is closed nobody could ask for `up`, so over HTTP the outage ends by itself. */
-const downBody = z.strictObject({ for: duration.default('30s') });
+const downBody = fields({ for: duration.default('30s') });
 /** So that the answer has left before its connection is closed. */
 const LEAVE_MS = 50;
 
@@ -59,7 +70,7 @@ export function createControlListener(control: Control) {
   const app = new Hono();
   app.onError((error, context) => {
     if (error instanceof ControlError) return context.json({ error: error.message }, error.status);
-    if (error instanceof z.ZodError) return context.json({ error: z.prettifyError(error) }, 400);
+    if (error instanceof z.ZodError) return context.json({ error: inWords(error) }, 400);
     throw error;
   });
   app.notFound((context) => context.json({ error: 'there is no such control' }, 404));
@@ -80,7 +91,7 @@ export function createControlListener(control: Control) {
     return purchase === null ? context.notFound() : context.json(purchase);
   });
   app.post('/control/purchases/:id/state', async (context) => {
-    const wanted = await body(context, z.strictObject({ state }));
+    const wanted = await body(context, fields({ state }));
     return context.json(control.setState(context.req.param('id'), wanted.state));
   });
 
@@ -91,12 +102,10 @@ export function createControlListener(control: Control) {
     });
   settings('/control/page/break', pageBody, control.breakPage);
   settings('/control/page/fix', pageBody, control.fixPage);
-  settings('/control/load', z.strictObject({ perMinute: z.number().nonnegative() }), ({ perMinute }) =>
-    control.setLoad(perMinute),
-  );
-  settings('/control/latency', z.strictObject({ ms: z.number().nonnegative() }), ({ ms }) => control.setLatency(ms));
+  settings('/control/load', fields({ perMinute: z.number().nonnegative() }), ({ perMinute }) => control.setLoad(perMinute));
+  settings('/control/latency', fields({ ms: z.number().nonnegative() }), ({ ms }) => control.setLatency(ms));
   settings('/control/faults', faultBody, control.fail, 201);
-  settings('/control/tokens/expire', z.strictObject({}), control.expireTokens);
+  settings('/control/tokens/expire', fields({}), control.expireTokens);
   settings('/control/down', downBody, (outage) => setTimeout(control.down, LEAVE_MS, outage), 202);
   app.delete('/control/faults', (context) => {
     control.clearFaults();
@@ -127,6 +136,10 @@ async function body<T>(context: Context, schema: z.ZodType<T>): Promise<T> {
     if (error instanceof SyntaxError) throw new ControlError(400, 'the body is not JSON');
     throw error;
   }
+}
+
+function inWords({ issues }: z.ZodError): string {
+  return issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`)).join('; ');
 }
 
 function withoutId<T extends { purchaseId?: unknown }>(spec: T): Omit<T, 'purchaseId'> {

@@ -7,6 +7,8 @@ import { loadSettings } from '../../src/config/settings.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/core/delivery-plan.ts';
 import { formatDuration } from '../../src/core/duration.ts';
 import { EVENT_TYPES } from '../../src/core/events.ts';
+import { FAULT_KINDS } from '../../src/simulator/faults.ts';
+import { LIFE_NAMES, PAYMENT_METHOD } from '../../src/simulator/lives.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -52,6 +54,12 @@ test('the webhook page lists every type that is sent, and the schedule as it is'
     formatDuration(wait).replace(/(\d+)(\D+)/, (_, n, unit) => `${n} ${{ m: 'min', d: 'd' }[unit as string] ?? unit}`),
   );
   expect(page.replaceAll('\n', ' ')).toContain(`${waits.slice(0, -1).join(', ').replace('1 d', '24 h')} and 24 h`);
+});
+
+test("the simulator's page names every life, payment method and fault", () => {
+  const page = read('docs/simulator.md');
+  const names = [...LIFE_NAMES, ...Object.keys(PAYMENT_METHOD), ...FAULT_KINDS];
+  expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
 test('every command of the README exists', async () => {

@@ -19,10 +19,12 @@ import { createShell, type Shell, which } from './shell.ts';
 const NOT_RUN: readonly string[] = [
   'README.md: npm ci && npm run demo',
   'README.md: npm ci && npm test # every check and every test',
+  'README.md: npx purchase-watch simulate --load 30 --time-scale',
+  'docs/client.md: npm pack # in this repository, after npm ci npm i',
 ];
 /** Pages whose own examples register what they are about, or start the daemon. */
-const REGISTER_THEMSELVES = ['README.md', 'docs/http-api.md', 'docs/sql.md', 'docs/client.md'];
-const STARTS_ITSELF = 'README.md';
+const REGISTER_THEMSELVES = ['README.md', 'docs/http-api.md', 'docs/sql.md', 'docs/client.md', 'docs/simulator.md'];
+const START_THEMSELVES = ['README.md', 'docs/simulator.md'];
 const LANGUAGES = ['sh', 'console', 'sql', 'json', 'yaml', 'ts', 'js', 'python', 'php'];
 const SECRETS_KEY = Buffer.alloc(32, 9).toString('base64');
 
@@ -110,7 +112,7 @@ async function setUp(page: string, blocks: readonly Example[]): Promise<Stage> {
     PORT: '0',
   };
   const shell = createShell(mkdtempSync(join(folder, 'shell-')), env);
-  if (page !== STARTS_ITSELF) {
+  if (!START_THEMSELVES.includes(page)) {
     await daemon.app.start();
     shell.setOrigin(daemon.app.url()!);
   }

@@ -1,6 +1,6 @@
 /** Shell examples as a reader would type them: one after the other in one shell's environment, on this machine. */
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './examples.ts';
 
@@ -24,11 +24,12 @@ const COMMANDS: Readonly<Record<string, string>> = {
   'purchase-watch': `
 case "$1" in
   start|demo|simulate)
+    to=origin; if [ "$1" = simulate ]; then to=simulator; set -- "$@" --port 0; fi
     "$NODE" "$ROOT/bin/purchase-watch.mjs" "$@" >"$STATE/$1.log" 2>&1 &
     echo $! >>"$STATE/pids"
     for _ in $(seq 300); do
       origin=$(sed -nE 's/.*(http:\\/\\/[0-9.]+:[0-9]+).*/\\1/p' "$STATE/$1.log" | head -1)
-      if [ -n "$origin" ]; then echo "$origin" >"$STATE/origin"; exit 0; fi
+      if [ -n "$origin" ]; then echo "$origin" >"$STATE/$to"; exit 0; fi
       sleep 0.1
     done
     cat "$STATE/$1.log"; exit 1;;
@@ -63,7 +64,11 @@ export function createShell(folder: string, env: Readonly<Record<string, string>
     STATE: folder,
   };
   return {
-    run: (block) => {
+    run: (written) => {
+      // `simulate` took a free port: whoever has 8090 here is not disturbed.
+      const simulator = join(folder, 'simulator');
+      const host = existsSync(simulator) ? readFileSync(simulator, 'utf8').trim().replace('http://', '') : '127.0.0.1:8090';
+      const block = written.replaceAll(/(?:localhost|127\.0\.0\.1):8090/g, host);
       // What one block exports, the next one has.
       const script = `set -eo pipefail\nif [ -f "$STATE/env" ]; then . "$STATE/env"; fi\n${block}\nexport -p >"$STATE/env"\n`;
       const child = spawn('bash', ['-c', script], { cwd: work, env: all, stdio: ['ignore', 'pipe', 'pipe'] });

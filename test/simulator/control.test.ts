@@ -197,6 +197,11 @@ describe('the control API', () => {
       const answer = await t.steer(path, wish);
       expect([path, Math.floor(answer.status / 100), typeof JSON.parse(answer.text).error]).toEqual([path, 4, 'string']);
     }
+    const unknown = await t.steer('/purchases', { life: 'card-paid' });
+    expect(JSON.parse(unknown.text).error).toBe(
+      '"life" is not known here; known: count, purchaseId, site, script, paymentMethod, price, currency',
+    );
+    expect(JSON.parse((await t.steer('/load', { perMinute: -1 })).text).error).toMatch(/^perMinute: /);
     const form = await t.call('/control/tokens/expire', {
       method: 'POST',
       headers: { 'content-type': 'text/plain' },
