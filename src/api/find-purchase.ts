@@ -26,11 +26,16 @@ export async function findPurchase(sql: Sql, { id, site }: { id: string; site: s
 
 /** Throws when no such site exists. Former sites count: their purchases are kept. */
 export async function requireSite(sql: Sql, name: string): Promise<void> {
+  const detail = await unknownSite(sql, name);
+  if (detail !== null)
+    throw new Problem('unknown_site', `site: ${detail}.`, { errors: [{ field: 'site', value: name, detail }] });
+}
+
+/** Why this is no site, or null. */
+export async function unknownSite(sql: Sql, name: string): Promise<string | null> {
   const sites = await listSites(sql);
-  const detail = siteProblem(
+  return siteProblem(
     name,
     sites.map((site) => site.name),
   );
-  if (detail !== null)
-    throw new Problem('unknown_site', `site: ${detail}.`, { errors: [{ field: 'site', value: name, detail }] });
 }

@@ -27,6 +27,7 @@ const KINDS = {
   ambiguous_purchase: { status: 409, title: 'Several sites have this purchase ID' },
   subscriber_exists: { status: 409, title: 'There is a subscriber of this name already' },
   subscriber_configured: { status: 409, title: 'The configuration names this subscriber' },
+  subscriber_off: { status: 409, title: 'The subscriber is switched off' },
   secrets_key_missing: { status: 409, title: 'There is no key to encrypt secrets with' },
   secrets_key_wrong: { status: 409, title: 'What is stored was encrypted with another key' },
   incident_ended: { status: 409, title: 'The incident is over' },

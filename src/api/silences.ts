@@ -1,14 +1,15 @@
 /** Silences: times in which people want to hear nothing of some incidents. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { isoTime } from '../core/events.ts';
+import type { JsonValue } from '../core/exact-json.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Secrets } from '../runtime/secrets.ts';
 import type { Sql } from '../store/database.ts';
 import { databaseNow } from '../store/overview.ts';
 import { addSilence, endSilence, findSilence, listSilences } from '../store/silences.ts';
-import { exactJson } from './body.ts';
+import { exactJson, isJsonObject } from './body.ts';
 import { cursorOf, cursorParameter, limitParameter, siteParameter } from './fields.ts';
-import { requireSite } from './find-purchase.ts';
+import { unknownSite } from './find-purchase.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from './idempotency.ts';
 import {
   byField,
@@ -21,8 +22,8 @@ import {
   wordParameter,
   wordsField,
 } from './incident-fields.ts';
-import { strict } from './invalid.ts';
-import { type FieldError, Problem, problems } from './problems.ts';
+import { type IssueNote, strict } from './invalid.ts';
+import { Problem, problems } from './problems.ts';
 import type { ApiBindings } from './serve.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -46,19 +47,11 @@ export function mountSilences(
   });
 
   app.openapi(addRoute({ sql, secrets }), async (c) => {
-    const { site = null, state = null, kind = null, everything, reason, by, ...times } = c.req.valid('json');
+    const { site = null, state = null, kind = null, reason, by, ...times } = c.req.valid('json');
     const now = await databaseNow(sql);
-    const startsAt = times.startsAt?.(now) ?? now;
     const endsAt = times.endsAt(now);
-    requireSense({
-      isNarrow: site !== null || state !== null || kind !== null,
-      hasNoState: kind === 'unreachable' && state !== null,
-      everything,
-      startsAt,
-      endsAt,
-      now,
-    });
-    if (site !== null) await requireSite(sql, site);
+    // The clock went on since they were checked.
+    const startsAt = Math.min(times.startsAt?.(now) ?? now, endsAt);
     const row = await addSilence(sql, { site, state, kind, reason, by, startsAt, endsAt });
     c.header('location', `/v1/silences/sil_${row.id}`);
     return c.json(silenceBody(row, await databaseNow(sql)), 201);
@@ -83,28 +76,41 @@ function notFound(id: number): Problem {
 }
 
 interface Wish {
-  readonly isNarrow: boolean;
-  readonly hasNoState: boolean;
-  readonly everything: boolean | undefined;
-  readonly startsAt: Instant;
-  readonly endsAt: Instant;
-  readonly now: Instant;
+  readonly site?: string | undefined;
+  readonly state?: unknown;
+  readonly kind?: unknown;
+  readonly everything?: boolean | undefined;
+  readonly startsAt?: Moment | undefined;
+  readonly endsAt: Moment;
 }
+type Moment = (now: Instant) => Instant;
 
-/** What the fields say together, and only the database's clock can tell. */
-function requireSense({ isNarrow, hasNoState, everything, startsAt, endsAt, now }: Wish): void {
-  const refuse = (field: string, detail: string, value?: FieldError['value']): never => {
-    throw new Problem('invalid_request', `${field}: ${detail}.`, {
-      errors: [{ field, ...(value === undefined ? {} : { value }), detail }],
-    });
+/**
+ * Adds what only the database can tell, and what the fields say together, to what is wrong with single fields, so that
+ * the caller is told of everything at once.
+ */
+async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>): Promise<void> {
+  const isWrong = (field: keyof Wish): boolean => ctx.issues.some(({ path }) => path?.[0] === field);
+  const isGiven = (field: keyof Wish): boolean => wish[field] !== undefined || isWrong(field);
+  const refuse = (field: keyof Wish, message: string, note: IssueNote = {}): void => {
+    if (!isWrong(field)) ctx.addIssue({ code: 'custom', path: [field], message, params: { ...note } });
   };
-  if (!isNarrow && everything !== true)
+  const isNarrow = isGiven('site') || isGiven('state') || isGiven('kind');
+  if (!isNarrow && wish.everything !== true)
     refuse('everything', 'must be true to silence all incidents; or name a site, state or kind');
-  if (isNarrow && everything === true) refuse('everything', 'cannot go with site, state or kind; leave it or those out', true);
-  if (hasNoState) refuse('state', 'cannot go with kind unreachable, which is about whole sites');
-  if (endsAt <= now) refuse('endsAt', `must be in the future; it is ${isoTime(now)} now`, isoTime(endsAt));
-  if (endsAt > now + LONGEST) refuse('endsAt', `must be at most 30 days ahead, so by ${isoTime(now + LONGEST)}`, isoTime(endsAt));
-  if (startsAt >= endsAt) refuse('startsAt', 'must be before endsAt', isoTime(startsAt));
+  if (isNarrow && wish.everything === true) refuse('everything', 'cannot go with site, state or kind; leave it or those out');
+  if (wish.kind === 'unreachable' && isGiven('state'))
+    refuse('state', 'cannot go with kind unreachable, which is about whole sites');
+  if (wish.site !== undefined && !isWrong('site')) {
+    const detail = await unknownSite(sql, wish.site);
+    if (detail !== null) refuse('site', detail, { code: 'unknown_site' });
+  }
+  if (isWrong('endsAt')) return;
+  const now = await databaseNow(sql);
+  const endsAt = wish.endsAt(now);
+  if (endsAt <= now) refuse('endsAt', `must be in the future; it is ${isoTime(now)} now`);
+  else if (endsAt > now + LONGEST) refuse('endsAt', `must be at most 30 days ahead, so by ${isoTime(now + LONGEST)}`);
+  else if (!isWrong('startsAt') && (wish.startsAt?.(now) ?? now) >= endsAt) refuse('startsAt', 'must be before endsAt');
 }
 
 const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
@@ -166,7 +172,11 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }) =>
               endsAt: comingField.openapi({
                 description: 'A time with its zone, or a duration from now; at most 30 days ahead.',
               }),
-            }).openapi('NewSilence'),
+            })
+              .superRefine((wish, ctx) => checkSense(means.sql, wish, ctx), {
+                when: ({ value }) => isJsonObject(value as JsonValue),
+              })
+              .openapi('NewSilence'),
           },
         },
       },

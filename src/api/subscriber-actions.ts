@@ -8,7 +8,7 @@ import { databaseNow } from '../store/overview.ts';
 import { deliveryDetails } from '../subscription/body.ts';
 import { readMoment } from '../subscription/moment.ts';
 import { replay, replayedBody } from '../subscription/replay.ts';
-import { DEFAULT_OVERLAP, requireSubscriber, rotateSecret, testSubscriber } from '../subscription/subscribers.ts';
+import { DEFAULT_OVERLAP, offAdvice, requireSubscriber, rotateSecret, testSubscriber } from '../subscription/subscribers.ts';
 import { waitForAttempt } from '../subscription/wait.ts';
 import { exactJson, optionalJson } from './body.ts';
 import { durationParameter, parameter } from './fields.ts';
@@ -41,15 +41,11 @@ export function mountSubscriberActions(
     const attempted = await waitForAttempt(sql, id, { within: wait, signal: AbortSignal.any(gone) });
     const body = deliveryDetails((await findDelivery(sql, id))!);
     if (attempted) return c.json(body, 200);
-    const off =
-      subscriber.status === 'off'
-        ? ` The subscriber is off (${subscriber.statusReason ?? 'no reason is known'}), so it waits.`
-        : '';
     const hint =
       wait === 0
         ? 'It is sent in a moment. To get the result in the answer, add ?wait=10s.'
         : 'No attempt was recorded in time; read it again later.';
-    return c.json({ ...body, note: hint + off }, 202);
+    return c.json({ ...body, note: hint }, 202);
   });
 
   app.openapi(rotateRoute(means), async (c) => {
@@ -75,7 +71,7 @@ export function mountSubscriberActions(
         `The daemon is stopping; ${replayed.count} events are scheduled. Repeat the request for the rest.`,
       );
     }
-    return c.json(replayedBody(replayed, dryRun), 200);
+    return c.json(replayedBody(replayed, { dryRun, off: offAdvice(subscriber) }), 200);
   });
 }
 
@@ -90,7 +86,7 @@ const testRoute = (means: Means) =>
     path: '/v1/subscribers/{id}/test',
     summary: 'Send a test',
     description:
-      'Makes an event of the type `subscriber.test` and sends it to this subscriber alone, the way every event is sent. With `wait`, the answer waits for the first attempt.',
+      'Makes an event of the type `subscriber.test` and sends it to this subscriber alone, the way every event is sent. With `wait`, the answer waits for the first attempt. One that is off is sent nothing (`subscriber_off`).',
     tags: ['Subscribers'],
     middleware: idempotent(means),
     request: { ...oneSubscriber, query: strict({ wait: durationParameter(MOST_WAIT).optional() }) },
@@ -103,7 +99,7 @@ const testRoute = (means: Means) =>
         description: 'It will be sent: the delivery, and why there is no result yet.',
         content: { 'application/json': { schema: deliveryDetailsSchema.extend({ note: z.string() }) } },
       },
-      ...problems(...COMMON, ...IDEMPOTENCY_PROBLEMS),
+      ...problems(...COMMON, 'subscriber_off', ...IDEMPOTENCY_PROBLEMS),
     },
   });
 
@@ -170,7 +166,7 @@ const replayRoute = (means: Means) =>
     path: '/v1/subscribers/{id}/replay',
     summary: 'Send past events again',
     description:
-      "Every event of the range that the subscriber's filters let through is sent again, with its own id and bytes, in the order of each purchase; those made before the subscriber was added too. Answers when all of them are scheduled. May be repeated.",
+      "Every event of the range that the subscriber's filters let through is sent again, with its own id and bytes, in the order of each purchase; those made before the subscriber was added too. Answers when all of them are scheduled; while the subscriber is off they wait, and `note` says so. May be repeated.",
     tags: ['Subscribers'],
     middleware: [exactJson(BODY_LIMIT), idempotent(means)] as const,
     request: {
@@ -195,7 +191,13 @@ const replayRoute = (means: Means) =>
         content: {
           'application/json': {
             schema: z
-              .object({ count: z.int(), oldest: z.string().nullable(), newest: z.string().nullable(), dryRun: z.boolean() })
+              .object({
+                count: z.int(),
+                oldest: z.string().nullable(),
+                newest: z.string().nullable(),
+                dryRun: z.boolean(),
+                note: z.string().optional().openapi({ description: 'Why they wait, when the subscriber is off.' }),
+              })
               .openapi('Replay'),
           },
         },

@@ -1,5 +1,6 @@
 /** Pieces that the commands' declarations share. */
 import { type Command, InvalidArgumentError } from 'commander';
+import { nearest } from '../config/nearest.ts';
 import { parseDuration } from '../core/duration.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 
@@ -8,6 +9,18 @@ export function examples(command: Command, lines: readonly (readonly [call: stri
   const width = Math.max(...lines.map(([call]) => call.length));
   const text = lines.map(([call, meaning]) => `  $ purchase-watch ${call.padEnd(width)}  ${meaning}`).join('\n');
   return command.addHelpText('after', `\nExamples:\n${text}`);
+}
+
+/** A command that lists unless told otherwise: a word that is none of its commands is no argument of the list. */
+export function namesItsCommands(command: Command): Command {
+  return command.hook('preSubcommand', (_, chosen) => {
+    const [word = '-'] = command.args;
+    const names = command.commands.map((each) => each.name());
+    if (word.startsWith('-') || word === chosen.name()) return;
+    const meant = nearest(word, names);
+    const hint = meant === null ? `(there are ${names.join(', ')})` : `(Did you mean ${meant}?)`;
+    command.error(`error: unknown command '${word}'\n${hint}`, { code: 'commander.unknownCommand' });
+  });
 }
 
 /** An option's duration, such as `90s`. */

@@ -1,5 +1,5 @@
 /** The database that the daemon uses, for the length of one command. */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
 import type { Sql } from '../store/database.ts';
@@ -54,7 +54,7 @@ async function openEmbedded(dataDir: string, create: boolean) {
   if (!create && !hasEmbedded(dataDir)) {
     throw new AppError(
       'not_found',
-      `there is no database in ${dataDir} yet: run "purchase-watch start" first, or say where it is with DATA_DIR or DATABASE_URL`,
+      `there is no database in ${resolve(dataDir)} yet: run "purchase-watch start" first, or say where it is with DATA_DIR or DATABASE_URL`,
     );
   }
   return startEmbedded({ dataDir });

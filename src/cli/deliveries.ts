@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { AppError } from '../core/errors.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { DeliveryFilter, DeliveryRow } from '../store/delivery-list.ts';
-import { examples } from './arguments.ts';
+import { examples, namesItsCommands } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import { withDatabase } from './database.ts';
 import { printFacts, printJson, printLine, printTable } from './output.ts';
@@ -152,6 +152,7 @@ export function register(program: Command, context: CliContext): void {
     ])
     .option('--json', 'write JSON')
     .action((ids: number[], options: JsonOption) => retry(context, ids, options));
+  namesItsCommands(command);
   examples(command, [
     ['deliveries --status exhausted --subscriber shop', 'what was given up'],
     ['deliveries show dlv_42', 'every attempt'],

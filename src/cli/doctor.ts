@@ -29,7 +29,11 @@ async function doctor(context: CliContext, { site, send, json }: DoctorOptions):
   if (json) printJson(context, { ok: failed === 0, findings });
   else if (failed + warnings === 0) printLine(context, styled(context, 'bold', 'Everything is well.'));
   else if (failed === 0) printLine(context, `Nothing failed; ${counted(warnings, 'warning')}.`);
-  if (failed > 0) throw new AppError('unavailable', `${counted(failed, 'check')} failed`);
+  if (failed === 0) return;
+  // Nothing was checked but the settings, when those are wrong.
+  if (findings.every(({ about }) => about === 'settings'))
+    throw new AppError('configuration', `the settings are wrong: ${counted(failed, 'problem')}`);
+  throw new AppError('unavailable', `${counted(failed, 'check')} failed`);
 }
 
 function printFinding(context: CliContext, { about, verdict, found, todo }: Finding): void {
@@ -50,7 +54,7 @@ export function register(program: Command, context: CliContext): void {
     .option('--json', 'write JSON')
     .action((options: DoctorOptions) => doctor(context, options));
   examples(command, [
-    ['doctor', 'exit code 1 when a check failed'],
+    ['doctor', 'exit code 1 when a check failed, 2 when the settings are wrong'],
     ['doctor --site se --no-send', 'one site, without test events'],
     ['doctor --json | jq \'.findings[] | select(.verdict != "ok")\'', 'what is not well'],
   ]);

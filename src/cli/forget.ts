@@ -1,6 +1,5 @@
 /** `forget`: erases a purchase and everything that is known of it. */
 import { userInfo } from 'node:os';
-import { createInterface } from 'node:readline/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { AppError } from '../core/errors.ts';
@@ -10,6 +9,7 @@ import type { Sql } from '../store/database.ts';
 import type { ErasedCounts, Forgettable } from '../store/forget.ts';
 import type { PurchaseRow } from '../store/purchases.ts';
 import { examples } from './arguments.ts';
+import { confirmed } from './confirm.ts';
 import type { CliContext } from './context.ts';
 import { withDatabase } from './database.ts';
 import { counted, printable, printJson, printLine } from './output.ts';
@@ -24,6 +24,11 @@ interface ForgetOptions {
 const WITHIN: Milliseconds = 30_000;
 /** By then the judge has said what it was about to say. */
 const JUDGED_BY: Milliseconds = 1_000;
+
+const ASKING = {
+  question: 'Erase all this? It cannot be undone.',
+  otherwise: 'erasing cannot be undone: say --yes to do it, or --dry-run to see what would be erased',
+};
 
 const OUT_OF_REACH = [
   'logs of the daemon, which name Purchase IDs',
@@ -43,7 +48,8 @@ async function forget(context: CliContext, purchaseId: string, options: ForgetOp
       if (json) return printJson(context, { purchaseId, site: purchase.site, erased: false, counts });
       return printLine(context, 'Nothing was erased (--dry-run).');
     }
-    if (!yes && !(await confirmed(context, json === true))) throw new AppError('conflict', 'nothing was erased');
+    if (!yes && !(await confirmed(context, { ...ASKING, forPrograms: json === true })))
+      throw new AppError('conflict', 'nothing was erased');
     const at = await erase(sql, purchase, { by: whoAsks(), counts, within: WITHIN });
     if (at === null) throw new AppError('unavailable', await whyNot(sql, purchase));
     if (purchase.stuckSince !== null) await delay(JUDGED_BY);
@@ -88,18 +94,6 @@ function printPlan(context: CliContext, { purchaseId, site, status, registeredAt
   if (mentions > 0) printLine(context, `- ${counted(mentions, 'event')} of the site or about incidents, which name it`);
   if (pending > 0) {
     printLine(context, `${counted(pending, 'delivery is', 'deliveries are')} still to be made, and will never be.`);
-  }
-}
-
-async function confirmed(context: CliContext, forPrograms: boolean): Promise<boolean> {
-  if (!context.isTTY || forPrograms) {
-    throw new AppError('invalid', 'erasing cannot be undone: say --yes to do it, or --dry-run to see what would be erased');
-  }
-  const questions = createInterface({ input: context.stdin, output: context.stdout });
-  try {
-    return /^y(es)?$/i.test((await questions.question('Erase all this? It cannot be undone. (yes/no) ')).trim());
-  } finally {
-    questions.close();
   }
 }
 

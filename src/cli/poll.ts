@@ -53,12 +53,20 @@ async function waitForPoll(sql: Sql, before: PurchaseRow, wait: Milliseconds): P
 }
 
 async function whyNot(sql: Sql, { site, purchaseId }: PurchaseRow, wait: Milliseconds): Promise<string> {
-  const { listSites } = await import('../store/sites.ts');
-  const { configured, failingSince, lastError } = (await listSites(sql)).find(({ name }) => name === site)!;
+  const [{ listSites }, { readClock }, { relative }] = await Promise.all([
+    import('../store/sites.ts'),
+    import('../store/database.ts'),
+    import('./times.ts'),
+  ]);
+  const { configured, failingSince, lastSuccessAt, lastError } = (await listSites(sql)).find(({ name }) => name === site)!;
   const none = `no answer was recorded within ${humanDuration(wait)}`;
   if (!configured) return `${none}: site ${site} is not in the daemon's configuration any more`;
   if (failingSince !== null) return `${none}: site ${site} does not answer. ${lastError ?? ''}`.trimEnd();
-  return `${none}; the request stands: look again with "purchase-watch status ${purchaseId}", or wait longer with --wait`;
+  // A few failed calls are not known as the site's trouble yet; when it last answered tells of them all the same.
+  const { now } = await readClock(sql);
+  const answered =
+    lastSuccessAt === null ? 'has not answered yet' : `last answered ${relative(lastSuccessAt, now).replace('now', 'just now')}`;
+  return `${none}; site ${site} ${answered}, and the request stands: look again with "purchase-watch status ${purchaseId}", wait longer with --wait, or see whether the site answers with "purchase-watch doctor"`;
 }
 
 /** Declares the command. */

@@ -17,32 +17,39 @@ interface ReplayOptions {
 
 async function run(context: CliContext, options: ReplayOptions): Promise<void> {
   await withDatabase(context, async ({ sql }) => {
-    const [{ replay, replayedBody }, { readMoment }, { requireSubscriber }, { checked, typesOption }, { databaseNow }] =
-      await Promise.all([
-        import('../subscription/replay.ts'),
-        import('../subscription/moment.ts'),
-        import('../subscription/subscribers.ts'),
-        import('./subscriber-options.ts'),
-        import('../store/overview.ts'),
-      ]);
+    const [
+      { replay, replayedBody },
+      { readMoment },
+      { offAdvice, requireSubscriber },
+      { checked, typesOption },
+      { databaseNow },
+    ] = await Promise.all([
+      import('../subscription/replay.ts'),
+      import('../subscription/moment.ts'),
+      import('../subscription/subscribers.ts'),
+      import('./subscriber-options.ts'),
+      import('../store/overview.ts'),
+    ]);
     const now = await databaseNow(sql);
     const since = checked('--since', readMoment(options.since, now));
     const until = options.until === undefined ? Number.POSITIVE_INFINITY : checked('--until', readMoment(options.until, now));
     if (since > until) throw new AppError('invalid', '--since: is later than --until');
     const types = typesOption(options.types) ?? null;
-    const { id, name } = await requireSubscriber(sql, options.subscriber);
+    const subscriber = await requireSubscriber(sql, options.subscriber);
+    const { id, name } = subscriber;
     const dryRun = options.dryRun === true;
     const onProgress = (count: number): void => {
       if (context.isTTY && !options.json) context.stderr.write(`\r${counted(count, 'event')} so far`);
     };
     const replayed = await replay(sql, { subscriber: id, since, until, types }, { dryRun, onProgress });
     if (context.isTTY && !options.json) context.stderr.write('\r\u001b[K');
-    const body = replayedBody(replayed, dryRun);
+    const body = replayedBody(replayed, { dryRun, off: offAdvice(subscriber) });
     if (options.json) return printJson(context, body);
     if (body.count === 0) return void printLine(context, `there is nothing in that time that ${name} wants`);
     const range = `from ${body.oldest} to ${body.newest}`;
-    const does = dryRun ? 'would be sent again to' : 'sent again by the running daemon to';
-    printLine(context, `${counted(body.count, 'event')} ${range} ${does} ${name}`);
+    const done = body.note === undefined ? 'sent again by the running daemon to' : 'scheduled for';
+    printLine(context, `${counted(body.count, 'event')} ${range} ${dryRun ? 'would be sent again to' : done} ${name}`);
+    if (body.note !== undefined) printLine(context, body.note);
   });
 }
 

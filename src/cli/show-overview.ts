@@ -2,17 +2,19 @@
 
 import { humanDuration } from '../core/duration.ts';
 import { isoTime, isoTimeOrNull } from '../core/events.ts';
+import { untilText } from '../core/explain-standing.ts';
 import type { Instant } from '../core/purchase.ts';
 import { namedState, stateName } from '../core/states.ts';
 import { countPurchases } from '../store/counts.ts';
 import { readClock, type Sql } from '../store/database.ts';
-import { dueLag, pendingDeliveries, totalLag } from '../store/overview.ts';
+import { listIncidents } from '../store/incident-list.ts';
+import { dueLag, oldestStuck, pendingDeliveries, totalLag } from '../store/overview.ts';
 import { listSites, type SiteRow } from '../store/sites.ts';
 import { troubledSubscribers } from '../store/subscriber-trouble.ts';
 import { listSubscribers } from '../store/subscribers.ts';
 import type { CliContext } from './context.ts';
 import { livingDaemons, NO_DAEMON } from './database.ts';
-import { counted, printJson, printLine, printTable, styled } from './output.ts';
+import { counted, printable, printJson, printLine, printTable, styled } from './output.ts';
 import { printTrouble } from './show-trouble.ts';
 import { knownSite } from './site.ts';
 import { relative } from './times.ts';
@@ -21,9 +23,11 @@ type Overview = Awaited<ReturnType<typeof readOverview>>;
 
 /** Polls that are late by less than this are merely on their way. */
 const LATE = 5_000;
+/** Open incidents that are shown; there is one per site and state at most. */
+const MOST_INCIDENTS = 20;
 
 async function readOverview(sql: Sql, site: string | undefined) {
-  const [sites, counts, lags, daemons, subscribers, pending, troubled, { now }] = await Promise.all([
+  const [sites, counts, lags, daemons, subscribers, pending, troubled, oldest, incidents, { now }] = await Promise.all([
     listSites(sql),
     countPurchases(sql),
     dueLag(sql),
@@ -31,6 +35,8 @@ async function readOverview(sql: Sql, site: string | undefined) {
     listSubscribers(sql),
     pendingDeliveries(sql),
     troubledSubscribers(sql),
+    oldestStuck(sql, site),
+    listIncidents(sql, { filter: { status: 'open', site }, before: null, limit: MOST_INCIDENTS + 1 }),
     readClock(sql),
   ]);
   if (site !== undefined)
@@ -46,6 +52,8 @@ async function readOverview(sql: Sql, site: string | undefined) {
     lag: totalLag(lags.filter((row) => isShown(row.site))),
     daemons,
     troubled,
+    oldest,
+    incidents,
     subscribers: subscribers.map((row) => {
       const waiting = pending.find(({ subscriber }) => subscriber === row.id);
       const trouble = troubled.find(({ name }) => name === row.name);
@@ -71,11 +79,12 @@ export async function showOverview(
   if (json) return printJson(context, overviewBody(overview));
   printSites(context, overview);
   printPurchases(context, overview);
+  printIncidents(context, overview);
   printPolling(context, overview);
   printSubscribers(context, overview);
 }
 
-function overviewBody({ now, sites, counts, lag, daemons, subscribers }: Overview) {
+function overviewBody({ now, sites, counts, lag, daemons, subscribers, oldest, incidents }: Overview) {
   return {
     at: isoTime(now),
     sites: sites.map(({ failingSince, lastSuccessAt, ...site }) => ({
@@ -89,6 +98,18 @@ function overviewBody({ now, sites, counts, lag, daemons, subscribers }: Overvie
       oldestSince: isoTimeOrNull(oldest),
     })),
     stuck: counts.reduce((sum, { stuck }) => sum + stuck, 0),
+    oldestStuck: oldest,
+    incidents: incidents.slice(0, MOST_INCIDENTS).map((incident) => ({
+      id: incident.id,
+      kind: incident.kind,
+      site: incident.site,
+      state: incident.state === null ? null : namedState(incident.state),
+      count: incident.count,
+      since: isoTime(incident.since),
+      acknowledgedAt: isoTimeOrNull(incident.acknowledgedAt),
+      acknowledgedBy: incident.acknowledgedBy,
+      silencedUntil: isoTimeOrNull(incident.silencedUntil),
+    })),
     due: { count: lag.due, atLeast: lag.atLeast, oldestMs: Math.round(lag.oldest) },
     daemons: daemons.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
     subscribers: subscribers.map(({ name, kind, status, statusReason, pending, atLeast, dueSince, failing, lastError }) => ({
@@ -125,7 +146,7 @@ function trouble({ failingSince, lastError }: SiteRow): string {
   return failingSince === null ? '' : (lastError ?? '');
 }
 
-function printPurchases(context: CliContext, { counts, now }: Overview): void {
+function printPurchases(context: CliContext, { counts, oldest: longest, now }: Overview): void {
   printLine(context);
   if (counts.length === 0) return void printLine(context, 'No purchases yet. Register one with: purchase-watch watch <id>');
   printTable(
@@ -143,7 +164,21 @@ function printPurchases(context: CliContext, { counts, now }: Overview): void {
   const stuck = counts.reduce((sum, row) => sum + row.stuck, 0);
   if (stuck === 0) return;
   printLine(context);
-  printLine(context, styled(context, 'red', `${counted(stuck, 'purchase')} stuck: select * from purchase_watch.stuck_purchases`));
+  const text = `${counted(stuck, 'purchase')} stuck${longest === null ? '' : `; see why the oldest is: purchase-watch why ${longest.purchaseId} --site ${longest.site}`}`;
+  printLine(context, styled(context, 'red', printable(text)));
+}
+
+function printIncidents(context: CliContext, { incidents, now }: Overview): void {
+  if (incidents.length === 0) return;
+  printLine(context);
+  for (const incident of incidents.slice(0, MOST_INCIDENTS)) {
+    const { id, kind, site, state, count, since, acknowledgedBy, acknowledgedAt, silencedUntil } = incident;
+    const what = kind === 'stuck' ? `${counted(count, 'purchase')} stuck in ${stateName(state ?? 0)}` : 'no usable answer';
+    const seen = acknowledgedAt === null ? '' : `; acknowledged by ${acknowledgedBy ?? 'somebody'}`;
+    const quiet = silencedUntil === null ? '' : `; silenced until ${untilText(silencedUntil, now)}`;
+    printLine(context, printable(`incident ${id}, open since ${relative(since, now)}: ${site}: ${what}${seen}${quiet}`));
+  }
+  if (incidents.length > MOST_INCIDENTS) printLine(context, 'and more: GET /v1/incidents lists them all');
 }
 
 function printPolling(context: CliContext, { lag, daemons, now }: Overview): void {

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Settings } from '../config/settings.ts';
+import type { Logger } from '../runtime/logger.ts';
 import { examples } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import { printFacts, printLine, styled } from './output.ts';
@@ -23,11 +24,27 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
     // A log collector must find nothing but log lines.
     if (context.isTTY) printSummary(context, summary);
     log.info(context.isTTY ? {} : summary, 'started');
+    await warn(settings, log);
     log.info({ signal: await stop }, 'stopping');
   } finally {
     await app.stop();
   }
   log.info('stopped');
+}
+
+/** Says once what keeps people and systems from hearing anything, as far as the settings tell. */
+async function warn({ slack, subscribers, webhooks }: Settings, log: Logger): Promise<void> {
+  const { refusedUrl } = await import('../subscription/address.ts');
+  if (slack.webhookUrl === null)
+    log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it nobody hears of incidents' }, 'incidents.told_to_nobody');
+  for (const { name: subscriber, url } of subscribers) {
+    const refused = refusedUrl(url, webhooks.allowAddresses);
+    if (refused === null) continue;
+    log.warn(
+      { subscriber, detail: refused.problem, advice: `if it is meant, set ${refused.allowing}` },
+      'subscriber.address_refused',
+    );
+  }
 }
 
 /** What somebody who starts it wants to see: what is watched, where it is kept, who is told. No secrets. */

@@ -27,7 +27,7 @@ export function register(program: Command, context: CliContext): void {
     .command('status')
     .summary('show how everything is, or one purchase')
     .description(
-      'Without an id: sites and whether they answer, purchases by status and state, what is stuck, whether polling keeps up, daemons and subscribers. With an id: what is known of the purchase, how it changed, and who was told.',
+      'Without an id: sites and whether they answer, purchases by status and state, what is stuck, open incidents, whether polling keeps up, daemons and subscribers. With an id: what is known of the purchase, how it changed, and who was told.',
     )
     .argument('[id]', 'a Purchase ID')
     .option('--site <name>', 'only this site')

@@ -3,10 +3,10 @@ import { type Command, Option } from 'commander';
 import { humanDuration } from '../core/duration.ts';
 import { AppError } from '../core/errors.ts';
 import type { Milliseconds } from '../core/purchase.ts';
-import { durationArgument, examples } from './arguments.ts';
+import { durationArgument, examples, namesItsCommands } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import { livingDaemons, NO_DAEMON, type OpenDatabase, withDatabase } from './database.ts';
-import { printFacts, printJson, printLine, printTable } from './output.ts';
+import { counted, printFacts, printJson, printLine, printTable } from './output.ts';
 import type { WishOptions } from './subscriber-options.ts';
 
 interface JsonOption {
@@ -117,9 +117,23 @@ async function change(
   });
 }
 
-async function remove(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
+async function remove(context: CliContext, name: string, { json, yes }: JsonOption & { readonly yes?: true }): Promise<void> {
   await withDatabase(context, async (database) => {
-    const { removeSubscriber } = await parts(database);
+    const [{ removeSubscriber }, { requireOwn }, { waitingFor, MOST_WAITING }] = await Promise.all([
+      parts(database),
+      import('../subscription/subscribers.ts'),
+      import('../store/subscriber-changes.ts'),
+    ]);
+    const waiting = await waitingFor(database.sql, (await requireOwn(database.sql, name)).id);
+    if (waiting > 0 && !yes) {
+      const { confirmed } = await import('./confirm.ts');
+      const many = `${waiting < MOST_WAITING ? '' : 'at least '}${counted(waiting, 'delivery waits', 'deliveries wait')}`;
+      const question = `${many} for ${name}, and will never be made. Remove it?`;
+      const otherwise = `${many} for ${name}, and would never be made: say --yes to remove it all the same`;
+      if (!(await confirmed(context, { question, otherwise, forPrograms: json === true }))) {
+        throw new AppError('conflict', 'nothing was removed');
+      }
+    }
     await removeSubscriber(database.sql, name);
     if (json) return printJson(context, { name, removed: true });
     printLine(context, `removed ${name}; what waited for it is suppressed, and what it was sent can still be read`);
@@ -133,22 +147,28 @@ async function test(
 ): Promise<void> {
   await withDatabase(context, async (database) => {
     const { sql } = database;
-    const [{ requireSubscriber, testSubscriber, deliveryDetails }, { databaseNow }, { waitForAttempt }, { findDelivery }] =
-      await Promise.all([
-        parts(database),
-        import('../store/overview.ts'),
-        import('../subscription/wait.ts'),
-        import('../store/delivery-list.ts'),
-      ]);
+    const [
+      { requireSubscriber, offAdvice, testSubscriber, deliveryDetails },
+      { databaseNow },
+      { waitForAttempt },
+      { findDelivery },
+    ] = await Promise.all([
+      parts(database),
+      import('../store/overview.ts'),
+      import('../subscription/wait.ts'),
+      import('../store/delivery-list.ts'),
+    ]);
     const subscriber = await requireSubscriber(sql, name);
     if (subscriber.kind === 'slack') throw new AppError('invalid', `${name} is Slack; try it with: purchase-watch slack test`);
+    // Before the daemons: switching it on is needed in any case.
+    const off = offAdvice(subscriber);
+    if (off !== null) throw new AppError('conflict', `nothing was sent: ${off}`);
     if ((await livingDaemons(sql)).length === 0) throw new AppError('unavailable', NO_DAEMON);
     const id = await testSubscriber(sql, subscriber, await databaseNow(sql));
     const attempted = await waitForAttempt(sql, id, { within: wait });
     const body = deliveryDetails((await findDelivery(sql, id))!);
     if (json) printJson(context, body);
-    const off = subscriber.status === 'off' ? `; it is off: ${subscriber.statusReason ?? 'no reason is known'}` : '';
-    if (!attempted) throw new AppError('unavailable', `no attempt was recorded within ${humanDuration(wait)}${off}`);
+    if (!attempted) throw new AppError('unavailable', `no attempt was recorded within ${humanDuration(wait)}`);
     if (body.status !== 'delivered')
       throw new AppError('unavailable', `${name} did not take the test: ${body.lastError ?? 'no reason is known'}`);
     const { httpStatus = null, tookMs = 0 } = body.attempts.at(-1) ?? {};
@@ -219,9 +239,12 @@ export function register(program: Command, context: CliContext): void {
       .addOption(DESCRIPTION)
       .addOption(new Option('--status <status>', 'switch it off, or on again').choices(['active', 'off'])),
   ).action((name: string, options: WishOptions & JsonOption) => change(context, name, options));
-  json(command.command('remove <name>').summary('tell it nothing any more')).action((name: string, options: JsonOption) =>
-    remove(context, name, options),
-  );
+  json(
+    command
+      .command('remove <name>')
+      .summary('tell it nothing any more; asks when deliveries wait for it')
+      .option('--yes', 'do not ask'),
+  ).action((name: string, options: JsonOption & { yes?: true }) => remove(context, name, options));
   json(
     command
       .command('test <name>')
@@ -240,6 +263,7 @@ export function register(program: Command, context: CliContext): void {
           .default(86_400_000, '24h'),
       ),
   ).action((name: string, options: JsonOption & { overlap: Milliseconds }) => rotate(context, name, options));
+  namesItsCommands(command);
   examples(command, [
     ['subscribers', 'who is told'],
     ['subscribers add books https://books.example/hooks --types purchase.state_changed', 'one more'],

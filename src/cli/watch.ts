@@ -90,6 +90,10 @@ async function watch(context: CliContext, ids: readonly string[], options: Watch
   });
 }
 
+function summary({ created, existing }: Pick<Tally, 'created' | 'existing'>): string {
+  return `${counted(created, 'new', 'new')}, ${counted(existing, 'known before', 'known before')}`;
+}
+
 function sum(a: Tally, b: Tally): Tally {
   return {
     created: a.created + b.created,
@@ -118,8 +122,8 @@ async function watchFile(
         if (line !== null && problems.length < MOST_PROBLEMS) problems.push({ line, problem });
         progress.say(printable(line === null ? problem : `line ${line}: ${problem}`));
       },
-      onProgress: (reached, { created, existing }) => {
-        soFar = `All up to line ${reached.lines} is registered: ${counted(created, 'purchase')} created, ${existing} existing already.`;
+      onProgress: (reached, done) => {
+        soFar = `All up to line ${reached.lines} is registered: ${summary(done)}.`;
         if (!silent) progress.reached(reached);
       },
     });
@@ -151,14 +155,19 @@ async function report(
   if (json) printJson(context, { ...tally, purchases, ...(problems === null ? {} : { problems }), daemons: daemons.length });
   else if (!quiet) {
     const again = tally.watchedAgain === 0 ? '' : `, ${tally.watchedAgain} of them watched again`;
-    if (summarized)
-      printLine(context, `${counted(tally.created, 'purchase')} created, ${tally.existing} existing already${again}`);
+    const registered = tally.created + tally.existing;
+    if (registered + tally.rejected === 0) printLine(context, 'the file holds no purchase IDs');
+    else if (summarized) printLine(context, `${summary(tally)}${again}`);
+    if (registered === 0) return refuse(tally);
     if (daemons.length === 0) printLine(context, styled(context, 'yellow', `Registered, but ${NO_DAEMON}.`));
     else if (tally.created + tally.watchedAgain > 0)
       printLine(context, styled(context, 'gray', 'A daemon is running and asks for them at once.'));
   }
-  if (tally.rejected > 0)
-    throw new AppError('conflict', `${counted(tally.rejected, 'line')} could not be registered (see above)`);
+  refuse(tally);
+}
+
+function refuse({ rejected }: Tally): void {
+  if (rejected > 0) throw new AppError('conflict', `${counted(rejected, 'line')} could not be registered (see above)`);
 }
 
 function notEmpty(text: string): string {

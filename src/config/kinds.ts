@@ -39,7 +39,7 @@ export const text: Kind<string> = {
 export const secret: Kind<string> = { ...text, secret: true };
 
 /** One of a few words, or of many that `expected` sums up. */
-export function oneOf<const T extends string>(words: readonly T[], expected: string = words.join(' or ')): Kind<T> {
+export function oneOf<const T extends string>(words: readonly T[], expected = `one of ${words.join(', ')}`): Kind<T> {
   return {
     expected,
     json: { enum: words },

@@ -31,7 +31,11 @@ export const VARIABLES = {
   SECRETS_KEY: optional(kind.encryptionKey, 'Encrypts stored secrets', 'a key kept in `DATA_DIR` when embedded'),
   HOST: preset(kind.text, '127.0.0.1', 'Address to listen on'),
   PORT: preset(kind.whole(0, 65_535), 8080, 'Port to listen on; 0 takes a free one'),
-  LOG_LEVEL: preset(kind.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']), 'info', 'What is logged'),
+  LOG_LEVEL: preset(
+    kind.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+    'info',
+    'What is logged: fatal, error, warn, info, debug, trace or silent',
+  ),
   PURCHASE_WATCH_CONFIG: optional(kind.text, 'Path of the settings file'),
 } satisfies Record<string, Field<unknown>>;
 

@@ -137,6 +137,8 @@ export interface Facts {
   readonly attempts: readonly AttemptFacts[];
   /** Open ones that it belongs to. */
   readonly incidents: readonly IncidentFacts[];
+  /** Whether Slack is configured, without which nobody hears of incidents. */
+  readonly slack: boolean;
   /** What there is beyond the bounds. */
   readonly more: {
     readonly transitions: number;

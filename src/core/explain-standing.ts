@@ -5,6 +5,7 @@ import type { Facts, IncidentFacts } from './explain-facts.ts';
 import { answeredWell, stuckClock } from './explain-poll.ts';
 import type { Step } from './explain-step.ts';
 import { type PollPolicy, policyOf } from './poll-plan.ts';
+import type { Instant } from './purchase.ts';
 import { stateName } from './states.ts';
 
 /** Each fact that holds now, as a step. */
@@ -115,14 +116,26 @@ function stuckClockStep(facts: Facts, policy: PollPolicy): Step | null {
 const excusedText = (excused: number): string =>
   excused === 0 ? '' : `, without ${humanDuration(excused)} in which nobody could ask`;
 
-function incidentStep({ now, purchase }: Facts, incident: IncidentFacts): Step {
+/** Nothing can be said without a channel for people, whatever the incident's own times are. */
+export const NOBODY_HEARS = 'nobody is told, because SLACK_WEBHOOK_URL is not set';
+
+const DAY = 86_400_000;
+
+/** Until when something lasts: `15:19:29Z (2 h more)`, with the date when that is not soon. */
+export function untilText(at: Instant, now: Instant): string {
+  const [date, time] = isoTime(at).slice(0, 19).split('T');
+  return `${at - now < DAY / 2 ? '' : `${date} `}${time}Z (${humanDuration(at - now)} more)`;
+}
+
+function incidentStep({ now, purchase, slack }: Facts, incident: IncidentFacts): Step {
   const { id, kind, state, count, since, saidAt, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
   const what =
     kind === 'stuck'
       ? `${count === 1 ? 'one purchase' : `${count} purchases`} stuck in ${stateName(state ?? 0)}`
       : `site ${purchase.site} does not answer`;
-  const told =
-    saidAt === null
+  const told = !slack
+    ? NOBODY_HEARS
+    : saidAt === null
       ? silencedUntil === null
         ? 'people have not been told yet (it is collected for slack.groupWait first)'
         : 'people have not been told'
@@ -131,7 +144,7 @@ function incidentStep({ now, purchase }: Facts, incident: IncidentFacts): Step {
     acknowledgedAt === null
       ? ''
       : `; acknowledged ${humanDuration(now - acknowledgedAt)} ago${acknowledgedBy === null ? '' : ` by ${acknowledgedBy}`}`;
-  const quiet = silencedUntil === null ? '' : `; silenced until ${isoTime(silencedUntil)}`;
+  const quiet = silencedUntil === null ? '' : `; silenced until ${untilText(silencedUntil, now)}`;
   return { at: since, kind: 'incident', text: `incident ${id}: ${what}; ${told}${seen}${quiet}`, incidentId: id };
 }
 

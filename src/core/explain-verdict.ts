@@ -1,8 +1,8 @@
 /** One sentence for somebody who has just been woken: what is the matter, or that all is well. */
 import { humanDuration } from './duration.ts';
-import { isoTime } from './events.ts';
 import type { Facts } from './explain-facts.ts';
 import { answeredWell, lateness, whyLate } from './explain-poll.ts';
+import { NOBODY_HEARS, untilText } from './explain-standing.ts';
 import { MATTER_CODES, type Matter } from './explain-step.ts';
 import { type PollPolicy, policyOf } from './poll-plan.ts';
 import type { Instant } from './purchase.ts';
@@ -71,10 +71,11 @@ function purchaseMatters(facts: Facts, policy: PollPolicy): Matter[] {
   return matters;
 }
 
-function peopleText({ incidents, now }: Facts): string {
+function peopleText({ incidents, slack, now }: Facts): string {
   const incident = incidents.find(({ kind }) => kind === 'stuck');
   if (incident === undefined) return 'no incident is open for it yet';
-  if (incident.silencedUntil !== null) return `its incident is silenced until ${isoTime(incident.silencedUntil)}`;
+  if (!slack) return `its incident is open, and ${NOBODY_HEARS}`;
+  if (incident.silencedUntil !== null) return `its incident is silenced until ${untilText(incident.silencedUntil, now)}`;
   if (incident.saidAt === null) return 'its incident is open and has not been told yet';
   return `its incident was last told ${lasting(incident.saidAt, now)} ago`;
 }
@@ -92,7 +93,8 @@ export function verdict(facts: Facts, matters: readonly Matter[], none: readonly
   if (matters.length === 0) return wellText(facts, none);
   const said = matters.slice(0, SAID).map(({ text }) => text);
   const rest = matters.length - said.length;
-  if (rest > 0) said.push(`And ${rest} more ${rest === 1 ? 'thing is' : 'things are'} not as they should be; see below.`);
+  if (rest > 0)
+    said.push(`And ${rest} more ${rest === 1 ? 'thing is not as it should be' : 'things are not as they should be'}; see below.`);
   return said.join(' ');
 }
 

@@ -111,6 +111,14 @@ function aboutSettings({ ignored, subscribers, slack, configFile }: Settings): F
       ),
     );
   }
+  if (slack.webhookUrl === null) {
+    found.push(
+      report.warning(
+        'nobody hears of incidents: SLACK_WEBHOOK_URL is not set',
+        'make an incoming webhook in Slack and set it; "purchase-watch slack test" shows whether messages arrive',
+      ),
+    );
+  }
   return found;
 }
 

@@ -7,6 +7,7 @@ import { openWebhook } from '../notifier/recipients.ts';
 import { pingSlack } from '../notifier/slack-ping.ts';
 import type { Sql } from '../store/database.ts';
 import { readSubscribers } from '../store/subscribers.ts';
+import { refusedUrl } from '../subscription/address.ts';
 import { openReach, type Reach } from '../subscription/sealed.ts';
 import { secretsOf } from '../subscription/secrets.ts';
 import type { Finding, Reporter } from './finding.ts';
@@ -53,16 +54,19 @@ export async function checkWebhook(report: Reporter, { name, reach }: TriedWebho
     const took = `${Math.round(result.tookMs)} ms`;
     if (result.kind === 'delivered') return [report.ok(`took a signed test event: ${result.httpStatus} in ${took}`)];
     const found = `did not take a signed test event: ${result.detail} (${took})`;
-    return [report.failed(found, todoFor(result.reason))];
+    return [report.failed(found, todoFor(result.reason, reach, settings))];
   } finally {
     await channel.close();
   }
 }
 
-function todoFor(reason: string): string {
+function todoFor(reason: string, { url }: Reach, { webhooks }: Settings): string {
   if (reason === 'http_401' || reason === 'http_403')
     return 'check that the receiver verifies with the same secret, and lets this machine in';
-  if (reason === 'address_refused') return 'if it is meant, allow it with WEBHOOK_ALLOW_ADDRESSES';
+  if (reason === 'address_refused') {
+    const allowing = refusedUrl(url, webhooks.allowAddresses)?.allowing ?? null;
+    return `if it is meant, ${allowing === null ? 'add that address to WEBHOOK_ALLOW_ADDRESSES' : `set ${allowing}`}`;
+  }
   if (reason === 'unknown_host') return "correct the subscriber's address";
   if (reason === 'redirected') return "change the subscriber's address to where it really is";
   return 'mend the receiver; what waits is sent by itself afterwards';

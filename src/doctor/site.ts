@@ -93,7 +93,8 @@ function mending(reason: string): string {
   if (reason.endsWith('dns') || reason.endsWith('http_404')) return 'correct the base address of the site';
   if (reason.endsWith('timeout'))
     return 'see whether the service is slow, or a firewall drops the connection; raise the timeout of the site if it is only slow';
-  return 'once it is mended, polling goes on by itself';
+  if (reason.endsWith('connection_refused')) return 'check the base address of the site, and whether the service is running';
+  return 'check the base address of the site, whether the service is running, and client id and secret';
 }
 
 /** Whether credentials that nobody has get the same answer: then it says nothing about ours, for the address may be a wrong one. */

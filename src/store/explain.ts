@@ -81,6 +81,7 @@ export async function explainFacts(
         from purchase_watch.incidents i
         where i.ended_at is null and i.site = p.site
           and (i.kind = 'unreachable' or (i.kind = 'stuck' and p.stuck_since is not null and i.state = p.state))),
+      'slack', exists(select from purchase_watch.subscribers where kind = 'slack' and configured),
       'more', json_build_object(
         'transitions', (select count(*) from purchase_watch.purchase_transitions x where x.purchase = p.id) - (select count(*) from t),
         'events', (select count(*) from purchase_watch.events x where x.purchase = p.id) - (select count(*) from e),

@@ -111,3 +111,22 @@ export async function idsFrom(sql: Queries, { prefix, limit }: { prefix: string;
     where starts_with(p.id, ${prefix}) limit ${limit}`;
   return rows.map(({ id }) => id);
 }
+
+/** A purchase that is stuck, and at which site. */
+export interface StuckPurchase {
+  readonly purchaseId: string;
+  readonly site: string;
+}
+
+/** The stuck purchase that has stayed in its state for longest, or null; the oldest of each site and state is looked up. */
+export async function oldestStuck(sql: Queries, site: string | undefined): Promise<StuckPurchase | null> {
+  const [row] = await sql<StuckPurchase[]>`
+    select q.purchase_id as "purchaseId", q.site
+    from (select distinct site, state from purchase_watch.purchase_totals
+      where stuck and state is not null and ${site === undefined ? sql`true` : sql`site = ${site}`}) g
+    cross join lateral (
+      select p.purchase_id, p.site, p.state_since from purchase_watch.purchases p
+      where p.stuck_since is not null and p.site = g.site and p.state = g.state order by p.state_since limit 1) q
+    order by q.state_since limit 1`;
+  return row ?? null;
+}

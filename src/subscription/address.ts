@@ -58,3 +58,25 @@ export function judgeAddress(address: string, protocol: string, allowed: readonl
   if (protocol !== 'https:') return `${address} may only be called with https, unless ${PERMITTED_BY} permits it.`;
   return null;
 }
+
+/** The loopback addresses that everybody writes as a name. */
+const LOCALHOST = ['127.0.0.1', '::1'];
+
+/**
+ * What keeps a receiver's address from being called, as far as it tells without a name server, with the setting that
+ * would allow it beside what is allowed already; null when nothing does.
+ */
+export function refusedUrl(
+  url: string,
+  allowAddresses: readonly string[],
+): { readonly problem: string; readonly allowing: string } | null {
+  const { protocol, hostname } = new URL(url);
+  const bare = hostname.replace(/^\[|\]$/g, '');
+  const addresses = isIP(bare) !== 0 ? [bare] : bare === 'localhost' ? LOCALHOST : [];
+  const allowed = parseRanges(allowAddresses);
+  const problems = addresses.map((address) => judgeAddress(address, protocol, allowed));
+  const [problem] = problems;
+  if (problem == null || problems.includes(null)) return null;
+  const wanted = addresses[0]!.startsWith('127.') ? '127.0.0.0/8' : addresses[0]!;
+  return { problem, allowing: `WEBHOOK_ALLOW_ADDRESSES=${[...allowAddresses, wanted].join(',')}` };
+}

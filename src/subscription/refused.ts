@@ -5,6 +5,7 @@ const KINDS = {
   subscriber_not_found: 'not_found',
   subscriber_exists: 'conflict',
   subscriber_configured: 'conflict',
+  subscriber_off: 'conflict',
   delivery_not_found: 'not_found',
   secrets_key_missing: 'conflict',
   secrets_key_wrong: 'conflict',

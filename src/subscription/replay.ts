@@ -48,9 +48,10 @@ export async function replay(sql: Queries, range: ReplayRange, { dryRun, signal,
   return { count, oldest, newest, complete: !more };
 }
 
-/** The same for programs. */
-export function replayedBody({ count, oldest, newest }: Replayed, dryRun: boolean) {
-  return { count, oldest: isoTimeOrNull(oldest), newest: isoTimeOrNull(newest), dryRun };
+/** The same for programs. `off` tells of a subscriber that is off. */
+export function replayedBody({ count, oldest, newest }: Replayed, { dryRun, off }: { dryRun: boolean; off: string | null }) {
+  const note = off === null || count === 0 ? {} : { note: `They ${dryRun ? 'would wait' : 'are scheduled and wait'}: ${off}.` };
+  return { count, oldest: isoTimeOrNull(oldest), newest: isoTimeOrNull(newest), dryRun, ...note };
 }
 
 async function unlessDeadlocked<T>(work: () => Promise<T>, tries = 5): Promise<T> {

@@ -32,9 +32,15 @@ export function readUrl(value: string, allowAddresses: readonly string[]): Check
     const problem = judgeAddress(bare, protocol, parseRanges(allowAddresses));
     return problem === null ? { is: href } : { problem: problem.replace(/\.$/, '') };
   }
+  if (/(?:^|\.)localhost$/.test(hostname)) {
+    const ranges = parseRanges(allowAddresses);
+    const [first, second] = ['127.0.0.1', '::1'].map((address) => judgeAddress(address, protocol, ranges));
+    if (first && second) return { problem: `is this machine: ${first.replace(/\.$/, '')}` };
+  }
   if (protocol === 'http:' && allowAddresses.length === 0) {
     return {
-      problem: 'must begin with https; http is only for addresses that WEBHOOK_ALLOW_ADDRESSES or webhooks.allowAddresses lists',
+      problem:
+        'must begin with https; http is only called at addresses that WEBHOOK_ALLOW_ADDRESSES or webhooks.allowAddresses lists',
     };
   }
   return { is: href };

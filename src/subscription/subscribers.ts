@@ -120,8 +120,21 @@ export async function rotateSecret(
   }
 }
 
-/** Has a test event sent to a subscriber and nobody else; answers its delivery's id. */
-export async function testSubscriber(sql: Queries, { id, name }: StoredSubscriber, now: Instant): Promise<number> {
+/** Why a subscriber is off and how to switch it on, or null while it is on. */
+export function offAdvice({ name, origin, status, statusReason }: StoredSubscriber): string | null {
+  if (status !== 'off') return null;
+  const remedy =
+    origin === 'configuration'
+      ? 'give it another address or secret in the settings and restart the daemon'
+      : `purchase-watch subscribers change ${name} --status active, or PATCH /v1/subscribers/${name} with {"status": "active"}`;
+  return `${name} is off (${(statusReason ?? 'no reason is known').replace(/\.$/, '')}); switch it on: ${remedy}`;
+}
+
+/** Has a test event sent to a subscriber and nobody else; answers its delivery's id. Throws Refused when it is off. */
+export async function testSubscriber(sql: Queries, subscriber: StoredSubscriber, now: Instant): Promise<number> {
+  const { id, name } = subscriber;
+  const off = offAdvice(subscriber);
+  if (off !== null) throw new Refused('subscriber_off', `nothing was sent: ${off}`);
   const note = 'A test: nothing happened to any purchase.';
   const draft: EventDraft = {
     type: 'subscriber.test',
@@ -139,7 +152,8 @@ export function unreachableReason({ secrets }: Pick<Means, 'secrets'>, row: Stor
   return 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it.';
 }
 
-async function requireOwn(sql: Queries, name: string): Promise<StoredSubscriber> {
+/** The subscriber of this name, if it may be changed here; throws Refused. */
+export async function requireOwn(sql: Queries, name: string): Promise<StoredSubscriber> {
   const row = await requireSubscriber(sql, name);
   if (row.origin === 'configuration') {
     throw new Refused(

@@ -91,6 +91,19 @@ describe('over the API', () => {
     ]);
   });
 
+  test('all that is wrong is told at once, with the values as they were sent', async () => {
+    const { status, body } = await add({ state: 'Completted', site: 'no', endsAt: '40d', by: '' });
+    expect([status, body.code]).toEqual([400, 'invalid_request']);
+    expect(body.errors.map(({ field, value }: { field: string; value: unknown }) => [field, value]).toSorted()).toEqual([
+      ['by', ''],
+      ['endsAt', '40d'],
+      ['site', 'no'],
+      ['state', 'Completted'],
+    ]);
+    const broad = (await add({ endsAt: '40d', startsAt: 'soon' })).body.errors;
+    expect(broad.map(({ field }: { field: string }) => field).toSorted()).toEqual(['endsAt', 'everything', 'startsAt']);
+  });
+
   test('a site that nobody knows is refused, and so is a silence that is not there', async () => {
     expect((await add({ site: 'no' })).body.code).toBe('unknown_site');
     for (const method of ['GET', 'DELETE']) {

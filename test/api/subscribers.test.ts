@@ -269,6 +269,23 @@ describe('with a daemon', () => {
     await receiver.stop();
   });
 
+  test('one that is off is sent no test, and what is scheduled for it waits', async () => {
+    const receiver = await startReceiver();
+    await call('POST', '/v1/subscribers', { json: { name: 'resting', url: receiver.url } });
+    await call('PATCH', '/v1/subscribers/resting', { json: { status: 'off' } });
+    const tested = await call('POST', '/v1/subscribers/resting/test?wait=20s');
+    expect([tested.status, tested.body.code]).toEqual([409, 'subscriber_off']);
+    expect(tested.body.detail).toMatch(/resting is off \(It was switched off by hand\); switch it on: .*"status": "active"/);
+    expect((await call('GET', '/v1/deliveries?subscriber=resting')).body.data).toEqual([]);
+    const replay = (json: object) => call('POST', '/v1/subscribers/resting/replay', { json: { since: '1h', ...json } });
+    expect((await replay({ dryRun: true })).body.note).toMatch(/^They would wait: resting is off/);
+    expect((await replay({})).body.note).toMatch(/^They are scheduled and wait: resting is off/);
+    await call('PATCH', '/v1/subscribers/resting', { json: { status: 'active' } });
+    expect((await replay({ dryRun: true })).body).not.toHaveProperty('note');
+    await call('DELETE', '/v1/subscribers/resting');
+    await receiver.stop();
+  });
+
   test('while a secret is replaced both sign; afterwards only the new one', async () => {
     const receiver = await startReceiver();
     const { body } = await call('POST', '/v1/subscribers', { json: { name: 'rotating', url: receiver.url } });

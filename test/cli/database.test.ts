@@ -28,7 +28,7 @@ test('looking makes no database', async () => {
   const DATA_DIR = join(mkdtempSync(join(tmpdir(), 'purchase-watch-cli-')), 'data');
   const { exitCode, stderr } = await runCommand(['status'], { DATA_DIR });
   expect(exitCode).toBe(1);
-  expect(stderr).toMatch(/there is no database in .*\/data yet: run "purchase-watch start" first/);
+  expect(stderr).toMatch(/there is no database in \/.*\/data yet: run "purchase-watch start" first/);
 });
 
 test('start lists all settings that it needs', async () => {

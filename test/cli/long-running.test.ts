@@ -77,3 +77,35 @@ test('start says what it watches and where it keeps it, in log lines alone and w
   await simulator.stop();
   await database.drop();
 });
+
+test('start warns once of what nobody will hear, in log lines alone', async () => {
+  const [database, simulator] = [await testDatabase(), createSimulator()];
+  await simulator.start();
+  const daemon = started(['start'], {
+    DATABASE_URL: database.url,
+    CHECKOUT_BASE_URL: simulator.url,
+    CHECKOUT_CLIENT_ID: 'demo-client',
+    CHECKOUT_CLIENT_SECRET: 'demo-secret',
+    WEBHOOK_URL: 'http://localhost:9/secret-path',
+    WEBHOOK_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    PORT: '0',
+  });
+  await daemon.until(/"event":"subscriber.address_refused".*\n/);
+  const { text } = await daemon.stop('SIGTERM');
+  const warnings = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .filter(({ event }) => event === 'incidents.told_to_nobody' || event === 'subscriber.address_refused');
+  expect(warnings).toMatchObject([
+    { event: 'incidents.told_to_nobody', level: 'warn', advice: expect.stringContaining('SLACK_WEBHOOK_URL') },
+    {
+      event: 'subscriber.address_refused',
+      subscriber: 'default',
+      advice: 'if it is meant, set WEBHOOK_ALLOW_ADDRESSES=127.0.0.0/8',
+    },
+  ]);
+  expect(text).not.toMatch(/secret-path|whsec_/);
+  await simulator.stop();
+  await database.drop();
+});

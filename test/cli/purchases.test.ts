@@ -35,7 +35,7 @@ describe('with a daemon', () => {
     const { exitCode, stderr } = await command('poll', id, '--wait', '300ms');
     await t.simulator.control.up();
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/no answer was recorded within 300 ms/);
+    expect(stderr).toMatch(/no answer was recorded within 300 ms; site default last answered .*, and the request stands/);
   });
 
   test('watch says that a daemon is running, and status shows it', async () => {
@@ -63,12 +63,36 @@ describe('without a daemon', () => {
     const { exitCode, stdout } = await command('status');
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^se +watching +WaitingForCardPayments +1 +1 +20 min ago$/m);
-    expect(stdout).toMatch(/^1 purchase stuck: select \* from purchase_watch\.stuck_purchases$/m);
+    expect(stdout).toMatch(/^1 purchase stuck; see why the oldest is: purchase-watch why 3f6b8a52-6c7e --site se$/m);
     expect(stdout).toMatch(/no daemon is running on this database; start one with "purchase-watch start"/);
     const body = JSON.parse((await command('status', '--json', '--site', 'se')).stdout);
     expect(body).toMatchObject({ stuck: 1, daemons: [], sites: [{ name: 'se', configured: true }] });
     expect(body.due).toMatchObject({ count: 3, atLeast: false });
     expect(JSON.parse((await command('status', '--json')).stdout).due.count).toBe(4);
+  });
+
+  test('status tells the open incidents: who looks after them, and until when nothing is said', async () => {
+    await database.sql`
+      insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, acknowledged_at, acknowledged_by)
+      values ('inc_1', 'stuck', 'se', 6, now(), now() - interval '20 minutes', 1, 1, now(), 'Ann'),
+        ('inc_2', 'unreachable', 'fi', null, now(), now() - interval '5 minutes', 1, 1, null, null)`;
+    await database.sql`
+      insert into purchase_watch.silences (kind, site, reason, created_by, starts_at, ends_at)
+      values ('unreachable', 'fi', 'moved', 'Ann', now(), now() + interval '2 days')`;
+    const { stdout } = await command('status');
+    expect(stdout).toMatch(
+      /^incident inc_1, open since 20 min ago: se: 1 purchase stuck in WaitingForCardPayments; acknowledged by Ann$/m,
+    );
+    expect(stdout).toMatch(
+      /^incident inc_2, open since 5 min ago: fi: no usable answer; silenced until [-\d]{10} [:\d]{8}Z \((2 d|1 d .*) more\)$/m,
+    );
+    const body = JSON.parse((await command('status', '--site', 'se', '--json')).stdout);
+    expect(body).toMatchObject({
+      oldestStuck: { purchaseId: '3f6b8a52-6c7e', site: 'se' },
+      incidents: [{ id: 'inc_1', acknowledgedBy: 'Ann', silencedUntil: null }],
+    });
+    await database.sql`delete from purchase_watch.incidents`;
+    expect((await command('status')).stdout).not.toContain('incident');
   });
 
   test('status of one purchase', async () => {

@@ -50,7 +50,7 @@ test('what was stopped is watched again, and that is said', async () => {
   expect(stdout).toMatch(/^watched again {2}a\nexisting {7}b\ncreated {8}c\n/);
   await stop();
   expect((await watch(['--site', 'se', '--file', '-'], 'a\nb\n')).stdout).toMatch(
-    /^0 purchases created, 2 existing already, 1 of them watched again$/m,
+    /^0 new, 2 known before, 1 of them watched again$/m,
   );
   await stop();
   expect(JSON.parse((await watch(['a', '--site', 'se', '--json'])).stdout)).toMatchObject({
@@ -91,7 +91,7 @@ describe('files', () => {
   test('plain ids, with either line end and a byte order mark', async () => {
     const { exitCode, stdout } = await watch(['--site', 'se', '--file', '-'], '\ufeffa\r\n\r\n b \nc');
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^3 purchases created, 0 existing already$/m);
+    expect(stdout).toMatch(/^3 new, 0 known before$/m);
     expect((await watched()).map(({ id }) => id)).toEqual(['a', 'b', 'c']);
   });
 
@@ -144,7 +144,7 @@ describe('files', () => {
     const filler = Array.from({ length: 12_000 }, (_, index) => `f-${index},`);
     const csv = ['purchase_id,reference', 'a,first', ...filler.slice(0, 6_000), 'a,second', ...filler.slice(6_000), 'a,third'];
     const { stdout } = await watch(['--site', 'se', '--file', '-'], csv.join('\n'));
-    expect(stdout).toContain('12 001 purchases created, 2 existing already');
+    expect(stdout).toContain('12 001 new, 2 known before');
     expect((await watched()).find(({ id }) => id === 'a')).toMatchObject({ reference: 'first' });
     const by = await database.sql`select distinct registered_by from purchase_watch.purchases`;
     expect(by).toEqual([{ registered_by: 'cli' }]);
@@ -175,11 +175,9 @@ describe('files', () => {
     await database.sql.unsafe('drop trigger leave on purchase_watch.purchases; drop function leave');
     expect(broken.exitCode).toBe(1);
     expect(broken.stderr).toMatch(
-      /^All up to line 10000 is registered: 10 000 purchases created, 0 existing already\. Running the same again is safe, and registers the rest\.$/m,
+      /^All up to line 10000 is registered: 10 000 new, 0 known before\. Running the same again is safe, and registers the rest\.$/m,
     );
-    expect((await watch(['--site', 'se', '--file', '-'], ids)).stdout).toContain(
-      '2 000 purchases created, 10000 existing already',
-    );
+    expect((await watch(['--site', 'se', '--file', '-'], ids)).stdout).toContain('2 000 new, 10 000 known before');
   });
 
   test('JSON lines, each with its own site', async () => {
@@ -193,7 +191,7 @@ describe('files', () => {
 
   test('bad lines are told by number and the others registered, also the second time', async () => {
     const csv = 'purchase_id,site,metadata\na,se,\n,se,\nb,sf,\nc,se,[1]\nd,se,,,\n"e"f,se,\ng,fi,\n';
-    for (const tally of ['2 purchases created, 0 existing', '0 purchases created, 2 existing']) {
+    for (const tally of ['2 new, 0 known before', '0 new, 2 known before']) {
       const { exitCode, stdout, stderr } = await watch(['--file', '-'], csv);
       expect(exitCode).toBe(1);
       expect(stdout).toContain(tally);
@@ -204,13 +202,21 @@ describe('files', () => {
     expect((await watched()).map(({ id }) => id)).toEqual(['a', 'g']);
   });
 
+  test.each(['', '\n\n', 'purchase_id,site\n'])('a file without purchases (%j) is told as one', async (text) => {
+    expect(await watch(['--site', 'se', '--file', '-'], text)).toEqual({
+      exitCode: 0,
+      stdout: 'the file holds no purchase IDs\n',
+      stderr: '',
+    });
+  });
+
   test('what only the database refuses costs that line alone', async () => {
     await database.sql`alter table purchase_watch.purchases add constraint picky check (purchase_id <> 'id-777')`;
     const ids = Array.from({ length: 2_345 }, (_, index) => `id-${index + 1}`);
     const { exitCode, stdout, stderr } = await watch(['--site', 'se', '--file', '-'], ids.join('\n'));
     await database.sql`alter table purchase_watch.purchases drop constraint picky`;
     expect(exitCode).toBe(1);
-    expect(stdout).toContain('2 344 purchases created');
+    expect(stdout).toContain('2 344 new');
     expect(stderr).toMatch(/^line 777: .*picky/m);
   });
 
@@ -231,7 +237,7 @@ describe('files', () => {
     const csv = await watch(['--site', 'se', '--file', temporaryFile(latin, 'latin.csv')]);
     expect([csv.exitCode, csv.stderr]).toEqual([1, expect.stringMatching(/^line 2: is not UTF-8/m)]);
     const ids = await watch(['--site', 'se', '--file', temporaryFile(Buffer.from('a\xe5b\na\xe4b\n', 'latin1'), 'ids.txt')]);
-    expect(ids.stdout).toMatch(/^0 purchases created, 0 existing already$/m);
+    expect(ids.stdout).toMatch(/^0 new, 0 known before$/m);
     expect((await watched()).map(({ id }) => id)).toEqual(['p-2']);
   });
 

@@ -77,6 +77,14 @@ describe('a stuck purchase of which the shop has not heard', () => {
     expect(answer.stderr).toMatch(message);
   });
 
+  test('says that nobody is told of its incident, once Slack is not configured any more', async () => {
+    await database.sql`update purchase_watch.subscribers set configured = false where kind = 'slack'`;
+    const { stdout } = await why(STORY_ID);
+    expect(stdout).toMatch(/^Stuck in .*; its incident is open, and nobody is told, because SLACK_WEBHOOK_URL is not set\.$/m);
+    expect(stdout).not.toMatch(/last told/);
+    await database.sql`update purchase_watch.subscribers set configured = true where kind = 'slack'`;
+  });
+
   test('control characters of others do not reach the terminal', async () => {
     await database.sql`update purchase_watch.deliveries set last_error = 'bad' || chr(27) || '[2J' where status = 'pending'`;
     const { stdout } = await why(STORY_ID);

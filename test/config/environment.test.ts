@@ -97,7 +97,7 @@ describe('other variables', () => {
     expect(lines).toHaveLength(7);
     expect(lines).toContain('PORT: "70000" is not a whole number from 0 to 65535');
     expect(lines).toContain('WEBHOOK_ALLOW_ADDRESSES: "ten" is not a range of addresses such as 10.0.0.0/8 or fd00::/8');
-    expect(lines.at(-1)).toMatch(/^LOG_LEVEL: "inof" is not .* \(did you mean info\?\)$/);
+    expect(lines.at(-1)).toMatch(/^LOG_LEVEL: "inof" is not one of fatal, error, .*, silent \(did you mean info\?\)$/);
   });
 
   test('an empty variable is one that is not set', () => {

@@ -104,6 +104,7 @@ function theFacts({
     deliveries: [aDelivery({ status: 'delivered', attempts: 1, settledAt: NOW - MINUTE + 12 })],
     attempts: [{ delivery: 7, number: 1, at: NOW - MINUTE + 12, tookMs: 9, outcome: 'delivered', httpStatus: 200 }],
     incidents: [],
+    slack: true,
     more: { transitions: 0, events: 0, subscribers: 0, deliveries: 0, attempts: 0 },
     ...differs,
   };
@@ -332,11 +333,19 @@ describe('the stuck clock', () => {
   test.each<[string, Partial<IncidentFacts>, RegExp]>([
     ['collected', { saidAt: null }, /people have not been told yet \(it is collected for slack\.groupWait first\)$/],
     ['acknowledged', { acknowledgedAt: NOW - MINUTE, acknowledgedBy: 'Ann' }, /; acknowledged 1 min ago by Ann$/],
-    ['silenced', { silencedUntil: NOW }, /; silenced until 2026-11-20T09:25:00\.000Z$/],
+    ['silenced', { silencedUntil: NOW + 2 * HOUR }, /; silenced until 11:25:00Z \(2 h more\)$/],
+    ['silenced for long', { silencedUntil: NOW + DAY }, /; silenced until 2026-11-21 09:25:00Z \(1 d more\)$/],
     ['of the site', { kind: 'unreachable', state: null }, /: site se does not answer;/],
   ])('tells that the incident is %s', (_, differs, text) => {
     const { standing } = explained({ purchase: stuck, incidents: [{ ...incident, ...differs }] });
     expect(texts(standing, 'incident')[0]).toMatch(text);
+  });
+  test('says that nobody is told, when there is no Slack', () => {
+    const { verdict, standing } = explained({ purchase: stuck, incidents: [incident], slack: false });
+    expect(verdict).toMatch(/; its incident is open, and nobody is told, because SLACK_WEBHOOK_URL is not set\.$/);
+    expect(texts(standing, 'incident')).toEqual([
+      'incident inc_1: 3 purchases stuck in WaitingForCardPayments; nobody is told, because SLACK_WEBHOOK_URL is not set',
+    ]);
   });
   test('without an incident yet', () => {
     expect(texts(explained({ purchase: stuck }).standing, 'incident')).toEqual([
@@ -606,5 +615,13 @@ describe('the verdict', () => {
     expect(verdict).toMatch(
       /^No daemon .* has no delivery for shop, which wants it\. And 2 more things are not as they should be; see below\.$/,
     );
+  });
+
+  test('of three matters counts the third as one', () => {
+    const { verdict } = explained({
+      purchase: { stateSince: NOW - HOUR, stuckSince: NOW - MINUTE, failures: 2, seenAt: T },
+      owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0 },
+    });
+    expect(verdict).toMatch(/ And 1 more thing is not as it should be; see below\.$/);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { notPublic, parseRanges } from '../../src/subscription/address.ts';
+import { notPublic, parseRanges, refusedUrl } from '../../src/subscription/address.ts';
 
 test.each([
   ['1.1.1.1'],
@@ -79,3 +79,17 @@ test.each(['localhost', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1
     expect(() => parseRanges([entry])).toThrow(`"${entry}" is not an address or a CIDR range`);
   },
 );
+
+test.each<[string, readonly string[], string | null]>([
+  ['https://127.0.0.1:9/hook', [], 'WEBHOOK_ALLOW_ADDRESSES=127.0.0.0/8'],
+  ['https://localhost/hook', [], 'WEBHOOK_ALLOW_ADDRESSES=127.0.0.0/8'],
+  ['http://localhost/hook', ['::1'], null],
+  ['https://[::1]/hook', [], 'WEBHOOK_ALLOW_ADDRESSES=::1'],
+  ['http://10.1.2.3/hook', ['192.168.0.0/16'], 'WEBHOOK_ALLOW_ADDRESSES=192.168.0.0/16,10.1.2.3'],
+  ['http://10.1.2.3/hook', ['10.0.0.0/8'], null],
+  ['http://1.1.1.1/hook', [], 'WEBHOOK_ALLOW_ADDRESSES=1.1.1.1'],
+  ['https://1.1.1.1/hook', [], null],
+  ['https://shop.example/hook', [], null],
+])('%s with %j allowed needs %s', (url, allowed, allowing) => {
+  expect(refusedUrl(url, allowed)?.allowing ?? null).toBe(allowing);
+});
