@@ -4,6 +4,7 @@ import type { Ownership } from '../core/ownership.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { createBatcher } from '../runtime/batch.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { createIdle } from '../runtime/idle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Meters } from '../runtime/meters.ts';
 import type { Sql } from '../store/database.ts';
@@ -70,7 +71,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
   /** Attempts on their way, to whomever. */
   let underWay = 0;
   let stopped = false;
-  let idle: (() => void)[] = [];
+  const idle = createIdle(() => underWay);
 
   ownership.onChange(({ gained, lost }) => {
     for (const outlet of roster.all()) {
@@ -128,7 +129,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     meters.subscriber(recipient.name).attempted(outcome, settlement.at - delivery.event.createdAt);
     settlements.add({ outlet, delivery, epoch, gone, settlement });
     pump(outlet);
-    rouse();
+    idle.rouse();
   };
 
   const settlementOf = (recipient: Recipient, delivery: DueDelivery, result: SendResult): Settlement => {
@@ -238,16 +239,10 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     pump(outlet);
   };
 
-  const rouse = (): void => {
-    if (underWay > 0) return;
-    const waiting = idle;
-    idle = [];
-    for (const resolve of waiting) resolve();
-  };
   /** Resolves when nothing is being sent or settled. */
   const quiet = async (): Promise<void> => {
     while (underWay > 0 || settlements.pending() > 0) {
-      if (underWay > 0) await new Promise<void>((resolve) => idle.push(resolve));
+      await idle.wait();
       await settlements.drain();
     }
   };

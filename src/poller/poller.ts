@@ -11,11 +11,10 @@ import { createIdle } from '../runtime/idle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Meters } from '../runtime/meters.ts';
 import type { Sql } from '../store/database.ts';
-import type { Recorded } from '../store/record.ts';
+import { createAftermath, POISON_REST } from './aftermath.ts';
 import { createBeside, type InvoiceOf } from './beside.ts';
 import { createLoader } from './loader.ts';
-import { logOutcome } from './outcome-log.ts';
-import { createRecorder, type Job } from './recorder.ts';
+import { createRecorder } from './recorder.ts';
 import { createSiteLane, type PolledSite, type SiteLane } from './site-lane.ts';
 import { createWindow, type Entry } from './window.ts';
 
@@ -62,19 +61,12 @@ const SOON: Milliseconds = 20;
 const MAKING_ROOM: Milliseconds = 250;
 /** Answers that wait to be written; beyond it nothing new is asked. */
 const MOST_UNWRITTEN = 10_000;
-/** What cannot be recorded must not be asked for again and again: rests after failed writes grow from one to the other. */
-const FIRST_PAUSE: Milliseconds = 1_000;
-const LONGEST_PAUSE: Milliseconds = 30_000;
-/** A single purchase that cannot be recorded, or not even decided, is left alone for so long. */
-const POISON_REST: Milliseconds = 60_000;
 /** A poll (a token and a call, each within the time-out) and its recording must end before the lease does. */
 const TIME_TO_RECORD: Milliseconds = 2_000;
 /** When a lease is too short for a poll, or a shard is being given away: the next renewal tells more. */
 const RENEWAL_REST: Milliseconds = 250;
 /** Calls of one site are spaced by less than this at any sensible ceiling. */
 const LONGEST_SPACING: Milliseconds = 200;
-/** Events after which the judge looks. */
-const SYMPTOMS: ReadonlySet<string> = new Set(['purchase.stuck', 'purchase.recovered', 'purchase.expired']);
 
 /** What a poll and its recording may take. */
 function needOf({ timeout }: PolledSite): Milliseconds {
@@ -100,9 +92,6 @@ export function createPoller(options: PollerOptions): Poller {
   /** Polls that ask for an invoice, too, from their status on until they are decided. */
   let invoicing = 0;
 
-  /** The database could not be written so many times in a row, and until when nothing is asked because of it. */
-  let writeFailures = 0;
-  let pausedUntil = Number.NEGATIVE_INFINITY;
   let stopped = false;
 
   // Asking ----------------------------------------------------------------------------------------------------------
@@ -110,7 +99,8 @@ export function createPoller(options: PollerOptions): Poller {
   /** Starts whatever may start now; answers after how long there may be more, if no answer comes before. */
   const pump = (): Milliseconds => {
     if (stopped) return Number.POSITIVE_INFINITY;
-    if (clock.monotonic() < pausedUntil) return pausedUntil - clock.monotonic();
+    const pause = aftermath.pause();
+    if (pause > 0) return pause;
     let next = Number.POSITIVE_INFINITY;
     for (const lane of lanes.values()) next = Math.min(next, pumpSite(lane));
     return next;
@@ -220,58 +210,19 @@ export function createPoller(options: PollerOptions): Poller {
 
   // Recording -------------------------------------------------------------------------------------------------------
 
-  const onRecorded = (batch: readonly Job[], recorded: Recorded): void => {
-    if (recorded.ids.size > 0) writeFailures = 0;
-    let told = false;
-    let symptom = false;
-    let overtaken = false;
-    for (const { entry, stays, decided } of batch) {
-      const { outcome, slot } = decided;
-      const { purchase, nextPollAt, events, transition } = outcome;
-      // Refused although the shard is ours: the purchase was changed from outside, and its nudge brings it back.
-      const accepted = recorded.ids.has(purchase.id);
-      const next = accepted && stays && nextPollAt !== null && slot !== null ? { purchase, dueAt: nextPollAt, slot } : null;
-      const window = windows.get(purchase.site)!;
-      if (next === null) loader.left(purchase.id);
-      // While it was being written its cursor went by: nobody would come to where it lies now.
-      if (accepted && next === null && slot !== null && window.hasPassed(purchase.shard, slot)) {
-        loader.readAgain(purchase.id, 0);
-        overtaken = true;
-      }
-      logOutcome(log, entry.purchase, outcome, accepted);
-      window.settle(entry, next);
-      ownership.end(purchase.shard, entry.epoch);
-      if (!accepted) continue;
-      if (transition !== null) meters.site(purchase.site).changes += 1;
-      for (const { type } of events) meters.told(type);
-      told ||= events.length > 0;
-      symptom ||= events.some(({ type }) => SYMPTOMS.has(type));
-    }
-    for (const shard of recorded.lostShards) ownership.lost(shard);
-    if (told) onEvents();
-    if (symptom) onSymptom();
-    if (overtaken) wake();
-    pumpOn();
-  };
-
-  const onFailed = (batch: readonly Job[], error: unknown, poison: boolean): void => {
-    for (const { entry } of batch) {
-      const { id, shard, site, purchaseId } = entry.purchase;
-      if (poison) log.error({ error, site, purchaseId }, 'poll.unrecordable');
-      // What was written before a connection broke is not known, and what was refused may rest on a mistake: the rows tell.
-      windows.get(site)?.settle(entry, null);
-      loader.readAgain(id, poison ? POISON_REST : 0);
-      ownership.end(shard, entry.epoch);
-    }
-    if (!poison) {
-      writeFailures += 1;
-      pausedUntil = clock.monotonic() + Math.min(FIRST_PAUSE * 2 ** (writeFailures - 1), LONGEST_PAUSE);
-      log.error({ error, polls: batch.length }, 'poll.not_recorded');
-      wake();
-    }
-    pumpOn();
-  };
-  const recorder = createRecorder({ sql, replica: ownership.replica, meter: meters.recording, onRecorded, onFailed });
+  const aftermath = createAftermath({
+    clock,
+    log,
+    meters,
+    ownership,
+    loader,
+    windows,
+    onEvents,
+    onSymptom,
+    wake,
+    pump: () => pumpOn(),
+  });
+  const recorder = createRecorder({ sql, replica: ownership.replica, meter: meters.recording, ...aftermath });
 
   // Waiting ---------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,105 @@
+/** What follows once a batch of polls was written, or could not be: for the window, the shards, the judge and the notifier. */
+import type { Ownership } from '../core/ownership.ts';
+import type { Milliseconds } from '../core/purchase.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Meters } from '../runtime/meters.ts';
+import type { Recorded } from '../store/record.ts';
+import type { Loader } from './loader.ts';
+import { logOutcome } from './outcome-log.ts';
+import type { Job } from './recorder.ts';
+import type { Window } from './window.ts';
+
+export interface AftermathOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly meters: Meters;
+  readonly ownership: Ownership;
+  readonly loader: Loader;
+  readonly windows: ReadonlyMap<string, Window>;
+  /** Events were committed: somebody may have something to tell. */
+  onEvents(): void;
+  /** Something happened that the judge looks at. */
+  onSymptom(): void;
+  /** Asks for a tick soon. */
+  wake(): void;
+  /** There may be room for more calls. */
+  pump(): void;
+}
+
+export interface Aftermath {
+  onRecorded(batch: readonly Job[], recorded: Recorded): void;
+  /** `poison` marks a single poll that the database refuses for what it holds. */
+  onFailed(batch: readonly Job[], error: unknown, poison: boolean): void;
+  /** How long nothing is asked because the database could not be written. */
+  pause(): Milliseconds;
+}
+
+/** What cannot be recorded must not be asked for again and again: rests after failed writes grow from one to the other. */
+const FIRST_PAUSE: Milliseconds = 1_000;
+const LONGEST_PAUSE: Milliseconds = 30_000;
+/** A single purchase that cannot be recorded, or not even decided, is left alone for so long. */
+export const POISON_REST: Milliseconds = 60_000;
+/** Events after which the judge looks. */
+const SYMPTOMS: ReadonlySet<string> = new Set(['purchase.stuck', 'purchase.recovered', 'purchase.expired']);
+
+export function createAftermath(options: AftermathOptions): Aftermath {
+  const { clock, log, meters, ownership, loader, windows, onEvents, onSymptom, wake, pump } = options;
+  /** The database could not be written so many times in a row, and until when nothing is asked because of it. */
+  let writeFailures = 0;
+  let pausedUntil = Number.NEGATIVE_INFINITY;
+
+  const onRecorded = (batch: readonly Job[], recorded: Recorded): void => {
+    if (recorded.ids.size > 0) writeFailures = 0;
+    let told = false;
+    let symptom = false;
+    let overtaken = false;
+    for (const { entry, stays, decided } of batch) {
+      const { outcome, slot } = decided;
+      const { purchase, nextPollAt, events, transition } = outcome;
+      // Refused although the shard is ours: the purchase was changed from outside, and its nudge brings it back.
+      const accepted = recorded.ids.has(purchase.id);
+      const next = accepted && stays && nextPollAt !== null && slot !== null ? { purchase, dueAt: nextPollAt, slot } : null;
+      const window = windows.get(purchase.site)!;
+      if (next === null) loader.left(purchase.id);
+      // While it was being written its cursor went by: nobody would come to where it lies now.
+      if (accepted && next === null && slot !== null && window.hasPassed(purchase.shard, slot)) {
+        loader.readAgain(purchase.id, 0);
+        overtaken = true;
+      }
+      logOutcome(log, entry.purchase, outcome, accepted);
+      window.settle(entry, next);
+      ownership.end(purchase.shard, entry.epoch);
+      if (!accepted) continue;
+      if (transition !== null) meters.site(purchase.site).changes += 1;
+      for (const { type } of events) meters.told(type);
+      told ||= events.length > 0;
+      symptom ||= events.some(({ type }) => SYMPTOMS.has(type));
+    }
+    for (const shard of recorded.lostShards) ownership.lost(shard);
+    if (told) onEvents();
+    if (symptom) onSymptom();
+    if (overtaken) wake();
+    pump();
+  };
+
+  const onFailed = (batch: readonly Job[], error: unknown, poison: boolean): void => {
+    for (const { entry } of batch) {
+      const { id, shard, site, purchaseId } = entry.purchase;
+      if (poison) log.error({ error, site, purchaseId }, 'poll.unrecordable');
+      // What was written before a connection broke is not known, and what was refused may rest on a mistake: the rows tell.
+      windows.get(site)?.settle(entry, null);
+      loader.readAgain(id, poison ? POISON_REST : 0);
+      ownership.end(shard, entry.epoch);
+    }
+    if (!poison) {
+      writeFailures += 1;
+      pausedUntil = clock.monotonic() + Math.min(FIRST_PAUSE * 2 ** (writeFailures - 1), LONGEST_PAUSE);
+      log.error({ error, polls: batch.length }, 'poll.not_recorded');
+      wake();
+    }
+    pump();
+  };
+
+  return { onRecorded, onFailed, pause: () => Math.max(pausedUntil - clock.monotonic(), 0) };
+}
