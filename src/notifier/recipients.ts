@@ -26,7 +26,7 @@ export function configuredSubscribers(settings: Settings): ConfiguredSubscriber[
   const { slack } = settings;
   const webhooks = settings.subscribers.map(
     ({ name, url, secret, types, sites, states }): ConfiguredSubscriber => ({
-      definition: { name, kind: 'webhook', types, sites, states, addressHash: hash(`${url} ${secret}`) },
+      definition: { name, kind: 'webhook', format: 'standard', types, sites, states, addressHash: hash(`${url} ${secret}`) },
       open: () => openWebhook({ url, keys: [{ key: secret, until: null }] }, settings),
     }),
   );
@@ -36,7 +36,7 @@ export function configuredSubscribers(settings: Settings): ConfiguredSubscriber[
   return [
     ...webhooks,
     {
-      definition: { name: SLACK, kind: 'slack', ...everything, addressHash: hash(url) },
+      definition: { name: SLACK, kind: 'slack', format: 'standard', ...everything, addressHash: hash(url) },
       // Slack drops messages that come faster than one a second, even when it answers 200.
       open: () => ({
         channel: createSlackChannel({ url, consoleUrl: null, timeout: SLACK_TIMEOUT }),

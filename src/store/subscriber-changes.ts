@@ -82,7 +82,7 @@ export async function replaceKeys(
 export async function deleteSubscriber(sql: Queries, id: number): Promise<boolean> {
   const rows = await sql`
     with removed as (
-      update purchase_watch.subscribers set deleted_at = now(), configured = false, url = null, keys = null, old_keys_until = null,
+      update purchase_watch.subscribers set deleted_at = now(), configured = false, url = null, keys = null, options = null, old_keys_until = null,
         address_hash = '', matching_since = now()
       where id = ${id} and origin = 'api' and deleted_at is null returning id)
     select pg_notify('purchase_watch_wake', 'subscribers') from removed`;

@@ -1,10 +1,16 @@
 /** Who is told, and of what: those that the configuration names, and those made by the API. */
+import type { SubscriberHealth } from '../core/health.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 
+export type SubscriberKind = 'webhook' | 'slack' | 'nats' | 'rabbitmq';
+/** What the body of a message is: the event, or a CloudEvent around the same data. */
+export type BodyFormat = 'standard' | 'cloudevents';
+
 export interface SubscriberDefinition {
   readonly name: string;
-  readonly kind: 'webhook' | 'slack';
+  readonly kind: SubscriberKind;
+  readonly format: BodyFormat;
   readonly types: readonly string[] | null;
   readonly sites: readonly string[] | null;
   readonly states: readonly number[] | null;
@@ -15,7 +21,7 @@ export interface SubscriberDefinition {
 export interface SubscriberRow {
   readonly id: number;
   readonly name: string;
-  readonly kind: 'webhook' | 'slack';
+  readonly kind: SubscriberKind;
   readonly status: 'active' | 'off';
   readonly statusReason: string | null;
 }
@@ -30,6 +36,11 @@ export interface StoredSubscriber extends SubscriberRow {
   /** Encrypted; null for configured ones. */
   readonly url: Uint8Array | null;
   readonly keys: Uint8Array | null;
+  /** Headers of its own and a private key, encrypted; null when it has none. */
+  readonly options: Uint8Array | null;
+  readonly format: BodyFormat;
+  /** Null while it is well. */
+  readonly health: SubscriberHealth | null;
   /** Until when a replaced key still signs. */
   readonly oldKeysUntil: Instant | null;
   readonly addressHash: string;
@@ -37,23 +48,33 @@ export interface StoredSubscriber extends SubscriberRow {
 }
 
 const COLUMNS = `
-  id, name, kind, status, status_reason as "statusReason", origin, types, sites, states, description, url, keys,
-  (extract(epoch from old_keys_until) * 1000)::float8 as "oldKeysUntil", address_hash as "addressHash",
-  (extract(epoch from created_at) * 1000)::float8 as "createdAt"`;
+  s.id, s.name, s.kind, s.status, s.status_reason as "statusReason", s.origin, s.types, s.sites, s.states, s.description,
+  s.url, s.keys, s.options, s.format, (extract(epoch from s.old_keys_until) * 1000)::float8 as "oldKeysUntil",
+  s.address_hash as "addressHash", (extract(epoch from s.created_at) * 1000)::float8 as "createdAt",
+  h.failures, h.pauses, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
+  (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil", h.last_error as "lastError"`;
+const JOINED = 'purchase_watch.subscribers s left join purchase_watch.subscriber_health h on h.subscriber = s.id';
+
+type Row = Omit<StoredSubscriber, 'health'> & { readonly [Part in keyof SubscriberHealth]: SubscriberHealth[Part] | null };
+
+function withHealth({ failures, pauses, failingSince, pausedUntil, lastError, ...row }: Row): StoredSubscriber {
+  const health = failures === null || pauses === null ? null : { failures, pauses, failingSince, pausedUntil, lastError };
+  return { ...row, health };
+}
 
 /**
  * Makes the subscribers table say what the configuration says; answers everybody who is told. One made by the API whose
  * name the configuration now uses becomes the configured one, and what waits for it goes to the configured address.
  */
 export async function syncSubscribers(sql: Queries, definitions: readonly SubscriberDefinition[]): Promise<SubscriberRow[]> {
-  for (const { name, kind, types, sites, states, addressHash } of definitions) {
+  for (const { name, kind, format, types, sites, states, addressHash } of definitions) {
     await sql`
-      insert into purchase_watch.subscribers as s (name, kind, types, sites, states, address_hash)
-      values (${name}, ${kind}, ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
+      insert into purchase_watch.subscribers as s (name, kind, format, types, sites, states, address_hash)
+      values (${name}, ${kind}, ${format}, ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
         ${states as number[] | null}::integer[], ${addressHash})
       on conflict (name) where deleted_at is null do update set
-        kind = excluded.kind, types = excluded.types, sites = excluded.sites, states = excluded.states,
-        origin = 'configuration', url = null, keys = null, old_keys_until = null, description = null,
+        kind = excluded.kind, format = excluded.format, types = excluded.types, sites = excluded.sites, states = excluded.states,
+        origin = 'configuration', url = null, keys = null, options = null, old_keys_until = null, description = null,
         configured = true, address_hash = excluded.address_hash,
         status = case when s.address_hash = excluded.address_hash then s.status else 'active' end,
         status_reason = case when s.address_hash = excluded.address_hash then s.status_reason end,
@@ -84,14 +105,14 @@ export async function listSubscribers(sql: Queries): Promise<SubscriberRow[]> {
 
 /** The same, with all that is stored. */
 export async function readSubscribers(sql: Queries): Promise<StoredSubscriber[]> {
-  return sql<StoredSubscriber[]>`select ${sql.unsafe(COLUMNS)} from purchase_watch.subscribers where configured order by id`;
+  const rows = await sql<Row[]>`select ${sql.unsafe(COLUMNS)} from ${sql.unsafe(JOINED)} where s.configured order by s.id`;
+  return rows.map(withHealth);
 }
 
 /** One of them, or null. */
 export async function findSubscriber(sql: Queries, name: string): Promise<StoredSubscriber | null> {
-  const [row] = await sql<StoredSubscriber[]>`
-    select ${sql.unsafe(COLUMNS)} from purchase_watch.subscribers where name = ${name} and configured`;
-  return row ?? null;
+  const [row] = await sql<Row[]>`select ${sql.unsafe(COLUMNS)} from ${sql.unsafe(JOINED)} where s.name = ${name} and s.configured`;
+  return row === undefined ? null : withHealth(row);
 }
 
 /** Switches a subscriber off; what waits for it stays pending until it is on again, what comes meanwhile is suppressed. */

@@ -1,0 +1,77 @@
+/**
+ * The health of a subscriber. One that takes nothing is left alone, longer each time, and then tried with one delivery;
+ * what waits for it is parked meanwhile. Failures that are ours (no name server, no route, the proxy) are not counted.
+ */
+import type { Instant, Milliseconds } from './purchase.ts';
+
+/** What is known of a subscriber that failed lately; one that is well has none. */
+export interface SubscriberHealth {
+  /** Failures in a row. */
+  readonly failures: number;
+  /** Pauses in a row. */
+  readonly pauses: number;
+  /** The first of these failures. */
+  readonly failingSince: Instant | null;
+  /** Nothing is sent before; then one delivery tries. Null: it is not paused. */
+  readonly pausedUntil: Instant | null;
+  readonly lastError: string | null;
+}
+
+export const WELL: SubscriberHealth = { failures: 0, pauses: 0, failingSince: null, pausedUntil: null, lastError: null };
+
+const MINUTE: Milliseconds = 60_000;
+/** So many failures in a row pause a subscriber … */
+export const FAILURES_TO_PAUSE = 4;
+/** … for so long the first time, then twice as long each time … */
+const FIRST_PAUSE: Milliseconds = MINUTE;
+/** … up to this. */
+const LONGEST_PAUSE: Milliseconds = 24 * 60 * MINUTE;
+/** So many in a row, nearly a month of daily tries at the end, switch it off. */
+export const FAILURES_TO_SWITCH_OFF = 40;
+
+/** How long the pause lasts that follows so many others. */
+export function pauseAfter(pauses: number): Milliseconds {
+  return Math.min(FIRST_PAUSE * 2 ** Math.min(pauses, 30), LONGEST_PAUSE);
+}
+
+/** What a subscriber's attempts showed, in the order of their ends. */
+export interface Ended {
+  readonly at: Instant;
+  /** Null: delivered. */
+  readonly error: string | null;
+  /** What the receiver asked for with `Retry-After`. */
+  readonly retryAfter: Milliseconds | null;
+}
+
+/**
+ * The health after further attempts, those that the receiver took or refused; null when it is well. `since` is when the
+ * attempt began: one that began before the last failure's pause tells nothing new and changes nothing but a longer wait
+ * that was asked for.
+ */
+export function healthAfter(before: SubscriberHealth | null, attempts: readonly (Ended & { readonly began: Instant })[]): SubscriberHealth | null {
+  let health = before ?? WELL;
+  for (const { at, began, error, retryAfter } of attempts) {
+    if (error === null) {
+      health = WELL;
+      continue;
+    }
+    const asked = retryAfter === null ? null : at + Math.min(retryAfter, LONGEST_PAUSE);
+    const isLate = health.pausedUntil !== null && began < health.pausedUntil;
+    if (isLate) {
+      if (asked !== null && asked > health.pausedUntil!) health = { ...health, pausedUntil: asked };
+      continue;
+    }
+    const failures = health.failures + 1;
+    const isPause = failures >= FAILURES_TO_PAUSE;
+    const planned = isPause ? at + pauseAfter(health.pauses) : null;
+    const pausedUntil = Math.max(planned ?? 0, asked ?? 0) || null;
+    health = {
+      failures,
+      pauses: health.pauses + (isPause ? 1 : 0),
+      failingSince: health.failingSince ?? at,
+      pausedUntil,
+      lastError: error,
+    };
+  }
+  return health === WELL ? null : health;
+}
