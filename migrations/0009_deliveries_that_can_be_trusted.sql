@@ -36,6 +36,9 @@ comment on column purchase_watch.deliveries.took_ms is 'How long the attempt too
 
 drop index purchase_watch.deliveries_due;
 create index deliveries_due on purchase_watch.deliveries (subscriber, shard, rank, due_at, event) where status = 'pending';
+-- The order within a lane: what is replayed comes after what is not.
+drop index purchase_watch.deliveries_lane;
+create index deliveries_lane on purchase_watch.deliveries (subscriber, lane, (rank = 2), event) where status = 'pending';
 
 alter table purchase_watch.attempts
   add column fault text check (fault in ('receiver', 'ours'));

@@ -45,3 +45,13 @@ export function nextAttempt({ schedule, attempts, now, retryAfter, spread }: Fai
   const asked = Math.min(retryAfter ?? 0, LONGEST_RETRY_AFTER);
   return now + Math.round(Math.max(planned, asked) * (1 + JITTER * spread));
 }
+
+/** A failure of ours says nothing of the receiver: the wait grows with the age of what waits, within these. */
+const OUR_FIRST_WAIT = 5 * SECOND;
+const OUR_LONGEST_WAIT = HOUR;
+
+/** When a delivery is tried again whose attempt failed through us; its schedule does not count that one. */
+export function afterOurFailure({ now, createdAt, spread }: { now: Instant; createdAt: Instant; spread: number }): Instant {
+  const wait = Math.min(Math.max((now - createdAt) / 2, OUR_FIRST_WAIT), OUR_LONGEST_WAIT);
+  return now + Math.round(wait * (1 + JITTER * spread));
+}

@@ -48,7 +48,10 @@ export interface Ended {
  * attempt began: one that began before the last failure's pause tells nothing new and changes nothing but a longer wait
  * that was asked for.
  */
-export function healthAfter(before: SubscriberHealth | null, attempts: readonly (Ended & { readonly began: Instant })[]): SubscriberHealth | null {
+export function healthAfter(
+  before: SubscriberHealth | null,
+  attempts: readonly (Ended & { readonly began: Instant })[],
+): SubscriberHealth | null {
   let health = before ?? WELL;
   for (const { at, began, error, retryAfter } of attempts) {
     if (error === null) {

@@ -1,10 +1,12 @@
 /**
- * What waits in memory for one subscriber: lanes, each sent in order and one at a time. A bounded part of the outbox;
- * the rows stay the truth.
+ * What waits in memory for one subscriber: lanes, each sent in order and one at a time, and the order among them. A
+ * bounded part of the outbox; the rows stay the truth.
  */
-import type { Milliseconds } from '../core/purchase.ts';
-import type { DueDelivery } from '../store/deliveries.ts';
+import type { SubscriberHealth } from '../core/health.ts';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import { type DueDelivery, RANKS, type Rank, REPLAYED } from '../store/deliveries.ts';
 import type { Channel } from './channel.ts';
+import { createQueue } from './queue.ts';
 
 /** A subscriber with the means to reach it. */
 export interface Recipient {
@@ -21,22 +23,40 @@ export interface Recipient {
   readonly schedule: readonly Milliseconds[];
 }
 
+/** How it stands with a subscriber, as `ladder.ts` keeps it. */
+export interface Standing {
+  health: SubscriberHealth | null;
+  /** As the database has it, as far as this replica knows. */
+  saved: SubscriberHealth | null;
+  /** Deliveries in flight at most, by what was seen lately: it begins small after a pause and shrinks with failures. */
+  allowance: number;
+  /** Failures of ours in a row, and until when they make us wait. */
+  readonly ours: { failures: number; until: Instant };
+  /** Whether this replica may try a subscriber whose pause is over. */
+  trying: 'no' | 'asking' | 'yes';
+}
+
 export interface Outlet {
   /** Another one when its address or keys change. */
   recipient: Recipient;
+  readonly standing: Standing;
   inFlight: number;
+  /** How many of them are not what is new. */
+  lateInFlight: number;
   /** Moment of the monotonic clock before which nothing more is sent. */
   notBefore: Milliseconds;
   /** The outbox may hold more for it than is in memory. */
   mayHoldMore: boolean;
   /** Ids in memory. */
-  ids(): number[];
+  ids(): Iterable<number>;
   readonly size: number;
+  /** Whether anything could be sent now. */
+  readonly isReady: boolean;
   has(id: number): boolean;
   /** Takes a delivery into its lane, in the order of events and behind what is being sent. */
   add(delivery: DueDelivery): void;
-  /** The next lane's first delivery that may be sent; it stays in memory until `done` or `dropLane`. */
-  next(): DueDelivery | null;
+  /** The next lane's first delivery that may be sent; it stays in memory until `done` or `dropLane`. `late` is room for what is not new. */
+  next(late: number): DueDelivery | null;
   /** Puts a delivery that was taken back to the front. */
   putBack(delivery: DueDelivery): void;
   /** Its lane goes on. */
@@ -46,69 +66,141 @@ export interface Outlet {
   /** Forgets a lane; what is in it is found in the outbox again. */
   dropLane(lane: number): void;
   dropShards(shards: ReadonlySet<number>): void;
+  /** Forgets all but what is being sent. */
+  dropWaiting(): void;
 }
 
-export function createOutlet(recipient: Recipient): Outlet {
-  const lanes = new Map<number, DueDelivery[]>();
-  const ids = new Set<number>();
-  /** Lanes whose first delivery is not in flight, in the order they became so. */
-  let ready: number[] = [];
+interface Lane {
+  readonly id: number;
+  readonly waiting: DueDelivery[];
+  isSending: boolean;
+  /** Among which ready ones it stands; null while it is sent or forgotten. */
+  readyAt: Rank | null;
+}
 
-  const dropLane = (lane: number): void => {
-    for (const delivery of lanes.get(lane) ?? []) ids.delete(delivery.id);
-    // Left among the ready ones, a lane that is read again would stand there twice, and be sent twice at once.
-    if (lanes.delete(lane)) ready = ready.filter((other) => other !== lane);
+/** So often what is not new goes first, so that it is never starved. */
+const TURN_OF_THE_LATE = 8;
+
+export function createOutlet(recipient: Recipient): Outlet {
+  const lanes = new Map<number, Lane>();
+  const ids = new Set<number>();
+  /** Lanes whose first delivery is not in flight, in the order they became so. Some entries are stale: see `readyAt`. */
+  const ready = RANKS.map(() => createQueue<Lane>());
+  let readyCount = 0;
+  let turn = 0;
+
+  const setReady = (lane: Lane, front = false): void => {
+    const rank = lane.waiting[0]!.rank;
+    if (lane.readyAt === rank) return;
+    if (lane.readyAt === null) readyCount += 1;
+    lane.readyAt = rank;
+    if (front) ready[rank]!.unshift(lane);
+    else ready[rank]!.push(lane);
   };
+  const unready = (lane: Lane): void => {
+    if (lane.readyAt !== null) readyCount -= 1;
+    lane.readyAt = null;
+  };
+  const take = (rank: Rank): DueDelivery | null => {
+    for (let lane = ready[rank]!.shift(); lane !== undefined; lane = ready[rank]!.shift()) {
+      if (lane.readyAt !== rank) continue;
+      unready(lane);
+      lane.isSending = true;
+      return lane.waiting[0]!;
+    }
+    return null;
+  };
+  const drop = (lane: Lane): void => {
+    for (const { id } of lane.waiting) ids.delete(id);
+    unready(lane);
+    lanes.delete(lane.id);
+  };
+
   return {
     recipient,
+    standing: {
+      health: null,
+      saved: null,
+      allowance: recipient.concurrency,
+      ours: { failures: 0, until: Number.NEGATIVE_INFINITY },
+      trying: 'no',
+    },
     inFlight: 0,
+    lateInFlight: 0,
     notBefore: Number.NEGATIVE_INFINITY,
     mayHoldMore: true,
-    ids: () => [...ids],
+    ids: () => ids,
     get size() {
       return ids.size;
+    },
+    get isReady() {
+      return readyCount > 0;
     },
     has: (id) => ids.has(id),
     add: (delivery) => {
       ids.add(delivery.id);
       const lane = lanes.get(delivery.lane);
-      if (lane) {
-        // Nearly always the last; one that is sent again may be older than what waits.
-        const isSending = !ready.includes(delivery.lane);
-        let place = lane.length;
-        while (place > (isSending ? 1 : 0) && lane[place - 1]!.position > delivery.position) place -= 1;
-        lane.splice(place, 0, delivery);
+      if (lane === undefined) {
+        const made: Lane = { id: delivery.lane, waiting: [delivery], isSending: false, readyAt: null };
+        lanes.set(delivery.lane, made);
+        setReady(made);
         return;
       }
-      lanes.set(delivery.lane, [delivery]);
-      ready.push(delivery.lane);
+      const { waiting, isSending } = lane;
+      // Nearly always the last; one that is sent again may be older than what waits.
+      let place = waiting.length;
+      while (place > (isSending ? 1 : 0) && isBehind(waiting[place - 1]!, delivery)) place -= 1;
+      waiting.splice(place, 0, delivery);
+      if (!isSending) setReady(lane);
     },
-    next: () => {
-      while (ready.length > 0) {
-        const first = lanes.get(ready.shift()!)?.[0];
-        if (first) return first;
+    next: (late) => {
+      turn += 1;
+      if (late <= 0) return take(0);
+      const order = turn % TURN_OF_THE_LATE === 0 ? [1, 2, 0] : RANKS;
+      for (const rank of order) {
+        const delivery = take(rank as Rank);
+        if (delivery) return delivery;
       }
       return null;
     },
     putBack: (delivery) => {
-      ready.unshift(delivery.lane);
+      const lane = lanes.get(delivery.lane);
+      if (lane?.waiting[0] !== delivery) return;
+      lane.isSending = false;
+      setReady(lane, true);
     },
     done: (delivery) => {
       const lane = lanes.get(delivery.lane);
       // The lane was dropped meanwhile, and may have been read anew.
-      if (lane?.[0]?.id !== delivery.id) return;
-      lane.shift();
+      if (lane?.waiting[0]?.id !== delivery.id) return;
+      lane.waiting.shift();
+      lane.isSending = false;
       ids.delete(delivery.id);
-      if (lane.length === 0) lanes.delete(delivery.lane);
-      else ready.push(delivery.lane);
+      if (lane.waiting.length === 0) lanes.delete(lane.id);
+      else setReady(lane);
     },
     giveUp: (delivery) => {
-      if (lanes.get(delivery.lane)?.[0] === delivery) dropLane(delivery.lane);
+      const lane = lanes.get(delivery.lane);
+      if (lane?.waiting[0] === delivery) drop(lane);
     },
-    dropLane,
+    dropLane: (id) => {
+      const lane = lanes.get(id);
+      if (lane) drop(lane);
+    },
     dropShards: (shards) => {
-      for (const [lane, [first]] of lanes) if (first && shards.has(first.shard)) dropLane(lane);
-      ready = ready.filter((lane) => lanes.has(lane));
+      for (const lane of [...lanes.values()]) if (shards.has(lane.waiting[0]!.shard)) drop(lane);
+    },
+    dropWaiting: () => {
+      for (const lane of [...lanes.values()]) {
+        if (!lane.isSending) drop(lane);
+        else for (const { id } of lane.waiting.splice(1)) ids.delete(id);
+      }
     },
   };
+}
+
+/** Whether `waiting` comes after `other` in their lane: what is replayed comes last, the rest in the order of events. */
+function isBehind(waiting: DueDelivery, other: DueDelivery): boolean {
+  const [one, two] = [waiting.rank === REPLAYED, other.rank === REPLAYED];
+  return one === two ? waiting.position > other.position : one;
 }

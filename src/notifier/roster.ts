@@ -4,9 +4,11 @@
  */
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
+import type { SubscriberHealth } from '../core/health.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Secrets } from '../runtime/secrets.ts';
 import type { Sql } from '../store/database.ts';
+import { eraseHealth } from '../store/health.ts';
 import { readSubscribers, type StoredSubscriber } from '../store/subscribers.ts';
 import { openReach } from '../subscription/sealed.ts';
 import type { Channel } from './channel.ts';
@@ -14,12 +16,14 @@ import { createOutlet, type Outlet } from './outlet.ts';
 import { type ConfiguredSubscriber, type Opened, openWebhook } from './recipients.ts';
 
 export interface Roster {
-  /** Makes the outlets what the database says. */
-  refresh(): Promise<void>;
+  /** Makes the outlets what the database says. `heard` is told how it stands with each, and what was known before asking. */
+  refresh(heard: Heard): Promise<void>;
   /** Every outlet, of those that are switched off too. */
   all(): Iterable<Outlet>;
   /** Those that may be sent something now. */
   active(): Outlet[];
+  /** How many these are. */
+  count(): number;
   /** Whether its subscriber is still told. */
   mayTell(outlet: Outlet): boolean;
   /** Sends it nothing more, until the database says that it is active. */
@@ -27,6 +31,8 @@ export interface Roster {
   /** Closes every channel after what is under way. */
   close(): Promise<void>;
 }
+
+type Heard = (outlet: Outlet, health: SubscriberHealth | null, wasSaved: SubscriberHealth | null) => void;
 
 export interface RosterOptions {
   readonly sql: Sql;
@@ -91,7 +97,8 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
   };
 
   return {
-    refresh: async () => {
+    refresh: async (heard) => {
+      const before = new Map([...outlets].map(([id, { standing }]) => [id, standing.saved]));
       const rows = await readSubscribers(sql);
       off = new Set(rows.filter(({ status }) => status === 'off').map(({ id }) => id));
       for (const row of rows) {
@@ -109,14 +116,26 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
             // What is under way ends on the old channel.
             close(outlet.recipient.channel);
             outlet.recipient = recipient;
+            // Another address begins as one that is well.
+            if (outlet.standing.saved !== null) await eraseHealth(sql, id);
+            Object.assign(outlet.standing, { health: null, saved: null, allowance: recipient.concurrency, trying: 'no' });
           } else outlets.set(id, createOutlet(recipient));
         }
+      }
+      for (const { id, health } of rows) {
+        const outlet = outlets.get(id);
+        if (outlet) heard(outlet, health, before.get(id) ?? null);
       }
       const told = new Set(rows.map(({ id }) => id));
       for (const id of [...outlets.keys()]) if (!told.has(id)) forget(id);
     },
     all: () => outlets.values(),
     active: () => [...outlets.values()].filter(({ recipient }) => !off.has(recipient.id)),
+    count: () => {
+      let count = 0;
+      for (const id of outlets.keys()) if (!off.has(id)) count += 1;
+      return count;
+    },
     mayTell: (outlet) => outlets.get(outlet.recipient.id) === outlet && !off.has(outlet.recipient.id),
     switchedOff: ({ recipient }) => {
       off = new Set(off).add(recipient.id);

@@ -68,6 +68,10 @@ function withHealth({ failures, pauses, failingSince, pausedUntil, lastError, ..
  */
 export async function syncSubscribers(sql: Queries, definitions: readonly SubscriberDefinition[]): Promise<SubscriberRow[]> {
   for (const { name, kind, format, types, sites, states, addressHash } of definitions) {
+    // What another address answered says nothing of this one.
+    await sql`
+      delete from purchase_watch.subscriber_health h using purchase_watch.subscribers s
+      where h.subscriber = s.id and s.name = ${name} and s.deleted_at is null and s.address_hash <> ${addressHash}`;
     await sql`
       insert into purchase_watch.subscribers as s (name, kind, format, types, sites, states, address_hash)
       values (${name}, ${kind}, ${format}, ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
@@ -111,7 +115,9 @@ export async function readSubscribers(sql: Queries): Promise<StoredSubscriber[]>
 
 /** One of them, or null. */
 export async function findSubscriber(sql: Queries, name: string): Promise<StoredSubscriber | null> {
-  const [row] = await sql<Row[]>`select ${sql.unsafe(COLUMNS)} from ${sql.unsafe(JOINED)} where s.name = ${name} and s.configured`;
+  const [row] = await sql<
+    Row[]
+  >`select ${sql.unsafe(COLUMNS)} from ${sql.unsafe(JOINED)} where s.name = ${name} and s.configured`;
   return row === undefined ? null : withHealth(row);
 }
 
@@ -119,7 +125,9 @@ export async function findSubscriber(sql: Queries, name: string): Promise<Stored
 export async function switchOff(sql: Queries, { subscriber, reason }: { subscriber: number; reason: string }): Promise<void> {
   await sql`
     with switched as (
-      update purchase_watch.subscribers set status = 'off', status_reason = ${reason}, matching_since = now()
-      where id = ${subscriber} and status <> 'off' returning id)
+      update purchase_watch.subscribers set status = 'off', status_reason = ${reason}, matching_since = now(), failed_at = now()
+      where id = ${subscriber} and status <> 'off' returning id),
+    -- Switched on again, it begins as one that is well.
+    forgotten as (delete from purchase_watch.subscriber_health where subscriber = ${subscriber})
     select pg_notify('purchase_watch_wake', 'subscribers') from switched`;
 }

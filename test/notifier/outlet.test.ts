@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
 import { createOutlet, type Outlet } from '../../src/notifier/outlet.ts';
-import type { DueDelivery } from '../../src/store/deliveries.ts';
+import type { DueDelivery, Rank } from '../../src/store/deliveries.ts';
 
 function outlet(): Outlet {
   const channel = { send: () => Promise.reject(new Error('not sent here')), close: async () => {} };
   return createOutlet({ id: 1, name: 'shop', channel, concurrency: 4, spacing: 0, timeout: 1_000, schedule: [] });
 }
 
-function delivery(lane: number, position: number): DueDelivery {
+function delivery(lane: number, position: number, rank: Rank = 0): DueDelivery {
   const event = { id: `evt_${position}`, type: 'purchase.stuck', body: '{}', createdAt: 0 };
-  return { id: position, subscriber: 1, lane, position, shard: 0, attempts: 0, attemptsBefore: 0, event, behind: null };
+  return { id: position, subscriber: 1, lane, position, shard: 0, rank, attempts: 0, attemptsBefore: 0, event, behind: null };
 }
 
 /** What comes out when each is done at once. */
 function rest(of: Outlet): number[] {
   const positions: number[] = [];
-  for (let next = of.next(); next; next = of.next()) {
+  for (let next = of.next(9); next; next = of.next(9)) {
     positions.push(next.position);
     of.done(next);
   }
@@ -32,10 +32,10 @@ test('what is being sent is not overtaken by an older one that is sent again', (
   const of = outlet();
   of.add(delivery(1, 5));
   of.add(delivery(1, 7));
-  const sending = of.next()!;
+  const sending = of.next(9)!;
   expect(sending.position).toBe(5);
   of.add(delivery(1, 3));
-  expect(of.next()).toBeNull();
+  expect(of.next(9)).toBeNull();
   of.done(sending);
   expect(rest(of)).toEqual([3, 7]);
 });
@@ -45,5 +45,42 @@ test('lanes do not wait for each other', () => {
   of.add(delivery(1, 1));
   of.add(delivery(1, 3));
   of.add(delivery(2, 2));
-  expect([of.next()!.position, of.next()!.position, of.next()]).toEqual([1, 2, null]);
+  expect([of.next(9)!.position, of.next(9)!.position, of.next(9)]).toEqual([1, 2, null]);
+});
+
+test('what is new goes first, yet every eighth time what is not', () => {
+  const of = outlet();
+  for (let lane = 1; lane <= 10; lane++) of.add(delivery(lane, lane));
+  of.add(delivery(20, 20, 2));
+  of.add(delivery(21, 21, 1));
+  expect(rest(of)).toEqual([1, 2, 3, 4, 5, 6, 7, 21, 8, 9, 10, 20]);
+});
+
+test('without room for it, what is not new waits', () => {
+  const of = outlet();
+  of.add(delivery(1, 1, 1));
+  of.add(delivery(2, 2));
+  expect([of.next(0)!.position, of.next(0)]).toEqual([2, null]);
+  expect(of.isReady).toBe(true);
+});
+
+test('within a lane what is replayed comes after all that is not', () => {
+  const of = outlet();
+  of.add(delivery(1, 3, 2));
+  of.add(delivery(1, 1, 2));
+  of.add(delivery(1, 7));
+  of.add(delivery(1, 5));
+  expect(rest(of)).toEqual([5, 7, 1, 3]);
+});
+
+test('forgetting what waits leaves what is being sent, and its lane can be read again', () => {
+  const of = outlet();
+  for (const position of [1, 2, 3]) of.add(delivery(1, position));
+  of.add(delivery(2, 4));
+  const sending = of.next(9)!;
+  of.dropWaiting();
+  expect([of.size, of.isReady]).toEqual([1, false]);
+  of.add(delivery(1, 2));
+  of.done(sending);
+  expect(rest(of)).toEqual([2]);
 });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Sql } from '../../src/store/database.ts';
-import { loadDueDeliveries, nextDue, putOff, type Settlement, settle } from '../../src/store/deliveries.ts';
+import { loadDueDeliveries, nextDue, putOff, RANKS, type Rank } from '../../src/store/deliveries.ts';
 import { retryDelivery } from '../../src/store/deliveries-again.ts';
+import { type Settlement, settle } from '../../src/store/settle.ts';
 import { syncSites } from '../../src/store/sites.ts';
 import { syncSubscribers } from '../../src/store/subscribers.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
@@ -23,7 +24,14 @@ beforeAll(async () => {
   database = await testDatabase();
   sql = database.sql;
   await syncSites(sql, ['default']);
-  const common = { kind: 'webhook' as const, types: null, sites: null, states: null, addressHash: 'x' };
+  const common = {
+    kind: 'webhook' as const,
+    format: 'standard' as const,
+    types: null,
+    sites: null,
+    states: null,
+    addressHash: 'x',
+  };
   const rows = await syncSubscribers(sql, [
     { ...common, name: 'shop' },
     { ...common, name: 'books' },
@@ -60,30 +68,42 @@ async function lane(name: string, waiting: readonly Waiting[]): Promise<number[]
   }
   return ids;
 }
-const load = (differs: { now?: number; limit?: number; except?: number[]; shards?: number[]; subscriber?: number } = {}) => {
-  const { now = T, limit = 100, except = [], shards = ALL, subscriber = shop } = differs;
-  return loadDueDeliveries(sql, { wanted: { subscriber, limit, except }, shards, now });
+interface Asked {
+  now?: number;
+  limit?: number;
+  except?: number[];
+  shards?: number[];
+  subscriber?: number;
+  ranks?: readonly Rank[];
+}
+const load = async (differs: Asked = {}) => {
+  const { now = T, limit = 100, except = [], shards = ALL, subscriber = shop, ranks = RANKS } = differs;
+  const { rows, more } = await loadDueDeliveries(sql, { wanted: [{ subscriber, room: limit }], except }, { shards, ranks, now });
+  return { rows, more: more.has(subscriber) };
 };
 const loaded = async (differs: Parameters<typeof load>[0] = {}): Promise<number[]> =>
   (await load(differs)).rows.map(({ id }) => id);
 
-type Outcome = Partial<Pick<Settlement, 'status' | 'dueAt' | 'number' | 'at' | 'error' | 'excerpt' | 'httpStatus'>>;
+type Outcome = Partial<
+  Pick<Settlement, 'status' | 'dueAt' | 'number' | 'at' | 'error' | 'excerpt' | 'httpStatus' | 'fault' | 'rank'>
+>;
 /** What became of an attempt: delivered unless told otherwise. */
 async function attempt(id: number, outcome: Outcome = {}): Promise<Settlement> {
   const [delivery] = await sql<[Settlement['delivery'] & { attempts: number; attemptsBefore: number }]>`
-    select id::float8 as id, subscriber, lane::float8 as lane, event::float8 as position, shard, attempts, attempts_before as "attemptsBefore"
+    select id::float8 as id, subscriber, lane::float8 as lane, event::float8 as position, shard, rank, attempts, attempts_before as "attemptsBefore"
     from purchase_watch.deliveries where id = ${id}`;
   const { status = 'delivered' } = outcome;
   return {
     delivery,
     number: delivery.attempts + 1,
-    isFirst: delivery.attempts === 0,
+    rank: delivery.rank,
     status,
     dueAt: T,
     at: T,
     tookMs: 12.6,
     httpStatus: status === 'delivered' ? 204 : 503,
     outcome: status === 'delivered' ? 'delivered' : 'http_503',
+    fault: status === 'delivered' ? null : 'receiver',
     error: status === 'delivered' ? null : 'The receiver answers 503.',
     excerpt: null,
     ...outcome,
@@ -161,6 +181,44 @@ describe('what is due', () => {
     ]);
   });
 
+  test('is what is new first, then what failed often, then what is replayed; and only what is new when asked so', async () => {
+    const ids = [];
+    for (const [index, rank] of [2, 1, 0].entries()) {
+      const [id] = (await lane(`r${rank}`, [{ dueAt: T - (3 - index) * MINUTE }])) as [number];
+      await sql`update purchase_watch.deliveries set rank = ${rank} where id = ${id}`;
+      ids.push(id);
+    }
+    const [replayed, late, fresh] = ids as [number, number, number];
+    expect(await loaded({ limit: 1 })).toEqual([fresh]);
+    expect(await loaded({ limit: 2 })).toEqual([late, fresh]);
+    expect(await loaded()).toEqual([late, fresh, replayed]);
+    expect(await loaded({ ranks: [0] })).toEqual([fresh]);
+  });
+
+  test('puts what is replayed behind all that is not of its lane, and behind earlier replayed ones', async () => {
+    const [one, two, three] = (await lane('a', [{}, {}, {}])) as [number, number, number];
+    await sql`update purchase_watch.deliveries set rank = 2 where id in (${one}, ${two})`;
+    const { rows } = await load();
+    expect(rows.map(({ id, behind }) => [id, behind?.id ?? null])).toEqual([
+      [three, null],
+      [one, three],
+      [two, one],
+    ]);
+  });
+
+  test('is read for several at once, each within its own room', async () => {
+    const [mine, yours] = (await lane('a', [{}, { subscriber: books }])) as [number, number];
+    await lane('b', [{}, { subscriber: books }, { subscriber: books }]);
+    const wanted = [
+      { subscriber: shop, room: 1 },
+      { subscriber: books, room: 10 },
+    ];
+    const { rows, more } = await loadDueDeliveries(sql, { wanted, except: [mine] }, { shards: ALL, ranks: RANKS, now: T });
+    expect(rows.map(({ subscriber }) => subscriber).sort()).toEqual([shop, books, books, books].sort());
+    expect(rows.map(({ id }) => id)).toContain(yours);
+    expect([...more]).toEqual([shop]);
+  });
+
   test('costs an index range, whatever waits elsewhere', async () => {
     await lane('a', [{}, {}, {}]);
     await sql`insert into purchase_watch.events (id, type, site, shard, created_at, body)
@@ -169,7 +227,7 @@ describe('what is due', () => {
       select position, 0, ${shop}, shard, to_timestamp(${T + MINUTE}::float8 / 1000) from purchase_watch.events where purchase is null`;
     await sql`analyze purchase_watch.deliveries`;
     const cost = await rowsRead(sql, 'deliveries', (tx) =>
-      loadDueDeliveries(tx, { wanted: { subscriber: shop, limit: 100, except: [] }, shards: ALL, now: T }),
+      loadDueDeliveries(tx, { wanted: [{ subscriber: shop, room: 100 }], except: [] }, { shards: ALL, ranks: RANKS, now: T }),
     );
     expect(cost.scanned).toBe(0);
     expect(cost.fetched).toBeLessThan(20);
@@ -194,9 +252,9 @@ describe('an attempt that ended', () => {
     const [id] = (await lane('a', [{}])) as [number];
     expect(await settled(id, { at: T + 5, excerpt: 'ok' })).toEqual(new Set([id]));
     expect(await row(id)).toMatchObject({ status: 'delivered', attempts: 1, settledAt: T + 5, error: null });
-    const attempts =
-      await sql`select number, took_ms, http_status, outcome, excerpt from purchase_watch.attempts where delivery = ${id}`;
-    expect([...attempts]).toEqual([{ number: 1, took_ms: 13, http_status: 204, outcome: 'delivered', excerpt: 'ok' }]);
+    const [kept] = await sql`select took_ms, http_status, excerpt from purchase_watch.deliveries where id = ${id}`;
+    expect(kept).toEqual({ took_ms: 13, http_status: 204, excerpt: 'ok' });
+    expect(await sql`select from purchase_watch.attempts`).toHaveLength(0);
   });
 
   test('badly is due again at its moment, and says why', async () => {
@@ -211,6 +269,18 @@ describe('an attempt that ended', () => {
     });
     expect(await loaded()).toEqual([]);
     expect(await loaded({ now: T + 5 * MINUTE })).toEqual([id]);
+    const attempts =
+      await sql`select number, took_ms, http_status, outcome, fault, excerpt from purchase_watch.attempts where delivery = ${id}`;
+    expect([...attempts]).toEqual([
+      { number: 1, took_ms: 13, http_status: 503, outcome: 'http_503', fault: 'receiver', excerpt: null },
+    ]);
+  });
+
+  test('badly through us does not count on its schedule', async () => {
+    const [id] = (await lane('a', [{}])) as [number];
+    await settled(id, { status: 'pending', dueAt: T + MINUTE, fault: 'ours' });
+    const [delivery] = (await load({ now: T + MINUTE })).rows;
+    expect(delivery).toMatchObject({ attempts: 1, attemptsBefore: 1 });
   });
 
   test('for the last time is exhausted', async () => {
@@ -233,6 +303,10 @@ describe('an attempt that ended', () => {
     const ended = await attempt(id);
     expect(await settle(sql, [ended], me)).toEqual(new Set([id]));
     expect(await settle(sql, [ended], me)).toEqual(new Set());
+    const [other] = (await lane('b', [{}])) as [number];
+    const bad = await attempt(other, { status: 'exhausted' });
+    expect(await settle(sql, [bad], me)).toEqual(new Set([other]));
+    expect(await settle(sql, [bad], me)).toEqual(new Set());
     expect(await sql`select from purchase_watch.attempts`).toHaveLength(1);
   });
 
@@ -266,6 +340,17 @@ describe('in a lane', () => {
     await failed(first, T + 5 * MINUTE);
     expect(await dues([first, second, third])).toEqual([T + 5 * MINUTE, T + 5 * MINUTE, T + 5 * MINUTE]);
     expect(await dues([told, other])).toEqual([T, T]);
+  });
+
+  test('a failure of what is not replayed puts off what is; a replayed one that fails puts off no other', async () => {
+    const [replayed, live] = (await lane('a', [{}, {}])) as [number, number];
+    await sql`update purchase_watch.deliveries set rank = 2 where id = ${replayed}`;
+    await failed(live, T + 5 * MINUTE);
+    expect(await dues([replayed])).toEqual([T + 5 * MINUTE]);
+    const [again, fresh] = (await lane('b', [{}, {}])) as [number, number];
+    await sql`update purchase_watch.deliveries set rank = 2 where id = ${again}`;
+    await failed(again, T + 5 * MINUTE);
+    expect(await dues([fresh])).toEqual([T]);
   });
 
   test('the same purchase told to another subscriber does not wait', async () => {

@@ -1,0 +1,31 @@
+/** First in, first out, without moving what waits: an array's own `shift` does, once it is long. */
+
+export interface Queue<T> {
+  push(item: T): void;
+  /** Puts an item first. */
+  unshift(item: T): void;
+  shift(): T | undefined;
+}
+
+export function createQueue<T>(): Queue<T> {
+  let items: (T | undefined)[] = [];
+  let first = 0;
+  return {
+    push: (item) => void items.push(item),
+    unshift: (item) => {
+      if (first === 0) items.unshift(item);
+      else items[--first] = item;
+    },
+    shift: () => {
+      if (first === items.length) return undefined;
+      const item = items[first];
+      items[first] = undefined;
+      first += 1;
+      if (first === items.length || first > 1_024) {
+        items = items.slice(first);
+        first = 0;
+      }
+      return item;
+    },
+  };
+}

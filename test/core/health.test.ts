@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { FAILURES_TO_SWITCH_OFF, healthAfter, pauseAfter, type SubscriberHealth } from '../../src/core/health.ts';
+
+const MINUTE = 60_000;
+const T = Date.UTC(2026, 10, 20, 9, 15);
+const failure = (at: number, { began = at, retryAfter = null as number | null } = {}) => ({
+  at,
+  began,
+  error: 'The receiver answered 503.',
+  retryAfter,
+});
+const success = (at: number) => ({ at, began: at, error: null, retryAfter: null });
+
+test('fewer than four failures in a row pause nothing', () => {
+  const health = healthAfter(null, [failure(T), failure(T + 1), failure(T + 2)]);
+  expect(health).toMatchObject({ failures: 3, pausedUntil: null, failingSince: T });
+  expect(healthAfter(health, [success(T + 3), failure(T + 4)])).toMatchObject({ failures: 1, failingSince: T + 4 });
+});
+
+test('the fourth pauses for a minute', () => {
+  const health = healthAfter(null, [failure(T), failure(T), failure(T), failure(T + 5)]);
+  expect(health).toEqual({
+    failures: 4,
+    pauses: 1,
+    failingSince: T,
+    pausedUntil: T + 5 + MINUTE,
+    lastError: 'The receiver answered 503.',
+  });
+});
+
+test('each further one doubles the pause up to a day, and one success ends it all', () => {
+  let health: SubscriberHealth | null = healthAfter(null, [failure(T), failure(T), failure(T), failure(T)]);
+  const pauses: number[] = [];
+  for (let now = health!.pausedUntil!; pauses.length < 13; now = health!.pausedUntil!) {
+    health = healthAfter(health, [failure(now)]);
+    pauses.push((health!.pausedUntil! - now) / MINUTE);
+  }
+  expect(pauses).toEqual([2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 1_440, 1_440, 1_440]);
+  expect(healthAfter(health, [success(health!.pausedUntil!)])).toBeNull();
+});
+
+test('what began before the pause was over tells nothing new', () => {
+  const paused = healthAfter(null, [failure(T), failure(T), failure(T), failure(T)])!;
+  const late = Array.from({ length: 60 }, () => failure(T + 15_000, { began: T - 1 }));
+  expect(healthAfter(paused, late)).toEqual(paused);
+});
+
+test('a success that began before the pause counts all the same', () => {
+  const paused = healthAfter(null, [failure(T), failure(T), failure(T), failure(T)])!;
+  expect(healthAfter(paused, [{ ...success(T + 1), began: T - 1 }])).toBeNull();
+});
+
+describe('Retry-After', () => {
+  test('pauses at the first failure, for what was asked', () => {
+    const health = healthAfter(null, [failure(T, { retryAfter: 2 * MINUTE })]);
+    expect(health).toMatchObject({ failures: 1, pauses: 0, pausedUntil: T + 2 * MINUTE });
+  });
+
+  test('never shortens a pause, and lengthens one that is under way', () => {
+    const paused = healthAfter(null, [failure(T), failure(T), failure(T), failure(T, { retryAfter: 1_000 })])!;
+    expect(paused.pausedUntil).toBe(T + MINUTE);
+    const longer = healthAfter(paused, [failure(T + 5, { began: T - 1, retryAfter: 5 * MINUTE })])!;
+    expect(longer).toMatchObject({ failures: 4, pausedUntil: T + 5 + 5 * MINUTE });
+  });
+
+  test('is granted for a day at most', () => {
+    const health = healthAfter(null, [failure(T, { retryAfter: 400 * 24 * 60 * MINUTE })]);
+    expect(health!.pausedUntil).toBe(T + 24 * 60 * MINUTE);
+  });
+});
+
+test('forty failures in a row take nearly a month', () => {
+  let health: SubscriberHealth | null = null;
+  let now = T;
+  while ((health?.failures ?? 0) < FAILURES_TO_SWITCH_OFF) {
+    health = healthAfter(health, [failure(now)]);
+    now = health!.pausedUntil ?? now;
+  }
+  const days = (now - T) / (24 * 60 * MINUTE);
+  expect(days).toBeGreaterThan(25);
+  expect(days).toBeLessThan(32);
+  expect(pauseAfter(1_000)).toBe(24 * 60 * MINUTE);
+});
