@@ -15,12 +15,14 @@ export interface SubscriberHealth {
   /** Nothing is sent before; then one delivery tries. Null: it is not paused. */
   readonly pausedUntil: Instant | null;
   readonly lastError: string | null;
+  /** When the last of them ended, as this process saw it: what began before tells nothing new. */
+  readonly failedAt?: Instant;
 }
 
 export const WELL: SubscriberHealth = { failures: 0, pauses: 0, failingSince: null, pausedUntil: null, lastError: null };
 
 const MINUTE: Milliseconds = 60_000;
-/** So many failures in a row pause a subscriber … */
+/** So many failures in a row, each begun after the one before it had ended, pause a subscriber … */
 export const FAILURES_TO_PAUSE = 4;
 /** … for so long the first time, then twice as long each time … */
 const FIRST_PAUSE: Milliseconds = MINUTE;
@@ -36,6 +38,7 @@ export function pauseAfter(pauses: number): Milliseconds {
 
 /** What a subscriber's attempts showed, in the order of their ends. */
 export interface Ended {
+  readonly began: Instant;
   readonly at: Instant;
   /** Null: delivered. */
   readonly error: string | null;
@@ -43,37 +46,42 @@ export interface Ended {
   readonly retryAfter: Milliseconds | null;
 }
 
+/** So long nothing is sent after a second and a third failure in a row: a receiver that restarts is not hammered, and not paused. */
+const HOLDS: readonly Milliseconds[] = [0, 0, 1_000, 2_000];
+
+/** How long nothing is sent to one that failed so often in a row and is not paused. */
+export function holdAfter(failures: number): Milliseconds {
+  return HOLDS[failures] ?? 0;
+}
+
 /**
- * The health after further attempts, those that the receiver took or refused; null when it is well. `since` is when the
- * attempt began: one that began before the last failure's pause tells nothing new and changes nothing but a longer wait
- * that was asked for.
+ * The health after further attempts, those that the receiver took or refused; null when it is well. Failures count one
+ * after the other: what began before the last one ended, as many at once do, is the same trouble and counts as one with
+ * it. A longer wait that was asked for is granted all the same.
  */
-export function healthAfter(
-  before: SubscriberHealth | null,
-  attempts: readonly (Ended & { readonly began: Instant })[],
-): SubscriberHealth | null {
+export function healthAfter(before: SubscriberHealth | null, attempts: readonly Ended[]): SubscriberHealth | null {
   let health = before ?? WELL;
   for (const { at, began, error, retryAfter } of attempts) {
     if (error === null) {
       health = WELL;
       continue;
     }
-    const asked = retryAfter === null ? null : at + Math.min(retryAfter, LONGEST_PAUSE);
-    const isLate = health.pausedUntil !== null && began < health.pausedUntil;
-    if (isLate) {
-      if (asked !== null && asked > health.pausedUntil!) health = { ...health, pausedUntil: asked };
+    const asked = retryAfter === null ? 0 : at + Math.min(retryAfter, LONGEST_PAUSE);
+    const isSameTrouble = began < Math.max(health.pausedUntil ?? 0, health.failedAt ?? 0);
+    if (isSameTrouble) {
+      if (asked > (health.pausedUntil ?? 0)) health = { ...health, pausedUntil: asked };
       continue;
     }
     const failures = health.failures + 1;
     const isPause = failures >= FAILURES_TO_PAUSE;
-    const planned = isPause ? at + pauseAfter(health.pauses) : null;
-    const pausedUntil = Math.max(planned ?? 0, asked ?? 0) || null;
+    const planned = isPause ? at + pauseAfter(health.pauses) : 0;
     health = {
       failures,
       pauses: health.pauses + (isPause ? 1 : 0),
       failingSince: health.failingSince ?? at,
-      pausedUntil,
+      pausedUntil: Math.max(planned, asked) || null,
       lastError: error,
+      failedAt: at,
     };
   }
   return health === WELL ? null : health;

@@ -3,7 +3,7 @@
  * one replica tries with one delivery; then it is sent more and more at once. Failures of ours pause it here for
  * seconds, without being held against it.
  */
-import { FAILURES_TO_PAUSE, FAILURES_TO_SWITCH_OFF, healthAfter, type SubscriberHealth } from '../core/health.ts';
+import { FAILURES_TO_PAUSE, FAILURES_TO_SWITCH_OFF, healthAfter, holdAfter, type SubscriberHealth } from '../core/health.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -105,7 +105,10 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
         return null;
       }
       standing.allowance = Math.max(Math.floor(standing.allowance / 2), 1);
-      if (after === null || after.pausedUntil === null || after.pausedUntil === before?.pausedUntil) return null;
+      if (after === null) return null;
+      if (after.pausedUntil === null && after.failures !== before?.failures)
+        outlet.notBefore = Math.max(outlet.notBefore, clock.monotonic() + holdAfter(after.failures));
+      if (after.pausedUntil === null || after.pausedUntil === before?.pausedUntil) return null;
       pausedNow(outlet);
       if (after.failures < FAILURES_TO_SWITCH_OFF || result.kind === 'gone') return null;
       const since = new Date(after.failingSince!).toISOString();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FAILURES_TO_SWITCH_OFF, healthAfter, pauseAfter, type SubscriberHealth } from '../../src/core/health.ts';
+import { FAILURES_TO_SWITCH_OFF, healthAfter, holdAfter, pauseAfter, type SubscriberHealth } from '../../src/core/health.ts';
 
 const MINUTE = 60_000;
 const T = Date.UTC(2026, 10, 20, 9, 15);
@@ -18,8 +18,8 @@ test('fewer than four failures in a row pause nothing', () => {
 });
 
 test('the fourth pauses for a minute', () => {
-  const health = healthAfter(null, [failure(T), failure(T), failure(T), failure(T + 5)]);
-  expect(health).toEqual({
+  const health = healthAfter(null, [failure(T), failure(T + 1), failure(T + 2), failure(T + 5)]);
+  expect(health).toMatchObject({
     failures: 4,
     pauses: 1,
     failingSince: T,
@@ -37,6 +37,16 @@ test('each further one doubles the pause up to a day, and one success ends it al
   }
   expect(pauses).toEqual([2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 1_440, 1_440, 1_440]);
   expect(healthAfter(health, [success(health!.pausedUntil!)])).toBeNull();
+});
+
+test('many that fail at once are one failure', () => {
+  const together = Array.from({ length: 64 }, (_, index) => failure(T + index, { began: T - 1_000 }));
+  expect(healthAfter(null, together)).toMatchObject({ failures: 1, pausedUntil: null });
+  expect(healthAfter(null, [...together, failure(T + 100)])).toMatchObject({ failures: 2 });
+});
+
+test('the second and third failure in a row hold for a second or two, the first does not', () => {
+  expect([0, 1, 2, 3, 4, 40].map(holdAfter)).toEqual([0, 0, 1_000, 2_000, 0, 0]);
 });
 
 test('what began before the pause was over tells nothing new', () => {
