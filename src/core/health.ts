@@ -27,13 +27,27 @@ export const FAILURES_TO_PAUSE = 4;
 /** … for so long the first time, then twice as long each time … */
 const FIRST_PAUSE: Milliseconds = MINUTE;
 /** … up to this. */
-const LONGEST_PAUSE: Milliseconds = 24 * 60 * MINUTE;
-/** So many in a row, nearly a month of daily tries at the end, switch it off. */
+const DAY: Milliseconds = 24 * 60 * MINUTE;
+
+/** So many in a row, nearly a month of daily tries at the end, switch a system off. */
 export const FAILURES_TO_SWITCH_OFF = 40;
 
+/** How patient we are with a subscriber. */
+export interface Patience {
+  /** The longest pause between two tries. */
+  readonly longestPause: Milliseconds;
+  /** So many failures in a row switch it off; null: it is tried for ever. */
+  readonly failuresToSwitchOff: number | null;
+}
+
+/** With systems: tried once a day in the end, and switched off after nearly a month of that. */
+export const WITH_SYSTEMS: Patience = { longestPause: DAY, failuresToSwitchOff: FAILURES_TO_SWITCH_OFF };
+/** With people: an alarm must not wait for a day because Slack was away for an hour, and nobody else tells them. */
+export const WITH_PEOPLE: Patience = { longestPause: 5 * MINUTE, failuresToSwitchOff: null };
+
 /** How long the pause lasts that follows so many others. */
-export function pauseAfter(pauses: number): Milliseconds {
-  return Math.min(FIRST_PAUSE * 2 ** Math.min(pauses, 30), LONGEST_PAUSE);
+export function pauseAfter(pauses: number, { longestPause }: Patience = WITH_SYSTEMS): Milliseconds {
+  return Math.min(FIRST_PAUSE * 2 ** Math.min(pauses, 30), longestPause);
 }
 
 /** What a subscriber's attempts showed, in the order of their ends. */
@@ -59,14 +73,18 @@ export function holdAfter(failures: number): Milliseconds {
  * after the other: what began before the last one ended, as many at once do, is the same trouble and counts as one with
  * it. A longer wait that was asked for is granted all the same.
  */
-export function healthAfter(before: SubscriberHealth | null, attempts: readonly Ended[]): SubscriberHealth | null {
+export function healthAfter(
+  before: SubscriberHealth | null,
+  attempts: readonly Ended[],
+  patience: Patience = WITH_SYSTEMS,
+): SubscriberHealth | null {
   let health = before ?? WELL;
   for (const { at, began, error, retryAfter } of attempts) {
     if (error === null) {
       health = WELL;
       continue;
     }
-    const asked = retryAfter === null ? 0 : at + Math.min(retryAfter, LONGEST_PAUSE);
+    const asked = retryAfter === null ? 0 : at + Math.min(retryAfter, DAY);
     const isSameTrouble = began < Math.max(health.pausedUntil ?? 0, health.failedAt ?? 0);
     if (isSameTrouble) {
       if (asked > (health.pausedUntil ?? 0)) health = { ...health, pausedUntil: asked };
@@ -74,7 +92,7 @@ export function healthAfter(before: SubscriberHealth | null, attempts: readonly 
     }
     const failures = health.failures + 1;
     const isPause = failures >= FAILURES_TO_PAUSE;
-    const planned = isPause ? at + pauseAfter(health.pauses) : 0;
+    const planned = isPause ? at + pauseAfter(health.pauses, patience) : 0;
     health = {
       failures,
       pauses: health.pauses + (isPause ? 1 : 0),

@@ -3,7 +3,7 @@
  * one replica tries with one delivery; then it is sent more and more at once. Failures of ours pause it here for
  * seconds, without being held against it.
  */
-import { FAILURES_TO_PAUSE, FAILURES_TO_SWITCH_OFF, healthAfter, holdAfter, type SubscriberHealth } from '../core/health.ts';
+import { FAILURES_TO_PAUSE, healthAfter, holdAfter, type SubscriberHealth } from '../core/health.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -95,7 +95,7 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
       ours.until = Number.NEGATIVE_INFINITY;
       const error = result.kind === 'delivered' ? null : result.detail;
       const retryAfter = result.kind === 'failed' ? result.retryAfter : null;
-      const after = healthAfter(before, [{ at: clock.now(), began, error, retryAfter }]);
+      const after = healthAfter(before, [{ at: clock.now(), began, error, retryAfter }], recipient.patience);
       standing.health = after;
       if (error === null) {
         standing.allowance = Math.min(standing.allowance + 1, recipient.concurrency);
@@ -110,7 +110,8 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
         outlet.notBefore = Math.max(outlet.notBefore, clock.monotonic() + holdAfter(after.failures));
       if (after.pausedUntil === null || after.pausedUntil === before?.pausedUntil) return null;
       pausedNow(outlet);
-      if (after.failures < FAILURES_TO_SWITCH_OFF || result.kind === 'gone') return null;
+      if (after.failures < (recipient.patience.failuresToSwitchOff ?? Number.POSITIVE_INFINITY) || result.kind === 'gone')
+        return null;
       const since = new Date(after.failingSince!).toISOString();
       return `${after.failures} deliveries in a row failed since ${since}, the last so: ${after.lastError}`;
     },

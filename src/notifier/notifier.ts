@@ -45,8 +45,9 @@ export interface Notifier {
 const SWEEP: Milliseconds = 5_000;
 /** While more is to be read, look again after this. */
 const SOON: Milliseconds = 5;
-/** Attempts settled in one statement, at most. */
+/** Attempts settled in one statement, at most, and from one to the next under load: larger ones cost less for each. */
 const MOST_SETTLED = 1_000;
+const BETWEEN_SETTLINGS: Milliseconds = 10;
 
 export function createNotifier({ sql, clock, log, ownership, meters, roster, spread, wake }: NotifierOptions): Notifier {
   /** When the next retry is due as far as is known, and when to find out again (on the monotonic clock). */
@@ -98,7 +99,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
       if (loader.wants(outlet, parties)) wake();
     }
   };
-  const settlements = createBatcher<Job>(flush, { most: MOST_SETTLED, linger: 0, parallel: 1 });
+  const settlements = createBatcher<Job>(flush, { most: MOST_SETTLED, linger: 0, spacing: BETWEEN_SETTLINGS, parallel: 1 });
 
   /** Reads for everybody, and starts what may start; one that was off or paused goes on with what memory holds. */
   const load = async (late: boolean): Promise<void> => {

@@ -2,7 +2,7 @@
  * What waits in memory for one subscriber: lanes, each sent in order and one at a time, and the order among them. A
  * bounded part of the outbox; the rows stay the truth.
  */
-import type { SubscriberHealth } from '../core/health.ts';
+import type { Patience, SubscriberHealth } from '../core/health.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { type DueDelivery, RANKS, type Rank, REPLAYED } from '../store/deliveries.ts';
 import type { Channel } from './channel.ts';
@@ -21,6 +21,7 @@ export interface Recipient {
   readonly timeout: Milliseconds;
   /** Waits after the first, second, … failure. */
   readonly schedule: readonly Milliseconds[];
+  readonly patience: Patience;
 }
 
 /** How it stands with a subscriber, as `ladder.ts` keeps it. */

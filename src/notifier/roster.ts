@@ -4,7 +4,7 @@
  */
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
-import type { SubscriberHealth } from '../core/health.ts';
+import { type SubscriberHealth, WITH_PEOPLE, WITH_SYSTEMS } from '../core/health.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Secrets } from '../runtime/secrets.ts';
 import type { Sql } from '../store/database.ts';
@@ -110,7 +110,8 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
         const outlet = outlets.get(id);
         if (opened === null) forget(id);
         else {
-          const recipient = { id, name, ...opened, schedule: settings.webhooks.schedule };
+          const patience = row.kind === 'slack' ? WITH_PEOPLE : WITH_SYSTEMS;
+          const recipient = { id, name, ...opened, schedule: settings.webhooks.schedule, patience };
           versions.set(id, version);
           if (outlet) {
             // What is under way ends on the old channel.

@@ -64,6 +64,8 @@ export function report(
   settlement: Settlement,
   off: string | null,
 ): void {
+  // Nearly all are delivered, and nobody reads it: not even the line is made.
+  if (settlement.status === 'delivered' && !log.isLevelEnabled('debug')) return;
   const { number: attempt, at, tookMs, httpStatus, outcome: reason, error: detail, status, dueAt } = settlement;
   const about = { subscriber: recipient.name, eventId: event.id, type: event.type, attempt };
   if (status === 'delivered') {

@@ -50,7 +50,7 @@ export async function loadDueDeliveries(
 ): Promise<{ rows: DueDelivery[]; more: Set<number> }> {
   if (shards.length === 0 || wanted.length === 0) return { rows: [], more: new Set() };
   // Enough for the room when they lie evenly, and a bounded read when they do not.
-  const perShard = wanted.map(({ room }) => Math.max(Math.ceil((2 * room) / shards.length), 16));
+  const perShard = wanted.map(({ room }) => Math.max(Math.ceil((1.25 * room) / shards.length), 16));
   type Row = Omit<DueDelivery, 'event' | 'behind'> & {
     eventId: string;
     type: string;
@@ -70,7 +70,7 @@ export async function loadDueDeliveries(
       select due.* from unnest(${`{${shards.join()}}`}::smallint[]) as s (shard)
       cross join unnest(${`{${ranks.join()}}`}::smallint[]) as k (rank)
       cross join lateral (
-        select * from purchase_watch.deliveries q
+        select q.id, q.subscriber, q.lane, q.event, q.shard, q.rank, q.attempts, q.attempts_before, q.due_at from purchase_watch.deliveries q
         where q.subscriber = w.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
           and q.due_at <= to_timestamp(${now}::float8 / 1000) and q.id <> all(${`{${except.join()}}`}::bigint[])
         order by q.due_at, q.event limit w.per_shard) due

@@ -66,18 +66,21 @@ const held = (sql: Queries, { replica, holdings }: Writer): Fragment => sql`
 
 /** The attempt that delivered is kept in the delivery itself: most are the only one, and a row for each would cost as much again. */
 async function settleDelivered(sql: Queries, batch: readonly Settlement[], writer: Writer): Promise<number[]> {
-  const rows = await sql<{ id: number }[]>`
+  // One row with all ids: a row for each costs more than writing it.
+  const [row] = await sql<[{ ids: string | null }]>`
     with ${held(sql, writer)},
     result as (
       select r.* from unnest(${numbers(batch, (s) => s.delivery.id)}::bigint[], ${numbers(batch, (s) => s.delivery.shard)}::smallint[],
         ${numbers(batch, (s) => s.number)}::integer[], ${numbers(batch, (s) => s.at)}::float8[], ${numbers(batch, (s) => Math.round(s.tookMs))}::integer[],
         ${numbers(batch, (s) => s.httpStatus)}::smallint[], ${batch.map((s) => s.excerpt)}::text[])
         as r (id, shard, number, at, took, http_status, excerpt)
-      join held on held.id = r.shard)
-    update purchase_watch.deliveries d set status = 'delivered', attempts = r.number, settled_at = to_timestamp(r.at / 1000),
-      took_ms = r.took, http_status = r.http_status, excerpt = r.excerpt, last_error = null
-    from result r where d.id = r.id and d.status = 'pending' returning d.id::float8 as id`;
-  return rows.map(({ id }) => id);
+      join held on held.id = r.shard),
+    settled as (
+      update purchase_watch.deliveries d set status = 'delivered', attempts = r.number, settled_at = to_timestamp(r.at / 1000),
+        took_ms = r.took, http_status = r.http_status, excerpt = r.excerpt, last_error = null
+      from result r where d.id = r.id and d.status = 'pending' returning d.id)
+    select string_agg(id::text, ',') as ids from settled`;
+  return row.ids?.split(',').map(Number) ?? [];
 }
 
 async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: Writer): Promise<number[]> {

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { FAILURES_TO_SWITCH_OFF, healthAfter, holdAfter, pauseAfter, type SubscriberHealth } from '../../src/core/health.ts';
+import {
+  healthAfter as after,
+  type Ended,
+  holdAfter,
+  pauseAfter,
+  type SubscriberHealth,
+  WITH_PEOPLE,
+  WITH_SYSTEMS,
+} from '../../src/core/health.ts';
 
 const MINUTE = 60_000;
 const T = Date.UTC(2026, 10, 20, 9, 15);
@@ -9,6 +17,7 @@ const failure = (at: number, { began = at, retryAfter = null as number | null } 
   error: 'The receiver answered 503.',
   retryAfter,
 });
+const healthAfter = (before: SubscriberHealth | null, attempts: readonly Ended[]) => after(before, attempts, WITH_SYSTEMS);
 const success = (at: number) => ({ at, began: at, error: null, retryAfter: null });
 
 test('fewer than four failures in a row pause nothing', () => {
@@ -82,12 +91,17 @@ describe('Retry-After', () => {
 test('forty failures in a row take nearly a month', () => {
   let health: SubscriberHealth | null = null;
   let now = T;
-  while ((health?.failures ?? 0) < FAILURES_TO_SWITCH_OFF) {
+  while ((health?.failures ?? 0) < WITH_SYSTEMS.failuresToSwitchOff!) {
     health = healthAfter(health, [failure(now)]);
     now = health!.pausedUntil ?? now;
   }
   const days = (now - T) / (24 * 60 * MINUTE);
   expect(days).toBeGreaterThan(25);
   expect(days).toBeLessThan(32);
-  expect(pauseAfter(1_000)).toBe(24 * 60 * MINUTE);
+  expect(pauseAfter(1_000, WITH_SYSTEMS)).toBe(24 * 60 * MINUTE);
+});
+
+test('people are tried every five minutes, for ever', () => {
+  expect([0, 1, 2, 3, 1_000].map((pauses) => pauseAfter(pauses, WITH_PEOPLE) / MINUTE)).toEqual([1, 2, 4, 5, 5]);
+  expect(WITH_PEOPLE.failuresToSwitchOff).toBeNull();
 });

@@ -1,10 +1,20 @@
 import { expect, test } from 'vitest';
+import { WITH_SYSTEMS } from '../../src/core/health.ts';
 import { createOutlet, type Outlet } from '../../src/notifier/outlet.ts';
 import type { DueDelivery, Rank } from '../../src/store/deliveries.ts';
 
 function outlet(): Outlet {
   const channel = { send: () => Promise.reject(new Error('not sent here')), close: async () => {} };
-  return createOutlet({ id: 1, name: 'shop', channel, concurrency: 4, spacing: 0, timeout: 1_000, schedule: [] });
+  return createOutlet({
+    id: 1,
+    name: 'shop',
+    channel,
+    concurrency: 4,
+    spacing: 0,
+    timeout: 1_000,
+    schedule: [],
+    patience: WITH_SYSTEMS,
+  });
 }
 
 function delivery(lane: number, position: number, rank: Rank = 0): DueDelivery {
