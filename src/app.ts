@@ -218,6 +218,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
           onNotify: (payload, channel) => {
             if (channel === 'purchase_watch_events') return api?.feed.wake();
             if (payload === 'subscribers') notifier.subscribersChanged();
+            if (payload === 'replays') notifier.replayed();
             const erased = /^forgotten (\d+)$/.exec(payload)?.[1];
             if (erased !== undefined) for (const part of [poller, notifier]) part.forget(Number(erased));
             const loop = WOKEN_BY[payload];
@@ -265,6 +266,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
 const WOKEN_BY: Readonly<Record<string, string>> = {
   purchases: 'poller',
   deliveries: 'notifier',
+  replays: 'notifier',
   subscribers: 'notifier',
   judge: 'judge',
   shards: 'ownership',

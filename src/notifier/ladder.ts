@@ -85,10 +85,13 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
       const { standing, recipient } = outlet;
       const { health: before, ours } = standing;
       if (result.kind === 'failed' && result.fault === 'ours') {
+        standing.trying = 'no';
+        // Many at once are one failure, as those of the receiver are.
+        if (began < ours.failedAt) return null;
         ours.failures += 1;
+        ours.failedAt = clock.now();
         const beyond = ours.failures - FAILURES_TO_PAUSE;
         if (beyond >= 0) ours.until = clock.now() + Math.min(FIRST_REST * 2 ** Math.min(beyond, 20), LONGEST_REST);
-        standing.trying = 'no';
         return null;
       }
       ours.failures = 0;
@@ -106,14 +109,18 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
       }
       standing.allowance = Math.max(Math.floor(standing.allowance / 2), 1);
       if (after === null) return null;
-      if (after.pausedUntil === null && after.failures !== before?.failures)
-        outlet.notBefore = Math.max(outlet.notBefore, clock.monotonic() + holdAfter(after.failures));
-      if (after.pausedUntil === null || after.pausedUntil === before?.pausedUntil) return null;
-      pausedNow(outlet);
-      if (after.failures < (recipient.patience.failuresToSwitchOff ?? Number.POSITIVE_INFINITY) || result.kind === 'gone')
-        return null;
-      const since = new Date(after.failingSince!).toISOString();
-      return `${after.failures} deliveries in a row failed since ${since}, the last so: ${after.lastError}`;
+      const { failures, pausedUntil: until } = after;
+      if (result.kind === 'gone' || failures >= (recipient.patience.failuresToSwitchOff ?? Number.POSITIVE_INFINITY)) {
+        // Whoever is off has no health; switched on again, it begins as one that is well.
+        Object.assign(standing, { health: null, saved: null, allowance: 1, trying: 'no' });
+        if (result.kind === 'gone') return null;
+        const since = new Date(after.failingSince!).toISOString();
+        return `${failures} deliveries in a row failed since ${since}, the last so: ${after.lastError}`;
+      }
+      if (until === null && failures !== before?.failures)
+        outlet.notBefore = Math.max(outlet.notBefore, clock.monotonic() + holdAfter(failures));
+      if (until !== null && until !== before?.pausedUntil) pausedNow(outlet);
+      return null;
     },
     save: async ({ recipient, standing }) => {
       const { health, saved } = standing;

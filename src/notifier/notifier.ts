@@ -33,6 +33,8 @@ export interface Notifier {
   tick(): Promise<Milliseconds>;
   /** Somebody changed who is told, or how it stands with them: the next tick looks. */
   subscribersChanged(): void;
+  /** Something is sent again: the next tick reads what is not new, too. */
+  replayed(): void;
   /** A purchase was erased: what waits of it in memory is not sent. */
   forget(purchase: number): void;
   /** Sends everything that is due now and waits until it is settled. For tests. */
@@ -144,6 +146,9 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     },
     forget: (purchase) => {
       for (const outlet of roster.all()) outlet.dropLane(purchase);
+    },
+    replayed: () => {
+      nextRetryAt = Number.NEGATIVE_INFINITY;
     },
     subscribersChanged: () => {
       changed = true;

@@ -32,7 +32,7 @@ export interface Standing {
   /** Deliveries in flight at most, by what was seen lately: it begins small after a pause and shrinks with failures. */
   allowance: number;
   /** Failures of ours in a row, and until when they make us wait. */
-  readonly ours: { failures: number; until: Instant };
+  readonly ours: { failures: number; failedAt: Instant; until: Instant };
   /** Whether this replica may try a subscriber whose pause is over. */
   trying: 'no' | 'asking' | 'yes';
 }
@@ -123,7 +123,7 @@ export function createOutlet(recipient: Recipient): Outlet {
       health: null,
       saved: null,
       allowance: recipient.concurrency,
-      ours: { failures: 0, until: Number.NEGATIVE_INFINITY },
+      ours: { failures: 0, failedAt: Number.NEGATIVE_INFINITY, until: Number.NEGATIVE_INFINITY },
       trying: 'no',
     },
     inFlight: 0,
