@@ -12,7 +12,7 @@ import { readMoment } from '../subscription/moment.ts';
 import { parameter } from './fields.ts';
 import { stateBody, stateOrNull, timeSchema } from './purchase-body.ts';
 
-const KINDS: readonly IncidentKind[] = ['stuck', 'unreachable'];
+const KINDS = ['stuck', 'unreachable', 'subscriber'] as const satisfies readonly IncidentKind[];
 
 /** One of a few words. */
 export function wordParameter<Word extends string>(words: readonly Word[], what: string) {
@@ -73,17 +73,23 @@ export const silenceIdField = parameter((value) => {
 export const incidentSchema = z
   .object({
     id: z.string(),
-    kind: z.enum(['stuck', 'unreachable']),
-    site: z.string(),
-    state: stateOrNull.openapi({ description: 'Null when it is about the whole site.' }),
+    kind: z.enum(KINDS),
+    site: z.string().nullable().openapi({ description: 'Null when it is about a subscriber.' }),
+    state: stateOrNull.openapi({ description: 'Null when it is about no state.' }),
+    subscriber: z.string().nullable().openapi({ description: 'The subscriber that takes nothing, or not everything.' }),
     status: z.enum(['open', 'ended']),
     openedAt: timeSchema,
     since: timeSchema.openapi({ description: 'The earliest symptom.' }),
     quietSince: timeSchema.nullable().openapi({ description: 'Since when nothing is wrong any more; it ends when that lasts.' }),
     endedAt: timeSchema.nullable(),
-    count: z.int().openapi({ description: 'Purchases that are stuck now; 1 for a site.' }),
+    count: z.int().openapi({
+      description:
+        'Purchases that are stuck now; 1 for a site; deliveries that wait, or were given up, for a subscriber, counted to 1000.',
+    }),
     peak: z.int(),
-    saidAt: timeSchema.nullable().openapi({ description: 'When people were last told.' }),
+    saidAt: timeSchema
+      .nullable()
+      .openapi({ description: 'When people were last told: on Slack, or in the log where Slack takes nothing.' }),
     acknowledged: z.union([z.object({ at: timeSchema, by: z.string(), note: z.string().nullable() }), z.null()]),
     silencedUntil: timeSchema.nullable().openapi({ description: 'While a silence keeps people from hearing of it.' }),
   })
@@ -91,12 +97,13 @@ export const incidentSchema = z
 
 /** An incident as its body. */
 export function incidentBody(row: IncidentRow): z.output<typeof incidentSchema> {
-  const { id, kind, site, state, count, peak, acknowledgedAt, acknowledgedBy, acknowledgedNote } = row;
+  const { id, kind, site, state, subscriber, count, peak, acknowledgedAt, acknowledgedBy, acknowledgedNote } = row;
   return {
     id,
     kind,
     site,
     state: stateBody(state),
+    subscriber,
     status: row.endedAt === null ? 'open' : 'ended',
     openedAt: isoTime(row.openedAt),
     since: isoTime(row.since),
@@ -116,7 +123,8 @@ export const silenceSchema = z
     id: z.string(),
     site: z.string().nullable(),
     state: stateOrNull,
-    kind: z.enum(['stuck', 'unreachable']).nullable(),
+    kind: z.enum(KINDS).nullable(),
+    subscriber: z.string().nullable(),
     reason: z.string(),
     by: z.string(),
     createdAt: timeSchema,
@@ -128,12 +136,13 @@ export const silenceSchema = z
 
 /** A silence as its body, at a moment of the database's clock. */
 export function silenceBody(row: SilenceRow, now: Instant): z.output<typeof silenceSchema> {
-  const { id, site, state, kind, reason, by, createdAt, startsAt, endsAt } = row;
+  const { id, site, state, kind, subscriber, reason, by, createdAt, startsAt, endsAt } = row;
   return {
     id: `sil_${id}`,
     site,
     state: stateBody(state),
     kind,
+    subscriber,
     reason,
     by,
     createdAt: isoTime(createdAt),

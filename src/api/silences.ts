@@ -1,5 +1,6 @@
 /** Silences: times in which people want to hear nothing of some incidents. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { suggestion } from '../config/nearest.ts';
 import { isoTime } from '../core/events.ts';
 import type { JsonValue } from '../core/exact-json.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
@@ -7,6 +8,7 @@ import type { Secrets } from '../runtime/secrets.ts';
 import type { Sql } from '../store/database.ts';
 import { databaseNow } from '../store/overview.ts';
 import { addSilence, endSilence, findSilence, listSilences } from '../store/silences.ts';
+import { listSubscribers } from '../store/subscribers.ts';
 import { exactJson, isJsonObject } from './body.ts';
 import { cursorOf, cursorParameter, limitParameter, siteParameter } from './fields.ts';
 import { unknownSite } from './find-purchase.ts';
@@ -47,12 +49,13 @@ export function mountSilences(
   });
 
   app.openapi(addRoute({ sql, secrets }), async (c) => {
-    const { site = null, state = null, kind = null, reason, by, ...times } = c.req.valid('json');
+    const { site = null, state = null, subscriber = null, reason, by, ...wish } = c.req.valid('json');
+    const { kind = subscriber === null ? null : 'subscriber', ...times } = wish;
     const now = await databaseNow(sql);
     const endsAt = times.endsAt(now);
     // The clock went on since they were checked.
     const startsAt = Math.min(times.startsAt?.(now) ?? now, endsAt);
-    const row = await addSilence(sql, { site, state, kind, reason, by, startsAt, endsAt });
+    const row = await addSilence(sql, { site, state, kind, subscriber, reason, by, startsAt, endsAt });
     c.header('location', `/v1/silences/sil_${row.id}`);
     return c.json(silenceBody(row, await databaseNow(sql)), 201);
   });
@@ -79,6 +82,7 @@ interface Wish {
   readonly site?: string | undefined;
   readonly state?: unknown;
   readonly kind?: unknown;
+  readonly subscriber?: string | undefined;
   readonly everything?: boolean | undefined;
   readonly startsAt?: Moment | undefined;
   readonly endsAt: Moment;
@@ -95,12 +99,23 @@ async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>
   const refuse = (field: keyof Wish, message: string, note: IssueNote = {}): void => {
     if (!isWrong(field)) ctx.addIssue({ code: 'custom', path: [field], message, params: { ...note } });
   };
-  const isNarrow = isGiven('site') || isGiven('state') || isGiven('kind');
+  const isNarrow = isGiven('site') || isGiven('state') || isGiven('kind') || isGiven('subscriber');
   if (!isNarrow && wish.everything !== true)
-    refuse('everything', 'must be true to silence all incidents; or name a site, state or kind');
-  if (isNarrow && wish.everything === true) refuse('everything', 'cannot go with site, state or kind; leave it or those out');
+    refuse('everything', 'must be true to silence all incidents; or name a site, state, kind or subscriber');
+  if (isNarrow && wish.everything === true)
+    refuse('everything', 'cannot go with site, state, kind or subscriber; leave it or those out');
   if (wish.kind === 'unreachable' && isGiven('state'))
     refuse('state', 'cannot go with kind unreachable, which is about whole sites');
+  const isOfSubscribers = wish.kind === 'subscriber' || isGiven('subscriber');
+  for (const field of ['site', 'state'] as const)
+    if (isOfSubscribers && isGiven(field)) refuse(field, 'cannot go with incidents of subscribers, which are of no site');
+  if (isGiven('subscriber') && isGiven('kind') && wish.kind !== 'subscriber')
+    refuse('kind', 'must be subscriber, or left out, when a subscriber is named');
+  if (wish.subscriber !== undefined && !isWrong('subscriber')) {
+    const names = (await listSubscribers(sql)).map(({ name }) => name);
+    const hint = suggestion(wish.subscriber, names);
+    if (!names.includes(wish.subscriber)) refuse('subscriber', `is no subscriber${hint}; GET /v1/subscribers lists them`);
+  }
   if (wish.site !== undefined && !isWrong('site')) {
     const detail = await unknownSite(sql, wish.site);
     if (detail !== null) refuse('site', detail, { code: 'unknown_site' });
@@ -159,10 +174,13 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }) =>
               site: siteParameter.optional(),
               state: stateField.optional(),
               kind: kindParameter.optional(),
+              subscriber: wordsField(200, 'the name of a subscriber').optional().openapi({
+                description: 'Only incidents about this subscriber.',
+              }),
               everything: z
                 .boolean({ error: 'must be true or false' })
                 .optional()
-                .openapi({ description: 'Needed to silence all incidents: without site, state and kind.' }),
+                .openapi({ description: 'Needed to silence all incidents: without site, state, kind and subscriber.' }),
               reason: wordsField(500, 'why').openapi({ example: 'The service is being moved tonight.' }),
               by: byField,
               startsAt: comingField.optional().openapi({

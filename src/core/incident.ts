@@ -4,14 +4,29 @@
  */
 import type { Instant, Milliseconds } from './purchase.ts';
 
-export type IncidentKind = 'stuck' | 'unreachable';
+export type IncidentKind = 'stuck' | 'unreachable' | 'subscriber';
+
+/**
+ * What may be wrong with a subscriber: it does not take everything, it takes nothing, that for so long that events are
+ * given up, it is switched off. The worse the later: a trouble's place is its severity.
+ */
+export const SUBSCRIBER_TROUBLES = ['given_up', 'failing', 'losing', 'off'] as const;
+export type SubscriberTrouble = (typeof SUBSCRIBER_TROUBLES)[number];
+
+/** Taking nothing for less than this is not worth waking anybody: the schedule makes up for it. */
+export const LONG_FAILURE: Milliseconds = 15 * 60_000;
+/** A delivery that was given up is trouble for so long. */
+export const GIVEN_UP_LATELY: Milliseconds = 60 * 60_000;
 
 export interface Incident {
   readonly id: string;
   readonly kind: IncidentKind;
-  readonly site: string;
+  /** Null when it is about a subscriber. */
+  readonly site: string | null;
   /** Null when the incident is not about one state. */
   readonly state: number | null;
+  /** The subscriber it is about; null when it is about a site. */
+  readonly subscriber: string | null;
   readonly openedAt: Instant;
   /** The earliest symptom. */
   readonly since: Instant;
@@ -23,6 +38,8 @@ export interface Incident {
   /** When people were last told, and how many it were then; null while nobody was. */
   readonly saidAt: Instant | null;
   readonly saidCount: number | null;
+  /** How bad it was at most when people were told. */
+  readonly saidSeverity: number | null;
   /** When machines were told, which no silence keeps them from. */
   readonly announcedAt: Instant | null;
   /** Since when somebody looks after it: then nobody is reminded. */
@@ -34,15 +51,19 @@ export interface Silence {
   readonly kind: IncidentKind | null;
   readonly site: string | null;
   readonly state: number | null;
+  readonly subscriber: string | null;
   readonly startsAt: Instant;
   readonly endsAt: Instant;
 }
 
-/** What is wrong now with one (kind, site, state). */
+/** What is wrong now with one (kind, site, state), or with one subscriber. */
 export interface Symptom {
   readonly kind: IncidentKind;
-  readonly site: string;
+  readonly site: string | null;
   readonly state: number | null;
+  readonly subscriber: string | null;
+  /** 0 where there are no degrees. */
+  readonly severity: number;
   readonly count: number;
   readonly since: Instant;
 }
@@ -72,12 +93,13 @@ const GROWTH = 2;
 
 /** An incident made of a symptom that has none yet. */
 export function openIncident(id: string, symptom: Symptom, now: Instant): Incident {
-  const { kind, site, state, count, since } = symptom;
+  const { kind, site, state, subscriber, count, since } = symptom;
   return {
     id,
     kind,
     site,
     state,
+    subscriber,
     openedAt: now,
     since,
     quietSince: null,
@@ -86,6 +108,7 @@ export function openIncident(id: string, symptom: Symptom, now: Instant): Incide
     peak: count,
     saidAt: null,
     saidCount: null,
+    saidSeverity: null,
     announcedAt: null,
     acknowledgedAt: null,
   };
@@ -93,14 +116,18 @@ export function openIncident(id: string, symptom: Symptom, now: Instant): Incide
 
 /** Until when silences keep people from hearing of an incident, as far as they are known now; null when none does. */
 export function silencedUntil(
-  incident: Pick<Incident, 'kind' | 'site' | 'state'>,
+  incident: Pick<Incident, 'kind' | 'site' | 'state' | 'subscriber'>,
   silences: readonly Silence[],
   now: Instant,
 ): Instant | null {
   const matches = (wanted: string | number | null, is: string | number | null): boolean => wanted === null || wanted === is;
   const ends = silences
     .filter(
-      ({ kind, site, state }) => matches(kind, incident.kind) && matches(site, incident.site) && matches(state, incident.state),
+      ({ kind, site, state, subscriber }) =>
+        matches(kind, incident.kind) &&
+        matches(site, incident.site) &&
+        matches(state, incident.state) &&
+        matches(subscriber, incident.subscriber),
     )
     .filter(({ startsAt, endsAt }) => startsAt <= now && now < endsAt)
     .map(({ endsAt }) => endsAt);
@@ -157,7 +184,8 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   const incident: Incident = isNew ? { ...going, announcedAt: now } : going;
   if (silent !== null) return { incident, announce, say: null, reason: 'silenced', lookAgainAt: silent };
 
-  const said: Incident = { ...incident, saidAt: now, saidCount: symptom.count };
+  const saidSeverity = Math.max(before.saidSeverity ?? 0, symptom.severity);
+  const said: Incident = { ...incident, saidAt: now, saidCount: symptom.count, saidSeverity };
   const reminderAfter = (at: Instant): Instant | null => (before.acknowledgedAt === null ? at + policy.repeatInterval : null);
   const tell = (say: Verdict['say'], reason: string): Verdict => ({
     incident: said,
@@ -168,7 +196,9 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   });
   if (before.saidAt === null || before.saidCount === null) return tell('opened', 'first');
   const mayGrowAt = before.saidAt + policy.groupInterval;
-  const grew = symptom.count >= before.saidCount * GROWTH && symptom.count > before.saidCount;
+  // That ever more waits for a subscriber that takes nothing is what everybody expects.
+  const isMore = before.kind !== 'subscriber' && symptom.count >= before.saidCount * GROWTH && symptom.count > before.saidCount;
+  const grew = isMore || symptom.severity > (before.saidSeverity ?? 0);
   if (grew && now >= mayGrowAt) return tell('grew', 'grew');
   const remindAt = reminderAfter(before.saidAt);
   if (remindAt !== null && now >= remindAt) return tell('reminder', 'still');

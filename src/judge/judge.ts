@@ -24,6 +24,8 @@ import { currentSymptoms, openIncidents, saveVerdicts, stuckDetails } from '../s
 import { takeLease } from '../store/replicas.ts';
 import { silencesAt } from '../store/silences.ts';
 import { listSites } from '../store/sites.ts';
+import { hearingChannels, subscriberCondition } from '../store/subscriber-symptoms.ts';
+import { subscriberData, subscriberSentence } from './subscriber-incident.ts';
 
 export interface JudgeOptions {
   readonly sql: Sql;
@@ -44,11 +46,18 @@ export interface Judge {
 
 const SWEEP: Milliseconds = 5_000;
 const LEASE = 'judge';
+const ONLY_HERE = 'no channel for people takes messages, so this is said here only; see: purchase-watch subscribers';
+
+/** What is written of a verdict: events, and for the log what they say in a sentence, where names and counts do not. */
+interface Story {
+  readonly events: readonly NewEvent[];
+  readonly sentence: string | null;
+}
 
 export function createJudge({ sql, clock, log, replica, meters, policy, polling, onEvents }: JudgeOptions): Judge {
   const look = async (epoch: number): Promise<{ said: number; lookAgainAt: Instant | null }> => {
     const now = clock.now();
-    const symptoms = await currentSymptoms(sql);
+    const symptoms = await currentSymptoms(sql, now);
     const open = await openIncidents(sql);
     const silences = await silencesAt(sql, now);
     const opened = symptoms
@@ -70,24 +79,22 @@ export function createJudge({ sql, clock, log, replica, meters, policy, polling,
     const lookAgainAt = next.length === 0 ? null : Math.min(...next);
     if (changed.length === 0) return { said: 0, lookAgainAt };
 
-    const events = (await Promise.all(changed.map((verdict) => eventsOf(verdict, now)))).flat();
+    const stories = await Promise.all(changed.map((verdict) => storyOf(verdict, now)));
+    const events = stories.flatMap((story) => story.events);
+    const hearing = events.length === 0 ? [] : await hearingChannels(sql, now);
     const incidents = changed.map(({ incident }) => incident);
     // Somebody else judges now, from the same rows.
     if (!(await saveVerdicts(sql, { incidents, events, lease: { name: LEASE, replica, epoch } })))
       return { said: 0, lookAgainAt: null };
     for (const { draft } of events) meters.told(draft.type);
-    for (const { say, announce, incident } of changed) {
-      if (say === null && announce === null) continue;
-      const { id, kind, site, state, count } = incident;
-      const about = { incident: id, kind, site, state: state === null ? null : namedState(state).name, count };
-      if (say !== null) log.warn(about, `incident.${say}`);
-      else log.info(about, `incident.${announce}_silenced`);
-    }
+    for (const [index, verdict] of changed.entries()) report(verdict, stories[index]?.sentence ?? null, hearing);
     return { said: events.length, lookAgainAt };
   };
 
-  const eventsOf = async ({ incident, announce, say }: Verdict, now: Instant): Promise<NewEvent[]> => {
-    if (say === null && announce === null) return [];
+  const storyOf = async (verdict: Verdict, now: Instant): Promise<Story> => {
+    const { incident, announce, say } = verdict;
+    if (say === null && announce === null) return { events: [], sentence: null };
+    if (incident.subscriber !== null) return subscriberStory(verdict, incident.subscriber, now);
     const data = incident.kind === 'stuck' ? await stuckData(incident) : await unreachableData(incident);
     const drafts: EventDraft[] = [];
     if (announce !== null && incident.kind === 'unreachable')
@@ -96,12 +103,34 @@ export function createJudge({ sql, clock, log, replica, meters, policy, polling,
       const type: IncidentEventType = `incident.${say}`;
       drafts.push({ type, sequence: null, at: now, state: incident.state, data });
     }
-    return drafts.map((draft) => ({ site: incident.site, purchase: null, shard: SITE_SHARD, draft }));
+    const site = incident.site ?? '';
+    return { events: drafts.map((draft) => ({ site, purchase: null, shard: SITE_SHARD, draft })), sentence: null };
+  };
+
+  /** For people alone; whom it is about is not told, for that is who does not listen. */
+  const subscriberStory = async ({ incident, say }: Verdict, name: string, now: Instant): Promise<Story> => {
+    const condition = await subscriberCondition(sql, { name, since: incident.since });
+    const sentence = subscriberSentence(incident, condition);
+    if (say === null) return { events: [], sentence };
+    const data = { ...head(incident), ...subscriberData(incident, condition) };
+    const draft: EventDraft = { type: `incident.${say}`, sequence: null, at: now, state: null, data };
+    return { events: [{ site: '', purchase: null, shard: SITE_SHARD, about: condition?.id ?? null, draft }], sentence };
+  };
+
+  const report = ({ say, announce, incident }: Verdict, sentence: string | null, hearing: readonly string[]): void => {
+    if (say === null && announce === null) return;
+    const { id, kind, site, state, subscriber, count } = incident;
+    const place = subscriber === null ? { site, state: state === null ? null : namedState(state).name } : { subscriber };
+    const about = { incident: id, kind, ...place, count, ...(sentence === null ? {} : { said: sentence }) };
+    const isHeard = hearing.some((channel) => channel !== subscriber);
+    if (say === null) log.info(about, `incident.${announce}_silenced`);
+    else if (isHeard || say === 'ended') log.warn(about, `incident.${say}`);
+    else log.error({ ...about, advice: ONLY_HERE }, `incident.${say}`);
   };
 
   const stuckData = async (incident: Incident): Promise<Record<string, JsonValue>> => {
     const state = incident.state ?? 0;
-    const { purchases, waiting } = await stuckDetails(sql, { site: incident.site, state });
+    const { purchases, waiting } = await stuckDetails(sql, { site: incident.site ?? '', state });
     return {
       ...head(incident),
       state: { ...namedState(state) },
@@ -130,7 +159,12 @@ export function createJudge({ sql, clock, log, replica, meters, policy, polling,
 }
 
 function isAbout(incident: Incident, symptom: Symptom): boolean {
-  return incident.kind === symptom.kind && incident.site === symptom.site && incident.state === symptom.state;
+  return (
+    incident.kind === symptom.kind &&
+    incident.site === symptom.site &&
+    incident.state === symptom.state &&
+    incident.subscriber === symptom.subscriber
+  );
 }
 
 function head(incident: Incident): Record<string, JsonValue> {

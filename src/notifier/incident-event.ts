@@ -1,5 +1,6 @@
 /** Events about incidents, which only channels for people receive, read back from their body. */
 import { isDecimal, type JsonValue, parseExact } from '../core/exact-json.ts';
+import { SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../core/incident.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { NamedState } from '../core/states.ts';
 
@@ -9,7 +10,6 @@ type IncidentStage = 'opened' | 'grew' | 'reminder' | 'ended';
 interface Common {
   readonly incidentId: string;
   readonly stage: IncidentStage;
-  readonly site: string;
   /** When the event was made. */
   readonly at: Instant;
   readonly openedAt: Instant;
@@ -21,6 +21,7 @@ interface Common {
 /** Purchases of one site that stay in one state. */
 export interface StuckIncident extends Common {
   readonly kind: 'stuck';
+  readonly site: string;
   readonly state: NamedState;
   readonly count: number;
   readonly peak: number;
@@ -35,8 +36,34 @@ export interface StuckIncident extends Common {
 /** A site that does not answer. */
 export interface UnreachableIncident extends Common {
   readonly kind: 'unreachable';
+  readonly site: string;
   readonly lastError: string | null;
   readonly askedAgainEveryMs: Milliseconds | null;
+}
+
+/** A subscriber that takes nothing, does not take everything, or was switched off. */
+export interface SubscriberIncident extends Common {
+  readonly kind: 'subscriber';
+  readonly subscriber: string;
+  /** What kind of receiver it is: webhook, slack, … */
+  readonly channel: string | null;
+  readonly origin: string | null;
+  /** Null at the end. */
+  readonly trouble: SubscriberTrouble | null;
+  /** How it came to an end; null before. */
+  readonly outcome: string | null;
+  /** In a row. */
+  readonly failures: number;
+  readonly failingSince: Instant | null;
+  readonly lastError: string | null;
+  readonly nextTryAt: Instant | null;
+  readonly offSince: Instant | null;
+  /** Deliveries that wait, and that were given up since it began; counted up to `countedTo`. */
+  readonly waiting: number;
+  readonly givenUp: number;
+  readonly countedTo: number | null;
+  /** When the first event of those given up was made. */
+  readonly givenUpFrom: Instant | null;
 }
 
 /** An event that is not about an incident, or whose shape nobody here knows. */
@@ -51,7 +78,7 @@ type Fields = { readonly [key: string]: JsonValue | undefined };
 const STAGES: readonly string[] = ['opened', 'grew', 'reminder', 'ended'] satisfies IncidentStage[];
 
 /** Reads an event's body. An alarm in an unknown shape is still an alarm: it comes back as `other`, never as an error. */
-export function readIncidentEvent(body: string): StuckIncident | UnreachableIncident | OtherEvent {
+export function readIncidentEvent(body: string): StuckIncident | UnreachableIncident | SubscriberIncident | OtherEvent {
   const event = fields(parsed(body));
   const data = fields(event.data);
   const type = text(event.type) ?? '';
@@ -60,18 +87,25 @@ export function readIncidentEvent(body: string): StuckIncident | UnreachableInci
   const site = text(data.site);
   const at = instant(event.timestamp);
   const since = instant(data.since);
-  if (!STAGES.includes(stage) || site === null || at === null || since === null) return other;
+  if (!STAGES.includes(stage) || at === null || since === null) return other;
   const common: Common = {
     incidentId: text(data.incidentId) ?? '',
     stage: stage as IncidentStage,
-    site,
     at,
     openedAt: instant(data.openedAt) ?? since,
     endedAt: instant(data.endedAt),
     since,
   };
+  if (data.kind === 'subscriber') return subscriberIncident(common, data) ?? other;
+  if (site === null) return other;
   if (data.kind === 'unreachable') {
-    return { ...common, kind: 'unreachable', lastError: text(data.lastError), askedAgainEveryMs: whole(data.askedAgainEveryMs) };
+    return {
+      ...common,
+      kind: 'unreachable',
+      site,
+      lastError: text(data.lastError),
+      askedAgainEveryMs: whole(data.askedAgainEveryMs),
+    };
   }
   const state = fields(data.state);
   const value = whole(state.value);
@@ -80,6 +114,7 @@ export function readIncidentEvent(body: string): StuckIncident | UnreachableInci
   return {
     ...common,
     kind: 'stuck',
+    site,
     state: { value, name: text(state.name) ?? String(value) },
     count,
     peak: whole(data.peak) ?? count,
@@ -91,6 +126,30 @@ export function readIncidentEvent(body: string): StuckIncident | UnreachableInci
       return amount === null || currency === null ? [] : [{ amount, currency }];
     }),
     movedOn: whole(data.movedOn),
+  };
+}
+
+function subscriberIncident(common: Common, data: Fields): SubscriberIncident | null {
+  const subscriber = text(data.subscriber);
+  const trouble = SUBSCRIBER_TROUBLES.find((word) => word === data.trouble) ?? null;
+  if (subscriber === null || (trouble === null && common.stage !== 'ended')) return null;
+  return {
+    ...common,
+    kind: 'subscriber',
+    subscriber,
+    channel: text(data.channel),
+    origin: text(data.origin),
+    trouble,
+    outcome: text(data.outcome),
+    failures: whole(data.failures) ?? 0,
+    failingSince: instant(data.failingSince),
+    lastError: text(data.lastError),
+    nextTryAt: instant(data.nextTryAt),
+    offSince: instant(data.offSince),
+    waiting: whole(data.waiting) ?? 0,
+    givenUp: whole(data.givenUp) ?? 0,
+    countedTo: whole(data.countedTo),
+    givenUpFrom: instant(data.givenUpFrom),
   };
 }
 

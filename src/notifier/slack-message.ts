@@ -7,6 +7,8 @@ import { humanDuration } from '../core/duration.ts';
 import { advice, waitingFor } from './advice.ts';
 import { type OtherEvent, readIncidentEvent, type StuckIncident, type UnreachableIncident } from './incident-event.ts';
 import { code, link, moment, plain } from './mrkdwn.ts';
+import { ALARM, type Draft, LONGEST_NAME, lasting, OVER } from './slack-draft.ts';
+import { subscriberDraft } from './slack-subscriber.ts';
 
 type PlainText = { type: 'plain_text'; text: string };
 type Mrkdwn = { type: 'mrkdwn'; text: string };
@@ -24,19 +26,8 @@ export interface SlackMessage {
   readonly blocks: SlackBlock[];
 }
 
-/** A message before it is laid out; all texts are markup. */
-interface Draft {
-  readonly headline: string;
-  readonly facts: readonly (readonly [label: string, value: string])[];
-  readonly paragraphs: readonly (readonly [title: string, text: string])[];
-}
-
-const ALARM = '🔴';
-const OVER = '✅';
 /** Purchases and currencies named at most. */
 const NAMED = 5;
-/** Headlines must stay within the 150 characters of a header block. */
-const LONGEST_SITE = 36;
 /** Longer than any sensible console address; a longer one would crowd out the message. */
 const LONGEST_URL = 500;
 
@@ -44,18 +35,19 @@ const LONGEST_URL = 500;
 export function slackMessage(body: string, { consoleUrl }: { consoleUrl: string | null }): SlackMessage {
   const event = readIncidentEvent(body);
   if (event.kind === 'other') return layOut(otherDraft(event), consoleLink(consoleUrl, ''));
-  const draft = event.kind === 'stuck' ? stuckDraft(event) : unreachableDraft(event);
+  const draft =
+    event.kind === 'stuck' ? stuckDraft(event) : event.kind === 'subscriber' ? subscriberDraft(event) : unreachableDraft(event);
   const page = event.incidentId === '' ? '' : `/incidents#${encodeURIComponent(event.incidentId.toWellFormed())}`;
   return layOut(draft, consoleLink(consoleUrl, page));
 }
 
 function stuckDraft(incident: StuckIncident): Draft {
   const { stage, site, state, count, peak, at, since, openedAt, endedAt, limitMs } = incident;
-  const where = plain(site, LONGEST_SITE);
+  const where = plain(site, LONGEST_NAME);
   const place = waitingFor(state);
   const named: [string, string] = ['State', `${code(state.name, 60)} (${state.value})`];
   if (stage === 'ended') {
-    const lasted = humanDuration(Math.max(0, (endedAt ?? at) - openedAt));
+    const lasted = lasting(openedAt, endedAt ?? at);
     return {
       headline: `${OVER} ${where}: no more purchases stuck ${place}, after ${lasted}`,
       facts: [
@@ -72,7 +64,7 @@ function stuckDraft(incident: StuckIncident): Draft {
   const { cause, remedy } = advice(state);
   const often = { opened: '', grew: 'now ', reminder: 'still ' }[stage];
   return {
-    headline: `${ALARM} ${where}: ${often}${purchases(count)} stuck ${place}, the oldest for ${humanDuration(Math.max(0, at - since))}`,
+    headline: `${ALARM} ${where}: ${often}${purchases(count)} stuck ${place}, the oldest for ${lasting(since, at)}`,
     facts: [
       ['Site', where],
       named,
@@ -91,11 +83,11 @@ function stuckDraft(incident: StuckIncident): Draft {
 
 function unreachableDraft(incident: UnreachableIncident): Draft {
   const { stage, site, at, since, openedAt, endedAt, lastError, askedAgainEveryMs } = incident;
-  const where = plain(site, LONGEST_SITE);
+  const where = plain(site, LONGEST_NAME);
   if (stage === 'ended') {
     const end = endedAt ?? at;
     return {
-      headline: `${OVER} ${where}: the checkout service answers again, after ${humanDuration(Math.max(0, end - Math.min(since, openedAt)))}`,
+      headline: `${OVER} ${where}: the checkout service answers again, after ${lasting(Math.min(since, openedAt), end)}`,
       facts: [
         ['Site', where],
         ['No answer since', moment(since)],
@@ -110,7 +102,7 @@ function unreachableDraft(incident: UnreachableIncident): Draft {
   const again =
     askedAgainEveryMs === null ? 'It is asked again regularly' : `It is asked again every ${humanDuration(askedAgainEveryMs)}`;
   return {
-    headline: `${ALARM} ${where}: ${often}no usable answer from the checkout service for ${humanDuration(Math.max(0, at - since))}`,
+    headline: `${ALARM} ${where}: ${often}no usable answer from the checkout service for ${lasting(since, at)}`,
     facts: [
       ['Site', where],
       ['No answer since', moment(since)],

@@ -11,6 +11,8 @@ export interface NewEvent {
   /** The purchase's row id; null for events of a site. */
   readonly purchase: number | null;
   readonly shard: number;
+  /** The subscriber whose trouble it tells, which is not told of it. */
+  readonly about?: number | null;
 }
 
 /** Events of no single purchase live in one shard, so that one replica tells them, in order. */
@@ -25,6 +27,7 @@ interface Row {
   readonly sequence: number | null;
   readonly shard: number;
   readonly state: number | null;
+  readonly about: number | null;
   readonly at: Instant;
   readonly body: string;
 }
@@ -37,16 +40,17 @@ export function newEventId(at: Instant): string {
   return `evt_${nextUlid(at)}`;
 }
 
-function rowOf({ draft, ...event }: NewEvent): Row {
+function rowOf({ draft, about = null, ...event }: NewEvent): Row {
   const id = newEventId(draft.at);
   const { type, sequence, at, state } = draft;
-  return { ...event, id, type, sequence, at, state, body: eventBody(id, draft) };
+  return { ...event, about, id, type, sequence, at, state, body: eventBody(id, draft) };
 }
 
 /** The condition that a subscriber `s` wants to be told of an event `e`. A test is sent to the one who is tested, and nobody wants it. */
 export const wanting = (sql: Queries) => sql`
   (s.sites is null or e.site = any(s.sites))
   and (s.states is null or e.state is null or e.state = any(s.states))
+  and s.id is distinct from e.about
   and case when s.types is null then (s.kind = 'slack') = (e.type like 'incident.%') else e.type = any(s.types) end
   and e.type <> 'subscriber.test'`;
 
@@ -61,20 +65,22 @@ export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fra
   const numbers = (value: (row: Row) => number | null): string => `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
   return sql`
     event as (
-      insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
-      select id, type, site, purchase, sequence, nullif(sequence - 1, 0), shard, state, to_timestamp(at / 1000), body
+      insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, state, about, created_at, body)
+      select id, type, site, purchase, sequence, nullif(sequence - 1, 0), shard, state, about, to_timestamp(at / 1000), body
       from unnest(${texts((row) => row.id)}::text[], ${texts((row) => row.type)}::text[], ${texts((row) => row.site)}::text[],
         ${numbers((row) => row.purchase)}::bigint[], ${numbers((row) => row.sequence)}::integer[], ${numbers((row) => row.shard)}::smallint[],
-        ${numbers((row) => row.state)}::integer[], ${numbers((row) => row.at)}::float8[], ${texts((row) => row.body)}::text[])
-        with ordinality as e (id, type, site, purchase, sequence, shard, state, at, body, place)
+        ${numbers((row) => row.state)}::integer[], ${numbers((row) => row.about)}::integer[], ${numbers((row) => row.at)}::float8[],
+        ${texts((row) => row.body)}::text[])
+        with ordinality as e (id, type, site, purchase, sequence, shard, state, about, at, body, place)
       where ${guard}
       order by place
-      returning position, id, type, site, purchase, shard, state, created_at),
+      returning position, id, type, site, purchase, shard, state, about, created_at),
     delivery as (
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
+      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, last_error)
       select e.position, coalesce(e.purchase, 0), s.id, e.shard, e.created_at,
         case s.status when 'active' then 'pending' else 'suppressed' end,
-        case s.status when 'active' then null else e.created_at end
+        case s.status when 'active' then null else e.created_at end,
+        case s.status when 'active' then null else 'The subscriber was switched off when the event was made' || coalesce(': ' || s.status_reason, '.') end
       from event e join purchase_watch.subscribers s on s.configured and ${wanting(sql)}
       order by e.position, s.id),
     told as (

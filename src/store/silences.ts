@@ -11,7 +11,7 @@ export interface SilenceRow extends Silence {
 }
 
 const COLUMNS = `
-  id::float8 as id, kind, site, state, reason, created_by as by, (extract(epoch from created_at) * 1000)::float8 as "createdAt",
+  id::float8 as id, kind, site, state, subscriber, reason, created_by as by, (extract(epoch from created_at) * 1000)::float8 as "createdAt",
   (extract(epoch from starts_at) * 1000)::float8 as "startsAt", (extract(epoch from ends_at) * 1000)::float8 as "endsAt"`;
 
 /** Those that hold at a moment. */
@@ -43,6 +43,7 @@ export interface NewSilence {
   readonly kind: IncidentKind | null;
   readonly site: string | null;
   readonly state: number | null;
+  readonly subscriber: string | null;
   readonly reason: string;
   readonly by: string;
   readonly startsAt: Instant;
@@ -51,11 +52,11 @@ export interface NewSilence {
 
 /** Adds a silence and wakes the judge. */
 export async function addSilence(sql: Queries, silence: NewSilence): Promise<SilenceRow> {
-  const { kind, site, state, reason, by, startsAt, endsAt } = silence;
+  const { kind, site, state, subscriber, reason, by, startsAt, endsAt } = silence;
   const [row] = await sql<[SilenceRow]>`
     with added as (
-      insert into purchase_watch.silences (kind, site, state, reason, created_by, starts_at, ends_at)
-      values (${kind}, ${site}, ${state}, ${reason}, ${by}, to_timestamp(${startsAt}::float8 / 1000), to_timestamp(${endsAt}::float8 / 1000))
+      insert into purchase_watch.silences (kind, site, state, subscriber, reason, created_by, starts_at, ends_at)
+      values (${kind}, ${site}, ${state}, ${subscriber}, ${reason}, ${by}, to_timestamp(${startsAt}::float8 / 1000), to_timestamp(${endsAt}::float8 / 1000))
       returning *),
     woken as (select pg_notify('purchase_watch_wake', 'judge') from added)
     select ${sql.unsafe(COLUMNS)}, (select count(*) from woken) as woken from added`;

@@ -40,6 +40,32 @@ describe('listing', () => {
     expect(await ids(query)).toEqual(found);
   });
 
+  test('those of subscribers are of no site', async () => {
+    await some();
+    await api.sql`
+      insert into purchase_watch.incidents (id, kind, subscriber, opened_at, since, count, peak)
+      values ('inc_shop', 'subscriber', 'shop', now(), now(), 412, 412), ('inc_books', 'subscriber', 'books', now(), now(), 1, 1)`;
+    expect(await ids('?status=open')).toEqual(['inc_books', 'inc_shop', 'inc_se', 'inc_default']);
+    expect(await ids('?kind=subscriber')).toEqual(['inc_books', 'inc_shop']);
+    expect(await ids('?kind=subscriber&status=ended')).toEqual([]);
+    expect(await ids('?site=se')).toEqual(['inc_se', 'inc_se_over']);
+    expect(await ids('?limit=1')).toEqual(['inc_books']);
+    const endsAt = new Date(Date.now() + 3_600_000).toISOString();
+    await api.sql`
+      insert into purchase_watch.silences (kind, subscriber, reason, created_by, starts_at, ends_at)
+      values ('subscriber', 'shop', 'It moves.', 'Kim', now(), ${endsAt})`;
+    expect((await api.call('GET', '/v1/incidents/inc_shop')).body).toMatchObject({
+      kind: 'subscriber',
+      site: null,
+      state: null,
+      subscriber: 'shop',
+      count: 412,
+      silencedUntil: endsAt,
+    });
+    expect((await api.call('GET', '/v1/incidents/inc_books')).body.silencedUntil).toBeNull();
+    expect((await api.call('GET', '/v1/incidents/inc_se')).body.silencedUntil).toBeNull();
+  });
+
   test('goes on where the page before ended', async () => {
     await some();
     const seen: string[] = [];
@@ -56,7 +82,10 @@ describe('listing', () => {
     await sql`
       insert into purchase_watch.incidents (id, kind, site, opened_at, since, ended_at, count, peak)
       select 'inc_' || i, case when i = 1 then 'stuck' else 'unreachable' end, 'se', now(), now(), now(), 0, 1 from generate_series(1, 5000) i`;
-    for (const kind of [undefined, 'stuck', 'unreachable'] as const) {
+    await sql`
+      insert into purchase_watch.incidents (id, kind, subscriber, opened_at, since, ended_at, count, peak)
+      select 'inc_s' || i, 'subscriber', 'shop', now(), now(), now(), 0, 1 from generate_series(1, 5000) i`;
+    for (const kind of [undefined, 'stuck', 'unreachable', 'subscriber'] as const) {
       const { scanned, fetched } = await rowsRead(sql, 'incidents', (tx) =>
         listIncidents(tx, { filter: { status: 'all', kind }, before: null, limit: 10 }),
       );
@@ -84,6 +113,7 @@ describe('reading', () => {
       kind: 'stuck',
       site: 'se',
       state: { value: 6, name: 'WaitingForCardPayments' },
+      subscriber: null,
       status: 'open',
       openedAt: '2026-11-20T09:15:00.000Z',
       since: '2026-11-20T09:00:00.123Z',

@@ -13,7 +13,11 @@ describe('over the API', () => {
     api = await startTestApi({ sites: ['default', 'se'] });
   });
   afterAll(() => api.stop());
-  beforeEach(() => api.sql`truncate purchase_watch.silences`);
+  beforeEach(async () => {
+    await api.sql`truncate purchase_watch.silences`;
+    await api.sql`
+      insert into purchase_watch.subscribers (name, kind, address_hash) values ('shop', 'webhook', 'x') on conflict do nothing`;
+  });
 
   const add = (differs: object) =>
     api.call('POST', '/v1/silences', { json: { reason: 'The service moves.', by: 'Kim', endsAt: from(HOUR), ...differs } });
@@ -27,6 +31,7 @@ describe('over the API', () => {
       site: 'se',
       state: { value: 6, name: 'WaitingForCardPayments' },
       kind: null,
+      subscriber: null,
       reason: 'The service moves.',
       by: 'Kim',
       createdAt: expect.any(String),
@@ -60,6 +65,16 @@ describe('over the API', () => {
     expect((await add({ site: 'se', startsAt: '10m', endsAt: '30d' })).body.status).toBe('coming');
   });
 
+  test('one may be of subscribers, or of one of them', async () => {
+    expect((await add({ kind: 'subscriber' })).body).toMatchObject({ kind: 'subscriber', subscriber: null, site: null });
+    for (const kind of [{}, { kind: 'subscriber' }])
+      expect((await add({ ...kind, subscriber: 'shop' })).body).toMatchObject({
+        kind: 'subscriber',
+        subscriber: 'shop',
+        site: null,
+      });
+  });
+
   test('everything must be said in so many words', async () => {
     expect((await add({})).body.errors).toMatchObject([{ field: 'everything' }]);
     expect((await add({ everything: false })).status).toBe(400);
@@ -80,7 +95,12 @@ describe('over the API', () => {
     [{ site: 'se', by: 7 }, 'by', /text/],
     [{ state: 'Completted' }, 'state', /did you mean "?Completed/],
     [{ kind: 'unreachable', state: 6 }, 'state', /whole sites/],
-    [{ kind: 'late' }, 'kind', /stuck, unreachable/],
+    [{ kind: 'late' }, 'kind', /stuck, unreachable, subscriber/],
+    [{ kind: 'subscriber', site: 'se' }, 'site', /of no site/],
+    [{ subscriber: 'shop', state: 6 }, 'state', /of no site/],
+    [{ subscriber: 'shop', kind: 'stuck' }, 'kind', /must be subscriber/],
+    [{ subscriber: 'shpo' }, 'subscriber', /is no subscriber.*did you mean "?shop/],
+    [{ subscriber: 'shop', everything: true }, 'everything', /cannot go with/],
     [{ site: 'se', until: from(HOUR) }, 'until', /not known here/],
   ])('%j is refused: %s', async (differs, field, detail) => {
     const { status, body } = await add(differs);
@@ -163,7 +183,7 @@ describe('what is told', () => {
   };
   const silence = (differs: object = {}) =>
     addSilence(t.database.sql, {
-      ...{ kind: null, site: 'default', state: null, reason: 'r', by: 'k' },
+      ...{ kind: null, site: 'default', state: null, subscriber: null, reason: 'r', by: 'k' },
       ...{ startsAt: t.clock.now() - HOUR, endsAt: t.clock.now() + 2 * HOUR },
       ...differs,
     });

@@ -15,7 +15,15 @@ const HOUR = 60 * MINUTE;
 const policy = { groupWait: 30 * SECOND, groupInterval: 5 * MINUTE, repeatInterval: 4 * HOUR };
 const T = Date.UTC(2026, 10, 20, 9, 15);
 
-const symptom = (count: number, since = T - MINUTE): Symptom => ({ kind: 'stuck', site: 'se', state: 6, count, since });
+const symptom = (count: number, since = T - MINUTE): Symptom => ({
+  kind: 'stuck',
+  site: 'se',
+  state: 6,
+  subscriber: null,
+  severity: 0,
+  count,
+  since,
+});
 const judge = (before: Incident, now: number, count: number, silent: number | null = null) =>
   judgeIncident(before, count === 0 ? null : symptom(count), now, policy, silent);
 const opened = openIncident('inc_1', symptom(2), T);
@@ -151,11 +159,12 @@ describe('a silence', () => {
     kind: null,
     site: null,
     state: null,
+    subscriber: null,
     startsAt: T,
     endsAt: T + HOUR,
     ...differs,
   });
-  const about = { kind: 'stuck', site: 'se', state: 6 } as const;
+  const about = { kind: 'stuck', site: 'se', state: 6, subscriber: null } as const;
 
   test.each([
     [{}, true],
@@ -174,7 +183,9 @@ describe('a silence', () => {
   });
 
   test('of a state does not match a whole site that does not answer', () => {
-    expect(silencedUntil({ kind: 'unreachable', site: 'se', state: null }, [silence({ state: 6 })], T)).toBeNull();
+    expect(
+      silencedUntil({ kind: 'unreachable', site: 'se', state: null, subscriber: null }, [silence({ state: 6 })], T),
+    ).toBeNull();
   });
 
   test('among several the one that ends last counts', () => {
