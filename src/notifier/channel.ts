@@ -35,7 +35,7 @@ interface Refusal {
 }
 
 export type SendResult =
-  | ({ readonly kind: 'delivered'; readonly httpStatus: number } & Attempted)
+  | ({ readonly kind: 'delivered'; readonly httpStatus: number | null } & Attempted)
   /** To be tried again. A fault of `ours` (no name server, no free socket) is not held against the receiver. */
   | ({ readonly kind: 'failed'; readonly retryAfter: Milliseconds | null; readonly fault: 'receiver' | 'ours' } & Refusal &
       Attempted)

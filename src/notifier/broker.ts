@@ -1,0 +1,182 @@
+/**
+ * What channels to message brokers have in common: one connection that is made when something is to be sent, kept, and
+ * made anew after it was lost; one deadline for connecting, publishing and the broker's confirmation.
+ */
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { BrokerMessage } from './broker-message.ts';
+import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
+import { explain, type NetworkFailure } from './network-failure.ts';
+
+/** Why a broker did not take a message, in words for people and without secrets. */
+export class BrokerFailure extends Error {
+  readonly failure: NetworkFailure;
+
+  constructor(failure: NetworkFailure, cause?: unknown) {
+    super(failure.detail, { cause });
+    this.failure = failure;
+  }
+}
+
+/** An open connection. */
+export interface BrokerLink {
+  /**
+   * Hands a message over and waits until the broker has confirmed that it keeps it; answers what the broker said.
+   * Rejects with a BrokerFailure, or with an error of a socket.
+   */
+  publish(message: BrokerMessage, within: Milliseconds): Promise<string>;
+  /** Resolves when the connection is gone, whoever ended it. */
+  readonly ended: Promise<void>;
+  /** Why the broker holds back what it was given, as it has said itself; null when it does not. */
+  heldBack(): NetworkFailure | null;
+  /** Takes leave of the broker. May never resolve when that does not answer. */
+  close(): Promise<void>;
+}
+
+export interface BrokerChannelOptions {
+  /** Connects. An abort ends whatever there is, at once and without a further word to the broker. */
+  readonly open: (signal: AbortSignal) => Promise<BrokerLink>;
+  readonly compose: (event: OutgoingEvent, now: Instant) => BrokerMessage;
+  readonly timeout: Milliseconds;
+}
+
+/** How long a broker may take to answer a farewell. */
+const FAREWELL: Milliseconds = 1_000;
+
+const STOPPED: NetworkFailure = { reason: 'stopped', detail: 'The attempt was stopped.', fault: 'ours' };
+
+/** One connection, from the first attempt to make it. */
+interface Slot {
+  readonly link: Promise<BrokerLink>;
+  isOpen: boolean;
+  /** Ends it at once. */
+  readonly abort: () => void;
+  /** How many messages were handed over; each has its number. */
+  handedOver: number;
+  /** The highest number that was confirmed. */
+  confirmed: number;
+}
+
+/** A channel over connections that `open` makes. */
+export function createBrokerChannel({ open, compose, timeout }: BrokerChannelOptions): Channel {
+  let current: Slot | null = null;
+  let closing: Promise<void> | undefined;
+  const running = new Set<Promise<unknown>>();
+
+  const connect = (): Slot => {
+    const controller = new AbortController();
+    let isLate = false;
+    const abort = (): void => {
+      clearTimeout(timer);
+      if (current === slot) current = null;
+      controller.abort();
+    };
+    // Attempts that joined later wait no longer than the one that began it.
+    const timer = setTimeout(() => {
+      isLate = true;
+      abort();
+    }, timeout);
+    const link = open(controller.signal).catch((error: unknown) => {
+      throw isLate ? noConnection(timeout) : error;
+    });
+    const slot: Slot = { link, isOpen: false, abort, handedOver: 0, confirmed: 0 };
+    link
+      .then(({ ended }) => {
+        clearTimeout(timer);
+        slot.isOpen = true;
+        return ended;
+      })
+      .then(abort, abort);
+    return slot;
+  };
+
+  const publish = async (slot: Slot, message: BrokerMessage, until: number): Promise<string> => {
+    const link = await before(until, slot.link, () => noConnection(timeout));
+    slot.handedOver += 1;
+    const number = slot.handedOver;
+    const answer = link.publish(message, until - performance.now()).then((said) => {
+      slot.confirmed = Math.max(slot.confirmed, number);
+      return said;
+    });
+    return await before(until, answer, () => {
+      const heldBack = link.heldBack();
+      if (heldBack !== null) return new BrokerFailure(heldBack);
+      // When a later one was confirmed, the broker has read this one. Otherwise it may still be on its way here, and must not
+      // leave this machine any more once its attempt is called a failure.
+      if (slot.confirmed < number) slot.abort();
+      const detail = `The broker did not confirm the message within ${timeout} ms.`;
+      return new BrokerFailure({ reason: 'timeout', detail, fault: 'receiver' });
+    });
+  };
+
+  const attempt = async (event: OutgoingEvent, { now, signal }: SendOptions): Promise<SendResult> => {
+    const started = performance.now();
+    const tookMs = (): Milliseconds => Math.round(performance.now() - started);
+    try {
+      if (closing !== undefined || signal?.aborted) throw new BrokerFailure(STOPPED);
+      const message = compose(event, now);
+      current ??= connect();
+      const excerpt = await unlessStopped(signal, publish(current, message, performance.now() + timeout));
+      return { kind: 'delivered', httpStatus: null, tookMs: tookMs(), excerpt };
+    } catch (error) {
+      const failure = error instanceof BrokerFailure ? error.failure : explain(error);
+      return { kind: 'failed', ...failure, httpStatus: null, retryAfter: null, tookMs: tookMs(), excerpt: '' };
+    }
+  };
+
+  const leave = async (): Promise<void> => {
+    await Promise.allSettled(running);
+    const slot = current;
+    if (slot?.isOpen) {
+      const farewell = slot.link.then((link) => link.close());
+      await before(performance.now() + FAREWELL, farewell, () => new BrokerFailure(STOPPED)).catch(() => undefined);
+    }
+    slot?.abort();
+  };
+
+  return {
+    send: (event, options) => {
+      const sending = attempt(event, options);
+      running.add(sending);
+      void sending.finally(() => running.delete(sending));
+      return sending;
+    },
+    close: () => {
+      closing ??= leave();
+      return closing;
+    },
+  };
+}
+
+function noConnection(timeout: Milliseconds): BrokerFailure {
+  const detail = `There was no connection to the broker within ${timeout} ms.`;
+  return new BrokerFailure({ reason: 'timeout', detail, fault: 'receiver' });
+}
+
+/** The connection ended before the broker confirmed. */
+export function connectionLost(cause?: unknown): BrokerFailure {
+  const detail = 'The connection to the broker ended before it confirmed the message.';
+  return new BrokerFailure({ reason: 'connection_lost', detail, fault: 'receiver' }, cause);
+}
+
+/** The outcome of the work, or what `late` makes when the moment (of the monotonic clock) comes first. */
+async function before<T>(moment: number, work: Promise<T>, late: () => Error): Promise<T> {
+  const deadline = Promise.withResolvers<never>();
+  const timer = setTimeout(() => deadline.reject(late()), Math.ceil(moment - performance.now()));
+  try {
+    return await Promise.race([work, deadline.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function unlessStopped<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (signal === undefined) return work;
+  const stop = Promise.withResolvers<never>();
+  const onAbort = (): void => stop.reject(new BrokerFailure(STOPPED));
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, stop.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
