@@ -1,10 +1,21 @@
 /** The fields of subscribers and deliveries: how they are checked and how they are shown. */
 import { z } from '@hono/zod-openapi';
+import { DELIVERY_STATUSES } from '../core/delivery-status.ts';
 import { EVENT_TYPES } from '../core/events.ts';
-import { DELIVERY_STATUSES } from '../store/delivery-list.ts';
-import { deliveryNumber } from '../subscription/replay.ts';
-import { LONGEST_DESCRIPTION, MOST_LISTED, readName, readSecret, readState, readType, readUrl } from '../subscription/rules.ts';
+import { HEALTH_STATUSES } from '../core/standing.ts';
+import { deliveryNumber } from '../subscription/names.ts';
+import {
+  LONGEST_DESCRIPTION,
+  MOST_LISTED,
+  readHeaders,
+  readName,
+  readSecret,
+  readState,
+  readType,
+  readUrl,
+} from '../subscription/rules.ts';
 import { parameter, siteField, subscriberParameter } from './fields.ts';
+import type { IssueNote } from './invalid.ts';
 
 /** What a subscriber's fields are checked against. */
 export interface Known {
@@ -38,6 +49,34 @@ export const secretField = parameter(readSecret, { hideValue: true }).openapi({
   type: 'string',
   description: 'A signing secret of your own, as `whsec_` and base64 of 24 to 64 bytes. One is made when this is left out.',
 });
+
+/** Their values give access to something, so no message repeats them. */
+const headersField = z
+  .record(z.string(), z.string({ error: 'must be text' }), { error: 'must be an object of names and values, or null for none' })
+  .superRefine((headers, ctx) => {
+    const found = readHeaders(headers);
+    if ('is' in found) return;
+    const path = found.name === null ? [] : [found.name];
+    ctx.addIssue({ code: 'custom', path, message: found.problem, params: { hideValue: true } satisfies IssueNote });
+  })
+  .openapi({
+    description:
+      'Headers of your own that every request has; up to 20, with 4 KB in all. They replace those there were. Nothing shows their values again.',
+    example: { authorization: 'Bearer 7Yk2' },
+  });
+
+/** What it gets beside the events; what is absent stays as it is, or has its default. */
+export const extraFields = {
+  format: z
+    .enum(['standard', 'cloudevents'], { error: 'must be standard or cloudevents' })
+    .optional()
+    .openapi({ description: 'What the body is: `standard` as in the feed (the default), or a CloudEvent around the same data.' }),
+  headers: headersField.nullish(),
+  asymmetric: z
+    .boolean({ error: 'must be true or false' })
+    .optional()
+    .openapi({ description: 'Whether an ed25519 key signs beside the secret; `publicKey` is what checks it.' }),
+};
 
 const typeField = parameter(readType).openapi({ type: 'string', enum: [...EVENT_TYPES] });
 
@@ -76,18 +115,44 @@ export function wishFields({ sites }: Known) {
   };
 }
 
+/** Whether a subscriber takes what it is sent. */
+export const healthSchema = z
+  .object({
+    status: z.enum(HEALTH_STATUSES).openapi({
+      description:
+        'ok; failing: it failed lately; paused: it failed so often that it is left alone, and what is for it is parked; off: the same, until somebody switches it on.',
+    }),
+    failures: z.int().openapi({ description: 'Failures in a row that were its own; 0 while it is well.' }),
+    failingSince: z.string().nullable().openapi({ description: 'The first of these failures.' }),
+    pausedUntil: z
+      .string()
+      .nullable()
+      .openapi({ description: 'Nothing is sent before; then one delivery tries, and the others follow when it gets through.' }),
+    lastError: z.string().nullable(),
+  })
+  .openapi('SubscriberHealth');
+
 export const subscriberSchema = z
   .object({
     name: z.string(),
-    kind: z.enum(['webhook', 'slack']),
+    kind: z.enum(['webhook', 'slack', 'nats', 'rabbitmq']),
     origin: z.enum(['configuration', 'api']).openapi({ description: 'What the configuration names is changed there.' }),
-    url: z.string().nullable().openapi({ description: 'Without its query. Null where it is not known here, and for Slack.' }),
+    url: z
+      .string()
+      .nullable()
+      .openapi({ description: 'Without its query and credentials. Null where it is not known here, and for Slack.' }),
+    format: z.enum(['standard', 'cloudevents']),
+    headers: z.array(z.string()).openapi({ description: 'Names of its own headers; their values are shown to nobody.' }),
+    publicKey: z.string().nullable().openapi({
+      description: 'Checks the `v1a` signatures: `whpk_` and base64 of an ed25519 key. Null when only the secret signs.',
+    }),
     types: z.array(z.string()).nullable(),
     sites: z.array(z.string()).nullable(),
     states: z.array(z.union([z.string(), z.int()])).nullable(),
     description: z.string().nullable(),
     status: z.enum(['active', 'off']).openapi({ description: 'Off: what waits stays, what comes is suppressed.' }),
     statusReason: z.string().nullable(),
+    health: healthSchema,
     oldSecretsUntil: z
       .string()
       .nullable()
@@ -109,16 +174,24 @@ export const deliveryStatusParameter = parameter((value) => {
 export const deliverySchema = z
   .object({
     id: z.string(),
-    status: z.enum(['pending', 'delivered', 'exhausted', 'suppressed']),
+    status: z.enum(DELIVERY_STATUSES).openapi({
+      description:
+        'pending waits for its turn or its next try; in_flight: an attempt has been under way for a moment; parked waits until its subscriber is told again; delivered; exhausted: the schedule is used up; suppressed: it is never sent.',
+    }),
+    reason: z.string().nullable().openapi({ description: 'Why it is parked or suppressed; null when it is neither.' }),
     subscriber: z.string(),
     event: z.object({ id: z.string(), type: z.string() }),
     purchaseId: z.string().nullable(),
     site: z.string().nullable(),
     sequence: z.int().nullable(),
     tries: z.int().openapi({ description: 'How many attempts were made.' }),
-    lastError: z.string().nullable(),
+    replayed: z.boolean().openapi({ description: 'Whether a replay asked for it last; it goes after all that is new.' }),
+    lastError: z.string().nullable().openapi({ description: 'Why the last attempt failed; null when it did not.' }),
     createdAt: z.string().openapi({ description: 'When the event was made.' }),
-    dueAt: z.string().nullable().openapi({ description: 'When it is sent; null when it is settled.' }),
+    dueAt: z
+      .string()
+      .nullable()
+      .openapi({ description: 'When it is sent, or could be if it were not parked; null when it is settled.' }),
     settledAt: z.string().nullable(),
   })
   .openapi('Delivery');
@@ -126,12 +199,16 @@ export const deliverySchema = z
 const attemptSchema = z
   .object({
     number: z.int(),
-    at: z.string(),
+    at: z.string().openapi({ description: 'When it ended.' }),
     tookMs: z.int(),
     httpStatus: z.int().nullable(),
     outcome: z
       .string()
       .openapi({ description: '`delivered`, or a stable word for what went wrong, such as `timeout` or `http_503`.' }),
+    fault: z.enum(['receiver', 'ours']).nullable().openapi({
+      description:
+        'Whose fault a failure was: ours (name server, proxy, no free socket) is not held against the subscriber. Null for one that delivered, and where it was not noted.',
+    }),
     excerpt: z.string().nullable().openapi({ description: 'The beginning of the answer.' }),
   })
   .openapi('Attempt');

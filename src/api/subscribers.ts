@@ -11,6 +11,7 @@ import { strict } from './invalid.ts';
 import { problems } from './problems.ts';
 import type { ApiBindings } from './serve.ts';
 import {
+  extraFields,
   type Known,
   nameField,
   secretField,
@@ -113,6 +114,7 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }, known: Known) =>
               name: nameField,
               url: urlField(known),
               secret: secretField.optional(),
+              ...extraFields,
               ...wishFields(known),
             }).openapi('NewSubscriber'),
           },
@@ -157,6 +159,7 @@ const changeRoute = (known: Known) =>
           'application/json': {
             schema: strict({
               url: urlField(known).optional(),
+              ...extraFields,
               ...wishFields(known),
               status: z.enum(['active', 'off'], { error: 'must be active or off' }).optional(),
             }).openapi('SubscriberChanges'),
@@ -166,7 +169,14 @@ const changeRoute = (known: Known) =>
     },
     responses: {
       200: answer('The subscriber as it is now.'),
-      ...problems(...BODY_PROBLEMS, ...CHANGE_PROBLEMS, 'subscriber_not_found', 'subscriber_configured', 'secrets_key_missing'),
+      ...problems(
+        ...BODY_PROBLEMS,
+        ...CHANGE_PROBLEMS,
+        'subscriber_not_found',
+        'subscriber_configured',
+        'secrets_key_missing',
+        'secrets_key_wrong',
+      ),
     },
   });
 

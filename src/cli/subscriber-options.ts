@@ -3,7 +3,16 @@ import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
 import type { Sql } from '../store/database.ts';
 import { listSites } from '../store/sites.ts';
-import { type Checked, LONGEST_DESCRIPTION, readSecret, readState, readType, readUrl } from '../subscription/rules.ts';
+import {
+  type Checked,
+  LONGEST_DESCRIPTION,
+  readHeaders,
+  readSecret,
+  readState,
+  readType,
+  readUrl,
+} from '../subscription/rules.ts';
+import type { Extras } from '../subscription/subscribers.ts';
 import { siteProblem } from './site.ts';
 
 export interface WishOptions {
@@ -11,6 +20,14 @@ export interface WishOptions {
   readonly sites?: string;
   readonly states?: string;
   readonly description?: string;
+}
+
+/** What it gets beside the events. */
+export interface ExtraOptions {
+  readonly format?: 'standard' | 'cloudevents';
+  /** `Name: value`, once for each; false: none any more. */
+  readonly header?: readonly string[] | false;
+  readonly asymmetric?: boolean;
 }
 
 /** What was meant; throws AppError that names the option. */
@@ -47,6 +64,27 @@ export async function wishesOf(sql: Sql, { types, sites, states, description }: 
     states: listed('--states', states, readState),
     description: description === undefined ? undefined : description || null,
   };
+}
+
+/** What it gets beside the events, from the options given; what is absent is undefined. */
+export function extrasOf({ format, header, asymmetric }: ExtraOptions): Extras {
+  return { format, headers: header === false ? null : header === undefined ? undefined : headersOption(header), asymmetric };
+}
+
+/** Headers written as `Name: value`. No message repeats a value. */
+function headersOption(lines: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    if (colon < 1)
+      throw new AppError('invalid', "--header: is written as a name, a colon and a value, such as 'X-Team: checkout'");
+    const name = line.slice(0, colon).trim();
+    if (name in headers) throw new AppError('invalid', `--header ${name}: is given twice; keep one of them`);
+    headers[name] = line.slice(colon + 1).trim();
+  }
+  const found = readHeaders(headers);
+  if ('is' in found) return headers;
+  throw new AppError('invalid', `--header${found.name === null ? '' : ` ${found.name}`}: ${found.problem}`);
 }
 
 /** An address that events may be posted to. */

@@ -6,8 +6,10 @@ import type { Milliseconds } from '../core/purchase.ts';
 import { durationArgument, examples, namesItsCommands } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import { livingDaemons, NO_DAEMON, type OpenDatabase, withDatabase } from './database.ts';
-import { counted, printFacts, printJson, printLine, printTable } from './output.ts';
-import type { WishOptions } from './subscriber-options.ts';
+import { counted, printJson, printLine, printTable } from './output.ts';
+import { statusText } from './show-health.ts';
+import { printSubscriber, told } from './show-subscriber.ts';
+import type { ExtraOptions, WishOptions } from './subscriber-options.ts';
 
 interface JsonOption {
   readonly json?: true;
@@ -24,8 +26,6 @@ async function parts({ sql, settings }: OpenDatabase) {
   return { ...subscribers, ...store, ...body, means: { sql, secrets }, addresses: { secrets, configured: settings.subscribers } };
 }
 
-const told = (list: readonly (string | number)[] | null): string => (list === null ? 'all' : list.join(', '));
-
 async function list(context: CliContext, { json }: JsonOption): Promise<void> {
   await withDatabase(context, async (database) => {
     const { readSubscribers, subscriberBody, addresses } = await parts(database);
@@ -37,10 +37,10 @@ async function list(context: CliContext, { json }: JsonOption): Promise<void> {
     printTable(
       context,
       ['subscriber', 'from', 'status', 'types', 'sites', 'states', 'address'],
-      bodies.map(({ name, origin, status, statusReason, types, sites, states, url }) => [
+      bodies.map(({ name, origin, status, statusReason, health, types, sites, states, url }) => [
         name,
         origin,
-        statusReason === null ? status : `${status}: ${statusReason}`,
+        statusText({ status, statusReason, health }),
         told(types),
         told(sites),
         told(states),
@@ -48,23 +48,6 @@ async function list(context: CliContext, { json }: JsonOption): Promise<void> {
       ]),
     );
   });
-}
-
-type Body = Awaited<ReturnType<typeof parts>> extends { subscriberBody: (...given: never[]) => infer Shown } ? Shown : never;
-
-function printSubscriber(context: CliContext, body: Body): void {
-  printFacts(context, [
-    ['subscriber', body.name],
-    ['from', body.origin],
-    ['status', body.statusReason === null ? body.status : `${body.status}: ${body.statusReason}`],
-    ['address', body.url],
-    ['types', told(body.types)],
-    ['sites', told(body.sites)],
-    ['states', told(body.states)],
-    ['about', body.description],
-    ['old secrets', body.oldSecretsUntil === null ? null : `sign until ${body.oldSecretsUntil}`],
-    ['since', body.createdAt],
-  ]);
 }
 
 async function show(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
@@ -79,7 +62,7 @@ async function add(
   context: CliContext,
   name: string,
   url: string,
-  { json, secretStdin, ...options }: WishOptions & JsonOption & { readonly secretStdin?: true },
+  { json, secretStdin, ...options }: WishOptions & ExtraOptions & JsonOption & { readonly secretStdin?: true },
 ): Promise<void> {
   await withDatabase(context, async (database) => {
     const [{ addSubscriber, subscriberBody, means, addresses }, given, { readName }] = await Promise.all([
@@ -90,7 +73,15 @@ async function add(
     const { types = null, sites = null, states = null, description = null } = await given.wishesOf(database.sql, options);
     const wanted = { name: given.checked('the name', readName(name)), url: given.urlArgument(url, database.settings) };
     const own = secretStdin ? await given.secretFrom(context.stdin) : undefined;
-    const { row, secret } = await addSubscriber(means, { ...wanted, types, sites, states, description, secret: own });
+    const { row, secret } = await addSubscriber(means, {
+      ...wanted,
+      ...given.extrasOf(options),
+      types,
+      sites,
+      states,
+      description,
+      secret: own,
+    });
     const body = subscriberBody(row, addresses);
     if (json) return printJson(context, { ...body, secret });
     printSubscriber(context, body);
@@ -103,17 +94,35 @@ async function add(
 async function change(
   context: CliContext,
   name: string,
-  { json, url, status, ...options }: WishOptions & JsonOption & { readonly url?: string; readonly status?: 'active' | 'off' },
+  {
+    json,
+    url,
+    status,
+    ...options
+  }: WishOptions & ExtraOptions & JsonOption & { readonly url?: string; readonly status?: 'active' | 'off' },
 ): Promise<void> {
   await withDatabase(context, async (database) => {
-    const [{ changeSubscriber, subscriberBody, means, addresses }, { urlArgument, wishesOf }] = await Promise.all([
+    const [{ changeSubscriber, subscriberBody, means, addresses }, { extrasOf, urlArgument, wishesOf }] = await Promise.all([
       parts(database),
       import('./subscriber-options.ts'),
     ]);
     const wishes = await wishesOf(database.sql, options);
     const address = url === undefined ? undefined : urlArgument(url, database.settings);
-    const body = subscriberBody(await changeSubscriber(means, name, { ...wishes, url: address, status }), addresses);
+    const changes = { ...wishes, ...extrasOf(options), url: address, status };
+    const body = subscriberBody(await changeSubscriber(means, name, changes), addresses);
     return json ? printJson(context, body) : printSubscriber(context, body);
+  });
+}
+
+async function resume(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const [{ subscriberBody, addresses }, { resumeSubscriber }] = await Promise.all([
+      parts(database),
+      import('../subscription/outlook.ts'),
+    ]);
+    const body = subscriberBody(await resumeSubscriber(database.sql, name), addresses);
+    if (json) return printJson(context, body);
+    printLine(context, `${name} is told: what was parked for it goes out in order, a few at first`);
   });
 }
 
@@ -168,7 +177,10 @@ async function test(
     const attempted = await waitForAttempt(sql, id, { within: wait });
     const body = deliveryDetails((await findDelivery(sql, id))!);
     if (json) printJson(context, body);
-    if (!attempted) throw new AppError('unavailable', `no attempt was recorded within ${humanDuration(wait)}`);
+    if (!attempted) {
+      const why = body.reason === null ? '' : `: ${name} is ${body.reason.replace(/\.$/, '')}`;
+      throw new AppError('unavailable', `no attempt was recorded within ${humanDuration(wait)}${why}`);
+    }
     if (body.status !== 'delivered')
       throw new AppError('unavailable', `${name} did not take the test: ${body.lastError ?? 'no reason is known'}`);
     const { httpStatus = null, tookMs = 0 } = body.attempts.at(-1) ?? {};
@@ -203,6 +215,12 @@ const SITES = new Option('--sites <list>', 'sites, separated by commas, or all')
 const STATES = new Option('--states <list>', 'states a purchase changed to, by name or number, or all');
 const DESCRIPTION = new Option('--description <text>', 'what it is, for people');
 
+const FORMAT = new Option('--format <format>', 'what the body is').choices(['standard', 'cloudevents']);
+const HEADER = new Option(
+  '--header <name: value>',
+  'a header of its own, sent with every request; may be given again and replaces those there were',
+).argParser((line: string, before: readonly string[] | false | undefined) => [...(before || []), line]);
+
 /** Declares the command and what it can do. */
 export function register(program: Command, context: CliContext): void {
   const command = program
@@ -226,6 +244,9 @@ export function register(program: Command, context: CliContext): void {
       .addOption(SITES)
       .addOption(STATES)
       .addOption(DESCRIPTION)
+      .addOption(FORMAT)
+      .addOption(HEADER)
+      .option('--asymmetric', 'sign with an ed25519 key beside the secret, and show its public key')
       .option('--secret-stdin', 'read a secret of your own from standard input'),
   ).action((name: string, url: string, options: WishOptions & JsonOption) => add(context, name, url, options));
   json(
@@ -237,8 +258,16 @@ export function register(program: Command, context: CliContext): void {
       .addOption(SITES)
       .addOption(STATES)
       .addOption(DESCRIPTION)
+      .addOption(FORMAT)
+      .addOption(HEADER)
+      .option('--no-header', 'no headers of its own any more')
+      .option('--asymmetric', 'sign with an ed25519 key beside the secret')
+      .option('--no-asymmetric', 'sign with the secret only')
       .addOption(new Option('--status <status>', 'switch it off, or on again').choices(['active', 'off'])),
   ).action((name: string, options: WishOptions & JsonOption) => change(context, name, options));
+  json(command.command('resume <name>').summary('end the pause of one that was mended, at once')).action(
+    (name: string, options: JsonOption) => resume(context, name, options),
+  );
   json(
     command
       .command('remove <name>')
@@ -269,5 +298,6 @@ export function register(program: Command, context: CliContext): void {
     ['subscribers add books https://books.example/hooks --types purchase.state_changed', 'one more'],
     ['subscribers change books --status active', 'send what waits'],
     ['subscribers test books', 'does it answer?'],
+    ['subscribers resume books', 'it was mended: go on at once'],
   ]);
 }

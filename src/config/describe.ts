@@ -1,4 +1,5 @@
 /** The settings for people: each value in the words it would be written in, where it came from, and never a secret. */
+import type * as z from 'zod';
 import { formatDuration } from '../core/duration.ts';
 import type { StatePolicy } from '../core/poll-plan.ts';
 import { stateName, stateValue } from '../core/states.ts';
@@ -61,12 +62,19 @@ function planAsWritten(policy: StatePolicy) {
 export function describeSettings(settings: Settings): DescribedSetting[] {
   const origin = (name: string) => settings.origins.get(name) ?? 'default';
   const variable = (name: VariableName, value: unknown) => described(name, VARIABLES[name], value, origin(name));
-  const inSection = (path: string, shape: object, values: object) =>
-    Object.entries(values)
-      .filter(([key]) => key in shape)
-      .map(([key, value]) =>
-        described(`${path}.${key}`, (shape as Record<string, Field<unknown>>)[key]!, value, origin(`${path}.${key}`)),
-      );
+  const inSection = (path: string, shape: object, values: object): DescribedSetting[] =>
+    Object.entries(shape as Record<string, Field<unknown>>)
+      .filter(([key]) => key in values)
+      .flatMap(([key, field]) => {
+        const at = `${path}.${key}`;
+        const value = (values as Record<string, unknown>)[key];
+        if (notes.has(field)) return [described(at, field, value, origin(at))];
+        // A mapping by names of one's own, such as headers.
+        const { valueType } = (field as z.ZodOptional<z.ZodRecord<z.ZodString, Field<unknown>>>).unwrap();
+        return Object.entries(value as object).map(([name, each]) =>
+          described(`${at}.${name}`, valueType, each, origin(`${at}.${name}`)),
+        );
+      });
   const named = (path: string, shape: object, { name, ...values }: { name: string }, prefix: string) =>
     inSection(`${path}.${name}`, shape, values).map((each) => {
       // The one named `default` may be made of variables, which go by other names.
@@ -84,7 +92,8 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     return { name: `states.${name}`, value: planAsWritten(policy), text: planInWords(policy), origin: origin(key ?? '') };
   };
   const { shape } = file;
-  const allowed: VariableName = 'WEBHOOK_ALLOW_ADDRESSES';
+  /** Variables that win over a line of the file. */
+  const winners = { 'webhooks.allowAddresses': 'WEBHOOK_ALLOW_ADDRESSES', 'webhooks.proxy': 'WEBHOOK_PROXY' } as const;
 
   return [
     variable('PURCHASE_WATCH_CONFIG', settings.configFile),
@@ -103,11 +112,11 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     variable('SLACK_WEBHOOK_URL', settings.slack.webhookUrl),
     ...inSection('slack', shape.slack.unwrap().shape, settings.slack),
     ...settings.subscribers.flatMap((each) => named('subscribers', subscriber.shape, each, 'WEBHOOK_')),
-    ...inSection('webhooks', shape.webhooks.unwrap().shape, settings.webhooks).map((each) =>
-      each.name === 'webhooks.allowAddresses' && settings.origins.has(allowed)
-        ? { ...each, origin: `${origin(allowed)} (${allowed})` }
-        : each,
-    ),
+    ...inSection('webhooks', shape.webhooks.unwrap().shape, settings.webhooks).map((each) => {
+      const winner = (winners as Readonly<Record<string, VariableName>>)[each.name];
+      const from = winner === undefined ? undefined : settings.origins.get(winner);
+      return from === undefined ? each : { ...each, origin: from.includes(winner!) ? from : `${from} (${winner})` };
+    }),
     ...inSection('store', { fields: shape.store.unwrap().shape.fields }, settings.store),
     ...inSection('store.retention', shape.store.unwrap().shape.retention.unwrap().shape, settings.store.retention),
   ];

@@ -55,6 +55,11 @@ export function open<T>(kind: Kind<T>, meaning: string, otherwise: string): Fiel
   return noted(checked(kind).optional(), { meaning, kind, otherwise, isList: false });
 }
 
+/** What stands under each name of a mapping whose names are not known beforehand. */
+export function entry<T>(kind: Kind<T>, meaning: string): Field<T> {
+  return noted(checked(kind), { meaning, kind, otherwise: 'none', isList: false });
+}
+
 /** A list with a default; empty when that is empty too. In a variable its items are separated by commas. */
 export function list<T>(kind: Kind<T>, initial: readonly (string | number)[], meaning: string): Field<T[]> {
   const otherwise = initial.length === 0 ? 'none' : initial.join(', ');

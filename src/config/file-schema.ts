@@ -2,9 +2,16 @@
 import * as z from 'zod';
 import { EVENT_TYPES } from '../core/events.ts';
 import { STATE_NAMES } from '../core/states.ts';
-import { absentable, list, open, openList, optional, preset, required, section } from './field.ts';
+import { absentable, entry, list, open, openList, optional, preset, required, section } from './field.ts';
+import { headerNameProblem } from './headers.ts';
 import * as kind from './kinds.ts';
 import { INVOICE_FIELDS, OWN_NAME, STATUS_FIELDS } from './names.ts';
+import { subscriberProblems } from './subscriber-checks.ts';
+import * as kindOfSubscriber from './subscriber-kinds.ts';
+
+/** Where events go at a broker, unless the subscriber says otherwise. */
+export const DEFAULT_SUBJECT = 'purchase-watch.{type}';
+export const DEFAULT_ROUTING_KEY = '{type}';
 
 const ownName = z
   .string()
@@ -59,13 +66,55 @@ const stateKey = z.string().refine((key) => key === 'default' || kind.state.read
   params: { names: stateKeys },
 });
 
+const headers = z
+  .record(z.string(), entry(kindOfSubscriber.headerValue, 'A header that every POST to it has; its value is shown to nobody'))
+  .superRefine((given, context) => {
+    for (const name of Object.keys(given)) {
+      const problem = headerNameProblem(name);
+      if (problem !== null) context.addIssue({ code: 'custom', path: [name], message: problem, params: { problem } });
+    }
+  });
+
 export const subscriber = section({
-  url: required(kind.receiverUrl, 'Where events are posted'),
-  secret: required(kind.signingSecret, 'Signs what is sent: `whsec_` and base64 of 24 to 64 bytes'),
+  url: required(
+    kindOfSubscriber.subscriberUrl,
+    'Where events are sent: `http(s)://` posts them, `nats://` and `tls://` publish to NATS, `amqp(s)://` to RabbitMQ',
+  ),
+  secret: optional(
+    kind.signingSecret,
+    'Signs what is sent: `whsec_` and base64 of 24 to 64 bytes. Brokers may do without',
+    'required for webhooks',
+  ),
+  signingKey: optional(kindOfSubscriber.signingKey, 'Signs with ed25519 as well: `whsk_` and base64 of the private key'),
+  format: preset(
+    kind.oneOf(['standard', 'cloudevents']),
+    'standard',
+    'What the body is: `standard` as in the feed, or `cloudevents`',
+  ),
+  headers: headers.optional(),
+  clientCertificate: optional(
+    kindOfSubscriber.pemCertificate,
+    'Certificate, and the chain behind it, that is shown to an https receiver who asks for one, as PEM',
+  ),
+  clientKey: optional(kindOfSubscriber.pemKey, 'Private key of that certificate, as PEM'),
+  subject: open(kindOfSubscriber.subject, 'Subject at NATS, with the placeholders `{type}` and `{site}`', DEFAULT_SUBJECT),
+  exchange: open(kindOfSubscriber.exchange, 'Exchange at RabbitMQ; it must exist', 'required for RabbitMQ'),
+  routingKey: open(
+    kindOfSubscriber.routingKey,
+    'Routing key at RabbitMQ, with the placeholders `{type}` and `{site}`',
+    DEFAULT_ROUTING_KEY,
+  ),
   types: openList(kind.oneOf(EVENT_TYPES, 'an event type'), 'Types of events', 'all'),
   sites: openList(kind.text, 'Names of sites', 'all'),
   states: openList(kind.state, 'States a purchase changed to, by name or number', 'all'),
-});
+})
+  .superRefine((given, context) => {
+    for (const { path, problem } of subscriberProblems(given)) {
+      context.addIssue({ code: 'custom', path: [...path], message: problem, params: { problem } });
+    }
+  })
+  // What the check above says of secrets, for editors.
+  .meta({ if: { properties: { url: { pattern: '^(?:nats|tls|amqps?)://|\\$\\{' } } }, else: { required: ['secret'] } });
 
 const polling = section({
   giveUpAfter: preset(kind.duration, '30d', 'Time without a change after which a purchase is no longer watched'),
@@ -90,7 +139,12 @@ const webhooks = section({
     'Waits between one try and the next; after the last one a delivery has failed',
   ),
   timeout: preset(kind.duration, '15s', 'Time for one try'),
+  concurrency: preset(kind.whole(1, 1_000), 64, 'Deliveries in flight per subscriber and replica'),
   allowAddresses: list(kind.addressRange, [], 'Ranges of addresses that are not public and may be called all the same'),
+  proxy: optional(
+    kindOfSubscriber.proxyUrl,
+    'Proxy through which webhooks are sent (CONNECT). It resolves names, and must itself refuse addresses that are not public',
+  ),
 });
 
 const store = section({

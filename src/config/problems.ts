@@ -47,6 +47,8 @@ export function issueLines(
   const path = [...at, ...issue.path];
   const where = pathText(path);
   if (issue.code === 'custom' && issue.params?.kind) return [wrongValue(where, written(path), issue.params.kind as Kind<never>)];
+  // Not wrong by itself, but beside another one; the sentence is ready.
+  if (issue.code === 'custom' && issue.params?.problem) return [`${where}: ${issue.params.problem}`];
   if (issue.code === 'unrecognized_keys') {
     const known = issue.message.split(', ');
     return issue.keys.map(

@@ -7,11 +7,14 @@ import { VARIABLE_NAMES, VARIABLES } from './variables.ts';
 
 const escaped = (text: string) => text.replaceAll('|', '\\|');
 const code = (text: string) =>
-  /^[\w./:,* -]+$/.test(text) && !/^(?:none|all|required|as by default)/.test(text) ? `\`${text}\`` : text;
+  /^[\w./:,*{} -]+$/.test(text) && !/^(?:none|all|required|as by default)/.test(text) ? `\`${text}\`` : text;
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(escaped).join(' | ')} |`).join('\n');
 }
+
+/** What stands for a name in mappings whose names are not one's own. */
+const KEYS: Readonly<Record<string, string>> = { states: '<state>', headers: '<header>' };
 
 /** Every setting below a schema, with its path; `<name>` stands for names of one's own. */
 function lines(schema: unknown, path: readonly string[]): string[][] {
@@ -19,7 +22,7 @@ function lines(schema: unknown, path: readonly string[]): string[][] {
   if (note !== undefined)
     return [[`\`${pathText(path)}\``, code(note.otherwise), `${note.meaning}${note.isList ? ' (a list)' : ''}`]];
   if (schema instanceof z.ZodObject) return Object.entries(schema.shape).flatMap(([key, inner]) => lines(inner, [...path, key]));
-  if (schema instanceof z.ZodRecord) return lines(schema.valueType, [...path, path[0] === 'states' ? '<state>' : '<name>']);
+  if (schema instanceof z.ZodRecord) return lines(schema.valueType, [...path, KEYS[String(path.at(-1))] ?? '<name>']);
   return schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional ? lines(schema.unwrap(), path) : [];
 }
 

@@ -32,16 +32,47 @@ export interface SiteSettings {
 }
 
 /** Who is told, and of what; null means "of everything". */
-export interface SubscriberSettings {
+interface NamedSubscriber {
   name: string;
+  /** A broker's may hold credentials. */
   url: string;
-  /** `whsec_` and base64, as Standard Webhooks writes it. */
-  secret: string;
+  format: 'standard' | 'cloudevents';
+  /** `whsk_` and base64 of an ed25519 key that signs beside the secret; null: only the secret does. */
+  signingKey: string | null;
   types: string[] | null;
   sites: string[] | null;
   /** State numbers. */
   states: number[] | null;
 }
+
+export interface WebhookSettings extends NamedSubscriber {
+  kind: 'webhook';
+  /** `whsec_` and base64, as Standard Webhooks writes it. */
+  secret: string;
+  /** On top of ours; their values are secrets. */
+  headers: Readonly<Record<string, string>>;
+  /** Shown to a receiver who asks for it; a pair in PEM. */
+  clientCertificate: string | null;
+  clientKey: string | null;
+}
+
+export interface NatsSettings extends NamedSubscriber {
+  kind: 'nats';
+  /** Null: messages are not signed with a secret. */
+  secret: string | null;
+  /** With the placeholders `{type}` and `{site}`. */
+  subject: string;
+}
+
+export interface RabbitSettings extends NamedSubscriber {
+  kind: 'rabbitmq';
+  secret: string | null;
+  exchange: string;
+  /** With the placeholders `{type}` and `{site}`. */
+  routingKey: string;
+}
+
+export type SubscriberSettings = WebhookSettings | NatsSettings | RabbitSettings;
 
 export interface Settings {
   /** Null: the embedded Postgres in `dataDir`. */
@@ -62,8 +93,12 @@ export interface Settings {
     /** The waits between one try and the next. */
     schedule: Milliseconds[];
     timeout: Milliseconds;
+    /** Deliveries in flight per subscriber and replica. */
+    concurrency: number;
     /** CIDR ranges. */
     allowAddresses: string[];
+    /** Through which webhooks are sent; a secret where it holds credentials. Null: they are sent directly. */
+    proxy: string | null;
   };
   store: {
     /** The specification's field names. */
@@ -106,9 +141,11 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
     policy: pollPolicy(sections.states, sections.polling, problems),
     slack: { webhookUrl: read('SLACK_WEBHOOK_URL'), ...sections.slack },
     subscribers: namedSubscribers(sections.subscribers, environment, problems),
-    webhooks: environment.isSet('WEBHOOK_ALLOW_ADDRESSES')
-      ? { ...sections.webhooks, allowAddresses: read('WEBHOOK_ALLOW_ADDRESSES') }
-      : sections.webhooks,
+    webhooks: {
+      ...sections.webhooks,
+      ...(environment.isSet('WEBHOOK_ALLOW_ADDRESSES') && { allowAddresses: read('WEBHOOK_ALLOW_ADDRESSES') }),
+      ...(environment.isSet('WEBHOOK_PROXY') && { proxy: read('WEBHOOK_PROXY') }),
+    },
     store: sections.store,
     apiKey: read('API_KEY'),
     apiReadKey: read('API_READ_KEY'),

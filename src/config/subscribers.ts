@@ -1,8 +1,9 @@
 /** The subscribers that settings name: those of the file, and the one named `default` of the variables. */
 import type { Environment } from './environment.ts';
-import type { FileSettings } from './file-schema.ts';
+import { DEFAULT_ROUTING_KEY, DEFAULT_SUBJECT, type FileSettings } from './file-schema.ts';
 import { signingSecret } from './kinds.ts';
 import type { SubscriberSettings } from './settings.ts';
+import { addressKind } from './subscriber-kinds.ts';
 
 /** Everybody who is told, the variables' subscriber first. */
 export function namedSubscribers(
@@ -21,15 +22,47 @@ export function namedSubscribers(
   if (environment.isSet('WEBHOOK_URL') && 'default' in named) {
     problems.push('subscribers.default: WEBHOOK_URL makes a subscriber of the same name; keep one of them, or rename this one');
   }
-  const fromVariables =
-    url === null || secret === null ? [] : [{ name: 'default', url, secret, types: null, sites: null, states: null }];
-  const fromFile = Object.entries(named).map(([name, each]) => ({
+  const fromVariables: SubscriberSettings[] = url === null || secret === null ? [] : [{ ...VARIABLES_SUBSCRIBER, url, secret }];
+  return [...fromVariables, ...Object.entries(named).map(([name, each]) => fromFile(name, each))];
+}
+
+const VARIABLES_SUBSCRIBER = {
+  name: 'default',
+  kind: 'webhook',
+  format: 'standard',
+  headers: {},
+  signingKey: null,
+  clientCertificate: null,
+  clientKey: null,
+  types: null,
+  sites: null,
+  states: null,
+} as const satisfies Partial<SubscriberSettings>;
+
+/** A subscriber of the file. What does not fit its kind was refused with the file, so here it is only left out. */
+function fromFile(name: string, each: FileSettings['subscribers'][string]): SubscriberSettings {
+  const { url, secret, format, signingKey, clientCertificate, clientKey } = each;
+  const common = {
     name,
-    url: each.url,
-    secret: each.secret,
+    url,
+    format,
+    signingKey,
     types: each.types ?? null,
     sites: each.sites ?? null,
     states: each.states ?? null,
-  }));
-  return [...fromVariables, ...fromFile];
+  };
+  switch (addressKind(url)) {
+    case 'nats':
+      return { ...common, kind: 'nats', secret, subject: each.subject ?? DEFAULT_SUBJECT };
+    case 'rabbitmq':
+      return {
+        ...common,
+        kind: 'rabbitmq',
+        secret,
+        exchange: each.exchange!,
+        routingKey: each.routingKey ?? DEFAULT_ROUTING_KEY,
+      };
+    case 'webhook':
+      return { ...common, kind: 'webhook', secret: secret!, headers: each.headers ?? {}, clientCertificate, clientKey };
+  }
 }

@@ -2,6 +2,7 @@
 import { type Field, list, optional, preset } from './field.ts';
 import { site } from './file-schema.ts';
 import * as kind from './kinds.ts';
+import { proxyUrl } from './subscriber-kinds.ts';
 
 const forStart = 'required for `start`';
 
@@ -25,6 +26,10 @@ export const VARIABLES = {
     kind.addressRange,
     [],
     'Ranges of addresses (CIDR, separated by commas) that are not public and may be called all the same; wins over `webhooks.allowAddresses`',
+  ),
+  WEBHOOK_PROXY: optional(
+    proxyUrl,
+    'Proxy through which webhooks are sent, such as `http://proxy.example:3128`; wins over `webhooks.proxy`',
   ),
   API_KEY: optional(kind.bearerKey, 'Bearer key of the API; without it only a loopback `HOST` is accepted'),
   API_READ_KEY: optional(kind.bearerKey, 'Bearer key that may read and change nothing'),

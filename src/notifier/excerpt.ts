@@ -11,6 +11,7 @@ export function printable(text: string): string {
 
 /** Shortens a text to one printable line in which none of the given secrets occurs. */
 export function excerpt(text: string, secrets: readonly string[]): string {
+  if (text === '') return '';
   const hidden = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text);
   const line = printable(hidden);
   if (line.length <= LONGEST) return line;

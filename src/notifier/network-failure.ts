@@ -1,5 +1,6 @@
 /** Turns the errors of sockets, name servers, TLS and HTTP parsing into a stable word, a sentence and whose fault it is. */
 import { AddressRefused } from './public-address.ts';
+import { ProxyFailed } from './tunnel.ts';
 
 /** What went wrong below HTTP. */
 export interface NetworkFailure {
@@ -45,9 +46,22 @@ function* codesOf(error: unknown): Generator<string> {
   else yield* codesOf(error.cause);
 }
 
-function refusalBehind(error: unknown): AddressRefused | null {
-  if (error instanceof AddressRefused) return error;
-  return error instanceof Error && error.cause !== undefined ? refusalBehind(error.cause) : null;
+function behind<Kind extends Error>(error: unknown, kind: new (...given: never[]) => Kind): Kind | null {
+  if (error instanceof kind) return error;
+  return error instanceof Error && error.cause !== undefined ? behind(error.cause, kind) : null;
+}
+
+/** What a proxy answers for an address that it forbids; anything else is its own trouble, or its way to the receiver. */
+const FORBIDDEN_BY_PROXY: readonly (number | null)[] = [400, 403, 451];
+
+/** A proxy is the operator's: its faults are ours, but what it forbids is what the receiver's address deserves. */
+function explainProxy({ status, cause }: ProxyFailed): NetworkFailure {
+  if (FORBIDDEN_BY_PROXY.includes(status)) {
+    return { reason: 'proxy_refused', detail: `The proxy refuses this address: it answered ${status}.`, fault: 'receiver' };
+  }
+  const [code] = codesOf(cause);
+  const what = status === null ? `it cannot be reached${code === undefined ? '' : ` (${code})`}` : `it answered ${status}`;
+  return { reason: 'proxy_failed', detail: `The proxy made no connection: ${what}.`, fault: 'ours' };
 }
 
 /**
@@ -55,7 +69,9 @@ function refusalBehind(error: unknown): AddressRefused | null {
  * one failed through the receiver, the receiver is to blame: a machine without IPv6 has no route to half of them.
  */
 export function explain(error: unknown): NetworkFailure {
-  const refusal = refusalBehind(error);
+  const proxy = behind(error, ProxyFailed);
+  if (proxy) return explainProxy(proxy);
+  const refusal = behind(error, AddressRefused);
   if (refusal) return { reason: 'address_refused', detail: refusal.message, fault: 'receiver' };
   const found: NetworkFailure[] = [];
   for (const code of codesOf(error)) {

@@ -4,10 +4,11 @@
  * a judged one is dialled, so that a name server that changes its mind between a check and the call gains nothing.
  */
 import { lookup } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import type { Milliseconds } from '../core/purchase.ts';
-import { judgeAddress, type Range } from '../subscription/address.ts';
+import { isAllowed, isThisMachine, judgeAddress, type Range } from '../subscription/address.ts';
+import type { Tunnels } from './tunnel.ts';
 
 /** Finds the addresses of a host name. */
 export type Resolve = (hostname: string) => Promise<readonly { readonly address: string; readonly family: number }[]>;
@@ -40,26 +41,63 @@ function judgedLookup(protocol: string, allowed: readonly Range[], resolve: Reso
   };
 }
 
+export interface ConnectorOptions {
+  readonly protocol: string;
+  readonly allowed: readonly Range[];
+  readonly timeout: Milliseconds;
+  readonly resolve?: Resolve | undefined;
+  /** Shown to a receiver who asks for one, as PEM. */
+  readonly clientCertificate?: { readonly certificate: string; readonly key: string } | null | undefined;
+}
+
+function tlsOf({ clientCertificate }: ConnectorOptions): buildConnector.BuildOptions {
+  return clientCertificate ? { cert: clientCertificate.certificate, key: clientCertificate.key } : {};
+}
+
 /**
  * A connector for undici that dials public addresses and what `allowed` lists, and nothing else. Literal addresses are
  * judged here because sockets never look them up; names are judged in the lookup.
  */
-export function createPublicConnector({
-  protocol,
-  allowed,
-  timeout,
-  resolve = (hostname) => lookup(hostname, { all: true }),
-}: {
-  protocol: string;
-  allowed: readonly Range[];
-  timeout: Milliseconds;
-  resolve?: Resolve | undefined;
-}): buildConnector.connector {
+export function createPublicConnector(options: ConnectorOptions): buildConnector.connector {
+  const { protocol, allowed, timeout, resolve = (hostname) => lookup(hostname, { all: true }) } = options;
   // HTTP/1.1 only: one request per connection keeps a slow answer from holding up others, and `concurrency` means what it says.
-  const connect = buildConnector({ timeout, allowH2: false, lookup: judgedLookup(protocol, allowed, resolve) });
-  return (options, callback) => {
-    const problem = isIP(options.hostname) === 0 ? null : judgeAddress(options.hostname, protocol, allowed);
-    if (problem === null) connect(options, callback);
+  const connect = buildConnector({
+    ...tlsOf(options),
+    timeout,
+    allowH2: false,
+    lookup: judgedLookup(protocol, allowed, resolve),
+  });
+  return (target, callback) => {
+    const problem = isIP(target.hostname) === 0 ? null : judgeAddress(target.hostname, protocol, allowed);
+    if (problem === null) connect(target, callback);
     else callback(new AddressRefused(problem), null);
+  };
+}
+
+/**
+ * The same where a proxy is between: it resolves names, so it is the one to refuse addresses that are not public. What can
+ * be judged without a name server is judged here; without encryption no name is called, because nobody here knows what it
+ * stands for. Allowed addresses are this network's own and are dialled directly.
+ */
+export function createProxiedConnector(options: ConnectorOptions & { readonly tunnels: Tunnels }): buildConnector.connector {
+  const { protocol, allowed, timeout, tunnels } = options;
+  const direct = createPublicConnector(options);
+  const secure = buildConnector({ ...tlsOf(options), timeout, allowH2: false });
+  return (target, callback) => {
+    const { hostname } = target;
+    if (isIP(hostname) !== 0 ? isAllowed(hostname, allowed) : isThisMachine(hostname)) return direct(target, callback);
+    const problem = isIP(hostname) === 0 ? null : judgeAddress(hostname, protocol, allowed);
+    if (problem !== null) return callback(new AddressRefused(problem), null);
+    if (protocol !== 'https:') {
+      return callback(
+        new AddressRefused(`${hostname} may only be called with https: behind a proxy nobody here knows its address.`),
+        null,
+      );
+    }
+    const authority = `${isIP(hostname) === 6 ? `[${hostname}]` : hostname}:${target.port || 443}`;
+    tunnels.open(authority).then(
+      (socket) => secure({ ...target, httpSocket: socket as Socket }, callback),
+      (error: Error) => callback(error, null),
+    );
   };
 }

@@ -1,14 +1,15 @@
 /** From what is known of a subscriber to what reaches it: configured ones by the settings, others by what is stored. */
 import { createHash } from 'node:crypto';
-import type { Settings } from '../config/settings.ts';
+import type { Settings, SubscriberSettings, WebhookSettings } from '../config/settings.ts';
 import type { SubscriberDefinition } from '../store/subscribers.ts';
-import type { Reach } from '../subscription/sealed.ts';
+import { foreverKeys, type Reach } from '../subscription/sealed.ts';
+import { createNatsChannel } from './nats.ts';
 import type { Recipient } from './outlet.ts';
+import { createRabbitChannel } from './rabbitmq.ts';
 import { createSlackChannel } from './slack.ts';
 import { createWebhookChannel } from './webhook.ts';
 
 const SLACK_TIMEOUT = 10_000;
-const WEBHOOK_CONCURRENCY = 64;
 /** No configured subscriber can be named so. */
 const SLACK = '@slack';
 
@@ -24,17 +25,18 @@ export interface ConfiguredSubscriber {
 /** The configured subscribers. */
 export function configuredSubscribers(settings: Settings): ConfiguredSubscriber[] {
   const { slack } = settings;
-  const webhooks = settings.subscribers.map(
-    ({ name, url, secret, types, sites, states }): ConfiguredSubscriber => ({
-      definition: { name, kind: 'webhook', format: 'standard', types, sites, states, addressHash: hash(`${url} ${secret}`) },
-      open: () => openWebhook({ url, keys: [{ key: secret, until: null }] }, settings),
-    }),
-  );
+  const named = settings.subscribers.map((subscriber): ConfiguredSubscriber => {
+    const { name, kind, format, types, sites, states } = subscriber;
+    return {
+      definition: { name, kind, format, types, sites, states, addressHash: hash(whatMatters(subscriber)) },
+      open: () => openNamed(subscriber, settings),
+    };
+  });
   const url = slack.webhookUrl;
-  if (url === null) return webhooks;
+  if (url === null) return named;
   const everything = { types: null, sites: null, states: null };
   return [
-    ...webhooks,
+    ...named,
     {
       definition: { name: SLACK, kind: 'slack', format: 'standard', ...everything, addressHash: hash(url) },
       // Slack drops messages that come faster than one a second, even when it answers 200.
@@ -48,16 +50,58 @@ export function configuredSubscribers(settings: Settings): ConfiguredSubscriber[
   ];
 }
 
+function openNamed(subscriber: SubscriberSettings, settings: Settings): Opened {
+  if (subscriber.kind === 'webhook') return openWebhook(configuredReach(subscriber), settings);
+  const { timeout, concurrency } = settings.webhooks;
+  const { url, format, secret, signingKey } = subscriber;
+  const common = { url, format, keys: foreverKeys(secret, signingKey), timeout };
+  const channel =
+    subscriber.kind === 'nats'
+      ? createNatsChannel({ ...common, subject: subscriber.subject })
+      : createRabbitChannel({ ...common, exchange: subscriber.exchange, routingKey: subscriber.routingKey });
+  return { channel, concurrency, spacing: 0, timeout };
+}
+
+/** How a webhook of the settings is reached. */
+export function configuredReach({
+  url,
+  secret,
+  signingKey,
+  format,
+  headers,
+  clientCertificate,
+  clientKey,
+}: WebhookSettings): Reach {
+  const pair = clientCertificate === null || clientKey === null ? null : { certificate: clientCertificate, key: clientKey };
+  return { url, keys: foreverKeys(secret, signingKey), format, headers, clientCertificate: pair };
+}
+
 /** A channel to a webhook, wherever its address comes from. */
-export function openWebhook({ url, keys }: Reach, { webhooks: { timeout, allowAddresses } }: Pick<Settings, 'webhooks'>): Opened {
-  const concurrency = WEBHOOK_CONCURRENCY;
-  const channel = createWebhookChannel({ url, keys, timeout, allowAddresses, concurrency, userAgent: 'purchase-watch' });
+export function openWebhook(reach: Reach, { webhooks }: Pick<Settings, 'webhooks'>): Opened {
+  const { timeout, allowAddresses, concurrency, proxy } = webhooks;
+  const channel = createWebhookChannel({ ...reach, timeout, allowAddresses, concurrency, proxy, userAgent: 'purchase-watch' });
   return { channel, concurrency, spacing: 0, timeout };
 }
 
 /** The longest that any attempt may take, also for subscribers that are made while the daemon runs. */
 export function longestAttempt({ webhooks, slack }: Pick<Settings, 'webhooks' | 'slack'>): number {
   return Math.max(webhooks.timeout, slack.webhookUrl === null ? 0 : 2 * SLACK_TIMEOUT);
+}
+
+/**
+ * Everything about a subscriber that may be what made it fail, as text. What has nothing but an address and a secret is
+ * known by these two alone, so that a field that is new to the settings does not switch anybody on again.
+ */
+function whatMatters(subscriber: SubscriberSettings): string {
+  const { name: _name, types: _types, sites: _sites, states: _states, ...rest } = subscriber;
+  const { url, secret } = rest;
+  const isPlain =
+    rest.kind === 'webhook' &&
+    rest.format === 'standard' &&
+    rest.signingKey === null &&
+    rest.clientCertificate === null &&
+    Object.keys(rest.headers).length === 0;
+  return isPlain ? `${url} ${secret}` : JSON.stringify(rest);
 }
 
 function hash(text: string): string {

@@ -59,7 +59,7 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
 
   /** Opens a channel to it, or says once why that cannot be. */
   const open = (row: StoredSubscriber, version: string): Opened | null => {
-    const opened = row.origin === 'api' ? openStored(row) : openConfigured(row);
+    const opened = openOrSay(row);
     if ('channel' in opened) {
       unopened.delete(row.id);
       return opened;
@@ -68,17 +68,19 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
     unopened.set(row.id, version);
     return null;
   };
-  const openStored = (row: StoredSubscriber): Opened | { detail: string } => {
-    const reach = openReach(secrets, row);
-    if (reach === null)
-      return { detail: 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it. What is for it waits.' };
+  const openOrSay = (row: StoredSubscriber): Opened | { detail: string } => {
     try {
-      return openWebhook(reach, settings);
+      return row.origin === 'api' ? openStored(row) : openConfigured(row);
     } catch (error) {
       // One that cannot be told must not keep the others from being told.
       if (error instanceof AppError) return { detail: `It cannot be called: ${error.message}. What is for it waits.` };
       throw error;
     }
+  };
+  const openStored = (row: StoredSubscriber): Opened | { detail: string } => {
+    const reach = openReach(secrets, row);
+    if (reach !== null) return openWebhook(reach, settings);
+    return { detail: 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it. What is for it waits.' };
   };
   const openConfigured = ({ name }: StoredSubscriber): Opened | { detail: string } => {
     const ours = configured.find(({ definition }) => definition.name === name);

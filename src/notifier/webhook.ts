@@ -4,18 +4,17 @@ import { AppError } from '../core/errors.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { readRetryAfter } from '../core/retry-after.ts';
 import { parseRanges } from '../subscription/address.ts';
-import type { SigningKey } from '../subscription/sealed.ts';
+import type { Reach } from '../subscription/sealed.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
+import { CLOUDEVENT_TYPE, toCloudEvent } from './cloudevent.ts';
 import { excerpt } from './excerpt.ts';
 import { explain } from './network-failure.ts';
 import { DeadlinePassed, type PostOutcome, post } from './post.ts';
-import { createPublicConnector, type Resolve } from './public-address.ts';
-import { createSigner } from './signature.ts';
+import { createProxiedConnector, createPublicConnector, type Resolve } from './public-address.ts';
+import { createAttemptSigner } from './signature.ts';
+import { createTunnels, type Tunnels } from './tunnel.ts';
 
-export interface WebhookOptions {
-  readonly url: string;
-  /** Several while a secret is being replaced, the newest first: each signs until its end. */
-  readonly keys: readonly SigningKey[];
+export interface WebhookOptions extends Pick<Reach, 'url' | 'keys'>, Partial<Omit<Reach, 'url' | 'keys'>> {
   /** For one attempt: connection, headers and body together. */
   readonly timeout: Milliseconds;
   /** Addresses that are not public and may be called all the same, as CIDR ranges. */
@@ -23,6 +22,8 @@ export interface WebhookOptions {
   /** Connections at most, each with one request at a time. */
   readonly concurrency: number;
   readonly userAgent: string;
+  /** Address of the proxy through which it is reached; null when left out: directly. */
+  readonly proxy?: string | null;
   /** Finds the addresses of host names; the system's resolver when left out. */
   readonly resolve?: Resolve;
 }
@@ -44,59 +45,66 @@ function receiverUrl(text: string): URL {
  * `configuration` for an address, a key or a range that could never work; addresses are judged when they are dialled.
  */
 export function createWebhookChannel(options: WebhookOptions): Channel {
-  const { timeout, concurrency, userAgent, keys, resolve } = options;
+  const { timeout, concurrency, userAgent, keys, format = 'standard', headers = {}, proxy = null } = options;
   const url = receiverUrl(options.url);
   if (keys.length === 0) throw new AppError('configuration', 'a webhook needs at least one secret');
-  const signers = keys.map(({ key, until }) => ({ until, sign: createSigner([key]) }));
-  const secrets = [...keys.map(({ key }) => key.slice('whsec_'.length)), ...tellingParts(url)];
-  const allowed = parseRanges(options.allowAddresses);
+  const sign = createAttemptSigner(keys);
+  const secrets = [...keys.map(({ key }) => key.slice(key.indexOf('_') + 1)), ...tellingParts(url), ...tellingWords(headers)];
+  const tunnels = proxy === null ? null : createTunnels(proxy, timeout);
   const pool = new Pool(url.origin, {
     connections: concurrency,
-    connect: createPublicConnector({ protocol: url.protocol, allowed, timeout, resolve }),
+    connect: connectorOf(options, url, tunnels),
     // One deadline of our own covers them.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
   const path = url.pathname + url.search;
+  const isCloudEvent = format === 'cloudevents';
+  const steady = [
+    ...['content-type', isCloudEvent ? CLOUDEVENT_TYPE : 'application/json', 'user-agent', userAgent],
+    ...Object.entries(headers).flat(),
+  ];
   let closing: Promise<void> | undefined;
 
   return {
     async send(event: OutgoingEvent, { now, signal }: SendOptions): Promise<SendResult> {
       const started = performance.now();
-      const timestamp = Math.floor(now / 1_000);
+      const body = isCloudEvent ? toCloudEvent(event.body) : event.body;
+      const { id, timestamp, signature } = sign(event.id, now, body);
       const outcome = await post(pool, {
         path,
-        headers: [
-          'content-type',
-          'application/json',
-          'user-agent',
-          userAgent,
-          'webhook-id',
-          event.id,
-          'webhook-timestamp',
-          String(timestamp),
-          'webhook-signature',
-          signers
-            .filter(({ until }) => until === null || now < until)
-            .map(({ sign }) => sign(event.id, timestamp, event.body))
-            .join(' '),
-        ],
-        body: event.body,
+        headers: [...steady, 'webhook-id', id, 'webhook-timestamp', timestamp, 'webhook-signature', signature],
+        body,
         timeout,
         signal,
       });
       return judge(outcome, { now, url, secrets, timeout, tookMs: Math.round(performance.now() - started) });
     },
     close: () => {
-      closing ??= pool.close();
+      closing ??= pool.close().then(() => tunnels?.close());
       return closing;
     },
   };
 }
 
+function connectorOf({ timeout, allowAddresses, resolve, clientCertificate }: WebhookOptions, url: URL, tunnels: Tunnels | null) {
+  const dialled = { protocol: url.protocol, allowed: parseRanges(allowAddresses), timeout, resolve, clientCertificate };
+  return tunnels === null ? createPublicConnector(dialled) : createProxiedConnector({ ...dialled, tunnels });
+}
+
+/** So long a text that it may be what gives access, and that no answer holds by chance. */
+const TELLING = 8;
+
+/** Values of headers, and the words in them: `Bearer …` is followed by what matters. */
+function tellingWords(headers: Readonly<Record<string, string>>): string[] {
+  return Object.values(headers)
+    .flatMap((value) => [value, ...value.split(' ')])
+    .filter((word) => word.length >= TELLING);
+}
+
 /** Parts of an address that may be what gives access to it; receivers like to repeat them in answers and redirects. */
 function tellingParts(url: URL): string[] {
-  return [...url.pathname.split('/'), ...url.search.split(/[?&=]/)].filter((part) => part.length >= 8);
+  return [...url.pathname.split('/'), ...url.search.split(/[?&=]/)].filter((part) => part.length >= TELLING);
 }
 
 interface Circumstances {

@@ -1,6 +1,7 @@
 /** What the API does to its subscribers. Each change tells the daemons at once. */
 import type { Instant } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
+import type { BodyFormat } from './subscribers.ts';
 
 /** A subscriber to be added; address and keys are encrypted, and the hash tells one version of them from the next. */
 export interface NewSubscriber {
@@ -11,18 +12,22 @@ export interface NewSubscriber {
   readonly description: string | null;
   readonly url: Uint8Array;
   readonly keys: Uint8Array;
+  /** Encrypted, too; null when it has none. */
+  readonly options: Uint8Array | null;
+  readonly format: BodyFormat;
   readonly addressHash: string;
 }
 
 /** Adds a subscriber; false when the name is in use. One that the configuration named formerly makes way. */
 export async function insertSubscriber(sql: Queries, subscriber: NewSubscriber): Promise<boolean> {
-  const { name, types, sites, states, description, url, keys, addressHash } = subscriber;
+  const { name, types, sites, states, description, url, keys, options, format, addressHash } = subscriber;
   await sql`update purchase_watch.subscribers set deleted_at = now() where name = ${name} and not configured and deleted_at is null`;
   const rows = await sql`
     with added as (
-      insert into purchase_watch.subscribers (name, kind, origin, types, sites, states, description, url, keys, address_hash)
+      insert into purchase_watch.subscribers (name, kind, origin, types, sites, states, description, url, keys, options, format, address_hash)
       values (${name}, 'webhook', 'api', ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
-        ${states as number[] | null}::integer[], ${description}, ${Buffer.from(url)}::bytea, ${Buffer.from(keys)}::bytea, ${addressHash})
+        ${states as number[] | null}::integer[], ${description}, ${Buffer.from(url)}::bytea, ${Buffer.from(keys)}::bytea,
+        ${options === null ? null : Buffer.from(options)}::bytea, ${format}, ${addressHash})
       on conflict (name) where deleted_at is null do nothing returning id)
     select pg_notify('purchase_watch_wake', 'subscribers') from added`;
   return rows.length > 0;
@@ -35,12 +40,23 @@ export interface SubscriberChanges {
   readonly states?: readonly number[] | null | undefined;
   readonly description?: string | null | undefined;
   readonly status?: { readonly is: 'active' | 'off'; readonly reason: string | null } | undefined;
-  readonly url?: { readonly sealed: Uint8Array; readonly addressHash: string } | undefined;
+  readonly reach?: ReachChanges | undefined;
 }
 
-/** Changes a subscriber made by the API; false when it is not there any more. */
+/** How a subscriber is reached from now on, and what it gets; what is undefined stays as it is. */
+export interface ReachChanges {
+  readonly url?: Uint8Array | undefined;
+  readonly options?: Uint8Array | null | undefined;
+  readonly format?: BodyFormat | undefined;
+  readonly addressHash: string;
+  /** The hash that was read with what the change is made of; undefined when nothing was read. */
+  readonly was?: string | undefined;
+}
+
+/** Changes a subscriber made by the API; false when it is not there any more, or was changed by somebody else meanwhile. */
 export async function updateSubscriber(sql: Queries, id: number, changes: SubscriberChanges): Promise<boolean> {
-  const { types, sites, states, description, status, url } = changes;
+  const { types, sites, states, description, status, reach } = changes;
+  const { url, options, format, addressHash, was } = reach ?? {};
   const rows = await sql`
     with next as (
       select s.id,
@@ -50,12 +66,16 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
         ${description === undefined ? sql`s.description` : sql`${description}::text`} as description,
         ${status === undefined ? sql`s.status` : sql`${status.is}::text`} as status,
         ${status === undefined ? sql`s.status_reason` : sql`${status.reason}::text`} as status_reason,
-        ${url === undefined ? sql`s.url` : sql`${Buffer.from(url.sealed)}::bytea`} as url,
-        ${url === undefined ? sql`s.address_hash` : sql`${url.addressHash}::text`} as address_hash
-      from purchase_watch.subscribers s where s.id = ${id} and s.origin = 'api' and s.deleted_at is null for update),
+        ${url === undefined ? sql`s.url` : sql`${Buffer.from(url)}::bytea`} as url,
+        ${options === undefined ? sql`s.options` : sql`${options === null ? null : Buffer.from(options)}::bytea`} as options,
+        ${format === undefined ? sql`s.format` : sql`${format}::text`} as format,
+        ${addressHash === undefined ? sql`s.address_hash` : sql`${addressHash}::text`} as address_hash
+      from purchase_watch.subscribers s where s.id = ${id} and s.origin = 'api' and s.deleted_at is null
+        and (${was ?? null}::text is null or s.address_hash = ${was ?? null}) for update),
     changed as (
       update purchase_watch.subscribers s set types = n.types, sites = n.sites, states = n.states, description = n.description,
-        status = n.status, status_reason = n.status_reason, url = n.url, address_hash = n.address_hash,
+        status = n.status, status_reason = n.status_reason, url = n.url, options = n.options, format = n.format, address_hash = n.address_hash,
+        failed_at = case when s.status = n.status then s.failed_at end,
         matching_since = case when s.types is not distinct from n.types and s.sites is not distinct from n.sites
           and s.states is not distinct from n.states and s.status = n.status then s.matching_since else now() end
       from next n where s.id = n.id returning s.id)

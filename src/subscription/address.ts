@@ -43,7 +43,8 @@ export function notPublic(address: string): string | null {
   return range === 'unicast' ? null : range.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 }
 
-function isAllowed(address: string, allowed: readonly Range[]): boolean {
+/** Whether the operator lists this address as one that may be called. */
+export function isAllowed(address: string, allowed: readonly Range[]): boolean {
   // An IPv4 address written as IPv6 is allowed by a range of either kind.
   const forms = [ipaddr.parse(address), ipaddr.process(address)];
   return allowed.some(([network, length]) => forms.some((ip) => ip.kind() === network.kind() && ip.match(network, length)));
@@ -57,6 +58,11 @@ export function judgeAddress(address: string, protocol: string, allowed: readonl
   if (kind !== null) return `${address} is not a public address (${kind}). If it is meant, allow it with ${PERMITTED_BY}.`;
   if (protocol !== 'https:') return `${address} may only be called with https, unless ${PERMITTED_BY} permits it.`;
   return null;
+}
+
+/** Whether a name stands for this machine by definition, whatever a name server says. */
+export function isThisMachine(hostname: string): boolean {
+  return /(?:^|\.)localhost\.?$/i.test(hostname);
 }
 
 /** The loopback addresses that everybody writes as a name. */

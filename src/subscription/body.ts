@@ -1,17 +1,19 @@
 /** Subscribers and deliveries as programs see them, in the API and in the commands' JSON. */
 import type { SubscriberSettings } from '../config/settings.ts';
+import { publicKeyOf } from '../config/signing-key.ts';
 import { isoTime, isoTimeOrNull } from '../core/events.ts';
+import { healthStatus } from '../core/standing.ts';
 import type { AttemptRow, DeliveryRow } from '../store/delivery-list.ts';
 import type { StoredSubscriber } from '../store/subscribers.ts';
-import { deliveryName } from './replay.ts';
+import { deliveryName } from './names.ts';
 import { shownUrl, stateWord } from './rules.ts';
-import { openReach } from './sealed.ts';
+import { openStored } from './sealed.ts';
 import { type Means, unreachableReason } from './subscribers.ts';
 
 /** What is needed to show addresses: without their queries, and Slack's never. */
 export interface Addresses extends Pick<Means, 'secrets'> {
   /** Those that the settings at hand name. */
-  readonly configured: readonly Pick<SubscriberSettings, 'name' | 'url'>[];
+  readonly configured: readonly SubscriberSettings[];
 }
 
 /** A subscriber, without anything secret. */
@@ -21,39 +23,73 @@ export function subscriberBody(row: StoredSubscriber, addresses: Addresses) {
     name,
     kind,
     origin,
-    url: urlOf(row, addresses),
+    ...reachBody(row, addresses),
     types: types === null ? null : [...types],
     sites: sites === null ? null : [...sites],
     states: states === null ? null : states.map(stateWord),
     description,
     status,
     statusReason: statusReason ?? unreachableReason(addresses, row),
+    health: healthBody(row),
     oldSecretsUntil: isoTimeOrNull(oldKeysUntil),
     createdAt: isoTime(createdAt),
   };
 }
 
-function urlOf(row: StoredSubscriber, { secrets, configured }: Addresses): string | null {
-  if (row.kind === 'slack') return null;
-  const url = row.origin === 'api' ? openReach(secrets, row)?.url : configured.find(({ name }) => name === row.name)?.url;
-  return url === undefined ? null : shownUrl(url);
+/** Whether it takes what it is sent, and until when it is left alone. */
+export function healthBody({ status, health }: Pick<StoredSubscriber, 'status' | 'health'>) {
+  return {
+    status: healthStatus({ status, health }),
+    failures: health?.failures ?? 0,
+    failingSince: isoTimeOrNull(health?.failingSince ?? null),
+    pausedUntil: isoTimeOrNull(health?.pausedUntil ?? null),
+    lastError: health?.lastError ?? null,
+  };
+}
+
+/** Where it is and what it gets: of headers the names, of keys those that may be known. */
+function reachBody(row: StoredSubscriber, { secrets, configured }: Addresses) {
+  const found =
+    row.origin === 'api' ? storedReach(row, secrets) : configuredReach(configured.find(({ name }) => name === row.name));
+  const { url = null, headers = [], signingKey = null } = found ?? {};
+  return {
+    url: url === null ? null : shownUrl(url),
+    format: row.format,
+    headers,
+    publicKey: signingKey === null ? null : publicKeyOf(signingKey),
+  };
+}
+
+function storedReach(row: StoredSubscriber, secrets: Addresses['secrets']) {
+  const opened = openStored(secrets, row);
+  if (opened === null) return null;
+  const { headers, signingKey } = opened.options;
+  return { url: opened.url, headers: Object.keys(headers), signingKey };
+}
+
+function configuredReach(settings: SubscriberSettings | undefined) {
+  if (settings === undefined) return null;
+  const { url, signingKey } = settings;
+  return { url, headers: settings.kind === 'webhook' ? Object.keys(settings.headers) : [], signingKey };
 }
 
 /** One event for one subscriber. */
 export function deliveryBody(row: DeliveryRow) {
-  const { id, status, subscriber, eventId, type, purchaseId, site, sequence, attempts, lastError } = row;
+  const { id, status, reason, subscriber, eventId, type, purchaseId, site, sequence, attempts, lastError, replayed } = row;
   return {
     id: deliveryName(id),
     status,
+    reason,
     subscriber,
     event: { id: eventId, type },
     purchaseId,
     site: site === '' ? null : site,
     sequence,
     tries: attempts,
+    replayed,
     lastError,
     createdAt: isoTime(row.createdAt),
-    dueAt: status === 'pending' ? isoTime(row.dueAt) : null,
+    dueAt: row.settledAt === null ? isoTime(row.dueAt) : null,
     settledAt: isoTimeOrNull(row.settledAt),
   };
 }

@@ -1,8 +1,10 @@
 /** What a subscriber may be, as in the settings file: each check answers the meaning, or what is wrong and what to do. */
 import { isIP } from 'node:net';
+import { HEADER_VALUE, headerNameProblem, headersProblem, isHeaderValue } from '../config/headers.ts';
 import { receiverUrl, signingSecret } from '../config/kinds.ts';
 import { OWN_NAME } from '../config/names.ts';
 import { suggestion } from '../config/nearest.ts';
+import { addressKind, subscriberUrl } from '../config/subscriber-kinds.ts';
 import { EVENT_TYPES, type EventType } from '../core/events.ts';
 import { STATE_NAMES, stateName, stateValue } from '../core/states.ts';
 import { judgeAddress, parseRanges } from './address.ts';
@@ -24,6 +26,11 @@ export function readName(value: string): Checked<string> {
  * here; and without encryption only what the operator allowed is ever called.
  */
 export function readUrl(value: string, allowAddresses: readonly string[]): Checked<string> {
+  const kind = addressKind(value);
+  if (kind !== 'webhook') {
+    const broker = kind === 'nats' ? 'NATS' : 'RabbitMQ';
+    return { problem: `leads to ${broker}: message brokers are named in the settings file only (subscribers), not here` };
+  }
   const href = value.length > 2_000 ? undefined : receiverUrl.read(value);
   if (href === undefined) return { problem: `must be ${receiverUrl.expected}, of 2000 characters at most` };
   const { protocol, hostname } = new URL(href);
@@ -52,6 +59,18 @@ export function readSecret(value: string): Checked<string> {
   return secret === undefined ? { problem: `must be ${signingSecret.expected}; or leave it out to get one` } : { is: secret };
 }
 
+/** Headers of a subscriber's own; of what is wrong, `name` is the header to blame, where there is one. */
+export function readHeaders(
+  headers: Readonly<Record<string, string>>,
+): { readonly is: Readonly<Record<string, string>> } | { readonly problem: string; readonly name: string | null } {
+  for (const [name, value] of Object.entries(headers)) {
+    const problem = headerNameProblem(name) ?? (isHeaderValue(value) ? null : `must be ${HEADER_VALUE}`);
+    if (problem !== null) return { name, problem };
+  }
+  const found = headersProblem(headers);
+  return found ?? { is: headers };
+}
+
 export function readType(value: string): Checked<EventType> {
   const type = EVENT_TYPES.find((each) => each === value);
   if (type !== undefined) return { is: type };
@@ -72,7 +91,7 @@ export function stateWord(value: number): string | number {
   return name.startsWith('Unknown') ? value : name;
 }
 
-/** An address as it may be shown: tokens travel in queries. */
+/** An address as it may be shown: tokens travel in queries, and a broker's has its credentials. */
 export function shownUrl(url: string): string {
-  return String(receiverUrl.write(url));
+  return String(subscriberUrl.write(url));
 }

@@ -2,20 +2,35 @@
 import { randomBytes } from 'node:crypto';
 import type { Instant } from '../core/purchase.ts';
 import type { Secrets } from '../runtime/secrets.ts';
-import type { StoredSubscriber } from '../store/subscribers.ts';
+import type { BodyFormat, StoredSubscriber } from '../store/subscribers.ts';
 
 /** A key that signs, until it is replaced: null for ever, or the end of its time. */
 export interface SigningKey {
-  /** `whsec_…` */
+  /** `whsec_…`, or `whsk_…` for a signature that is checked with a public key. */
   readonly key: string;
   readonly until: Instant | null;
 }
 
-/** How a subscriber is reached: the newest key first. */
+/** How a webhook is reached, and what it gets. */
 export interface Reach {
   readonly url: string;
+  /** The newest first. */
   readonly keys: readonly SigningKey[];
+  readonly format: BodyFormat;
+  /** On top of ours, by name; their values are secrets. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Shown to a receiver who asks for one; both as PEM. */
+  readonly clientCertificate: { readonly certificate: string; readonly key: string } | null;
 }
+
+/** What else belongs to a subscriber of the API and is secret. */
+export interface SealedOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  /** `whsk_…`, or null: only the secret signs. */
+  readonly signingKey: string | null;
+}
+
+const NO_OPTIONS: SealedOptions = { headers: {}, signingKey: null };
 
 const PREFIX = 'whsec_';
 
@@ -37,9 +52,40 @@ export function sealKeys(secrets: Secrets, name: string, keys: readonly SigningK
   return secrets.seal(JSON.stringify(keys), `subscriber ${name} keys`);
 }
 
+/** Null when there is nothing to be stored. */
+export function sealOptions(secrets: Secrets, name: string, options: SealedOptions): Buffer | null {
+  if (options.signingKey === null && Object.keys(options.headers).length === 0) return null;
+  return secrets.seal(JSON.stringify(options), `subscriber ${name} options`);
+}
+
+/** What is stored of a subscriber made by the API, opened. */
+export interface OpenedSubscriber {
+  readonly url: string;
+  /** Secrets alone, the newest first. */
+  readonly keys: readonly SigningKey[];
+  readonly options: SealedOptions;
+}
+
 /** Opens what is stored of a subscriber made by the API; null when the key is another one than that which encrypted it. */
-export function openReach(secrets: Secrets | null, { name, url, keys }: StoredSubscriber): Reach | null {
+export function openStored(secrets: Secrets | null, { name, url, keys, options }: StoredSubscriber): OpenedSubscriber | null {
   if (secrets === null || url === null || keys === null) return null;
-  const [address, list] = [secrets.open(url, `subscriber ${name} url`), secrets.open(keys, `subscriber ${name} keys`)];
-  return address === null || list === null ? null : { url: address, keys: JSON.parse(list) as SigningKey[] };
+  const address = secrets.open(url, `subscriber ${name} url`);
+  const list = secrets.open(keys, `subscriber ${name} keys`);
+  const rest = options === null ? JSON.stringify(NO_OPTIONS) : secrets.open(options, `subscriber ${name} options`);
+  if (address === null || list === null || rest === null) return null;
+  return { url: address, keys: JSON.parse(list) as SigningKey[], options: JSON.parse(rest) as SealedOptions };
+}
+
+/** How a subscriber made by the API is reached; null when what is stored cannot be read. */
+export function openReach(secrets: Secrets | null, row: StoredSubscriber): Reach | null {
+  const opened = openStored(secrets, row);
+  if (opened === null) return null;
+  const { url, keys, options } = opened;
+  const { headers, signingKey } = options;
+  return { url, keys: [...keys, ...foreverKeys(signingKey)], format: row.format, headers, clientCertificate: null };
+}
+
+/** Keys that nothing replaces; null are none. */
+export function foreverKeys(...keys: readonly (string | null)[]): SigningKey[] {
+  return keys.flatMap((key) => (key === null ? [] : [{ key, until: null }]));
 }

@@ -1,4 +1,5 @@
 /** Managing subscribers: what the API and the command line do, once for both. */
+import { newSigningKey } from '../config/signing-key.ts';
 import type { EventDraft } from '../core/events.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Secrets } from '../runtime/secrets.ts';
@@ -6,14 +7,24 @@ import type { Queries } from '../store/database.ts';
 import {
   deleteSubscriber,
   insertSubscriber,
+  type ReachChanges,
   replaceKeys,
   suppressForDeleted,
   updateSubscriber,
 } from '../store/subscriber-changes.ts';
-import { findSubscriber, type StoredSubscriber } from '../store/subscribers.ts';
+import { type BodyFormat, findSubscriber, type StoredSubscriber } from '../store/subscribers.ts';
 import { announceTest } from '../store/test-events.ts';
 import { Refused } from './refused.ts';
-import { newAddressHash, newSigningSecret, openReach, type Reach, type SigningKey, sealKeys, sealUrl } from './sealed.ts';
+import {
+  newAddressHash,
+  newSigningSecret,
+  type OpenedSubscriber,
+  openStored,
+  type SigningKey,
+  sealKeys,
+  sealOptions,
+  sealUrl,
+} from './sealed.ts';
 
 /** What it works with. */
 export interface Means {
@@ -28,6 +39,15 @@ export interface Wishes {
   readonly sites: readonly string[] | null;
   readonly states: readonly number[] | null;
   readonly description: string | null;
+}
+
+/** What it gets beside the events, and how that is signed; what is undefined stays as it is, or has its default. */
+export interface Extras {
+  readonly format?: BodyFormat | undefined;
+  /** All of them, by name; null: none. */
+  readonly headers?: Readonly<Record<string, string>> | null | undefined;
+  /** Whether an ed25519 key signs too. */
+  readonly asymmetric?: boolean | undefined;
 }
 
 /** How long a replaced key goes on signing unless told otherwise. */
@@ -45,7 +65,15 @@ export async function requireSubscriber(sql: Queries, name: string): Promise<Sto
 /** Adds a subscriber; answers it with its secret, which nobody can read again. */
 export async function addSubscriber(
   { sql, secrets }: Means,
-  { name, url, secret = newSigningSecret(), ...wishes }: Wishes & { name: string; url: string; secret?: string | undefined },
+  {
+    name,
+    url,
+    secret = newSigningSecret(),
+    format = 'standard',
+    headers = null,
+    asymmetric = false,
+    ...wishes
+  }: Wishes & Extras & { name: string; url: string; secret?: string | undefined },
 ): Promise<{ row: StoredSubscriber; secret: string }> {
   const box = requireSecrets(secrets);
   const added = await insertSubscriber(sql, {
@@ -53,6 +81,8 @@ export async function addSubscriber(
     ...wishes,
     url: sealUrl(box, name, url),
     keys: sealKeys(box, name, [{ key: secret, until: null }]),
+    options: sealOptions(box, name, { headers: headers ?? {}, signingKey: asymmetric ? newSigningKey() : null }),
+    format,
     addressHash: newAddressHash(),
   });
   if (!added) {
@@ -64,28 +94,48 @@ export async function addSubscriber(
   return { row: await requireSubscriber(sql, name), secret };
 }
 
+/** What is changed of a subscriber; what is undefined stays. */
+export type Changes = { readonly [Key in keyof Wishes]?: Wishes[Key] | undefined } & Extras & {
+    readonly url?: string | undefined;
+    readonly status?: 'active' | 'off' | undefined;
+  };
+
 /** Changes what is given of a subscriber. Turned on again, it is sent what waits. */
-export async function changeSubscriber(
-  { sql, secrets }: Means,
-  name: string,
-  {
-    url,
-    status,
-    ...wishes
-  }: { [Key in keyof Wishes]?: Wishes[Key] | undefined } & {
-    url?: string | undefined;
-    status?: 'active' | 'off' | undefined;
-  },
-): Promise<StoredSubscriber> {
-  const row = await requireOwn(sql, name);
-  const sealed =
-    url === undefined ? undefined : { sealed: sealUrl(requireSecrets(secrets), name, url), addressHash: newAddressHash() };
-  // One that is off already keeps the reason it was switched off for.
-  const changed = status === undefined || status === row.status ? undefined : status;
-  const next =
-    changed === undefined ? undefined : { is: changed, reason: changed === 'off' ? 'It was switched off by hand.' : null };
-  await updateSubscriber(sql, row.id, { ...wishes, url: sealed, status: next });
-  return requireSubscriber(sql, name);
+export async function changeSubscriber({ sql, secrets }: Means, name: string, changes: Changes): Promise<StoredSubscriber> {
+  const { url, status, format, headers, asymmetric, ...wishes } = changes;
+  for (;;) {
+    const row = await requireOwn(sql, name);
+    // One that is off already keeps the reason it was switched off for.
+    const changed = status === undefined || status === row.status ? undefined : status;
+    const next =
+      changed === undefined ? undefined : { is: changed, reason: changed === 'off' ? 'It was switched off by hand.' : null };
+    const reach = reachChanges(secrets, row, { url, format, headers, asymmetric });
+    // Somebody else may change the options at the same time; then theirs are what this change starts from.
+    if ((await updateSubscriber(sql, row.id, { ...wishes, reach, status: next })) || reach?.was === undefined) {
+      return requireSubscriber(sql, name);
+    }
+  }
+}
+
+function reachChanges(
+  secrets: Secrets | null,
+  row: StoredSubscriber,
+  { url, format, headers, asymmetric }: Pick<Changes, 'url' | 'format' | 'headers' | 'asymmetric'>,
+): ReachChanges | undefined {
+  const { name, addressHash: was } = row;
+  const version = { format, addressHash: newAddressHash() };
+  const address = url === undefined ? undefined : sealUrl(requireSecrets(secrets), name, url);
+  if (headers === undefined && asymmetric === undefined) {
+    return address === undefined && format === undefined ? undefined : { ...version, url: address };
+  }
+  const box = requireSecrets(secrets);
+  const { options } = requireOpened(box, row);
+  const key = asymmetric === true ? (options.signingKey ?? newSigningKey()) : null;
+  const changed = {
+    headers: headers === undefined ? options.headers : (headers ?? {}),
+    signingKey: asymmetric === undefined ? options.signingKey : key,
+  };
+  return { ...version, url: address, options: sealOptions(box, name, changed), was };
 }
 
 /** Takes a subscriber away; what waits for it is suppressed, and its name is free again. */
@@ -104,10 +154,10 @@ export async function rotateSecret(
   const box = requireSecrets(secrets);
   for (;;) {
     const row = await requireOwn(sql, name);
-    const reach = requireReach(box, row);
+    const { keys: current } = requireOpened(box, row);
     const secret = newSigningSecret();
     const until = Math.floor(now + overlap);
-    const old = reach.keys
+    const old = current
       .map(({ key, until: end }): SigningKey => ({ key, until: Math.min(end ?? until, until) }))
       .filter(({ until: end }) => end !== null && end > now)
       .slice(0, MOST_KEYS - 1);
@@ -148,7 +198,7 @@ export async function testSubscriber(sql: Queries, subscriber: StoredSubscriber,
 
 /** Why nothing can be sent to it although it is there, or null. */
 export function unreachableReason({ secrets }: Pick<Means, 'secrets'>, row: StoredSubscriber): string | null {
-  if (row.origin !== 'api' || openReach(secrets, row) !== null) return null;
+  if (row.origin !== 'api' || openStored(secrets, row) !== null) return null;
   return 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it.';
 }
 
@@ -172,9 +222,9 @@ function requireSecrets(secrets: Secrets | null): Secrets {
   );
 }
 
-function requireReach(secrets: Secrets, row: StoredSubscriber): Reach {
-  const reach = openReach(secrets, row);
-  if (reach !== null) return reach;
+function requireOpened(secrets: Secrets, row: StoredSubscriber): OpenedSubscriber {
+  const opened = openStored(secrets, row);
+  if (opened !== null) return opened;
   throw new Refused(
     'secrets_key_wrong',
     `what is stored of ${JSON.stringify(row.name)} was encrypted with another SECRETS_KEY; set that one again, or delete the subscriber and add it anew`,

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { verify } from '../../src/notifier/signature.ts';
+import { createSecrets } from '../../src/runtime/secrets.ts';
 import { syncSubscribers } from '../../src/store/subscribers.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -7,6 +9,7 @@ import { request, startTestApi, type TestApi } from './api.ts';
 const CONFIGURED = {
   name: 'shop',
   kind: 'webhook',
+  format: 'standard',
   types: ['purchase.stuck'],
   sites: null,
   states: [2],
@@ -97,6 +100,19 @@ describe('subscribers', () => {
     ['no types', { name: 'a', url: 'https://a.example', types: [] }, 'types', /is empty/],
     ['an unknown site', { name: 'a', url: 'https://a.example', sites: ['sv'] }, 'sites[0]', /did you mean se/],
     ['an unknown state', { name: 'a', url: 'https://a.example', states: ['Complete'] }, 'states[0]', /did you mean Completed/],
+    ['a message broker', { name: 'a', url: 'amqps://u:p@mq.example' }, 'url', /leads to RabbitMQ: .* in the settings file only/],
+    ['another format', { name: 'a', url: 'https://a.example', format: 'xml' }, 'format', /must be standard or cloudevents/],
+    ['headers as a list', { name: 'a', url: 'https://a.example', headers: ['X-A: u:p@'] }, 'headers', /must be an object/],
+    ['a number as a header', { name: 'a', url: 'https://a.example', headers: { 'X-A': 7 } }, 'headers.X-A', /must be text/],
+    ['a header of ours', { name: 'a', url: 'https://a.example', headers: { 'CE-Id': 'u:p@' } }, 'headers.CE-Id', /CloudEvents/],
+    [
+      'a line break in one',
+      { name: 'a', url: 'https://a.example', headers: { 'X-A': 'u:p@\r\nX-B: c' } },
+      'headers.X-A',
+      /Latin-1/,
+    ],
+    ['one header twice', { name: 'a', url: 'https://a.example', headers: { A: '1', a: '2' } }, 'headers.a', /same header as A/],
+    ['a key that is no answer', { name: 'a', url: 'https://a.example', asymmetric: 'yes' }, 'asymmetric', /true or false/],
     ['a field nobody knows', { name: 'a', url: 'https://a.example', sits: ['se'] }, 'sits', /did you mean sites/],
   ])('%s is refused, naming the field', async (_, json, field, detail) => {
     const { status, body, text } = await add(json);
@@ -143,6 +159,57 @@ describe('subscribers', () => {
     expect((await change({ secret: 'x' })).body.errors[0].field).toBe('secret');
   });
 
+  test('headers and a signing key are stored encrypted and shown without what is secret', async () => {
+    const headers = { Authorization: 'Bearer private-token', 'X-Team': 'private-team' };
+    const added = await add({ name: 'extras', url: 'https://a.example', headers, asymmetric: true, format: 'cloudevents' });
+    expect(added.body).toMatchObject({
+      headers: ['Authorization', 'X-Team'],
+      publicKey: expect.stringMatching(/^whpk_[A-Za-z0-9+/]{43}=$/),
+      format: 'cloudevents',
+    });
+    expect(added.text).not.toMatch(/private-|whsk_/);
+    const [row] = await api.sql`select s::text as text from purchase_watch.subscribers s where name = 'extras'`;
+    for (const secret of ['private-token', 'private-team', 'whsk_']) {
+      expect(row!.text).not.toContain(secret);
+      expect(row!.text).not.toContain(Buffer.from(secret).toString('hex'));
+    }
+    const change = async (json: object) => (await api.call('PATCH', '/v1/subscribers/extras', { json })).body;
+    expect(await change({ description: 'x', url: 'https://b.example' }), 'left alone').toMatchObject({
+      headers: ['Authorization', 'X-Team'],
+      publicKey: added.body.publicKey,
+      format: 'cloudevents',
+    });
+    expect(await change({ asymmetric: true })).toMatchObject({ publicKey: added.body.publicKey });
+    expect(await change({ headers: { 'X-B': 'c' } })).toMatchObject({ headers: ['X-B'], publicKey: added.body.publicKey });
+    expect(await change({ asymmetric: false, format: 'standard' })).toMatchObject({ headers: ['X-B'], publicKey: null });
+    expect((await stored('extras'))[0]!.options).not.toBeNull();
+    expect(await change({ headers: null })).toMatchObject({ headers: [], publicKey: null, format: 'standard' });
+    expect((await stored('extras'))[0]!.options).toBeNull();
+    expect((await change({ asymmetric: true })).publicKey).not.toBe(added.body.publicKey);
+  });
+
+  test('of changes at once none is lost, and every one is told to the daemons', async () => {
+    await add({ name: 'busy', url: 'https://a.example' });
+    const [before] = await stored('busy');
+    const changes = [{ headers: { 'X-A': 'b' } }, { asymmetric: true }, { format: 'cloudevents' }, { url: 'https://c.example' }];
+    await Promise.all(changes.map((json) => api.call('PATCH', '/v1/subscribers/busy', { json })));
+    expect((await api.call('GET', '/v1/subscribers/busy')).body).toMatchObject({
+      headers: ['X-A'],
+      publicKey: expect.stringMatching(/^whpk_/),
+      format: 'cloudevents',
+      url: 'https://c.example/',
+    });
+    expect((await stored('busy'))[0]!.address_hash).not.toBe(before!.address_hash);
+  });
+
+  test('what was encrypted with another key cannot be changed in part', async () => {
+    await add({ name: 'locked', url: 'https://a.example', headers: { 'X-A': 'b' } });
+    const other = await startTestApi({ sql: api.sql, secrets: createSecrets('another key of many characters') });
+    const { status, body } = await other.call('PATCH', '/v1/subscribers/locked', { json: { asymmetric: true } });
+    expect([status, body.code]).toEqual([409, 'secrets_key_wrong']);
+    await other.stop();
+  });
+
   test('those of the configuration are changed there', async () => {
     for (const [method, path] of [
       ['PATCH', ''],
@@ -174,14 +241,14 @@ describe('subscribers', () => {
   });
 
   test('the configuration wins a name, and nothing of the API is left in the row', async () => {
-    await add({ name: 'taken', url: 'https://a.example' });
+    await add({ name: 'taken', url: 'https://a.example', asymmetric: true });
     await syncSubscribers(api.sql, [CONFIGURED, { ...CONFIGURED, name: 'taken' }]);
     expect((await api.call('GET', '/v1/subscribers/taken')).body).toMatchObject({
       origin: 'configuration',
       url: null,
       types: ['purchase.stuck'],
     });
-    expect(await stored('taken')).toMatchObject([{ url: null, keys: null }]);
+    expect(await stored('taken')).toMatchObject([{ url: null, keys: null, options: null }]);
   });
 
   test('a key that may only read changes nothing', async () => {
@@ -314,6 +381,38 @@ describe('with a daemon', () => {
     await receiver.stop();
   });
 
+  test('its own headers, signing key and format count from the next attempt on', async () => {
+    const receiver = await startReceiver();
+    const headers = { Authorization: 'Bearer of-nobody-else', 'X-Team': 'checkout' };
+    const added = await call('POST', '/v1/subscribers', {
+      json: { name: 'extras', url: receiver.url, headers, asymmetric: true },
+    });
+    receiver.respond({ status: 500, body: 'not for of-nobody-else' });
+    const test = () => call('POST', '/v1/subscribers/extras/test?wait=5s');
+    const failed = await test();
+    const first = receiver.received[0]!;
+    expect(first.headers).toMatchObject({ authorization: 'Bearer of-nobody-else', 'x-team': 'checkout' });
+    const signed = {
+      id: String(first.headers['webhook-id']),
+      timestamp: String(first.headers['webhook-timestamp']),
+      signature: String(first.headers['webhook-signature']),
+    };
+    expect(signed.signature.split(' ').map((part) => part.split(',')[0])).toEqual(['v1', 'v1a']);
+    expect(verify(first.body, signed, { keys: [], publicKeys: [added.body.publicKey], now: first.at })).toBeNull();
+    expect(failed.body.attempts[0].excerpt).toBe('not for [hidden]');
+    expect(failed.text).not.toContain('of-nobody-else');
+    await call('PATCH', '/v1/subscribers/extras', { json: { headers: null, asymmetric: false, format: 'cloudevents' } });
+    await test();
+    const last = receiver.received.find(({ headers: got }) =>
+      String(got['content-type']).startsWith('application/cloudevents+json'),
+    )!;
+    expect(last.headers).not.toHaveProperty('authorization');
+    expect(String(last.headers['webhook-signature'])).not.toContain('v1a,');
+    expect(JSON.parse(last.body)).toMatchObject({ specversion: '1.0', type: 'subscriber.test', data: { subscriber: 'extras' } });
+    await call('DELETE', '/v1/subscribers/extras');
+    await receiver.stop();
+  });
+
   test('one that 410 switched off is sent what waits when it is switched on again', async () => {
     const receiver = await startReceiver();
     await call('POST', '/v1/subscribers', { json: { name: 'gone', url: receiver.url } });
@@ -322,7 +421,7 @@ describe('with a daemon', () => {
     await expect.poll(async () => (await call('GET', '/v1/subscribers/gone')).body.status).toBe('off');
     expect((await call('GET', '/v1/subscribers/gone')).body.statusReason).toMatch(/410/);
     const waiting = await call('GET', `/v1/deliveries?subscriber=gone&purchase=${purchase}`);
-    expect(waiting.body.data).toMatchObject([{ status: 'pending', tries: 1 }]);
+    expect(waiting.body.data).toMatchObject([{ status: 'parked', tries: 1 }]);
     await call('PATCH', '/v1/subscribers/gone', { json: { status: 'active' } });
     await receiver.waitFor((received) => received.length === 2);
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1);

@@ -171,6 +171,8 @@ describe('with a daemon', () => {
   });
 });
 
+const ADD_A = ['subscribers', 'add', 'a', 'https://a.example'];
+
 describe('without a daemon', () => {
   let database: TestDatabase;
   beforeAll(async () => {
@@ -223,10 +225,43 @@ describe('without a daemon', () => {
       /is this machine: 127\.0\.0\.1 is not a public/,
     ],
     ['a site without a purchase', ['deliveries', '--site', 'se'], 2, /needs --purchase/],
+    [
+      'a message broker',
+      ['subscribers', 'add', 'a', 'nats://me:hush@nats.example'],
+      2,
+      /the address: leads to NATS: message brokers are named in the settings file only/,
+    ],
+    ['a header without a colon', [...ADD_A, '--header', 'Bearer'], 2, /--header: is written as a name, a colon and a value/],
+    ['a header of ours', [...ADD_A, '--header', 'webhook-id: hush'], 2, /^(?!.*hush).*--header webhook-id: cannot be set/],
+    ['a header twice', [...ADD_A, '--header', 'X-A: hush', '--header', 'X-A: b'], 2, /^(?!.*hush).*--header X-A: is given twice/],
+    [
+      'a line break in a header',
+      [...ADD_A, '--header', 'X-A: hush\nX-B: c'],
+      2,
+      /^(?!.*hush).*--header X-A: must be text of Latin-1/,
+    ],
+    ['another format', [...ADD_A, '--format', 'xml'], 2, /Allowed choices are standard, cloudevents/],
   ])('%s: %j', async (_, argv, code, message) => {
     const { exitCode, stdout, stderr } = await command(argv);
     expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: '' });
     expect(stderr).toMatch(message);
+  });
+
+  test('headers, a format and a signing key are taken, shown without secrets, changed and taken away', async () => {
+    const options = ['--header', 'X-Team: checkout', '--header', 'Authorization: Bearer hush', '--format', 'cloudevents'];
+    const added = await command(['subscribers', 'add', 'extras', 'https://shop.example', ...options, '--asymmetric']);
+    expect(added.stdout).toMatch(/^headers +X-Team, Authorization \(values are not shown\)$/m);
+    expect(added.stdout).toMatch(/^format +cloudevents$/m);
+    const key = /^public key +(whpk_[A-Za-z0-9+/]{43}=)$/m.exec(added.stdout)?.[1];
+    expect(key).toBeDefined();
+    const change = async (...argv: string[]) =>
+      JSON.parse((await command(['subscribers', 'change', 'extras', '--json', ...argv])).stdout);
+    expect(await change('--description', 'x')).toMatchObject({ headers: ['X-Team', 'Authorization'], publicKey: key });
+    expect(await change('--header', 'X-B: c', '--format', 'standard')).toMatchObject({ headers: ['X-B'], format: 'standard' });
+    expect(await change('--no-header', '--no-asymmetric')).toMatchObject({ headers: [], publicKey: null });
+    const shown = await command(['subscribers', 'show', 'extras']);
+    expect(shown.stdout).not.toMatch(/^(headers|format|public key)/m);
+    expect(added.stdout + shown.stdout).not.toContain('hush');
   });
 
   test('a test needs a daemon', async () => {

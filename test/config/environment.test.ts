@@ -13,7 +13,7 @@ describe('without any variable', () => {
       sites: [],
       policy: DEFAULT_POLL_POLICY,
       subscribers: [],
-      webhooks: { timeout: 15_000, allowAddresses: [] },
+      webhooks: { timeout: 15_000, concurrency: 64, allowAddresses: [], proxy: null },
       host: '127.0.0.1',
       port: 8080,
       logLevel: 'info',
@@ -135,7 +135,20 @@ describe('the webhook of the variables', () => {
   test('is the subscriber named default', () => {
     const { subscribers } = loadSettings({ WEBHOOK_URL: 'https://shop.example/hook?t=1', WEBHOOK_SECRET: SIGNING_SECRET });
     expect(subscribers).toEqual([
-      { name: 'default', url: 'https://shop.example/hook?t=1', secret: SIGNING_SECRET, types: null, sites: null, states: null },
+      {
+        name: 'default',
+        kind: 'webhook',
+        url: 'https://shop.example/hook?t=1',
+        secret: SIGNING_SECRET,
+        signingKey: null,
+        format: 'standard',
+        headers: {},
+        clientCertificate: null,
+        clientKey: null,
+        types: null,
+        sites: null,
+        states: null,
+      },
     ]);
   });
 

@@ -15,7 +15,7 @@ polling: { giveUpAfter: 10d, unreadableAfter: 3 }
 slack: { groupWait: 1s, groupInterval: 2m, repeatInterval: 3h, digest: "0 8 * * *" }
 subscribers:
   shop: { url: https://shop.example, secret: \${SHOP_SECRET}, types: [purchase.stuck], sites: [se], states: [Completed, 3, 17] }
-webhooks: { schedule: [5s, 1s], timeout: 3s, allowAddresses: [10.0.0.0/8] }
+webhooks: { schedule: [5s, 1s], timeout: 3s, concurrency: 8, allowAddresses: [10.0.0.0/8], proxy: "http://proxy.example:3128" }
 store: { fields: [Price], retention: { settled: 1d, attempts: forever } }
 `;
 const SECRETS = { SE_SECRET: 'hush', SHOP_SECRET: SIGNING_SECRET };
@@ -55,14 +55,26 @@ describe('a whole file', () => {
     expect(subscribers).toEqual([
       {
         name: 'shop',
+        kind: 'webhook',
         url: 'https://shop.example/',
         secret: SIGNING_SECRET,
+        signingKey: null,
+        format: 'standard',
+        headers: {},
+        clientCertificate: null,
+        clientKey: null,
         types: ['purchase.stuck'],
         sites: ['se'],
         states: [2, 3, 17],
       },
     ]);
-    expect(webhooks).toEqual({ schedule: [5_000, 1_000], timeout: 3_000, allowAddresses: ['10.0.0.0/8'] });
+    expect(webhooks).toEqual({
+      schedule: [5_000, 1_000],
+      timeout: 3_000,
+      concurrency: 8,
+      allowAddresses: ['10.0.0.0/8'],
+      proxy: 'http://proxy.example:3128/',
+    });
     expect(store).toEqual({
       fields: ['Price'],
       retention: { settled: 86_400_000, attempts: Number.POSITIVE_INFINITY, events: 90 * 86_400_000, at: '17 3 * * *' },
@@ -77,6 +89,14 @@ describe('a whole file', () => {
 
   test('gives way to WEBHOOK_ALLOW_ADDRESSES', () => {
     expect(loadFile(WHOLE, { ...SECRETS, WEBHOOK_ALLOW_ADDRESSES: 'fd00::/8' }).webhooks.allowAddresses).toEqual(['fd00::/8']);
+  });
+
+  test('gives way to WEBHOOK_PROXY, which may come from a file', () => {
+    const proxyOf = (env: NodeJS.ProcessEnv) => loadFile(WHOLE, { ...SECRETS, ...env }).webhooks.proxy;
+    expect(proxyOf({ WEBHOOK_PROXY: 'https://me:hush@other.example:8443' })).toBe('https://me:hush@other.example:8443/');
+    expect(proxyOf({ WEBHOOK_PROXY_FILE: temporaryFile('http://me:hush@other.example\n') })).toBe(
+      'http://me:hush@other.example/',
+    );
   });
 
   test('may be empty, or have sections without a line left', () => {

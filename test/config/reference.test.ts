@@ -1,6 +1,8 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { markdownReference, publishedSchema } from '../../src/config/reference.ts';
 import { STATE_NAMES } from '../../src/core/states.ts';
+import { SIGNING_SECRET } from './files.ts';
 
 test('the reference has every variable of the contract with its default', () => {
   const markdown = markdownReference();
@@ -32,7 +34,9 @@ test('the reference has every variable of the contract with its default', () => 
 test('the reference has every setting of the file', () => {
   expect(markdownReference()).toContain('| `slack.groupWait` | `30s` |');
   expect(markdownReference()).toContain('| `states.<state>.poll.first` |');
-  expect(markdownReference()).toContain('| `subscribers.<name>.secret` | required |');
+  expect(markdownReference()).toContain('| `subscribers.<name>.headers.<header>` | none |');
+  expect(markdownReference()).toContain('| `subscribers.<name>.subject` | `purchase-watch.{type}` |');
+  expect(markdownReference()).toContain('| `subscribers.<name>.secret` | required for webhooks |');
 });
 
 describe('the published schema', () => {
@@ -58,6 +62,15 @@ describe('the published schema', () => {
       description: expect.any(String),
     });
     expect(schema.properties.sites.additionalProperties.required).toEqual(['baseUrl', 'clientId', 'clientSecret']);
+  });
+
+  test('lets brokers do without a secret, and webhooks not', () => {
+    const check = new Ajv2020({ strict: false }).compile(schema);
+    const fits = (shop: object) => check({ subscribers: { shop } });
+    expect(fits({ url: 'https://shop.example' })).toBe(false);
+    expect(fits({ url: 'https://shop.example', secret: SIGNING_SECRET, headers: { 'X-A': 'b' } })).toBe(true);
+    expect(fits({ url: 'nats://nats.example', subject: 'a.{type}' })).toBe(true);
+    expect(fits({ url: 'kafka://nats.example', secret: SIGNING_SECRET })).toBe(false);
   });
 
   test('completes the names of states', () => {

@@ -1,6 +1,8 @@
+import { createPublicKey, generateKeyPairSync, verify as isSignedBy } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { expect, test } from 'vitest';
-import { createSigner, verify } from '../../src/notifier/signature.ts';
+import { describe, expect, test } from 'vitest';
+import { newSigningKey, publicKeyOf } from '../../src/config/signing-key.ts';
+import { createAttemptSigner, createSigner, verify } from '../../src/notifier/signature.ts';
 
 const KEY = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const OTHER = `whsec_${Buffer.alloc(32, 'other').toString('base64')}`;
@@ -62,4 +64,83 @@ test.each(['', 'whsec_', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_not base64']
 
 test('signing without any key is refused', () => {
   expect(() => createSigner([])).toThrow('at least one secret');
+});
+
+describe('an ed25519 key', () => {
+  const headersOf = (signature: string) => ({ id: ID, timestamp: String(TIME), signature });
+
+  test('signs as v1a, which its public key checks', () => {
+    const key = newSigningKey();
+    const signature = createSigner([key])(ID, TIME, BODY);
+    expect(signature).toMatch(/^v1a,[A-Za-z0-9+/]{86}==$/);
+    // Checked as a receiver would who knows nothing of this code.
+    const spki = Buffer.concat([
+      Buffer.from('MCowBQYDK2VwAyEA', 'base64'),
+      Buffer.from(publicKeyOf(key)!.slice('whpk_'.length), 'base64'),
+    ]);
+    const publicKey = createPublicKey({ key: spki, format: 'der', type: 'spki' });
+    const given = Buffer.from(signature.slice('v1a,'.length), 'base64');
+    expect(isSignedBy(null, Buffer.from(`${ID}.${TIME}.${BODY}`), publicKey, given)).toBe(true);
+  });
+
+  test('belongs to the public key that RFC 8032 publishes, whether that stands behind it or not', () => {
+    const seed = Buffer.from('4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb', 'hex');
+    const published = Buffer.from('3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c', 'hex');
+    const long = `whsk_${Buffer.concat([seed, published]).toString('base64')}`;
+    expect(publicKeyOf(`whsk_${seed.toString('base64')}`)).toBe(`whpk_${published.toString('base64')}`);
+    expect(publicKeyOf(long)).toBe(`whpk_${published.toString('base64')}`);
+    expect(createSigner([long])(ID, TIME, BODY)).toBe(createSigner([`whsk_${seed.toString('base64')}`])(ID, TIME, BODY));
+  });
+
+  test('stands beside a secret, and holders of either can check, the official library too', () => {
+    const [key, seconds] = [newSigningKey(), Math.floor(Date.now() / 1_000)];
+    const signature = createSigner([KEY, key])(ID, seconds, BODY);
+    expect(signature.split(' ').map((part) => part.split(',')[0])).toEqual(['v1', 'v1a']);
+    const headers = { 'webhook-id': ID, 'webhook-timestamp': String(seconds), 'webhook-signature': signature };
+    expect(() => new Webhook(KEY).verify(BODY, headers)).not.toThrow();
+    const given = { id: ID, timestamp: String(seconds), signature };
+    const at = seconds * 1_000;
+    expect(verify(BODY, given, { keys: [KEY], now: at })).toBeNull();
+    expect(verify(BODY, given, { keys: [], publicKeys: [publicKeyOf(key)!], now: at })).toBeNull();
+    expect(verify(`${BODY} `, given, { keys: [], publicKeys: [publicKeyOf(key)!], now: at })).toBe('no_match');
+    expect(verify(BODY, given, { keys: [], publicKeys: [publicKeyOf(newSigningKey())!], now: at })).toBe('no_match');
+    expect(verify(BODY, given, { keys: [], now: at })).toBe('no_match');
+  });
+
+  test('that a signature names another version of is not accepted', () => {
+    const key = newSigningKey();
+    const signature = createSigner([key])(ID, TIME, BODY).replace('v1a,', 'v1,');
+    expect(verify(BODY, headersOf(signature), { keys: [KEY], publicKeys: [publicKeyOf(key)!], now })).toBe('no_match');
+  });
+
+  const half = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(16);
+  test.each([
+    ['too short', `whsk_${Buffer.alloc(31).toString('base64')}`],
+    ['of two different keys', `whsk_${Buffer.concat([half, Buffer.alloc(32)]).toString('base64')}`],
+    ['no base64', 'whsk_not base64'],
+  ])('that is %s is refused without being quoted', (_what, key) => {
+    expect(() => createSigner([key])).toThrow(/^a signing key must be whsk_ followed by base64 of 32 or 64 bytes$/);
+    expect(publicKeyOf(key)).toBeNull();
+  });
+
+  test('is refused where only its public half is', () => {
+    expect(() => createSigner([publicKeyOf(newSigningKey())!])).toThrow('a webhook secret must be whsec_');
+  });
+});
+
+test('each attempt is signed by the keys whose time is not over, with the moment it is made at', () => {
+  const sign = createAttemptSigner([
+    { key: OTHER, until: null },
+    { key: KEY, until: now },
+    { key: newSigningKey(), until: now + 1_000 },
+  ]);
+  const versions = (at: number) =>
+    sign(ID, at, BODY)
+      .signature.split(' ')
+      .map((part) => part.split(',')[0]);
+  expect(versions(now - 1)).toEqual(['v1', 'v1', 'v1a']);
+  expect(versions(now)).toEqual(['v1', 'v1a']);
+  expect(versions(now + 1_000)).toEqual(['v1']);
+  expect(sign(ID, now - 1, BODY)).toMatchObject({ id: ID, timestamp: String(TIME - 1) });
+  expect(sign(ID, now + 999, BODY).timestamp).toBe(String(TIME));
 });

@@ -81,6 +81,31 @@ test.each([
   expect(to.connections()).toBe(0);
 });
 
+/** Addresses that carry another one, or that only this network knows. */
+const IN_DISGUISE = [
+  '100.64.0.1',
+  '169.254.169.254',
+  '192.0.0.8',
+  '198.18.0.1',
+  '::ffff:169.254.169.254',
+  '::ffff:0:127.0.0.1',
+  '::127.0.0.1',
+  '64:ff9b::127.0.0.1',
+  '64:ff9b:1::7f00:1',
+  '2002:7f00:1::',
+  '2001:0:7f00:1::',
+  'fc00::1',
+  'fe80::1',
+  'fec0::1',
+  'ff02::1',
+];
+
+test.each(IN_DISGUISE)('%s is refused as an address and behind a name', async (address) => {
+  const literal = address.includes(':') ? `[${address}]` : address;
+  expect(await sendTo(`https://${literal}/hook`)).toMatchObject(REFUSED);
+  expect(await sendTo('https://hooks.example/', { resolve: nameServer([address]) })).toMatchObject(REFUSED);
+});
+
 test('a name is refused when it leads to an address that is not public', async () => {
   const result = await sendTo('https://hooks.example/', { resolve: nameServer(['169.254.169.254']) });
   expect(result).toMatchObject(REFUSED);

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { OutgoingEvent, SendResult } from '../../src/notifier/channel.ts';
 import { createWebhookChannel, type WebhookOptions } from '../../src/notifier/webhook.ts';
@@ -132,6 +134,22 @@ test.each([
   expect(result.tookMs).toBeLessThan(1_000);
 });
 
+test('an answer whose headers trickle ends at the deadline', async () => {
+  const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
+  const server = createServer((socket) => {
+    let sent = 0;
+    const timer = setInterval(() => socket.write(answer[sent++] ?? ''), 30);
+    socket.on('close', () => clearInterval(timer)).on('error', () => undefined);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const result = failed(
+    await channel(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, { timeout: 300 }).sendOnce(),
+  );
+  expect(result).toMatchObject({ reason: 'timeout', httpStatus: null, fault: 'receiver' });
+  expect(result.tookMs).toBeLessThan(1_000);
+});
+
 test('a refusal counts as such although its body never ends', async () => {
   const to = await receiver();
   to.respond({ status: 503, headers: { 'retry-after': '9' }, hang: 'body', body: 'busy' });
@@ -249,6 +267,20 @@ test('a replaced key signs until its end, and not after it, without anybody doin
     [true, 2],
     [false, 1],
   ]);
+});
+
+test('headers of its own are sent beside ours, and their values are not repeated', async () => {
+  const to = await receiver();
+  const headers = { Authorization: 'Bearer abc.def-ghi', 'X-Short': 'abc', 'X-Name': 'Åsa & company' };
+  const { sendOnce } = channel(to.url, { headers });
+  to.respond({ status: 401, body: 'abc: abc.def-ghi is not known' }, { status: 401, body: 'Bearer abc.def-ghi?' });
+  expect([(await sendOnce()).excerpt, (await sendOnce()).excerpt]).toEqual(['abc: [hidden] is not known', '[hidden]?']);
+  expect(to.received[0]?.headers).toMatchObject({
+    authorization: 'Bearer abc.def-ghi',
+    'x-short': 'abc',
+    'x-name': 'Åsa & company',
+    'webhook-id': 'evt_1',
+  });
 });
 
 test('what an address holds is not repeated, whatever the receiver answers', async () => {

@@ -1,0 +1,70 @@
+/** Headers that a subscriber may have on top of ours: which names and values, for settings, API and commands alike. */
+
+/** So many, and so many bytes in all: receivers and proxies refuse more than a few kilobytes. */
+const MOST_HEADERS = 20;
+const MOST_BYTES = 4_096;
+
+/** What we set ourselves, what belongs to one connection, and what receivers read as something that it is not. */
+const FORBIDDEN = new Map([
+  ...['host', 'content-length', 'content-type', 'content-encoding', 'date', 'user-agent', 'expect'].map(
+    (name) => [name, 'is set by purchase-watch or its HTTP client'] as const,
+  ),
+  ...['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'http2-settings'].map(
+    (name) => [name, 'belongs to the connection'] as const,
+  ),
+  ...[
+    'cookie',
+    'cookie2',
+    'set-cookie',
+    'origin',
+    'referer',
+    'access-control-request-method',
+    'access-control-request-headers',
+  ].map((name) => [name, 'belongs to browsers; use a name of your own'] as const),
+  ...['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'].map(
+    (name) => [name, 'is set by proxies on the way'] as const,
+  ),
+]);
+const RESERVED: readonly (readonly [string, string])[] = [
+  ['webhook-', 'belongs to Standard Webhooks'],
+  ['ce-', 'belongs to CloudEvents'],
+  ['proxy-', 'belongs to proxies'],
+  ['sec-', 'belongs to browsers'],
+];
+/** A token of HTTP. */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
+/** What can be written in a header: Latin-1 without controls; a tab only between other characters. */
+const VALUE = /^[\x21-\x7e\xa0-\xff](?:[\t\x20-\x7e\xa0-\xff]*[\x21-\x7e\xa0-\xff])?$/;
+
+/** Why there can be no header of this name, or null. */
+export function headerNameProblem(name: string): string | null {
+  if (!NAME.test(name)) return "is no name of a header: letters, digits and !#$%&'*+-.^_`|~, up to 100";
+  const lower = name.toLowerCase();
+  const why = FORBIDDEN.get(lower) ?? RESERVED.find(([prefix]) => lower.startsWith(prefix))?.[1];
+  return why === undefined ? null : `cannot be set: it ${why}`;
+}
+
+/** What a header's value has to be. */
+export const HEADER_VALUE = 'text of Latin-1 characters without line breaks and without spaces at its ends';
+
+/** Whether this can be a header's value. */
+export function isHeaderValue(value: string): boolean {
+  return VALUE.test(value);
+}
+
+/** What is wrong with a set of headers whose names and values are fine one by one; `name` is the one to blame, if it is one. */
+export function headersProblem(headers: Readonly<Record<string, string>>): { name: string | null; problem: string } | null {
+  const names = Object.keys(headers);
+  if (names.length > MOST_HEADERS)
+    return { name: null, problem: `has ${names.length} headers; at most ${MOST_HEADERS} are sent` };
+  const seen = new Map<string, string>();
+  for (const name of names) {
+    const before = seen.get(name.toLowerCase());
+    if (before !== undefined) return { name, problem: `is the same header as ${before}; keep one of them` };
+    seen.set(name.toLowerCase(), name);
+  }
+  const bytes = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  if (bytes > MOST_BYTES)
+    return { name: null, problem: `takes ${bytes} bytes with names and values; at most ${MOST_BYTES} are sent` };
+  return null;
+}

@@ -1,0 +1,89 @@
+/** What is wrong only between the fields of one subscriber: each is fine by itself. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { headersProblem } from './headers.ts';
+import { signingSecret } from './kinds.ts';
+import { type AddressKind, addressKind } from './subscriber-kinds.ts';
+
+/** The fields that have a say; undefined and null are absent. */
+export interface CheckedSubscriber {
+  readonly url: string;
+  readonly secret: string | null;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly clientCertificate: string | null;
+  readonly clientKey: string | null;
+  readonly subject: string | undefined;
+  readonly exchange: string | undefined;
+  readonly routingKey: string | undefined;
+}
+
+export interface SubscriberProblem {
+  readonly path: readonly string[];
+  readonly problem: string;
+}
+
+const WORDS: Readonly<Record<AddressKind, string>> = { webhook: 'a webhook', nats: 'NATS', rabbitmq: 'RabbitMQ' };
+/** Which kinds of subscribers a field is for; what is not listed is for all. */
+const ONLY_FOR: readonly (readonly [keyof CheckedSubscriber, AddressKind, string])[] = [
+  ['headers', 'webhook', 'webhooks (http, https)'],
+  ['clientCertificate', 'webhook', 'webhooks (https)'],
+  ['clientKey', 'webhook', 'webhooks (https)'],
+  ['subject', 'nats', 'NATS (nats, tls)'],
+  ['exchange', 'rabbitmq', 'RabbitMQ (amqp, amqps)'],
+  ['routingKey', 'rabbitmq', 'RabbitMQ (amqp, amqps)'],
+];
+
+/** Everything that does not fit together. */
+export function subscriberProblems(subscriber: CheckedSubscriber): SubscriberProblem[] {
+  const kind = addressKind(subscriber.url);
+  const found: SubscriberProblem[] = ONLY_FOR.filter(([field, only]) => only !== kind && subscriber[field] != null).map(
+    ([field, , whose]) => ({ path: [field], problem: `is for ${whose} only, and url leads to ${WORDS[kind]}; leave it out` }),
+  );
+  if (kind === 'webhook' && subscriber.secret === null) {
+    found.push({ path: ['secret'], problem: `is missing; expected ${signingSecret.expected}` });
+  }
+  if (kind === 'rabbitmq' && subscriber.exchange === undefined) {
+    found.push({ path: ['exchange'], problem: 'is missing; expected the exchange that events are published to' });
+  }
+  const headers = subscriber.headers === undefined ? null : headersProblem(subscriber.headers);
+  if (headers !== null) {
+    found.push({ path: headers.name === null ? ['headers'] : ['headers', headers.name], problem: headers.problem });
+  }
+  if (kind === 'webhook') found.push(...certificateProblems(subscriber));
+  return found;
+}
+
+function certificateProblems({ url, clientCertificate, clientKey }: CheckedSubscriber): SubscriberProblem[] {
+  if (clientCertificate === null && clientKey === null) return [];
+  if (clientKey === null)
+    return [{ path: ['clientKey'], problem: 'is missing while clientCertificate is set; set both or neither' }];
+  if (clientCertificate === null) {
+    return [{ path: ['clientCertificate'], problem: 'is missing while clientKey is set; set both or neither' }];
+  }
+  if (!url.startsWith('https:')) {
+    return [{ path: ['clientCertificate'], problem: 'is shown with https only, and url is http; correct one of them' }];
+  }
+  const certificate = attempt(() => new X509Certificate(clientCertificate));
+  const key = attempt(() => createPrivateKey(clientKey));
+  const problems: SubscriberProblem[] = [];
+  if (certificate === null) {
+    problems.push({ path: ['clientCertificate'], problem: 'its value (not shown) cannot be read as a certificate in PEM' });
+  }
+  if (key === null) {
+    problems.push({
+      path: ['clientKey'],
+      problem: 'its value (not shown) cannot be read as a private key in PEM without a passphrase',
+    });
+  }
+  if (certificate !== null && key !== null && !certificate.checkPrivateKey(key)) {
+    problems.push({ path: ['clientKey'], problem: 'does not belong to clientCertificate: they are of different key pairs' });
+  }
+  return problems;
+}
+
+function attempt<T>(make: () => T): T | null {
+  try {
+    return make();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,228 @@
+/** Subscribers of the settings file: webhooks with all they may have, and message brokers. */
+import { describe, expect, test } from 'vitest';
+import { describeSettings } from '../../src/config/describe.ts';
+import { newSigningKey } from '../../src/config/signing-key.ts';
+import { makeAuthority } from '../support/certificates.ts';
+import { loadFile, problemsOf, SIGNING_SECRET } from './files.ts';
+
+const SIGNING_KEY = newSigningKey();
+const load = (subscriber: object, env: NodeJS.ProcessEnv = {}) =>
+  loadFile(JSON.stringify({ subscribers: { shop: subscriber } }), env);
+const problems = (subscriber: object, env: NodeJS.ProcessEnv = {}) => problemsOf(() => load(subscriber, env));
+const WEBHOOK = { url: 'https://shop.example/hooks', secret: SIGNING_SECRET };
+const RABBIT = { url: 'amqp://mq.example', exchange: 'events' };
+
+test('a webhook may have headers, another format, a certificate and a key of its own', () => {
+  const { certificate, key } = makeAuthority().issue('shop');
+  const further = {
+    signingKey: SIGNING_KEY,
+    format: 'cloudevents',
+    headers: { Authorization: 'Bearer hush', 'X-Team': 'Åsa & co' },
+    clientCertificate: certificate,
+    clientKey: key,
+  };
+  expect(load({ ...WEBHOOK, ...further }).subscribers).toMatchObject([{ kind: 'webhook', ...WEBHOOK, ...further }]);
+});
+
+test.each([
+  [{ url: 'nats://me:hush@nats.example:4222' }, { kind: 'nats', secret: null, subject: 'purchase-watch.{type}' }],
+  [
+    { url: 'tls://nats.example', subject: 'shop.{site}.{type}', secret: SIGNING_SECRET },
+    { kind: 'nats', secret: SIGNING_SECRET },
+  ],
+  [RABBIT, { kind: 'rabbitmq', exchange: 'events', routingKey: '{type}' }],
+  [
+    { ...RABBIT, url: 'amqps://me:p%40ss@mq.example/%2F', routingKey: '', format: 'cloudevents' },
+    { kind: 'rabbitmq', routingKey: '' },
+  ],
+])('a broker is told by its scheme: %j', (written, meant) => {
+  expect(load(written).subscribers).toMatchObject([{ ...written, ...meant }]);
+});
+
+test('secrets come from the environment and its files, also into headers and certificates', () => {
+  const { certificate, key } = makeAuthority().issue('shop');
+  const [settings] = load(
+    { ...WEBHOOK, headers: { Authorization: `Bearer \${TOKEN}` }, clientCertificate: `\${CERT}`, clientKey: `\${CERT_KEY}` },
+    { TOKEN: 'hush', CERT: certificate, CERT_KEY: key },
+  ).subscribers;
+  expect(settings).toMatchObject({ headers: { Authorization: 'Bearer hush' }, clientCertificate: certificate, clientKey: key });
+});
+
+describe('what is wrong', () => {
+  test.each<[string, object, RegExp]>([
+    ['a webhook without a secret', { url: WEBHOOK.url }, /^subscribers\.shop\.secret: is missing; expected whsec_/],
+    ['an exchange for RabbitMQ', { url: 'amqp://mq.example' }, /^subscribers\.shop\.exchange: is missing; expected the exchange/],
+    [
+      'another scheme',
+      { ...WEBHOOK, url: 'kafka://k.example' },
+      /^subscribers\.shop\.url: "kafka:\/\/k\.example" is not an http or https address .* or a broker/,
+    ],
+    ['a broker without a host', { url: 'nats:///x' }, /^subscribers\.shop\.url: /],
+    ['a percent sign that is none', { url: 'nats://me:100%@nats.example' }, /^subscribers\.shop\.url: "…@nats\.example" is not/],
+    [
+      'credentials of a webhook',
+      { ...WEBHOOK, url: 'https://me:hush@shop.example' },
+      /^subscribers\.shop\.url: "…@shop\.example" is not/,
+    ],
+    [
+      'a subject of a webhook',
+      { ...WEBHOOK, subject: 'a' },
+      /^subscribers\.shop\.subject: is for NATS \(nats, tls\) only, and url leads to a webhook; leave it out$/,
+    ],
+    [
+      'an exchange of NATS',
+      { url: 'nats://n.example', exchange: 'a' },
+      /^subscribers\.shop\.exchange: is for RabbitMQ .* url leads to NATS/,
+    ],
+    [
+      'headers of NATS',
+      { url: 'nats://n.example', headers: { 'X-A': 'b' } },
+      /^subscribers\.shop\.headers: is for webhooks .* url leads to NATS/,
+    ],
+    [
+      'a certificate for RabbitMQ',
+      { ...RABBIT, clientKey: '-----BEGIN PRIVATE KEY-----' },
+      /^subscribers\.shop\.clientKey: is for webhooks/,
+    ],
+    [
+      'another format',
+      { ...WEBHOOK, format: 'cloudevent' },
+      /^subscribers\.shop\.format: "cloudevent" is not one of standard, cloudevents \(did you mean cloudevents\?\)/,
+    ],
+    [
+      'a wildcard in a subject',
+      { url: 'nats://n.example', subject: 'a.*' },
+      /^subscribers\.shop\.subject: "a\.\*" is not a subject/,
+    ],
+    [
+      'a subject of the server',
+      { url: 'nats://n.example', subject: '$SYS.a' },
+      /^subscribers\.shop\.subject: .* is not a subject/,
+    ],
+    [
+      'an unknown placeholder',
+      { url: 'nats://n.example', subject: 'a.{id}' },
+      /^subscribers\.shop\.subject: .* placeholders \{type\} and \{site\}/,
+    ],
+    [
+      'an unknown placeholder of a routing key',
+      { ...RABBIT, routingKey: '{id}' },
+      /^subscribers\.shop\.routingKey: "\{id\}" is not a routing key/,
+    ],
+    ['the default exchange', { ...RABBIT, exchange: '' }, /^subscribers\.shop\.exchange: "" is not the name of an exchange/],
+    [
+      'a header of ours',
+      { ...WEBHOOK, headers: { 'Webhook-Id': 'a' } },
+      /^subscribers\.shop\.headers\.Webhook-Id: cannot be set: it belongs to Standard Webhooks$/,
+    ],
+    ['a header of the connection', { ...WEBHOOK, headers: { HOST: 'a' } }, /^subscribers\.shop\.headers\.HOST: cannot be set/],
+    [
+      'what is no name of a header',
+      { ...WEBHOOK, headers: { 'a b': 'c' } },
+      /^subscribers\.shop\.headers\.a b: is no name of a header/,
+    ],
+    [
+      'the same header twice',
+      { ...WEBHOOK, headers: { 'X-A': '1', 'x-a': '2' } },
+      /^subscribers\.shop\.headers\.x-a: is the same header as X-A/,
+    ],
+    [
+      'a number as a header',
+      { ...WEBHOOK, headers: { 'X-A': 7 } },
+      /^subscribers\.shop\.headers\.X-A: its value \(not shown\) is not text of Latin-1/,
+    ],
+    [
+      'half a pair',
+      { ...WEBHOOK, clientKey: '-----BEGIN PRIVATE KEY-----' },
+      /^subscribers\.shop\.clientCertificate: is missing while clientKey is set/,
+    ],
+    [
+      'a certificate for http',
+      {
+        ...WEBHOOK,
+        url: 'http://shop.example',
+        clientKey: '-----BEGIN PRIVATE KEY-----',
+        clientCertificate: '-----BEGIN CERTIFICATE-----',
+      },
+      /^subscribers\.shop\.clientCertificate: is shown with https only/,
+    ],
+    [
+      'a secret as a signing key',
+      { ...WEBHOOK, signingKey: SIGNING_SECRET },
+      /^subscribers\.shop\.signingKey: its value \(not shown\) is not whsk_/,
+    ],
+  ])('%s is told', (_what, subscriber, sentence) => {
+    expect(problems(subscriber)).toEqual([expect.stringMatching(sentence)]);
+  });
+
+  test('secrets are never part of it', () => {
+    const lines = problems({
+      url: 'amqp://me:hush%@mq.example',
+      secret: 'whsec_hush',
+      signingKey: 'whsk_hush',
+      headers: { 'X-A': 'hush\n', 'X-B': 'hush☃' },
+      clientCertificate: 'hush',
+      clientKey: 'hush',
+    });
+    expect(lines).toHaveLength(7);
+    expect(lines.join('\n')).not.toContain('hush');
+  });
+
+  test('a pair that cannot be read, or is of two, is told', () => {
+    const authority = makeAuthority();
+    const [one, two] = [authority.issue('one'), authority.issue('two')];
+    const of = (clientCertificate: string, clientKey: string) => problems({ ...WEBHOOK, clientCertificate, clientKey });
+    expect(of(one.certificate, one.key)).toEqual([]);
+    expect(of(one.certificate + authority.certificate, one.key), 'with its chain').toEqual([]);
+    expect(of(one.certificate, two.key)).toEqual([
+      'subscribers.shop.clientKey: does not belong to clientCertificate: they are of different key pairs',
+    ]);
+    const cut = (pem: string) => pem.replace(/\n.{20}/, '\n');
+    const unread = of(cut(one.certificate), cut(one.key));
+    expect(unread).toEqual([
+      expect.stringMatching(/clientCertificate: its value \(not shown\) cannot be read/),
+      expect.stringMatching(/clientKey: its value \(not shown\) cannot be read/),
+    ]);
+    expect(of(one.key, one.certificate)).toEqual([
+      expect.stringMatching(/clientCertificate: its value \(not shown\) is not a certificate in PEM/),
+      expect.stringMatching(/clientKey: its value \(not shown\) is not a private key without a passphrase in PEM/),
+    ]);
+  });
+
+  test.each([
+    'socks5://proxy.example',
+    'proxy.example:3128',
+    'http://me:hush@proxy.example/path',
+    'http://me:hush@proxy.example?a',
+  ])('%s is no proxy', (proxy) => {
+    expect(problemsOf(() => loadFile(JSON.stringify({ webhooks: { proxy } })))).toEqual([
+      expect.stringMatching(/^webhooks\.proxy: its value \(not shown\) is not the http or https address of a proxy/),
+    ]);
+  });
+});
+
+test('config shows which headers there are and where brokers are, and no secret', () => {
+  const text = JSON.stringify([
+    ...describeSettings(
+      loadFile(
+        JSON.stringify({
+          subscribers: {
+            shop: { ...WEBHOOK, headers: { Authorization: 'Bearer hush' }, signingKey: SIGNING_KEY },
+            bus: { url: 'nats://me:hush@nats.example:4222' },
+          },
+          webhooks: { proxy: 'http://me:hush@proxy.example' },
+        }),
+      ),
+    ),
+  ]);
+  expect(text).not.toMatch(/hush|whsk_|whsec_/);
+  expect(JSON.parse(text)).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ name: 'subscribers.shop.headers.Authorization', text: 'set' }),
+      expect.objectContaining({ name: 'subscribers.shop.signingKey', text: 'set' }),
+      expect.objectContaining({ name: 'subscribers.bus.url', text: 'nats://nats.example:4222' }),
+      expect.objectContaining({ name: 'subscribers.bus.subject', text: 'purchase-watch.{type}', origin: 'default' }),
+      expect.objectContaining({ name: 'webhooks.proxy', text: 'set' }),
+    ]),
+  );
+});
