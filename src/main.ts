@@ -8,6 +8,7 @@ import { register as demo } from './cli/demo.ts';
 import { register as doctor } from './cli/doctor.ts';
 import { register as forget } from './cli/forget.ts';
 import { register as invoice } from './cli/invoice.ts';
+import { register as listen } from './cli/listen.ts';
 import { register as migrate } from './cli/migrate.ts';
 import { register as plan } from './cli/plan.ts';
 import { register as poll } from './cli/poll.ts';
@@ -42,6 +43,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   subscribers,
   deliveries,
   replay,
+  listen,
   migrate,
   config,
   doctor,
@@ -50,7 +52,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
 ];
 
 /** These run until they are told to stop, and handle that themselves. */
-const LONG_RUNNING: ReadonlySet<string> = new Set(['start', 'demo', 'simulate']);
+const LONG_RUNNING: ReadonlySet<string> = new Set(['start', 'demo', 'simulate', 'listen']);
 
 const DONE = 0;
 const FAILED = 1;

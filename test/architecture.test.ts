@@ -11,6 +11,7 @@ const RINGS = [
   ['subscription'],
   ['replica', 'poller', 'judge', 'keeper', 'notifier', 'api', 'console', 'client'],
   ['app.ts'],
+  ['receiver'],
   ['demo', 'doctor'],
   ['cli'],
   ['main.ts'],

@@ -6,14 +6,15 @@ import { type App, createApp } from '../app.ts';
 import { humanDuration } from '../core/duration.ts';
 import { AppError } from '../core/errors.ts';
 import { renderForTerminal } from '../notifier/slack-terminal.ts';
+import { listenForPosts } from '../receiver/posts.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
 import { isGone, processIdentity } from '../runtime/process-identity.ts';
 import { createSimulator, type Simulator } from '../simulator/simulator.ts';
 import { hasEmbedded } from '../store/embedded-present.ts';
 import { register } from '../store/purchases.ts';
 import { retireEverything } from '../store/retire.ts';
+import { freePortOrAny } from './free-port.ts';
 import { hints, isLeftToTheReader, purchasesToTry, typed } from './hints.ts';
-import { freePortOrAny, listenForPosts } from './listener.ts';
 import { createNarrator, type Narrator } from './narrator.ts';
 import { CREDENTIALS, demoSettings, newSecret, SHORT_TIMES, SITES, writePrivately } from './settings.ts';
 import { openShop } from './shop.ts';
@@ -138,7 +139,7 @@ async function startCheckout(): Promise<Simulator> {
 async function openSlack(narrator: Narrator) {
   let messages = 0;
   const listener = await listenForPosts(({ body }) => {
-    const message = JSON.parse(body) as Partial<Parameters<typeof renderForTerminal>[0]>;
+    const message = JSON.parse(body.toString()) as Partial<Parameters<typeof renderForTerminal>[0]>;
     // As Slack does: what says nothing is shown to nobody. `doctor` asks so whether the address lives.
     const { text, blocks } = message;
     if (text === undefined) return { status: 400, body: 'no_text' };

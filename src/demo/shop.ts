@@ -1,8 +1,8 @@
 /** The shop's own system in the demo: takes webhooks as a merchant's would, and trusts only those with a good signature. */
-import { type Decimal, parseExact } from '../core/exact-json.ts';
+import type { Decimal } from '../core/exact-json.ts';
 import type { NamedState } from '../core/states.ts';
-import { verify } from '../notifier/signature.ts';
-import { listenForPosts, type Posted, type PostListener } from './listener.ts';
+import { judge } from '../receiver/genuine.ts';
+import { listenForPosts, type PostListener } from '../receiver/posts.ts';
 
 /** What the demo reads of an event. */
 export interface ShopEvent {
@@ -42,21 +42,16 @@ export function openShop({
   // Webhooks come at least once: the id tells a repeat.
   const known = new Set<string>();
   return listenForPosts((posted) => {
-    if (!isGenuine(posted, secret)) {
+    const verdict = judge(posted, { secrets: [secret], publicKeys: [] });
+    if (verdict.kind === 'refused') {
       onForged();
-      return { status: 401, body: 'the signature is not good' };
+      return { status: 401, body: verdict.detail };
     }
-    const event = parseExact(posted.body) as unknown as ShopEvent;
+    const event = verdict.event.body as unknown as ShopEvent;
     if (!known.has(event.id)) {
       known.add(event.id);
       onArrival({ event, took: Math.max(0, posted.at - Date.parse(event.timestamp)) });
     }
     return { status: 200, body: 'ok' };
   });
-}
-
-function isGenuine({ body, headers, at }: Posted, secret: string): boolean {
-  const header = (name: string): string => String(headers[name] ?? '');
-  const signed = { id: header('webhook-id'), timestamp: header('webhook-timestamp'), signature: header('webhook-signature') };
-  return verify(body, signed, { keys: [secret], now: at }) === null;
 }

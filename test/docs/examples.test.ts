@@ -8,7 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { OpenApiDocument } from '../../src/api/docs-page-model.ts';
 import { loadSettings } from '../../src/config/settings.ts';
+import { newSigningKey } from '../../src/config/signing-key.ts';
 import { schemaChecker } from '../api/schema-checker.ts';
+import { makeAuthority } from '../support/certificates.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 import { DRIVERS } from './drivers.ts';
 import { allExamples, type Example } from './examples.ts';
@@ -21,6 +23,7 @@ const NOT_RUN: readonly string[] = [
   'README.md: npm ci && npm test # every check and every test',
   'README.md: npx purchase-watch simulate --load 30 --time-scale',
   'docs/client.md: npm pack # in this repository, after npm ci npm i',
+  "docs/receiving.md: // receiver.mjs import { createServer } from 'node",
 ];
 /** Pages whose own examples register what they are about, or start the daemon. */
 const REGISTER_THEMSELVES = ['README.md', 'docs/http-api.md', 'docs/sql.md', 'docs/client.md', 'docs/simulator.md'];
@@ -218,7 +221,12 @@ async function readYaml({ text }: Example): Promise<void> {
   if (!keys.some((key) => ['sites', 'states', 'polling', 'slack', 'subscribers', 'webhooks', 'store'].includes(key))) return;
   const path = join(mkdtempSync(join(folder, 'yaml-')), 'config.yaml');
   writeFileSync(path, text);
-  const named = [...text.matchAll(/(?<!\$)\$\{(\w+)\}/g)].map(([, name]) => [name!, SECRET] as const);
+  const { certificate, key } = text.includes('_CERTIFICATE}')
+    ? makeAuthority().issue('any.example')
+    : { certificate: '', key: '' };
+  const others: Readonly<Record<string, string>> = { SIGNING_KEY: newSigningKey(), CERTIFICATE: certificate, KEY: key };
+  const standIn = (name: string) => others[name.slice(name.indexOf('_') + 1)] ?? SECRET;
+  const named = [...text.matchAll(/(?<!\$)\$\{(\w+)\}/g)].map(([, name]) => [name!, standIn(name!)] as const);
   expect(() => loadSettings({ PURCHASE_WATCH_CONFIG: path, ...Object.fromEntries(named) })).not.toThrow();
 }
 

@@ -8,7 +8,7 @@ import { ROOT } from './examples.ts';
 const execute = promisify(execFile);
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 /** What examples import beside the package. */
-const NEIGHBOURS = ['hono', 'standardwebhooks', '@types/node', 'undici-types'];
+const NEIGHBOURS = ['@nats-io', 'amqplib', 'hono', 'standardwebhooks', '@types/node', 'undici-types'];
 
 export interface UserProject {
   readonly folder: string;

@@ -16,15 +16,15 @@ export interface Shell {
 const WITHIN = 60_000;
 
 /**
- * What the examples call. `start`, `demo` and `simulate` go on in the background, once they say that they are up: the
+ * What the examples call. `start`, `demo`, `simulate` and `listen` go on in the background, once they say that they are up: the
  * reader has another terminal for what follows. An answer that is a problem fails curl, as a reader would say it failed;
  * a stream that is cut off after the time that was asked for does not.
  */
 const COMMANDS: Readonly<Record<string, string>> = {
   'purchase-watch': `
 case "$1" in
-  start|demo|simulate)
-    to=origin; if [ "$1" = simulate ]; then to=simulator; set -- "$@" --port 0; fi
+  start|demo|simulate|listen)
+    to=origin; case "$1" in simulate|listen) to=$1; set -- "$@" --port 0;; esac
     "$NODE" "$ROOT/bin/purchase-watch.mjs" "$@" >"$STATE/$1.log" 2>&1 &
     echo $! >>"$STATE/pids"
     for _ in $(seq 300); do
@@ -66,7 +66,7 @@ export function createShell(folder: string, env: Readonly<Record<string, string>
   return {
     run: (written) => {
       // `simulate` took a free port: whoever has 8090 here is not disturbed.
-      const simulator = join(folder, 'simulator');
+      const simulator = join(folder, 'simulate');
       const host = existsSync(simulator) ? readFileSync(simulator, 'utf8').trim().replace('http://', '') : '127.0.0.1:8090';
       const block = written.replaceAll(/(?:localhost|127\.0\.0\.1):8090/g, host);
       // What one block exports, the next one has.

@@ -1,0 +1,48 @@
+/** Passes a request on to another program on this machine, as it came. */
+import { request } from 'undici';
+import type { Milliseconds } from '../core/purchase.ts';
+import type { PostAnswer, Posted } from './posts.ts';
+
+/** Longer than a daemon waits unless told otherwise. */
+const PATIENCE: Milliseconds = 30_000;
+/** What belongs to one connection, or is written anew by the next one. */
+const OF_THE_CONNECTION = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** What the program answered; or null and why it did not. */
+export type Forwarded = { readonly answer: PostAnswer } | { readonly answer: null; readonly detail: string };
+
+/** Sends the same bytes with the same headers; redirects are not followed. Never rejects. */
+export async function forward(to: string, { body, rawHeaders, signal }: Posted): Promise<Forwarded> {
+  const headers: string[] = [];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (!OF_THE_CONNECTION.has(rawHeaders[index]!.toLowerCase())) headers.push(rawHeaders[index]!, rawHeaders[index + 1]!);
+  }
+  const late = AbortSignal.timeout(PATIENCE);
+  try {
+    const answered = await request(to, { method: 'POST', headers, body, signal: AbortSignal.any([signal, late]) });
+    const bytes = await answered.body.bytes();
+    return { answer: { status: answered.statusCode, headers: endToEnd(answered.headers), body: bytes } };
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    if (signal.aborted) return { answer: null, detail: 'the request was given up before it answered' };
+    return { answer: null, detail: late.aborted ? `no answer within ${PATIENCE / 1_000} s` : (code ?? message) };
+  }
+}
+
+function endToEnd(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string | string[]> {
+  const kept = Object.entries(headers).filter(([name, value]) => value !== undefined && !OF_THE_CONNECTION.has(name));
+  return Object.fromEntries(kept) as Record<string, string | string[]>;
+}

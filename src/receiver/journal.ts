@@ -1,0 +1,48 @@
+/** What came before: which ids, and how far each purchase is. */
+import type { ArrivedEvent } from './genuine.ts';
+
+/** How an event stands to those before it. */
+export interface Place {
+  /** Which time this id comes, from 1. */
+  readonly time: number;
+  /** The purchase's last event, when this one does not follow it. */
+  readonly order: 'follows' | 'jumped' | 'back';
+  /** The highest sequence of this purchase before; null when it is the first that is seen of it. */
+  readonly before: number | null;
+}
+
+export interface Journal {
+  /** Enters an event and answers its place. */
+  enter(event: Pick<ArrivedEvent, 'id' | 'data'>): Place;
+}
+
+/** A run that goes on for weeks must not fill the memory. */
+const REMEMBERED = 100_000;
+
+/** Starts with nothing known. */
+export function createJournal(): Journal {
+  const times = new Map<string, number>();
+  const sequences = new Map<string, number>();
+  return {
+    enter({ id, data: { site, purchaseId, sequence } }) {
+      const time = (times.get(id) ?? 0) + 1;
+      keep(times, id, time);
+      if (typeof purchaseId !== 'string' || typeof sequence !== 'number') return { time, order: 'follows', before: null };
+      const purchase = JSON.stringify([site, purchaseId]);
+      const before = sequences.get(purchase) ?? null;
+      keep(sequences, purchase, Math.max(before ?? 0, sequence));
+      // A repeat is behind by its nature.
+      const isNew = time === 1;
+      const order =
+        before === null || !isNew ? 'follows' : sequence > before + 1 ? 'jumped' : sequence <= before ? 'back' : 'follows';
+      return { time, order, before };
+    },
+  };
+}
+
+/** The newest stay: what is entered again moves to the end. */
+function keep(map: Map<string, number>, key: string, value: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > REMEMBERED) map.delete(map.keys().next().value!);
+}

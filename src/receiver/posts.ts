@@ -1,0 +1,131 @@
+/** A small HTTP server that takes POSTs, on any path: for a developer's machine and for the demo. */
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, isIPv6, type Socket } from 'node:net';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+
+/** A request whose body arrived in full. */
+export interface Posted {
+  /** The path with its query. */
+  readonly path: string;
+  /** Exactly what was sent: a signature is over these bytes. */
+  readonly body: Buffer;
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values in turn, as they were written. */
+  readonly rawHeaders: readonly string[];
+  readonly at: Instant;
+  /** Aborted when the caller has gone, or the server closes: nobody waits for the answer then. */
+  readonly signal: AbortSignal;
+}
+
+export interface PostAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  readonly body: string | Uint8Array;
+}
+
+/** What answers a request. */
+export type Receive = (posted: Posted) => PostAnswer | Promise<PostAnswer>;
+
+export interface PostOptions {
+  /** 127.0.0.1 unless told. */
+  readonly host?: string;
+  /** 0, any that is free, unless told. */
+  readonly port?: number;
+  /** Hears of requests that were answered without asking `receive`, with the reason for people. */
+  onRefused?(detail: string): void;
+}
+
+export interface PostListener {
+  /** `http://host:port` */
+  readonly origin: string;
+  readonly port: number;
+  /** Takes no more requests, aborts the signals of those under way and waits for their answers, for a moment. */
+  close(): Promise<void>;
+}
+
+/** Larger than any event. */
+const MOST_BYTES = 1024 * 1024;
+/** An answer that was begun is given so long to leave when the listener closes. */
+const FAREWELL: Milliseconds = 1_000;
+
+class TooLarge extends Error {}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MOST_BYTES) throw new TooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Starts a server that answers every POST with what `receive` says. Rejects with what `listen` complains of. */
+export async function listenForPosts(
+  receive: Receive,
+  { host = '127.0.0.1', port = 0, onRefused = () => undefined }: PostOptions = {},
+): Promise<PostListener> {
+  const closing = new AbortController();
+  const send = (response: ServerResponse, { status, headers = {}, body }: PostAnswer): void => {
+    if (response.destroyed || response.headersSent) return;
+    if (closing.signal.aborted) response.setHeader('connection', 'close');
+    const type = headers['content-type'] === undefined ? { 'content-type': 'text/plain; charset=utf-8' } : {};
+    const length = status === 204 || status === 304 ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    response.writeHead(status, { ...type, ...headers, ...length }).end(body);
+  };
+  const refuse = (response: ServerResponse, status: number, detail: string, headers: Record<string, string> = {}): void => {
+    onRefused(detail);
+    send(response, { status, headers, body: `${detail}\n` });
+  };
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method = '', url = '/' } = request;
+    if (method !== 'POST') {
+      request.resume();
+      return refuse(response, 405, `${method} ${url}: webhooks are POSTs`, { allow: 'POST' });
+    }
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    try {
+      const body = await readBody(request);
+      const { headers, rawHeaders } = request;
+      const signal = AbortSignal.any([gone.signal, closing.signal]);
+      send(response, await receive({ path: url, body, headers, rawHeaders, at: Date.now(), signal }));
+    } catch (error) {
+      if (!(error instanceof TooLarge)) throw error;
+      refuse(response, 413, `a body of more than ${MOST_BYTES / 1024} KiB is no event`, { connection: 'close' });
+      // The rest is not read; closing at once could take the answer along.
+      response.once('finish', () => request.destroy());
+    }
+  };
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => {
+      // Most often the caller broke off, and nobody is left to be answered.
+      send(response, { status: 500, body: 'this request could not be answered\n' });
+    });
+  });
+  server.on('clientError', (_error, socket) => {
+    const { writable, bytesWritten } = socket as Socket;
+    if (!writable || bytesWritten > 0) return void socket.destroy();
+    onRefused('something that is not HTTP arrived; is https meant, or another port?');
+    socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  const taken = (server.address() as AddressInfo).port;
+
+  return {
+    origin: `http://${isIPv6(host) ? `[${host}]` : host}:${taken}`,
+    port: taken,
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      closing.abort();
+      const impatient = setTimeout(() => server.closeAllConnections(), FAREWELL);
+      await closed;
+      clearTimeout(impatient);
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/** A receiver as a developer wants it: checks, remembers, and answers well or, when told so, badly. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Milliseconds } from '../core/purchase.ts';
+import { forward } from './forward.ts';
+import { type ArrivedEvent, judge, type Keys } from './genuine.ts';
+import { createJournal, type Place } from './journal.ts';
+import type { PostAnswer, Posted } from './posts.ts';
+
+/** A verified event and what it was answered. */
+export interface Taken {
+  readonly event: ArrivedEvent;
+  readonly place: Place;
+  readonly at: Posted['at'];
+  readonly status: number;
+  /** Why it was answered so, when that was not what the receiver usually answers; null otherwise. */
+  readonly why: string | null;
+  /** Answered 500 because it was to fail at first: it comes again. */
+  readonly failed: boolean;
+}
+
+export interface Manners {
+  readonly keys: Keys;
+  /** What a verified event is answered, unless it is forwarded. */
+  readonly status: number;
+  /** How long it takes to answer. */
+  readonly delay: Milliseconds;
+  /** So many tries of each event are answered 500. */
+  readonly fail: number;
+  /** Where events are passed on; what is answered there is the answer. */
+  readonly forwardTo: string | null;
+  /** Answers true to keep an event to itself: it is answered 200 and not told. */
+  isOwn?(event: ArrivedEvent): boolean;
+  onEvent(taken: Taken): void;
+  onRefused(detail: string, posted: Posted): void;
+}
+
+/** What is answered to a sender that came too late, or has gone. */
+const GIVEN_UP = 503;
+
+/** Makes what answers requests. Every verified request is told once, when its answer is known. */
+export function createReceiver({ onEvent, onRefused, ...manners }: Manners): (posted: Posted) => Promise<PostAnswer> {
+  const journal = createJournal();
+  return async (posted) => {
+    const verdict = judge(posted, manners.keys);
+    if (verdict.kind === 'refused') {
+      onRefused(verdict.detail, posted);
+      return { status: verdict.reason === 'not_an_event' ? 400 : 401, body: `${verdict.detail}\n` };
+    }
+    const { event } = verdict;
+    if (manners.isOwn?.(event)) return { status: 200, body: 'ok\n' };
+    const place = journal.enter(event);
+    const failed = place.time <= manners.fail;
+    const { answer, why } = await answerTo(
+      posted,
+      failed ? `${ordinal(place.time)} try, and ${manners.fail} are to fail` : null,
+      manners,
+    );
+    onEvent({ event, place, at: posted.at, status: answer.status, why, failed });
+    return answer;
+  };
+}
+
+async function answerTo(
+  posted: Posted,
+  failing: string | null,
+  { status, delay: pause, forwardTo }: Pick<Manners, 'status' | 'delay' | 'forwardTo'>,
+): Promise<{ answer: PostAnswer; why: string | null }> {
+  if (pause > 0) {
+    await delay(pause, undefined, { signal: posted.signal }).catch(() => undefined);
+    if (posted.signal.aborted) return { answer: { status: GIVEN_UP, body: '' }, why: 'the sender did not wait so long' };
+  }
+  if (failing !== null) return { answer: { status: 500, body: `${failing}\n` }, why: failing };
+  if (forwardTo === null) return { answer: { status, body: status === 204 || status === 304 ? '' : `${status}\n` }, why: null };
+  const forwarded = await forward(forwardTo, posted);
+  if (forwarded.answer !== null) return { answer: forwarded.answer, why: `from ${forwardTo}` };
+  return { answer: { status: 502, body: `${forwarded.detail}\n` }, why: `${forwardTo}: ${forwarded.detail}` };
+}
+
+function ordinal(count: number): string {
+  const tens = count % 100;
+  return `${count}${tens >= 11 && tens <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th')}`;
+}

@@ -1,0 +1,317 @@
+/** What the page for receivers shows is taken from the page and tried with requests of the daemon's own channel. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { newSigningKey, publicKeyOf } from '../../src/config/signing-key.ts';
+import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/core/delivery-plan.ts';
+import { FAILURES_TO_PAUSE, FAILURES_TO_SWITCH_OFF, pauseAfter } from '../../src/core/health.ts';
+import { createWebhookChannel, type WebhookOptions } from '../../src/notifier/webhook.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { allExamples, ROOT } from './examples.ts';
+import { which } from './shell.ts';
+
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+/** Its base64 needs padding, has both signs that other alphabets write otherwise, and is written without the padding. */
+const UNPADDED = `whsec_${Buffer.alloc(32, 0xfb).toString('base64').replace('=', '')}`;
+const STRANGER = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const SIGNING_KEY = newSigningKey();
+const BODY =
+  '{"id":"evt_1","type":"purchase.state_changed","timestamp":"2026-11-20T09:15:02.123Z","data":{"site":"se","purchaseId":"2f1c9a7e","sequence":3,"from":null,"to":{"value":2,"name":"Completed"},"reference":"Åsa 🦊 /","metadata":{"cart":7},"price":249.50,"currency":"SEK"}}';
+const ALLOWED = { timeout: 5_000, allowAddresses: ['127.0.0.0/8'], concurrency: 4, userAgent: 'purchase-watch/test' };
+
+const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
+let captured: Receiver;
+beforeAll(async () => {
+  captured = await startReceiver();
+  for (const { text } of allExamples().filter(({ page }) => page === 'docs/receiving.md')) {
+    const [, name] = /^(?:<\?php\n)?(?:\/\/|#) ([\w-]+\.(?:mjs|py|php))\n/.exec(text) ?? [];
+    if (name !== undefined) writeFileSync(join(folder, name), text);
+  }
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(join(ROOT, 'node_modules/standardwebhooks'), join(folder, 'node_modules/standardwebhooks'));
+});
+afterAll(async () => {
+  await captured.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Request {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** What a subscriber with these keys is sent. */
+async function sent(
+  keys: readonly string[],
+  { at = Date.now(), ...options }: Partial<WebhookOptions> & { at?: number } = {},
+): Promise<Request> {
+  const timed = keys.map((key) => ({ key, until: null }));
+  const channel = createWebhookChannel({ ...ALLOWED, ...options, url: captured.url, keys: timed });
+  await channel.send({ id: 'evt_1', type: 'purchase.state_changed', body: BODY }, { attempt: 1, now: at });
+  await channel.close();
+  const { headers, body } = captured.received.at(-1)!;
+  return { headers, body };
+}
+
+interface Case extends Request {
+  readonly about: string;
+  readonly secrets: readonly string[];
+  readonly good: boolean;
+}
+
+async function cases(): Promise<Case[]> {
+  const request = await sent([SECRET]);
+  const changed = (headers: IncomingHttpHeaders) => ({ ...request, headers: { ...request.headers, ...headers } });
+  const now = Number(request.headers['webhook-timestamp']);
+  const good = { secrets: [SECRET], good: true };
+  const bad = { secrets: [SECRET], good: false };
+  return [
+    { about: 'as it was sent', ...request, ...good },
+    { about: 'with a secret whose base64 has no padding', ...(await sent([UNPADDED])), secrets: [UNPADDED], good: true },
+    { about: 'signed four minutes ago', ...(await sent([SECRET], { at: Date.now() - 240_000 })), ...good },
+    { about: 'while a secret is replaced, for one who has the old one', ...(await sent([STRANGER, SECRET])), ...good },
+    { about: 'while a secret is replaced, for one who has the new one', ...(await sent([SECRET, STRANGER])), ...good },
+    { about: 'for one who has both, before it is replaced', ...request, secrets: [STRANGER, SECRET], good: true },
+    { about: 'for one who has both, after it was replaced', ...request, secrets: [SECRET, STRANGER], good: true },
+    { about: 'with a public signature before the other', ...(await sent([SIGNING_KEY, SECRET])), ...good },
+    { about: 'as a CloudEvent', ...(await sent([SECRET], { format: 'cloudevents' })), ...good },
+    { about: 'with a changed body', ...request, body: BODY.replace('249.50', '249.5'), ...bad },
+    { about: 'with a space more', ...request, body: `${BODY} `, ...bad },
+    { about: 'with another secret', ...request, secrets: [STRANGER], good: false },
+    { about: 'with a public signature alone', ...(await sent([SIGNING_KEY])), ...bad },
+    { about: 'signed six minutes ago', ...(await sent([SECRET], { at: Date.now() - 360_000 })), ...bad },
+    { about: 'signed six minutes from now', ...(await sent([SECRET], { at: Date.now() + 360_000 })), ...bad },
+    { about: 'with another id', ...changed({ 'webhook-id': 'evt_2' }), ...bad },
+    { about: 'with another time', ...changed({ 'webhook-timestamp': String(now - 1) }), ...bad },
+    { about: 'with a time that is none', ...changed({ 'webhook-timestamp': 'soon' }), ...bad },
+    {
+      about: 'with a signature cut short',
+      ...changed({ 'webhook-signature': String(request.headers['webhook-signature']).slice(0, 20) }),
+      ...bad,
+    },
+    { about: 'with an empty signature', ...changed({ 'webhook-signature': 'v1,' }), ...bad },
+    { about: 'without a signature', ...changed({ 'webhook-signature': undefined }), ...bad },
+    { about: 'without anything', ...request, headers: {}, ...bad },
+  ];
+}
+
+/** Each reads cases from standard input and says of each what the event says, or null when it was refused. */
+const NODE = (file: string): string => `
+import { readFileSync } from 'node:fs';
+import { verify } from './${file}';
+const said = JSON.parse(readFileSync(0)).map(({ headers, body, secrets }) => {
+  try {
+    const { data } = verify(Buffer.from(body), headers, secrets);
+    return [data.purchaseId, data.reference, String(data.price)];
+  } catch {
+    return null;
+  }
+});
+console.log(JSON.stringify(said));
+`;
+const PYTHON = `
+import json, sys
+from verify import verify
+def say(case):
+    try:
+        data = verify(case["body"].encode(), case["headers"], case["secrets"])["data"]
+        return [data["purchaseId"], data["reference"], str(data["price"])]
+    except ValueError:
+        return None
+print(json.dumps([say(case) for case in json.load(sys.stdin)]))
+`;
+const PHP = `<?php
+require __DIR__ . '/verify.php';
+echo json_encode(array_map(function (array $case) {
+    try {
+        $data = verify($case['body'], $case['headers'], $case['secrets'])['data'];
+        return [$data['purchaseId'], $data['reference'], number_format($data['price'], 2, '.', '')];
+    } catch (RuntimeException) {
+        return null;
+    }
+}, json_decode(file_get_contents('php://stdin'), true)));
+`;
+
+test.each([
+  ['node, with the library', process.execPath, 'library.mjs', NODE('verify-with-library.mjs'), '249.5'],
+  ['node, with nothing installed', process.execPath, 'plain.mjs', NODE('verify.mjs'), '249.50'],
+  ['python3', 'python3', 'cases.py', PYTHON, '249.50'],
+  ['php', 'php', 'cases.php', PHP, '249.50'],
+])('%s accepts what is ours and refuses everything else', async (_, command, file, program, price) => {
+  if (command !== process.execPath && which(command) === null) {
+    return console.warn(`${command} is not installed here, so its example in docs/receiving.md was NOT tried`);
+  }
+  const all = await cases();
+  writeFileSync(join(folder, file), program);
+  const said = await output(command, [file], JSON.stringify(all));
+  const verdicts = JSON.parse(said) as (string[] | null)[];
+  expect(Object.fromEntries(all.map(({ about }, index) => [about, verdicts[index] !== null]))).toEqual(
+    Object.fromEntries(all.map(({ about, good }) => [about, good])),
+  );
+  expect(verdicts.filter((verdict) => verdict !== null)).toEqual(
+    all.filter(({ good }) => good).map(() => ['2f1c9a7e', 'Åsa 🦊 /', price]),
+  );
+});
+
+async function output(command: string, args: readonly string[], input: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(command, args, { cwd: folder, timeout: 20_000 }, (error, stdout, stderr) =>
+      error === null ? resolve(stdout) : reject(new Error(`${error.message}\n${stderr}`)),
+    );
+    child.stdin!.end(input);
+  });
+}
+
+test('a public key accepts its own signatures over these bytes, and no others', async () => {
+  const { verifyPublic } = (await import(join(folder, 'verify-public.mjs'))) as {
+    verifyPublic(rawBody: Buffer, headers: IncomingHttpHeaders, publicKey: string): boolean;
+  };
+  const own = publicKeyOf(SIGNING_KEY)!;
+  const { headers, body } = await sent([SECRET, SIGNING_KEY]);
+  expect(verifyPublic(Buffer.from(body), headers, own)).toBe(true);
+  expect(verifyPublic(Buffer.from(`${body} `), headers, own)).toBe(false);
+  expect(verifyPublic(Buffer.from(body), headers, publicKeyOf(newSigningKey())!)).toBe(false);
+  expect(verifyPublic(Buffer.from(body), (await sent([SECRET])).headers, own)).toBe(false);
+});
+
+/** Starts a server of the page; answers where it is. */
+async function started(
+  command: string,
+  args: readonly string[],
+  env: Record<string, string>,
+  says: RegExp,
+): Promise<ChildProcess> {
+  const child = spawn(command, args, {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(async () => {
+    child.kill();
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  });
+  let text = '';
+  await new Promise<void>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        text += chunk;
+        if (says.test(text)) resolve();
+      });
+    }
+    child.once('exit', () => reject(new Error(`ended: ${text}`)));
+  });
+  return child;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+function senderTo(url: string, key = SECRET) {
+  const channel = createWebhookChannel({ ...ALLOWED, url, keys: [{ key, until: null }] });
+  onTestFinished(() => channel.close());
+  return async (id: string, body: string) =>
+    (await channel.send({ id, type: 'purchase.state_changed', body }, { attempt: 1, now: Date.now() })).httpStatus;
+}
+
+test('php answers 204 to what is ours and 401 to everything else, as a server', async () => {
+  if (which('php') === null) return console.warn('php is not installed here, so hook.php of docs/receiving.md was NOT tried');
+  const port = await freePort();
+  await started('php', ['-S', `127.0.0.1:${port}`, 'hook.php'], { WEBHOOK_SECRET: `${STRANGER} ${SECRET}` }, /started/);
+  const url = `http://127.0.0.1:${port}/`;
+  expect(await senderTo(url)('evt_1', BODY)).toBe(204);
+  expect(await senderTo(url, UNPADDED)('evt_1', BODY)).toBe(401);
+  expect((await fetch(url, { method: 'POST', body: BODY })).status).toBe(401);
+});
+
+describe('the whole receiver', () => {
+  const eventOf = (id: string, sequence: number, state: string) =>
+    BODY.replace('evt_1', id).replace('"sequence":3', `"sequence":${sequence}`).replace('Completed', state);
+
+  test('ends with the same orders whatever comes twice, late, forged or is of a later version', async () => {
+    const [port, orders] = [await freePort(), join(folder, 'orders.db')];
+    await started(
+      process.execPath,
+      ['receiver.mjs'],
+      { PORT: String(port), ORDERS: orders, WEBHOOK_SECRET: `${STRANGER} ${SECRET}` },
+      /listening/,
+    );
+    const url = `http://127.0.0.1:${port}/hooks`;
+    const send = senderTo(url);
+    const answers = [
+      await send('evt_1', eventOf('evt_1', 1, 'New')),
+      await send('evt_3', eventOf('evt_3', 3, 'Completed')),
+      await send('evt_3', eventOf('evt_3', 3, 'Completed')),
+      await send('evt_2', eventOf('evt_2', 2, 'WaitingForCardPayments')),
+      await send(
+        'evt_4',
+        '{"id":"evt_4","type":"purchase.from_the_future","timestamp":"2027-01-01T00:00:00.000Z","data":{"new":true}}',
+      ),
+      await senderTo(url, STRANGER)('evt_5', eventOf('evt_5', 4, 'Unknown(99)').replace('2f1c9a7e', 'another')),
+      await senderTo(url, UNPADDED)('evt_6', eventOf('evt_6', 9, 'Cancelled')),
+    ];
+    expect(answers).toEqual([204, 204, 204, 204, 204, 204, 401]);
+    expect((await fetch(url, { method: 'POST', body: 'x'.repeat(1_100_000) })).status).toBe(401);
+    const database = new DatabaseSync(orders, { readOnly: true });
+    onTestFinished(() => database.close());
+    const rows = (query: string) =>
+      database
+        .prepare(query)
+        .all()
+        .map((row) => ({ ...row }));
+    expect(rows('select * from orders order by purchase_id')).toEqual([
+      { site: 'se', purchase_id: '2f1c9a7e', sequence: 3, state: 'Completed', price: '249.50' },
+      { site: 'se', purchase_id: 'another', sequence: 4, state: 'Unknown(99)', price: '249.50' },
+    ]);
+    expect(rows('select webhook_id from received order by webhook_id').map(({ webhook_id: id }) => id)).toEqual([
+      'evt_1',
+      'evt_2',
+      'evt_3',
+      'evt_4',
+      'evt_5',
+    ]);
+  });
+
+  test('remembers nothing of what it could not keep, and takes it when it comes again', async () => {
+    const [port, orders] = [await freePort(), join(folder, 'broken.db')];
+    await started(
+      process.execPath,
+      ['receiver.mjs'],
+      { PORT: String(port), ORDERS: orders, WEBHOOK_SECRET: SECRET },
+      /listening/,
+    );
+    const send = senderTo(`http://127.0.0.1:${port}/`);
+    const database = new DatabaseSync(orders);
+    onTestFinished(() => database.close());
+    database.exec("create trigger refuse before insert on orders begin select raise(abort, 'no room'); end");
+    expect(await send('evt_1', BODY)).toBe(500);
+    expect(database.prepare('select count(*) as n from received').get()).toMatchObject({ n: 0 });
+    database.exec('drop trigger refuse');
+    expect(await send('evt_1', BODY)).toBe(204);
+    expect(database.prepare('select sequence from orders').get()).toMatchObject({ sequence: 3 });
+  });
+});
+
+test('the page says the schedule, the ladder and the deadline as they are', () => {
+  const page = readFileSync(join(ROOT, 'docs/receiving.md'), 'utf8').replaceAll(/\s+/g, ' ');
+  expect(DEFAULT_DELIVERY_SCHEDULE.map((wait) => wait / 1_000)).toEqual([
+    5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400,
+  ]);
+  expect(page).toContain('5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h and 24 h');
+  expect(page).toContain(`After ${FAILURES_TO_PAUSE} failures in a row`);
+  expect(page).toContain(`After ${FAILURES_TO_SWITCH_OFF} failures in a row`);
+  expect([pauseAfter(0), pauseAfter(1), pauseAfter(2), pauseAfter(50)]).toEqual([60_000, 120_000, 240_000, 86_400_000]);
+  expect(page).toContain('nothing is sent for a minute, then for two, four, and so on up to a day');
+});
