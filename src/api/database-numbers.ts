@@ -4,10 +4,10 @@ import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { purchaseTotals, type Total } from '../store/counts.ts';
 import type { Sql } from '../store/database.ts';
 import { countOpenIncidents } from '../store/incidents.ts';
-import { type DueLag, databaseNow, dueLag, type PendingDeliveries, pendingDeliveries } from '../store/overview.ts';
+import { type DueLag, databaseNow, dueLag, type WaitingDeliveries, waitingDeliveries, waitingOf } from '../store/overview.ts';
 import { livingReplicas } from '../store/replicas.ts';
 import { listSites, type SiteRow } from '../store/sites.ts';
-import { listSubscribers, type SubscriberRow } from '../store/subscribers.ts';
+import { readSubscribers, type StoredSubscriber } from '../store/subscribers.ts';
 
 export interface DatabaseNumbers {
   /** By the database's clock. */
@@ -17,7 +17,7 @@ export interface DatabaseNumbers {
   /** Those that are configured. */
   readonly sites: readonly SiteRow[];
   readonly incidents: Awaited<ReturnType<typeof countOpenIncidents>>;
-  readonly subscribers: readonly (Pick<SubscriberRow, 'name' | 'status'> & Omit<PendingDeliveries, 'subscriber'>)[];
+  readonly subscribers: readonly (Pick<StoredSubscriber, 'name' | 'status' | 'health'> & Omit<WaitingDeliveries, 'subscriber'>)[];
   readonly replicas: number;
 }
 
@@ -48,14 +48,14 @@ export function databaseNumbers(sql: Sql): () => Promise<DatabaseNumbers | null>
 }
 
 async function read(sql: Sql): Promise<DatabaseNumbers> {
-  const [at, totals, lags, sites, incidents, subscribers, pending, replicas] = await Promise.all([
+  const [at, totals, lags, sites, incidents, subscribers, waiting, replicas] = await Promise.all([
     databaseNow(sql),
     purchaseTotals(sql),
     dueLag(sql),
     listSites(sql),
     countOpenIncidents(sql),
-    listSubscribers(sql),
-    pendingDeliveries(sql),
+    readSubscribers(sql),
+    waitingDeliveries(sql),
     livingReplicas(sql),
   ]);
   return {
@@ -64,14 +64,7 @@ async function read(sql: Sql): Promise<DatabaseNumbers> {
     lags,
     sites: sites.filter(({ configured }) => configured),
     incidents,
-    subscribers: subscribers.map(({ id, name, status }) => {
-      const {
-        pending: waiting = 0,
-        atLeast = false,
-        dueSince = null,
-      } = pending.find(({ subscriber }) => subscriber === id) ?? {};
-      return { name, status, pending: waiting, atLeast, dueSince };
-    }),
+    subscribers: subscribers.map(({ id, name, status, health }) => ({ name, status, health, ...waitingOf(waiting, id) })),
     replicas: replicas.length,
   };
 }

@@ -3,7 +3,8 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import type { Sql } from '../store/database.ts';
 import { findDelivery, listDeliveries } from '../store/delivery-list.ts';
 import { deliveryBody, deliveryDetails } from '../subscription/body.ts';
-import { deliveryName, sendAgain } from '../subscription/replay.ts';
+import { deliveryName } from '../subscription/names.ts';
+import { sendAgain } from '../subscription/replay.ts';
 import { cursorOf, cursorParameter, limitParameter, purchaseIdField, siteParameter, subscriberParameter } from './fields.ts';
 import { strict } from './invalid.ts';
 import { Problem, problems } from './problems.ts';
@@ -30,9 +31,8 @@ export function mountDeliveries(app: OpenAPIHono<{ Bindings: ApiBindings }>, { s
   app.openapi(readRoute, async (c) => c.json(await read(sql, c.req.valid('param').id), 200));
 
   app.openapi(retryRoute, async (c) => {
-    const { id } = c.req.valid('param');
-    await sendAgain(sql, id);
-    return c.json(await read(sql, id), 202);
+    const { delivery, waits } = await sendAgain(sql, c.req.valid('param').id);
+    return c.json({ ...deliveryDetails(delivery), ...(waits === null ? {} : { note: waits }) }, 202);
   });
 }
 
@@ -50,7 +50,8 @@ const listRoute = createRoute({
   method: 'get',
   path: '/v1/deliveries',
   summary: 'List deliveries',
-  description: 'Newest first: one event for one subscriber each. All filters given must hold.',
+  description:
+    'Newest first: one event for one subscriber each, and each in exactly one status. All filters given must hold; each reads a page, whatever waits.',
   tags: ['Deliveries'],
   request: {
     query: strict({
@@ -80,7 +81,8 @@ const readRoute = createRoute({
   method: 'get',
   path: '/v1/deliveries/{id}',
   summary: 'Read a delivery',
-  description: 'With every attempt that was made.',
+  description:
+    'With every attempt that was made, first to last. Those that failed are kept for `store.retention.attempts`, the one that delivered as long as the delivery.',
   tags: ['Deliveries'],
   request: oneDelivery,
   responses: { 200: answer('The delivery as it is now.'), ...problems(...READ_PROBLEMS, 'delivery_not_found') },
@@ -90,13 +92,24 @@ const retryRoute = createRoute({
   method: 'post',
   path: '/v1/deliveries/{id}/retry',
   summary: 'Send a delivery again',
-  description: 'At once, whatever became of it, with the same id and bytes; if that fails, its schedule begins anew.',
+  description:
+    'Whatever became of it, with the same id and bytes; if that fails, its schedule begins anew. It leaves at once, unless `note` in the answer says why not.',
   tags: ['Deliveries'],
   request: oneDelivery,
   responses: {
-    202: answer(
-      'It is sent in its turn: at once, unless an earlier event of its purchase waits for a retry or its subscriber is off.',
-    ),
+    202: {
+      description: 'It is due now.',
+      content: {
+        'application/json': {
+          schema: deliveryDetailsSchema.extend({
+            note: z.string().optional().openapi({
+              description:
+                'Why it does not leave at once: its subscriber is paused or off, or an earlier event of its purchase goes first.',
+            }),
+          }),
+        },
+      },
+    },
     ...problems(...READ_PROBLEMS, 'read_only_key', 'cross_site', 'delivery_not_found', 'subscriber_not_found'),
   },
 });

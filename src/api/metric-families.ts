@@ -1,5 +1,6 @@
 /** Every metric by name: what it means, and where its numbers come from. docs/metrics.md says the same, and a test compares. */
 import type { IncidentKind } from '../core/incident.ts';
+import { healthStatus } from '../core/standing.ts';
 import { isKnownState, stateName } from '../core/states.ts';
 import type { Health } from '../runtime/health.ts';
 import { ATTEMPT_OUTCOMES, type Meters, POLL_OUTCOMES, type Spread } from '../runtime/meters.ts';
@@ -24,7 +25,7 @@ export interface MetricSources {
 }
 
 const PREFIX = 'purchase_watch_';
-const INCIDENT_KINDS: readonly IncidentKind[] = ['stuck', 'unreachable'];
+const SITE_INCIDENTS: readonly IncidentKind[] = ['stuck', 'unreachable'];
 
 /** All families. What they hold of the work done is this replica's alone; what the database knows is everybody's. */
 export function metricFamilies({ version, health, engine, numbers }: MetricSources): MetricFamily[] {
@@ -152,14 +153,16 @@ export function metricFamilies({ version, health, engine, numbers }: MetricSourc
       'incidents_open',
       ['site', 'kind'],
       'Incidents that have not ended.',
-      known(({ sites, incidents }) =>
-        sites.flatMap(({ name: site }) =>
-          INCIDENT_KINDS.map((kind) => ({
+      known(({ sites, incidents }) => [
+        ...sites.flatMap(({ name: site }) =>
+          SITE_INCIDENTS.map((kind) => ({
             labels: { site, kind },
             value: incidents.find((row) => row.site === site && row.kind === kind)?.count ?? 0,
           })),
         ),
-      ),
+        // Of no site.
+        { labels: { site: '', kind: 'subscriber' }, value: incidents.find(({ kind }) => kind === 'subscriber')?.count ?? 0 },
+      ]),
     ),
     family(
       'gauge',
@@ -172,16 +175,44 @@ export function metricFamilies({ version, health, engine, numbers }: MetricSourc
     ),
     family(
       'gauge',
-      'deliveries_pending',
+      'subscriber_paused',
       ['subscriber'],
-      'Deliveries that wait, retries included. Counted to ten thousand.',
-      known(({ subscribers }) => subscribers.map(({ name, pending }) => ({ labels: { subscriber: name }, value: pending }))),
+      'Whether the subscriber is left alone because it failed; 0 when it is told, and when it is switched off.',
+      known(({ subscribers }) =>
+        subscribers.map(({ name, ...each }) => ({
+          labels: { subscriber: name },
+          value: healthStatus(each) === 'paused' ? 1 : 0,
+        })),
+      ),
+    ),
+    family(
+      'gauge',
+      'subscriber_failures',
+      ['subscriber'],
+      "Failures in a row that were the subscriber's own, of one that is paused; 0 when it is well.",
+      known(({ subscribers }) =>
+        subscribers.map(({ name, health }) => ({ labels: { subscriber: name }, value: health?.failures ?? 0 })),
+      ),
+    ),
+    family(
+      'gauge',
+      'deliveries_waiting',
+      ['subscriber', 'status'],
+      'Deliveries that are not settled, retries included. Counted to ten thousand.',
+      known(({ subscribers }) =>
+        subscribers.flatMap(({ name, pending, inFlight, parked }) =>
+          Object.entries({ pending, in_flight: inFlight, parked }).map(([status, value]) => ({
+            labels: { subscriber: name, status },
+            value,
+          })),
+        ),
+      ),
     ),
     family(
       'gauge',
       'delivery_lag_seconds',
       ['subscriber'],
-      'How long the oldest delivery has been due.',
+      'How long the oldest delivery has been due, parked or not.',
       known(({ subscribers, at }) =>
         subscribers.map(({ name, dueSince }) => ({
           labels: { subscriber: name },

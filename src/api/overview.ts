@@ -5,13 +5,15 @@ import { type ActivitySums, recentActivity } from '../store/activity.ts';
 import { countPurchases } from '../store/counts.ts';
 import type { Sql } from '../store/database.ts';
 import { countOpenIncidents } from '../store/incidents.ts';
-import { type DueLag, databaseNow, dueLag, pendingDeliveries, totalLag } from '../store/overview.ts';
+import { type DueLag, databaseNow, dueLag, totalLag, waitingDeliveries, waitingOf } from '../store/overview.ts';
 import { livingReplicas } from '../store/replicas.ts';
 import { listSites } from '../store/sites.ts';
-import { listSubscribers } from '../store/subscribers.ts';
+import { readSubscribers } from '../store/subscribers.ts';
+import { healthBody } from '../subscription/body.ts';
 import { problems } from './problems.ts';
 import { stateBody, stateOrNull, timeSchema } from './purchase-body.ts';
 import type { ApiBindings } from './serve.ts';
+import { healthSchema } from './subscriber-fields.ts';
 
 /** Mounts the call. */
 export function mountOverview(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql }: { sql: Sql }): void {
@@ -19,7 +21,7 @@ export function mountOverview(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql
 }
 
 async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> {
-  const [now, sites, counts, lags, incidents, short, long, subscribers, pending, replicas] = await Promise.all([
+  const [now, sites, counts, lags, incidents, short, long, subscribers, waiting, replicas] = await Promise.all([
     databaseNow(sql),
     listSites(sql),
     countPurchases(sql),
@@ -27,8 +29,8 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
     countOpenIncidents(sql),
     recentActivity(sql, 5),
     recentActivity(sql, 60),
-    listSubscribers(sql),
-    pendingDeliveries(sql),
+    readSubscribers(sql),
+    waitingDeliveries(sql),
     livingReplicas(sql),
   ]);
   const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
@@ -61,13 +63,17 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
       due: dueBody(totalLag(lags.filter(({ site }) => site === name))),
       perMinute: rates(name),
     })),
-    subscribers: subscribers.map(({ id, name, kind, status, statusReason }) => {
-      const {
-        pending: waiting = 0,
-        atLeast = false,
-        dueSince = null,
-      } = pending.find(({ subscriber }) => subscriber === id) ?? {};
-      return { name, kind, status, statusReason, pending: { count: waiting, atLeast, dueSince: isoTimeOrNull(dueSince) } };
+    subscribers: subscribers.map((row) => {
+      const { name, kind, status, statusReason } = row;
+      const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(waiting, row.id);
+      return {
+        name,
+        kind,
+        status,
+        statusReason,
+        health: healthBody(row),
+        waiting: { pending, inFlight, parked, atLeast, dueSince: isoTimeOrNull(dueSince) },
+      };
     }),
     incidents: { open: sum(incidents.map(({ count }) => count)) },
     replicas: replicas.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
@@ -131,13 +137,16 @@ const overviewSchema = z
     subscribers: z.array(
       z.object({
         name: z.string(),
-        kind: z.enum(['webhook', 'slack']),
+        kind: z.enum(['webhook', 'slack', 'nats', 'rabbitmq']),
         status: z.enum(['active', 'off']),
         statusReason: z.string().nullable(),
-        pending: z.object({
-          count: z.int().openapi({ description: 'Deliveries that wait, retries included.' }),
+        health: healthSchema,
+        waiting: z.object({
+          pending: z.int().openapi({ description: 'Deliveries that wait for their turn or their next try.' }),
+          inFlight: z.int().openapi({ description: 'Deliveries of which an attempt has been under way for a moment.' }),
+          parked: z.int().openapi({ description: 'Deliveries that wait until the subscriber is told again.' }),
           atLeast: z.boolean().openapi({ description: 'There are more than the ten thousand that were counted.' }),
-          dueSince: timeSchema.nullable().openapi({ description: 'Since when the oldest could have gone.' }),
+          dueSince: timeSchema.nullable().openapi({ description: 'Since when the oldest could have gone, parked or not.' }),
         }),
       }),
     ),

@@ -74,7 +74,8 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountWhy(app, { sql, policy: { polling: settings.policy, schedule: settings.webhooks.schedule } });
   const known = { sites: settings.sites.map((site) => site.name), allowAddresses: settings.webhooks.allowAddresses };
   mountSubscribers(app, { sql, secrets, known, configured: settings.subscribers });
-  mountSubscriberActions(app, { sql, secrets });
+  const { concurrency } = settings.webhooks;
+  mountSubscriberActions(app, { sql, secrets, configured: settings.subscribers, concurrency });
   mountDeliveries(app, { sql });
   mountIncidents(app, { sql });
   mountSilences(app, { sql, secrets });

@@ -5,10 +5,11 @@ import type { Secrets } from '../runtime/secrets.ts';
 import type { Sql } from '../store/database.ts';
 import { findDelivery } from '../store/delivery-list.ts';
 import { databaseNow } from '../store/overview.ts';
-import { deliveryDetails } from '../subscription/body.ts';
+import { type Addresses, deliveryDetails, subscriberBody } from '../subscription/body.ts';
 import { readMoment } from '../subscription/moment.ts';
-import { replay, replayedBody } from '../subscription/replay.ts';
-import { DEFAULT_OVERLAP, offAdvice, requireSubscriber, rotateSecret, testSubscriber } from '../subscription/subscribers.ts';
+import { resumeSubscriber, waitAdvice } from '../subscription/outlook.ts';
+import { drainOf, replay, replayedBody, whyNoReplay } from '../subscription/replay.ts';
+import { DEFAULT_OVERLAP, requireSubscriber, rotateSecret, testSubscriber } from '../subscription/subscribers.ts';
 import { waitForAttempt } from '../subscription/wait.ts';
 import { exactJson, optionalJson } from './body.ts';
 import { durationParameter, parameter } from './fields.ts';
@@ -16,18 +17,23 @@ import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from './idempoten
 import { strict } from './invalid.ts';
 import { Problem, problems } from './problems.ts';
 import type { ApiBindings } from './serve.ts';
-import { deliveryDetailsSchema, subscriberName, typesField } from './subscriber-fields.ts';
+import { deliveryDetailsSchema, subscriberName, subscriberSchema, typesField } from './subscriber-fields.ts';
 
 const MOST_WAIT = 30_000;
 const MOST_OVERLAP = 30 * 86_400_000;
 const BODY_LIMIT = 16 * 1024;
 
-/** Mounts the three calls. */
-export function mountSubscriberActions(
-  app: OpenAPIHono<{ Bindings: ApiBindings }>,
-  means: { sql: Sql; secrets: Secrets | null },
-): void {
-  const { sql } = means;
+export interface ActionParts extends Means {
+  /** Those that the settings name. */
+  readonly configured: Addresses['configured'];
+  /** Deliveries in flight at most, to each subscriber. */
+  readonly concurrency: number;
+}
+
+/** Mounts the four calls. */
+export function mountSubscriberActions(app: OpenAPIHono<{ Bindings: ApiBindings }>, parts: ActionParts): void {
+  const { configured, concurrency, ...means } = parts;
+  const { sql, secrets } = means;
 
   app.openapi(testRoute(means), async (c) => {
     const subscriber = await requireSubscriber(sql, c.req.valid('param').id);
@@ -41,10 +47,13 @@ export function mountSubscriberActions(
     const attempted = await waitForAttempt(sql, id, { within: wait, signal: AbortSignal.any(gone) });
     const body = deliveryDetails((await findDelivery(sql, id))!);
     if (attempted) return c.json(body, 200);
+    const advice = waitAdvice(subscriber, now);
     const hint =
-      wait === 0
-        ? 'It is sent in a moment. To get the result in the answer, add ?wait=10s.'
-        : 'No attempt was recorded in time; read it again later.';
+      advice !== null
+        ? `It waits: ${advice}.`
+        : wait === 0
+          ? 'It is sent in a moment. To get the result in the answer, add ?wait=10s.'
+          : 'No attempt was recorded in time; read it again later.';
     return c.json({ ...body, note: hint }, 202);
   });
 
@@ -55,8 +64,15 @@ export function mountSubscriberActions(
     return c.json({ secret, oldSecretsUntil: isoTimeOrNull(oldKeysUntil) }, 200);
   });
 
+  app.openapi(resumeRoute, async (c) => {
+    const subscriber = await resumeSubscriber(sql, c.req.valid('param').id);
+    return c.json(subscriberBody(subscriber, { secrets, configured }), 200);
+  });
+
   app.openapi(replayRoute(means), async (c) => {
     const subscriber = await requireSubscriber(sql, c.req.valid('param').id);
+    const refusal = whyNoReplay(subscriber);
+    if (refusal !== null) throw new Problem('invalid_request', `${refusal}.`);
     const { since, until, types = null, dryRun = false } = c.req.valid('json');
     const now = await databaseNow(sql);
     const range = { subscriber: subscriber.id, since: since(now), until: until?.(now) ?? Number.POSITIVE_INFINITY, types };
@@ -71,7 +87,8 @@ export function mountSubscriberActions(
         `The daemon is stopping; ${replayed.count} events are scheduled. Repeat the request for the rest.`,
       );
     }
-    return c.json(replayedBody(replayed, { dryRun, off: offAdvice(subscriber) }), 200);
+    const drain = dryRun ? await drainOf(sql, replayed, { subscriber: subscriber.id, concurrency }) : null;
+    return c.json(replayedBody(replayed, { dryRun, advice: waitAdvice(subscriber, now), drain }), 200);
   });
 }
 
@@ -148,6 +165,20 @@ const rotateRoute = (means: Means) =>
     },
   });
 
+const resumeRoute = createRoute({
+  method: 'post',
+  path: '/v1/subscribers/{id}/resume',
+  summary: 'End the pause of a subscriber',
+  description:
+    'For one whose receiver was mended: what is parked for it goes out at once, in order, few at first. One that is told already stays as it is; one that is off is switched on with PATCH (`subscriber_off`). Should it still fail, it is paused anew.',
+  tags: ['Subscribers'],
+  request: { params: z.object({ id: subscriberName }) },
+  responses: {
+    200: { description: 'The subscriber as it is now.', content: { 'application/json': { schema: subscriberSchema } } },
+    ...problems(...COMMON, 'subscriber_off'),
+  },
+});
+
 /** A moment whose meaning depends on the database's clock. */
 const momentField = parameter((value) => {
   const checked = readMoment(value, 0);
@@ -166,7 +197,7 @@ const replayRoute = (means: Means) =>
     path: '/v1/subscribers/{id}/replay',
     summary: 'Send past events again',
     description:
-      "Every event of the range that the subscriber's filters let through is sent again, with its own id and bytes, in the order of each purchase; those made before the subscriber was added too. Answers when all of them are scheduled; while the subscriber is off they wait, and `note` says so. May be repeated.",
+      "Every event of the range that the subscriber's filters let through is sent again, with its own id and bytes, in the order of each purchase; those made before the subscriber was added too. They go after all that is new, and what waits for its first or its next try is left alone. Answers when all of them are scheduled; while the subscriber is paused or off they wait, and `note` says so. `dryRun` counts them and reckons how long they will take. May be repeated. Slack is sent nothing again.",
     tags: ['Subscribers'],
     middleware: [exactJson(BODY_LIMIT), idempotent(means)] as const,
     request: {
@@ -192,11 +223,22 @@ const replayRoute = (means: Means) =>
           'application/json': {
             schema: z
               .object({
-                count: z.int(),
+                count: z.int().openapi({ description: 'So many are sent again.' }),
+                waiting: z.int().openapi({ description: 'So many of the range wait in any case and are left alone.' }),
                 oldest: z.string().nullable(),
                 newest: z.string().nullable(),
                 dryRun: z.boolean(),
-                note: z.string().optional().openapi({ description: 'Why they wait, when the subscriber is off.' }),
+                expectedDrain: z
+                  .object({
+                    ms: z
+                      .number()
+                      .nullable()
+                      .openapi({ description: 'Milliseconds; null when nothing is known to reckon with.' }),
+                    text: z.string().openapi({ description: 'How it was reckoned, or why it was not.' }),
+                  })
+                  .optional()
+                  .openapi({ description: 'Of a dry run: until all of them have arrived, by what was measured lately.' }),
+                note: z.string().optional().openapi({ description: 'Why they wait, when the subscriber is paused or off.' }),
               })
               .openapi('Replay'),
           },

@@ -1,5 +1,6 @@
 /** `deliveries`: what was sent to whom, and sending one again. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { DELIVERY_STATUSES } from '../core/delivery-status.ts';
 import { AppError } from '../core/errors.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { DeliveryFilter, DeliveryRow } from '../store/delivery-list.ts';
@@ -17,8 +18,6 @@ interface ListOptions extends JsonOption, DeliveryFilter {
   readonly cursor?: number;
 }
 
-const STATUSES = ['pending', 'delivered', 'exhausted', 'suppressed'];
-
 async function list(context: CliContext, { json, limit, cursor, ...filter }: ListOptions): Promise<void> {
   if (filter.site !== undefined && filter.purchase === undefined) {
     throw new AppError('invalid', '--site: tells which purchase is meant, so it needs --purchase');
@@ -27,7 +26,7 @@ async function list(context: CliContext, { json, limit, cursor, ...filter }: Lis
     const [{ listDeliveries }, { deliveryBody }, { deliveryName }, { databaseNow }] = await Promise.all([
       import('../store/delivery-list.ts'),
       import('../subscription/body.ts'),
-      import('../subscription/replay.ts'),
+      import('../subscription/names.ts'),
       import('../store/overview.ts'),
     ]);
     const rows = await listDeliveries(sql, { filter, before: cursor ?? null, limit: limit + 1 });
@@ -47,15 +46,16 @@ async function list(context: CliContext, { json, limit, cursor, ...filter }: Lis
         row.status,
         row.attempts,
         when(row, now),
-        row.lastError ?? '',
+        row.reason ?? row.lastError ?? '',
       ]),
     );
     if (next !== null) printLine(context, `\nThere are more: --cursor ${next}`);
   });
 }
 
-function when({ settledAt, dueAt }: Pick<DeliveryRow, 'settledAt' | 'dueAt'>, now: Instant): string {
+function when({ status, settledAt, dueAt }: Pick<DeliveryRow, 'status' | 'settledAt' | 'dueAt'>, now: Instant): string {
   if (settledAt !== null) return relative(settledAt, now);
+  if (status === 'in_flight') return 'now';
   return dueAt <= now ? `due since ${relative(dueAt, now).replace(/ ago$/, '')}` : `next ${relative(dueAt, now)}`;
 }
 
@@ -64,7 +64,7 @@ async function show(context: CliContext, id: number, { json }: JsonOption): Prom
     const [{ findDelivery }, { deliveryDetails }, { deliveryName }, { databaseNow }] = await Promise.all([
       import('../store/delivery-list.ts'),
       import('../subscription/body.ts'),
-      import('../subscription/replay.ts'),
+      import('../subscription/names.ts'),
       import('../store/overview.ts'),
     ]);
     const row = await findDelivery(sql, id);
@@ -76,18 +76,23 @@ async function show(context: CliContext, id: number, { json }: JsonOption): Prom
       ['subscriber', row.subscriber],
       ['event', `${row.eventId}, ${row.type}`],
       ['purchase', row.purchaseId === null ? null : `${row.purchaseId} at site ${row.site}, its event ${row.sequence}`],
-      ['status', `${row.status}, ${when(row, now)}`],
+      [
+        'status',
+        `${row.status}, ${when(row, now)}${row.replayed && row.settledAt === null ? ', replayed: after all that is new' : ''}`,
+      ],
+      ['reason', row.reason, 'yellow'],
       ['trouble', row.lastError, 'red'],
     ]);
     if (row.tries.length === 0) return void printLine(context, '\nNo attempt was made yet.');
     printLine(context);
     printTable(
       context,
-      ['#', 'when', 'outcome', 'status', 'took ms', 'answer'],
-      row.tries.map(({ number, at, outcome, httpStatus, tookMs, excerpt }) => [
+      ['#', 'when', 'outcome', 'fault', 'status', 'took ms', 'answer'],
+      row.tries.map(({ number, at, outcome, fault, httpStatus, tookMs, excerpt }) => [
         number,
         relative(at, now),
         outcome,
+        fault ?? '',
         httpStatus,
         tookMs,
         (excerpt ?? '').slice(0, 80),
@@ -98,11 +103,18 @@ async function show(context: CliContext, id: number, { json }: JsonOption): Prom
 
 async function retry(context: CliContext, ids: readonly number[], { json }: JsonOption): Promise<void> {
   await withDatabase(context, async ({ sql }) => {
-    const { deliveryName, sendAgain } = await import('../subscription/replay.ts');
-    for (const id of ids) await sendAgain(sql, id);
-    const names = ids.map(deliveryName);
-    if (json) return printJson(context, { retried: names });
-    printLine(context, `${names.join(', ')}: sent again by the running daemon, at once`);
+    const [{ sendAgain }, { deliveryName }] = await Promise.all([
+      import('../subscription/replay.ts'),
+      import('../subscription/names.ts'),
+    ]);
+    const again: { id: string; status: string; note: string | null }[] = [];
+    for (const id of ids) {
+      const { delivery, waits } = await sendAgain(sql, id);
+      again.push({ id: deliveryName(id), status: delivery.status, note: waits });
+    }
+    if (json) return printJson(context, { retried: again.map(({ id }) => id), deliveries: again });
+    for (const { id, note } of again)
+      printLine(context, `${id}: ${note === null ? 'sent again by the running daemon, at once' : `due again. ${note}`}`);
   });
 }
 
@@ -128,7 +140,7 @@ export function register(program: Command, context: CliContext): void {
   command
     .command('list', { isDefault: true })
     .summary('list them, newest first')
-    .addOption(new Option('--status <status>', 'only these').choices(STATUSES))
+    .addOption(new Option('--status <status>', 'only these').choices(DELIVERY_STATUSES))
     .option('--subscriber <name>', 'only to this one')
     .option('--purchase <id>', 'only of this purchase')
     .option('--site <name>', 'the site of the purchase, when several have its id')
@@ -155,6 +167,7 @@ export function register(program: Command, context: CliContext): void {
   namesItsCommands(command);
   examples(command, [
     ['deliveries --status exhausted --subscriber shop', 'what was given up'],
+    ['deliveries --status parked', 'what waits for a subscriber that is paused or off'],
     ['deliveries show dlv_42', 'every attempt'],
     ['deliveries retry dlv_42', 'once more'],
   ]);

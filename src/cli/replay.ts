@@ -16,17 +16,19 @@ interface ReplayOptions {
 }
 
 async function run(context: CliContext, options: ReplayOptions): Promise<void> {
-  await withDatabase(context, async ({ sql }) => {
+  await withDatabase(context, async ({ sql, settings }) => {
     const [
-      { replay, replayedBody },
+      { drainOf, replay, replayedBody, whyNoReplay },
       { readMoment },
-      { offAdvice, requireSubscriber },
+      { requireSubscriber },
+      { waitAdvice },
       { checked, typesOption },
       { databaseNow },
     ] = await Promise.all([
       import('../subscription/replay.ts'),
       import('../subscription/moment.ts'),
       import('../subscription/subscribers.ts'),
+      import('../subscription/outlook.ts'),
       import('./subscriber-options.ts'),
       import('../store/overview.ts'),
     ]);
@@ -37,19 +39,34 @@ async function run(context: CliContext, options: ReplayOptions): Promise<void> {
     const types = typesOption(options.types) ?? null;
     const subscriber = await requireSubscriber(sql, options.subscriber);
     const { id, name } = subscriber;
+    const refusal = whyNoReplay(subscriber);
+    if (refusal !== null) throw new AppError('invalid', `--subscriber: ${refusal}`);
     const dryRun = options.dryRun === true;
     const onProgress = (count: number): void => {
       if (context.isTTY && !options.json) context.stderr.write(`\r${counted(count, 'event')} so far`);
     };
     const replayed = await replay(sql, { subscriber: id, since, until, types }, { dryRun, onProgress });
     if (context.isTTY && !options.json) context.stderr.write('\r\u001b[K');
-    const body = replayedBody(replayed, { dryRun, off: offAdvice(subscriber) });
+    const { concurrency } = settings.webhooks;
+    const drain = dryRun ? await drainOf(sql, replayed, { subscriber: id, concurrency }) : null;
+    const body = replayedBody(replayed, { dryRun, advice: waitAdvice(subscriber, now), drain });
     if (options.json) return printJson(context, body);
-    if (body.count === 0) return void printLine(context, `there is nothing in that time that ${name} wants`);
-    const range = `from ${body.oldest} to ${body.newest}`;
-    const done = body.note === undefined ? 'sent again by the running daemon to' : 'scheduled for';
-    printLine(context, `${counted(body.count, 'event')} ${range} ${dryRun ? 'would be sent again to' : done} ${name}`);
-    if (body.note !== undefined) printLine(context, body.note);
+    const { count, waiting, oldest, newest, note } = body;
+    const alone = `${counted(waiting, 'event')} of that time ${waiting === 1 ? 'waits' : 'wait'} to be sent to ${name} in any case`;
+    if (count === 0) {
+      return void printLine(
+        context,
+        waiting > 0 ? `${alone}; there is nothing else` : `there is nothing in that time that ${name} wants`,
+      );
+    }
+    const done = note === undefined ? 'sent again by the running daemon to' : 'scheduled for';
+    printLine(
+      context,
+      `${counted(count, 'event')} from ${oldest} to ${newest} ${dryRun ? 'would be sent again to' : done} ${name}`,
+    );
+    if (waiting > 0) printLine(context, `${alone}, and ${waiting === 1 ? 'is' : 'are'} left alone`);
+    if (drain !== null) printLine(context, `until all have arrived: ${drain.text}`);
+    if (note !== undefined) printLine(context, note);
   });
 }
 
@@ -59,17 +76,17 @@ export function register(program: Command, context: CliContext): void {
     .command('replay')
     .summary('send a subscriber past events again')
     .description(
-      "Sends every event of a time that the subscriber's filters let through again, with its own id and bytes and in the order of each purchase; those made before it was added too.",
+      "Sends every event of a time that the subscriber's filters let through again, with its own id and bytes and in the order of each purchase; those made before it was added too. They go after all that is new, and what waits for its first or its next try is left alone.",
     )
     .requiredOption('--subscriber <name>', 'to whom')
     .requiredOption('--since <moment>', 'from when: a duration back such as 2h, or a time with its zone')
     .option('--until <moment>', 'up to when; now unless told')
     .option('--types <list>', 'only these types of events, separated by commas')
-    .option('--dry-run', 'only count')
+    .option('--dry-run', 'only count, and say how long it would take')
     .option('--json', 'write JSON')
     .action((options: ReplayOptions) => run(context, options));
   examples(command, [
-    ['replay --subscriber shop --since 2h --dry-run', 'how many would it be?'],
+    ['replay --subscriber shop --since 2h --dry-run', 'how many would it be, and for how long?'],
     ['replay --subscriber shop --since 2026-11-20T09:00:00Z --until 2026-11-20T10:00:00Z', 'that hour'],
   ]);
 }

@@ -8,13 +8,15 @@ import { namedState, stateName } from '../core/states.ts';
 import { countPurchases } from '../store/counts.ts';
 import { readClock, type Sql } from '../store/database.ts';
 import { listIncidents } from '../store/incident-list.ts';
-import { dueLag, oldestStuck, pendingDeliveries, totalLag } from '../store/overview.ts';
+import { dueLag, oldestStuck, totalLag, waitingDeliveries, waitingOf } from '../store/overview.ts';
 import { listSites, type SiteRow } from '../store/sites.ts';
 import { troubledSubscribers } from '../store/subscriber-trouble.ts';
-import { listSubscribers } from '../store/subscribers.ts';
+import { readSubscribers } from '../store/subscribers.ts';
+import { healthBody } from '../subscription/body.ts';
 import type { CliContext } from './context.ts';
 import { livingDaemons, NO_DAEMON } from './database.ts';
 import { counted, printable, printJson, printLine, printTable, styled } from './output.ts';
+import { statusText } from './show-health.ts';
 import { printTrouble } from './show-trouble.ts';
 import { knownSite } from './site.ts';
 import { relative } from './times.ts';
@@ -27,13 +29,13 @@ const LATE = 5_000;
 const MOST_INCIDENTS = 20;
 
 async function readOverview(sql: Sql, site: string | undefined) {
-  const [sites, counts, lags, daemons, subscribers, pending, troubled, oldest, incidents, { now }] = await Promise.all([
+  const [sites, counts, lags, daemons, subscribers, waiting, troubled, oldest, incidents, { now }] = await Promise.all([
     listSites(sql),
     countPurchases(sql),
     dueLag(sql),
     livingDaemons(sql),
-    listSubscribers(sql),
-    pendingDeliveries(sql),
+    readSubscribers(sql),
+    waitingDeliveries(sql),
     troubledSubscribers(sql),
     oldestStuck(sql, site),
     listIncidents(sql, { filter: { status: 'open', site }, before: null, limit: MOST_INCIDENTS + 1 }),
@@ -55,15 +57,12 @@ async function readOverview(sql: Sql, site: string | undefined) {
     oldest,
     incidents,
     subscribers: subscribers.map((row) => {
-      const waiting = pending.find(({ subscriber }) => subscriber === row.id);
       const trouble = troubled.find(({ name }) => name === row.name);
       return {
         ...row,
+        ...waitingOf(waiting, row.id),
         failing: trouble?.failing ?? 0,
         lastError: trouble?.lastError ?? null,
-        pending: waiting?.pending ?? 0,
-        atLeast: waiting?.atLeast ?? false,
-        dueSince: waiting?.dueSince ?? null,
       };
     }),
   };
@@ -104,6 +103,7 @@ function overviewBody({ now, sites, counts, lag, daemons, subscribers, oldest, i
       kind: incident.kind,
       site: incident.site,
       state: incident.state === null ? null : namedState(incident.state),
+      subscriber: incident.subscriber,
       count: incident.count,
       since: isoTime(incident.since),
       acknowledgedAt: isoTimeOrNull(incident.acknowledgedAt),
@@ -112,16 +112,19 @@ function overviewBody({ now, sites, counts, lag, daemons, subscribers, oldest, i
     })),
     due: { count: lag.due, atLeast: lag.atLeast, oldestMs: Math.round(lag.oldest) },
     daemons: daemons.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
-    subscribers: subscribers.map(({ name, kind, status, statusReason, pending, atLeast, dueSince, failing, lastError }) => ({
-      name,
-      kind,
-      status,
-      statusReason,
-      pending,
-      atLeast,
-      dueSince: isoTimeOrNull(dueSince),
-      failing,
-      lastError,
+    subscribers: subscribers.map((row) => ({
+      name: row.name,
+      kind: row.kind,
+      status: row.status,
+      statusReason: row.statusReason,
+      health: healthBody(row),
+      pending: row.pending,
+      inFlight: row.inFlight,
+      parked: row.parked,
+      atLeast: row.atLeast,
+      dueSince: isoTimeOrNull(row.dueSince),
+      failing: row.failing,
+      lastError: row.lastError,
     })),
   };
 }
@@ -172,11 +175,18 @@ function printIncidents(context: CliContext, { incidents, now }: Overview): void
   if (incidents.length === 0) return;
   printLine(context);
   for (const incident of incidents.slice(0, MOST_INCIDENTS)) {
-    const { id, kind, site, state, count, since, acknowledgedBy, acknowledgedAt, silencedUntil } = incident;
-    const what = kind === 'stuck' ? `${counted(count, 'purchase')} stuck in ${stateName(state ?? 0)}` : 'no usable answer';
+    const { id, kind, site, state, subscriber, count, since, acknowledgedBy, acknowledgedAt, silencedUntil } = incident;
+    const what = {
+      stuck: `${counted(count, 'purchase')} stuck in ${stateName(state ?? 0)}`,
+      unreachable: 'no usable answer',
+      subscriber: `not told everything; ${counted(count, 'delivery', 'deliveries')} wait or were given up`,
+    }[kind];
     const seen = acknowledgedAt === null ? '' : `; acknowledged by ${acknowledgedBy ?? 'somebody'}`;
     const quiet = silencedUntil === null ? '' : `; silenced until ${untilText(silencedUntil, now)}`;
-    printLine(context, printable(`incident ${id}, open since ${relative(since, now)}: ${site}: ${what}${seen}${quiet}`));
+    printLine(
+      context,
+      printable(`incident ${id}, open since ${relative(since, now)}: ${site ?? subscriber}: ${what}${seen}${quiet}`),
+    );
   }
   if (incidents.length > MOST_INCIDENTS) printLine(context, 'and more: GET /v1/incidents lists them all');
 }
@@ -205,13 +215,18 @@ function printSubscribers(context: CliContext, { subscribers, troubled, now }: O
   printTable(
     context,
     ['subscriber', 'kind', 'status', 'waiting', 'due since'],
-    subscribers.map(({ name, kind, status, statusReason, pending, atLeast, dueSince }) => [
-      name,
-      kind,
-      statusReason === null ? status : `${status}: ${statusReason}`,
-      atLeast ? `${pending}+` : pending,
-      dueSince === null ? '' : relative(dueSince, now),
+    subscribers.map((row) => [
+      row.name,
+      row.kind,
+      statusText({ ...row, health: healthBody(row) }),
+      waitingText(row),
+      row.dueSince === null ? '' : relative(row.dueSince, now),
     ]),
   );
   printTrouble(context, troubled, now);
+}
+
+function waitingText({ pending, inFlight, parked, atLeast }: Overview['subscribers'][number]): string | number {
+  const rest = parked > 0 ? `${parked}${atLeast ? '+' : ''} parked` : atLeast ? `${pending}+` : pending;
+  return inFlight === 0 ? rest : `${rest}, ${inFlight} in flight`;
 }

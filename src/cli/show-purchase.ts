@@ -96,14 +96,14 @@ function printTold(context: CliContext, told: readonly ToldRow[], now: Instant):
   printTable(
     context,
     ['#', 'event', 'subscriber', 'delivery', 'tries', 'when', 'trouble'],
-    told.map(({ sequence, type, subscriber, status, attempts, dueAt, settledAt, lastError }) => [
+    told.map(({ sequence, type, subscriber, status, reason, attempts, dueAt, settledAt, lastError }) => [
       sequence,
       type,
       subscriber,
       status,
       attempts,
-      settledAt === null ? `next ${relative(dueAt, now)}` : relative(settledAt, now),
-      lastError ?? '',
+      settledAt !== null ? relative(settledAt, now) : status === 'pending' ? `next ${relative(dueAt, now)}` : '',
+      reason ?? lastError ?? '',
     ]),
   );
 }

@@ -1,6 +1,8 @@
 /** What explaining a purchase rests on: rows as they were at one moment, without a person's data. */
+import type { StoredStatus } from './delivery-status.ts';
 import type { IncidentKind } from './incident.ts';
 import type { Instant, Milliseconds, PurchaseStatus } from './purchase.ts';
+import type { Standing } from './standing.ts';
 
 export interface PurchaseFacts {
   readonly id: number;
@@ -77,6 +79,8 @@ export interface SubscriberFacts {
   readonly configured: boolean;
   readonly status: string;
   readonly statusReason: string | null;
+  /** Null while it is well. */
+  readonly health: Standing['health'];
   /** Events from here on are matched against the filters it has now. */
   readonly matchingSince: Instant;
 }
@@ -86,9 +90,14 @@ export interface DeliveryFacts {
   /** The event's position. */
   readonly event: number;
   readonly subscriber: number;
-  readonly status: string;
+  /** What is stored; what is shown follows from the subscriber too. */
+  readonly status: StoredStatus;
+  /** Since when an attempt has been under way. */
+  readonly inFlightSince: Instant | null;
+  /** Whether a replay asked for it last: it goes after all that is new. */
+  readonly replayed: boolean;
   readonly attempts: number;
-  /** Of these, made before it was last asked to be sent again. */
+  /** Of these, those that its schedule does not count: made before it was last asked to be sent again, and failures of ours. */
   readonly attemptsBefore: number;
   readonly dueAt: Instant;
   readonly settledAt: Instant | null;
@@ -103,6 +112,8 @@ export interface AttemptFacts {
   readonly at: Instant;
   readonly tookMs: number;
   readonly outcome: string;
+  /** Whose fault a failure was, where it was noted. */
+  readonly fault: 'receiver' | 'ours' | null;
   readonly httpStatus: number | null;
 }
 

@@ -60,6 +60,7 @@ export const MATTER_CODES = [
   'stuck',
   'unreadable',
   'subscriber_off',
+  'subscriber_paused',
   'delivery_exhausted',
   'delivery_failing',
   'poll_late',

@@ -1,8 +1,11 @@
 /** Who was told of an event, who was not, and why. */
+import { shownStatus } from './delivery-status.ts';
 import { humanDuration } from './duration.ts';
 import type { AttemptFacts, DeliveryFacts, EventFacts, Facts, SubscriberFacts } from './explain-facts.ts';
+import { untilText } from './explain-standing.ts';
 import type { Matter, Step } from './explain-step.ts';
 import type { Milliseconds } from './purchase.ts';
+import { afterFailures } from './standing.ts';
 import { stateName } from './states.ts';
 
 /** Why an event brings a subscriber no delivery; null when it should. */
@@ -48,7 +51,8 @@ export function toldSteps(
     for (const delivery of deliveries) {
       const attempts = facts.attempts.filter((each) => each.delivery === delivery.id);
       const { step, matter } = deliveryStep(facts, { event, subscriber, delivery, attempts, schedule });
-      steps.push({ ...step, ...about, status: delivery.status });
+      const shown = shownStatus({ ...delivery, stored: delivery.status, subscriber }, facts.now);
+      steps.push({ ...step, ...about, status: shown.status });
       if (matter !== null) matters.push(matter);
       // An attempt that simply succeeded is told with its delivery.
       if (delivery.status !== 'delivered' || delivery.attempts > 1)
@@ -103,7 +107,7 @@ function deliveryStep(facts: Facts, told: Told): { step: Step; matter: Matter | 
   const at = delivery.settledAt;
   if (delivery.status === 'delivered') return { step: { at, kind, text: deliveredText(told) }, matter: null };
   if (delivery.status === 'suppressed') {
-    return { step: { at, kind, text: `${name} was not told: it was switched off then` }, matter: null };
+    return { step: { at, kind, text: suppressedText(told) }, matter: null };
   }
   if (delivery.status === 'exhausted') {
     const text = `${name} was never told: ${counted(delivery.attempts)} failed, and no more will be made${error(delivery)}`;
@@ -126,41 +130,90 @@ function deliveredText({ subscriber: { name }, delivery, attempts, event }: Told
   return `${name} was told ${tries} (${answer}${humanDuration(Math.max(0, last.at - event.at))} after the event)`;
 }
 
-/** Why it has not been sent yet. */
-function pendingStep(facts: Facts, { subscriber, delivery, event, schedule }: Told): { step: Step; matter: Matter | null } {
+function suppressedText({ subscriber: { name }, delivery }: Told): string {
+  return `${name} was not told: ${delivery.lastError === null ? 'it was switched off then' : sentence(delivery.lastError)}`;
+}
+
+/** Why it has not been sent yet: what holds it back the longest comes first. */
+function pendingStep(facts: Facts, told: Told): { step: Step; matter: Matter | null } {
+  const { subscriber, delivery, event } = told;
   const { name } = subscriber;
   const common = { at: null, kind: 'delivery' } as const;
-  const tries = delivery.attempts - delivery.attemptsBefore;
-  const failed = tries > 0 ? `${tries} of ${schedule.length + 1} attempts failed${error(delivery)}; ` : '';
-  const again = tries === 0 && delivery.attempts > 0 ? 'it is sent once more by hand; ' : '';
+  const before = beforeText(facts, told);
   if (!subscriber.configured) {
-    return { step: { ...common, text: `${name} is not told: ${failed}it is not configured any more` }, matter: null };
+    return { step: { ...common, text: `${name} is not told: ${before}it is not configured any more` }, matter: null };
   }
   if (subscriber.status !== 'active') {
     const why = subscriber.statusReason === null ? '' : ` (${sentence(subscriber.statusReason)})`;
     return {
-      step: { ...common, text: `${name} is not told: ${failed}it is switched off${why}`, wrong: true },
+      step: { ...common, text: `${name} is not told: ${before}it is switched off${why}`, wrong: true },
       matter: {
         code: 'subscriber_off',
         text: `${name} has not been told of event ${event.sequence}, because it is switched off${why}.`,
       },
     };
   }
-  if (delivery.behind !== null) {
-    const before = facts.events.find((each) => each.position === delivery.behind);
-    const which = before === undefined ? 'an earlier event' : `event ${before.sequence} (${before.id})`;
+  if (delivery.inFlightSince !== null) {
+    const long = humanDuration(Math.max(0, facts.now - delivery.inFlightSince));
     return {
-      step: { ...common, text: `${name} waits: it gets events in order, and ${which} is not delivered yet` },
+      step: { ...common, text: `${name} is being told: attempt ${delivery.attempts + 1} has been under way for ${long}` },
       matter: null,
     };
   }
+  const pause = pauseText(facts, subscriber);
+  const behind = behindText(facts, told);
+  if (pause !== null) {
+    const then = behind === null ? '' : `; then ${behind}`;
+    return {
+      step: { ...common, text: `${name} is not told yet: ${before}it is ${pause}${then}`, wrong: true },
+      matter: {
+        code: 'subscriber_paused',
+        text: `${name} has not been told of event ${event.sequence}, because it is ${pause}; end that with "purchase-watch subscribers resume ${name}".`,
+      },
+    };
+  }
+  if (behind !== null) return { step: { ...common, text: `${name} waits: ${behind}` }, matter: null };
+  const tries = delivery.attempts - delivery.attemptsBefore;
   const when = whenText(facts, delivery);
   const matter: Matter = {
     code: 'delivery_failing',
     text: `${name} has not been told of event ${event.sequence} yet: ${counted(tries)} failed${error(delivery)}; ${when}.`,
   };
-  const text = `${name} has not been told yet: ${failed}${again}${when}`;
+  const text = `${name} has not been told yet: ${before}${when}`;
   return { step: { ...common, text, wrong: tries > 0 }, matter: tries > 0 ? matter : null };
+}
+
+/** What was tried so far, or how it came to be sent again. */
+function beforeText({ attempts }: Facts, { delivery, schedule }: Told): string {
+  const tries = delivery.attempts - delivery.attemptsBefore;
+  if (tries > 0) return `${tries} of ${schedule.length + 1} attempts failed${error(delivery)}; `;
+  if (delivery.attempts === 0) return delivery.replayed ? 'it is sent by a replay; ' : '';
+  const last = attempts.find((each) => each.delivery === delivery.id && each.number === delivery.attempts);
+  if (last?.fault === 'ours') return `the last attempt failed for a reason of ours, which does not count${error(delivery)}; `;
+  return delivery.replayed ? 'it is sent again by a replay; ' : 'it is sent once more by hand; ';
+}
+
+/** Until when nothing is sent to it, and why; null while it is told. */
+function pauseText({ now }: Facts, { health }: SubscriberFacts): string | null {
+  if (health === null || health.pausedUntil === null) return null;
+  const why = health.lastError === null ? '' : ` (${sentence(health.lastError)})`;
+  const until =
+    health.pausedUntil > now
+      ? `paused until ${untilText(health.pausedUntil, now)}`
+      : 'paused, and is being tried with one delivery,';
+  return `${until} ${afterFailures(health.failures)}${why}`;
+}
+
+/** Which event of the purchase the subscriber gets first; null when this one is next. */
+function behindText({ events, deliveries }: Facts, { delivery }: Told): string | null {
+  if (delivery.behind === null) return null;
+  const before = events.find((each) => each.position === delivery.behind);
+  const which = before === undefined ? 'an earlier event' : `event ${before.sequence} (${before.id})`;
+  const first = deliveries.find((each) => each.event === delivery.behind && each.subscriber === delivery.subscriber);
+  // What is replayed comes after all that is new, whatever its place among the events.
+  if (delivery.replayed && first?.replayed === false)
+    return `it is replayed, which comes after what is new, and ${which} is not delivered yet`;
+  return `it gets events in order, and ${which} is not delivered yet`;
 }
 
 function whenText({ owner, now }: Facts, { dueAt }: DeliveryFacts): string {
@@ -170,10 +223,11 @@ function whenText({ owner, now }: Facts, { dueAt }: DeliveryFacts): string {
   return owner.leaseUntil === null ? `${due}, and its shard has no owner at this moment` : `${due}, and on its way`;
 }
 
-function attemptStep({ at, number, outcome, httpStatus, tookMs }: AttemptFacts): Step {
+function attemptStep({ at, number, outcome, fault, httpStatus, tookMs }: AttemptFacts): Step {
   const how = outcome === 'delivered' ? 'succeeded' : `failed: ${outcome}`;
   const code = httpStatus === null || outcome === `http_${httpStatus}` ? '' : `HTTP ${httpStatus}, `;
-  const text = `attempt ${number} ${how} (${code}took ${humanDuration(tookMs)})`;
+  const ours = fault === 'ours' ? 'a fault of ours, ' : '';
+  const text = `attempt ${number} ${how} (${ours}${code}took ${humanDuration(tookMs)})`;
   return { at, kind: 'attempt', text, attempt: number, outcome, httpStatus };
 }
 
@@ -207,6 +261,9 @@ export function subscriberSteps(facts: Facts): { steps: Step[]; skip: Set<number
     if (status !== 'active') {
       const why = statusReason === null ? '' : `: ${statusReason}`;
       steps.push({ at: null, kind: 'subscriber', text: `${name} is switched off${why}`, subscriber: name, wrong: true });
+    } else if (pauseText(facts, subscriber) !== null) {
+      const text = `${name} is ${pauseText(facts, subscriber)}; what is for it is parked and goes out in order afterwards`;
+      steps.push({ at: null, kind: 'subscriber', text, subscriber: name, wrong: true });
     } else if (events.length === 0) {
       steps.push({
         at: null,

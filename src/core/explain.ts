@@ -117,9 +117,11 @@ function attemptSteps({ deliveries, subscribers, events, owner }: Facts): Step[]
     const event = events.find(({ position }) => position === delivery.event);
     const isWaiting = delivery.status === 'pending' && delivery.behind === null && owner.daemons > 0;
     if (!isWaiting || subscriber?.status !== 'active' || !subscriber.configured || event === undefined) return [];
+    if (delivery.inFlightSince !== null) return [];
     const { sequence, id: eventId } = event;
     const attempt = delivery.attempts + 1;
     const text = `attempt ${attempt} to tell ${subscriber.name} of event ${sequence}`;
-    return [{ at: delivery.dueAt, kind: 'attempt', text, attempt, subscriber: subscriber.name, sequence, eventId }];
+    const at = Math.max(delivery.dueAt, subscriber.health?.pausedUntil ?? 0);
+    return [{ at, kind: 'attempt', text, attempt, subscriber: subscriber.name, sequence, eventId }];
   });
 }

@@ -1,13 +1,15 @@
 /** Checks what the daemons are doing: alive, with every shard owned, not behind, and nothing stuck on the way out. */
 import { humanDuration } from '../core/duration.ts';
+import { untilText } from '../core/explain-standing.ts';
 import type { Milliseconds } from '../core/purchase.ts';
+import { afterFailures } from '../core/standing.ts';
 import { isGone } from '../runtime/process-identity.ts';
 import type { Sql } from '../store/database.ts';
 import { unownedShards } from '../store/inspect.ts';
-import { databaseNow, dueLag, pendingDeliveries } from '../store/overview.ts';
+import { databaseNow, dueLag, waitingDeliveries, waitingOf } from '../store/overview.ts';
 import { livingReplicas } from '../store/replicas.ts';
 import { listSites } from '../store/sites.ts';
-import { listSubscribers } from '../store/subscribers.ts';
+import { readSubscribers } from '../store/subscribers.ts';
 import { type Finding, type Reporter, reporterOf } from './finding.ts';
 
 /** Polls are made within seconds of their time; what is later than this waits for something. */
@@ -62,11 +64,11 @@ async function failingSites(sql: Sql): Promise<Finding[]> {
 }
 
 async function outbox(sql: Sql): Promise<Finding[]> {
-  const [pending, subscribers, now] = await Promise.all([pendingDeliveries(sql), listSubscribers(sql), databaseNow(sql)]);
-  return subscribers.flatMap(({ id, name, status, statusReason }) => {
+  const [all, subscribers, now] = await Promise.all([waitingDeliveries(sql), readSubscribers(sql), databaseNow(sql)]);
+  return subscribers.flatMap(({ id, name, status, statusReason, health }) => {
     const report = reporterOf(`receiver ${name}`);
-    const waiting = pending.find(({ subscriber }) => subscriber === id);
-    const found = `${waiting?.pending ?? 0}${waiting?.atLeast ? ' or more' : ''} deliveries wait`;
+    const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(all, id);
+    const found = `${pending + inFlight + parked}${atLeast ? ' or more' : ''} deliveries wait`;
     if (status === 'off') {
       return [
         report.warning(
@@ -75,10 +77,20 @@ async function outbox(sql: Sql): Promise<Finding[]> {
         ),
       ];
     }
-    if (waiting?.dueSince == null || now - waiting.dueSince < STUCK) return [];
+    if (health?.pausedUntil != null) {
+      const until = health.pausedUntil > now ? `until ${untilText(health.pausedUntil, now)}` : 'and being tried again';
+      const why = `${afterFailures(health.failures)} (${health.lastError ?? 'no reason is known'})`;
+      return [
+        report.warning(
+          `it is paused ${until} ${why}; ${found}`,
+          `mend the receiver; what waits goes out in order by itself, at once with "purchase-watch subscribers resume ${name}"`,
+        ),
+      ];
+    }
+    if (dueSince === null || now - dueSince < STUCK) return [];
     return [
       report.warning(
-        `${found}, the oldest could have gone ${humanDuration(Math.round(now - waiting.dueSince))} ago`,
+        `${found}, the oldest could have gone ${humanDuration(Math.round(now - dueSince))} ago`,
         'see "purchase-watch deliveries"',
       ),
     ];

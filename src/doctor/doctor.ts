@@ -12,7 +12,7 @@ import { checkDaemons } from './daemons.ts';
 import { checkDatabase } from './database.ts';
 import { checked, type Finding, reporterOf } from './finding.ts';
 import { checkPort } from './port.ts';
-import { checkSlack, checkWebhook, SLACK_WITHIN, webhooksOf } from './receivers.ts';
+import { brokersOf, checkBroker, checkSlack, checkWebhook, SLACK_WITHIN, webhooksOf } from './receivers.ts';
 import { checkSite } from './site.ts';
 
 export interface DoctorOptions {
@@ -63,6 +63,8 @@ export async function* examine({ env, migrations, site, quiet }: DoctorOptions):
       const tried = found.map((webhook) =>
         checked(`receiver ${webhook.name}`, within, (report) => checkWebhook(report, webhook, settings)),
       );
+      const brokers = quiet ? [] : brokersOf(settings);
+      tried.push(...brokers.map((broker) => checked(`receiver ${broker.name}`, within, (report) => checkBroker(report, broker))));
       return (await Promise.all(tried)).flat();
     });
     groups.push(webhooks);

@@ -1,9 +1,10 @@
-/** Checks who is told: each webhook gets a really signed test event over the real channel, Slack an empty message that it refuses. */
+/** Checks who is told: webhooks and brokers get a really signed test event over the real channel, Slack an empty message that it refuses. */
 import { ulid } from 'ulid';
 import type { Settings } from '../config/settings.ts';
 import { eventBody } from '../core/events.ts';
 import type { Milliseconds } from '../core/purchase.ts';
-import { openWebhook } from '../notifier/recipients.ts';
+import type { OutgoingEvent } from '../notifier/channel.ts';
+import { configuredReach, configuredSubscribers, type Opened, openWebhook } from '../notifier/recipients.ts';
 import { pingSlack } from '../notifier/slack-ping.ts';
 import type { Sql } from '../store/database.ts';
 import { readSubscribers } from '../store/subscribers.ts';
@@ -18,14 +19,19 @@ export interface TriedWebhook {
   readonly reach: Reach | null;
 }
 
+/** A message broker to be tried. */
+export interface TriedBroker {
+  readonly name: string;
+  readonly open: () => Opened;
+}
+
 export const SLACK_WITHIN: Milliseconds = 10_000;
 
 /** Those that the settings name, and those that the API made; the latter only with a database. */
 export async function webhooksOf(settings: Settings, sql: Sql | null): Promise<TriedWebhook[]> {
-  const configured = settings.subscribers.map(({ name, url, secret }) => ({
-    name,
-    reach: { url, keys: [{ key: secret, until: null }] },
-  }));
+  const configured = settings.subscribers
+    .filter((subscriber) => subscriber.kind === 'webhook')
+    .map((subscriber) => ({ name: subscriber.name, reach: configuredReach(subscriber) }));
   if (sql === null) return configured;
   const stored = (await readSubscribers(sql)).filter(({ name, origin, status }) => {
     return origin === 'api' && status === 'active' && !configured.some((each) => each.name === name);
@@ -33,6 +39,27 @@ export async function webhooksOf(settings: Settings, sql: Sql | null): Promise<T
   if (stored.length === 0) return configured;
   const secrets = secretsOf(settings);
   return [...configured, ...stored.map((row) => ({ name: row.name, reach: openReach(secrets, row) }))];
+}
+
+/** The brokers that the settings name. */
+export function brokersOf(settings: Settings): TriedBroker[] {
+  return configuredSubscribers(settings)
+    .filter(({ definition: { kind } }) => kind === 'nats' || kind === 'rabbitmq')
+    .map(({ definition: { name }, open }) => ({ name, open }));
+}
+
+/** Whether the broker is there, lets us in and confirms. */
+export async function checkBroker(report: Reporter, { name, open }: TriedBroker): Promise<Finding[]> {
+  const { channel } = open();
+  const result = await channel.send(testEvent(name), { attempt: 1, now: Date.now() }).finally(() => channel.close());
+  const took = `${Math.round(result.tookMs)} ms`;
+  if (result.kind === 'delivered') return [report.ok(`confirmed a test event: ${result.excerpt} in ${took}`)];
+  const found = `did not take a test event: ${result.detail} (${took})`;
+  // Bound for purchases alone, perhaps: then all is well.
+  if (result.reason === 'unroutable' || result.reason === 'no_stream') {
+    return [report.warning(found, 'make what it names, unless events of purchases have a place and only this test has none')];
+  }
+  return [report.failed(found, 'mend the broker or what leads to it; what waits is sent by itself afterwards')];
 }
 
 export async function checkWebhook(report: Reporter, { name, reach }: TriedWebhook, settings: Settings): Promise<Finding[]> {
@@ -44,13 +71,9 @@ export async function checkWebhook(report: Reporter, { name, reach }: TriedWebho
       ),
     ];
   }
-  const now = Date.now();
-  const id = `evt_${ulid(now)}`;
-  const data = { subscriber: name, note: 'A test: nothing happened to any purchase.' };
-  const body = eventBody(id, { type: 'subscriber.test', sequence: null, at: now, state: null, data });
   const { channel } = openWebhook(reach, settings);
   try {
-    const result = await channel.send({ id, type: 'subscriber.test', body }, { attempt: 1, now });
+    const result = await channel.send(testEvent(name), { attempt: 1, now: Date.now() });
     const took = `${Math.round(result.tookMs)} ms`;
     if (result.kind === 'delivered') return [report.ok(`took a signed test event: ${result.httpStatus} in ${took}`)];
     const found = `did not take a signed test event: ${result.detail} (${took})`;
@@ -60,6 +83,14 @@ export async function checkWebhook(report: Reporter, { name, reach }: TriedWebho
   }
 }
 
+function testEvent(subscriber: string): OutgoingEvent {
+  const now = Date.now();
+  const id = `evt_${ulid(now)}`;
+  const data = { subscriber, note: 'A test: nothing happened to any purchase.' };
+  const body = eventBody(id, { type: 'subscriber.test', sequence: null, at: now, state: null, data });
+  return { id, type: 'subscriber.test', body };
+}
+
 function todoFor(reason: string, { url }: Reach, { webhooks }: Settings): string {
   if (reason === 'http_401' || reason === 'http_403')
     return 'check that the receiver verifies with the same secret, and lets this machine in';
@@ -67,6 +98,8 @@ function todoFor(reason: string, { url }: Reach, { webhooks }: Settings): string
     const allowing = refusedUrl(url, webhooks.allowAddresses)?.allowing ?? null;
     return `if it is meant, ${allowing === null ? 'add that address to WEBHOOK_ALLOW_ADDRESSES' : `set ${allowing}`}`;
   }
+  if (reason === 'proxy_failed') return 'mend the proxy that WEBHOOK_PROXY or webhooks.proxy names, or its credentials there';
+  if (reason === 'proxy_refused') return 'have the proxy allow this address, if it is meant';
   if (reason === 'unknown_host') return "correct the subscriber's address";
   if (reason === 'redirected') return "change the subscriber's address to where it really is";
   return 'mend the receiver; what waits is sent by itself afterwards';

@@ -1,15 +1,30 @@
 /** Sending again: a delivery goes back to where it waited, keeps the attempts it had, and begins its schedule anew. */
 import type { Instant } from '../core/purchase.ts';
-import type { Queries } from './database.ts';
+import type { Fragment, Queries } from './database.ts';
+import { type Rank, REPLAYED } from './deliveries.ts';
 import { wanting } from './events.ts';
+
+/**
+ * What it takes to send the deliveries of an earlier part `old` again, which it has locked: the attempt that delivered
+ * becomes a row like the others, for the next one takes its place. Each keeps its number.
+ */
+const sendingAgain = (sql: Queries, rank: Rank): Fragment => sql`
+    kept as (
+      insert into purchase_watch.attempts (delivery, number, at, took_ms, http_status, outcome, excerpt)
+      select id, attempts, settled_at, took_ms, http_status, 'delivered', excerpt from old
+      where status = 'delivered' and took_ms is not null on conflict do nothing),
+    again as (
+      update purchase_watch.deliveries d set status = 'pending', settled_at = null, due_at = now(), attempts_before = d.attempts,
+        rank = ${rank}, took_ms = null, http_status = null, excerpt = null
+      from old where d.id = old.id returning d.id)`;
 
 /** Makes one delivery due now, whatever became of it; false when there is none, or its subscriber is gone. */
 export async function retryDelivery(sql: Queries, id: number): Promise<boolean> {
   const rows = await sql`
-    with again as (
-      update purchase_watch.deliveries d set status = 'pending', settled_at = null, due_at = now(), attempts_before = d.attempts
-      from purchase_watch.subscribers s
-      where d.id = ${id} and s.id = d.subscriber and s.configured returning d.id)
+    with old as materialized (
+      select d.* from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber and s.configured
+      where d.id = ${id} for update of d),
+    ${sendingAgain(sql, 0)}
     select pg_notify('purchase_watch_wake', 'deliveries') from again`;
   return rows.length > 0;
 }
@@ -26,7 +41,12 @@ export interface ReplayRange {
 
 /** How a replay goes on: what was found up to a position, and whether that was the last. */
 export interface ReplayStep {
+  /** Of so many something is sent again. */
   readonly count: number;
+  /** So many wait for their first or their next try in any case, and are left alone. */
+  readonly waiting: number;
+  /** Of how many purchases these are; each is told of one event after the other. */
+  readonly purchases: number;
   readonly oldest: Instant | null;
   readonly newest: Instant | null;
   /** Where the next step begins. */
@@ -47,7 +67,8 @@ export async function boundsOf(sql: Queries, { since, until }: ReplayRange): Pro
 
 /**
  * Looks at the next so many events of a range and, unless it is only to be counted, has those that the subscriber wants
- * sent again. What is due already is left alone, so that this never waits for what is being sent.
+ * sent again, after all that is new. What waits already is left alone, its first and its next try alike: a replay
+ * overtakes nothing and brings nothing forward.
  */
 export async function replayStep(
   sql: Queries,
@@ -56,31 +77,33 @@ export async function replayStep(
 ): Promise<ReplayStep> {
   const [row] = await sql<[Omit<ReplayStep, 'more'> & { seen: number }]>`
     with range as materialized (
-      select e.position, e.purchase, e.created_at, e.shard, e.state, e.type, e.site from purchase_watch.events e
+      select e.position, e.purchase, e.created_at, e.shard, e.state, e.type, e.site, e.about from purchase_watch.events e
       where e.position > ${after} and e.position <= ${last} order by e.position limit ${limit}),
-    chosen as materialized (
-      select e.position, e.purchase, e.created_at, e.shard from range e
+    wanted as materialized (
+      select e.position, e.purchase, e.created_at, e.shard, d.id, d.status from range e
       join purchase_watch.subscribers s on s.id = ${subscriber} and s.configured and ${wanting(sql)}
+      left join purchase_watch.deliveries d on d.event = e.position and d.subscriber = s.id
       where e.created_at between to_timestamp(${since}::float8 / 1000) and to_timestamp(${until}::float8 / 1000)
-        and (${types as string[] | null}::text[] is null or e.type = any(${types as string[] | null}::text[])))
+        and (${types as string[] | null}::text[] is null or e.type = any(${types as string[] | null}::text[]))),
+    chosen as materialized (select * from wanted where status is distinct from 'pending')
     ${dryRun ? sql`` : sending(sql, subscriber)}
-    select (select count(*) from chosen)::float8 as count, (select extract(epoch from min(created_at)) * 1000 from chosen)::float8 as oldest,
+    select (select count(*) from chosen)::float8 as count, (select count(*) from wanted where status = 'pending')::float8 as waiting,
+      (select count(distinct coalesce(purchase, -position)) from chosen)::float8 as purchases,
+      (select extract(epoch from min(created_at)) * 1000 from chosen)::float8 as oldest,
       (select extract(epoch from max(created_at)) * 1000 from chosen)::float8 as newest,
       coalesce((select max(position) from range), ${last}::bigint)::float8 as position, (select count(*) from range)::float8 as seen
       ${dryRun ? sql`` : sql`, (select count(*) from told) as told`}`;
-  const { count, oldest, newest, position, seen } = row;
-  return { count, oldest, newest, position, more: seen >= limit && position < last };
+  const { seen, ...step } = row;
+  return { ...step, more: seen >= limit && step.position < last };
 }
 
-const sending = (sql: Queries, subscriber: number) => sql`,
-    again as (
-      update purchase_watch.deliveries d set status = 'pending', settled_at = null, due_at = now(), attempts_before = d.attempts
-      from chosen c where d.event = c.position and d.subscriber = ${subscriber} and (d.status <> 'pending' or d.due_at > now())
-      returning d.id),
+const sending = (sql: Queries, subscriber: number): Fragment => sql`,
+    old as materialized (
+      select d.* from chosen c join purchase_watch.deliveries d on d.id = c.id where d.status <> 'pending' order by d.id for update of d),
+    ${sendingAgain(sql, REPLAYED)},
     made as (
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
-      select c.position, coalesce(c.purchase, 0), ${subscriber}::integer, c.shard, now() from chosen c
-      where not exists (select from purchase_watch.deliveries d where d.event = c.position and d.subscriber = ${subscriber})
+      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, rank)
+      select c.position, coalesce(c.purchase, 0), ${subscriber}::integer, c.shard, now(), ${REPLAYED} from chosen c where c.id is null
       order by c.position on conflict do nothing returning id),
     told as (
       select pg_notify('purchase_watch_wake', 'deliveries') where exists (select from again) or exists (select from made))`;

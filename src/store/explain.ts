@@ -31,12 +31,17 @@ export async function explainFacts(
     told as materialized (
       select d.* from e join purchase_watch.deliveries d on d.event = e.position join s on s.id = d.subscriber),
     d as materialized (select * from told order by event desc, subscriber limit ${MOST_DELIVERIES}),
-    tried as materialized (select a.* from d join purchase_watch.attempts a on a.delivery = d.id),
+    -- The attempt that delivered is kept in the delivery itself.
+    tried as materialized (
+      select a.delivery, a.number, a.at, a.took_ms, a.http_status, a.outcome, a.fault from d join purchase_watch.attempts a on a.delivery = d.id
+      union all
+      select id, attempts, settled_at, took_ms, http_status, 'delivered', null from d where status = 'delivered' and took_ms is not null),
     a as materialized (select * from tried order by at desc, number desc limit ${MOST_ATTEMPTS}),
     lane as materialized (
       select s.id as subscriber, f.event from s cross join lateral (
         select q.event from purchase_watch.deliveries q
-        where q.subscriber = s.id and q.lane = ${id} and q.status = 'pending' order by q.event limit 1) f)
+        where q.subscriber = s.id and q.lane = ${id} and q.status = 'pending' order by q.rank = 2, q.event limit 1) f),
+    flying as materialized (select f.delivery, f.since from purchase_watch.deliveries_in_flight() f join d on d.id = f.delivery)
     select json_build_object(
       'now', ${ms('clock_timestamp()')},
       'purchase', json_build_object(
@@ -64,14 +69,18 @@ export async function explainFacts(
           'state', state, 'at', ${ms('created_at')}) order by sequence), '[]') from e),
       'subscribers', (select coalesce(json_agg(json_build_object('id', id, 'name', name, 'kind', kind, 'types', types, 'sites', sites,
           'states', states, 'configured', configured, 'status', status, 'statusReason', status_reason,
+          'health', (select json_build_object('failures', h.failures, 'failingSince', ${ms('h.failing_since')},
+            'pausedUntil', ${ms('h.paused_until')}, 'lastError', h.last_error)
+            from purchase_watch.subscriber_health h where h.subscriber = s.id),
           'matchingSince', ${ms('matching_since')}) order by name, id), '[]') from s),
       'deliveries', (select coalesce(json_agg(json_build_object('id', d.id, 'event', d.event, 'subscriber', d.subscriber,
           'status', d.status, 'attempts', d.attempts, 'attemptsBefore', d.attempts_before, 'dueAt', ${ms('d.due_at')},
-          'settledAt', ${ms('d.settled_at')}, 'lastError', d.last_error,
-          'behind', case when d.status = 'pending' and lane.event < d.event then lane.event end) order by d.event, d.subscriber), '[]')
+          'settledAt', ${ms('d.settled_at')}, 'lastError', d.last_error, 'replayed', d.rank = 2,
+          'inFlightSince', (select ${ms('f.since')} from flying f where f.delivery = d.id),
+          'behind', case when d.status = 'pending' and lane.event <> d.event then lane.event end) order by d.event, d.subscriber), '[]')
         from d left join lane on lane.subscriber = d.subscriber),
       'attempts', (select coalesce(json_agg(json_build_object('delivery', delivery, 'number', number, 'at', ${ms('at')},
-          'tookMs', took_ms, 'outcome', outcome, 'httpStatus', http_status) order by delivery, number), '[]') from a),
+          'tookMs', took_ms, 'outcome', outcome, 'fault', fault, 'httpStatus', http_status) order by delivery, number), '[]') from a),
       'incidents', (select coalesce(json_agg(json_build_object('id', i.id, 'kind', i.kind, 'state', i.state, 'since', ${ms('i.since')},
           'openedAt', ${ms('i.opened_at')}, 'saidAt', ${ms('i.said_at')}, 'count', i.count,
           'acknowledgedAt', ${ms('i.acknowledged_at')}, 'acknowledgedBy', i.acknowledged_by,

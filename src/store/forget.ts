@@ -48,10 +48,12 @@ export async function countErasable(sql: Queries, purchase: Forgettable): Promis
     with mention as (select e.position from purchase_watch.events e where ${mentioning(sql, purchase)}),
     event as (select position from purchase_watch.events where purchase = ${purchase.id}),
     delivery as (
-      select d.id, d.status from event e join purchase_watch.deliveries d on d.event = e.position)
+      select d.id, d.status, d.took_ms from event e join purchase_watch.deliveries d on d.event = e.position)
     select (select count(*) from purchase_watch.purchase_transitions where purchase = ${purchase.id})::float8 as transitions,
       (select count(*) from event)::float8 as events, (select count(*) from delivery)::float8 as deliveries,
-      (select count(*) from delivery d join purchase_watch.attempts a on a.delivery = d.id)::float8 as attempts,
+      ((select count(*) from delivery d join purchase_watch.attempts a on a.delivery = d.id)
+        -- The one that delivered is kept in the delivery itself.
+        + (select count(*) from delivery where status = 'delivered' and took_ms is not null))::float8 as attempts,
       (select count(*) from mention)::float8 as mentions,
       ((select count(*) from delivery where status = 'pending')
         + (select count(*) from mention m join purchase_watch.deliveries d on d.event = m.position where d.status = 'pending'))::float8 as pending`;

@@ -1,6 +1,8 @@
 /** Lists and counts for people. Nothing the daemon does depends on them. */
+import type { DeliveryStatus } from '../core/delivery-status.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
+import { STANDING_COLUMNS, STANDING_JOINS, type StandingRow, standingOf } from './delivery-list.ts';
 
 /** The time by the database's clock. */
 export async function databaseNow(sql: Queries): Promise<Instant> {
@@ -49,31 +51,56 @@ export function totalLag(lags: readonly DueLag[]): Omit<DueLag, 'site'> {
   };
 }
 
-export interface PendingDeliveries {
+/** What waits for a subscriber, each delivery in one of the three. */
+export interface WaitingDeliveries {
   /** By its id. */
   readonly subscriber: number;
+  /** For their turn or their next try. */
   readonly pending: number;
-  /** There are more than were counted. */
+  /** An attempt has been under way for a moment. */
+  readonly inFlight: number;
+  /** Until the subscriber is told again. */
+  readonly parked: number;
+  /** There are more, pending or parked, than were counted. */
   readonly atLeast: boolean;
-  /** Since when the oldest could have gone; null when none could. */
+  /** Since when the oldest could have gone, had its subscriber been told; null when none could. */
   readonly dueSince: Instant | null;
 }
 
 /** How many deliveries wait for each configured subscriber. Reads no more than it counts. */
-export async function pendingDeliveries(sql: Queries): Promise<PendingDeliveries[]> {
-  return sql<PendingDeliveries[]>`
-    select s.id as subscriber, least(n.pending, ${MOST_COUNTED})::float8 as pending, n.pending > ${MOST_COUNTED} as "atLeast",
+export async function waitingDeliveries(sql: Queries): Promise<WaitingDeliveries[]> {
+  type Row = Omit<WaitingDeliveries, 'pending' | 'parked'> & { readonly count: number; readonly isParked: boolean };
+  const rows = await sql<Row[]>`
+    with flying as materialized (
+      select d.subscriber, count(*) as count from purchase_watch.deliveries_in_flight() f
+      cross join lateral (select d.subscriber, d.status from purchase_watch.deliveries d where d.id = f.delivery limit 1) d
+      where d.status = 'pending' group by d.subscriber)
+    select s.id as subscriber, n.count::float8 as count, coalesce(f.count, 0)::float8 as "inFlight", n.count > ${MOST_COUNTED} as "atLeast",
+      s.status <> 'active' or h.paused_until is not null as "isParked",
       (extract(epoch from case when d.first <= now() then d.first end) * 1000)::float8 as "dueSince"
     from purchase_watch.subscribers s
+    left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    left join flying f on f.subscriber = s.id
     cross join lateral (
-      select count(*) as pending from (
+      select count(*) as count from (
         select from purchase_watch.deliveries where subscriber = s.id and status = 'pending' limit ${MOST_COUNTED + 1}) p) n
     cross join lateral (
-      select min(f.due_at) as first from generate_series(0, 63) g (shard)
+      select min(f.due_at) as first from generate_series(0, 63) g (shard) cross join generate_series(0, 2) k (rank)
       cross join lateral (
         select due_at from purchase_watch.deliveries
-        where subscriber = s.id and shard = g.shard::smallint and status = 'pending' order by due_at, event limit 1) f) d
+        where subscriber = s.id and shard = g.shard::smallint and rank = k.rank::smallint and status = 'pending'
+        order by due_at, event limit 1) f) d
     where s.configured order by s.id`;
+  return rows.map(({ count, isParked, inFlight, ...row }) => {
+    const rest = Math.max(Math.min(count, MOST_COUNTED) - inFlight, 0);
+    return { ...row, inFlight, pending: isParked ? 0 : rest, parked: isParked ? rest : 0 };
+  });
+}
+
+/** What waits for one of them; nothing when it is not among them. */
+export function waitingOf(all: readonly WaitingDeliveries[], subscriber: number): WaitingDeliveries {
+  const none = { subscriber, pending: 0, inFlight: 0, parked: 0, atLeast: false, dueSince: null };
+  return all.find((each) => each.subscriber === subscriber) ?? none;
 }
 
 /** One event of a purchase for one subscriber, and what became of it. */
@@ -81,7 +108,9 @@ export interface ToldRow {
   readonly sequence: number;
   readonly type: string;
   readonly subscriber: string;
-  readonly status: 'pending' | 'delivered' | 'exhausted' | 'suppressed';
+  readonly status: DeliveryStatus;
+  /** Why it is parked or suppressed. */
+  readonly reason: string | null;
   readonly attempts: number;
   readonly createdAt: Instant;
   readonly dueAt: Instant;
@@ -91,14 +120,15 @@ export interface ToldRow {
 
 /** Who was told what of a purchase, in the order of its events. */
 export async function toldOf(sql: Queries, purchase: number): Promise<ToldRow[]> {
-  return sql<ToldRow[]>`
-    select e.sequence, e.type, s.name as subscriber, d.status, d.attempts,
+  const rows = await sql<(Omit<ToldRow, 'status' | 'reason'> & StandingRow)[]>`
+    select e.sequence, e.type, s.name as subscriber, d.attempts,
       (extract(epoch from e.created_at) * 1000)::float8 as "createdAt", (extract(epoch from d.due_at) * 1000)::float8 as "dueAt",
-      (extract(epoch from d.settled_at) * 1000)::float8 as "settledAt", d.last_error as "lastError"
+      (extract(epoch from d.settled_at) * 1000)::float8 as "settledAt", ${sql.unsafe(STANDING_COLUMNS)}
     from purchase_watch.events e
     join purchase_watch.deliveries d on d.event = e.position
-    join purchase_watch.subscribers s on s.id = d.subscriber
+    join purchase_watch.subscribers s on s.id = d.subscriber ${sql.unsafe(STANDING_JOINS)}
     where e.purchase = ${purchase} order by e.sequence, s.name`;
+  return rows.map(standingOf);
 }
 
 /** Registered ids that follow a text in each site's index, for somebody who mistyped or shortened one. */

@@ -13,7 +13,11 @@ export async function retireEverything(sql: Sql): Promise<void> {
       where due_slot is not null or stuck_since is not null or status in ('watching', 'unreadable')`;
     await tx`delete from purchase_watch.nudges`;
     await tx`update purchase_watch.incidents set ended_at = now() where ended_at is null`;
-    await tx`update purchase_watch.deliveries set status = 'suppressed', settled_at = now() where status = 'pending'`;
+    await tx`
+      update purchase_watch.deliveries set status = 'suppressed', settled_at = now(), last_error = 'What it was about ended before it was sent.'
+      where status = 'pending'`;
+    await tx`delete from purchase_watch.subscriber_health`;
+    await tx`delete from purchase_watch.under_way`;
     await tx`update purchase_watch.sites set failing_since = null where failing_since is not null`;
   });
 }

@@ -1,9 +1,14 @@
 /** Sending past events again: what the API and the command line do, once for both. */
+import { type Drain, expectedDrain } from '../core/drain.ts';
 import { isoTimeOrNull } from '../core/events.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { Queries } from '../store/database.ts';
 import { boundsOf, type ReplayRange, replayStep, retryDelivery } from '../store/deliveries-again.ts';
 import { findDelivery } from '../store/delivery-list.ts';
+import { paceOf } from '../store/pace.ts';
+import type { StoredSubscriber } from '../store/subscribers.ts';
+import { deliveryName } from './names.ts';
+import { whyItWaits } from './outlook.ts';
 import { Refused } from './refused.ts';
 
 /** Events looked at in one statement: none holds locks for longer than this takes. */
@@ -14,6 +19,10 @@ const DEADLOCK = '40P01';
 /** What is sent again, or would be. */
 export interface Replayed {
   readonly count: number;
+  /** So many of the range wait for their first or their next try in any case, and are left alone. */
+  readonly waiting: number;
+  /** Of at least how many purchases the counted ones are. */
+  readonly purchases: number;
   /** When the first and the last of these events were made. */
   readonly oldest: Instant | null;
   readonly newest: Instant | null;
@@ -29,29 +38,53 @@ export interface ReplayOptions {
   readonly onProgress?: (count: number) => void;
 }
 
+/** Why a subscriber cannot be sent past events again, or null. What Slack was told is past: old alarms would be taken for new ones. */
+export function whyNoReplay({ kind, name }: Pick<StoredSubscriber, 'kind' | 'name'>): string | null {
+  if (kind !== 'slack') return null;
+  return `${name} is Slack, where old alarms would be taken for new ones, so nothing is sent there again; GET /v1/incidents lists what there was`;
+}
+
 /**
  * Has the events of a range that the subscriber wants sent again, each with its id and bytes. Step by step, so that a
  * million of them hold up nobody; what is broken off can be repeated.
  */
 export async function replay(sql: Queries, range: ReplayRange, { dryRun, signal, onProgress }: ReplayOptions): Promise<Replayed> {
   const { after, last } = await boundsOf(sql, range);
-  let [position, count, more] = [after, 0, after < last];
+  let [position, more] = [after, after < last];
+  let [count, waiting, purchases] = [0, 0, 0];
   let [oldest, newest]: [Instant | null, Instant | null] = [null, null];
   while (more && !signal?.aborted) {
     const step = await unlessDeadlocked(() => replayStep(sql, range, { after: position, last, limit: AT_ONCE, dryRun }));
     ({ position, more } = step);
     count += step.count;
+    waiting += step.waiting;
+    // The same purchase may come in each step.
+    purchases = Math.max(purchases, step.purchases);
     oldest = step.oldest === null ? oldest : Math.min(oldest ?? step.oldest, step.oldest);
     newest = step.newest === null ? newest : Math.max(newest ?? step.newest, step.newest);
     onProgress?.(count);
   }
-  return { count, oldest, newest, complete: !more };
+  return { count, waiting, purchases, oldest, newest, complete: !more };
 }
 
-/** The same for programs. `off` tells of a subscriber that is off. */
-export function replayedBody({ count, oldest, newest }: Replayed, { dryRun, off }: { dryRun: boolean; off: string | null }) {
-  const note = off === null || count === 0 ? {} : { note: `They ${dryRun ? 'would wait' : 'are scheduled and wait'}: ${off}.` };
-  return { count, oldest: isoTimeOrNull(oldest), newest: isoTimeOrNull(newest), dryRun, ...note };
+/** How long it will take until what is sent again has arrived. */
+export async function drainOf(
+  sql: Queries,
+  { count, purchases }: Pick<Replayed, 'count' | 'purchases'>,
+  { subscriber, concurrency }: { subscriber: number; concurrency: number },
+): Promise<Drain> {
+  return expectedDrain({ count, purchases }, { ...(await paceOf(sql, subscriber)), concurrency });
+}
+
+/** The same for programs. `advice` tells why they wait, of a subscriber that is off or paused. */
+export function replayedBody(
+  { count, waiting, oldest, newest }: Replayed,
+  { dryRun, advice, drain }: { dryRun: boolean; advice: string | null; drain: Drain | null },
+) {
+  const note =
+    advice === null || count === 0 ? {} : { note: `They ${dryRun ? 'would wait' : 'are scheduled and wait'}: ${advice}.` };
+  const expected = drain === null ? {} : { expectedDrain: { ms: drain.ms, text: drain.text } };
+  return { count, waiting, oldest: isoTimeOrNull(oldest), newest: isoTimeOrNull(newest), dryRun, ...expected, ...note };
 }
 
 async function unlessDeadlocked<T>(work: () => Promise<T>, tries = 5): Promise<T> {
@@ -63,24 +96,17 @@ async function unlessDeadlocked<T>(work: () => Promise<T>, tries = 5): Promise<T
   }
 }
 
-/** Has one delivery sent again now; throws Refused when there is none, or nobody to send it to. */
-export async function sendAgain(sql: Queries, id: number): Promise<void> {
-  if (await retryDelivery(sql, id)) return;
+/**
+ * Has one delivery sent again now. Answers it with its attempts, and why it does not leave at once, or null; throws Refused
+ * when there is none, or nobody to send it to.
+ */
+export async function sendAgain(sql: Queries, id: number) {
+  const again = await retryDelivery(sql, id);
   const delivery = await findDelivery(sql, id);
+  if (again && delivery !== null) return { delivery, waits: await whyItWaits(sql, delivery) };
   if (delivery === null) throw new Refused('delivery_not_found', `there is no delivery ${deliveryName(id)}`);
   throw new Refused(
     'subscriber_not_found',
     `the subscriber ${JSON.stringify(delivery.subscriber)} of this delivery is not told any more`,
   );
-}
-
-/** A delivery's id as people and programs see it. */
-export function deliveryName(id: number): string {
-  return `dlv_${id}`;
-}
-
-/** The row id behind such a name, or null. */
-export function deliveryNumber(name: string): number | null {
-  const id = Number(/^dlv_([1-9]\d{0,15})$/.exec(name)?.[1]);
-  return Number.isSafeInteger(id) ? id : null;
 }

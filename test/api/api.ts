@@ -61,7 +61,7 @@ interface TestApiOptions {
 /** Settings that most tests leave alone. */
 export const PLANS = {
   policy: DEFAULT_POLL_POLICY,
-  webhooks: { schedule: [...DEFAULT_DELIVERY_SCHEDULE], timeout: 15_000, allowAddresses: [] },
+  webhooks: { schedule: [...DEFAULT_DELIVERY_SCHEDULE], timeout: 15_000, concurrency: 64, allowAddresses: [], proxy: null },
   subscribers: [],
 };
 

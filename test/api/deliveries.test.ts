@@ -7,7 +7,14 @@ import { startTestApi, type TestApi } from './api.ts';
 let api: TestApi;
 beforeAll(async () => {
   api = await startTestApi({ sites: ['se', 'fi'] });
-  const common = { kind: 'webhook' as const, types: null, sites: null, states: null, addressHash: 'x' };
+  const common = {
+    kind: 'webhook' as const,
+    format: 'standard' as const,
+    types: null,
+    sites: null,
+    states: null,
+    addressHash: 'x',
+  };
   await syncSubscribers(api.sql, [
     { ...common, name: 'shop' },
     { ...common, name: 'books' },
@@ -57,12 +64,14 @@ describe('the list', () => {
       {
         id: expect.stringMatching(/^dlv_\d+$/),
         status: 'pending',
+        reason: null,
         subscriber: 'books',
         event: { id: expect.stringMatching(/^evt_/), type: 'purchase.state_changed' },
         purchaseId: expect.stringMatching(/^p-/),
         site: expect.stringMatching(/^(se|fi)$/),
         sequence: 2,
         tries: 2,
+        replayed: false,
         lastError: 'The receiver answered 503.',
         createdAt: expect.stringMatching(/Z$/),
         dueAt: expect.stringMatching(/Z$/),
@@ -118,7 +127,7 @@ describe('the list', () => {
   });
 
   test.each([
-    ['status=done', 'status', /there are pending, delivered/],
+    ['status=done', 'status', /there are pending, in_flight, parked, delivered/],
     ['site=se', 'site', /needs purchase/],
     ['limit=0', 'limit', /1 to 500/],
     ['cursor=x', 'cursor', /no cursor of this list/],
@@ -142,6 +151,7 @@ describe('one', () => {
         tookMs: 12,
         httpStatus: 503,
         outcome: 'http_503',
+        fault: null,
         excerpt: 'busy',
       })),
     });

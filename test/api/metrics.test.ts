@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import type { DatabaseNumbers } from '../../src/api/database-numbers.ts';
 import { metricFamilies } from '../../src/api/metric-families.ts';
+import { goneForgetter } from '../../src/api/metrics.ts';
 import { createHealth } from '../../src/runtime/health.ts';
 import { createMeters } from '../../src/runtime/meters.ts';
 import { createMetricsPage } from '../../src/runtime/metrics.ts';
@@ -78,6 +80,7 @@ test('purchases are counted by site, status, state and whether they are stuck', 
   await api.sql`update purchase_watch.purchases set state = 6, state_since = now(), stuck_since = now() where purchase_id in ('p-1', 'p-2')`;
   await api.sql`update purchase_watch.purchases set state = 42, state_since = now() where purchase_id = 'p-3'`;
   await api.sql`insert into purchase_watch.incidents (id, kind, site, opened_at, since, count, peak) values ('inc_1', 'unreachable', 'default', now(), now(), 1, 1)`;
+  await api.sql`insert into purchase_watch.incidents (id, kind, subscriber, opened_at, since, count, peak) values ('inc_2', 'subscriber', 'shop', now(), now(), 1, 1)`;
   const families = parseMetrics((await api.call('GET', '/metrics')).text);
   const counts = families.get('purchase_watch_purchases')!.samples.map(({ labels, value }) => [...Object.values(labels), value]);
   expect(counts).toEqual([
@@ -88,8 +91,47 @@ test('purchases are counted by site, status, state and whether they are stuck', 
   expect(numberOf(families, 'polls_due', { site: 'default' })).toBe(6);
   expect(numberOf(families, 'incidents_open', { site: 'default', kind: 'unreachable' })).toBe(1);
   expect(numberOf(families, 'incidents_open', { site: 'default', kind: 'stuck' })).toBe(0);
+  expect(numberOf(families, 'incidents_open', { site: '', kind: 'subscriber' })).toBe(1);
   expect(lint(families)).toEqual([]);
   await api.stop();
+});
+
+test('subscribers tell what waits for them, and whether they are paused or off', async () => {
+  const api = await startTestApi();
+  await api.sql`
+    insert into purchase_watch.subscribers (name, kind, address_hash, status)
+    values ('shop', 'webhook', 'x', 'active'), ('books', 'webhook', 'x', 'off'), ('well', 'webhook', 'x', 'active')`;
+  await api.sql`
+    insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until)
+    select id, 6, 3, now(), now() + interval '1 hour' from purchase_watch.subscribers where name = 'shop'`;
+  await api.sql`insert into purchase_watch.events (id, type, site, shard, created_at, body) values ('evt_1', 'site.reachable', 'default', 0, now(), '{}')`;
+  await api.sql`
+    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
+    select position, 0, s.id, 0, now() - interval '1 minute' from purchase_watch.events, purchase_watch.subscribers s`;
+  const families = parseMetrics((await api.call('GET', '/metrics')).text);
+  const of = (subscriber: string) => [
+    ...['subscriber_up', 'subscriber_paused', 'subscriber_failures'].map((name) => numberOf(families, name, { subscriber })),
+    ...['pending', 'in_flight', 'parked'].map((status) => numberOf(families, 'deliveries_waiting', { subscriber, status })),
+  ];
+  expect(of('shop')).toEqual([1, 1, 6, 0, 0, 1]);
+  expect(of('books')).toEqual([0, 0, 0, 0, 0, 1]);
+  expect(of('well')).toEqual([1, 0, 0, 1, 0, 0]);
+  expect(numberOf(families, 'delivery_lag_seconds', { subscriber: 'shop' })).toBeGreaterThanOrEqual(60);
+  expect(lint(families)).toEqual([]);
+  await api.stop();
+});
+
+test('what was counted of a subscriber goes with it, once two readings agree that it is gone', () => {
+  const meters = createMeters();
+  for (const name of ['shop', 'books', 'new']) meters.subscriber(name).attempted('delivered', 5);
+  const forget = goneForgetter(meters);
+  const told = (...names: string[]) => names.map((name) => ({ name }) as DatabaseNumbers['subscribers'][number]);
+  forget({ at: 1, subscribers: told('shop') });
+  forget({ at: 1, subscribers: told('shop') });
+  expect([...meters.subscribers().keys()]).toEqual(['shop', 'books', 'new']);
+  forget({ at: 2, subscribers: told('shop', 'new') });
+  expect([...meters.subscribers().keys()]).toEqual(['shop', 'new']);
+  expect(meters.subscriber('new').attempts.delivered).toBe(1);
 });
 
 test('need a key where there is one, and either will do', async () => {
@@ -142,7 +184,7 @@ test('the page about metrics lists each, with its type, labels and meaning', () 
   );
   expect(page).toContain(rows.join('\n'));
   const [, rules] = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => parse(text!));
-  expect(rules.groups[0].rules.map(({ alert }: { alert: string }) => alert)).toHaveLength(3);
+  expect(rules.groups[0].rules.map(({ alert }: { alert: string }) => alert)).toHaveLength(6);
   const named = [...page.matchAll(/purchase_watch_\w+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''));
   expect(named.filter((name) => !families.some((family) => family.name === name))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { addActivity } from '../../src/store/activity.ts';
-import { dueLag, pendingDeliveries } from '../../src/store/overview.ts';
+import { dueLag, waitingDeliveries } from '../../src/store/overview.ts';
 import { rowsRead } from '../support/rows-read.ts';
 import { startTestApi, type TestApi } from './api.ts';
 
@@ -95,11 +95,33 @@ test('says what there is: purchases by group, the oldest, rates, sites, who wait
       kind: 'webhook',
       status: 'active',
       statusReason: null,
-      pending: { count: 2, atLeast: false, dueSince: expect.any(String) },
+      health: { status: 'ok', failures: 0, failingSince: null, pausedUntil: null, lastError: null },
+      waiting: { pending: 2, inFlight: 0, parked: 0, atLeast: false, dueSince: expect.any(String) },
     },
   ]);
   expect(body.incidents).toEqual({ open: 1 });
   expect(body.replicas).toEqual([{ id: 'rep_1', startedAt: expect.any(String), shards: 0 }]);
+});
+
+test('what is for a subscriber that is paused is parked, with the reason beside it', async () => {
+  const shop = await subscriber('shop');
+  await deliveries(shop, 3);
+  await api.sql`
+    insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
+    values (${shop}, 4, 1, '2026-01-01T00:00:00Z', '2100-01-01T00:00:00Z', 'The receiver answered 503.')`;
+  expect((await overview()).subscribers).toMatchObject([
+    {
+      status: 'active',
+      health: {
+        status: 'paused',
+        failures: 4,
+        failingSince: '2026-01-01T00:00:00.000Z',
+        pausedUntil: '2100-01-01T00:00:00.000Z',
+        lastError: 'The receiver answered 503.',
+      },
+      waiting: { pending: 0, inFlight: 0, parked: 3, dueSince: expect.any(String) },
+    },
+  ]);
 });
 
 describe('what it costs does not grow:', () => {
@@ -122,11 +144,11 @@ describe('what it costs does not grow:', () => {
     const shop = await subscriber('shop');
     await deliveries(shop, 12_000);
     await subscriber('idle');
-    let pending: Awaited<ReturnType<typeof pendingDeliveries>> = [];
+    let waiting: Awaited<ReturnType<typeof waitingDeliveries>> = [];
     const read = await rowsRead(api.sql, 'deliveries', async (tx) => {
-      pending = await pendingDeliveries(tx);
+      waiting = await waitingDeliveries(tx);
     });
-    expect(pending).toMatchObject([
+    expect(waiting).toMatchObject([
       { subscriber: shop, pending: 10_000, atLeast: true, dueSince: expect.any(Number) },
       { pending: 0, atLeast: false, dueSince: null },
     ]);

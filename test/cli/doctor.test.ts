@@ -250,6 +250,8 @@ describe('without a daemon', () => {
       description: null,
       url: sealUrl(secrets, 'made', receiver.url),
       keys: sealKeys(secrets, 'made', [{ key: SECRET, until: null }]),
+      options: null,
+      format: 'standard',
       addressHash: 'x',
     });
     const settings = { ...env, CHECKOUT_BASE_URL: url, WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' };
@@ -287,6 +289,20 @@ describe('without a daemon', () => {
     const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url }, '--no-send');
     expect(about('receiver shop')).toEqual([
       expect.stringMatching(/^warning: it is switched off \(it answered 410\); 0 deliveries wait/),
+    ]);
+  });
+
+  test('a subscriber that is paused, and how to go on', async () => {
+    const { url } = await simulatorOf();
+    await database.sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('cashier', 'webhook', 'x')`;
+    await database.sql`
+      insert into purchase_watch.subscriber_health (subscriber, failures, pauses, paused_until, last_error)
+      select id, 5, 2, now() + interval '2 minutes', 'The receiver answered 503.' from purchase_watch.subscribers where name = 'cashier'`;
+    const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url }, '--no-send');
+    expect(about('receiver cashier')).toEqual([
+      expect.stringMatching(
+        /^warning: it is paused until \S+Z .* after 5 failures in a row \(The receiver answered 503\.\); 0 deliveries wait → .*subscribers resume cashier"$/,
+      ),
     ]);
   });
 });

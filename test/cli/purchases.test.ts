@@ -79,12 +79,18 @@ describe('without a daemon', () => {
     await database.sql`
       insert into purchase_watch.silences (kind, site, reason, created_by, starts_at, ends_at)
       values ('unreachable', 'fi', 'moved', 'Ann', now(), now() + interval '2 days')`;
+    await database.sql`
+      insert into purchase_watch.incidents (id, kind, subscriber, opened_at, since, count, peak)
+      values ('inc_3', 'subscriber', 'shop', now(), now() - interval '25 minutes', 412, 412)`;
     const { stdout } = await command('status');
     expect(stdout).toMatch(
       /^incident inc_1, open since 20 min ago: se: 1 purchase stuck in WaitingForCardPayments; acknowledged by Ann$/m,
     );
     expect(stdout).toMatch(
       /^incident inc_2, open since 5 min ago: fi: no usable answer; silenced until [-\d]{10} [:\d]{8}Z \((2 d|1 d .*) more\)$/m,
+    );
+    expect(stdout).toMatch(
+      /^incident inc_3, open since 25 min ago: shop: not told everything; 412 deliveries wait or were given up$/m,
     );
     const body = JSON.parse((await command('status', '--site', 'se', '--json')).stdout);
     expect(body).toMatchObject({

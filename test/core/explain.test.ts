@@ -62,6 +62,7 @@ const aSubscriber = (differs: Partial<SubscriberFacts> = {}): SubscriberFacts =>
   configured: true,
   status: 'active',
   statusReason: null,
+  health: null,
   matchingSince: T - DAY,
   ...differs,
 });
@@ -79,6 +80,8 @@ const aDelivery = (differs: Partial<DeliveryFacts> = {}): DeliveryFacts => ({
   event: 100,
   subscriber: 1,
   status: 'pending',
+  inFlightSince: null,
+  replayed: false,
   attempts: 0,
   attemptsBefore: 0,
   dueAt: NOW,
@@ -102,7 +105,7 @@ function theFacts({
     subscribers: [aSubscriber()],
     only: null,
     deliveries: [aDelivery({ status: 'delivered', attempts: 1, settledAt: NOW - MINUTE + 12 })],
-    attempts: [{ delivery: 7, number: 1, at: NOW - MINUTE + 12, tookMs: 9, outcome: 'delivered', httpStatus: 200 }],
+    attempts: [{ delivery: 7, number: 1, at: NOW - MINUTE + 12, tookMs: 9, outcome: 'delivered', fault: null, httpStatus: 200 }],
     incidents: [],
     slack: true,
     more: { transitions: 0, events: 0, subscribers: 0, deliveries: 0, attempts: 0 },
@@ -397,6 +400,7 @@ describe('who was told', () => {
     at: NOW - MINUTE + number,
     tookMs: 12,
     outcome: 'http_503',
+    fault: null,
     httpStatus: 503,
   }));
 
@@ -406,7 +410,7 @@ describe('who was told', () => {
   });
   test('after failures, attempt by attempt', () => {
     const delivery = aDelivery({ status: 'delivered', attempts: 2 });
-    const second = { delivery: 7, number: 2, at: NOW, tookMs: 5, outcome: 'delivered', httpStatus: 204 };
+    const second = { delivery: 7, number: 2, at: NOW, tookMs: 5, outcome: 'delivered', fault: null, httpStatus: 204 };
     expect(told({ deliveries: [delivery], attempts: [attempts[0]!, second] })).toEqual([
       'shop was told at attempt 2 (HTTP 204, 1 min after the event)',
       'attempt 1 failed: http_503 (took 12 ms)',
@@ -423,6 +427,12 @@ describe('who was told', () => {
     );
     expect(texts(next, 'attempt')).toEqual(['attempt 3 to tell shop of event 1']);
   });
+  const PAUSED = {
+    failures: 6,
+    failingSince: NOW - MINUTE,
+    pausedUntil: NOW + 3 * MINUTE,
+    lastError: 'The receiver answered 503.',
+  };
   test.each<[string, Partial<DeliveryFacts>, Partial<SubscriberFacts>, RegExp, string | undefined]>([
     [
       'never',
@@ -455,10 +465,90 @@ describe('who was told', () => {
       /^shop has not been told yet: it is sent once more by hand; due/,
       undefined,
     ],
+    [
+      'again by a replay',
+      { attempts: 1, attemptsBefore: 1, replayed: true },
+      {},
+      /^shop has not been told yet: it is sent again by a replay; due/,
+      undefined,
+    ],
+    [
+      'on its way',
+      { inFlightSince: NOW - 3 * SECOND },
+      { health: PAUSED },
+      /^shop is being told: attempt 1 has been under way for 3 s$/,
+      undefined,
+    ],
+    [
+      'paused',
+      {},
+      { health: PAUSED },
+      /^shop is not told yet: it is paused until \S+Z \(3 min more\) after 6 failures in a row \(The receiver answered 503\)$/,
+      'subscriber_paused',
+    ],
+    [
+      'paused, then behind another',
+      { behind: 99 },
+      { health: PAUSED },
+      /^shop is not told yet: it is paused until .*; then it gets events in order, and an earlier event is not delivered yet$/,
+      'subscriber_paused',
+    ],
+    [
+      'about to be tried again',
+      {},
+      { health: { ...PAUSED, pausedUntil: NOW - SECOND } },
+      /it is paused, and is being tried with one delivery, after 6 failures in a row/,
+      'subscriber_paused',
+    ],
+    [
+      'off, which counts more than a pause',
+      {},
+      { status: 'off', statusReason: 'It answered 410.', health: PAUSED },
+      /^shop is not told: it is switched off/,
+      'subscriber_off',
+    ],
+    [
+      'suppressed for a reason',
+      { status: 'suppressed', lastError: 'The subscriber was deleted before it was told.' },
+      {},
+      /^shop was not told: The subscriber was deleted before it was told$/,
+      undefined,
+    ],
   ])('%s', (_, delivery, subscriber, text, code) => {
     const facts = { deliveries: [aDelivery(delivery)], subscribers: [aSubscriber(subscriber)], attempts: [] };
     expect(told(facts)[0]).toMatch(text);
     expect(explained(facts).matters.map((matter) => matter.code)).toEqual(code === undefined ? [] : [code]);
+  });
+  test('a failure of ours is told as ours and does not count', () => {
+    const attempts = [
+      { delivery: 7, number: 1, at: NOW - 3, tookMs: 5, outcome: 'no_name_server', fault: 'ours' as const, httpStatus: null },
+    ];
+    const deliveries = [aDelivery({ attempts: 1, attemptsBefore: 1, lastError: 'No name server answered.' })];
+    const facts = { deliveries, attempts };
+    expect(told(facts)).toEqual([
+      'shop has not been told yet: the last attempt failed for a reason of ours, which does not count (No name server answered); due for 0 s, and on its way',
+      'attempt 1 failed: no_name_server (a fault of ours, took 5 ms)',
+    ]);
+    expect(explained(facts).matters).toEqual([]);
+  });
+  test('what is replayed waits behind what is new, though that came later', () => {
+    const events = [anEvent(), anEvent({ position: 101, id: 'evt_2', sequence: 2 })];
+    const deliveries = [aDelivery({ replayed: true, behind: 101 }), aDelivery({ id: 8, event: 101, dueAt: NOW + MINUTE })];
+    expect(told({ events, deliveries, attempts: [] })).toEqual([
+      'shop waits: it is replayed, which comes after what is new, and event 2 (evt_2) is not delivered yet',
+      'shop has not been told yet: next attempt in 1 min',
+    ]);
+  });
+  test('what comes next comes when the pause is over', () => {
+    const { next, standing } = explained({
+      deliveries: [aDelivery()],
+      subscribers: [aSubscriber({ health: PAUSED })],
+      attempts: [],
+    });
+    expect(next.find(({ kind }) => kind === 'attempt')?.at).toBe(PAUSED.pausedUntil);
+    expect(texts(standing, 'subscriber')[0]).toMatch(
+      /^shop is paused until .* what is for it is parked and goes out in order afterwards$/,
+    );
   });
   test('later, for one event waits behind another', () => {
     const events = [anEvent(), anEvent({ position: 101, id: 'evt_2', sequence: 2, type: 'purchase.stuck' })];

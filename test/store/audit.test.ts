@@ -17,7 +17,7 @@ import { type TestDatabase, testDatabase } from '../support/database.ts';
 const MINUTE = 60_000;
 const T = Date.UTC(2026, 10, 20, 9, 15);
 const context = { replica: 'me', holdings: Array.from({ length: 64 }, (_, shard) => ({ shard, epoch: 1 })) };
-const EVERYTHING = { types: null, sites: null, states: null };
+const EVERYTHING = { format: 'standard' as const, types: null, sites: null, states: null };
 
 let database: TestDatabase;
 let sql: Sql;

@@ -50,6 +50,21 @@ test('it leaves a hash of site and id, and no nudge', async () => {
   expect(await erasures(database.sql, { purchaseId: purchase.purchaseId, site: 'fi' })).toEqual([]);
 });
 
+test('it counts the attempts that delivered too, which have no row of their own', async () => {
+  const { sql } = database;
+  await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('shop', 'webhook', 'x')`;
+  await sql`
+    insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
+    select 'evt_' || n, 'purchase.state_changed', 'se', ${purchase.id}, n, nullif(n - 1, 0), 0, now(), '{}' from generate_series(1, 2) n`;
+  await sql`
+    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, took_ms)
+    select e.position, ${purchase.id}, s.id, 0, now(), 'delivered', now(), e.sequence, 12 from purchase_watch.events e, purchase_watch.subscribers s`;
+  await sql`
+    insert into purchase_watch.attempts (delivery, at, number, took_ms, outcome)
+    select id, now(), 1, 12, 'timeout' from purchase_watch.deliveries where attempts = 2`;
+  expect(await countErasable(sql, purchase)).toMatchObject({ events: 2, deliveries: 2, attempts: 3, pending: 0 });
+});
+
 test('while somebody holds a row it waits and erases nothing, or all', async () => {
   await mention('named', 'incident.opened', 'se', [purchase.purchaseId]);
   const [holding, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

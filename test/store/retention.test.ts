@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { findDelivery } from '../../src/store/delivery-list.ts';
 import {
   type EndedCursor,
   removeAnswers,
@@ -144,6 +145,17 @@ test('attempts go by their own age, and their deliveries stay', async () => {
   await database.sql`update purchase_watch.attempts set at = now() - interval '31 days' where delivery = (select min(delivery) from purchase_watch.attempts)`;
   expect(await removeAttempts(database.sql, { before: Date.now() - 30 * DAY, limit: 10 })).toBe(1);
   expect(await counts()).toMatchObject({ deliveries: 2, attempts: 1 });
+});
+
+test('the attempt that delivered lives as long as its delivery', async () => {
+  await siteEvent('told', 40, 'delivered');
+  await database.sql`update purchase_watch.deliveries set attempts = 1, took_ms = 12, settled_at = now() - interval '40 days'`;
+  await removeAttempts(database.sql, { before: Date.now() - 30 * DAY, limit: 10 });
+  const [{ id }] = await database.sql<[{ id: number }]>`select id::float8 as id from purchase_watch.deliveries`;
+  expect((await findDelivery(database.sql, id))!.tries.map(({ outcome, tookMs }) => [outcome, tookMs])).toContainEqual([
+    'delivered',
+    12,
+  ]);
 });
 
 test('old events of a site go once everybody was told', async () => {

@@ -30,9 +30,12 @@ const VIEWS: Readonly<Record<string, string>> = {
     not_before timestamp with time zone, not_after timestamp with time zone`,
   event_log: `event_id text, type text, site text, purchase_id text, sequence integer, created_at timestamp with time zone, body text`,
   delivery_log: `event_id text, type text, site text, purchase_id text, sequence integer, subscriber text, status text,
-    attempts integer, due_at timestamp with time zone, settled_at timestamp with time zone, last_error text`,
+    attempts integer, due_at timestamp with time zone, settled_at timestamp with time zone, last_error text,
+    reason text, took_ms integer, http_status integer`,
+  subscriber_status: `subscriber text, kind text, health text, reason text, failures integer, failing_since timestamp with time zone,
+    paused_until timestamp with time zone, last_error text`,
   open_incidents: `incident_id text, kind text, site text, state integer, state_name text, opened_at timestamp with time zone,
-    since timestamp with time zone, count integer, peak integer`,
+    since timestamp with time zone, count integer, peak integer, subscriber text`,
   site_status: `site text, configured boolean, failing_since timestamp with time zone, last_success_at timestamp with time zone,
     last_error text`,
   purchase_totals: `site text, status text, state integer, stuck boolean, count bigint, state_name text`,
@@ -242,7 +245,9 @@ describe('rights', () => {
   });
 
   test('the reader: the views, and what they call', async () => {
-    const called = ['execute state_name', 'execute stored_number', 'execute stored_text'];
+    const called = ['deliveries_in_flight', 'parked_because', 'shown_status', 'state_name', 'stored_number', 'stored_text'].map(
+      (name) => `execute ${name}`,
+    );
     expect(await rightsOf(READER)).toEqual(
       ['usage on the schema', ...called, ...Object.keys(VIEWS).map((view) => `select ${view}`)].sort(),
     );

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { boundsOf, replayStep } from '../../src/store/deliveries-again.ts';
+import { findDelivery } from '../../src/store/delivery-list.ts';
 import { replay } from '../../src/subscription/replay.ts';
 import { secretsOf } from '../../src/subscription/secrets.ts';
 import { addSubscriber, changeSubscriber, requireSubscriber } from '../../src/subscription/subscribers.ts';
@@ -52,9 +53,17 @@ describe('a replay', () => {
     await t.app.deliverOnce();
     expect(bodies(t.receiver)).toEqual([...first, ...first]);
     expect(
-      await t.app.sql`select d.attempts, d.attempts_before, d.status, array_agg(a.number order by a.number) as numbers
+      await t.app
+        .sql`select d.attempts, d.attempts_before, d.status, d.rank, d.took_ms is not null as measured, array_agg(a.number order by a.number) as numbers
         from purchase_watch.deliveries d join purchase_watch.attempts a on a.delivery = d.id group by d.id order by d.event`,
-    ).toEqual([1, 2, 3].map(() => ({ attempts: 2, attempts_before: 1, status: 'delivered', numbers: [1, 2] })));
+    ).toEqual(
+      [1, 2, 3].map(() => ({ attempts: 2, attempts_before: 1, status: 'delivered', rank: 2, measured: true, numbers: [1] })),
+    );
+    const [{ id }] = await t.app.sql<[{ id: number }]>`select max(id)::float8 as id from purchase_watch.deliveries`;
+    expect((await findDelivery(t.app.sql, id))!.tries).toMatchObject([
+      { number: 1, outcome: 'delivered', httpStatus: 200 },
+      { number: 2, outcome: 'delivered', httpStatus: 200 },
+    ]);
   });
 
   test('brings one that came later what happened before it was there', async () => {
@@ -80,7 +89,7 @@ describe('a replay', () => {
     await t.app.deliverOnce();
     const before = late.received.length;
     expect(before).toBe(2);
-    expect(await replayTo('late', { until: between })).toMatchObject({ count: 1 });
+    expect(await replayTo('late', { until: between, dryRun: true })).toMatchObject({ count: 1 });
     expect(await replayTo('late', { since: begin - 1, until: begin })).toMatchObject({ count: 0, oldest: null, newest: null });
     expect(await replayTo('late', { types: ['purchase.stuck'] })).toMatchObject({ count: 0 });
     const { count, oldest, newest } = await replayTo('late');
@@ -94,7 +103,7 @@ describe('a replay', () => {
     expect(await replayTo('default')).toMatchObject({ count: 0 });
   });
 
-  test('goes before what is newer in its lane and still waits, and a failure holds that up', async () => {
+  test('goes after what is new, which it neither overtakes nor brings forward', async () => {
     const purchase = await lived('New', 'BeingProcessed');
     t.receiver.respondAlways({ status: 503 });
     t.simulator.control.setState(purchase, 'Completed');
@@ -102,14 +111,28 @@ describe('a replay', () => {
     await t.app.pollOnce();
     await t.app.deliverOnce();
     expect(sequences(t.receiver, purchase)).toEqual([1, 2, 3]);
-    await replayTo('default', { until: t.clock.now() - 30_000 });
-    await t.app.deliverOnce();
-    // The older one fails too, and the newer ones wait behind it.
-    expect(sequences(t.receiver, purchase)).toEqual([1, 2, 3, 1]);
+    const due = () =>
+      t.app.sql`select due_at from purchase_watch.deliveries where attempts = 1 and attempts_before = 0 and status = 'pending'`;
+    const planned = await due();
+    expect(planned).toHaveLength(1);
+    expect(await replayTo('default')).toMatchObject({ count: 2, waiting: 1 });
+    expect(await due()).toEqual(planned);
     t.receiver.respondAlways({ status: 200 });
-    t.clock.advance('10m');
     await t.app.deliverOnce();
-    expect(sequences(t.receiver, purchase)).toEqual([1, 2, 3, 1, 1, 2, 3]);
+    // The new one waits for its next try, and the old ones behind it.
+    expect(sequences(t.receiver, purchase)).toEqual([1, 2, 3]);
+    t.clock.advance('1m');
+    for (const _ of [1, 2]) await t.app.deliverOnce();
+    expect(sequences(t.receiver, purchase)).toEqual([1, 2, 3, 3, 1, 2]);
+  });
+
+  test('asked for twice is done once', async () => {
+    await lived('New', 'Completed');
+    expect(await replayTo('default', { dryRun: true })).toMatchObject({ count: 2, waiting: 0, purchases: 1 });
+    expect(await replayTo('default')).toMatchObject({ count: 2, waiting: 0 });
+    expect(await replayTo('default')).toMatchObject({ count: 0, waiting: 2, oldest: null });
+    await t.app.deliverOnce();
+    expect(t.receiver.received).toHaveLength(4);
   });
 
   test('begins the schedule anew', async () => {
@@ -162,7 +185,7 @@ describe('a replay', () => {
     }
     expect(counts).toEqual([4, 2]);
     const stopped = await replay(t.app.sql, range, { dryRun: false, signal: AbortSignal.abort() });
-    expect(stopped).toEqual({ count: 0, oldest: null, newest: null, complete: false });
+    expect(stopped).toMatchObject({ count: 0, oldest: null, newest: null, complete: false });
   });
 });
 

@@ -55,7 +55,7 @@ test("no person's data, token or secret of an answer reaches database, logs, web
   const sensitive = [
     ...t.simulator.control.sensitiveValues(),
     'key-that-nobody-may-see-0123456789',
-    t.settings.subscribers[0]!.secret,
+    t.settings.subscribers[0]!.secret!,
     t.slack.url,
   ];
   expect(sensitive.length).toBeGreaterThan(100);

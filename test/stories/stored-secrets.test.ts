@@ -31,12 +31,17 @@ test('secrets and the paths of addresses reach neither the database in the clear
     request(t!.app.url() + path, method, { json, headers: { 'idempotency-key': `${method} ${path}` } });
   const receiver = await startReceiver();
   const url = `${receiver.origin}/a-path-that-is-secret?token=a-token-that-is-secret`;
-  const added = await call('POST', '/v1/subscribers', { name: 'books', url });
+  const added = await call('POST', '/v1/subscribers', {
+    name: 'books',
+    url,
+    headers: { Authorization: 'Bearer a-header-that-is-secret' },
+    asymmetric: true,
+  });
   expect(added.status).toBe(201);
   receiver.respond(
     { status: 302, headers: { location: '/a-path-that-is-secret/' } },
     { reset: 'answer' },
-    { status: 500, body: `${added.body.secret} at ${url}` },
+    { status: 500, body: `${added.body.secret} at ${url} with a-header-that-is-secret` },
   );
   for (let attempt = 0; attempt < 4; attempt++) await request(`${t.app.url()}/v1/subscribers/books/test?wait=10s`, 'POST');
   const rotated = await call('POST', '/v1/subscribers/books/rotate-secret');
@@ -53,6 +58,8 @@ test('secrets and the paths of addresses reach neither the database in the clear
   const secrets = [
     'a-path-that-is-secret',
     'a-token-that-is-secret',
+    'a-header-that-is-secret',
+    'whsk_',
     'a-secret-that-is-none',
     KEY,
     ...[added, rotated].map(({ body }) => body.secret.slice('whsec_'.length)),

@@ -9,7 +9,7 @@ import { syncSubscribers } from '../../src/store/subscribers.ts';
 export const STORY_ID = '3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11';
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
-const EVERYTHING = { types: null, sites: null, states: null };
+const EVERYTHING = { format: 'standard' as const, types: null, sites: null, states: null };
 
 /** Writes the story as a daemon would have left it, with times that end now. Answers the purchase's row id. */
 export async function tellStory(sql: Sql, { site = 'se' } = {}): Promise<number> {

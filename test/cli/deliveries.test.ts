@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { TestDatabase } from '../support/database.ts';
+import { databaseOf, onDatabase } from './command.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await databaseOf('default');
+  const { sql } = database;
+  await sql`
+    insert into purchase_watch.subscribers (name, kind, address_hash, status, status_reason)
+    values ('shop', 'webhook', 'x', 'active', null), ('books', 'webhook', 'x', 'off', 'The receiver answered 410.'),
+      ('well', 'webhook', 'x', 'active', null), ('@slack', 'slack', 'x', 'active', null)`;
+  await sql`
+    insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
+    select id, 6, 3, now() - interval '1 hour', now() + interval '3 minutes', 'The receiver answered 503.' from purchase_watch.subscribers where name = 'shop'`;
+  await sql`
+    insert into purchase_watch.events (id, type, site, shard, created_at, body)
+    select 'evt_' || n, 'site.reachable', 'default', 0, now() - interval '1 hour', '{}' from generate_series(1, 1200) n`;
+  await sql`
+    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, took_ms, http_status)
+    select e.position, -e.position, s.id, 0, now(), case when s.name = 'well' then 'delivered' else 'pending' end,
+      case s.name when 'well' then now() end, case s.name when 'well' then 1 else 0 end, case s.name when 'well' then 38 end, case s.name when 'well' then 200 end
+    from purchase_watch.events e cross join purchase_watch.subscribers s where s.kind = 'webhook' order by e.position, s.id`;
+});
+afterAll(() => database.drop());
+
+const command = (...argv: string[]) => onDatabase(database, argv);
+const living = () =>
+  database.sql`insert into purchase_watch.replicas (id, process, expires_at) values ('rep_1', 'x', now() + interval '1 hour') on conflict do nothing`;
+
+describe('trouble', () => {
+  test('is told in one line each, with what is parked and what to do', async () => {
+    const { stdout } = await command('status');
+    expect(stdout).toMatch(
+      /^shop is paused until \S+Z \(\d min( \d+ s)? more\) after 6 failures in a row: The receiver answered 503\. 1 200 deliveries are parked and go out in order afterwards\. Mended\? End the pause: purchase-watch subscribers resume shop$/m,
+    );
+    expect(stdout).toMatch(
+      /^books is off: The receiver answered 410\. 1 200 deliveries are parked and go out in order afterwards\. Switch it on: /m,
+    );
+    expect(stdout).toMatch(
+      /^shop +webhook +paused until \S+Z after 6 failures in a row: The receiver answered 503\. +1200 parked/m,
+    );
+    expect(stdout).not.toMatch(/^well (is|does)/m);
+    const body = JSON.parse((await command('status', '--json')).stdout);
+    expect(body.subscribers[0]).toMatchObject({
+      name: 'shop',
+      health: { status: 'paused', failures: 6 },
+      pending: 0,
+      inFlight: 0,
+      parked: 1_200,
+    });
+  });
+
+  test('is seen in the list of subscribers', async () => {
+    const { stdout } = await command('subscribers');
+    expect(stdout).toMatch(/^shop .*paused until \S+Z after 6 failures in a row: The receiver answered 503\./m);
+    expect(stdout).toMatch(/^books .*off: The receiver answered 410\./m);
+    expect((await command('subscribers', 'show', 'shop')).stdout).toMatch(/^failing +since \d{4}-/m);
+  });
+});
+
+describe('deliveries', () => {
+  test('are listed by what is shown, with the reason', async () => {
+    const { stdout } = await command('deliveries', '--status', 'parked', '--subscriber', 'books', '--limit', '1');
+    expect(stdout).toMatch(/^dlv_\d+ +books +site\.reachable +- +parked +0 .*switched off: The receiver answered 410\.$/m);
+    expect((await command('deliveries', '--status', 'pending')).stdout).toBe('No deliveries.\n');
+    expect((await command('deliveries', '--status', 'done')).stderr).toMatch(
+      /pending, in_flight, parked, delivered, exhausted, suppressed/,
+    );
+  });
+
+  test('show the attempt that delivered', async () => {
+    const { data } = JSON.parse((await command('deliveries', '--subscriber', 'well', '--limit', '1', '--json')).stdout);
+    expect((await command('deliveries', 'show', data[0].id)).stdout).toMatch(/^1 .* delivered +200 +38$/m);
+  });
+
+  test('asked for again say why they wait', async () => {
+    await database.sql`delete from purchase_watch.replicas`;
+    const idOf = async (subscriber: string) =>
+      JSON.parse((await command('deliveries', '--subscriber', subscriber, '--limit', '1', '--json')).stdout).data[0].id;
+    const again = async (subscriber: string) => (await command('deliveries', 'retry', await idOf(subscriber))).stdout;
+    expect(await again('shop')).toMatch(/^dlv_\d+: due again\. It waits: shop is paused until .*subscribers resume shop/);
+    expect(await again('books')).toMatch(/^dlv_\d+: due again\. It waits: books is off .*switch it on: give it another address/);
+    expect(await again('well')).toMatch(/^dlv_\d+: due again\. It waits: no daemon is running/);
+    await living();
+    expect(await again('well')).toMatch(/^dlv_\d+: sent again by the running daemon, at once\n$/);
+    const { data } = JSON.parse((await command('deliveries', '--subscriber', 'well', '--status', 'pending', '--json')).stdout);
+    const { attempts } = JSON.parse((await command('deliveries', 'show', data[0].id, '--json')).stdout);
+    expect(attempts).toMatchObject([{ number: 1, outcome: 'delivered', tookMs: 38, httpStatus: 200 }]);
+  });
+});
+
+describe('a replay', () => {
+  test('tried dry says how long it would take, and how that was reckoned', async () => {
+    await living();
+    const { stdout } = await command('replay', '--subscriber', 'well', '--since', '2h', '--dry-run');
+    expect(stdout).toMatch(/^1 (199|200) events from .* to .* would be sent again to well$/m);
+    expect(stdout).toMatch(
+      /^until all have arrived: about 1 s( \d+ ms)?: 32 at a time, 38 ms each \(the median of its last 200 deliveries\)(, after 1 that waits already)?$/m,
+    );
+    const body = JSON.parse((await command('replay', '--subscriber', 'well', '--since', '2h', '--dry-run', '--json')).stdout);
+    expect(body).toMatchObject({ dryRun: true, expectedDrain: { ms: expect.any(Number), text: expect.any(String) } });
+  });
+
+  test('leaves alone what waits in any case, and says why that waits', async () => {
+    const { stdout } = await command('replay', '--subscriber', 'shop', '--since', '2h', '--dry-run');
+    expect(stdout).toBe('1 200 events of that time wait to be sent to shop in any case; there is nothing else\n');
+    expect((await command('replay', '--subscriber', 'shop', '--since', '2h')).stdout).toBe(stdout);
+  });
+
+  test('to Slack is refused: old alarms would be taken for new ones', async () => {
+    const { exitCode, stderr } = await command('replay', '--subscriber', '@slack', '--since', '2h');
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/--subscriber: @slack is Slack, where old alarms/)]);
+  });
+});
+
+describe('a pause', () => {
+  test('is ended by hand, for one that is on', async () => {
+    expect((await command('subscribers', 'resume', 'books')).stderr).toMatch(
+      /nothing was resumed: books is off .*switch it on: give it another address/,
+    );
+    expect((await command('subscribers', 'resume', 'nobody')).exitCode).toBe(1);
+    expect((await command('subscribers', 'resume', 'shop')).stdout).toMatch(/^shop is told: /);
+    expect(JSON.parse((await command('subscribers', 'resume', 'shop', '--json')).stdout).health.status).toBe('ok');
+    expect((await command('deliveries', '--status', 'pending', '--subscriber', 'shop', '--limit', '1')).stdout).toMatch(
+      / pending /,
+    );
+  });
+});

@@ -1,0 +1,100 @@
+/** What people see of a receiver that fails: parked and why, what asking again will do, and how it goes on. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { explain } from '../../src/core/explain.ts';
+import { findDelivery, listDeliveries } from '../../src/store/delivery-list.ts';
+import { explainFacts } from '../../src/store/explain.ts';
+import { resumeSubscriber } from '../../src/subscription/outlook.ts';
+import { sendAgain } from '../../src/subscription/replay.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+let t: TestApp;
+beforeEach(async () => {
+  t = await startTestApp();
+});
+afterEach(() => t.stop());
+
+const list = async () =>
+  (await listDeliveries(t.app.sql, { filter: { subscriber: 'default' }, before: null, limit: 10 })).reverse();
+const sequences = (): number[] => t.receiver.received.map(({ body }) => JSON.parse(body).data.sequence);
+async function why(): Promise<ReturnType<typeof explain>> {
+  const [{ id }] = await t.app.sql<[{ id: number }]>`select id::float8 as id from purchase_watch.purchases`;
+  const { policy: polling, webhooks } = t.settings;
+  return explain((await explainFacts(t.app.sql, { id, subscriber: 'default' }))!, { polling, schedule: webhooks.schedule });
+}
+
+/** A purchase whose first event failed until its receiver was paused, and which changed since. */
+async function paused(): Promise<void> {
+  const purchase = await t.watch({ script: [{ state: 'New' }] });
+  t.receiver.respondAlways({ status: 503 });
+  await t.app.pollOnce();
+  for (let attempt = 1; attempt <= 4; attempt++) {
+    t.clock.advance('4h');
+    await t.app.deliverOnce();
+  }
+  t.simulator.control.setState(purchase, 'Completed');
+  t.clock.advance('1s');
+  await t.app.pollOnce();
+  await t.app.deliverOnce();
+}
+
+test('what is for a paused subscriber is parked, says why, and goes out in order once it is resumed', async () => {
+  await paused();
+  expect(sequences()).toEqual([1, 1, 1, 1]);
+  const parked = await list();
+  expect(parked).toMatchObject([
+    {
+      status: 'parked',
+      attempts: 4,
+      reason: expect.stringMatching(/^paused until .* after 4 failures in a row: The receiver answered 503\.$/),
+    },
+    { status: 'parked', attempts: 0 },
+  ]);
+
+  const { waits } = await sendAgain(t.app.sql, parked[0]!.id);
+  expect(waits).toMatch(/^It waits: default is paused until .* after 4 failures in a row .*subscribers resume default/);
+  await t.app.deliverOnce();
+  expect(sequences()).toHaveLength(4);
+  const told = await why();
+  expect(told.matters.map(({ code }) => code)).toContain('subscriber_paused');
+  expect(told.steps.filter(({ kind }) => kind === 'delivery').map(({ status }) => status)).toEqual(['parked', 'parked']);
+
+  expect((await resumeSubscriber(t.app.sql, 'default')).health).toBeNull();
+  expect((await list()).map(({ status }) => status)).toEqual(['pending', 'pending']);
+  t.receiver.respondAlways({ status: 200 });
+  for (const _ of [1, 2]) await t.app.deliverOnce();
+  expect(sequences()).toEqual([1, 1, 1, 1, 1, 2]);
+  expect((await list()).map(({ status }) => status)).toEqual(['delivered', 'delivered']);
+  const { tries } = (await findDelivery(t.app.sql, parked[0]!.id))!;
+  expect(tries.map(({ number, outcome, fault }) => [number, outcome, fault])).toEqual([
+    ...[1, 2, 3, 4].map((number) => [number, 'http_503', 'receiver']),
+    [5, 'delivered', null],
+  ]);
+});
+
+test('one asked for again waits for an earlier event of its purchase, and says so', async () => {
+  const purchase = await t.watch({ script: [{ state: 'New' }] });
+  t.receiver.respondAlways({ status: 503 });
+  await t.app.pollOnce();
+  await t.app.deliverOnce();
+  t.simulator.control.setState(purchase, 'Completed');
+  t.clock.advance('1m');
+  await t.app.pollOnce();
+  const [first, second] = await list();
+  const { waits } = await sendAgain(t.app.sql, second!.id);
+  expect(waits).toMatch(new RegExp(`^It waits for dlv_${first!.id}, an earlier event of the same purchase`));
+  t.receiver.respondAlways({ status: 200 });
+  expect((await sendAgain(t.app.sql, first!.id)).waits).toBeNull();
+});
+
+test('one that is not answered yet is in flight, and nothing else', async () => {
+  t.receiver.respondAlways({ status: 200, delay: 3_000 });
+  await t.watch({ script: [{ state: 'New' }] });
+  await t.app.pollOnce();
+  const sending = t.app.deliverOnce();
+  await expect.poll(async () => (await list()).map(({ status }) => status), { timeout: 2_500 }).toEqual(['in_flight']);
+  expect((await why()).steps.filter(({ kind }) => kind === 'delivery').map(({ text }) => text)).toEqual([
+    expect.stringMatching(/^default is being told: attempt 1 has been under way for /),
+  ]);
+  await sending;
+  expect((await list()).map(({ status }) => status)).toEqual(['delivered']);
+});
