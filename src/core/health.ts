@@ -19,7 +19,7 @@ export interface SubscriberHealth {
   readonly failedAt?: Instant;
 }
 
-export const WELL: SubscriberHealth = { failures: 0, pauses: 0, failingSince: null, pausedUntil: null, lastError: null };
+const WELL: SubscriberHealth = { failures: 0, pauses: 0, failingSince: null, pausedUntil: null, lastError: null };
 
 const MINUTE: Milliseconds = 60_000;
 /** So many failures in a row, each begun after the one before it had ended, pause a subscriber … */
@@ -81,7 +81,9 @@ export function healthAfter(
   let health = before ?? WELL;
   for (const { at, began, error, retryAfter } of attempts) {
     if (error === null) {
-      health = WELL;
+      // An answer to what was sent before the receiver asked for a rest does not end the rest.
+      const isOlder = health.pausedUntil !== null && began < (health.failedAt ?? 0);
+      if (!isOlder) health = WELL;
       continue;
     }
     const asked = retryAfter === null ? 0 : at + Math.min(retryAfter, DAY);

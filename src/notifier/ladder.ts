@@ -101,6 +101,8 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
       const after = healthAfter(before, [{ at: clock.now(), began, error, retryAfter }], recipient.patience);
       standing.health = after;
       if (error === null) {
+        // It was sent before the pause and tells nothing of its end.
+        if (after !== null) return null;
         standing.allowance = Math.min(standing.allowance + 1, recipient.concurrency);
         standing.trying = 'no';
         if (before?.pausedUntil != null)
@@ -137,9 +139,9 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
       // Written by us since, or about to be.
       if (standing.saved !== wasSaved) return;
       if (isSame(health, standing.saved)) return;
-      standing.saved = health;
-      standing.health = health;
-      standing.trying = 'no';
+      // What is under way here began before.
+      const heard = health === null ? null : { ...health, failedAt: clock.now() };
+      Object.assign(standing, { saved: heard, health: heard, trying: 'no' });
       standing.allowance = 1;
       if (health?.pausedUntil != null) {
         outlet.dropWaiting();

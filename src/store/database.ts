@@ -1,5 +1,6 @@
 /** The connection to Postgres: exact numbers, clear failures, the database's clock. */
 import postgres from 'postgres';
+import * as postgresArray from 'postgres-array';
 import { type JsonValue, parseExact, stringifyExact } from '../core/exact-json.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { parseDatabaseUrl } from './database-url.ts';
@@ -30,19 +31,40 @@ export interface ConnectOptions {
   readonly answerWithin?: Milliseconds;
 }
 
+/** An array's element as text inside `{…}`. */
+function element(value: unknown): string {
+  return value === null || value === undefined ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`;
+}
+
+/** The type of an array, by the number that Postgres gives it. */
+function arrayOf<T>(oid: number, parse: (text: string) => T) {
+  return {
+    to: oid,
+    from: [oid],
+    parse: (text: string): T[] => postgresArray.parse(text, parse),
+    // What is written as `{…}` already stays as it is.
+    serialize: (list: readonly unknown[] | string): string => (typeof list === 'string' ? list : `{${list.map(element).join()}}`),
+  };
+}
+
+/** A count or a key fits a number; what does not is handed on exactly rather than rounded. */
+function parseWhole(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : BigInt(text);
+}
+
 const types = {
-  // A count or a key fits a number; what does not is handed on exactly rather than rounded.
-  bigint: {
-    to: 20,
-    from: [20],
-    parse: (text: string): number | bigint => {
-      const value = Number(text);
-      return Number.isSafeInteger(value) ? value : BigInt(text);
-    },
-    serialize: String,
-  },
+  bigint: { to: 20, from: [20], parse: parseWhole, serialize: String },
   // The driver's own parser rounds amounts (249.50 becomes 249.5).
   json: { to: 114, from: [114, 3802], parse: parseExact, serialize: stringifyExact },
+  // The driver would ask each new connection for them, and end the process when that connection breaks meanwhile.
+  booleans: arrayOf(1000, (text) => text === 't'),
+  smallints: arrayOf(1005, Number),
+  integers: arrayOf(1007, Number),
+  texts: arrayOf(1009, String),
+  bigints: arrayOf(1016, parseWhole),
+  floats: arrayOf(1022, Number),
+  documents: arrayOf(3807, parseExact),
 } satisfies Record<string, postgres.PostgresType>;
 
 /**
@@ -67,6 +89,7 @@ export function connect(
     ...parsed.options,
     max,
     types,
+    fetch_types: false,
     // A database that is back is worth a try a second; the driver's own rests grow to twenty.
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
     ...(answerWithin === undefined ? {} : { socket: watchedSockets(answerWithin) as never, idle_timeout: answerWithin / 2_000 }),

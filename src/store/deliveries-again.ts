@@ -106,4 +106,4 @@ const sending = (sql: Queries, subscriber: number): Fragment => sql`,
       select c.position, coalesce(c.purchase, 0), ${subscriber}::integer, c.shard, now(), ${REPLAYED} from chosen c where c.id is null
       order by c.position on conflict do nothing returning id),
     told as (
-      select pg_notify('purchase_watch_wake', 'deliveries') where exists (select from again) or exists (select from made))`;
+      select pg_notify('purchase_watch_wake', 'replays') where exists (select from again) or exists (select from made))`;

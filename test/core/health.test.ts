@@ -64,9 +64,10 @@ test('what began before the pause was over tells nothing new', () => {
   expect(healthAfter(paused, late)).toEqual(paused);
 });
 
-test('a success that began before the pause counts all the same', () => {
+test('a success that began before the pause does not end it, one that began later does', () => {
   const paused = healthAfter(null, [failure(T), failure(T), failure(T), failure(T)])!;
-  expect(healthAfter(paused, [{ ...success(T + 1), began: T - 1 }])).toBeNull();
+  expect(healthAfter(paused, [{ ...success(T + 1), began: T - 1 }])).toEqual(paused);
+  expect(healthAfter(paused, [success(T + 1)])).toBeNull();
 });
 
 describe('Retry-After', () => {

@@ -332,7 +332,7 @@ describe('a copy of the project', () => {
     mkdirSync(closed, { mode: 0o700 });
     dataDir = join(closed, 'data');
     const systemDir = join(folder, 'system');
-    const source = copyProject(closed, ['postgres', binaries]);
+    const source = copyProject(closed, ['postgres', 'postgres-array', binaries]);
     const first = await anotherProcess({ source, systemDir });
     expect(first.error).toBeUndefined();
     await query(first.url, 'create table kept as select 42 as answer');
@@ -346,7 +346,7 @@ describe('a copy of the project', () => {
   });
 
   test('without binaries for this platform says what to do instead', async () => {
-    const source = copyProject(folder, ['postgres']);
+    const source = copyProject(folder, ['postgres', 'postgres-array']);
     const { error, code } = await anotherProcess({ source });
     expect(code).toBe('configuration');
     expect(error).toMatch(/no embedded Postgres for .*set DATABASE_URL/);
@@ -354,7 +354,7 @@ describe('a copy of the project', () => {
   });
 
   test('on a system without glibc says so', async () => {
-    const source = copyProject(folder, ['postgres', binaries]);
+    const source = copyProject(folder, ['postgres', 'postgres-array', binaries]);
     // What the kernel does for a program whose loader is missing.
     writeFileSync(join(source, 'node_modules', binaries, 'native/bin/initdb'), '#!/no/such/loader\n');
     const { error } = await anotherProcess({ source });

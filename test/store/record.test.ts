@@ -137,7 +137,14 @@ describe('what is recorded', () => {
   });
 
   test('tells each matching subscriber once, in the same transaction', async () => {
-    const subscriber = { kind: 'webhook' as const, format: 'standard' as const, types: null, sites: null, states: null, addressHash: 'x' };
+    const subscriber = {
+      kind: 'webhook' as const,
+      format: 'standard' as const,
+      types: null,
+      sites: null,
+      states: null,
+      addressHash: 'x',
+    };
     await syncSubscribers(sql, [
       { ...subscriber, name: 'all' },
       { ...subscriber, name: 'other site', sites: ['se'] },
