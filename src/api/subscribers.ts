@@ -148,7 +148,7 @@ const changeRoute = (known: Known) =>
     path: '/v1/subscribers/{id}',
     summary: 'Change a subscriber',
     description:
-      'What is absent stays. With `status` a subscriber is switched off, or on again: then it is sent what waits. Those of the configuration are changed there.',
+      'What is absent stays. With `status` a subscriber is switched off, or on again: then it is sent what waits. Of those that the configuration names only `status` is changed here.',
     tags: ['Subscribers'],
     middleware: exactJson(BODY_LIMIT),
     request: {

@@ -15,13 +15,14 @@ export function printTrouble(context: CliContext, troubled: readonly TroubledSub
 }
 
 function said(trouble: TroubledSubscriber, now: Instant): string {
-  const { name, origin, offBecause, failing, lastError, givenUpAt, pausedUntil } = trouble;
+  const { name, offBecause, failing, lastError, givenUpAt, pausedUntil } = trouble;
   const look = `purchase-watch deliveries --subscriber ${name}`;
   if (offBecause !== null) {
     const remedy =
-      origin === 'api'
+      // Slack's own, which only another address helps.
+      !name.startsWith('@')
         ? `purchase-watch subscribers change ${name} --status active`
-        : 'give it another address or secret in the settings';
+        : 'give it another address in the settings';
     return `${name} is off: ${offBecause}${parkedText(trouble)} Switch it on: ${remedy}`;
   }
   if (pausedUntil !== null) return pausedText({ ...trouble, pausedUntil }, now);

@@ -1,15 +1,15 @@
 /** `subscribers`: who is told, and of what. */
 import { type Command, Option } from 'commander';
-import { humanDuration } from '../core/duration.ts';
 import { AppError } from '../core/errors.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { durationArgument, examples, namesItsCommands } from './arguments.ts';
 import type { CliContext } from './context.ts';
-import { livingDaemons, NO_DAEMON, type OpenDatabase, withDatabase } from './database.ts';
+import { type OpenDatabase, withDatabase } from './database.ts';
 import { counted, printJson, printLine, printTable } from './output.ts';
 import { statusText } from './show-health.ts';
 import { printSubscriber, told } from './show-subscriber.ts';
 import type { ExtraOptions, WishOptions } from './subscriber-options.ts';
+import { testSubscriber } from './test-subscriber.ts';
 
 interface JsonOption {
   readonly json?: true;
@@ -149,46 +149,6 @@ async function remove(context: CliContext, name: string, { json, yes }: JsonOpti
   });
 }
 
-async function test(
-  context: CliContext,
-  name: string,
-  { wait, json }: JsonOption & { readonly wait: Milliseconds },
-): Promise<void> {
-  await withDatabase(context, async (database) => {
-    const { sql } = database;
-    const [
-      { requireSubscriber, offAdvice, testSubscriber, deliveryDetails },
-      { databaseNow },
-      { waitForAttempt },
-      { findDelivery },
-    ] = await Promise.all([
-      parts(database),
-      import('../store/overview.ts'),
-      import('../subscription/wait.ts'),
-      import('../store/delivery-list.ts'),
-    ]);
-    const subscriber = await requireSubscriber(sql, name);
-    if (subscriber.kind === 'slack') throw new AppError('invalid', `${name} is Slack; try it with: purchase-watch slack test`);
-    // Before the daemons: switching it on is needed in any case.
-    const off = offAdvice(subscriber);
-    if (off !== null) throw new AppError('conflict', `nothing was sent: ${off}`);
-    if ((await livingDaemons(sql)).length === 0) throw new AppError('unavailable', NO_DAEMON);
-    const id = await testSubscriber(sql, subscriber, await databaseNow(sql));
-    const attempted = await waitForAttempt(sql, id, { within: wait });
-    const body = deliveryDetails((await findDelivery(sql, id))!);
-    if (json) printJson(context, body);
-    if (!attempted) {
-      const why = body.reason === null ? '' : `: ${name} is ${body.reason.replace(/\.$/, '')}`;
-      throw new AppError('unavailable', `no attempt was recorded within ${humanDuration(wait)}${why}`);
-    }
-    if (body.status !== 'delivered')
-      throw new AppError('unavailable', `${name} did not take the test: ${body.lastError ?? 'no reason is known'}`);
-    const { httpStatus = null, tookMs = 0 } = body.attempts.at(-1) ?? {};
-    if (!json)
-      printLine(context, `${name} took the test: ${httpStatus} within ${humanDuration(tookMs)} (${body.id}, ${body.event.id})`);
-  });
-}
-
 async function rotate(
   context: CliContext,
   name: string,
@@ -281,7 +241,7 @@ export function register(program: Command, context: CliContext): void {
       .addOption(
         new Option('--wait <duration>', 'how long to wait for the answer').argParser(durationArgument).default(20_000, '20s'),
       ),
-  ).action((name: string, options: JsonOption & { wait: Milliseconds }) => test(context, name, options));
+  ).action((name: string, options: JsonOption & { wait: Milliseconds }) => testSubscriber(context, name, options));
   json(
     command
       .command('rotate-secret <name>')

@@ -72,7 +72,6 @@ function outlook({ trouble, nextTryAt, waiting, givenUp }: SubscriberIncident, a
 function remedy({
   subscriber: name,
   channel,
-  origin,
   trouble,
   waiting,
   givenUp,
@@ -87,9 +86,9 @@ function remedy({
   const lines = [`See more: ${code(`purchase-watch subscribers show ${name}`, 120)}.`];
   if (trouble === 'off') {
     lines.push(
-      origin === 'api'
+      channel !== 'slack'
         ? `Mend the receiver, then switch it on: ${code(`purchase-watch subscribers change ${name} --status active`, 140)}.`
-        : 'Give it another address or secret in the settings and restart the daemon; that switches it on.',
+        : 'Give it another address in the settings and restart the daemon; that switches it on.',
       replay(offSince),
     );
     return lines.join('\n');

@@ -53,7 +53,7 @@ export interface ReachChanges {
   readonly was?: string | undefined;
 }
 
-/** Changes a subscriber made by the API; false when it is not there any more, or was changed by somebody else meanwhile. */
+/** Changes a subscriber; false when it is not there any more, or was changed by somebody else meanwhile. */
 export async function updateSubscriber(sql: Queries, id: number, changes: SubscriberChanges): Promise<boolean> {
   const { types, sites, states, description, status, reach } = changes;
   const { url, options, format, addressHash, was } = reach ?? {};
@@ -70,7 +70,7 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
         ${options === undefined ? sql`s.options` : sql`${options === null ? null : Buffer.from(options)}::bytea`} as options,
         ${format === undefined ? sql`s.format` : sql`${format}::text`} as format,
         ${addressHash === undefined ? sql`s.address_hash` : sql`${addressHash}::text`} as address_hash
-      from purchase_watch.subscribers s where s.id = ${id} and s.origin = 'api' and s.deleted_at is null
+      from purchase_watch.subscribers s where s.id = ${id} and s.configured
         and (${was ?? null}::text is null or s.address_hash = ${was ?? null}) for update),
     changed as (
       update purchase_watch.subscribers s set types = n.types, sites = n.sites, states = n.states, description = n.description,
@@ -78,7 +78,11 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
         failed_at = case when s.status = n.status then s.failed_at end,
         matching_since = case when s.types is not distinct from n.types and s.sites is not distinct from n.sites
           and s.states is not distinct from n.states and s.status = n.status then s.matching_since else now() end
-      from next n where s.id = n.id returning s.id)
+      from next n where s.id = n.id returning s.id),
+    -- Switched on again, or given another address, it begins as one that is well.
+    forgotten as (
+      delete from purchase_watch.subscriber_health h using changed c
+      where h.subscriber = c.id and ${status !== undefined || addressHash !== undefined})
     select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
   return rows.length > 0;
 }

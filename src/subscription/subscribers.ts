@@ -100,11 +100,14 @@ export type Changes = { readonly [Key in keyof Wishes]?: Wishes[Key] | undefined
     readonly status?: 'active' | 'off' | undefined;
   };
 
-/** Changes what is given of a subscriber. Turned on again, it is sent what waits. */
+/**
+ * Changes what is given of a subscriber. Turned on again, it is sent what waits. One that the configuration names can be
+ * switched off and on here, and nothing else: whether it is on is not in the configuration.
+ */
 export async function changeSubscriber({ sql, secrets }: Means, name: string, changes: Changes): Promise<StoredSubscriber> {
   const { url, status, format, headers, asymmetric, ...wishes } = changes;
   for (;;) {
-    const row = await requireOwn(sql, name);
+    const row = await (isOnlyStatus(changes) ? requireSubscriber(sql, name) : requireOwn(sql, name));
     // One that is off already keeps the reason it was switched off for.
     const changed = status === undefined || status === row.status ? undefined : status;
     const next =
@@ -115,6 +118,10 @@ export async function changeSubscriber({ sql, secrets }: Means, name: string, ch
       return requireSubscriber(sql, name);
     }
   }
+}
+
+function isOnlyStatus({ status, ...others }: Changes): boolean {
+  return status !== undefined && Object.values(others).every((value) => value === undefined);
 }
 
 function reachChanges(
@@ -171,12 +178,9 @@ export async function rotateSecret(
 }
 
 /** Why a subscriber is off and how to switch it on, or null while it is on. */
-export function offAdvice({ name, origin, status, statusReason }: StoredSubscriber): string | null {
+export function offAdvice({ name, status, statusReason }: StoredSubscriber): string | null {
   if (status !== 'off') return null;
-  const remedy =
-    origin === 'configuration'
-      ? 'give it another address or secret in the settings and restart the daemon'
-      : `purchase-watch subscribers change ${name} --status active, or PATCH /v1/subscribers/${name} with {"status": "active"}`;
+  const remedy = `purchase-watch subscribers change ${name} --status active, or PATCH /v1/subscribers/${name} with {"status": "active"}`;
   return `${name} is off (${(statusReason ?? 'no reason is known').replace(/\.$/, '')}); switch it on: ${remedy}`;
 }
 

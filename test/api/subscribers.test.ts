@@ -219,11 +219,21 @@ describe('subscribers', () => {
       const { status, body } = await api.call(
         method,
         `/v1/subscribers/shop${path}`,
-        method === 'PATCH' ? { json: { status: 'off' } } : {},
+        method === 'PATCH' ? { json: { status: 'off', types: null } } : {},
       );
       expect([status, body.code]).toEqual([409, 'subscriber_configured']);
       expect(body.detail).toMatch(/settings file/);
     }
+  });
+
+  test('those of the configuration are switched off and on here, which their daemon keeps when it starts again', async () => {
+    await api.sql`insert into purchase_watch.subscriber_health (subscriber, failures, pauses, paused_until)
+      select id, 5, 2, now() + interval '1 hour' from purchase_watch.subscribers where name = 'shop' and configured`;
+    const patch = (status: string) => api.call('PATCH', '/v1/subscribers/shop', { json: { status } });
+    expect((await patch('off')).body).toMatchObject({ status: 'off', statusReason: 'It was switched off by hand.' });
+    await syncSubscribers(api.sql, [CONFIGURED]);
+    expect((await api.call('GET', '/v1/subscribers/shop')).body).toMatchObject({ status: 'off' });
+    expect((await patch('active')).body).toMatchObject({ status: 'active', statusReason: null, health: { status: 'ok' } });
   });
 
   test('one that is removed is not there any more, keeps nothing secret, and leaves its name', async () => {

@@ -116,8 +116,12 @@ describe('a subscriber that was switched off', () => {
     expect(text).not.toContain('resume');
   });
 
-  test('and is named by the settings is switched on there', () => {
-    const text = shown('incident.opened', { ...off, origin: 'configuration' });
+  test('and is named by the settings is switched on in the same way', () => {
+    expect(shown('incident.opened', { ...off, origin: 'configuration' })).toContain('--status active');
+  });
+
+  test('and is Slack needs another address', () => {
+    const text = shown('incident.opened', { ...off, origin: 'configuration', subscriber: '@slack', channel: 'slack' });
     expect(text).toContain('in the settings and restart the daemon');
     expect(text).not.toContain('--status active');
   });

@@ -1,0 +1,50 @@
+/** Trying out whether a subscriber can be reached. */
+import { humanDuration } from '../core/duration.ts';
+import { AppError } from '../core/errors.ts';
+import type { Milliseconds } from '../core/purchase.ts';
+import type { CliContext } from './context.ts';
+import { livingDaemons, NO_DAEMON, withDatabase } from './database.ts';
+import { printJson, printLine } from './output.ts';
+
+/** `subscribers test`: sends a test event and waits for what becomes of it. */
+export async function testSubscriber(
+  context: CliContext,
+  name: string,
+  { wait, json }: { readonly json?: true; readonly wait: Milliseconds },
+): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const { sql } = database;
+    const [
+      { requireSubscriber, offAdvice, testSubscriber: announceTest },
+      { deliveryDetails },
+      { databaseNow },
+      { waitForAttempt },
+      { findDelivery },
+    ] = await Promise.all([
+      import('../subscription/subscribers.ts'),
+      import('../subscription/body.ts'),
+      import('../store/overview.ts'),
+      import('../subscription/wait.ts'),
+      import('../store/delivery-list.ts'),
+    ]);
+    const subscriber = await requireSubscriber(sql, name);
+    if (subscriber.kind === 'slack') throw new AppError('invalid', `${name} is Slack; try it with: purchase-watch slack test`);
+    // Before the daemons: switching it on is needed in any case.
+    const off = offAdvice(subscriber);
+    if (off !== null) throw new AppError('conflict', `nothing was sent: ${off}`);
+    if ((await livingDaemons(sql)).length === 0) throw new AppError('unavailable', NO_DAEMON);
+    const id = await announceTest(sql, subscriber, await databaseNow(sql));
+    const attempted = await waitForAttempt(sql, id, { within: wait });
+    const body = deliveryDetails((await findDelivery(sql, id))!);
+    if (json) printJson(context, body);
+    if (!attempted) {
+      const why = body.reason === null ? '' : `: ${name} is ${body.reason.replace(/\.$/, '')}`;
+      throw new AppError('unavailable', `no attempt was recorded within ${humanDuration(wait)}${why}`);
+    }
+    if (body.status !== 'delivered')
+      throw new AppError('unavailable', `${name} did not take the test: ${body.lastError ?? 'no reason is known'}`);
+    const { httpStatus = null, tookMs = 0 } = body.attempts.at(-1) ?? {};
+    if (!json)
+      printLine(context, `${name} took the test: ${httpStatus} within ${humanDuration(tookMs)} (${body.id}, ${body.event.id})`);
+  });
+}
