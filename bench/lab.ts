@@ -19,6 +19,7 @@ export const IN_FLIGHT = 64;
 const PARTS = {
   service: new URL('./processes/service.ts', import.meta.url),
   receiver: new URL('./processes/receiver.ts', import.meta.url),
+  producer: new URL('./processes/producer.ts', import.meta.url),
   daemon: new URL('./processes/daemon.ts', import.meta.url),
   'bare-polls': new URL('./processes/bare-polls.ts', import.meta.url),
   'bare-send': new URL('./processes/bare-send.ts', import.meta.url),

@@ -2,8 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { suggestion } from '../src/config/nearest.ts';
 import type { Bench } from './bench.ts';
 import { change } from './change.ts';
+import { deliver } from './deliver/deliver.ts';
 import { idle } from './idle.ts';
 import { insert } from './insert.ts';
 import { openLab } from './lab.ts';
@@ -13,7 +15,7 @@ import { holds, type Result, table } from './report.ts';
 import { scale } from './scale.ts';
 import { send } from './send.ts';
 
-const BENCHES: Readonly<Record<string, Bench>> = { polls, change, insert, idle, send, scale, read };
+const BENCHES: Readonly<Record<string, Bench>> = { polls, change, insert, idle, send, deliver, scale, read };
 /** These take minutes and gigabytes: only by name. */
 const BY_NAME = new Set(['scale', 'read']);
 
@@ -34,7 +36,11 @@ process.exitCode = await main();
 
 async function main(): Promise<number> {
   const wanted = readArguments();
-  if (wanted === null) {
+  if (wanted === 'help') {
+    process.stdout.write(USAGE);
+    return NOTHING_WRONG;
+  }
+  if (wanted === 'wrong') {
     process.stderr.write(USAGE);
     return WRONG_USAGE;
   }
@@ -68,7 +74,14 @@ async function main(): Promise<number> {
   return NOTHING_WRONG;
 }
 
-function readArguments(): { names: string[]; quick: boolean; large: boolean; json: string | undefined } | null {
+interface Wanted {
+  readonly names: string[];
+  readonly quick: boolean;
+  readonly large: boolean;
+  readonly json: string | undefined;
+}
+
+function readArguments(): Wanted | 'help' | 'wrong' {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
@@ -76,16 +89,22 @@ function readArguments(): { names: string[]; quick: boolean; large: boolean; jso
         quick: { type: 'boolean', default: false },
         large: { type: 'boolean', default: false },
         json: { type: 'string' },
-        help: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
       },
     });
-    const unknown = positionals.filter((name) => !(name in BENCHES));
-    if (unknown.length > 0) process.stderr.write(`There is no bench named ${unknown.join(', ')}.\n\n`);
-    if (unknown.length > 0 || values.help) return null;
+    if (values.help) return 'help';
+    const unknown = positionals.filter((name) => !Object.hasOwn(BENCHES, name));
+    const complaints = unknown.map(
+      (name) => `There is no bench named ${JSON.stringify(name)}${suggestion(name, Object.keys(BENCHES))}.\n`,
+    );
+    if (unknown.length > 0) {
+      process.stderr.write(`${complaints.join('')}\n`);
+      return 'wrong';
+    }
     const names = positionals.length > 0 ? positionals : Object.keys(BENCHES).filter((name) => !BY_NAME.has(name));
     return { names, quick: values.quick, large: values.large, json: values.json };
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n\n`);
-    return null;
+    return 'wrong';
   }
 }

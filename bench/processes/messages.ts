@@ -45,3 +45,24 @@ export interface Sighting {
   /** Machine time. */
   readonly at: number;
 }
+
+/** A webhook as a receiver got it. */
+export interface Receipt extends Sighting {
+  /** Of the address it came to: which subscriber it was for. */
+  readonly path: string;
+  /** The `webhook-id`. */
+  readonly id: string;
+  readonly sequence: number;
+  /** Requests of that path without an answer at that moment, this one among them. */
+  readonly inFlight: number;
+}
+
+/** An event that was committed. Machine times. */
+export interface Commit {
+  readonly index: number;
+  readonly sequence: number;
+  /** When it should have begun: the schedule does not wait for anybody. */
+  readonly planned: number;
+  /** When the commit was answered. */
+  readonly committed: number;
+}

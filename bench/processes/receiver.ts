@@ -1,32 +1,63 @@
-/** A webhook receiver that says ok to everything and notes, if asked to, which change it heard of when. */
-import { createServer } from 'node:net';
+/**
+ * A webhook receiver. It says ok to everything, soon, late or never, or refuses connections; and it notes, if asked to,
+ * what it heard when. Several subscribers can share it, each with a path of its own.
+ */
+import { createServer, type Socket } from 'node:net';
 import { answer } from './answer.ts';
 import { requestFrames } from './frames.ts';
-import { indexOf, machineTime, type Sighting } from './messages.ts';
+import { indexOf, machineTime, type Receipt } from './messages.ts';
 
 const OK = Buffer.from('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nok');
+const WEBHOOK_ID = /\r\nwebhook-id: *([^\r]*)/i;
 let note = false;
-let heard: Sighting[] = [];
+let heard: Receipt[] = [];
 let received = 0;
+/** Milliseconds from a request to its answer; 0: at once; null: never. */
+let answerAfter: number | null = 0;
+/** Requests without an answer so far, by path. */
+const inFlight = new Map<string, number>();
+const sockets = new Set<Socket>();
 
 const server = createServer({ noDelay: true }, (socket) => {
+  sockets.add(socket);
+  /** Paths of what this connection carries that has no answer yet: one, unless a client pipelines. */
+  const open: string[] = [];
+  const end = (path: string): void => void inFlight.set(path, inFlight.get(path)! - 1);
+  const respond = (): void => {
+    if (open.length === 0) return;
+    end(open.shift()!);
+    socket.write(OK);
+  };
   socket.on('error', () => socket.destroy());
+  socket.on('close', () => {
+    sockets.delete(socket);
+    for (const path of open.splice(0)) end(path);
+  });
   socket.on(
     'data',
-    requestFrames((_head, body) => {
+    requestFrames((head, body) => {
+      const at = machineTime();
       received += 1;
-      if (note) {
-        const at = machineTime();
-        const { type, data } = JSON.parse(body.toString()) as {
-          type: string;
-          data: { purchaseId: string; to: { value: number } };
-        };
-        if (type === 'purchase.state_changed') heard.push({ index: indexOf(data.purchaseId), state: data.to.value, at });
-      }
-      socket.write(OK);
+      const path = head.slice(head.indexOf(' ') + 1, head.indexOf(' ', 5));
+      open.push(path);
+      inFlight.set(path, (inFlight.get(path) ?? 0) + 1);
+      if (note) hear(path, head, body, at);
+      if (answerAfter === 0) respond();
+      else if (answerAfter !== null) setTimeout(respond, answerAfter);
     }),
   );
 });
+
+function hear(path: string, head: string, body: Buffer, at: number): void {
+  const { type, data } = JSON.parse(body.toString()) as {
+    type: string;
+    data: { purchaseId: string; sequence: number; to: { value: number } };
+  };
+  if (type !== 'purchase.state_changed') return;
+  const { purchaseId, sequence, to } = data;
+  const id = WEBHOOK_ID.exec(head)?.[1] ?? '';
+  heard.push({ index: indexOf(purchaseId), state: to.value, at, path, id, sequence, inFlight: inFlight.get(path)! });
+}
 
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as { port: number };
@@ -38,5 +69,15 @@ server.listen(0, '127.0.0.1', () => {
     },
     heard: () => heard,
     received: () => received,
+    answerAfter: (ms: number | null) => {
+      answerAfter = ms;
+    },
+    /** Refuses connections from now on, and breaks off those that are there. */
+    refuse: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+    /** Takes connections again, on the same port. */
+    accept: () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve)),
   });
 });
