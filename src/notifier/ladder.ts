@@ -62,7 +62,7 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
     standing.trying = 'no';
     // What waits is found in the outbox again: a paused subscriber takes no memory.
     outlet.dropWaiting();
-    outlet.mayHoldMore = true;
+    outlet.lookFromStart();
     const { failures, pausedUntil: until, lastError } = standing.health!;
     const forMs = until! - clock.now();
     log.warn({ subscriber: recipient.name, failures, pausedForMs: forMs, detail: lastError }, 'subscriber.paused');
@@ -145,7 +145,7 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
       standing.allowance = 1;
       if (health?.pausedUntil != null) {
         outlet.dropWaiting();
-        outlet.mayHoldMore = true;
+        outlet.lookFromStart();
       }
     },
   };

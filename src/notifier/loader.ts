@@ -1,21 +1,30 @@
 /** Fills the memory of subscribers from the outbox: for all that have room in one statement, because it follows every commit. */
 import type { Ownership } from '../core/ownership.ts';
+import type { Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Sql } from '../store/database.ts';
-import { type LaneHead, loadDueDeliveries, putOff, RANKS, type Rank } from '../store/deliveries.ts';
+import { type LaneHead, loadDueDeliveries, REPLAYED, type Wanted } from '../store/deliveries.ts';
 import type { Ladder } from './ladder.ts';
 import type { Outlet } from './outlet.ts';
 
 /** Deliveries in memory, of one subscriber and of all, at most. */
 const MOST_OF_ONE = 4_096;
 const MOST_IN_MEMORY = 16_384;
+/** Read at once for one, alone or beside others: whoever has a backlog must not keep the others' news waiting. */
+const MOST_AT_ONCE = 2_048;
+const MOST_BESIDE = 512;
 /** One that is tried, or begins slowly, needs no more than this many for each delivery it may have in flight. */
 const PER_FLIGHT = 64;
 const LEAST = 16;
+/** An event is due from when it was made, and is there only with its commit. The sweep finds what takes longer. */
+const LATE_COMMITS: Milliseconds = 2_000;
 
 export interface Loader {
-  /** Reads what is due for those who have room. `late` also reads what is not new. */
-  load(outlets: readonly Outlet[], late: boolean): Promise<void>;
+  /**
+   * Reads what is due for those who have room; what is not new with `late`, and of those who may hold more. Answers what
+   * has to be put off, because something before it in its lane is due later.
+   */
+  load(outlets: readonly Outlet[], late: boolean): Promise<LaneHead[]>;
   /** Whether there is something to read for it, and room. */
   wants(outlet: Outlet, parties: number): boolean;
 }
@@ -36,7 +45,8 @@ export function createLoader({
     const most = capacity(parties);
     // In halves: a little room is not worth a question.
     if (ladder.pausedUntil(outlet) !== null || outlet.size >= most / 2) return 0;
-    return Math.min(most - outlet.size, Math.max(PER_FLIGHT * outlet.standing.allowance, LEAST));
+    const atOnce = parties > 1 ? MOST_BESIDE : MOST_AT_ONCE;
+    return Math.min(most - outlet.size, Math.max(PER_FLIGHT * outlet.standing.allowance, LEAST), atOnce);
   };
 
   return {
@@ -45,37 +55,46 @@ export function createLoader({
       const shards = ownership.owned();
       const parties = Math.max(outlets.length, 1);
       const chosen = new Map<number, Outlet>();
-      const wanted = [];
+      const wanted: Wanted[] = [];
       for (const outlet of outlets) {
         const free = shards.length === 0 ? 0 : room(outlet, parties);
         // Whoever makes room looks again; gaining a shard does too.
         if (free === 0) outlet.mayHoldMore = shards.length > 0;
         else {
+          const upTo = late || outlet.mayHoldMore ? REPLAYED : 0;
+          // Now and then from the beginning, whatever is believed to be read: due is due for ever.
+          const dueSince = late ? 0 : outlet.readUntil;
           outlet.mayHoldMore = false;
           chosen.set(outlet.recipient.id, outlet);
-          wanted.push({ subscriber: outlet.recipient.id, room: free });
+          wanted.push({ subscriber: outlet.recipient.id, room: free, upTo, dueSince });
         }
       }
       const now = clock.now();
       const except = [...chosen.values()].flatMap((outlet) => [...outlet.ids()]);
-      const ranks: readonly Rank[] = late ? RANKS : [0];
-      const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, ranks, now });
+      const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, now });
       const blocked: LaneHead[] = [];
+      const beyond = new Set<Outlet>();
       for (const row of rows) {
         const outlet = chosen.get(row.subscriber)!;
         // It was paused meanwhile, and forgot what waits.
-        if (ladder.pausedUntil(outlet) !== null) outlet.mayHoldMore = true;
+        if (ladder.pausedUntil(outlet) !== null) outlet.lookFromStart();
         else if (outlet.has(row.id)) continue;
         else if (row.behind === null || outlet.has(row.behind.id)) outlet.add(row);
         else {
           // Its blocker was settled just now, or is due itself and was beyond the limit.
-          if (row.behind.dueAt <= now) outlet.mayHoldMore = true;
+          if (row.behind.dueAt <= now) beyond.add(outlet);
           const { subscriber, lane, rank, position, behind } = row;
           blocked.push({ subscriber, lane, rank, position: position - 1, dueAt: behind.dueAt });
         }
       }
-      for (const id of more) chosen.get(id)!.mayHoldMore = true;
-      await putOff(sql, blocked);
+      for (const [id, outlet] of chosen) {
+        const until = more.get(id);
+        if (until !== undefined) outlet.mayHoldMore = true;
+        // What commits now may have been due a moment ago; and Postgres counts in parts of a millisecond.
+        outlet.readUntil = Math.max(Math.floor(Math.min(until ?? now, now - LATE_COMMITS)) - 1, 0);
+      }
+      for (const outlet of beyond) outlet.lookFromStart();
+      return blocked;
     },
   };
 }

@@ -7,7 +7,7 @@ import { createIdle } from '../runtime/idle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Meters } from '../runtime/meters.ts';
 import type { Sql } from '../store/database.ts';
-import { nextDue } from '../store/deliveries.ts';
+import { nextDue, putOff } from '../store/deliveries.ts';
 import { createLadder } from './ladder.ts';
 import { createLoader } from './loader.ts';
 import type { Roster } from './roster.ts';
@@ -78,7 +78,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
   ownership.onChange(({ gained, lost }) => {
     for (const outlet of roster.all()) {
       outlet.dropShards(new Set(lost));
-      if (gained.length > 0) outlet.mayHoldMore = true;
+      if (gained.length > 0) outlet.lookFromStart();
     }
     if (gained.length > 0) wake();
   });
@@ -93,7 +93,8 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
       if (isSettled) outlet.done(delivery);
       else outlet.giveUp(delivery);
       // It waits for its next attempt, is not ours any more, or freed what it had put off: the outbox knows more than memory.
-      if (!isSettled || settlement.number > 1) outlet.mayHoldMore = true;
+      if (!isSettled) outlet.lookFromStart();
+      else if (settlement.number > 1) outlet.mayHoldMore = true;
     }
     const parties = roster.count();
     for (const outlet of outlets) {
@@ -106,8 +107,9 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
   /** Reads for everybody, and starts what may start; one that was off or paused goes on with what memory holds. */
   const load = async (late: boolean): Promise<void> => {
     const outlets = roster.active();
-    await loader.load(outlets, late);
+    const blocked = await loader.load(outlets, late);
     for (const outlet of outlets) sender.pump(outlet);
+    await putOff(sql, blocked);
   };
 
   /** Resolves when nothing is being sent or settled. */
@@ -137,8 +139,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
       if (changed) await lookWhoIsTold();
       const isLate = clock.monotonic() >= lookAgainAt || clock.now() >= nextRetryAt;
       const parties = roster.count();
-      const wants = roster.active().some((outlet) => loader.wants(outlet, parties));
-      await load(isLate || wants);
+      await load(isLate);
       if (roster.active().some((outlet) => loader.wants(outlet, parties))) return SOON;
       if (isLate) await lookAround();
       const pauses = roster.active().map((outlet) => ladder.pausedUntil(outlet) ?? Number.POSITIVE_INFINITY);

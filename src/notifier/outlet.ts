@@ -48,6 +48,10 @@ export interface Outlet {
   notBefore: Milliseconds;
   /** The outbox may hold more for it than is in memory. */
   mayHoldMore: boolean;
+  /** What is new and was due before this was read, and is in memory, put off or settled. */
+  readUntil: Instant;
+  /** The outbox may hold more, and anywhere. */
+  lookFromStart(): void;
   /** Ids in memory. */
   ids(): Iterable<number>;
   readonly size: number;
@@ -130,6 +134,11 @@ export function createOutlet(recipient: Recipient): Outlet {
     lateInFlight: 0,
     notBefore: Number.NEGATIVE_INFINITY,
     mayHoldMore: true,
+    readUntil: 0,
+    lookFromStart() {
+      this.mayHoldMore = true;
+      this.readUntil = 0;
+    },
     ids: () => ids,
     get size() {
       return ids.size;

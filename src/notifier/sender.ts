@@ -84,6 +84,7 @@ export function createSender({ clock, ownership, roster, ladder, notes, onEnded 
         slots.give(slot);
         if (delivery === null) return;
         outlet.dropLane(delivery.lane);
+        outlet.lookFromStart();
       } else if (ownership.mayBegin(delivery.shard, recipient.timeout + TIME_TO_SETTLE)) {
         outlet.notBefore = clock.monotonic() + recipient.spacing;
         void send(outlet, delivery, epoch, slot);

@@ -69,15 +69,7 @@ function outlook({ trouble, nextTryAt, waiting, givenUp }: SubscriberIncident, a
   return `${next}${kept} ${worse}${lost}`;
 }
 
-function remedy({
-  subscriber: name,
-  channel,
-  trouble,
-  waiting,
-  givenUp,
-  givenUpFrom,
-  offSince,
-}: SubscriberIncident): string {
+function remedy({ subscriber: name, channel, trouble, waiting, givenUp, givenUpFrom, offSince }: SubscriberIncident): string {
   const list = (status: string): string => code(`purchase-watch deliveries --subscriber ${name} --status ${status}`, 160);
   const replay = (from: Instant | null): string =>
     channel === 'slack'

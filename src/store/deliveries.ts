@@ -17,6 +17,7 @@ export interface DueDelivery {
   readonly position: number;
   readonly shard: number;
   readonly rank: Rank;
+  readonly dueAt: Instant;
   readonly attempts: number;
   /** Those of them that its schedule does not count: before it was last asked to be sent again, and failures of ours. */
   readonly attemptsBefore: number;
@@ -29,26 +30,34 @@ export interface DueDelivery {
 export interface Wanted {
   readonly subscriber: number;
   readonly room: number;
+  /** Ranks beyond this are left out. */
+  readonly upTo: Rank;
+  /**
+   * Of rank 0, what was due before is known to be read; the epoch's beginning when nothing is. What was delivered stands in
+   * the index until it is vacuumed, and is passed over entry by entry.
+   */
+  readonly dueSince: Instant;
 }
 
 /** Whose deliveries are read. */
 export interface Reading {
   readonly shards: readonly number[];
-  readonly ranks: readonly Rank[];
   readonly now: Instant;
 }
 
 /**
  * The due deliveries of some subscribers in the given shards, but for those in memory already: per subscriber the lower
  * ranks first, then the oldest, an index range per shard and rank, whatever waits elsewhere. One statement for all of
- * them, because this follows every commit. Answers with them for whom there may be more.
+ * them, because this follows every commit. What is left out is a subquery, which is hashed; a list would be searched from its
+ * beginning for each row. Answers with them for whom there may be more, and until when what was due of
+ * rank 0 is read with this.
  */
 export async function loadDueDeliveries(
   sql: Queries,
   { wanted, except }: { wanted: readonly Wanted[]; except: readonly number[] },
-  { shards, ranks, now }: Reading,
-): Promise<{ rows: DueDelivery[]; more: Set<number> }> {
-  if (shards.length === 0 || wanted.length === 0) return { rows: [], more: new Set() };
+  { shards, now }: Reading,
+): Promise<{ rows: DueDelivery[]; more: Map<number, Instant> }> {
+  if (shards.length === 0 || wanted.length === 0) return { rows: [], more: new Map() };
   // Enough for the room when they lie evenly, and a bounded read when they do not.
   const perShard = wanted.map(({ room }) => Math.max(Math.ceil((1.25 * room) / shards.length), 16));
   type Row = Omit<DueDelivery, 'event' | 'behind'> & {
@@ -60,19 +69,22 @@ export async function loadDueDeliveries(
     behindDueAt: Instant | null;
   };
   const rows = await sql<Row[]>`
-    select d.id::float8 as id, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
+    select d.id::float8 as id, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts, (extract(epoch from d.due_at) * 1000)::float8 as "dueAt",
       d.attempts_before as "attemptsBefore",
       e.id as "eventId", e.type, e.body, (extract(epoch from e.created_at) * 1000)::float8 as "createdAt",
       b.id::float8 as "behindId", (extract(epoch from b.due_at) * 1000)::float8 as "behindDueAt"
     from unnest(${`{${wanted.map(({ subscriber }) => subscriber).join()}}`}::integer[],
-      ${`{${wanted.map(({ room }) => room).join()}}`}::integer[], ${`{${perShard.join()}}`}::integer[]) as w (subscriber, room, per_shard)
+      ${`{${wanted.map(({ room }) => room).join()}}`}::integer[], ${`{${perShard.join()}}`}::integer[],
+      ${`{${wanted.map(({ upTo }) => upTo).join()}}`}::smallint[],
+      ${`{${wanted.map(({ dueSince }) => dueSince).join()}}`}::float8[]) as w (subscriber, room, per_shard, up_to, due_since)
     cross join lateral (
       select due.* from unnest(${`{${shards.join()}}`}::smallint[]) as s (shard)
-      cross join unnest(${`{${ranks.join()}}`}::smallint[]) as k (rank)
+      cross join generate_series(0, w.up_to) as k (rank)
       cross join lateral (
         select q.id, q.subscriber, q.lane, q.event, q.shard, q.rank, q.attempts, q.attempts_before, q.due_at from purchase_watch.deliveries q
         where q.subscriber = w.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
-          and q.due_at <= to_timestamp(${now}::float8 / 1000) and q.id <> all(${`{${except.join()}}`}::bigint[])
+          and q.due_at >= to_timestamp(case k.rank when 0 then w.due_since else 0 end / 1000)
+          and q.due_at <= to_timestamp(${now}::float8 / 1000) and q.id not in (select unnest(${`{${except.join()}}`}::bigint[]))
         order by q.due_at, q.event limit w.per_shard) due
       order by due.rank, due.due_at, due.event limit w.room) d
     join purchase_watch.events e on e.position = d.event
@@ -89,20 +101,19 @@ export async function loadDueDeliveries(
   return { rows: due, more: withMore(due, wanted, perShard) };
 }
 
-/** For whom the reading ended at a limit: of the room, or of a shard's rank. */
-function withMore(rows: readonly DueDelivery[], wanted: readonly Wanted[], perShard: readonly number[]): Set<number> {
-  const counts = new Map<string, number>();
-  const add = (key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
-  for (const { subscriber, shard, rank } of rows) {
-    add(`${subscriber}`);
-    add(`${subscriber} ${shard} ${rank}`);
-  }
-  const limits = new Map(wanted.map(({ subscriber, room }, index) => [`${subscriber}`, { room, perShard: perShard[index]! }]));
-  const more = new Set<number>();
-  for (const [key, count] of counts) {
-    const [subscriber = '', shard] = key.split(' ');
-    const limit = limits.get(subscriber)!;
-    if (count >= (shard === undefined ? limit.room : limit.perShard)) more.add(Number(subscriber));
+/** For whom the reading ended at a limit, of the room or of a shard's rank, and how far it came in rank 0. */
+function withMore(rows: readonly DueDelivery[], wanted: readonly Wanted[], perShard: readonly number[]): Map<number, Instant> {
+  const more = new Map<number, Instant>();
+  const groups = Map.groupBy(rows, ({ subscriber }) => subscriber);
+  for (const [index, { subscriber, room }] of wanted.entries()) {
+    const own = groups.get(subscriber) ?? [];
+    const dueOf = (some: readonly DueDelivery[]): Instant => Math.max(...some.map(({ dueAt }) => dueAt));
+    const fresh = own.filter(({ rank }) => rank === 0);
+    // Rank 0 comes first: it is cut off only when nothing else came.
+    const ends = own.length >= room ? [fresh.length === own.length ? dueOf(own) : Number.POSITIVE_INFINITY] : [];
+    for (const some of Map.groupBy(own, ({ shard, rank }) => shard * 4 + rank).values())
+      if (some.length >= perShard[index]!) ends.push(some[0]!.rank === 0 ? dueOf(some) : Number.POSITIVE_INFINITY);
+    if (ends.length > 0) more.set(subscriber, Math.min(...ends));
   }
   return more;
 }

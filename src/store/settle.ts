@@ -31,6 +31,11 @@ export interface Writer {
   readonly holdings: readonly Holding[];
 }
 
+/*
+ * Rows are found by their id, and said to be pending by `settled_at is null`: asked for `status = 'pending'`, the planner,
+ * who last saw a table in which next to nothing was, would rather read the whole index of what is pending.
+ */
+
 /**
  * Writes attempts and what became of their deliveries. A failure moves what waits behind it in its lane to the same
  * moment; a lane that is free again is due at once. Answers the ids written: shards that are not ours any more are refused.
@@ -78,7 +83,7 @@ async function settleDelivered(sql: Queries, batch: readonly Settlement[], write
     settled as (
       update purchase_watch.deliveries d set status = 'delivered', attempts = r.number, settled_at = to_timestamp(r.at / 1000),
         took_ms = r.took, http_status = r.http_status, excerpt = r.excerpt, last_error = null
-      from result r where d.id = r.id and d.status = 'pending' returning d.id)
+      from result r where d.id = r.id and d.settled_at is null returning d.id)
     select string_agg(id::text, ',') as ids from settled`;
   return row.ids?.split(',').map(Number) ?? [];
 }
@@ -102,7 +107,7 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
         status = case when r.status = 'exhausted' and d.attempts_before > r.before then 'pending' else r.status end,
         settled_at = case when r.status = 'pending' or r.status = 'exhausted' and d.attempts_before > r.before then null
           else to_timestamp(r.at / 1000) end
-      from result r where d.id = r.id and d.status = 'pending' returning d.id),
+      from result r where d.id = r.id and d.settled_at is null returning d.id),
     attempt as (
       insert into purchase_watch.attempts (delivery, number, at, took_ms, http_status, outcome, fault, excerpt)
       select r.id, r.number, to_timestamp(r.at / 1000), r.took, r.http_status, r.outcome, r.fault, r.excerpt

@@ -19,7 +19,19 @@ function outlet(): Outlet {
 
 function delivery(lane: number, position: number, rank: Rank = 0): DueDelivery {
   const event = { id: `evt_${position}`, type: 'purchase.stuck', body: '{}', createdAt: 0 };
-  return { id: position, subscriber: 1, lane, position, shard: 0, rank, attempts: 0, attemptsBefore: 0, event, behind: null };
+  return {
+    id: position,
+    subscriber: 1,
+    lane,
+    position,
+    shard: 0,
+    rank,
+    dueAt: 0,
+    attempts: 0,
+    attemptsBefore: 0,
+    event,
+    behind: null,
+  };
 }
 
 /** What comes out when each is done at once. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Sql } from '../../src/store/database.ts';
-import { loadDueDeliveries, nextDue, putOff, RANKS, type Rank } from '../../src/store/deliveries.ts';
+import { loadDueDeliveries, nextDue, putOff, type Rank, REPLAYED } from '../../src/store/deliveries.ts';
 import { retryDelivery } from '../../src/store/deliveries-again.ts';
 import { type Settlement, settle } from '../../src/store/settle.ts';
 import { syncSites } from '../../src/store/sites.ts';
@@ -74,11 +74,16 @@ interface Asked {
   except?: number[];
   shards?: number[];
   subscriber?: number;
-  ranks?: readonly Rank[];
+  upTo?: Rank;
+  dueSince?: number;
 }
 const load = async (differs: Asked = {}) => {
-  const { now = T, limit = 100, except = [], shards = ALL, subscriber = shop, ranks = RANKS } = differs;
-  const { rows, more } = await loadDueDeliveries(sql, { wanted: [{ subscriber, room: limit }], except }, { shards, ranks, now });
+  const { now = T, limit = 100, except = [], shards = ALL, subscriber = shop, upTo = REPLAYED, dueSince = 0 } = differs;
+  const { rows, more } = await loadDueDeliveries(
+    sql,
+    { wanted: [{ subscriber, room: limit, upTo, dueSince }], except },
+    { shards, now },
+  );
   return { rows, more: more.has(subscriber) };
 };
 const loaded = async (differs: Parameters<typeof load>[0] = {}): Promise<number[]> =>
@@ -192,7 +197,7 @@ describe('what is due', () => {
     expect(await loaded({ limit: 1 })).toEqual([fresh]);
     expect(await loaded({ limit: 2 })).toEqual([late, fresh]);
     expect(await loaded()).toEqual([late, fresh, replayed]);
-    expect(await loaded({ ranks: [0] })).toEqual([fresh]);
+    expect(await loaded({ upTo: 0 })).toEqual([fresh]);
   });
 
   test('puts what is replayed behind all that is not of its lane, and behind earlier replayed ones', async () => {
@@ -206,17 +211,37 @@ describe('what is due', () => {
     ]);
   });
 
+  test('of rank 0 is read from a moment on, of the others from the beginning; and it is said how far that came', async () => {
+    const [old] = (await lane('a', [{ dueAt: T - 3 * MINUTE }])) as [number];
+    const [newer] = (await lane('b', [{ dueAt: T - 2 * MINUTE }])) as [number];
+    const [newest] = (await lane('c', [{ dueAt: T - MINUTE }])) as [number];
+    expect(await loaded({ dueSince: T - 2 * MINUTE })).toEqual([newer, newest]);
+    await sql`update purchase_watch.deliveries set rank = 1 where id = ${old}`;
+    expect(await loaded({ dueSince: T - 2 * MINUTE })).toEqual([old, newer, newest]);
+    const until = async (room: number) => {
+      const wanted = [{ subscriber: shop, room, upTo: REPLAYED, dueSince: 0 }];
+      const { more } = await loadDueDeliveries(sql, { wanted, except: [] }, { shards: ALL, now: T });
+      return more.get(shop);
+    };
+    expect([await until(1), await until(2), await until(3), await until(4)]).toEqual([
+      T - 2 * MINUTE,
+      T - MINUTE,
+      Number.POSITIVE_INFINITY,
+      undefined,
+    ]);
+  });
+
   test('is read for several at once, each within its own room', async () => {
     const [mine, yours] = (await lane('a', [{}, { subscriber: books }])) as [number, number];
     await lane('b', [{}, { subscriber: books }, { subscriber: books }]);
     const wanted = [
-      { subscriber: shop, room: 1 },
-      { subscriber: books, room: 10 },
+      { subscriber: shop, room: 1, upTo: REPLAYED, dueSince: 0 },
+      { subscriber: books, room: 10, upTo: REPLAYED, dueSince: 0 },
     ];
-    const { rows, more } = await loadDueDeliveries(sql, { wanted, except: [mine] }, { shards: ALL, ranks: RANKS, now: T });
+    const { rows, more } = await loadDueDeliveries(sql, { wanted, except: [mine] }, { shards: ALL, now: T });
     expect(rows.map(({ subscriber }) => subscriber).sort()).toEqual([shop, books, books, books].sort());
     expect(rows.map(({ id }) => id)).toContain(yours);
-    expect([...more]).toEqual([shop]);
+    expect([...more.keys()]).toEqual([shop]);
   });
 
   test('costs an index range, whatever waits elsewhere', async () => {
@@ -227,7 +252,11 @@ describe('what is due', () => {
       select position, 0, ${shop}, shard, to_timestamp(${T + MINUTE}::float8 / 1000) from purchase_watch.events where purchase is null`;
     await sql`analyze purchase_watch.deliveries`;
     const cost = await rowsRead(sql, 'deliveries', (tx) =>
-      loadDueDeliveries(tx, { wanted: [{ subscriber: shop, room: 100 }], except: [] }, { shards: ALL, ranks: RANKS, now: T }),
+      loadDueDeliveries(
+        tx,
+        { wanted: [{ subscriber: shop, room: 100, upTo: REPLAYED, dueSince: 0 }], except: [] },
+        { shards: ALL, now: T },
+      ),
     );
     expect(cost.scanned).toBe(0);
     expect(cost.fetched).toBeLessThan(20);
