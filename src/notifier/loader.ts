@@ -22,9 +22,9 @@ const LATE_COMMITS: Milliseconds = 2_000;
 export interface Loader {
   /**
    * Reads what is due for those who have room; what is not new with `late`, and of those who may hold more. Answers what
-   * has to be put off, because something before it in its lane is due later.
+   * has to be put off, because something before it in its lane is due later, and how many were taken into memory.
    */
-  load(outlets: readonly Outlet[], late: boolean): Promise<LaneHead[]>;
+  load(outlets: readonly Outlet[], late: boolean): Promise<{ blocked: LaneHead[]; added: number }>;
   /** Whether there is something to read for it, and room. */
   wants(outlet: Outlet, parties: number): boolean;
 }
@@ -61,12 +61,15 @@ export function createLoader({
         // Whoever makes room looks again; gaining a shard does too.
         if (free === 0) outlet.mayHoldMore = shards.length > 0;
         else {
-          const upTo = late || outlet.mayHoldMore ? REPLAYED : 0;
           // Now and then from the beginning, whatever is believed to be read: due is due for ever.
           const dueSince = late ? 0 : outlet.readUntil;
+          const isLate = late || outlet.mayHoldMore;
           outlet.mayHoldMore = false;
           chosen.set(outlet.recipient.id, outlet);
-          wanted.push({ subscriber: outlet.recipient.id, room: free, upTo, dueSince });
+          const { id } = outlet.recipient;
+          wanted.push({ subscriber: id, room: isLate ? Math.ceil((free * 7) / 8) : free, from: 0, upTo: 0, dueSince });
+          // A part of the room is for what is not new, or a backlog would keep it out for ever.
+          if (isLate) wanted.push({ subscriber: id, room: Math.ceil(free / 8), from: 1, upTo: REPLAYED, dueSince: 0 });
         }
       }
       const now = clock.now();
@@ -74,17 +77,21 @@ export function createLoader({
       const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, now });
       const blocked: LaneHead[] = [];
       const beyond = new Set<Outlet>();
+      let added = 0;
       for (const row of rows) {
         const outlet = chosen.get(row.subscriber)!;
         // It was paused meanwhile, and forgot what waits.
         if (ladder.pausedUntil(outlet) !== null) outlet.lookFromStart();
         else if (outlet.has(row.id)) continue;
-        else if (row.behind === null || outlet.has(row.behind.id)) outlet.add(row);
-        else {
+        else if (row.behind === null || outlet.has(row.behind.id)) {
+          outlet.add(row);
+          added += 1;
+        } else {
           // Its blocker was settled just now, or is due itself and was beyond the limit.
           if (row.behind.dueAt <= now) beyond.add(outlet);
           const { subscriber, lane, rank, position, behind } = row;
-          blocked.push({ subscriber, lane, rank, position: position - 1, dueAt: behind.dueAt });
+          const isReplayed = rank === REPLAYED;
+          blocked.push({ subscriber, lane, position: position - 1, isReplayed, dueAt: behind.dueAt, rank: behind.rank });
         }
       }
       for (const [id, outlet] of chosen) {
@@ -94,7 +101,7 @@ export function createLoader({
         outlet.readUntil = Math.max(Math.floor(Math.min(until ?? now, now - LATE_COMMITS)) - 1, 0);
       }
       for (const outlet of beyond) outlet.lookFromStart();
-      return blocked;
+      return { blocked, added };
     },
   };
 }

@@ -47,6 +47,9 @@ export interface Notifier {
 const SWEEP: Milliseconds = 5_000;
 /** While more is to be read, look again after this. */
 const SOON: Milliseconds = 5;
+const IN_VAIN: Milliseconds = 50;
+/** Retries that fall due one after the other are looked for together. */
+const BETWEEN_RETRIES: Milliseconds = 250;
 /** Attempts settled in one statement, at most, and from one to the next under load: larger ones cost less for each. */
 const MOST_SETTLED = 1_000;
 const BETWEEN_SETTLINGS: Milliseconds = 10;
@@ -57,15 +60,17 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
   let lookAgainAt = Number.NEGATIVE_INFINITY;
   /** Who is told has to be looked up before anything is loaded; so it has at the start. */
   let changed = true;
+  /** Something is sent again. */
+  let isReplay = false;
   let stopped = false;
   const notes = createUnderWayNotes({ sql, clock, log, replica: ownership.replica });
   const idle = createIdle(() => notes.count);
-  const ladder = createLadder({ sql, clock, log });
+  const ladder = createLadder({ sql, clock, log, replica: ownership.replica });
   const loader = createLoader({ sql, clock, ownership, ladder });
 
   const onEnded = ({ outlet, delivery, epoch, result, off }: Ended): void => {
     const { recipient } = outlet;
-    const settlement = settlementOf(recipient, delivery, result, { now: clock.now(), spread: spread() });
+    const settlement = settlementOf(outlet, delivery, result, { now: clock.now(), spread: spread() });
     report(log, outlet, delivery, settlement, off);
     const outcome = result.kind === 'failed' && settlement.status === 'exhausted' ? 'exhausted' : result.kind;
     meters.subscriber(recipient.name).attempted(outcome, settlement.at - delivery.event.createdAt);
@@ -84,7 +89,9 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
   });
 
   const flush = async (jobs: readonly Job[]): Promise<void> => {
-    const written = await settleSurely(jobs, { sql, clock, log, ownership, ladder, isStopped: () => stopped });
+    const onTrouble = (): void => sender.hold(true);
+    const written = await settleSurely(jobs, { sql, clock, log, ownership, ladder, isStopped: () => stopped, onTrouble });
+    if (written !== null) sender.hold(stopped);
     const outlets = new Set<Job['outlet']>();
     for (const { outlet, delivery, settlement, epoch } of jobs) {
       outlets.add(outlet);
@@ -104,12 +111,22 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
   };
   const settlements = createBatcher<Job>(flush, { most: MOST_SETTLED, linger: 0, spacing: BETWEEN_SETTLINGS, parallel: 1 });
 
-  /** Reads for everybody, and starts what may start; one that was off or paused goes on with what memory holds. */
-  const load = async (late: boolean): Promise<void> => {
+  /** Reads for everybody, and starts what may start; one that was off or paused goes on with what memory holds. Answers how many were read. */
+  const readAndStart = async (late: boolean): Promise<number> => {
     const outlets = roster.active();
-    const blocked = await loader.load(outlets, late);
+    const { blocked, added } = await loader.load(outlets, late);
+    // The database answers.
+    sender.hold(stopped);
     for (const outlet of outlets) sender.pump(outlet);
     await putOff(sql, blocked);
+    return added;
+  };
+  /** One reading after the other: what one has read, sent and settled meanwhile, another still believes to be waiting. */
+  let loading: Promise<unknown> = Promise.resolve();
+  const load = (late: boolean): Promise<number> => {
+    const next = loading.then(() => readAndStart(late));
+    loading = next.catch(() => undefined);
+    return next;
   };
 
   /** Resolves when nothing is being sent or settled. */
@@ -118,11 +135,17 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
       await idle.wait();
       await settlements.drain();
     }
+    await ladder.quiet();
   };
 
   const lookWhoIsTold = async (): Promise<void> => {
     changed = false;
-    await roster.refresh(ladder.heard);
+    try {
+      await roster.refresh(ladder.heard);
+    } catch (error) {
+      changed = true;
+      throw error;
+    }
   };
   /** Who is told, and when the next retry is due: looked up now and then, not with every wake-up. */
   const lookAround = async (): Promise<void> => {
@@ -130,18 +153,23 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     const now = clock.now();
     const due = roster.active().filter((outlet) => ladder.pausedUntil(outlet) === null);
     const subscribers = due.map(({ recipient }) => recipient.id);
-    nextRetryAt = (await nextDue(sql, { subscribers, shards: ownership.owned(), now })) ?? now + SWEEP;
+    // What fails while the question is under way is noted beside its answer.
+    nextRetryAt = Number.POSITIVE_INFINITY;
+    const next = (await nextDue(sql, { subscribers, shards: ownership.owned(), now })) ?? now + SWEEP;
+    nextRetryAt = Math.min(nextRetryAt, Math.max(next, now + BETWEEN_RETRIES));
     lookAgainAt = clock.monotonic() + SWEEP;
   };
 
   return {
     tick: async () => {
       if (changed) await lookWhoIsTold();
-      const isLate = clock.monotonic() >= lookAgainAt || clock.now() >= nextRetryAt;
-      const parties = roster.count();
-      await load(isLate);
-      if (roster.active().some((outlet) => loader.wants(outlet, parties))) return SOON;
+      const isLate = isReplay || clock.monotonic() >= lookAgainAt || clock.now() >= nextRetryAt;
+      isReplay = false;
+      const added = await load(isLate);
       if (isLate) await lookAround();
+      const parties = roster.count();
+      // What is in the way is being put off, or sent, when there is more and none of it can be had.
+      if (roster.active().some((outlet) => loader.wants(outlet, parties))) return added > 0 ? SOON : IN_VAIN;
       const pauses = roster.active().map((outlet) => ladder.pausedUntil(outlet) ?? Number.POSITIVE_INFINITY);
       return Math.min(Math.max(Math.min(nextRetryAt, ...pauses) - clock.now(), SOON), SWEEP);
     },
@@ -149,7 +177,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
       for (const outlet of roster.all()) outlet.dropLane(purchase);
     },
     replayed: () => {
-      nextRetryAt = Number.NEGATIVE_INFINITY;
+      isReplay = true;
     },
     subscribersChanged: () => {
       changed = true;
@@ -167,7 +195,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     },
     stop: async () => {
       stopped = true;
-      sender.stop();
+      sender.hold(true);
       await quiet();
       await notes.stop();
     },

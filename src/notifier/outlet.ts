@@ -2,7 +2,7 @@
  * What waits in memory for one subscriber: lanes, each sent in order and one at a time, and the order among them. A
  * bounded part of the outbox; the rows stay the truth.
  */
-import type { Patience, SubscriberHealth } from '../core/health.ts';
+import type { Patience, SubscriberHealth, Unreached } from '../core/health.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { type DueDelivery, RANKS, type Rank, REPLAYED } from '../store/deliveries.ts';
 import type { Channel } from './channel.ts';
@@ -31,8 +31,15 @@ export interface Standing {
   saved: SubscriberHealth | null;
   /** Deliveries in flight at most, by what was seen lately: it begins small after a pause and shrinks with failures. */
   allowance: number;
-  /** Failures of ours in a row, and until when they make us wait. */
-  readonly ours: { failures: number; failedAt: Instant; until: Instant };
+  /** Failures of ours in a row, since when, until when they make us wait, and what the database says of them. */
+  readonly ours: {
+    failures: number;
+    failedAt: Instant;
+    until: Instant;
+    since: Instant | null;
+    error: string | null;
+    saved: Unreached | null;
+  };
   /** Whether this replica may try a subscriber whose pause is over. */
   trying: 'no' | 'asking' | 'yes';
 }
@@ -86,6 +93,16 @@ interface Lane {
 /** So often what is not new goes first, so that it is never starved. */
 const TURN_OF_THE_LATE = 8;
 
+/** How it stands with our failures while there are none. */
+export const NEVER_FAILED: Standing['ours'] = {
+  failures: 0,
+  failedAt: Number.NEGATIVE_INFINITY,
+  until: Number.NEGATIVE_INFINITY,
+  since: null,
+  error: null,
+  saved: null,
+};
+
 export function createOutlet(recipient: Recipient): Outlet {
   const lanes = new Map<number, Lane>();
   const ids = new Set<number>();
@@ -117,6 +134,8 @@ export function createOutlet(recipient: Recipient): Outlet {
   };
   const drop = (lane: Lane): void => {
     for (const { id } of lane.waiting) ids.delete(id);
+    // Its place among the ready ones may hold on to it for a while.
+    lane.waiting.length = 0;
     unready(lane);
     lanes.delete(lane.id);
   };
@@ -127,7 +146,7 @@ export function createOutlet(recipient: Recipient): Outlet {
       health: null,
       saved: null,
       allowance: recipient.concurrency,
-      ours: { failures: 0, failedAt: Number.NEGATIVE_INFINITY, until: Number.NEGATIVE_INFINITY },
+      ours: { ...NEVER_FAILED },
       trying: 'no',
     },
     inFlight: 0,

@@ -4,7 +4,7 @@
  */
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
-import { type SubscriberHealth, WITH_PEOPLE, WITH_SYSTEMS } from '../core/health.ts';
+import { type SubscriberHealth, type Unreached, WITH_PEOPLE, WITH_SYSTEMS } from '../core/health.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Secrets } from '../runtime/secrets.ts';
 import type { Sql } from '../store/database.ts';
@@ -12,7 +12,7 @@ import { eraseHealth } from '../store/health.ts';
 import { readSubscribers, type StoredSubscriber } from '../store/subscribers.ts';
 import { openReach } from '../subscription/sealed.ts';
 import type { Channel } from './channel.ts';
-import { createOutlet, type Outlet } from './outlet.ts';
+import { createOutlet, NEVER_FAILED, type Outlet } from './outlet.ts';
 import { type ConfiguredSubscriber, type Opened, openWebhook } from './recipients.ts';
 
 export interface Roster {
@@ -32,7 +32,16 @@ export interface Roster {
   close(): Promise<void>;
 }
 
-type Heard = (outlet: Outlet, health: SubscriberHealth | null, wasSaved: SubscriberHealth | null) => void;
+/** What the database says of one, as far as a replica knows it. */
+export interface Known {
+  readonly health: SubscriberHealth | null;
+  readonly unreached: Unreached | null;
+}
+const NOTHING: Known = { health: null, unreached: null };
+type Heard = (outlet: Outlet, is: Known, was: Known) => void;
+
+/** What reaches it, and the address behind that. */
+type Placed = Opened & { readonly place: string | null };
 
 export interface RosterOptions {
   readonly sql: Sql;
@@ -46,9 +55,13 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
   const outlets = new Map<number, Outlet>();
   /** Which address and keys each channel was opened with. */
   const versions = new Map<number, string>();
+  /** The address behind each; null for those of the configuration, which do not change. */
+  const places = new Map<number, string | null>();
   /** What could not be opened, said once. */
   const unopened = new Map<number, string>();
   let off: ReadonlySet<number> = new Set();
+  /** Those of them that were switched off since the database was last asked. */
+  const switchedSince = new Set<number>();
   const closing = new Set<Promise<void>>();
 
   const close = (channel: Channel): void => {
@@ -58,7 +71,7 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
   };
 
   /** Opens a channel to it, or says once why that cannot be. */
-  const open = (row: StoredSubscriber, version: string): Opened | null => {
+  const open = (row: StoredSubscriber, version: string): Placed | null => {
     const opened = openOrSay(row);
     if ('channel' in opened) {
       unopened.delete(row.id);
@@ -68,7 +81,7 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
     unopened.set(row.id, version);
     return null;
   };
-  const openOrSay = (row: StoredSubscriber): Opened | { detail: string } => {
+  const openOrSay = (row: StoredSubscriber): Placed | { detail: string } => {
     try {
       return row.origin === 'api' ? openStored(row) : openConfigured(row);
     } catch (error) {
@@ -77,32 +90,34 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
       throw error;
     }
   };
-  const openStored = (row: StoredSubscriber): Opened | { detail: string } => {
+  const openStored = (row: StoredSubscriber): Placed | { detail: string } => {
     const reach = openReach(secrets, row);
-    if (reach !== null) return openWebhook(reach, settings);
+    if (reach !== null) return { ...openWebhook(reach, settings), place: reach.url };
     return { detail: 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it. What is for it waits.' };
   };
-  const openConfigured = ({ name }: StoredSubscriber): Opened | { detail: string } => {
+  const openConfigured = ({ name }: StoredSubscriber): Placed | { detail: string } => {
     const ours = configured.find(({ definition }) => definition.name === name);
-    return (
-      ours?.open() ?? {
-        detail: 'It is in the configuration of another daemon, not in that of this one. What is for it here waits.',
-      }
-    );
+    if (ours !== undefined) return { ...ours.open(), place: null };
+    return { detail: 'It is in the configuration of another daemon, not in that of this one. What is for it here waits.' };
   };
 
   const forget = (id: number): void => {
     const outlet = outlets.get(id);
     outlets.delete(id);
     versions.delete(id);
+    places.delete(id);
     if (outlet) close(outlet.recipient.channel);
   };
 
   return {
     refresh: async (heard) => {
-      const before = new Map([...outlets].map(([id, { standing }]) => [id, standing.saved]));
+      const before = new Map(
+        [...outlets].map(([id, { standing }]) => [id, { health: standing.saved, unreached: standing.ours.saved }]),
+      );
+      switchedSince.clear();
       const rows = await readSubscribers(sql);
-      off = new Set(rows.filter(({ status }) => status === 'off').map(({ id }) => id));
+      // The database may not know yet who wants nothing any more since it was asked.
+      off = new Set([...rows.filter(({ status }) => status === 'off').map(({ id }) => id), ...switchedSince]);
       for (const row of rows) {
         const { id, name } = row;
         // Ours do not change while the daemon runs; the row's hash may be another daemon's.
@@ -113,21 +128,28 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
         if (opened === null) forget(id);
         else {
           const patience = row.kind === 'slack' ? WITH_PEOPLE : WITH_SYSTEMS;
-          const recipient = { id, name, ...opened, schedule: settings.webhooks.schedule, patience };
-          versions.set(id, version);
+          const { place, ...means } = opened;
+          const recipient = { id, name, ...means, schedule: settings.webhooks.schedule, patience };
           if (outlet) {
             // What is under way ends on the old channel.
             close(outlet.recipient.channel);
             outlet.recipient = recipient;
-            // Another address begins as one that is well.
-            if (outlet.standing.saved !== null) await eraseHealth(sql, id);
-            Object.assign(outlet.standing, { health: null, saved: null, allowance: recipient.concurrency, trying: 'no' });
+            // Another address begins as one that is well; other keys, headers or another body end no pause.
+            if (places.get(id) !== place) {
+              const { standing } = outlet;
+              if (standing.saved !== null || standing.ours.saved !== null) await eraseHealth(sql, id);
+              Object.assign(standing, { health: null, saved: null, allowance: recipient.concurrency, trying: 'no' });
+              Object.assign(standing.ours, NEVER_FAILED);
+            }
           } else outlets.set(id, createOutlet(recipient));
+          places.set(id, place);
+          // Last: what failed before is done again.
+          versions.set(id, version);
         }
       }
-      for (const { id, health } of rows) {
+      for (const { id, health, unreached } of rows) {
         const outlet = outlets.get(id);
-        if (outlet) heard(outlet, health, before.get(id) ?? null);
+        if (outlet) heard(outlet, { health, unreached }, before.get(id) ?? NOTHING);
       }
       const told = new Set(rows.map(({ id }) => id));
       for (const id of [...outlets.keys()]) if (!told.has(id)) forget(id);
@@ -140,8 +162,12 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
       return count;
     },
     mayTell: (outlet) => outlets.get(outlet.recipient.id) === outlet && !off.has(outlet.recipient.id),
-    switchedOff: ({ recipient }) => {
-      off = new Set(off).add(recipient.id);
+    switchedOff: (outlet) => {
+      switchedSince.add(outlet.recipient.id);
+      off = new Set(off).add(outlet.recipient.id);
+      // It takes no memory; switched on again, it is read from the beginning.
+      outlet.dropWaiting();
+      outlet.lookFromStart();
     },
     close: async () => {
       for (const id of [...outlets.keys()]) forget(id);

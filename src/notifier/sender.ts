@@ -7,7 +7,7 @@ import type { SendResult } from './channel.ts';
 import type { Ladder } from './ladder.ts';
 import type { Outlet } from './outlet.ts';
 import type { Roster } from './roster.ts';
-import { createSlots, type Slot } from './slots.ts';
+import { createSlots } from './slots.ts';
 import type { UnderWayNotes } from './under-way.ts';
 
 /** An attempt's end. */
@@ -23,8 +23,8 @@ export interface Ended {
 export interface Sender {
   /** Starts what may start for a subscriber. */
   pump(outlet: Outlet): void;
-  /** Starts nothing any more. */
-  stop(): void;
+  /** Starts nothing while held. */
+  hold(held: boolean): void;
 }
 
 export interface SenderOptions {
@@ -44,12 +44,13 @@ const TIME_TO_SETTLE: Milliseconds = 2_000;
 const RENEWAL_REST: Milliseconds = 250;
 
 export function createSender({ clock, ownership, roster, ladder, notes, onEnded }: SenderOptions): Sender {
-  const slots = createSlots(MOST_IN_FLIGHT, () => roster.count());
+  const slots = createSlots<Outlet>(MOST_IN_FLIGHT, () => roster.count());
   /** Who waits for a borrowed slot, in the order they came. */
   const waiting = new Set<Outlet>();
   /** Who looks again by itself, so that it does so once. */
   const resting = new Set<Outlet>();
-  let stopped = false;
+  /** Stopped, or while nothing can be settled: what is sent then is sent again. */
+  let isHeld = false;
 
   const pumpIn = (outlet: Outlet, wait: Milliseconds): void => {
     if (resting.has(outlet)) return;
@@ -61,7 +62,7 @@ export function createSender({ clock, ownership, roster, ladder, notes, onEnded 
   };
 
   const mayBegin = (outlet: Outlet): boolean => {
-    if (stopped || !outlet.isReady || !roster.mayTell(outlet)) return false;
+    if (isHeld || !outlet.isReady || !roster.mayTell(outlet)) return false;
     const wait = outlet.notBefore - clock.monotonic();
     if (wait <= 0) return ladder.mayBegin(outlet, () => pump(outlet));
     if (outlet.inFlight === 0) pumpIn(outlet, wait);
@@ -71,8 +72,7 @@ export function createSender({ clock, ownership, roster, ladder, notes, onEnded 
   const pump = (outlet: Outlet): void => {
     const { recipient, standing } = outlet;
     while (mayBegin(outlet)) {
-      const slot = slots.take(outlet.inFlight);
-      if (slot === null) {
+      if (!slots.take(outlet)) {
         waiting.add(outlet);
         return;
       }
@@ -81,16 +81,21 @@ export function createSender({ clock, ownership, roster, ladder, notes, onEnded 
       const delivery = outlet.next(late);
       const epoch = delivery && ownership.epochOf(delivery.shard);
       if (delivery === null || epoch === null) {
-        slots.give(slot);
+        slots.give(outlet);
         if (delivery === null) return;
         outlet.dropLane(delivery.lane);
         outlet.lookFromStart();
       } else if (ownership.mayBegin(delivery.shard, recipient.timeout + TIME_TO_SETTLE)) {
         outlet.notBefore = clock.monotonic() + recipient.spacing;
-        void send(outlet, delivery, epoch, slot);
+        void send(outlet, delivery, epoch);
+      } else if (!ownership.owned().includes(delivery.shard)) {
+        // It is being given away: whoever gets it sends this, and the others must not wait for that.
+        slots.give(outlet);
+        outlet.dropLane(delivery.lane);
+        outlet.lookFromStart();
       } else {
-        // The lease is too short, or the shard is being given away: the next renewal tells which.
-        slots.give(slot);
+        // The lease is too short: the next renewal makes it longer.
+        slots.give(outlet);
         outlet.putBack(delivery);
         outlet.notBefore = clock.monotonic() + RENEWAL_REST;
         pumpIn(outlet, RENEWAL_REST);
@@ -99,7 +104,7 @@ export function createSender({ clock, ownership, roster, ladder, notes, onEnded 
     }
   };
 
-  const send = async (outlet: Outlet, delivery: DueDelivery, epoch: number, slot: Slot): Promise<void> => {
+  const send = async (outlet: Outlet, delivery: DueDelivery, epoch: number): Promise<void> => {
     const { recipient } = outlet;
     const isLate = delivery.rank > 0;
     const began = clock.now();
@@ -117,13 +122,13 @@ export function createSender({ clock, ownership, roster, ladder, notes, onEnded 
     notes.ended(delivery.id);
     outlet.inFlight -= 1;
     if (isLate) outlet.lateInFlight -= 1;
-    slots.give(slot);
+    const isFree = slots.give(outlet);
     const tooMany = isReplaced ? null : ladder.ended(outlet, began, result);
     const off = result.kind === 'gone' ? result.detail : tooMany;
     // At once, so that nothing else leaves for somebody who wants nothing any more.
     if (off !== null) roster.switchedOff(outlet);
     onEnded({ outlet, delivery, epoch, result, off });
-    const [next] = slot === 'borrowed' ? waiting : [];
+    const [next] = isFree ? waiting : [];
     if (next !== undefined) {
       waiting.delete(next);
       pump(next);
@@ -133,8 +138,8 @@ export function createSender({ clock, ownership, roster, ladder, notes, onEnded 
 
   return {
     pump,
-    stop: () => {
-      stopped = true;
+    hold: (held) => {
+      isHeld = held;
     },
   };
 }

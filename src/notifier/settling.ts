@@ -29,7 +29,10 @@ const SETTLE_FOR: Milliseconds = 20_000;
 
 /** What an attempt means for its delivery. `spread` in [0, 1] is how much of the jitter is added. */
 export function settlementOf(
-  { schedule }: Pick<Recipient, 'schedule'>,
+  {
+    recipient: { schedule },
+    standing,
+  }: { recipient: Pick<Recipient, 'schedule'>; standing: { ours: { since: Instant | null } } },
   delivery: DueDelivery,
   result: SendResult,
   { now, spread }: { now: Instant; spread: number },
@@ -48,7 +51,7 @@ export function settlementOf(
       ...failed,
       status: 'pending',
       fault: 'ours',
-      dueAt: afterOurFailure({ now, createdAt: delivery.event.createdAt, spread }),
+      dueAt: afterOurFailure({ now, since: standing.ours.since ?? now, spread }),
     };
   }
   const again = nextAttempt({ schedule, attempts, now, retryAfter: result.retryAfter, spread });
@@ -88,6 +91,7 @@ export async function settleSurely(
     ownership,
     ladder,
     isStopped,
+    onTrouble,
   }: {
     sql: Sql;
     clock: Clock;
@@ -95,6 +99,8 @@ export async function settleSurely(
     ownership: Ownership;
     ladder: Ladder;
     isStopped(): boolean;
+    /** The database does not take it: what is sent meanwhile could not be settled either. */
+    onTrouble(): void;
   },
 ): Promise<ReadonlySet<number> | null> {
   const epochs = new Map(jobs.map((job) => [job.delivery.shard, job.epoch]));
@@ -111,6 +117,7 @@ export async function settleSurely(
         { replica: ownership.replica, holdings },
       );
     } catch (error) {
+      onTrouble();
       log.error({ error, deliveries: jobs.length }, 'delivery.not_settled');
       if (clock.monotonic() > until || isStopped()) return null;
       await clock.sleep(500, new AbortController().signal);

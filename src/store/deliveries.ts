@@ -23,14 +23,15 @@ export interface DueDelivery {
   readonly attemptsBefore: number;
   readonly event: { readonly id: string; readonly type: string; readonly body: string; readonly createdAt: Instant };
   /** The pending delivery right before it in its lane, if there is one: it must wait for that, which waits for those before it. */
-  readonly behind: { readonly id: number; readonly dueAt: Instant } | null;
+  readonly behind: { readonly id: number; readonly dueAt: Instant; readonly rank: Rank } | null;
 }
 
 /** How many more are wanted for one subscriber. */
 export interface Wanted {
   readonly subscriber: number;
   readonly room: number;
-  /** Ranks beyond this are left out. */
+  /** The ranks that are read. Who has much of the lower ones still gets on with the higher ones: they are wanted apart. */
+  readonly from: Rank;
   readonly upTo: Rank;
   /**
    * Of rank 0, what was due before is known to be read; the epoch's beginning when nothing is. What was delivered stands in
@@ -67,19 +68,21 @@ export async function loadDueDeliveries(
     createdAt: Instant;
     behindId: number | null;
     behindDueAt: Instant | null;
+    behindRank: Rank | null;
   };
   const rows = await sql<Row[]>`
-    select d.id::float8 as id, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts, (extract(epoch from d.due_at) * 1000)::float8 as "dueAt",
-      d.attempts_before as "attemptsBefore",
+    select d.id::float8 as id, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
+      (extract(epoch from d.due_at) * 1000)::float8 as "dueAt", d.attempts_before as "attemptsBefore",
       e.id as "eventId", e.type, e.body, (extract(epoch from e.created_at) * 1000)::float8 as "createdAt",
-      b.id::float8 as "behindId", (extract(epoch from b.due_at) * 1000)::float8 as "behindDueAt"
+      b.id::float8 as "behindId", (extract(epoch from b.due_at) * 1000)::float8 as "behindDueAt", b.rank as "behindRank"
     from unnest(${`{${wanted.map(({ subscriber }) => subscriber).join()}}`}::integer[],
       ${`{${wanted.map(({ room }) => room).join()}}`}::integer[], ${`{${perShard.join()}}`}::integer[],
-      ${`{${wanted.map(({ upTo }) => upTo).join()}}`}::smallint[],
-      ${`{${wanted.map(({ dueSince }) => dueSince).join()}}`}::float8[]) as w (subscriber, room, per_shard, up_to, due_since)
+      ${`{${wanted.map(({ upTo }) => upTo).join()}}`}::integer[],
+      ${`{${wanted.map(({ dueSince }) => dueSince).join()}}`}::float8[],
+      ${`{${wanted.map(({ from }) => from).join()}}`}::integer[]) as w (subscriber, room, per_shard, up_to, due_since, from_rank)
     cross join lateral (
       select due.* from unnest(${`{${shards.join()}}`}::smallint[]) as s (shard)
-      cross join generate_series(0, w.up_to) as k (rank)
+      cross join generate_series(w.from_rank, w.up_to) as k (rank)
       cross join lateral (
         select q.id, q.subscriber, q.lane, q.event, q.shard, q.rank, q.attempts, q.attempts_before, q.due_at from purchase_watch.deliveries q
         where q.subscriber = w.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
@@ -89,14 +92,17 @@ export async function loadDueDeliveries(
       order by due.rank, due.due_at, due.event limit w.room) d
     join purchase_watch.events e on e.position = d.event
     left join lateral (
-      select f.id, f.due_at from purchase_watch.deliveries f
+      select f.id, f.due_at, f.rank from purchase_watch.deliveries f
       where f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending' and (f.rank = 2, f.event) < (d.rank = 2, d.event)
       order by f.rank = 2 desc, f.event desc limit 1) b on true
     order by d.rank = 2, d.event`;
-  const due = rows.map(({ eventId, type, body, createdAt, behindId, behindDueAt, ...row }) => ({
+  const due = rows.map(({ eventId, type, body, createdAt, behindId, behindDueAt, behindRank, ...row }) => ({
     ...row,
     event: { id: eventId, type, body, createdAt },
-    behind: behindId === null || behindDueAt === null ? null : { id: behindId, dueAt: behindDueAt },
+    behind:
+      behindId === null || behindDueAt === null || behindRank === null
+        ? null
+        : { id: behindId, dueAt: behindDueAt, rank: behindRank },
   }));
   return { rows: due, more: withMore(due, wanted, perShard) };
 }
@@ -105,15 +111,15 @@ export async function loadDueDeliveries(
 function withMore(rows: readonly DueDelivery[], wanted: readonly Wanted[], perShard: readonly number[]): Map<number, Instant> {
   const more = new Map<number, Instant>();
   const groups = Map.groupBy(rows, ({ subscriber }) => subscriber);
-  for (const [index, { subscriber, room }] of wanted.entries()) {
-    const own = groups.get(subscriber) ?? [];
+  for (const [index, { subscriber, room, from, upTo }] of wanted.entries()) {
+    const own = (groups.get(subscriber) ?? []).filter(({ rank }) => rank >= from && rank <= upTo);
     const dueOf = (some: readonly DueDelivery[]): Instant => Math.max(...some.map(({ dueAt }) => dueAt));
     const fresh = own.filter(({ rank }) => rank === 0);
     // Rank 0 comes first: it is cut off only when nothing else came.
     const ends = own.length >= room ? [fresh.length === own.length ? dueOf(own) : Number.POSITIVE_INFINITY] : [];
     for (const some of Map.groupBy(own, ({ shard, rank }) => shard * 4 + rank).values())
       if (some.length >= perShard[index]!) ends.push(some[0]!.rank === 0 ? dueOf(some) : Number.POSITIVE_INFINITY);
-    if (ends.length > 0) more.set(subscriber, Math.min(...ends));
+    if (ends.length > 0) more.set(subscriber, Math.min(more.get(subscriber) ?? Number.POSITIVE_INFINITY, ...ends));
   }
   return more;
 }
@@ -140,20 +146,23 @@ export async function nextDue(
 export interface LaneHead {
   readonly subscriber: number;
   readonly lane: number;
-  /** What comes after this position waits; of what is replayed, when `rank` says so, of the rest and all that is replayed otherwise. */
+  /** What comes after this position waits; of what is replayed when it is itself, otherwise of the rest and all that is replayed. */
   readonly position: number;
-  readonly rank: Rank;
+  readonly isReplayed: boolean;
   readonly dueAt: Instant;
+  /** What waits behind it is of no lower rank: it would be read before what it has to wait for, again and again. */
+  readonly rank: Rank;
 }
 
 /** Puts off what waits behind a delivery in its lane until that one is due. */
 export async function putOff(sql: Queries, heads: readonly LaneHead[]): Promise<void> {
   if (heads.length === 0) return;
   await sql`
-    update purchase_watch.deliveries d set due_at = to_timestamp(r.due / 1000)
+    update purchase_watch.deliveries d set due_at = greatest(d.due_at, to_timestamp(r.due / 1000)), rank = greatest(d.rank, r.rank)
     from unnest(${`{${heads.map((h) => h.subscriber).join()}}`}::integer[], ${`{${heads.map((h) => h.lane).join()}}`}::bigint[],
-      ${`{${heads.map((h) => h.position).join()}}`}::bigint[], ${`{${heads.map((h) => h.rank === REPLAYED).join()}}`}::boolean[],
-      ${`{${heads.map((h) => h.dueAt).join()}}`}::float8[]) as r (subscriber, lane, position, replayed, due)
+      ${`{${heads.map((h) => h.position).join()}}`}::bigint[], ${`{${heads.map((h) => h.isReplayed).join()}}`}::boolean[],
+      ${`{${heads.map((h) => h.dueAt).join()}}`}::float8[],
+      ${`{${heads.map((h) => h.rank).join()}}`}::smallint[]) as r (subscriber, lane, position, replayed, due, rank)
     where d.subscriber = r.subscriber and d.lane = r.lane and d.status = 'pending' and (d.rank = 2, d.event) > (r.replayed, r.position)
-      and d.due_at < to_timestamp(r.due / 1000)`;
+      and (d.due_at < to_timestamp(r.due / 1000) or d.rank < r.rank)`;
 }

@@ -2,7 +2,7 @@
 import type { Holding } from '../core/ownership.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { Fragment, Queries } from './database.ts';
-import { type DueDelivery, putOff, type Rank } from './deliveries.ts';
+import { type DueDelivery, putOff, type Rank, REPLAYED } from './deliveries.ts';
 
 /** An attempt that ended, and what follows for its delivery. */
 export interface Settlement {
@@ -53,7 +53,10 @@ export async function settle(sql: Queries, batch: readonly Settlement[], writer:
   const waiting = failed.filter(({ status, delivery }) => status === 'pending' && written.has(delivery.id));
   await putOff(
     sql,
-    waiting.map(({ delivery: { subscriber, lane, position }, rank, dueAt }) => ({ subscriber, lane, position, rank, dueAt })),
+    waiting.map(({ delivery: { subscriber, lane, position }, rank, dueAt }) => {
+      const isReplayed = rank === REPLAYED;
+      return { subscriber, lane, position, isReplayed, dueAt, rank };
+    }),
   );
   return written;
 }
@@ -124,9 +127,8 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
 async function freeFollowers(sql: Queries, freed: readonly Settlement[]): Promise<void> {
   if (freed.length === 0) return;
   await sql`
-    update purchase_watch.deliveries d set due_at = to_timestamp(r.at / 1000)
+    update purchase_watch.deliveries d set due_at = to_timestamp(r.at / 1000), rank = case d.rank when 2 then 2 else 0 end
     from unnest(${numbers(freed, (s) => s.delivery.subscriber)}::integer[], ${numbers(freed, (s) => s.delivery.lane)}::bigint[],
       ${numbers(freed, (s) => s.at)}::float8[]) as r (subscriber, lane, at)
-    where d.subscriber = r.subscriber and d.lane = r.lane and d.status = 'pending' and d.attempts = d.attempts_before
-      and d.due_at > to_timestamp(r.at / 1000)`;
+    where d.subscriber = r.subscriber and d.lane = r.lane and d.status = 'pending' and (d.due_at > to_timestamp(r.at / 1000) or d.rank = 1)`;
 }

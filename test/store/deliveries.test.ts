@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Sql } from '../../src/store/database.ts';
-import { loadDueDeliveries, nextDue, putOff, type Rank, REPLAYED } from '../../src/store/deliveries.ts';
+import { loadDueDeliveries, nextDue, putOff, type Rank, REPLAYED, type Wanted } from '../../src/store/deliveries.ts';
 import { retryDelivery } from '../../src/store/deliveries-again.ts';
 import { type Settlement, settle } from '../../src/store/settle.ts';
 import { syncSites } from '../../src/store/sites.ts';
@@ -81,7 +81,7 @@ const load = async (differs: Asked = {}) => {
   const { now = T, limit = 100, except = [], shards = ALL, subscriber = shop, upTo = REPLAYED, dueSince = 0 } = differs;
   const { rows, more } = await loadDueDeliveries(
     sql,
-    { wanted: [{ subscriber, room: limit, upTo, dueSince }], except },
+    { wanted: [{ subscriber, room: limit, from: 0, upTo, dueSince }], except },
     { shards, now },
   );
   return { rows, more: more.has(subscriber) };
@@ -181,8 +181,8 @@ describe('what is due', () => {
     await lane('b', [{ dueAt: T + MINUTE, subscriber: books }]);
     const { rows } = await load();
     expect(rows.map(({ id, behind }) => [id, behind])).toEqual([
-      [second, { id: first, dueAt: T + MINUTE }],
-      [third, { id: second, dueAt: T }],
+      [second, { id: first, dueAt: T + MINUTE, rank: 0 }],
+      [third, { id: second, dueAt: T, rank: 0 }],
     ]);
   });
 
@@ -219,7 +219,7 @@ describe('what is due', () => {
     await sql`update purchase_watch.deliveries set rank = 1 where id = ${old}`;
     expect(await loaded({ dueSince: T - 2 * MINUTE })).toEqual([old, newer, newest]);
     const until = async (room: number) => {
-      const wanted = [{ subscriber: shop, room, upTo: REPLAYED, dueSince: 0 }];
+      const wanted: Wanted[] = [{ subscriber: shop, room, from: 0, upTo: REPLAYED, dueSince: 0 }];
       const { more } = await loadDueDeliveries(sql, { wanted, except: [] }, { shards: ALL, now: T });
       return more.get(shop);
     };
@@ -234,9 +234,9 @@ describe('what is due', () => {
   test('is read for several at once, each within its own room', async () => {
     const [mine, yours] = (await lane('a', [{}, { subscriber: books }])) as [number, number];
     await lane('b', [{}, { subscriber: books }, { subscriber: books }]);
-    const wanted = [
-      { subscriber: shop, room: 1, upTo: REPLAYED, dueSince: 0 },
-      { subscriber: books, room: 10, upTo: REPLAYED, dueSince: 0 },
+    const wanted: Wanted[] = [
+      { subscriber: shop, room: 1, from: 0, upTo: REPLAYED, dueSince: 0 },
+      { subscriber: books, room: 10, from: 0, upTo: REPLAYED, dueSince: 0 },
     ];
     const { rows, more } = await loadDueDeliveries(sql, { wanted, except: [mine] }, { shards: ALL, now: T });
     expect(rows.map(({ subscriber }) => subscriber).sort()).toEqual([shop, books, books, books].sort());
@@ -254,7 +254,7 @@ describe('what is due', () => {
     const cost = await rowsRead(sql, 'deliveries', (tx) =>
       loadDueDeliveries(
         tx,
-        { wanted: [{ subscriber: shop, room: 100, upTo: REPLAYED, dueSince: 0 }], except: [] },
+        { wanted: [{ subscriber: shop, room: 100, from: 0, upTo: REPLAYED, dueSince: 0 }], except: [] },
         { shards: ALL, now: T },
       ),
     );
@@ -434,12 +434,24 @@ describe('in a lane', () => {
     expect(await dues([second])).toEqual([T + 60 * MINUTE]);
   });
 
-  test('one that was tried already keeps its own moment when it is freed', async () => {
+  test('what waits behind one that failed often is read after it, and is new again when it is freed', async () => {
+    const [first, second] = (await lane('a', [{}, {}])) as [number, number];
+    const rankOf = async (id: number) =>
+      (await sql<[{ rank: number }]>`select rank from purchase_watch.deliveries where id = ${id}`)[0].rank;
+    await settled(first, { status: 'pending', dueAt: T + MINUTE, rank: 1 });
+    expect([await rankOf(first), await rankOf(second)]).toEqual([1, 1]);
+    expect(await loaded({ now: T + MINUTE, limit: 1 })).toEqual([first]);
+    await settled(first, { at: T + 2 * MINUTE });
+    expect(await rankOf(second)).toBe(0);
+  });
+
+  test('one that was tried already is freed like the others', async () => {
     const [first, second] = (await lane('a', [{}, {}])) as [number, number];
     await failed(second, T + 30 * MINUTE);
-    await failed(first, T + MINUTE);
+    await failed(first, T + 60 * MINUTE);
+    expect(await dues([second])).toEqual([T + 60 * MINUTE]);
     await settled(first, { at: T + 2 * MINUTE });
-    expect(await dues([second])).toEqual([T + 30 * MINUTE]);
+    expect(await dues([second])).toEqual([T + 2 * MINUTE]);
   });
 
   test('what failed on a shard that was lost puts nothing off', async () => {
@@ -455,11 +467,11 @@ describe('in a lane', () => {
     const [b1, b2, b3] = (await lane('b', [{}, {}, { dueAt: T + 60 * MINUTE }])) as [number, number, number];
     const [first, second] = [(await attempt(a1)).delivery, (await attempt(b1)).delivery];
     await putOff(sql, [
-      { ...first, dueAt: T + MINUTE },
-      { ...second, dueAt: T + 2 * MINUTE },
+      { ...first, isReplayed: false, dueAt: T + MINUTE },
+      { ...second, isReplayed: false, dueAt: T + 2 * MINUTE },
     ]);
     expect(await dues([a1, a2, b1, b2, b3])).toEqual([T, T + MINUTE, T, T + 2 * MINUTE, T + 60 * MINUTE]);
-    await putOff(sql, [{ ...second, dueAt: T - MINUTE }]);
+    await putOff(sql, [{ ...second, isReplayed: false, rank: 0, dueAt: T - MINUTE }]);
     expect(await dues([b2])).toEqual([T + 2 * MINUTE]);
     await putOff(sql, []);
   });
