@@ -20,7 +20,13 @@ create table purchase_watch.subscriber_health (
   paused_until timestamptz,
   -- One replica tries at a time; what it holds ends by itself.
   trying_until timestamptz,
-  last_error text
+  last_error text,
+  -- Failures of ours in a row, which are not held against it; kept while a replica does not get through to it.
+  our_failures integer not null default 0,
+  our_failing_since timestamptz,
+  our_error text,
+  -- Who does not. What another replica gets through says nothing of its way.
+  our_replica text
 );
 comment on table purchase_watch.subscriber_health is 'Subscribers that failed lately, and until when they are left alone. One that is well has no row.';
 

@@ -51,9 +51,10 @@ left join purchase_watch.purchases p on p.id = e.purchase and p.site = any (arra
 
 create view purchase_watch.subscriber_status as
 select s.name as subscriber, s.kind,
-  case when s.status <> 'active' then 'off' when h.paused_until is not null then 'paused' when h.subscriber is not null then 'failing' else 'ok' end as health,
+  case when s.status <> 'active' then 'off' when h.paused_until is not null then 'paused' when h.our_failing_since is not null then 'unreached'
+    when h.failures > 0 then 'failing' else 'ok' end as health,
   purchase_watch.parked_because(s.configured, s.status, s.status_reason, h.paused_until, h.failures, h.last_error) as reason,
-  coalesce(h.failures, 0) as failures, h.failing_since, h.paused_until, h.last_error
+  coalesce(h.failures, 0) as failures, h.failing_since, h.paused_until, h.last_error, h.our_failing_since, h.our_error
 from purchase_watch.subscribers s left join purchase_watch.subscriber_health h on h.subscriber = s.id
 where s.configured;
 comment on view purchase_watch.subscriber_status is 'Who is told at present, and whether they take what they are sent.';
@@ -64,9 +65,11 @@ comment on column purchase_watch.delivery_log.took_ms is 'How long the attempt t
 comment on column purchase_watch.delivery_log.http_status is 'The answer to the attempt that delivered it.';
 comment on column purchase_watch.subscriber_status.subscriber is 'The name of who is told.';
 comment on column purchase_watch.subscriber_status.kind is 'webhook, slack, nats or rabbitmq.';
-comment on column purchase_watch.subscriber_status.health is 'ok, failing, paused (what is for it is parked) or off.';
+comment on column purchase_watch.subscriber_status.health is 'ok, failing, unreached (nothing gets through to it, for a reason of ours), paused (what is for it is parked) or off.';
 comment on column purchase_watch.subscriber_status.reason is 'Why nothing is sent to it at present; null when it is told.';
 comment on column purchase_watch.subscriber_status.failures is 'Failures in a row that were its own.';
 comment on column purchase_watch.subscriber_status.failing_since is 'The first of these failures; null while it is well.';
 comment on column purchase_watch.subscriber_status.paused_until is 'Nothing is sent before; then one delivery tries. Null when it is not paused.';
 comment on column purchase_watch.subscriber_status.last_error is 'Why the last of them failed, in a sentence.';
+comment on column purchase_watch.subscriber_status.our_failing_since is 'Since when nothing gets through to it, for a reason of ours (name server, proxy, network); null while something does.';
+comment on column purchase_watch.subscriber_status.our_error is 'That reason, in a sentence.';

@@ -17,7 +17,8 @@ export interface DatabaseNumbers {
   /** Those that are configured. */
   readonly sites: readonly SiteRow[];
   readonly incidents: Awaited<ReturnType<typeof countOpenIncidents>>;
-  readonly subscribers: readonly (Pick<StoredSubscriber, 'name' | 'status' | 'health'> & Omit<WaitingDeliveries, 'subscriber'>)[];
+  readonly subscribers: readonly (Pick<StoredSubscriber, 'name' | 'status' | 'health' | 'unreached'> &
+    Omit<WaitingDeliveries, 'subscriber'>)[];
   readonly replicas: number;
 }
 
@@ -64,7 +65,13 @@ async function read(sql: Sql): Promise<DatabaseNumbers> {
     lags,
     sites: sites.filter(({ configured }) => configured),
     incidents,
-    subscribers: subscribers.map(({ id, name, status, health }) => ({ name, status, health, ...waitingOf(waiting, id) })),
+    subscribers: subscribers.map(({ id, name, status, health, unreached }) => ({
+      name,
+      status,
+      health,
+      unreached,
+      ...waitingOf(waiting, id),
+    })),
     replicas: replicas.length,
   };
 }

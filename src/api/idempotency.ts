@@ -39,16 +39,14 @@ export function idempotent({ sql, secrets }: { sql: Sql; secrets: Secrets | null
   return async (c, next) => {
     const key = c.req.header(HEADER);
     if (key === undefined) return next();
-    const request = await keyedRequest(c, checkedKey(key));
+    const request = await keyedRequest(c, checkedKey(key), secrets);
     const claim = await claimKey(sql, request, { busyFor: BUSY_FOR, keep: KEEP });
     if (claim.kind === 'busy') {
       throw new Problem('idempotency_key_in_use', 'The first request with this Idempotency-Key is still under way; try again.', {
         headers: { 'retry-after': '1' },
       });
     }
-    if (claim.kind === 'other_request') {
-      throw new Problem('idempotency_key_reused', 'This Idempotency-Key was used for another request; take a new one.');
-    }
+    if (claim.kind === 'other_request') throw reused();
     if (claim.kind === 'answered') return answerAgain(claim, placeOf(request), secrets);
     await next();
     if (c.res.status >= 300) return void (await releaseKey(sql, request));
@@ -63,14 +61,16 @@ function checkedKey(key: string): string {
   throw new Problem('invalid_request', `${HEADER}: ${detail}.`, { errors: [{ field: HEADER, detail }] });
 }
 
-async function keyedRequest(c: Context, key: string): Promise<KeyedRequest> {
+async function keyedRequest(c: Context, key: string, secrets: Secrets | null): Promise<KeyedRequest> {
   const { pathname, search } = new URL(c.req.url);
   // An index takes no text of any length.
   const address = pathname.length <= LONGEST_PATH ? pathname : hash(pathname).toString('hex');
   const scope = `${c.req.method} ${address}`;
   // Only what `exactJson` read within its limit: a body that the route ignores may be endless.
   const body = Object.hasOwn(c.req, 'json') ? await c.req.json() : null;
-  return { scope, keyHash: hash(key), requestHash: hash(`${search}\n${stringifyExact(body)}`) };
+  const text = `${search}\n${stringifyExact(body)}`;
+  // A body may hold secrets, and a plain hash of a short one can be guessed.
+  return { scope, keyHash: hash(key), requestHash: secrets?.fingerprint(text) ?? hash(text) };
 }
 
 function placeOf({ scope, keyHash }: KeyedRequest): string {
@@ -93,14 +93,15 @@ function answerAgain(
 ): Response {
   const isClear = answer[0] === CLEAR;
   const text = isClear ? Buffer.from(answer.subarray(1)).toString() : (secrets?.open(answer, place) ?? null);
-  if (text === null) {
-    throw new Problem(
-      'idempotency_key_reused',
-      'The answer kept under this Idempotency-Key was encrypted with another SECRETS_KEY; take a new one if the request has to be made again.',
-    );
-  }
+  if (text === null) throw reused();
   const { headers, body } = JSON.parse(text) as { headers: [string, string][]; body: string };
   return new Response(body === '' ? null : body, { status, headers: [...headers, ['idempotency-replayed', 'true']] });
+}
+
+/** With another key of the installation, no request is known to be the same. */
+function reused(): Problem {
+  const detail = 'This Idempotency-Key was used for another request, or before SECRETS_KEY was changed; take a new one.';
+  return new Problem('idempotency_key_reused', detail);
 }
 
 function hash(text: string): Buffer {

@@ -64,9 +64,13 @@ function fieldErrors(issue: z.core.$ZodIssue, input: unknown): FieldError[] {
     const details = issue.message.split('\n');
     return issue.keys.map((key, index) => ({ field: pathName([...issue.path, shortened(key)]), detail: details[index]! }));
   }
-  const value = noteOf(issue).hideValue ? undefined : shown(valueAt(input, issue.path));
+  const hidden = noteOf(issue).hideValue || issue.path.some((part) => SECRET.has(part));
+  const value = hidden ? undefined : shown(valueAt(input, issue.path));
   return [{ field: pathName(issue.path), ...(value === undefined ? {} : { value }), detail: issue.message }];
 }
+
+/** Whatever is wrong with what stands at these names or below, it may give access to something. */
+const SECRET: ReadonlySet<PropertyKey> = new Set(['headers', 'secret']);
 
 function noteOf(issue: z.core.$ZodIssue): IssueNote {
   return issue.code === 'custom' ? (issue.params ?? {}) : {};

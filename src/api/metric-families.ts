@@ -196,6 +196,15 @@ export function metricFamilies({ version, health, engine, numbers }: MetricSourc
     ),
     family(
       'gauge',
+      'subscriber_unreached',
+      ['subscriber'],
+      'Whether nothing gets through to the subscriber for a reason of ours: name server, proxy or network.',
+      known(({ subscribers }) =>
+        subscribers.map(({ name, unreached }) => ({ labels: { subscriber: name }, value: unreached === null ? 0 : 1 })),
+      ),
+    ),
+    family(
+      'gauge',
       'deliveries_waiting',
       ['subscriber', 'status'],
       'Deliveries that are not settled, retries included. Counted to ten thousand.',
@@ -212,7 +221,7 @@ export function metricFamilies({ version, health, engine, numbers }: MetricSourc
       'gauge',
       'delivery_lag_seconds',
       ['subscriber'],
-      'How long the oldest delivery has been due, parked or not.',
+      'How long the delivery that waits longest for its next attempt has been due, parked or not. A failed attempt makes it due later.',
       known(({ subscribers, at }) =>
         subscribers.map(({ name, dueSince }) => ({
           labels: { subscriber: name },

@@ -72,7 +72,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountOverview(app, { sql });
   mountInvoice(app, { sql, invoiceOf });
   mountWhy(app, { sql, policy: { polling: settings.policy, schedule: settings.webhooks.schedule } });
-  const known = { sites: settings.sites.map((site) => site.name), allowAddresses: settings.webhooks.allowAddresses };
+  const known = { sites: settings.sites.map((site) => site.name), webhooks: settings.webhooks };
   mountSubscribers(app, { sql, secrets, known, configured: settings.subscribers });
   const { concurrency } = settings.webhooks;
   mountSubscriberActions(app, { sql, secrets, configured: settings.subscribers, concurrency });

@@ -9,7 +9,7 @@ import { type Addresses, deliveryDetails, subscriberBody } from '../subscription
 import { readMoment } from '../subscription/moment.ts';
 import { resumeSubscriber, waitAdvice } from '../subscription/outlook.ts';
 import { drainOf, replay, replayedBody, whyNoReplay } from '../subscription/replay.ts';
-import { DEFAULT_OVERLAP, requireSubscriber, rotateSecret, testSubscriber } from '../subscription/subscribers.ts';
+import { DEFAULT_OVERLAP, MOST_OVERLAP, requireSubscriber, rotateSecret, testSubscriber } from '../subscription/subscribers.ts';
 import { waitForAttempt } from '../subscription/wait.ts';
 import { exactJson, optionalJson } from './body.ts';
 import { durationParameter, parameter } from './fields.ts';
@@ -20,7 +20,6 @@ import type { ApiBindings } from './serve.ts';
 import { deliveryDetailsSchema, subscriberName, subscriberSchema, typesField } from './subscriber-fields.ts';
 
 const MOST_WAIT = 30_000;
-const MOST_OVERLAP = 30 * 86_400_000;
 const BODY_LIMIT = 16 * 1024;
 
 export interface ActionParts extends Means {
@@ -65,7 +64,7 @@ export function mountSubscriberActions(app: OpenAPIHono<{ Bindings: ApiBindings 
   });
 
   app.openapi(resumeRoute, async (c) => {
-    const subscriber = await resumeSubscriber(sql, c.req.valid('param').id);
+    const { subscriber } = await resumeSubscriber(sql, c.req.valid('param').id);
     return c.json(subscriberBody(subscriber, { secrets, configured }), 200);
   });
 
@@ -230,10 +229,10 @@ const replayRoute = (means: Means) =>
                 dryRun: z.boolean(),
                 expectedDrain: z
                   .object({
-                    ms: z
-                      .number()
-                      .nullable()
-                      .openapi({ description: 'Milliseconds; null when nothing is known to reckon with.' }),
+                    ms: z.number().nullable().openapi({
+                      description:
+                        'Milliseconds; null when nothing is known to reckon with, and while the subscriber is paused or off.',
+                    }),
                     text: z.string().openapi({ description: 'How it was reckoned, or why it was not.' }),
                   })
                   .optional()

@@ -14,13 +14,14 @@ import {
   readType,
   readUrl,
 } from '../subscription/rules.ts';
+import { isJsonObject } from './body.ts';
 import { parameter, siteField, subscriberParameter } from './fields.ts';
 import type { IssueNote } from './invalid.ts';
 
 /** What a subscriber's fields are checked against. */
 export interface Known {
   readonly sites: readonly string[];
-  readonly allowAddresses: readonly string[];
+  readonly webhooks: Parameters<typeof readUrl>[1];
 }
 
 const NAME = { example: 'shop', description: 'Up to 63 small letters, digits, - and _.' };
@@ -36,8 +37,8 @@ export const subscriberName = subscriberParameter.openapi({
 });
 
 /** An address may hold a token, so no message repeats it. */
-export function urlField({ allowAddresses }: Known) {
-  return parameter((value) => readUrl(value, allowAddresses), { hideValue: true }).openapi({
+export function urlField({ webhooks }: Known) {
+  return parameter((value) => readUrl(value, webhooks), { hideValue: true }).openapi({
     type: 'string',
     format: 'uri',
     description: 'Where events are posted.',
@@ -50,16 +51,20 @@ export const secretField = parameter(readSecret, { hideValue: true }).openapi({
   description: 'A signing secret of your own, as `whsec_` and base64 of 24 to 64 bytes. One is made when this is left out.',
 });
 
-/** Their values give access to something, so no message repeats them. */
+/** Their values give access to something, so no message repeats them. Not a record of zod's, which drops `__proto__`. */
 const headersField = z
-  .record(z.string(), z.string({ error: 'must be text' }), { error: 'must be an object of names and values, or null for none' })
-  .superRefine((headers, ctx) => {
-    const found = readHeaders(headers);
+  .custom<Readonly<Record<string, string>>>()
+  .superRefine((headers: unknown, ctx) => {
+    const found = isJsonObject(headers)
+      ? readHeaders(headers)
+      : { name: null, problem: 'must be an object of names and values, or null for none' };
     if ('is' in found) return;
     const path = found.name === null ? [] : [found.name];
     ctx.addIssue({ code: 'custom', path, message: found.problem, params: { hideValue: true } satisfies IssueNote });
   })
   .openapi({
+    type: ['object', 'null'],
+    additionalProperties: { type: 'string' },
     description:
       'Headers of your own that every request has; up to 20, with 4 KB in all. They replace those there were. Nothing shows their values again.',
     example: { authorization: 'Bearer 7Yk2' },
@@ -120,7 +125,7 @@ export const healthSchema = z
   .object({
     status: z.enum(HEALTH_STATUSES).openapi({
       description:
-        'ok; failing: it failed lately; paused: it failed so often that it is left alone, and what is for it is parked; off: the same, until somebody switches it on.',
+        'ok; failing: it failed lately; unreached: our name server, proxy or network lets nothing through to it, which is not held against it; paused: it failed so often that it is left alone, and what is for it is parked; off: the same, until somebody switches it on.',
     }),
     failures: z.int().openapi({ description: 'Failures in a row that were its own; 0 while it is well.' }),
     failingSince: z.string().nullable().openapi({ description: 'The first of these failures.' }),
@@ -129,6 +134,12 @@ export const healthSchema = z
       .nullable()
       .openapi({ description: 'Nothing is sent before; then one delivery tries, and the others follow when it gets through.' }),
     lastError: z.string().nullable(),
+    ourFailures: z.int().openapi({
+      description:
+        'Failures in a row that were ours (name server, proxy, network), from the fourth on; 0 when something got through.',
+    }),
+    ourFailingSince: z.string().nullable().openapi({ description: 'The first of these failures.' }),
+    ourError: z.string().nullable().openapi({ description: 'Why the last of them failed.' }),
   })
   .openapi('SubscriberHealth');
 

@@ -1,6 +1,6 @@
 /** `deliveries`: what was sent to whom, and sending one again. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { DELIVERY_STATUSES } from '../core/delivery-status.ts';
+import { DELIVERY_STATUSES, NOT_TOLD } from '../core/delivery-status.ts';
 import { AppError } from '../core/errors.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { DeliveryFilter, DeliveryRow } from '../store/delivery-list.ts';
@@ -8,6 +8,7 @@ import { examples, namesItsCommands } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import { withDatabase } from './database.ts';
 import { printFacts, printJson, printLine, printTable } from './output.ts';
+import type { RetryAllOptions } from './retry-all.ts';
 import { relative } from './times.ts';
 
 interface JsonOption {
@@ -53,9 +54,13 @@ async function list(context: CliContext, { json, limit, cursor, ...filter }: Lis
   });
 }
 
-function when({ status, settledAt, dueAt }: Pick<DeliveryRow, 'status' | 'settledAt' | 'dueAt'>, now: Instant): string {
+type Timed = Pick<DeliveryRow, 'status' | 'settledAt' | 'dueAt' | 'parkedUntil'>;
+
+function when({ status, settledAt, dueAt, parkedUntil }: Timed, now: Instant): string {
   if (settledAt !== null) return relative(settledAt, now);
   if (status === 'in_flight') return 'now';
+  if (status === 'parked')
+    return parkedUntil === null ? 'once it is told again' : `after the pause, ${relative(parkedUntil, now)}`;
   return dueAt <= now ? `due since ${relative(dueAt, now).replace(/ ago$/, '')}` : `next ${relative(dueAt, now)}`;
 }
 
@@ -101,7 +106,20 @@ async function show(context: CliContext, id: number, { json }: JsonOption): Prom
   });
 }
 
-async function retry(context: CliContext, ids: readonly number[], { json }: JsonOption): Promise<void> {
+async function retry(
+  context: CliContext,
+  ids: readonly number[],
+  { json, ...all }: JsonOption & Partial<RetryAllOptions>,
+): Promise<void> {
+  const { subscriber } = all;
+  if ((subscriber === undefined) === (ids.length === 0))
+    throw new AppError('invalid', 'name the deliveries by their ids, or all of one subscriber with --subscriber, not both');
+  if (subscriber !== undefined) {
+    const { retryAll } = await import('./retry-all.ts');
+    return retryAll(context, { ...all, subscriber, ...(json && { json }) });
+  }
+  const stray = Object.keys(all)[0];
+  if (stray !== undefined) throw new AppError('invalid', `--${stray === 'dryRun' ? 'dry-run' : stray}: only with --subscriber`);
   await withDatabase(context, async ({ sql }) => {
     const [{ sendAgain }, { deliveryName }] = await Promise.all([
       import('../subscription/replay.ts'),
@@ -114,7 +132,7 @@ async function retry(context: CliContext, ids: readonly number[], { json }: Json
     }
     if (json) return printJson(context, { retried: again.map(({ id }) => id), deliveries: again });
     for (const { id, note } of again)
-      printLine(context, `${id}: ${note === null ? 'sent again by the running daemon, at once' : `due again. ${note}`}`);
+      printLine(context, `${id}: ${note === null ? 'scheduled; the running daemon sends it now' : `due again. ${note}`}`);
   });
 }
 
@@ -158,17 +176,24 @@ export function register(program: Command, context: CliContext): void {
   command
     .command('retry')
     .summary('send it again, whatever became of it')
-    .argument('<id...>', 'ids, such as dlv_42', (text, before: number[] | undefined) => [
+    .argument('[id...]', 'ids, such as dlv_42', (text, before: number[] | undefined) => [
       ...(before ?? []),
       deliveryArgument(text),
     ])
+    .option('--subscriber <name>', 'instead of ids: all that this one was not told, after what is new')
+    .addOption(
+      new Option('--status <status>', 'with it: those given up (unless told otherwise), or never sent').choices(NOT_TOLD),
+    )
+    .option('--dry-run', 'with it: only count, and say how long it would take')
+    .option('--yes', 'with it: do not ask')
     .option('--json', 'write JSON')
-    .action((ids: number[], options: JsonOption) => retry(context, ids, options));
+    .action((ids: number[], options: JsonOption & Partial<RetryAllOptions>) => retry(context, ids ?? [], options));
   namesItsCommands(command);
   examples(command, [
     ['deliveries --status exhausted --subscriber shop', 'what was given up'],
     ['deliveries --status parked', 'what waits for a subscriber that is paused or off'],
     ['deliveries show dlv_42', 'every attempt'],
     ['deliveries retry dlv_42', 'once more'],
+    ['deliveries retry --subscriber shop --status exhausted', 'all that was given up'],
   ]);
 }

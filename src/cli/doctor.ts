@@ -11,16 +11,23 @@ interface DoctorOptions {
   readonly site?: string;
   /** False with --no-send. */
   readonly send: boolean;
+  readonly all?: true;
   readonly json?: true;
 }
 
 const COLOURS = { ok: 'green', warning: 'yellow', failed: 'red' } as const satisfies Record<Verdict, string>;
 const VERDICT_WIDTH = 7;
 
-async function doctor(context: CliContext, { site, send, json }: DoctorOptions): Promise<void> {
+async function doctor(context: CliContext, { site, send, all, json }: DoctorOptions): Promise<void> {
   const { examine } = await import('../doctor/doctor.ts');
   const findings: Finding[] = [];
-  for await (const finding of examine({ env: context.env, migrations: MIGRATIONS, site: site ?? null, quiet: !send })) {
+  for await (const finding of examine({
+    env: context.env,
+    migrations: MIGRATIONS,
+    site: site ?? null,
+    quiet: !send,
+    all: all === true,
+  })) {
     findings.push(finding);
     if (!json) printFinding(context, finding);
   }
@@ -47,10 +54,11 @@ export function register(program: Command, context: CliContext): void {
     .command('doctor')
     .summary('check credentials, clocks, database and receivers')
     .description(
-      'Checks with real calls whether everything works: settings, database, daemons, the port of the API, each site with its credentials, clocks and time zone, and everybody who is told. Receivers get a signed event of the type subscriber.test; nothing shows in Slack. Runs with and without a daemon, and changes nothing.',
+      'Checks with real calls whether everything works: settings, database, daemons, the port of the API, each site with its credentials, clocks and time zone, and everybody who is told. Receivers get a signed event of the type subscriber.test, but for those that are paused or off; nothing shows in Slack. Runs with and without a daemon, and changes nothing.',
     )
     .option('--site <name>', 'of the sites, only this one')
     .option('--no-send', 'send nothing to receivers and Slack')
+    .option('--all', 'send it to receivers that are paused or off, too')
     .option('--json', 'write JSON')
     .action((options: DoctorOptions) => doctor(context, options));
   examples(command, [

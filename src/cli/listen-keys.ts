@@ -14,13 +14,13 @@ export interface FoundKeys extends Keys {
 }
 
 /**
- * The keys of the options; else, unless a secret of its own is wanted, of WEBHOOK_SECRET or the file it is in; else a new
- * secret. Throws AppError that names the option or variable, without its value.
+ * The keys of the options; else of WEBHOOK_SECRET or the file it is in; else a new secret, which a subscriber of one's own
+ * needs beside a public key, too. The first secret is the newest. Throws AppError that names the option or variable, without its value.
  */
 export async function findKeys(
   context: CliContext,
   { secret, publicKey }: KeyOptions,
-  { fromEnvironment }: { fromEnvironment: boolean },
+  { needsSecret }: { needsSecret: boolean },
 ): Promise<FoundKeys> {
   const [{ checked }, { readSecret }, { newSigningSecret }] = await Promise.all([
     import('./subscriber-options.ts'),
@@ -29,21 +29,29 @@ export async function findKeys(
   ]);
   const publicKeys = (publicKey ?? []).map((text) => {
     if (/^whpk_[A-Za-z0-9+/]{43}=$/.test(text)) return text;
-    throw new AppError(
-      'invalid',
-      `--public-key: ${text.startsWith('whpk_') ? 'it' : JSON.stringify(text.slice(0, 20))} is not whpk_ followed by base64 of 32 bytes`,
-    );
+    // Nothing of it is quoted: a private key is put here by mistake.
+    const isPrivate = text.startsWith('whsk_') ? '; it begins as a private key, which only the sender may know' : '';
+    throw new AppError('invalid', `--public-key: it is not whpk_ followed by base64 of 32 bytes${isPrivate}`);
   });
   const given = (secret ?? []).map((text) => checked('--secret', readSecret(text)));
   if (given.length > 0) return { secrets: given, publicKeys, made: null };
-  const own = fromEnvironment ? await environmentSecret(context) : null;
-  if (own !== null) return { secrets: [own], publicKeys, made: null };
-  if (publicKeys.length > 0 && fromEnvironment) return { secrets: [], publicKeys, made: null };
+  const own = await environmentSecrets(context);
+  if (own.length > 0) return { secrets: own, publicKeys, made: null };
+  if (publicKeys.length > 0 && !needsSecret) return { secrets: [], publicKeys, made: null };
   const made = newSigningSecret();
   return { secrets: [made], publicKeys, made };
 }
 
-async function environmentSecret({ env }: CliContext): Promise<string | null> {
+/**
+ * The context without a secret that is there for a program of one's own: without WEBHOOK_URL it names no subscriber of
+ * the settings, and the settings must not take it for half of one.
+ */
+export function withoutLoneSecret(context: CliContext): CliContext {
+  const { WEBHOOK_SECRET: _secret, WEBHOOK_SECRET_FILE: _file, ...env } = context.env;
+  return (env.WEBHOOK_URL ?? '') === '' ? { ...context, env } : context;
+}
+
+async function environmentSecrets({ env }: CliContext): Promise<string[]> {
   const { environmentOf } = await import('../config/environment.ts');
   const problems: string[] = [];
   const found = environmentOf(env).read('WEBHOOK_SECRET', problems);

@@ -5,7 +5,7 @@ import { isoTime } from '../core/events.ts';
 import type { Taken } from '../receiver/receiver.ts';
 import { refusedUrl } from '../subscription/address.ts';
 import type { CliContext } from './context.ts';
-import { counted, printable, printLine, styled } from './output.ts';
+import { counted, harmlessJson, printable, printLine, styled } from './output.ts';
 import { eventLines } from './show-event.ts';
 
 export interface Screen {
@@ -40,14 +40,16 @@ export function createScreen(outside: CliContext, { json, full, forward }: Scree
   const say = (text = ''): void => printLine(beside, text);
   const lineOf = eventLines(context);
   const began = performance.now();
-  let [events, repeats, refusals] = [0, 0, 0];
+  let [events, repeats, tries, refusals] = [0, 0, 0, 0];
   return {
     event: (taken) => {
       const { text, body } = taken.event;
       if (taken.place.time === 1) events += 1;
-      else repeats += 1;
+      else if (taken.place.wasTaken) repeats += 1;
+      else tries += 1;
       // Our bodies are one line; somebody else's, signed with the same secret, may not be.
-      printLine(context, json ? (/[\r\n]/.test(text) ? JSON.stringify(body) : text) : lineOf(taken));
+      const line = json ? harmlessJson(context, /[\r\n]/.test(text) ? JSON.stringify(body) : text) : lineOf(taken);
+      printLine(context, line);
       if (!full) return;
       for (const line of JSON.stringify(body, null, 2).split('\n')) printLine(context, `    ${printable(line)}`);
     },
@@ -79,9 +81,14 @@ export function createScreen(outside: CliContext, { json, full, forward }: Scree
       beside.stdout = nowhere;
     },
     sum: () => {
-      const again = repeats === 0 ? '' : ` and ${counted(repeats, 'repeat')}`;
+      const came = [
+        counted(events, 'event'),
+        ...(tries === 0 ? [] : [counted(tries, 'further try', 'further tries')]),
+        ...(repeats === 0 ? [] : [counted(repeats, 'repeat')]),
+      ];
+      const all = came.length === 1 ? came[0]! : `${came.slice(0, -1).join(', ')} and ${came.at(-1)}`;
       const not = refusals === 0 ? '' : `; ${counted(refusals, 'request was', 'requests were')} refused`;
-      say(`${counted(events, 'event')}${again} in ${humanDuration(performance.now() - began)}${not}`);
+      say(`${all} in ${humanDuration(performance.now() - began)}${not}`);
     },
   };
 }

@@ -55,7 +55,7 @@ export async function subscribe(context: CliContext, { name, url, secret, wishes
     if (refused !== null) {
       throw new AppError(
         'configuration',
-        `a daemon may not call ${url}: ${refused.problem.replace(/ If it is meant.*/, '')} Set ${refused.allowing} for the daemon, restart it, and set it here, too`,
+        `a daemon may not call ${url}: ${refused.problem.replace(/ If it is meant.*/, '')} Set ${refused.allowing} in this terminal, and for the daemon, which is restarted with it, unless it has it already`,
       );
     }
     const { types = null, sites = null, states = null } = await wishesOf(sql, wishes);

@@ -7,8 +7,10 @@ import type { PostListener, Receive } from '../receiver/posts.ts';
 import { durationArgument, examples, numberArgument } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import type { KeyOptions } from './listen-keys.ts';
+import type { Answered } from './listen-pauses.ts';
 import type { Screen } from './listen-screen.ts';
 import type { Subscribed } from './listen-subscription.ts';
+import { leadsBack } from './listen-target.ts';
 import type { WishOptions } from './subscriber-options.ts';
 
 interface ListenOptions extends KeyOptions, Pick<WishOptions, 'types' | 'sites' | 'states'> {
@@ -33,19 +35,23 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
   if (stray !== undefined && options.subscribe === undefined) {
     throw new AppError('invalid', `--${stray}: only with --subscribe; otherwise the daemon's settings say what is sent here`);
   }
-  const [{ listenForPosts }, { findKeys }, { createScreen }, { subscriberName }, { untilToldToStop }] = await Promise.all([
-    import('../receiver/posts.ts'),
-    import('./listen-keys.ts'),
-    import('./listen-screen.ts'),
-    import('./listen-subscription.ts'),
-    import('../runtime/signals.ts'),
-  ]);
-  // What the environment names signs for the subscriber of the settings; one of our own gets a secret of its own.
-  const keys = await findKeys(context, options, { fromEnvironment: options.subscribe === undefined });
+  const [{ listenForPosts }, { findKeys, withoutLoneSecret }, { createScreen }, { subscriberName }, { untilToldToStop }] =
+    await Promise.all([
+      import('../receiver/posts.ts'),
+      import('./listen-keys.ts'),
+      import('./listen-screen.ts'),
+      import('./listen-subscription.ts'),
+      import('../runtime/signals.ts'),
+    ]);
+  const keys = await findKeys(context, options, { needsSecret: options.subscribe !== undefined });
   const name = options.subscribe === undefined ? null : await subscriberName(options.subscribe);
   const screen = createScreen(context, options);
   const ending = new AbortController();
-  const receive = await receiverOf(options, { keys, name, screen, end: () => ending.abort(), signal: ending.signal });
+  const own = withoutLoneSecret(context);
+  const { signal } = ending;
+  const { guessPauses, watchPauses } = await import('./listen-pauses.ts');
+  const answered = name === null ? guessPauses(screen.say) : watchPauses(own, { name, say: screen.say, signal });
+  const receive = await receiverOf(options, { keys, name, screen, answered, end: () => ending.abort(), signal });
 
   void untilToldToStop().then(() => ending.abort());
   // A terminal that is closed must not leave a subscriber behind; it says so more than once.
@@ -59,11 +65,21 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
     throw cannotListen(options, cause);
   });
   try {
+    // Only now is the port known in any case.
+    if (options.forward !== undefined && leadsBack(options.forward, { host, port: server.port })) {
+      throw new AppError(
+        'invalid',
+        `--forward: ${options.forward} is where this listens itself; give the address of your program`,
+      );
+    }
     const url = options.url ?? `${reachable(server)}/`;
     if (name === null) {
       screen.introduce({ url, made: keys.made });
       await aborted(ending.signal);
-    } else await listenAs(context, { name, url, secret: keys.secrets[0]!, wishes: options }, { screen, signal: ending.signal });
+    } else {
+      const tellSecret = keys.made !== null && options.forward !== undefined;
+      await listenAs(own, { name, url, secret: keys.secrets[0]!, wishes: options }, { screen, signal, tellSecret });
+    }
   } finally {
     await server.close();
     process.off('SIGHUP', hangUp);
@@ -74,9 +90,16 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
 /** What answers requests, and ends everything after `--count` of them. */
 async function receiverOf(
   options: ListenOptions,
-  { keys, name, screen, end, signal }: { keys: Keys; name: string | null; screen: Screen; end: () => void; signal: AbortSignal },
+  {
+    keys,
+    name,
+    screen,
+    answered,
+    end,
+    signal,
+  }: { keys: Keys; name: string | null; screen: Screen; answered: Answered; end: () => void; signal: AbortSignal },
 ): Promise<Receive> {
-  const { createReceiver } = await import('../receiver/receiver.ts');
+  const { createReceiver, isYes } = await import('../receiver/receiver.ts');
   const { answer: status, delay, fail, forward: forwardTo = null, count } = options;
   const counted = new Set<string>();
   let isTested = name === null;
@@ -94,11 +117,13 @@ async function receiverOf(
     },
     onRefused: (detail, { headers }) => {
       const id = headers['webhook-id'];
+      if (id !== undefined) answered(false);
       screen.refused(id === undefined ? detail : `${id}: ${detail}`);
     },
     onEvent: (taken) => {
       if (signal.aborted) return;
       screen.event(taken);
+      answered(isYes(taken.status));
       if (count === 0 || taken.failed) return;
       counted.add(taken.event.id);
       if (counted.size >= count) end();
@@ -112,14 +137,18 @@ async function receiverOf(
 async function listenAs(
   context: CliContext,
   subscribed: Subscribed,
-  { screen, signal }: { screen: Screen; signal: AbortSignal },
+  { screen, signal, tellSecret }: { screen: Screen; signal: AbortSignal; tellSecret: boolean },
 ): Promise<void> {
   const { subscribe } = await import('./listen-subscription.ts');
   const subscription = await subscribe(context, subscribed);
-  const { name, url } = subscribed;
+  const { name, url, secret } = subscribed;
   try {
     for (const line of subscription.leftOver) screen.say(line);
     screen.say(`Listening as subscriber ${name}, at ${url}, until this ends. Ctrl-C ends it.`);
+    if (tellSecret) {
+      screen.say(`Your program needs this secret, made for this run; with WEBHOOK_SECRET set here, too, it stays the same:`);
+      screen.say(`  export WEBHOOK_SECRET=${secret}`);
+    }
     const tell = (text: string): void => {
       if (!signal.aborted) screen.say(text);
     };

@@ -10,12 +10,19 @@ export function styled(context: CliContext, style: Style, text: string): string 
   return plain ? text : styleText(style, text, { validateStream: false });
 }
 
-/** Text from outside on one line: control characters would be obeyed by a terminal. */
+/** Text from outside on one line: a terminal obeys control characters, and marks that nobody sees change what is read. */
 export function printable(text: string): string {
-  return text.replace(
-    /[\u0000-\u001f\u007f-\u009f]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escapes);
+}
+
+/** JSON that means the same and does nothing to a terminal; for programs it stays as it is, byte for byte. */
+export function harmlessJson({ isTTY }: CliContext, json: string): string {
+  return isTTY ? json.replace(/[\u007f-\u009f\p{Cf}\u2028\u2029]/gu, escapes) : json;
+}
+
+/** One character as JSON writes what it cannot hold as it is. */
+function escapes(character: string): string {
+  return character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Writes one line. */
@@ -25,7 +32,7 @@ export function printLine(context: CliContext, line = ''): void {
 
 /** Writes data for programs; amounts keep their digits. */
 export function printJson(context: CliContext, value: unknown): void {
-  printLine(context, JSON.stringify(value, null, 2));
+  printLine(context, harmlessJson(context, JSON.stringify(value, null, 2)));
 }
 
 /** Writes aligned columns under their titles. A column whose cells are all numbers is aligned to the right. */

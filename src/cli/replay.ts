@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { AppError } from '../core/errors.ts';
 import { examples } from './arguments.ts';
 import type { CliContext } from './context.ts';
-import { withDatabase } from './database.ts';
+import { livingDaemons, NO_DAEMON, withDatabase } from './database.ts';
 import { counted, printJson, printLine } from './output.ts';
 
 interface ReplayOptions {
@@ -51,7 +51,7 @@ async function run(context: CliContext, options: ReplayOptions): Promise<void> {
     const drain = dryRun ? await drainOf(sql, replayed, { subscriber: id, concurrency }) : null;
     const body = replayedBody(replayed, { dryRun, advice: waitAdvice(subscriber, now), drain });
     if (options.json) return printJson(context, body);
-    const { count, waiting, oldest, newest, note } = body;
+    const { count, waiting, oldest, newest, expectedDrain, note } = body;
     const alone = `${counted(waiting, 'event')} of that time ${waiting === 1 ? 'waits' : 'wait'} to be sent to ${name} in any case`;
     if (count === 0) {
       return void printLine(
@@ -59,14 +59,16 @@ async function run(context: CliContext, options: ReplayOptions): Promise<void> {
         waiting > 0 ? `${alone}; there is nothing else` : `there is nothing in that time that ${name} wants`,
       );
     }
-    const done = note === undefined ? 'sent again by the running daemon to' : 'scheduled for';
     printLine(
       context,
-      `${counted(count, 'event')} from ${oldest} to ${newest} ${dryRun ? 'would be sent again to' : done} ${name}`,
+      `${counted(count, 'event')} from ${oldest} to ${newest} ${dryRun ? 'would be sent again to' : 'scheduled for'} ${name}`,
     );
     if (waiting > 0) printLine(context, `${alone}, and ${waiting === 1 ? 'is' : 'are'} left alone`);
-    if (drain !== null) printLine(context, `until all have arrived: ${drain.text}`);
-    if (note !== undefined) printLine(context, note);
+    if (expectedDrain !== undefined) printLine(context, `until all have arrived: ${expectedDrain.text}`);
+    if (note !== undefined) return void printLine(context, note);
+    if (dryRun) return;
+    const isRunning = (await livingDaemons(sql)).length > 0;
+    printLine(context, isRunning ? 'The running daemon sends them now.' : `They wait: ${NO_DAEMON}.`);
   });
 }
 

@@ -41,13 +41,14 @@ export function eventLines(context: CliContext): (taken: Taken) => string {
 
 /** What is remarkable about how it came, and about what it was answered. */
 function notesOn({ event, place, at, status, why }: Taken): string[] {
-  const { time, order, before } = place;
+  const { time, wasTaken, order, before } = place;
   const age = event.timestamp === null ? 0 : at - Date.parse(event.timestamp);
   return [
-    time > 1 ? `repeat: this id came ${time - 1 === 1 ? 'once' : `${time - 1} times`} before` : null,
+    wasTaken ? `repeat: this id came ${time - 1 === 1 ? 'once' : `${time - 1} times`} before, and was taken` : null,
+    time > 1 && !wasTaken ? `try ${time}` : null,
     order === 'jumped' ? `sequence jumped: the last was ${before}` : null,
     order === 'back' ? `sequence went back: the last was ${before}` : null,
-    age > OLD ? `seen ${humanDuration(age)} ago` : null,
+    age > OLD ? `came ${humanDuration(age)} after it happened` : null,
     why !== null ? `answered ${status}: ${printable(why)}` : status === 200 ? null : `answered ${status}`,
   ].filter((note) => note !== null);
 }

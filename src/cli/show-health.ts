@@ -1,6 +1,8 @@
-/** Says in a cell how a subscriber is. */
+/** Says how a subscriber is: in a word or two for tables, in full elsewhere. */
 import { afterFailures } from '../core/standing.ts';
 import type { healthBody } from '../subscription/body.ts';
+import type { CliContext } from './context.ts';
+import { printable, printLine } from './output.ts';
 
 interface Shown {
   readonly status: string;
@@ -8,10 +10,30 @@ interface Shown {
   readonly health: ReturnType<typeof healthBody>;
 }
 
-/** `active`, `off: …`, or `paused until … after 6 failures in a row: …`. */
-export function statusText({ status, statusReason, health }: Shown): string {
-  if (health.status === 'off' || health.status === 'ok') return statusReason === null ? status : `${status}: ${statusReason}`;
-  const until = health.pausedUntil === null ? '' : ` until ${health.pausedUntil.slice(0, 19)}Z`;
-  const error = health.lastError === null ? '' : `: ${health.lastError}`;
-  return `${health.status}${until} ${afterFailures(health.failures)}${error}`;
+/** `active`, `off`, or `paused until 2026-11-20T15:36:40Z`. */
+export function statusWord({ status, health }: Pick<Shown, 'status' | 'health'>): string {
+  if (health.status === 'off' || health.status === 'ok') return status;
+  return health.pausedUntil === null ? health.status : `${health.status} until ${health.pausedUntil.slice(0, 19)}Z`;
+}
+
+/** The same with the reason: `off: …`, or `paused until … after 6 failures in a row: …`. */
+export function statusText(shown: Shown): string {
+  const reason = reasonText(shown);
+  return reason === null ? statusWord(shown) : `${statusWord(shown)}${reason}`;
+}
+
+function reasonText({ statusReason, health }: Shown): string | null {
+  if (health.status === 'off' || health.status === 'ok') return statusReason === null ? null : `: ${statusReason}`;
+  if (health.status === 'unreached') {
+    const ours = `, for a reason of ours since ${health.ourFailingSince?.slice(0, 19)}Z`;
+    return health.ourError === null ? ours : `${ours}: ${health.ourError}`;
+  }
+  return ` ${afterFailures(health.failures)}${health.lastError === null ? '' : `: ${health.lastError}`}`;
+}
+
+/** Below a table: why each of those is as it is that are not simply told. A sentence in a column would wrap every row. */
+export function printReasons(context: CliContext, all: readonly (Shown & { readonly name: string })[]): void {
+  const lines = all.filter((each) => reasonText(each) !== null).map((each) => `${each.name} is ${statusText(each)}`);
+  if (lines.length > 0) printLine(context);
+  for (const line of lines) printLine(context, printable(line));
 }

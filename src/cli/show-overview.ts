@@ -16,7 +16,7 @@ import { healthBody } from '../subscription/body.ts';
 import type { CliContext } from './context.ts';
 import { livingDaemons, NO_DAEMON } from './database.ts';
 import { counted, printable, printJson, printLine, printTable, styled } from './output.ts';
-import { statusText } from './show-health.ts';
+import { statusWord } from './show-health.ts';
 import { printTrouble } from './show-trouble.ts';
 import { knownSite } from './site.ts';
 import { relative } from './times.ts';
@@ -62,7 +62,7 @@ async function readOverview(sql: Sql, site: string | undefined) {
         ...row,
         ...waitingOf(waiting, row.id),
         failing: trouble?.failing ?? 0,
-        lastError: trouble?.lastError ?? null,
+        lastError: trouble?.lastError ?? trouble?.ourError ?? null,
       };
     }),
   };
@@ -179,7 +179,7 @@ function printIncidents(context: CliContext, { incidents, now }: Overview): void
     const what = {
       stuck: `${counted(count, 'purchase')} stuck in ${stateName(state ?? 0)}`,
       unreachable: 'no usable answer',
-      subscriber: `not told everything; ${counted(count, 'delivery', 'deliveries')} wait or were given up`,
+      subscriber: `not told everything; ${counted(count, 'delivery waits or was given up', 'deliveries wait or were given up')}`,
     }[kind];
     const seen = acknowledgedAt === null ? '' : `; acknowledged by ${acknowledgedBy ?? 'somebody'}`;
     const quiet = silencedUntil === null ? '' : `; silenced until ${untilText(silencedUntil, now)}`;
@@ -218,7 +218,7 @@ function printSubscribers(context: CliContext, { subscribers, troubled, now }: O
     subscribers.map((row) => [
       row.name,
       row.kind,
-      statusText({ ...row, health: healthBody(row) }),
+      statusWord({ status: row.status, health: healthBody(row) }),
       waitingText(row),
       row.dueSince === null ? '' : relative(row.dueSince, now),
     ]),

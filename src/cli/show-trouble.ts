@@ -1,8 +1,9 @@
 /** Says whom nothing reaches, and what to do: one line each. */
 
+import { humanDuration } from '../core/duration.ts';
 import { untilText } from '../core/explain-standing.ts';
 import type { Instant } from '../core/purchase.ts';
-import { afterFailures } from '../core/standing.ts';
+import { afterFailures, isAskedFor } from '../core/standing.ts';
 import { MOST_FAILING, MOST_PARKED, type TroubledSubscriber } from '../store/subscriber-trouble.ts';
 import type { CliContext } from './context.ts';
 import { counted, printable, printLine, styled } from './output.ts';
@@ -15,7 +16,7 @@ export function printTrouble(context: CliContext, troubled: readonly TroubledSub
 }
 
 function said(trouble: TroubledSubscriber, now: Instant): string {
-  const { name, offBecause, failing, lastError, givenUpAt, pausedUntil } = trouble;
+  const { name, offBecause, failing, lastError, givenUpAt, pausedUntil, ourFailingSince, ourError, parked } = trouble;
   const look = `purchase-watch deliveries --subscriber ${name}`;
   if (offBecause !== null) {
     const remedy =
@@ -23,16 +24,21 @@ function said(trouble: TroubledSubscriber, now: Instant): string {
       !name.startsWith('@')
         ? `purchase-watch subscribers change ${name} --status active`
         : 'give it another address in the settings';
-    return `${name} is off: ${offBecause}${parkedText(trouble)} Switch it on: ${remedy}`;
+    return `${name} is off: ${sentence(offBecause)}${parkedText(trouble)} Switch it on: ${remedy}`;
   }
   if (pausedUntil !== null) return pausedText({ ...trouble, pausedUntil }, now);
+  if (ourFailingSince !== null) {
+    const long = humanDuration(Math.max(Math.round(now - ourFailingSince), 0));
+    const many = `${parked < MOST_PARKED ? '' : 'at least '}${counted(parked, 'delivery waits', 'deliveries wait')}`;
+    return `${name} is not reached for ${long}, for a reason of ours: ${sentence(ourError ?? 'no reason is known')} ${many}. Mended? Try at once: purchase-watch subscribers resume ${name}`;
+  }
   if (failing > 0) {
     const many =
       failing >= MOST_FAILING
         ? `at least ${counted(failing, 'delivery', 'deliveries')}`
         : counted(failing, 'delivery', 'deliveries');
     const fails = failing === 1 ? 'fails and is tried again' : 'fail and are tried again';
-    return `${name} does not take what it is sent: ${many} ${fails}; last: ${lastError ?? 'no reason is known.'} See: ${look} --status pending`;
+    return `${name} does not take what it is sent: ${many} ${fails}; last: ${sentence(lastError ?? 'no reason is known')} See: ${look} --status pending`;
   }
   return `${name} did not take everything: the last delivery was given up ${relative(givenUpAt, now)}. See: ${look} --status exhausted`;
 }
@@ -41,8 +47,16 @@ function pausedText({ pausedUntil, ...trouble }: TroubledSubscriber & { readonly
   const { name, failures, lastError } = trouble;
   const until =
     pausedUntil > now ? `until ${untilText(pausedUntil, now)}` : 'until the one delivery that is tried now gets through';
-  const why = `${afterFailures(failures)}: ${lastError ?? 'no reason is known.'}`;
-  return `${name} is paused ${until} ${why}${parkedText(trouble)} Mended? End the pause: purchase-watch subscribers resume ${name}`;
+  const why = `${afterFailures(failures)}: ${sentence(lastError ?? 'no reason is known')}`;
+  const remedy = isAskedFor({ failures, pausedUntil })
+    ? 'It goes on by itself.'
+    : `Mended? End the pause: purchase-watch subscribers resume ${name}`;
+  return `${name} is paused ${until} ${why}${parkedText(trouble)} ${remedy}`;
+}
+
+/** With a full stop, which a reason from elsewhere may lack. */
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
 /** What waits for one that is not told, as a sentence. */

@@ -1,6 +1,7 @@
 /** `start`: the daemon, until it is told to stop. */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { App } from '../app.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { examples } from './arguments.ts';
@@ -20,7 +21,7 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
   const app = await createApp(settings, { log, worker });
   try {
     await app.start();
-    const summary = await summaryOf(settings, app.url());
+    const summary = await summaryOf(settings, app);
     // A log collector must find nothing but log lines.
     if (context.isTTY) printSummary(context, summary);
     log.info(context.isTTY ? {} : summary, 'started');
@@ -47,20 +48,35 @@ async function warn({ slack, subscribers, webhooks }: Settings, log: Logger): Pr
   }
 }
 
+/** Of those that the API and commands added; their addresses are stored encrypted, and not shown here. */
+const MOST_NAMED = 20;
+
 /** What somebody who starts it wants to see: what is watched, where it is kept, who is told. No secrets. */
-async function summaryOf(settings: Settings, api: string | null) {
-  const { describeTarget } = await import('../store/database-url.ts');
+async function summaryOf(settings: Settings, { sql, url }: Pick<App, 'sql' | 'url'>) {
+  const [{ describeTarget }, { readSubscribers }] = await Promise.all([
+    import('../store/database-url.ts'),
+    import('../store/subscribers.ts'),
+  ]);
+  const added = (await readSubscribers(sql)).filter(({ origin, status }) => origin === 'api' && status === 'active');
   const { databaseUrl, dataDir, subscribers, slack } = settings;
   return {
     sites: settings.sites.map(({ name, baseUrl }) => `${name} (${baseUrl})`),
     database:
       databaseUrl === null ? `embedded Postgres, data in ${resolve(dataDir)}` : `Postgres at ${describeTarget(databaseUrl)}`,
-    api: api ?? 'none (--worker)',
+    api: url() ?? 'none (--worker)',
     told: [
-      ...subscribers.map(({ name, url }) => `${name} (${new URL(url).origin})`),
+      ...subscribers.map((each) => `${each.name} (${placeOf(each.url)})`),
+      ...added.slice(0, MOST_NAMED).map(({ name }) => `${name} (added)`),
+      ...(added.length > MOST_NAMED ? [`${added.length - MOST_NAMED} more that were added`] : []),
       ...(slack.webhookUrl === null ? [] : ['Slack']),
     ],
   };
+}
+
+/** Where an address leads, without what in it may be secret. The scheme of a broker has no origin. */
+function placeOf(url: string): string {
+  const { protocol, host } = new URL(url);
+  return `${protocol}//${host}`;
 }
 
 function printSummary(context: CliContext, { sites, database, api, told }: Awaited<ReturnType<typeof summaryOf>>): void {

@@ -1,4 +1,5 @@
 /** A subscriber's options as the command line takes them, checked by the rules of the API. */
+import { isHeaderName } from '../config/headers.ts';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
 import type { Sql } from '../store/database.ts';
@@ -73,13 +74,14 @@ export function extrasOf({ format, header, asymmetric }: ExtraOptions): Extras {
 
 /** Headers written as `Name: value`. No message repeats a value. */
 function headersOption(lines: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = {};
+  const headers: Record<string, string> = Object.create(null);
   for (const line of lines) {
     const colon = line.indexOf(':');
     if (colon < 1)
       throw new AppError('invalid', "--header: is written as a name, a colon and a value, such as 'X-Team: checkout'");
     const name = line.slice(0, colon).trim();
-    if (name in headers) throw new AppError('invalid', `--header ${name}: is given twice; keep one of them`);
+    if (isHeaderName(name) && Object.hasOwn(headers, name))
+      throw new AppError('invalid', `--header ${name}: is given twice; keep one of them`);
     headers[name] = line.slice(colon + 1).trim();
   }
   const found = readHeaders(headers);
@@ -89,7 +91,7 @@ function headersOption(lines: readonly string[]): Record<string, string> {
 
 /** An address that events may be posted to. */
 export function urlArgument(url: string, settings: Settings): string {
-  return checked('the address', readUrl(url, settings.webhooks.allowAddresses));
+  return checked('the address', readUrl(url, settings.webhooks));
 }
 
 /** A signing secret from standard input, so that it stands neither in the shell's history nor among the processes. */

@@ -1,12 +1,12 @@
 /** `subscribers`: who is told, and of what. */
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { AppError } from '../core/errors.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { durationArgument, examples, namesItsCommands } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import { type OpenDatabase, withDatabase } from './database.ts';
 import { counted, printJson, printLine, printTable } from './output.ts';
-import { statusText } from './show-health.ts';
+import { printReasons, statusWord } from './show-health.ts';
 import { printSubscriber, told } from './show-subscriber.ts';
 import type { ExtraOptions, WishOptions } from './subscriber-options.ts';
 import { testSubscriber } from './test-subscriber.ts';
@@ -37,16 +37,17 @@ async function list(context: CliContext, { json }: JsonOption): Promise<void> {
     printTable(
       context,
       ['subscriber', 'from', 'status', 'types', 'sites', 'states', 'address'],
-      bodies.map(({ name, origin, status, statusReason, health, types, sites, states, url }) => [
+      bodies.map(({ name, origin, status, health, types, sites, states, url }) => [
         name,
         origin,
-        statusText({ status, statusReason, health }),
+        statusWord({ status, health }),
         told(types),
         told(sites),
         told(states),
         url ?? '-',
       ]),
     );
+    printReasons(context, bodies);
   });
 }
 
@@ -109,6 +110,9 @@ async function change(
     const wishes = await wishesOf(database.sql, options);
     const address = url === undefined ? undefined : urlArgument(url, database.settings);
     const changes = { ...wishes, ...extrasOf(options), url: address, status };
+    if (Object.values(changes).every((value) => value === undefined)) {
+      throw new AppError('invalid', 'nothing to change was given; "purchase-watch subscribers change --help" shows what can be');
+    }
     const body = subscriberBody(await changeSubscriber(means, name, changes), addresses);
     return json ? printJson(context, body) : printSubscriber(context, body);
   });
@@ -120,9 +124,14 @@ async function resume(context: CliContext, name: string, { json }: JsonOption): 
       parts(database),
       import('../subscription/outlook.ts'),
     ]);
-    const body = subscriberBody(await resumeSubscriber(database.sql, name), addresses);
-    if (json) return printJson(context, body);
-    printLine(context, `${name} is told: what was parked for it goes out in order, a few at first`);
+    const { subscriber, wasPaused } = await resumeSubscriber(database.sql, name);
+    if (json) return printJson(context, subscriberBody(subscriber, addresses));
+    printLine(
+      context,
+      wasPaused
+        ? `${name} is told: what was parked for it goes out in order, a few at first`
+        : `${name} is not paused: nothing was changed`,
+    );
   });
 }
 
@@ -176,10 +185,21 @@ const STATES = new Option('--states <list>', 'states a purchase changed to, by n
 const DESCRIPTION = new Option('--description <text>', 'what it is, for people');
 
 const FORMAT = new Option('--format <format>', 'what the body is').choices(['standard', 'cloudevents']);
+const EITHER_HEADERS = 'Give headers or take them away, not both.';
 const HEADER = new Option(
   '--header <name: value>',
   'a header of its own, sent with every request; may be given again and replaces those there were',
-).argParser((line: string, before: readonly string[] | false | undefined) => [...(before || []), line]);
+).argParser((line: string, before: readonly string[] | false | undefined) => {
+  if (before === false) throw new InvalidArgumentError(EITHER_HEADERS);
+  return [...(before ?? []), line];
+});
+// With a value to parse, so that it learns of the other one.
+const NO_HEADER = new Option('--no-header', 'no headers of its own any more')
+  .preset('')
+  .argParser((_: string, before: readonly string[] | false | undefined): readonly string[] | false => {
+    if (before) throw new InvalidArgumentError(EITHER_HEADERS);
+    return false;
+  });
 
 /** Declares the command and what it can do. */
 export function register(program: Command, context: CliContext): void {
@@ -220,7 +240,7 @@ export function register(program: Command, context: CliContext): void {
       .addOption(DESCRIPTION)
       .addOption(FORMAT)
       .addOption(HEADER)
-      .option('--no-header', 'no headers of its own any more')
+      .addOption(NO_HEADER)
       .option('--asymmetric', 'sign with an ed25519 key beside the secret')
       .option('--no-asymmetric', 'sign with the secret only')
       .addOption(new Option('--status <status>', 'switch it off, or on again').choices(['active', 'off'])),

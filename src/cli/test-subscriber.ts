@@ -20,12 +20,14 @@ export async function testSubscriber(
       { databaseNow },
       { waitForAttempt },
       { findDelivery },
+      { waitAdvice },
     ] = await Promise.all([
       import('../subscription/subscribers.ts'),
       import('../subscription/body.ts'),
       import('../store/overview.ts'),
       import('../subscription/wait.ts'),
       import('../store/delivery-list.ts'),
+      import('../subscription/outlook.ts'),
     ]);
     const subscriber = await requireSubscriber(sql, name);
     if (subscriber.kind === 'slack') throw new AppError('invalid', `${name} is Slack; try it with: purchase-watch slack test`);
@@ -33,13 +35,17 @@ export async function testSubscriber(
     const off = offAdvice(subscriber);
     if (off !== null) throw new AppError('conflict', `nothing was sent: ${off}`);
     if ((await livingDaemons(sql)).length === 0) throw new AppError('unavailable', NO_DAEMON);
-    const id = await announceTest(sql, subscriber, await databaseNow(sql));
-    const attempted = await waitForAttempt(sql, id, { within: wait });
+    const now = await databaseNow(sql);
+    const id = await announceTest(sql, subscriber, now);
+    // Of a pause that lasts longer nothing is to be expected.
+    const isLong = (subscriber.health?.pausedUntil ?? 0) > now + wait;
+    const attempted = !isLong && (await waitForAttempt(sql, id, { within: wait }));
     const body = deliveryDetails((await findDelivery(sql, id))!);
     if (json) printJson(context, body);
     if (!attempted) {
-      const why = body.reason === null ? '' : `: ${name} is ${body.reason.replace(/\.$/, '')}`;
-      throw new AppError('unavailable', `no attempt was recorded within ${humanDuration(wait)}${why}`);
+      const advice = waitAdvice(await requireSubscriber(sql, name), await databaseNow(sql));
+      const otherwise = `no attempt was recorded within ${humanDuration(wait)}; see "purchase-watch deliveries show ${body.id}" later`;
+      throw new AppError('unavailable', advice === null ? otherwise : `the test (${body.id}) is kept and waits: ${advice}`);
     }
     if (body.status !== 'delivered')
       throw new AppError('unavailable', `${name} did not take the test: ${body.lastError ?? 'no reason is known'}`);

@@ -130,11 +130,29 @@ export type WatchEvent =
 
 export type WatchEventType = WatchEvent['type'];
 
+/** What a CloudEvent says beside `id`, `type` and `data`, for subscribers with `format: cloudevents`. */
+export interface CloudEventAttributes {
+  readonly specversion: '1.0';
+  /** `/purchase-watch/sites/<site>`. */
+  readonly source: string;
+  /** The purchase id, where there is one. */
+  readonly subject?: string;
+  /** The same as `timestamp`. */
+  readonly time: string;
+  readonly datacontenttype: string;
+  /** As text of ten digits; as a number it is in `data`. */
+  readonly sequence?: string;
+}
+
+/** What a webhook brought: an event, and the attributes of a CloudEvent where it came as one. */
+export type WebhookEvent = WatchEvent & Partial<CloudEventAttributes>;
+
 const INVOICE_AMOUNTS = ['totalAmount', 'totalAuthorizedAmount', 'minimumAmountToPay'];
 
-/** A parsed body as an event, its amounts as text; null when it is none. */
-export function eventOf(body: JsonObject): WatchEvent | null {
-  const { id, type, timestamp, data } = body;
+/** A parsed body as an event, its amounts as text; null when it is none. A CloudEvent has its `time` as `timestamp`, too. */
+export function eventOf(body: JsonObject): WebhookEvent | null {
+  const { id, type, data, specversion, time } = body;
+  const timestamp = specversion === '1.0' ? time : body.timestamp;
   if (typeof id !== 'string' || typeof type !== 'string' || typeof timestamp !== 'string') return null;
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return null;
   const said: Record<string, unknown> = { ...(data as JsonObject) };
@@ -142,5 +160,5 @@ export function eventOf(body: JsonObject): WatchEvent | null {
   if (type === 'purchase.invoice_ready' && typeof said.invoice === 'object') {
     said.invoice = withText(said.invoice as JsonObject, INVOICE_AMOUNTS);
   }
-  return { ...body, data: said } as unknown as WatchEvent;
+  return { ...body, timestamp, data: said } as unknown as WebhookEvent;
 }

@@ -22,6 +22,7 @@ export {
   type PaymentStatusResult,
 } from './checkout.ts';
 export type {
+  CloudEventAttributes,
   ExpiredEvent,
   InvoiceReadyEvent,
   PurchaseEventData,
@@ -36,6 +37,7 @@ export type {
   UnreadableEvent,
   WatchEvent,
   WatchEventType,
+  WebhookEvent,
 } from './events.ts';
 export type { EventPage, FollowOptions } from './feed.ts';
 export type { CheckoutInvoice, CheckoutInvoiceItem, Invoice, InvoiceItem } from './invoice.ts';

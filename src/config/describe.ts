@@ -27,7 +27,8 @@ function databaseHint(url: string): string {
 
 function described(name: string, field: Field<unknown>, value: unknown, origin: string): DescribedSetting {
   const { kind, otherwise, isList } = notes.get(field)!;
-  if (value === null || value === undefined) {
+  const isEmptySecret = kind.secret && Array.isArray(value) && value.length === 0;
+  if (value === null || value === undefined || isEmptySecret) {
     if (!kind.secret) return { name, value: null, text: otherwise, origin };
     return { name, value: 'not set', text: otherwise === 'none' ? 'not set' : `not set: ${otherwise}`, origin };
   }
@@ -78,7 +79,10 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
   const named = (path: string, shape: object, { name, ...values }: { name: string }, prefix: string) =>
     inSection(`${path}.${name}`, shape, values).map((each) => {
       // The one named `default` may be made of variables, which go by other names.
-      const from = `${prefix}${each.name.split('.').at(-1)!.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
+      const key = each.name.split('.').at(-1)!;
+      // One variable has the new secret and the old ones.
+      const own = key === 'oldSecrets' && each.value === 'set' ? 'secret' : key;
+      const from = `${prefix}${own.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
       const fromVariable = name === 'default' && each.origin === 'default' ? settings.origins.get(from) : undefined;
       return fromVariable === undefined || settings.ignored.includes(from)
         ? each

@@ -75,7 +75,7 @@ export function environmentOf(env: NodeJS.ProcessEnv): Environment {
       }
       const text = isSecret(name) ? lookUp(name, problems) : isGiven(name) ? env[name] : undefined;
       if (text === undefined || text === '') return absent();
-      const items = isList ? text.split(',').map((item) => item.trim()) : [text];
+      const items = isList ? text.trim().split(/\s*,\s*|\s+/) : [text];
       const wrong = items.filter((item) => kind.read(item) === undefined);
       if (wrong.length > 0) {
         problems.push(...wrong.map((item) => wrongValue(name, item, kind)));

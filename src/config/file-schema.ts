@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { EVENT_TYPES } from '../core/events.ts';
 import { STATE_NAMES } from '../core/states.ts';
 import { absentable, entry, list, open, openList, optional, preset, required, section } from './field.ts';
-import { headerNameProblem } from './headers.ts';
+import { headerNameProblem, isHeaderName, UNSHOWN_NAME } from './headers.ts';
 import * as kind from './kinds.ts';
 import { INVOICE_FIELDS, OWN_NAME, STATUS_FIELDS } from './names.ts';
 import { subscriberProblems } from './subscriber-checks.ts';
@@ -66,14 +66,19 @@ const stateKey = z.string().refine((key) => key === 'default' || kind.state.read
   params: { names: stateKeys },
 });
 
+/** Lets a check of a mapping see it although something in it is wrong already, so that all is told at once. */
+const EVEN_WHEN_WRONG = {
+  when: ({ value }: { readonly value: unknown }) => typeof value === 'object' && value !== null && !Array.isArray(value),
+};
+
 const headers = z
   .record(z.string(), entry(kindOfSubscriber.headerValue, 'A header that every POST to it has; its value is shown to nobody'))
   .superRefine((given, context) => {
     for (const name of Object.keys(given)) {
-      const problem = headerNameProblem(name);
+      const problem = isHeaderName(name) ? headerNameProblem(name) : UNSHOWN_NAME;
       if (problem !== null) context.addIssue({ code: 'custom', path: [name], message: problem, params: { problem } });
     }
-  });
+  }, EVEN_WHEN_WRONG);
 
 export const subscriber = section({
   url: required(
@@ -85,6 +90,7 @@ export const subscriber = section({
     'Signs what is sent: `whsec_` and base64 of 24 to 64 bytes. Brokers may do without',
     'required for webhooks',
   ),
+  oldSecrets: list(kind.signingSecret, [], 'Secrets that `secret` replaces; each signs beside it until it is taken out here'),
   signingKey: optional(kindOfSubscriber.signingKey, 'Signs with ed25519 as well: `whsk_` and base64 of the private key'),
   format: preset(
     kind.oneOf(['standard', 'cloudevents']),
@@ -109,10 +115,11 @@ export const subscriber = section({
   states: openList(kind.state, 'States a purchase changed to, by name or number', 'all'),
 })
   .superRefine((given, context) => {
-    for (const { path, problem } of subscriberProblems(given)) {
+    const wrong = new Set(context.issues.map(({ path }) => path?.[0]));
+    for (const { path, problem } of subscriberProblems(given, wrong)) {
       context.addIssue({ code: 'custom', path: [...path], message: problem, params: { problem } });
     }
-  })
+  }, EVEN_WHEN_WRONG)
   // What the check above says of secrets, for editors.
   .meta({ if: { properties: { url: { pattern: '^(?:nats|tls|amqps?)://|\\$\\{' } } }, else: { required: ['secret'] } });
 

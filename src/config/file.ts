@@ -4,11 +4,11 @@ import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import type { Environment } from './environment.ts';
 import { type FileSettings, file } from './file-schema.ts';
-import { issueLines, pathText } from './problems.ts';
+import { issueLines, pathText, placeText } from './problems.ts';
 
 /** The file as far as it could be used. */
 export interface ReadFile {
-  /** Checked sections; one that has problems is absent. */
+  /** Checked sections, without what has problems in them. */
   readonly sections: Partial<FileSettings>;
   /** What was written, `${…}` and all. */
   readonly written: (path: readonly PropertyKey[]) => unknown;
@@ -70,7 +70,7 @@ function fill(
     const where = pathText(path);
     const spoil = (problem: string) => {
       spoilt.add(where);
-      problems.push(`${where}: ${problem}`);
+      problems.push(`${placeText(path)}: ${problem}`);
       return '';
     };
     return tree.replace(/\$\$\{|\$\{([^}]*)\}?/g, (found, name: string) => {
@@ -94,6 +94,13 @@ function originsOf(tree: unknown, path: readonly string[], name: string): [strin
   return [[path.join('.'), [`file ${name}`, ...placeholders].join(' ')]];
 }
 
+/** A section without the entries that issues are about. */
+function without(section: unknown, issues: readonly z.core.$ZodIssue[]): unknown {
+  if (typeof section !== 'object' || section === null) return section;
+  const wrong = new Set(issues.flatMap(({ path, ...issue }) => (issue.code === 'unrecognized_keys' ? issue.keys : path[0])));
+  return Object.fromEntries(Object.entries(section).filter(([key]) => !wrong.has(key)));
+}
+
 /** Reads and checks the file section by section, so that a slip in one hides no problem in another. */
 export function readSettingsFile(path: string, environment: Environment, problems: string[]): ReadFile | null {
   let text: string;
@@ -114,8 +121,9 @@ export function readSettingsFile(path: string, environment: Environment, problem
   const spoilt = new Set<string>();
   const filled = fill(given, [], environment, spoilt, problems) as Record<string, unknown>;
   const tell = (issues: readonly z.core.$ZodIssue[], at: readonly PropertyKey[]) => {
-    // What came of a placeholder that could not be filled in has its problem already.
-    const fresh = issues.filter((issue) => !spoilt.has(pathText([...at, ...issue.path])));
+    // What came of a placeholder that could not be filled in has its problem already, unless it is not about the value.
+    const isBeside = (issue: z.core.$ZodIssue) => issue.code === 'custom' && issue.params?.problem !== undefined;
+    const fresh = issues.filter((issue) => isBeside(issue) || !spoilt.has(pathText([...at, ...issue.path])));
     problems.push(...fresh.flatMap((issue) => issueLines(issue, at, written)));
   };
 
@@ -126,7 +134,12 @@ export function readSettingsFile(path: string, environment: Environment, problem
     const result = schema.safeParse(strays.get(key));
     strays.delete(key);
     if (result.success) sections[key] = result.data;
-    else tell(result.error.issues, [key]);
+    else {
+      tell(result.error.issues, [key]);
+      // What is well is compared with the rest of the settings, so that those problems are told as well.
+      const rest = schema.safeParse(without(filled[key], result.error.issues));
+      if (rest.success) sections[key] = rest.data;
+    }
   }
   tell(file.safeParse(Object.fromEntries(strays)).error?.issues ?? [], []);
   return { sections: sections as Partial<FileSettings>, written, origins: originsOf(given, [], path) };

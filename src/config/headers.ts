@@ -21,24 +21,39 @@ const FORBIDDEN = new Map([
     'access-control-request-method',
     'access-control-request-headers',
   ].map((name) => [name, 'belongs to browsers; use a name of your own'] as const),
-  ...['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'].map(
+  ...['forwarded', 'via', 'x-real-ip', 'x-client-ip', 'true-client-ip', 'cf-connecting-ip'].map(
     (name) => [name, 'is set by proxies on the way'] as const,
   ),
+  ...['x-original-url', 'x-rewrite-url', 'x-http-method-override', 'x-http-method', 'x-method-override'].map(
+    (name) => [name, 'is read in place of the address or the method'] as const,
+  ),
+  ['accept-encoding', 'asks for answers that are not read here'],
+  ['content-range', 'says that the body is a part of one'],
 ]);
 const RESERVED: readonly (readonly [string, string])[] = [
   ['webhook-', 'belongs to Standard Webhooks'],
   ['ce-', 'belongs to CloudEvents'],
   ['proxy-', 'belongs to proxies'],
   ['sec-', 'belongs to browsers'],
+  ['x-forwarded-', 'is set by proxies on the way'],
 ];
 /** A token of HTTP. */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 /** What can be written in a header: Latin-1 without controls; a tab only between other characters. */
 const VALUE = /^[\x21-\x7e\xa0-\xff](?:[\t\x20-\x7e\xa0-\xff]*[\x21-\x7e\xa0-\xff])?$/;
 
+const NO_NAME = "is no name of a header: letters, digits and !#$%&'*+-.^_`|~, up to 100";
+/** Said of all headers together where one has a name that could not be sent: it may be a value in the wrong place. */
+export const UNSHOWN_NAME = `holds something (not shown) that ${NO_NAME}`;
+
+/** Whether this could be written as a header's name; what could not is quoted nowhere. */
+export function isHeaderName(name: string): boolean {
+  return NAME.test(name);
+}
+
 /** Why there can be no header of this name, or null. */
 export function headerNameProblem(name: string): string | null {
-  if (!NAME.test(name)) return "is no name of a header: letters, digits and !#$%&'*+-.^_`|~, up to 100";
+  if (!isHeaderName(name)) return NO_NAME;
   const lower = name.toLowerCase();
   const why = FORBIDDEN.get(lower) ?? RESERVED.find(([prefix]) => lower.startsWith(prefix))?.[1];
   return why === undefined ? null : `cannot be set: it ${why}`;
@@ -60,7 +75,7 @@ export function headersProblem(headers: Readonly<Record<string, string>>): { nam
   const seen = new Map<string, string>();
   for (const name of names) {
     const before = seen.get(name.toLowerCase());
-    if (before !== undefined) return { name, problem: `is the same header as ${before}; keep one of them` };
+    if (before !== undefined && isHeaderName(name)) return { name, problem: `is the same header as ${before}; keep one of them` };
     seen.set(name.toLowerCase(), name);
   }
   const bytes = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0);

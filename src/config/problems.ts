@@ -1,5 +1,6 @@
 /** What is wrong with the settings, gathered so that a person mends everything at once. */
 import type { z } from 'zod';
+import { isHeaderName } from './headers.ts';
 import type { Kind } from './kinds.ts';
 import { suggestion } from './nearest.ts';
 
@@ -10,6 +11,12 @@ export function pathText(path: readonly PropertyKey[]): string {
   return path
     .map((key, index) => (typeof key === 'number' ? `[${key}]` : index === 0 ? String(key) : `.${String(key)}`))
     .join('');
+}
+
+/** The same for problems: what stands where a header's name belongs and is none may be its value, and is left out. */
+export function placeText(path: readonly PropertyKey[]): string {
+  const name = path.indexOf('headers') + 1;
+  return pathText(name > 0 && name < path.length && !isHeaderName(String(path[name])) ? path.slice(0, name) : path);
 }
 
 /** A list or mapping in the wrong place is not repeated: a secret may lie anywhere in it. */
@@ -45,7 +52,7 @@ export function issueLines(
   written: (path: readonly PropertyKey[]) => unknown,
 ): string[] {
   const path = [...at, ...issue.path];
-  const where = pathText(path);
+  const where = placeText(path);
   if (issue.code === 'custom' && issue.params?.kind) return [wrongValue(where, written(path), issue.params.kind as Kind<never>)];
   // Not wrong by itself, but beside another one; the sentence is ready.
   if (issue.code === 'custom' && issue.params?.problem) return [`${where}: ${issue.params.problem}`];

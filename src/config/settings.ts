@@ -37,6 +37,8 @@ interface NamedSubscriber {
   /** A broker's may hold credentials. */
   url: string;
   format: 'standard' | 'cloudevents';
+  /** Those that `secret` replaces; each signs beside it. */
+  oldSecrets: string[];
   /** `whsk_` and base64 of an ed25519 key that signs beside the secret; null: only the secret does. */
   signingKey: string | null;
   types: string[] | null;

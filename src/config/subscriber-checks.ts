@@ -8,6 +8,7 @@ import { type AddressKind, addressKind } from './subscriber-kinds.ts';
 export interface CheckedSubscriber {
   readonly url: string;
   readonly secret: string | null;
+  readonly oldSecrets: readonly string[];
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly clientCertificate: string | null;
   readonly clientKey: string | null;
@@ -32,36 +33,67 @@ const ONLY_FOR: readonly (readonly [keyof CheckedSubscriber, AddressKind, string
   ['routingKey', 'rabbitmq', 'RabbitMQ (amqp, amqps)'],
 ];
 
-/** Everything that does not fit together. */
-export function subscriberProblems(subscriber: CheckedSubscriber): SubscriberProblem[] {
-  const kind = addressKind(subscriber.url);
-  const found: SubscriberProblem[] = ONLY_FOR.filter(([field, only]) => only !== kind && subscriber[field] != null).map(
-    ([field, , whose]) => ({ path: [field], problem: `is for ${whose} only, and url leads to ${WORDS[kind]}; leave it out` }),
-  );
+/**
+ * Everything that does not fit together. `wrong` are fields with a problem of their own: they are there, and nothing is
+ * made of what stands in them.
+ */
+export function subscriberProblems(subscriber: CheckedSubscriber, wrong: ReadonlySet<unknown> = new Set()): SubscriberProblem[] {
+  const kind = wrong.has('url') ? null : addressKind(subscriber.url);
+  const strays = kind === null ? [] : ONLY_FOR.filter(([field, only]) => only !== kind && subscriber[field] != null);
+  const found: SubscriberProblem[] = strays.map(([field, , whose]) => ({
+    path: [field],
+    problem: `is for ${whose} only, and url leads to ${WORDS[kind!]}; leave it out`,
+  }));
   if (kind === 'webhook' && subscriber.secret === null) {
     found.push({ path: ['secret'], problem: `is missing; expected ${signingSecret.expected}` });
   }
   if (kind === 'rabbitmq' && subscriber.exchange === undefined) {
     found.push({ path: ['exchange'], problem: 'is missing; expected the exchange that events are published to' });
   }
-  const headers = subscriber.headers === undefined ? null : headersProblem(subscriber.headers);
+  const old = wrong.has('secret') || wrong.has('oldSecrets') ? null : oldSecretsProblem(subscriber);
+  if (old !== null) found.push({ path: ['oldSecrets'], problem: old });
+  const headers = headersProblem(textsOf(subscriber.headers));
   if (headers !== null) {
     found.push({ path: headers.name === null ? ['headers'] : ['headers', headers.name], problem: headers.problem });
   }
-  if (kind === 'webhook') found.push(...certificateProblems(subscriber));
+  if (kind === null || kind === 'webhook') found.push(...certificateProblems(subscriber, wrong));
   return found;
 }
 
-function certificateProblems({ url, clientCertificate, clientKey }: CheckedSubscriber): SubscriberProblem[] {
+/** All headers by name; of those whose values are wrong the names alone. */
+function textsOf(headers: unknown): Record<string, string> {
+  const isMapping = typeof headers === 'object' && headers !== null && !Array.isArray(headers);
+  const entries = isMapping ? Object.entries(headers) : [];
+  return Object.fromEntries(entries.map(([name, value]) => [name, typeof value === 'string' ? value : '']));
+}
+
+/** Receivers look at every signature; more secrets at once are a mistake. */
+const MOST_SECRETS = 5;
+
+/** What is wrong with the secrets of one subscriber together, without repeating one; null when nothing is. */
+export function oldSecretsProblem({ secret, oldSecrets }: Pick<CheckedSubscriber, 'secret' | 'oldSecrets'>): string | null {
+  if (oldSecrets.length === 0) return null;
+  if (secret === null) return 'is there while secret is missing; the newest belongs there';
+  const all = [secret, ...oldSecrets];
+  if (new Set(all).size < all.length)
+    return 'holds the same secret twice (not shown): one of them was to be the new or the old one';
+  return all.length > MOST_SECRETS ? `makes ${all.length} secrets; at most ${MOST_SECRETS} sign at once` : null;
+}
+
+function certificateProblems(
+  { url, clientCertificate, clientKey }: CheckedSubscriber,
+  wrong: ReadonlySet<unknown>,
+): SubscriberProblem[] {
   if (clientCertificate === null && clientKey === null) return [];
   if (clientKey === null)
     return [{ path: ['clientKey'], problem: 'is missing while clientCertificate is set; set both or neither' }];
   if (clientCertificate === null) {
     return [{ path: ['clientCertificate'], problem: 'is missing while clientKey is set; set both or neither' }];
   }
-  if (!url.startsWith('https:')) {
+  if (!wrong.has('url') && !url.startsWith('https:')) {
     return [{ path: ['clientCertificate'], problem: 'is shown with https only, and url is http; correct one of them' }];
   }
+  if (wrong.has('clientCertificate') || wrong.has('clientKey')) return [];
   const certificate = attempt(() => new X509Certificate(clientCertificate));
   const key = attempt(() => createPrivateKey(clientKey));
   const problems: SubscriberProblem[] = [];

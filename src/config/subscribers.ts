@@ -3,6 +3,7 @@ import type { Environment } from './environment.ts';
 import { DEFAULT_ROUTING_KEY, DEFAULT_SUBJECT, type FileSettings } from './file-schema.ts';
 import { signingSecret } from './kinds.ts';
 import type { SubscriberSettings } from './settings.ts';
+import { oldSecretsProblem } from './subscriber-checks.ts';
 import { addressKind } from './subscriber-kinds.ts';
 
 /** Everybody who is told, the variables' subscriber first. */
@@ -12,17 +13,22 @@ export function namedSubscribers(
   problems: string[],
 ): SubscriberSettings[] {
   const url = environment.read('WEBHOOK_URL', problems);
-  const secret = environment.read('WEBHOOK_SECRET', problems);
+  const [secret, ...oldSecrets] = environment.read('WEBHOOK_SECRET', problems);
   if (environment.isSet('WEBHOOK_URL') && !environment.isSet('WEBHOOK_SECRET')) {
     problems.push(`WEBHOOK_SECRET: is missing while WEBHOOK_URL is set; expected ${signingSecret.expected}`);
   }
   if (environment.isSet('WEBHOOK_SECRET') && !environment.isSet('WEBHOOK_URL')) {
-    problems.push('WEBHOOK_URL: is missing while WEBHOOK_SECRET is set; set both or neither');
+    problems.push(
+      'WEBHOOK_URL: is missing while WEBHOOK_SECRET is set; set both or neither (for a subscriber of the file, give its secret a variable of another name)',
+    );
   }
+  const trouble = secret === undefined ? null : oldSecretsProblem({ secret, oldSecrets });
+  if (trouble !== null) problems.push(`WEBHOOK_SECRET: ${trouble}`);
   if (environment.isSet('WEBHOOK_URL') && 'default' in named) {
     problems.push('subscribers.default: WEBHOOK_URL makes a subscriber of the same name; keep one of them, or rename this one');
   }
-  const fromVariables: SubscriberSettings[] = url === null || secret === null ? [] : [{ ...VARIABLES_SUBSCRIBER, url, secret }];
+  const fromVariables: SubscriberSettings[] =
+    url === null || secret === undefined ? [] : [{ ...VARIABLES_SUBSCRIBER, url, secret, oldSecrets }];
   return [...fromVariables, ...Object.entries(named).map(([name, each]) => fromFile(name, each))];
 }
 
@@ -41,11 +47,12 @@ const VARIABLES_SUBSCRIBER = {
 
 /** A subscriber of the file. What does not fit its kind was refused with the file, so here it is only left out. */
 function fromFile(name: string, each: FileSettings['subscribers'][string]): SubscriberSettings {
-  const { url, secret, format, signingKey, clientCertificate, clientKey } = each;
+  const { url, secret, oldSecrets, format, signingKey, clientCertificate, clientKey } = each;
   const common = {
     name,
     url,
     format,
+    oldSecrets,
     signingKey,
     types: each.types ?? null,
     sites: each.sites ?? null,

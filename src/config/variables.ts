@@ -21,7 +21,11 @@ export const VARIABLES = {
   CHECKOUT_INVOICES: site.shape.invoices,
   SLACK_WEBHOOK_URL: optional(kind.secretUrl, 'Incoming webhook to which alerts are posted'),
   WEBHOOK_URL: optional(kind.receiverUrl, 'Where events are posted, for the subscriber named `default`'),
-  WEBHOOK_SECRET: optional(kind.signingSecret, 'Signs what that subscriber gets: `whsec_` and base64 of 24 to 64 bytes'),
+  WEBHOOK_SECRET: list(
+    kind.signingSecret,
+    [],
+    'Signs what that subscriber gets: `whsec_` and base64 of 24 to 64 bytes; while one replaces another both, the new one first, separated by a space or comma',
+  ),
   WEBHOOK_ALLOW_ADDRESSES: list(
     kind.addressRange,
     [],

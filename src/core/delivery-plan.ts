@@ -46,12 +46,15 @@ export function nextAttempt({ schedule, attempts, now, retryAfter, spread }: Fai
   return now + Math.round(Math.max(planned, asked) * (1 + JITTER * spread));
 }
 
-/** A failure of ours says nothing of the receiver: the wait grows with the age of what waits, within these. */
+/** A failure of ours says nothing of the receiver: the wait grows with the time for which we fail, within these. */
 const OUR_FIRST_WAIT = 5 * SECOND;
-const OUR_LONGEST_WAIT = HOUR;
+const OUR_LONGEST_WAIT = 5 * MINUTE;
 
-/** When a delivery is tried again whose attempt failed through us; its schedule does not count that one. */
-export function afterOurFailure({ now, createdAt, spread }: { now: Instant; createdAt: Instant; spread: number }): Instant {
-  const wait = Math.min(Math.max((now - createdAt) / 2, OUR_FIRST_WAIT), OUR_LONGEST_WAIT);
+/**
+ * When a delivery is tried again whose attempt failed through us; its schedule does not count that one. `since` is the
+ * first of these failures in a row, whatever the age of the event: a blip costs seconds.
+ */
+export function afterOurFailure({ now, since, spread }: { now: Instant; since: Instant; spread: number }): Instant {
+  const wait = Math.min(Math.max((now - since) / 2, OUR_FIRST_WAIT), OUR_LONGEST_WAIT);
   return now + Math.round(wait * (1 + JITTER * spread));
 }

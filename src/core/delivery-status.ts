@@ -12,11 +12,15 @@ export type StoredStatus = 'pending' | 'delivered' | 'exhausted' | 'suppressed';
 export const DELIVERY_STATUSES = ['pending', 'in_flight', 'parked', 'delivered', 'exhausted', 'suppressed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
+/** Of what is settled: what its subscriber was not told. */
+export const NOT_TOLD = ['exhausted', 'suppressed'] as const satisfies readonly StoredStatus[];
+export type NotTold = (typeof NOT_TOLD)[number];
+
 export interface DeliveryStanding {
   readonly stored: StoredStatus;
   /** Since when an attempt has been under way, or null. */
   readonly inFlightSince: Instant | null;
-  readonly subscriber: Standing;
+  readonly subscriber: Omit<Standing, 'unreached'>;
   readonly lastError: string | null;
 }
 

@@ -81,6 +81,8 @@ export interface SubscriberFacts {
   readonly statusReason: string | null;
   /** Null while it is well. */
   readonly health: Standing['health'];
+  /** Null while we get through to it. */
+  readonly unreached: Standing['unreached'];
   /** Events from here on are matched against the filters it has now. */
   readonly matchingSince: Instant;
 }

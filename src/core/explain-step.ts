@@ -61,6 +61,7 @@ export const MATTER_CODES = [
   'unreadable',
   'subscriber_off',
   'subscriber_paused',
+  'subscriber_unreached',
   'delivery_exhausted',
   'delivery_failing',
   'poll_late',

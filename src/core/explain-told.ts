@@ -2,10 +2,9 @@
 import { shownStatus } from './delivery-status.ts';
 import { humanDuration } from './duration.ts';
 import type { AttemptFacts, DeliveryFacts, EventFacts, Facts, SubscriberFacts } from './explain-facts.ts';
-import { untilText } from './explain-standing.ts';
+import { pauseRemedy, pauseText, sentence, wayText } from './explain-held.ts';
 import type { Matter, Step } from './explain-step.ts';
 import type { Milliseconds } from './purchase.ts';
-import { afterFailures } from './standing.ts';
 import { stateName } from './states.ts';
 
 /** Why an event brings a subscriber no delivery; null when it should. */
@@ -168,13 +167,23 @@ function pendingStep(facts: Facts, told: Told): { step: Step; matter: Matter | n
       step: { ...common, text: `${name} is not told yet: ${before}it is ${pause}${then}`, wrong: true },
       matter: {
         code: 'subscriber_paused',
-        text: `${name} has not been told of event ${event.sequence}, because it is ${pause}; end that with "purchase-watch subscribers resume ${name}".`,
+        text: `${name} has not been told of event ${event.sequence}, because it is ${pause}; ${pauseRemedy(subscriber)}.`,
       },
     };
   }
   if (behind !== null) return { step: { ...common, text: `${name} waits: ${behind}` }, matter: null };
   const tries = delivery.attempts - delivery.attemptsBefore;
   const when = whenText(facts, delivery);
+  const way = wayText(told);
+  if (way !== null) {
+    return {
+      step: { ...common, text: `${name} has not been told yet: ${before === '' ? `${way}; ` : before}${when}`, wrong: true },
+      matter: {
+        code: 'subscriber_unreached',
+        text: `${name} has not been told of event ${event.sequence} yet: ${way}${error(delivery)}; ${when}.`,
+      },
+    };
+  }
   const matter: Matter = {
     code: 'delivery_failing',
     text: `${name} has not been told of event ${event.sequence} yet: ${counted(tries)} failed${error(delivery)}; ${when}.`,
@@ -191,17 +200,6 @@ function beforeText({ attempts }: Facts, { delivery, schedule }: Told): string {
   const last = attempts.find((each) => each.delivery === delivery.id && each.number === delivery.attempts);
   if (last?.fault === 'ours') return `the last attempt failed for a reason of ours, which does not count${error(delivery)}; `;
   return delivery.replayed ? 'it is sent again by a replay; ' : 'it is sent once more by hand; ';
-}
-
-/** Until when nothing is sent to it, and why; null while it is told. */
-function pauseText({ now }: Facts, { health }: SubscriberFacts): string | null {
-  if (health === null || health.pausedUntil === null) return null;
-  const why = health.lastError === null ? '' : ` (${sentence(health.lastError)})`;
-  const until =
-    health.pausedUntil > now
-      ? `paused until ${untilText(health.pausedUntil, now)}`
-      : 'paused, and is being tried with one delivery,';
-  return `${until} ${afterFailures(health.failures)}${why}`;
 }
 
 /** Which event of the purchase the subscriber gets first; null when this one is next. */
@@ -232,7 +230,6 @@ function attemptStep({ at, number, outcome, fault, httpStatus, tookMs }: Attempt
 }
 
 const counted = (attempts: number): string => (attempts === 1 ? 'one attempt' : `${attempts} attempts`);
-const sentence = (text: string): string => text.replace(/\.$/, '');
 const error = ({ lastError }: DeliveryFacts): string => (lastError === null ? '' : ` (${sentence(lastError)})`);
 
 /** What holds of the subscribers whatever the event, and of whom nothing needs to be said event by event. */
@@ -241,7 +238,7 @@ export function subscriberSteps(facts: Facts): { steps: Step[]; skip: Set<number
   const skip = new Set<number>();
   const { events, deliveries, purchase } = facts;
   for (const subscriber of facts.subscribers) {
-    const { id, name, kind, status, statusReason } = subscriber;
+    const { id, name, kind, status, statusReason, unreached } = subscriber;
     const isTold = deliveries.some((each) => each.subscriber === id);
     const reasons = new Set(events.map((event) => whyNone(subscriber, event, purchase.site)));
     const lasting = lastingReason(subscriber, purchase.site);
@@ -263,6 +260,10 @@ export function subscriberSteps(facts: Facts): { steps: Step[]; skip: Set<number
       steps.push({ at: null, kind: 'subscriber', text: `${name} is switched off${why}`, subscriber: name, wrong: true });
     } else if (pauseText(facts, subscriber) !== null) {
       const text = `${name} is ${pauseText(facts, subscriber)}; what is for it is parked and goes out in order afterwards`;
+      steps.push({ at: null, kind: 'subscriber', text, subscriber: name, wrong: true });
+    } else if (unreached !== null) {
+      const why = unreached.error === null ? '' : ` (${sentence(unreached.error)})`;
+      const text = `we do not get through to ${name} for ${humanDuration(Math.max(0, facts.now - unreached.since))}, for a reason of ours${why}; what is for it goes out in order once we do`;
       steps.push({ at: null, kind: 'subscriber', text, subscriber: name, wrong: true });
     } else if (events.length === 0) {
       steps.push({

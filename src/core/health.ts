@@ -19,6 +19,16 @@ export interface SubscriberHealth {
   readonly failedAt?: Instant;
 }
 
+/**
+ * Failures of ours in a row: no attempt comes as far as the subscriber. Known of one from the fourth on; they are not held
+ * against it, and last until something gets through to it.
+ */
+export interface Unreached {
+  readonly failures: number;
+  readonly since: Instant;
+  readonly error: string | null;
+}
+
 const WELL: SubscriberHealth = { failures: 0, pauses: 0, failingSince: null, pausedUntil: null, lastError: null };
 
 const MINUTE: Milliseconds = 60_000;
@@ -89,7 +99,7 @@ export function healthAfter(
     const asked = retryAfter === null ? 0 : at + Math.min(retryAfter, DAY);
     const isSameTrouble = began < Math.max(health.pausedUntil ?? 0, health.failedAt ?? 0);
     if (isSameTrouble) {
-      if (asked > (health.pausedUntil ?? 0)) health = { ...health, pausedUntil: asked };
+      if (asked > (health.pausedUntil ?? 0)) health = { ...health, pausedUntil: asked, lastError: error };
       continue;
     }
     const failures = health.failures + 1;

@@ -7,10 +7,10 @@ import type { Instant, Milliseconds } from './purchase.ts';
 export type IncidentKind = 'stuck' | 'unreachable' | 'subscriber';
 
 /**
- * What may be wrong with a subscriber: it does not take everything, it takes nothing, that for so long that events are
- * given up, it is switched off. The worse the later: a trouble's place is its severity.
+ * What may be wrong with a subscriber: it does not take everything, we do not get through to it, it takes nothing, that for
+ * so long that events are given up, it is switched off. The worse the later: a trouble's place is its severity.
  */
-export const SUBSCRIBER_TROUBLES = ['given_up', 'failing', 'losing', 'off'] as const;
+export const SUBSCRIBER_TROUBLES = ['given_up', 'unreached', 'failing', 'losing', 'off'] as const;
 export type SubscriberTrouble = (typeof SUBSCRIBER_TROUBLES)[number];
 
 /** Taking nothing for less than this is not worth waking anybody: the schedule makes up for it. */

@@ -1,6 +1,6 @@
 /** How a subscriber stands: whether it is told at present, and if not, why. The view `subscriber_status` says the same. */
 import { isoTime } from './events.ts';
-import type { SubscriberHealth } from './health.ts';
+import { FAILURES_TO_PAUSE, type SubscriberHealth, type Unreached } from './health.ts';
 import type { Instant } from './purchase.ts';
 
 /** What decides whether a subscriber is told. */
@@ -11,19 +11,30 @@ export interface Standing {
   readonly statusReason: string | null;
   /** Null while it is well. */
   readonly health: Pick<SubscriberHealth, 'failures' | 'failingSince' | 'pausedUntil' | 'lastError'> | null;
+  /** Null while we get through to it. */
+  readonly unreached: Unreached | null;
 }
 
-export const HEALTH_STATUSES = ['ok', 'failing', 'paused', 'off'] as const;
+export const HEALTH_STATUSES = ['ok', 'failing', 'unreached', 'paused', 'off'] as const;
 export type HealthStatus = (typeof HEALTH_STATUSES)[number];
 
 /**
  * In one word. A subscriber stays paused when the time is over, until one delivery got through: before that only one is
- * tried, and all others wait.
+ * tried, and all others wait. `unreached` is one to which we do not get through, which is not held against it.
  */
-export function healthStatus({ status, health }: Pick<Standing, 'status' | 'health'>): HealthStatus {
+export function healthStatus({ status, health, unreached }: Pick<Standing, 'status' | 'health' | 'unreached'>): HealthStatus {
   if (status !== 'active') return 'off';
-  if (health === null) return 'ok';
-  return health.pausedUntil === null ? 'failing' : 'paused';
+  if (health !== null && health.pausedUntil !== null) return 'paused';
+  if (unreached !== null) return 'unreached';
+  return health === null ? 'ok' : 'failing';
+}
+
+/**
+ * Whether a subscriber is left alone because it asked for that (`Retry-After`): it failed too seldom to be paused for
+ * it, so nothing is to be mended.
+ */
+export function isAskedFor({ failures, pausedUntil }: Pick<SubscriberHealth, 'failures' | 'pausedUntil'>): boolean {
+  return pausedUntil !== null && failures < FAILURES_TO_PAUSE;
 }
 
 /** `after one failure`, `after 4 failures in a row`. */
@@ -32,7 +43,10 @@ export function afterFailures(failures: number): string {
 }
 
 /** Why nothing is sent to it, as the end of a sentence; null when it is told. The function `parked_because` says the same. */
-export function parkedBecause({ configured, status, statusReason, health }: Standing, now: Instant): string | null {
+export function parkedBecause(
+  { configured, status, statusReason, health }: Omit<Standing, 'unreached'>,
+  now: Instant,
+): string | null {
   if (!configured) return 'not in the configuration any more';
   if (status !== 'active') return `switched off: ${statusReason ?? 'no reason is known'}`;
   if (health === null || health.pausedUntil === null) return null;

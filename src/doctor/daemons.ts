@@ -2,7 +2,7 @@
 import { humanDuration } from '../core/duration.ts';
 import { untilText } from '../core/explain-standing.ts';
 import type { Milliseconds } from '../core/purchase.ts';
-import { afterFailures } from '../core/standing.ts';
+import { afterFailures, isAskedFor } from '../core/standing.ts';
 import { isGone } from '../runtime/process-identity.ts';
 import type { Sql } from '../store/database.ts';
 import { unownedShards } from '../store/inspect.ts';
@@ -11,16 +11,22 @@ import { livingReplicas } from '../store/replicas.ts';
 import { listSites } from '../store/sites.ts';
 import { readSubscribers } from '../store/subscribers.ts';
 import { type Finding, type Reporter, reporterOf } from './finding.ts';
+import { isLeftAlone } from './receivers.ts';
 
 /** Polls are made within seconds of their time; what is later than this waits for something. */
 const LATE: Milliseconds = 60_000;
 /** A receiver that is well takes what is due at once. */
 const STUCK: Milliseconds = 300_000;
 
-export async function checkDaemons(report: Reporter, sql: Sql): Promise<Finding[]> {
+export interface Tested {
+  /** Whether those that are left alone got no test event, as everybody else did. */
+  readonly untested: boolean;
+}
+
+export async function checkDaemons(report: Reporter, sql: Sql, tested: Tested): Promise<Finding[]> {
   const alive = (await livingReplicas(sql)).filter(({ process }) => !isGone(process));
   const findings = alive.length === 0 ? [nobody(report)] : [await owning(report, sql, alive.length)];
-  return [...findings, ...(await lateness(report, sql)), ...(await failingSites(sql)), ...(await outbox(sql))];
+  return [...findings, ...(await lateness(report, sql)), ...(await failingSites(sql)), ...(await outbox(sql, tested))];
 }
 
 function nobody(report: Reporter): Finding {
@@ -63,27 +69,44 @@ async function failingSites(sql: Sql): Promise<Finding[]> {
   );
 }
 
-async function outbox(sql: Sql): Promise<Finding[]> {
+async function outbox(sql: Sql, { untested }: Tested): Promise<Finding[]> {
   const [all, subscribers, now] = await Promise.all([waitingDeliveries(sql), readSubscribers(sql), databaseNow(sql)]);
-  return subscribers.flatMap(({ id, name, status, statusReason, health }) => {
+  return subscribers.flatMap(({ id, name, kind, status, statusReason, health, unreached }) => {
     const report = reporterOf(`receiver ${name}`);
     const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(all, id);
-    const found = `${pending + inFlight + parked}${atLeast ? ' or more' : ''} deliveries wait`;
+    const waits = waitText(pending + inFlight + parked, atLeast);
+    const spared = untested && kind !== 'slack' && isLeftAlone({ status, health }, now);
+    const found = spared ? `${waits}; it was sent no test event` : waits;
+    const anyway = spared ? '; to send it one all the same: "purchase-watch doctor --all"' : '';
     if (status === 'off') {
       return [
         report.warning(
-          `it is switched off (${statusReason ?? 'no reason is known'}); ${found}`,
-          'mend the receiver and switch it on again',
+          `it is switched off (${reasonText(statusReason)}); ${found}`,
+          // Slack's own, which only another address helps.
+          name.startsWith('@')
+            ? 'give it another address in the settings'
+            : `if it is to be told again, see that it takes events and switch it on: "purchase-watch subscribers change ${name} --status active"${anyway}`,
         ),
       ];
     }
     if (health?.pausedUntil != null) {
       const until = health.pausedUntil > now ? `until ${untilText(health.pausedUntil, now)}` : 'and being tried again';
-      const why = `${afterFailures(health.failures)} (${health.lastError ?? 'no reason is known'})`;
+      const why = `${afterFailures(health.failures)} (${reasonText(health.lastError)})`;
       return [
         report.warning(
           `it is paused ${until} ${why}; ${found}`,
-          `mend the receiver; what waits goes out in order by itself, at once with "purchase-watch subscribers resume ${name}"`,
+          isAskedFor(health)
+            ? `nothing needs to be done: what waits goes out in order by itself then${anyway}`
+            : `mend the receiver; what waits goes out in order by itself, at once with "purchase-watch subscribers resume ${name}"${anyway}`,
+        ),
+      ];
+    }
+    if (unreached !== null) {
+      const long = humanDuration(Math.max(Math.round(now - unreached.since), 0));
+      return [
+        report.warning(
+          `nothing gets through to it for ${long}, for a reason of ours (${reasonText(unreached.error)}); ${found}`,
+          `mend the name server, the proxy or the network of this machine; what waits goes out in order by itself, at once with "purchase-watch subscribers resume ${name}"`,
         ),
       ];
     }
@@ -95,4 +118,13 @@ async function outbox(sql: Sql): Promise<Finding[]> {
       ),
     ];
   });
+}
+
+/** A sentence within a sentence. */
+function reasonText(error: string | null): string {
+  return (error ?? 'no reason is known').replace(/\.$/, '');
+}
+
+function waitText(count: number, atLeast: boolean): string {
+  return count === 1 && !atLeast ? '1 delivery waits' : `${count}${atLeast ? ' or more' : ''} deliveries wait`;
 }

@@ -12,7 +12,7 @@ import { checkDaemons } from './daemons.ts';
 import { checkDatabase } from './database.ts';
 import { checked, type Finding, reporterOf } from './finding.ts';
 import { checkPort } from './port.ts';
-import { brokersOf, checkBroker, checkSlack, checkWebhook, SLACK_WITHIN, webhooksOf } from './receivers.ts';
+import { brokersOf, checkBroker, checkSlack, checkWebhook, restingOf, SLACK_WITHIN, webhooksOf } from './receivers.ts';
 import { checkSite } from './site.ts';
 
 export interface DoctorOptions {
@@ -23,6 +23,8 @@ export interface DoctorOptions {
   readonly site: string | null;
   /** Without test events to receivers. */
   readonly quiet: boolean;
+  /** With test events also to those that are paused or off. */
+  readonly all: boolean;
 }
 
 const DATABASE_WITHIN: Milliseconds = 15_000;
@@ -30,7 +32,7 @@ const QUERY_WITHIN: Milliseconds = 3_000;
 /** On top of what a call may take by its own deadline. */
 const MARGIN: Milliseconds = 3_000;
 
-export async function* examine({ env, migrations, site, quiet }: DoctorOptions): AsyncGenerator<Finding> {
+export async function* examine({ env, migrations, site, quiet, all }: DoctorOptions): AsyncGenerator<Finding> {
   const settings = readSettings(env);
   if (!('sites' in settings)) {
     yield* settings;
@@ -47,7 +49,8 @@ export async function* examine({ env, migrations, site, quiet }: DoctorOptions):
     const groups: Promise<readonly Finding[]>[] = [];
     if (sql !== null)
       groups.push(checked('database', DATABASE_WITHIN, (report) => checkDatabase(report, { sql, url, migrations })));
-    if (data !== null) groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkDaemons(report, data)));
+    if (data !== null)
+      groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkDaemons(report, data, { untested: !quiet && !all })));
     groups.push(checked('api', DATABASE_WITHIN, (report) => checkPort(report, settings)));
     for (const each of settings.sites.filter(({ name }) => site === null || name === site)) {
       const within = 4 * each.timeout + QUERY_WITHIN + MARGIN;
@@ -58,12 +61,16 @@ export async function* examine({ env, migrations, site, quiet }: DoctorOptions):
       );
     }
     const webhooks = checked('receivers', DATABASE_WITHIN + settings.webhooks.timeout + MARGIN, async () => {
-      const found = quiet ? [] : await webhooksOf(settings, data);
+      if (quiet) return [];
+      // Those that asked for a rest are not disturbed; what is said of them comes with the daemons.
+      const resting = data === null || all ? [] : await restingOf(data);
+      const isTried = ({ name }: { name: string }): boolean => !resting.includes(name);
+      const found = (await webhooksOf(settings, data)).filter(isTried);
       const within = settings.webhooks.timeout + MARGIN;
       const tried = found.map((webhook) =>
         checked(`receiver ${webhook.name}`, within, (report) => checkWebhook(report, webhook, settings)),
       );
-      const brokers = quiet ? [] : brokersOf(settings);
+      const brokers = brokersOf(settings).filter(isTried);
       tried.push(...brokers.map((broker) => checked(`receiver ${broker.name}`, within, (report) => checkBroker(report, broker))));
       return (await Promise.all(tried)).flat();
     });

@@ -2,12 +2,13 @@
 import { ulid } from 'ulid';
 import type { Settings } from '../config/settings.ts';
 import { eventBody } from '../core/events.ts';
-import type { Milliseconds } from '../core/purchase.ts';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { OutgoingEvent } from '../notifier/channel.ts';
 import { configuredReach, configuredSubscribers, type Opened, openWebhook } from '../notifier/recipients.ts';
 import { pingSlack } from '../notifier/slack-ping.ts';
 import type { Sql } from '../store/database.ts';
-import { readSubscribers } from '../store/subscribers.ts';
+import { databaseNow } from '../store/overview.ts';
+import { readSubscribers, type StoredSubscriber } from '../store/subscribers.ts';
 import { refusedUrl } from '../subscription/address.ts';
 import { openReach, type Reach } from '../subscription/sealed.ts';
 import { secretsOf } from '../subscription/secrets.ts';
@@ -27,14 +28,25 @@ export interface TriedBroker {
 
 export const SLACK_WITHIN: Milliseconds = 10_000;
 
+/** Whether nothing is to be sent to one, not even a test: it is switched off, or its pause lasts. */
+export function isLeftAlone({ status, health }: Pick<StoredSubscriber, 'status' | 'health'>, now: Instant): boolean {
+  return status === 'off' || (health?.pausedUntil ?? 0) > now;
+}
+
+/** Who is left alone, by name. */
+export async function restingOf(sql: Sql): Promise<string[]> {
+  const [subscribers, now] = await Promise.all([readSubscribers(sql), databaseNow(sql)]);
+  return subscribers.filter((each) => isLeftAlone(each, now)).map(({ name }) => name);
+}
+
 /** Those that the settings name, and those that the API made; the latter only with a database. */
 export async function webhooksOf(settings: Settings, sql: Sql | null): Promise<TriedWebhook[]> {
   const configured = settings.subscribers
     .filter((subscriber) => subscriber.kind === 'webhook')
     .map((subscriber) => ({ name: subscriber.name, reach: configuredReach(subscriber) }));
   if (sql === null) return configured;
-  const stored = (await readSubscribers(sql)).filter(({ name, origin, status }) => {
-    return origin === 'api' && status === 'active' && !configured.some((each) => each.name === name);
+  const stored = (await readSubscribers(sql)).filter(({ name, origin }) => {
+    return origin === 'api' && !configured.some((each) => each.name === name);
   });
   if (stored.length === 0) return configured;
   const secrets = secretsOf(settings);
@@ -99,6 +111,8 @@ function todoFor(reason: string, { url }: Reach, { webhooks }: Settings): string
     return `if it is meant, ${allowing === null ? 'add that address to WEBHOOK_ALLOW_ADDRESSES' : `set ${allowing}`}`;
   }
   if (reason === 'proxy_failed') return 'mend the proxy that WEBHOOK_PROXY or webhooks.proxy names, or its credentials there';
+  if (reason === 'dns_failed' || reason === 'no_route' || reason === 'no_socket')
+    return 'mend the name server or the network of this machine';
   if (reason === 'proxy_refused') return 'have the proxy allow this address, if it is meant';
   if (reason === 'unknown_host') return "correct the subscriber's address";
   if (reason === 'redirected') return "change the subscriber's address to where it really is";

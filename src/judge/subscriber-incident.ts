@@ -8,9 +8,9 @@ import { MOST_COUNTED, type SubscriberCondition } from '../store/subscriber-symp
 export type SubscriberOutcome = 'takes_again' | 'quiet' | 'tried_again' | 'switched_off' | 'removed';
 
 /** What is wrong with a subscriber, as its condition shows it. */
-export function troubleOf({ status, failures, givenUp }: SubscriberCondition): SubscriberTrouble {
+export function troubleOf({ status, failures, givenUp, ourFailingSince }: SubscriberCondition): SubscriberTrouble {
   if (status === 'off') return 'off';
-  if (failures === 0) return 'given_up';
+  if (failures === 0) return ourFailingSince === null ? 'given_up' : 'unreached';
   return givenUp > 0 ? 'losing' : 'failing';
 }
 
@@ -36,6 +36,7 @@ export function subscriberData(incident: Incident, condition: SubscriberConditio
     outcome: endedAt === null ? null : outcomeOf(incident, condition),
     failures: condition?.failures ?? 0,
     failingSince: isoTimeOrNull(condition?.failingSince ?? null),
+    ourFailingSince: isoTimeOrNull(condition?.ourFailingSince ?? null),
     lastError: (condition?.status === 'off' ? condition.statusReason : condition?.lastError) ?? null,
     nextTryAt: isoTimeOrNull(condition?.nextTryAt ?? null),
     offSince: isoTimeOrNull(condition?.failedAt ?? null),
@@ -52,13 +53,14 @@ export function subscriberSentence(incident: Incident, condition: SubscriberCond
   const { subscriber: name, since } = incident;
   if (incident.endedAt !== null) return `${name}: ${ENDED[outcomeOf(incident, condition)]}`;
   if (condition === null) return `${name} is not told any more.`;
-  const { failures, failingSince, lastError, statusReason, waiting, givenUp } = condition;
+  const { failures, failingSince, ourFailingSince, lastError, statusReason, waiting, givenUp } = condition;
   const nothing = `${name} takes nothing since ${isoTime(failingSince ?? since)} (failures in a row: ${failures})`;
   const error = lastError === null ? '' : ` The last error: ${lastError}`;
   const waits = many(waiting, ['waits', 'wait']);
   const lost = many(givenUp, ['was', 'were']);
   const text = {
     given_up: `${many(givenUp, [`to ${name} was`, `to ${name} were`])} given up since ${isoTime(since)}.${error}`,
+    unreached: `We cannot reach ${name} since ${isoTime(ourFailingSince ?? since)}, which is not its fault; ${waits}.${error}`,
     failing: `${nothing}; ${waits}.${error}`,
     losing: `${nothing}; ${waits}, ${lost} given up.${error}`,
     off: `${name} is switched off: ${statusReason ?? 'no reason is known.'} ${waits}; what comes now is not sent to it.`,

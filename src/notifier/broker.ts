@@ -152,6 +152,12 @@ function noConnection(timeout: Milliseconds): BrokerFailure {
   return new BrokerFailure({ reason: 'timeout', detail, fault: 'receiver' });
 }
 
+/** There never was a connection: whatever answers at the address does not speak as this kind of broker does. */
+export function noBroker(kind: string, cause?: unknown): BrokerFailure {
+  const detail = `No connection to the broker came about: what answers at its address may be no ${kind}.`;
+  return new BrokerFailure({ reason: 'connection_lost', detail, fault: 'receiver' }, cause);
+}
+
 /** The connection ended before the broker confirmed. */
 export function connectionLost(cause?: unknown): BrokerFailure {
   const detail = 'The connection to the broker ended before it confirmed the message.';

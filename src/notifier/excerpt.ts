@@ -1,4 +1,5 @@
 /** The part of an answer that is kept. Receivers decide what they answer, so it is made safe to store and to show. */
+import { type Hide, hideNothing } from './hiding.ts';
 
 const LONGEST = 500;
 /** Controls, invisible marks and lone surrogates: Postgres refuses some, terminals and logs obey others. */
@@ -9,11 +10,10 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, ' ').trim();
 }
 
-/** Shortens a text to one printable line in which none of the given secrets occurs. */
-export function excerpt(text: string, secrets: readonly string[]): string {
+/** Shortens a text to one printable line without what `hide` takes out; empty when nothing of it may be kept. */
+export function excerpt(text: string, hide: Hide = hideNothing): string {
   if (text === '') return '';
-  const hidden = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text);
-  const line = printable(hidden);
+  const line = printable(hide(text) ?? '');
   if (line.length <= LONGEST) return line;
   return `${line.slice(0, LONGEST - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

@@ -55,6 +55,8 @@ export interface SubscriberIncident extends Common {
   /** In a row. */
   readonly failures: number;
   readonly failingSince: Instant | null;
+  /** Since when nothing gets through to it for a reason of ours. */
+  readonly ourFailingSince: Instant | null;
   readonly lastError: string | null;
   readonly nextTryAt: Instant | null;
   readonly offSince: Instant | null;
@@ -143,6 +145,7 @@ function subscriberIncident(common: Common, data: Fields): SubscriberIncident | 
     outcome: text(data.outcome),
     failures: whole(data.failures) ?? 0,
     failingSince: instant(data.failingSince),
+    ourFailingSince: instant(data.ourFailingSince),
     lastError: text(data.lastError),
     nextTryAt: instant(data.nextTryAt),
     offSince: instant(data.offSince),

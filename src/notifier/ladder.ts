@@ -1,16 +1,19 @@
 /**
  * When a subscriber may be sent something, by what it answered lately. Four failures in a row pause it; after the pause
- * one replica tries with one delivery; then it is sent more and more at once. Failures of ours pause it here for
- * seconds, without being held against it.
+ * one replica tries with one delivery; then it is sent more and more at once. Failures of ours make this replica rest
+ * for seconds up to minutes, without being held against it.
  */
-import { FAILURES_TO_PAUSE, healthAfter, holdAfter, type SubscriberHealth } from '../core/health.ts';
+import { FAILURES_TO_PAUSE, healthAfter, holdAfter, type SubscriberHealth, type Unreached } from '../core/health.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
+import { isAskedFor } from '../core/standing.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { bringForward, type Which } from '../store/bring-forward.ts';
 import type { Sql } from '../store/database.ts';
-import { claimTry, eraseHealth, savePause } from '../store/health.ts';
+import { claimTry, eraseFailures, eraseUnreached, savePause, saveUnreached } from '../store/health.ts';
 import type { SendResult } from './channel.ts';
 import type { Outlet } from './outlet.ts';
+import type { Known } from './roster.ts';
 
 export interface Ladder {
   /** Whether something may leave for it now. Asks for the right to try when its pause is over; `go` is called with it. */
@@ -21,8 +24,18 @@ export interface Ladder {
   ended(outlet: Outlet, began: Instant, result: SendResult): string | null;
   /** Writes what changed of it. */
   save(outlet: Outlet): Promise<void>;
-  /** The database says how it stands with it, read when `standing.saved` was what is given. */
-  heard(outlet: Outlet, health: SubscriberHealth | null, wasSaved: SubscriberHealth | null): void;
+  /** The database says how it stands with it, read when what was known of that is `was`. */
+  heard(outlet: Outlet, is: Known, was: Known): void;
+  /** Resolves when no waits are being ended. */
+  quiet(): Promise<void>;
+}
+
+export interface LadderOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** This replica's id: what is ours is often one replica's alone. */
+  readonly replica: string;
 }
 
 const FIRST_REST: Milliseconds = 5_000;
@@ -32,7 +45,11 @@ const TRY_TO_SPARE: Milliseconds = 5_000;
 /** When another replica tries, or nobody could say who does. */
 const ASK_AGAIN: Milliseconds = 1_000;
 
-export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log: Logger }): Ladder {
+export function createLadder({ sql, clock, log, replica }: LadderOptions): Ladder {
+  /** Whose waits have lost their reason, and which. */
+  const freed = new Map<Outlet, Which>();
+  const freeing = new Set<Promise<void>>();
+
   const pausedUntil = ({ standing: { health, ours } }: Outlet): Instant | null => {
     const until = Math.max(health?.pausedUntil ?? 0, ours.until);
     return until > clock.now() ? until : null;
@@ -63,9 +80,83 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
     // What waits is found in the outbox again: a paused subscriber takes no memory.
     outlet.dropWaiting();
     outlet.lookFromStart();
-    const { failures, pausedUntil: until, lastError } = standing.health!;
-    const forMs = until! - clock.now();
-    log.warn({ subscriber: recipient.name, failures, pausedForMs: forMs, detail: lastError }, 'subscriber.paused');
+    const { failures, pausedUntil: until, lastError: detail } = standing.health!;
+    const { name: subscriber } = recipient;
+    const pausedForMs = until! - clock.now();
+    const advice = isAskedFor(standing.health!)
+      ? 'nothing: the receiver asked for this rest, and what is for it goes out in order afterwards'
+      : `mend the receiver; what is for it waits and goes out in order, at once with: purchase-watch subscribers resume ${subscriber}`;
+    log.warn({ subscriber, failures, pausedForMs, detail, advice }, 'subscriber.paused');
+  };
+
+  /** Beside the settling of attempts, which others wait for. What fails is tried again with the next attempt that ends. */
+  const free = (outlet: Outlet, which: Which): void => {
+    const subscriber = outlet.recipient.name;
+    const done = bringForward(sql, outlet.recipient.id, which, clock.now())
+      .then((count) => {
+        if (count === 0) return;
+        outlet.lookFromStart();
+        log.info({ subscriber, deliveries: count }, 'delivery.brought_forward');
+      })
+      .catch((error: unknown) => {
+        if (!freed.has(outlet)) freed.set(outlet, which);
+        log.warn({ error, subscriber }, 'delivery.not_brought_forward');
+      })
+      .finally(() => freeing.delete(done));
+    freeing.add(done);
+  };
+
+  const failedThroughUs = ({ standing: { ours }, recipient }: Outlet, began: Instant, detail: string): void => {
+    // Many at once are one failure, as those of the receiver are.
+    if (began < ours.failedAt) return;
+    const now = clock.now();
+    ours.failures += 1;
+    ours.failedAt = now;
+    ours.since ??= now;
+    ours.error = detail;
+    const beyond = ours.failures - FAILURES_TO_PAUSE;
+    if (beyond < 0) return;
+    ours.until = now + Math.min(FIRST_REST * 2 ** Math.min(beyond, 20), LONGEST_REST);
+    if (beyond === 0) log.warn({ subscriber: recipient.name, failures: ours.failures, detail }, 'subscriber.unreached');
+  };
+  const reached = ({ standing: { ours } }: Outlet): void => {
+    Object.assign(ours, { failures: 0, until: Number.NEGATIVE_INFINITY, since: null, error: null });
+  };
+
+  const saveOurs = async (outlet: Outlet): Promise<void> => {
+    const { id } = outlet.recipient;
+    const { ours, health } = outlet.standing;
+    const { failures, since, error, saved } = ours;
+    if (failures >= FAILURES_TO_PAUSE && since !== null && failures !== saved?.failures) {
+      const unreached = { failures, since, error };
+      await saveUnreached(sql, id, { ...unreached, replica });
+      ours.saved = unreached;
+    } else if (failures === 0 && saved !== null) {
+      const wasOurs = await eraseUnreached(sql, id, replica);
+      ours.saved = null;
+      if (wasOurs && health === null && !freed.has(outlet)) freed.set(outlet, { kind: 'ours' });
+    }
+  };
+  const saveHealth = async ({ recipient, standing }: Outlet): Promise<void> => {
+    const { health, saved } = standing;
+    if (health === saved) return;
+    if (health === null) await eraseFailures(sql, recipient.id);
+    else if (health.pausedUntil !== null && health.pausedUntil !== saved?.pausedUntil) await savePause(sql, recipient.id, health);
+    // A failure or two are kept in mind, not in the database.
+    else return;
+    standing.saved = health;
+  };
+
+  const heardOfOurs = (outlet: Outlet, is: Unreached | null, was: Unreached | null): void => {
+    const { ours } = outlet.standing;
+    // Written by us since, or about to be.
+    if (ours.saved !== was) return;
+    // Somebody mended the way and says so.
+    if (is === null && was !== null) {
+      reached(outlet);
+      outlet.lookFromStart();
+    }
+    ours.saved = is;
   };
 
   return {
@@ -83,19 +174,13 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
     },
     ended: (outlet, began, result) => {
       const { standing, recipient } = outlet;
-      const { health: before, ours } = standing;
+      const { health: before } = standing;
       if (result.kind === 'failed' && result.fault === 'ours') {
         standing.trying = 'no';
-        // Many at once are one failure, as those of the receiver are.
-        if (began < ours.failedAt) return null;
-        ours.failures += 1;
-        ours.failedAt = clock.now();
-        const beyond = ours.failures - FAILURES_TO_PAUSE;
-        if (beyond >= 0) ours.until = clock.now() + Math.min(FIRST_REST * 2 ** Math.min(beyond, 20), LONGEST_REST);
+        failedThroughUs(outlet, began, result.detail);
         return null;
       }
-      ours.failures = 0;
-      ours.until = Number.NEGATIVE_INFINITY;
+      reached(outlet);
       const error = result.kind === 'delivered' ? null : result.detail;
       const retryAfter = result.kind === 'failed' ? result.retryAfter : null;
       const after = healthAfter(before, [{ at: clock.now(), began, error, retryAfter }], recipient.patience);
@@ -105,8 +190,11 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
         if (after !== null) return null;
         standing.allowance = Math.min(standing.allowance + 1, recipient.concurrency);
         standing.trying = 'no';
-        if (before?.pausedUntil != null)
+        if (before?.pausedUntil != null) {
           log.info({ subscriber: recipient.name, failures: before.failures }, 'subscriber.recovered');
+          const since = before.failingSince ?? clock.now();
+          freed.set(outlet, { kind: 'explained', since, attempts: recipient.schedule.length + 1 });
+        }
         return null;
       }
       standing.allowance = Math.max(Math.floor(standing.allowance / 2), 1);
@@ -124,21 +212,25 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
       if (until !== null && until !== before?.pausedUntil) pausedNow(outlet);
       return null;
     },
-    save: async ({ recipient, standing }) => {
-      const { health, saved } = standing;
-      if (health === saved) return;
-      if (health === null) await eraseHealth(sql, recipient.id);
-      else if (health.pausedUntil !== null && health.pausedUntil !== saved?.pausedUntil)
-        await savePause(sql, recipient.id, health);
-      // A failure or two are kept in mind, not in the database.
-      else return;
-      standing.saved = health;
+    save: async (outlet) => {
+      await saveHealth(outlet);
+      await saveOurs(outlet);
+      const which = freed.get(outlet);
+      if (which === undefined) return;
+      freed.delete(outlet);
+      free(outlet, which);
     },
-    heard: (outlet, health, wasSaved) => {
+    heard: (outlet, { health, unreached }, was) => {
+      heardOfOurs(outlet, unreached, was.unreached);
       const { standing } = outlet;
       // Written by us since, or about to be.
-      if (standing.saved !== wasSaved) return;
+      if (standing.saved !== was.health) return;
       if (isSame(health, standing.saved)) return;
+      if (health === null)
+        log.info(
+          { subscriber: outlet.recipient.name, detail: 'Its pause was ended by hand, or another replica got through.' },
+          'subscriber.resumed',
+        );
       // What is under way here began before.
       const heard = health === null ? null : { ...health, failedAt: clock.now() };
       Object.assign(standing, { saved: heard, health: heard, trying: 'no' });
@@ -147,6 +239,9 @@ export function createLadder({ sql, clock, log }: { sql: Sql; clock: Clock; log:
         outlet.dropWaiting();
         outlet.lookFromStart();
       }
+    },
+    quiet: async () => {
+      while (freeing.size > 0) await Promise.all(freeing);
     },
   };
 }

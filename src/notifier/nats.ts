@@ -2,7 +2,7 @@
 import type { Milliseconds } from '../core/purchase.ts';
 import type { BodyFormat } from '../store/subscribers.ts';
 import type { SigningKey } from '../subscription/sealed.ts';
-import { BrokerFailure, type BrokerLink, connectionLost, createBrokerChannel } from './broker.ts';
+import { BrokerFailure, type BrokerLink, connectionLost, createBrokerChannel, noBroker } from './broker.ts';
 import { readBrokerAddress } from './broker-address.ts';
 import { type BrokerMessage, createComposer, readAddress } from './broker-message.ts';
 import type { Channel } from './channel.ts';
@@ -87,7 +87,7 @@ async function openLink(
           headers: carried,
           timeout: within + GRACE,
         });
-        return excerpt(`stream ${stream}, sequence ${seq}${duplicate ? ', it was there already' : ''}`, []);
+        return excerpt(`stream ${stream}, sequence ${seq}${duplicate ? ', it was there already' : ''}`);
       } catch (error) {
         throw publishFailure(error, { library, address, hasJetStream: connection.info?.jetstream === true });
       }
@@ -111,7 +111,7 @@ function connectFailure(error: unknown, { errors }: Library): unknown {
     return new BrokerFailure({ reason: 'tls', detail, fault: 'receiver' }, error);
   }
   const { reason } = explain(error);
-  return reason === 'unexpected' ? connectionLost(error) : error;
+  return reason === 'unexpected' ? noBroker('NATS', error) : error;
 }
 
 interface Circumstances {
@@ -137,7 +137,7 @@ function publishFailure(error: unknown, { library, address, hasJetStream }: Circ
       : refused('no_jetstream', 'JetStream is not switched on at this NATS server; start it with --jetstream.');
   }
   if (error instanceof JetStreamApiError) {
-    return refused('refused', `The stream did not take the event: ${excerpt(error.message, [])} (${error.code}).`);
+    return refused('refused', `The stream did not take the event: ${excerpt(error.message)} (${error.code}).`);
   }
   if (error instanceof errors.InvalidArgumentError) {
     return refused('too_large', 'The event is larger than this NATS server takes (max_payload).');

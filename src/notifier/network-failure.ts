@@ -10,7 +10,11 @@ export interface NetworkFailure {
 }
 
 const KNOWN: readonly (readonly [RegExp, NetworkFailure])[] = [
-  [/^EAI_/, { reason: 'dns_failed', detail: 'The name server did not answer', fault: 'ours' }],
+  [
+    // Of one name alone it may be the receiver's own name server. Nobody here can tell, so it stays ours, and is shown.
+    /^(EAI_|ERR_LOOKUP_TIMED_OUT$)/,
+    { reason: 'dns_failed', detail: 'The name server did not answer', fault: 'ours' },
+  ],
   [
     /^(EMFILE|ENFILE|ENOBUFS|ENOMEM|EADDRNOTAVAIL)$/,
     { reason: 'no_socket', detail: 'No free socket on this machine', fault: 'ours' },
@@ -60,7 +64,8 @@ function explainProxy({ status, cause }: ProxyFailed): NetworkFailure {
     return { reason: 'proxy_refused', detail: `The proxy refuses this address: it answered ${status}.`, fault: 'receiver' };
   }
   const [code] = codesOf(cause);
-  const what = status === null ? `it cannot be reached${code === undefined ? '' : ` (${code})`}` : `it answered ${status}`;
+  const silent = code !== undefined && /TIMEOUT/.test(code) ? 'it did not answer in time' : 'it cannot be reached';
+  const what = status === null ? `${silent}${code === undefined ? '' : ` (${code})`}` : `it answered ${status}`;
   return { reason: 'proxy_failed', detail: `The proxy made no connection: ${what}.`, fault: 'ours' };
 }
 

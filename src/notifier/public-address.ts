@@ -19,6 +19,33 @@ export class AddressRefused extends Error {
   readonly code = 'ERR_ADDRESS_REFUSED';
 }
 
+/** No name server said anything in time. */
+export class LookupTimedOut extends Error {
+  // Client errors with a code of undici's own would be tried again inside the pool.
+  readonly code = 'ERR_LOOKUP_TIMED_OUT';
+}
+
+/**
+ * How long our own part of the way to a receiver may take, within an attempt that may take so long: name servers and
+ * proxies that hang must be told as what they are before the attempt's own deadline blames the receiver.
+ */
+export function ownPart(timeout: Milliseconds): Milliseconds {
+  return Math.min(timeout / 2, LONGEST_OWN_PART);
+}
+const LONGEST_OWN_PART: Milliseconds = 5_000;
+
+function inTime(resolve: Resolve, limit: Milliseconds): Resolve {
+  return async (hostname) => {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(new LookupTimedOut()), limit);
+    try {
+      return await Promise.race([resolve(hostname), late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
 /** A lookup for sockets that hands out only addresses that passed. */
 function judgedLookup(protocol: string, allowed: readonly Range[], resolve: Resolve): LookupFunction {
   return (hostname, options, callback) => {
@@ -65,7 +92,7 @@ export function createPublicConnector(options: ConnectorOptions): buildConnector
     ...tlsOf(options),
     timeout,
     allowH2: false,
-    lookup: judgedLookup(protocol, allowed, resolve),
+    lookup: judgedLookup(protocol, allowed, inTime(resolve, ownPart(timeout))),
   });
   return (target, callback) => {
     const problem = isIP(target.hostname) === 0 ? null : judgeAddress(target.hostname, protocol, allowed);

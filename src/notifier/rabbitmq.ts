@@ -3,7 +3,7 @@ import type { ChannelModel, ConfirmChannel, Message } from 'amqplib';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { BodyFormat } from '../store/subscribers.ts';
 import type { SigningKey } from '../subscription/sealed.ts';
-import { BrokerFailure, type BrokerLink, connectionLost, createBrokerChannel } from './broker.ts';
+import { BrokerFailure, type BrokerLink, connectionLost, createBrokerChannel, noBroker } from './broker.ts';
 import { readBrokerAddress } from './broker-address.ts';
 import { type BrokerMessage, createComposer, readAddress } from './broker-message.ts';
 import type { Channel } from './channel.ts';
@@ -206,7 +206,7 @@ function connectFailure(error: unknown): unknown {
       'RabbitMQ refused the virtual host in the address: there is none of that name, or this user has no access to it.';
     return failure('not_permitted', detail, error);
   }
-  return connectionLost(error);
+  return noBroker('RabbitMQ', error);
 }
 
 /** Why the broker closed the channel, or why there is none. */

@@ -53,8 +53,8 @@ export function configuredSubscribers(settings: Settings): ConfiguredSubscriber[
 function openNamed(subscriber: SubscriberSettings, settings: Settings): Opened {
   if (subscriber.kind === 'webhook') return openWebhook(configuredReach(subscriber), settings);
   const { timeout, concurrency } = settings.webhooks;
-  const { url, format, secret, signingKey } = subscriber;
-  const common = { url, format, keys: foreverKeys(secret, signingKey), timeout };
+  const { url, format, secret, oldSecrets, signingKey } = subscriber;
+  const common = { url, format, keys: foreverKeys(secret, ...oldSecrets, signingKey), timeout };
   const channel =
     subscriber.kind === 'nats'
       ? createNatsChannel({ ...common, subject: subscriber.subject })
@@ -66,6 +66,7 @@ function openNamed(subscriber: SubscriberSettings, settings: Settings): Opened {
 export function configuredReach({
   url,
   secret,
+  oldSecrets,
   signingKey,
   format,
   headers,
@@ -73,7 +74,7 @@ export function configuredReach({
   clientKey,
 }: WebhookSettings): Reach {
   const pair = clientCertificate === null || clientKey === null ? null : { certificate: clientCertificate, key: clientKey };
-  return { url, keys: foreverKeys(secret, signingKey), format, headers, clientCertificate: pair };
+  return { url, keys: foreverKeys(secret, ...oldSecrets, signingKey), format, headers, clientCertificate: pair };
 }
 
 /** A channel to a webhook, wherever its address comes from. */
@@ -93,11 +94,14 @@ export function longestAttempt({ webhooks, slack }: Pick<Settings, 'webhooks' | 
  * known by these two alone, so that a field that is new to the settings does not switch anybody on again.
  */
 function whatMatters(subscriber: SubscriberSettings): string {
-  const { name: _name, types: _types, sites: _sites, states: _states, ...rest } = subscriber;
+  const { name: _name, types: _types, sites: _sites, states: _states, ...given } = subscriber;
+  const oldSecrets = given.oldSecrets.length === 0 ? undefined : given.oldSecrets;
+  const rest = { ...given, oldSecrets };
   const { url, secret } = rest;
   const isPlain =
     rest.kind === 'webhook' &&
     rest.format === 'standard' &&
+    oldSecrets === undefined &&
     rest.signingKey === null &&
     rest.clientCertificate === null &&
     Object.keys(rest.headers).length === 0;

@@ -1,6 +1,7 @@
 /** What Slack shows of a subscriber in trouble. It names no address: the path and query of one may be a secret. */
 import { FAILURES_TO_SWITCH_OFF } from '../core/health.ts';
 import type { Instant } from '../core/purchase.ts';
+import { isAskedFor } from '../core/standing.ts';
 import type { SubscriberIncident } from './incident-event.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 import { ALARM, type Draft, LONGEST_NAME, lasting, OVER } from './slack-draft.ts';
@@ -11,7 +12,7 @@ const UNCERTAIN = '⚪';
 
 export function subscriberDraft(incident: SubscriberIncident): Draft {
   if (incident.stage === 'ended' || incident.trouble === null) return endedDraft(incident);
-  const { at, since, trouble, failures, failingSince, offSince, lastError, waiting, givenUp } = incident;
+  const { at, since, trouble, failures, failingSince, ourFailingSince, offSince, lastError, waiting, givenUp } = incident;
   const takesNothing = trouble === 'failing' || trouble === 'losing';
   return {
     headline: `${ALARM} ${headline(incident)}`,
@@ -19,6 +20,7 @@ export function subscriberDraft(incident: SubscriberIncident): Draft {
       subscriber(incident),
       ...(takesNothing ? [['Takes nothing since', moment(failingSince ?? since)] as const] : []),
       ...(takesNothing && failures > 0 ? [['Failures in a row', String(failures)] as const] : []),
+      ...(trouble === 'unreached' ? [['Not reached since', moment(ourFailingSince ?? since)] as const] : []),
       ...(trouble === 'off' ? [['Off since', moment(offSince ?? since)] as const] : []),
       ...(trouble === 'given_up' ? [['Since', moment(since)] as const] : []),
       ['Deliveries waiting', counted(waiting, incident)],
@@ -33,7 +35,7 @@ export function subscriberDraft(incident: SubscriberIncident): Draft {
 }
 
 function headline(incident: SubscriberIncident): string {
-  const { stage, subscriber: name, trouble, at, since, failingSince, offSince, waiting, givenUp } = incident;
+  const { stage, subscriber: name, trouble, at, since, failingSince, ourFailingSince, offSince, waiting, givenUp } = incident;
   const who = plain(name, LONGEST_NAME);
   const isNews = stage === 'opened' || stage === 'grew';
   if (trouble === 'given_up') return `${who}: ${deliveries(givenUp, incident, ['was', 'were'])} given up`;
@@ -42,6 +44,11 @@ function headline(incident: SubscriberIncident): string {
     return isNews
       ? `${who} was switched off ${long} ago: it is told nothing`
       : `${who} is still switched off, after ${long}: it is told nothing`;
+  }
+  if (trouble === 'unreached') {
+    const long = lasting(ourFailingSince ?? since, at);
+    const all = deliveries(waiting, incident, ['waits', 'wait']);
+    return isNews ? `We cannot reach ${who} for ${long}: ${all}` : `We still cannot reach ${who}, after ${long}: ${all}`;
   }
   const long = lasting(failingSince ?? since, at);
   const nothing = isNews ? `${who} has taken nothing for ${long}` : `${who} has still taken nothing, after ${long}`;
@@ -58,6 +65,10 @@ function outlook({ trouble, nextTryAt, waiting, givenUp }: SubscriberIncident, a
     return `Nothing is sent to it.${kept} What has happened since then is not sent to it by itself, not even later.${lost}`;
   }
   if (trouble === 'given_up') return `Other deliveries get through.${lost}`;
+  if (trouble === 'unreached') {
+    const kept = waiting === 0 ? '' : ' Once one gets through, all that waits goes out in order.';
+    return `One delivery tries again every few minutes.${kept} It is not held against the receiver: nothing is given up for it.${lost}`;
+  }
   const next =
     nextTryAt === null
       ? 'Nothing waits: it is tried with the next event.'
@@ -69,7 +80,8 @@ function outlook({ trouble, nextTryAt, waiting, givenUp }: SubscriberIncident, a
   return `${next}${kept} ${worse}${lost}`;
 }
 
-function remedy({ subscriber: name, channel, trouble, waiting, givenUp, givenUpFrom, offSince }: SubscriberIncident): string {
+function remedy(incident: SubscriberIncident): string {
+  const { subscriber: name, channel, trouble, waiting, givenUp, givenUpFrom, offSince, failures, nextTryAt } = incident;
   const list = (status: string): string => code(`purchase-watch deliveries --subscriber ${name} --status ${status}`, 160);
   const replay = (from: Instant | null): string =>
     channel === 'slack'
@@ -85,8 +97,17 @@ function remedy({ subscriber: name, channel, trouble, waiting, givenUp, givenUpF
     );
     return lines.join('\n');
   }
-  if (trouble !== 'given_up') {
-    lines.push(`Mend the receiver; to try at once: ${code(`purchase-watch subscribers resume ${name}`, 120)}.`);
+  if (trouble === 'unreached') {
+    lines.push(
+      `Mend our name server, proxy or network; to try at once: ${code(`purchase-watch subscribers resume ${name}`, 120)}.`,
+    );
+    if (waiting > 0) lines.push(`What waits: ${list('pending')}.`);
+  } else if (trouble !== 'given_up') {
+    lines.push(
+      isAskedFor({ failures, pausedUntil: nextTryAt })
+        ? 'Nothing, unless that is too long: it asked to be left alone, and goes on by itself.'
+        : `Mend the receiver; to try at once: ${code(`purchase-watch subscribers resume ${name}`, 120)}.`,
+    );
     if (waiting > 0) lines.push(`What waits: ${list('parked')}.`);
   }
   if (givenUp > 0) lines.push(`What was given up, and why: ${list('exhausted')}.`, replay(givenUpFrom));

@@ -5,6 +5,7 @@ import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { readRetryAfter } from '../core/retry-after.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
 import { excerpt } from './excerpt.ts';
+import { type Hide, hiding } from './hiding.ts';
 import { explain } from './network-failure.ts';
 import { type SlackMessage, slackMessage } from './slack-message.ts';
 
@@ -40,6 +41,7 @@ type Answer =
 
 /** A channel to one incoming webhook. Pacing is the caller's: Slack takes about one message per second. */
 export function createSlackChannel({ url, consoleUrl, timeout }: SlackOptions): Channel {
+  const hide = hiding([url]);
   const agent = new Agent({ maxResponseSize: MOST_READ, connect: { timeout } });
   let closing: Promise<void> | undefined;
 
@@ -81,7 +83,7 @@ export function createSlackChannel({ url, consoleUrl, timeout }: SlackOptions): 
       if (answer.kind === 'answered' && answer.status === 400 && BAD_PAYLOAD.test(answer.word.trim())) {
         answer = await tell({ text: message.text }, now, ended);
       }
-      return judge(answer, { url, timedOut: deadline.aborted, timeout, tookMs: Math.round(performance.now() - started) });
+      return judge(answer, { hide, timedOut: deadline.aborted, timeout, tookMs: Math.round(performance.now() - started) });
     },
     close: () => {
       closing ??= agent.close();
@@ -91,13 +93,13 @@ export function createSlackChannel({ url, consoleUrl, timeout }: SlackOptions): 
 }
 
 interface Circumstances {
-  readonly url: string;
+  readonly hide: Hide;
   readonly timedOut: boolean;
   readonly timeout: Milliseconds;
   readonly tookMs: Milliseconds;
 }
 
-function judge(answer: Answer, { url, timedOut, timeout, tookMs }: Circumstances): SendResult {
+function judge(answer: Answer, { hide, timedOut, timeout, tookMs }: Circumstances): SendResult {
   if (answer.kind === 'silent') {
     const why = timedOut
       ? { reason: 'timeout', detail: `Slack did not answer within ${timeout} ms.`, fault: 'receiver' as const }
@@ -105,7 +107,7 @@ function judge(answer: Answer, { url, timedOut, timeout, tookMs }: Circumstances
     return { kind: 'failed', ...why, httpStatus: null, retryAfter: null, tookMs, excerpt: '' };
   }
   const { status, retryAfter } = answer;
-  const word = excerpt(answer.word, [url]);
+  const word = excerpt(answer.word, hide);
   const attempted = { httpStatus: status, tookMs, excerpt: word };
   // Slack says ok in so many letters; anything else with 200 is a proxy's or a portal's page.
   if (status === 200 && word === 'ok') return { kind: 'delivered', ...attempted };

@@ -23,25 +23,25 @@ export interface Tunnels {
   close(): Promise<void>;
 }
 
-/** A proxy that takes longer to be reached is down: told before the attempt's own deadline blames the receiver. */
-const LONGEST_DIAL: Milliseconds = 5_000;
-
-/** Prepares tunnels through a proxy; credentials in its address are sent as HTTP Basic. `timeout` is for one tunnel. */
-export function createTunnels(proxy: string, timeout: Milliseconds): Tunnels {
+/**
+ * Prepares tunnels through a proxy; credentials in its address are sent as HTTP Basic. `limit` is for one tunnel, until the
+ * proxy has answered, and shorter than an attempt: one that hangs is not to be taken for a receiver that does.
+ */
+export function createTunnels(proxy: string, limit: Milliseconds): Tunnels {
   const { origin, hostname, username, password } = new URL(proxy);
   const credentials = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
   const authorization = username === '' && password === '' ? {} : { 'proxy-authorization': `Basic ${credentials}` };
-  const dial = buildConnector({ timeout: Math.min(timeout / 2, LONGEST_DIAL), allowH2: false });
+  const dial = buildConnector({ timeout: limit, allowH2: false });
   const pool = new Pool(origin, {
     // Otherwise its certificate would have to be for the `host` of the request, which is the receiver.
     connect: (options, callback) =>
       dial({ ...options, servername: isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? hostname : '' }, callback),
-    headersTimeout: timeout,
+    headersTimeout: limit,
   });
   return {
     open: async (target) => {
       const answer = await pool
-        .connect({ path: target, headers: { host: target, ...authorization }, signal: AbortSignal.timeout(timeout) })
+        .connect({ path: target, headers: { host: target, ...authorization }, signal: AbortSignal.timeout(limit) })
         .catch((error: unknown) => {
           throw new ProxyFailed(null, error);
         });

@@ -1,6 +1,8 @@
 /** The webhook channel: signed POSTs to one receiver (contract, "Events and webhooks"). */
 import { Pool } from 'undici';
+import { humanDuration } from '../core/duration.ts';
 import { AppError } from '../core/errors.ts';
+import { WITH_SYSTEMS } from '../core/health.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { readRetryAfter } from '../core/retry-after.ts';
 import { parseRanges } from '../subscription/address.ts';
@@ -8,9 +10,10 @@ import type { Reach } from '../subscription/sealed.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
 import { CLOUDEVENT_TYPE, toCloudEvent } from './cloudevent.ts';
 import { excerpt } from './excerpt.ts';
+import { type Hide, hidingOf } from './hiding.ts';
 import { explain } from './network-failure.ts';
 import { DeadlinePassed, type PostOutcome, post } from './post.ts';
-import { createProxiedConnector, createPublicConnector, type Resolve } from './public-address.ts';
+import { createProxiedConnector, createPublicConnector, ownPart, type Resolve } from './public-address.ts';
 import { createAttemptSigner } from './signature.ts';
 import { createTunnels, type Tunnels } from './tunnel.ts';
 
@@ -49,8 +52,8 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
   const url = receiverUrl(options.url);
   if (keys.length === 0) throw new AppError('configuration', 'a webhook needs at least one secret');
   const sign = createAttemptSigner(keys);
-  const secrets = [...keys.map(({ key }) => key.slice(key.indexOf('_') + 1)), ...tellingParts(url), ...tellingWords(headers)];
-  const tunnels = proxy === null ? null : createTunnels(proxy, timeout);
+  const hide = hidingOf({ keys, url, headers });
+  const tunnels = proxy === null ? null : createTunnels(proxy, ownPart(timeout));
   const pool = new Pool(url.origin, {
     connections: concurrency,
     connect: connectorOf(options, url, tunnels),
@@ -78,7 +81,7 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
         timeout,
         signal,
       });
-      return judge(outcome, { now, url, secrets, timeout, tookMs: Math.round(performance.now() - started) });
+      return judge(outcome, { now, url, hide, timeout, tookMs: Math.round(performance.now() - started) });
     },
     close: () => {
       closing ??= pool.close().then(() => tunnels?.close());
@@ -92,25 +95,10 @@ function connectorOf({ timeout, allowAddresses, resolve, clientCertificate }: We
   return tunnels === null ? createPublicConnector(dialled) : createProxiedConnector({ ...dialled, tunnels });
 }
 
-/** So long a text that it may be what gives access, and that no answer holds by chance. */
-const TELLING = 8;
-
-/** Values of headers, and the words in them: `Bearer …` is followed by what matters. */
-function tellingWords(headers: Readonly<Record<string, string>>): string[] {
-  return Object.values(headers)
-    .flatMap((value) => [value, ...value.split(' ')])
-    .filter((word) => word.length >= TELLING);
-}
-
-/** Parts of an address that may be what gives access to it; receivers like to repeat them in answers and redirects. */
-function tellingParts(url: URL): string[] {
-  return [...url.pathname.split('/'), ...url.search.split(/[?&=]/)].filter((part) => part.length >= TELLING);
-}
-
 interface Circumstances {
   readonly now: Instant;
   readonly url: URL;
-  readonly secrets: readonly string[];
+  readonly hide: Hide;
   readonly timeout: Milliseconds;
   readonly tookMs: Milliseconds;
 }
@@ -119,8 +107,8 @@ interface Circumstances {
  * What an outcome means. A failing status counts although the rest of its answer never came; a good one only counts
  * when the answer is complete, because a receiver that breaks off may not have kept the event.
  */
-function judge({ status, headers, body, error }: PostOutcome, { now, url, secrets, timeout, tookMs }: Circumstances): SendResult {
-  const attempted = { tookMs, excerpt: excerpt(body, secrets) };
+function judge({ status, headers, body, error }: PostOutcome, { now, url, hide, timeout, tookMs }: Circumstances): SendResult {
+  const attempted = { tookMs, excerpt: excerpt(body, hide) };
   if (status === null || (error !== null && isGood(status))) {
     const begun = status === null ? '' : ` It had begun to answer with ${status}.`;
     const { reason, detail, fault } =
@@ -135,25 +123,36 @@ function judge({ status, headers, body, error }: PostOutcome, { now, url, secret
     return { kind: 'gone', reason: 'http_410', detail, httpStatus: status, ...attempted };
   }
   const redirected = status >= 300 && status < 400 && headers.location !== undefined;
+  const retryAfter = readRetryAfter(first(headers['retry-after']), { date: first(headers.date), now });
   return {
     kind: 'failed',
     reason: redirected ? 'redirected' : `http_${status}`,
-    detail: redirected ? redirectDetail(status, first(headers.location), url, secrets) : `The receiver answered ${status}.`,
+    detail: redirected
+      ? redirectDetail(status, first(headers.location), url, hide)
+      : `The receiver answered ${status}${restText(retryAfter)}.`,
     httpStatus: status,
-    retryAfter: readRetryAfter(first(headers['retry-after']), { date: first(headers.date), now }),
+    retryAfter,
     fault: 'receiver',
     ...attempted,
   };
+}
+
+/** What a receiver asks for, beside its status: whoever reads of a pause must see that it is one. */
+function restText(retryAfter: Milliseconds | null): string {
+  if (retryAfter === null || retryAfter === 0) return '';
+  const { longestPause } = WITH_SYSTEMS;
+  const long = retryAfter > longestPause ? `more than ${humanDuration(longestPause)}` : humanDuration(retryAfter);
+  return ` and asked to be left alone for ${long}`;
 }
 
 function isGood(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-function redirectDetail(status: number, location: string, url: URL, secrets: readonly string[]): string {
+function redirectDetail(status: number, location: string, url: URL, hide: Hide): string {
   const target = URL.parse(location, url);
   // Without the query: tokens travel there.
-  const where = target === null ? 'somewhere else' : excerpt(target.origin + target.pathname, secrets);
+  const where = (target === null ? '' : excerpt(target.origin + target.pathname, hide)) || 'somewhere else';
   return `The receiver answered ${status} and points to ${where}. Redirects are not followed: change the subscriber's address.`;
 }
 

@@ -21,12 +21,20 @@ const OF_THE_CONNECTION = new Set([
   'upgrade',
 ]);
 
+/** Names everybody who passed a request on, so that one who gets it again can tell. */
+const PASSED_ON_BY = 'purchase-watch-passed-on-by';
+
+/** Whether it was passed on by this listener before. */
+export function cameBack({ rawHeaders }: Pick<Posted, 'rawHeaders'>, self: string): boolean {
+  return rawHeaders.some((name, index) => name.toLowerCase() === PASSED_ON_BY && rawHeaders[index + 1] === self);
+}
+
 /** What the program answered; or null and why it did not. */
 export type Forwarded = { readonly answer: PostAnswer } | { readonly answer: null; readonly detail: string };
 
-/** Sends the same bytes with the same headers; redirects are not followed. Never rejects. */
-export async function forward(to: string, { body, rawHeaders, signal }: Posted): Promise<Forwarded> {
-  const headers: string[] = [];
+/** Sends the same bytes with the same headers and the name of `self`; redirects are not followed. Never rejects. */
+export async function forward(to: string, { body, rawHeaders, signal }: Posted, self: string): Promise<Forwarded> {
+  const headers: string[] = [PASSED_ON_BY, self];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     if (!OF_THE_CONNECTION.has(rawHeaders[index]!.toLowerCase())) headers.push(rawHeaders[index]!, rawHeaders[index + 1]!);
   }

@@ -5,6 +5,8 @@ import type { ArrivedEvent } from './genuine.ts';
 export interface Place {
   /** Which time this id comes, from 1. */
   readonly time: number;
+  /** Whether it was taken before: then it is a repeat, and else another try. */
+  readonly wasTaken: boolean;
   /** The purchase's last event, when this one does not follow it. */
   readonly order: 'follows' | 'jumped' | 'back';
   /** The highest sequence of this purchase before; null when it is the first that is seen of it. */
@@ -14,6 +16,8 @@ export interface Place {
 export interface Journal {
   /** Enters an event and answers its place. */
   enter(event: Pick<ArrivedEvent, 'id' | 'data'>): Place;
+  /** The event was answered with yes. */
+  taken(id: string): void;
 }
 
 /** A run that goes on for weeks must not fill the memory. */
@@ -23,11 +27,15 @@ const REMEMBERED = 100_000;
 export function createJournal(): Journal {
   const times = new Map<string, number>();
   const sequences = new Map<string, number>();
+  const takenIds = new Map<string, number>();
   return {
+    taken: (id) => keep(takenIds, id, 1),
     enter({ id, data: { site, purchaseId, sequence } }) {
       const time = (times.get(id) ?? 0) + 1;
       keep(times, id, time);
-      if (typeof purchaseId !== 'string' || typeof sequence !== 'number') return { time, order: 'follows', before: null };
+      const wasTaken = takenIds.has(id);
+      if (typeof purchaseId !== 'string' || typeof sequence !== 'number')
+        return { time, wasTaken, order: 'follows', before: null };
       const purchase = JSON.stringify([site, purchaseId]);
       const before = sequences.get(purchase) ?? null;
       keep(sequences, purchase, Math.max(before ?? 0, sequence));
@@ -35,7 +43,7 @@ export function createJournal(): Journal {
       const isNew = time === 1;
       const order =
         before === null || !isNew ? 'follows' : sequence > before + 1 ? 'jumped' : sequence <= before ? 'back' : 'follows';
-      return { time, order, before };
+      return { time, wasTaken, order, before };
     },
   };
 }

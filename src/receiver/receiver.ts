@@ -1,7 +1,8 @@
 /** A receiver as a developer wants it: checks, remembers, and answers well or, when told so, badly. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Milliseconds } from '../core/purchase.ts';
-import { forward } from './forward.ts';
+import { cameBack, forward } from './forward.ts';
 import { type ArrivedEvent, judge, type Keys } from './genuine.ts';
 import { createJournal, type Place } from './journal.ts';
 import type { PostAnswer, Posted } from './posts.ts';
@@ -34,12 +35,20 @@ export interface Manners {
   onRefused(detail: string, posted: Posted): void;
 }
 
+/** Whether a sender takes an answer for a yes. */
+export function isYes(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
 /** What is answered to a sender that came too late, or has gone. */
 const GIVEN_UP = 503;
+/** What is answered to a request that came back. */
+const LOOP = 508;
 
 /** Makes what answers requests. Every verified request is told once, when its answer is known. */
 export function createReceiver({ onEvent, onRefused, ...manners }: Manners): (posted: Posted) => Promise<PostAnswer> {
   const journal = createJournal();
+  const self = randomUUID();
   return async (posted) => {
     const verdict = judge(posted, manners.keys);
     if (verdict.kind === 'refused') {
@@ -53,8 +62,9 @@ export function createReceiver({ onEvent, onRefused, ...manners }: Manners): (po
     const { answer, why } = await answerTo(
       posted,
       failed ? `${ordinal(place.time)} try, and ${manners.fail} are to fail` : null,
-      manners,
+      { ...manners, self },
     );
+    if (isYes(answer.status)) journal.taken(event.id);
     onEvent({ event, place, at: posted.at, status: answer.status, why, failed });
     return answer;
   };
@@ -63,15 +73,19 @@ export function createReceiver({ onEvent, onRefused, ...manners }: Manners): (po
 async function answerTo(
   posted: Posted,
   failing: string | null,
-  { status, delay: pause, forwardTo }: Pick<Manners, 'status' | 'delay' | 'forwardTo'>,
+  { status, delay: pause, forwardTo, self }: Pick<Manners, 'status' | 'delay' | 'forwardTo'> & { readonly self: string },
 ): Promise<{ answer: PostAnswer; why: string | null }> {
+  if (cameBack(posted, self)) {
+    const why = 'it was passed on from here and came back; look at where each listener passes on to';
+    return { answer: { status: LOOP, body: `${why}\n` }, why };
+  }
   if (pause > 0) {
     await delay(pause, undefined, { signal: posted.signal }).catch(() => undefined);
     if (posted.signal.aborted) return { answer: { status: GIVEN_UP, body: '' }, why: 'the sender did not wait so long' };
   }
   if (failing !== null) return { answer: { status: 500, body: `${failing}\n` }, why: failing };
   if (forwardTo === null) return { answer: { status, body: status === 204 || status === 304 ? '' : `${status}\n` }, why: null };
-  const forwarded = await forward(forwardTo, posted);
+  const forwarded = await forward(forwardTo, posted, self);
   if (forwarded.answer !== null) return { answer: forwarded.answer, why: `from ${forwardTo}` };
   return { answer: { status: 502, body: `${forwarded.detail}\n` }, why: `${forwardTo}: ${forwarded.detail}` };
 }

@@ -2,13 +2,15 @@
  * Encrypts what must be stored and nobody may read: AES-256-GCM. Each text is bound to its place, so that a row's
  * ciphertext copied into another one cannot be opened there.
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
 export interface Secrets {
   /** Encrypts a text for a place, such as `subscriber shop url`. */
   seal(text: string, place: string): Buffer;
   /** The text, or null: it was encrypted with another key, for another place, or was changed. */
   open(sealed: Uint8Array, place: string): string | null;
+  /** 32 bytes that tell texts apart, and that nobody without the key can compare with guesses. */
+  fingerprint(text: string): Buffer;
 }
 
 const ALGORITHM = 'aes-256-gcm';
@@ -19,7 +21,9 @@ const TAG = 16;
 
 /** Encryption under a key of any characters; they should be random ones. */
 export function createSecrets(key: string): Secrets {
-  const derived = Buffer.from(hkdfSync('sha256', key, '', 'purchase-watch stored secrets', 32));
+  const derive = (purpose: string): Buffer => Buffer.from(hkdfSync('sha256', key, '', `purchase-watch ${purpose}`, 32));
+  const derived = derive('stored secrets');
+  const forFingerprints = derive('fingerprints');
   return {
     seal: (text, place) => {
       const nonce = randomBytes(NONCE);
@@ -41,5 +45,6 @@ export function createSecrets(key: string): Secrets {
         return null;
       }
     },
+    fingerprint: (text) => createHmac('sha256', forFingerprints).update(text).digest(),
   };
 }

@@ -8,7 +8,7 @@ import { wanting } from './events.ts';
  * What it takes to send the deliveries of an earlier part `old` again, which it has locked: the attempt that delivered
  * becomes a row like the others, for the next one takes its place. Each keeps its number.
  */
-const sendingAgain = (sql: Queries, rank: Rank): Fragment => sql`
+export const sendingAgain = (sql: Queries, rank: Rank): Fragment => sql`
     kept as (
       insert into purchase_watch.attempts (delivery, number, at, took_ms, http_status, outcome, excerpt)
       select id, attempts, settled_at, took_ms, http_status, 'delivered', excerpt from old

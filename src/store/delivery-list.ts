@@ -9,6 +9,8 @@ export interface DeliveryRow {
   readonly status: DeliveryStatus;
   /** Why it is parked or suppressed. */
   readonly reason: string | null;
+  /** Of one that is parked until a moment: that moment. */
+  readonly parkedUntil: Instant | null;
   readonly eventId: string;
   readonly type: string;
   /** The purchase's own id; null for events of a site and for tests. */
@@ -79,8 +81,10 @@ export function standingOf<Row extends StandingRow>(row: Row) {
   const health = failures === null ? null : { failures, failingSince: null, pausedUntil, lastError: healthError };
   const subscriber = { configured, status: subscriberStatus, statusReason, health };
   const shown = shownStatus({ stored, inFlightSince, subscriber, lastError: rest.lastError }, now);
+  const isPaused = configured && subscriberStatus === 'active' && pausedUntil !== null && pausedUntil > now;
+  const parkedUntil = shown.status === 'parked' && isPaused ? pausedUntil : null;
   // Of one that is never sent, what is stored as its error is the reason.
-  return { ...rest, ...shown, lastError: stored === 'suppressed' ? null : rest.lastError };
+  return { ...rest, ...shown, parkedUntil, lastError: stored === 'suppressed' ? null : rest.lastError };
 }
 
 const COLUMNS = `
@@ -93,7 +97,7 @@ const JOINED = `
   join purchase_watch.events e on e.position = d.event
   left join purchase_watch.purchases p on p.id = e.purchase ${STANDING_JOINS}`;
 
-type Row = Omit<DeliveryRow, 'status' | 'reason'> & StandingRow;
+type Row = Omit<DeliveryRow, 'status' | 'reason' | 'parkedUntil'> & StandingRow;
 
 /** A page of deliveries, newest first. `before` is the last id of the page before. */
 export async function listDeliveries(

@@ -71,7 +71,9 @@ export async function explainFacts(
           'states', states, 'configured', configured, 'status', status, 'statusReason', status_reason,
           'health', (select json_build_object('failures', h.failures, 'failingSince', ${ms('h.failing_since')},
             'pausedUntil', ${ms('h.paused_until')}, 'lastError', h.last_error)
-            from purchase_watch.subscriber_health h where h.subscriber = s.id),
+            from purchase_watch.subscriber_health h where h.subscriber = s.id and (h.failures > 0 or h.paused_until is not null)),
+          'unreached', (select json_build_object('failures', h.our_failures, 'since', ${ms('h.our_failing_since')}, 'error', h.our_error)
+            from purchase_watch.subscriber_health h where h.subscriber = s.id and h.our_failing_since is not null),
           'matchingSince', ${ms('matching_since')}) order by name, id), '[]') from s),
       'deliveries', (select coalesce(json_agg(json_build_object('id', d.id, 'event', d.event, 'subscriber', d.subscriber,
           'status', d.status, 'attempts', d.attempts, 'attemptsBefore', d.attempts_before, 'dueAt', ${ms('d.due_at')},

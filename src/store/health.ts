@@ -1,5 +1,5 @@
 /** The health of subscribers: written when one is paused, erased when it is well again. */
-import type { SubscriberHealth } from '../core/health.ts';
+import type { SubscriberHealth, Unreached } from '../core/health.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 
@@ -18,7 +18,56 @@ export async function savePause(sql: Queries, subscriber: number, health: Subscr
     select pg_notify('purchase_watch_wake', 'subscribers') from saved`;
 }
 
-/** Forgets that a subscriber failed; false when nothing was known. */
+/** Forgets the failures of a subscriber that took something; what is known of those that were ours stays. */
+export async function eraseFailures(sql: Queries, subscriber: number): Promise<void> {
+  await sql`
+    with erased as (
+      delete from purchase_watch.subscriber_health where subscriber = ${subscriber} and our_failing_since is null returning subscriber),
+    kept as (
+      update purchase_watch.subscriber_health
+      set failures = 0, pauses = 0, failing_since = null, paused_until = null, trying_until = null, last_error = null
+      where subscriber = ${subscriber} and our_failing_since is not null returning subscriber)
+    select pg_notify('purchase_watch_wake', 'subscribers') from (select from erased union all select from kept) changed`;
+}
+
+/** Writes that a replica does not get through to a subscriber, and tells everybody when that is news. */
+export async function saveUnreached(
+  sql: Queries,
+  subscriber: number,
+  { failures, since, error, replica }: Unreached & { readonly replica: string },
+): Promise<void> {
+  await sql`
+    with before as (select our_failing_since as since from purchase_watch.subscriber_health where subscriber = ${subscriber}),
+    saved as (
+      insert into purchase_watch.subscriber_health as h (subscriber, our_failures, our_failing_since, our_error, our_replica)
+      select id, ${failures}, to_timestamp(${since}::float8 / 1000), ${error}, ${replica} from purchase_watch.subscribers
+      where id = ${subscriber}
+      on conflict (subscriber) do update set our_failures = excluded.our_failures, our_error = excluded.our_error,
+        our_failing_since = coalesce(h.our_failing_since, excluded.our_failing_since), our_replica = excluded.our_replica
+      returning subscriber)
+    select pg_notify('purchase_watch_wake', 'subscribers') from saved where not exists (select from before where since is not null)`;
+}
+
+/**
+ * Forgets that a subscriber was not reached, now that it was; false when nothing was known, or when it is another living
+ * replica that does not get through: its way may be as bad as it was.
+ */
+export async function eraseUnreached(sql: Queries, subscriber: number, replica: string): Promise<boolean> {
+  const rows = await sql`
+    with past as materialized (
+      select h.subscriber, h.failures = 0 and h.paused_until is null as is_all from purchase_watch.subscriber_health h
+      where h.subscriber = ${subscriber} and h.our_failing_since is not null and (h.our_replica = ${replica}
+        or not exists (select from purchase_watch.replicas r where r.id = h.our_replica and r.expires_at > now())) for update),
+    erased as (
+      delete from purchase_watch.subscriber_health h using past p where h.subscriber = p.subscriber and p.is_all returning h.subscriber),
+    kept as (
+      update purchase_watch.subscriber_health h set our_failures = 0, our_failing_since = null, our_error = null, our_replica = null
+      from past p where h.subscriber = p.subscriber and not p.is_all returning h.subscriber)
+    select pg_notify('purchase_watch_wake', 'subscribers') from (select from erased union all select from kept) changed`;
+  return rows.length > 0;
+}
+
+/** Forgets all trouble with a subscriber, whoever's it was; false when nothing was known. */
 export async function eraseHealth(sql: Queries, subscriber: number): Promise<boolean> {
   const rows = await sql`
     with erased as (delete from purchase_watch.subscriber_health where subscriber = ${subscriber} returning subscriber)

@@ -49,6 +49,8 @@ export interface ReachChanges {
   readonly options?: Uint8Array | null | undefined;
   readonly format?: BodyFormat | undefined;
   readonly addressHash: string;
+  /** Whether this is another address: what the one before answered says nothing of it. Other keys or headers end no pause. */
+  readonly isElsewhere: boolean;
   /** The hash that was read with what the change is made of; undefined when nothing was read. */
   readonly was?: string | undefined;
 }
@@ -82,7 +84,7 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
     -- Switched on again, or given another address, it begins as one that is well.
     forgotten as (
       delete from purchase_watch.subscriber_health h using changed c
-      where h.subscriber = c.id and ${status !== undefined || addressHash !== undefined})
+      where h.subscriber = c.id and ${status !== undefined || reach?.isElsewhere === true})
     select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
   return rows.length > 0;
 }

@@ -1,4 +1,4 @@
-/** Subscribers that people are told of: those that take nothing for long, lose events, or were switched off. */
+/** Subscribers that people are told of: those that take nothing for long or are not reached, lose events, or were switched off. */
 import { GIVEN_UP_LATELY, LONG_FAILURE, SUBSCRIBER_TROUBLES, type SubscriberTrouble, type Symptom } from '../core/incident.ts';
 import { SHARDS } from '../core/ownership.ts';
 import type { Instant } from '../core/purchase.ts';
@@ -21,17 +21,22 @@ const severity = (trouble: SubscriberTrouble): number => SUBSCRIBER_TROUBLES.ind
 export async function subscriberSymptoms(sql: Queries, now: Instant): Promise<Symptom[]> {
   return sql<Symptom[]>`
     select 'subscriber' as kind, null as site, null as state, s.name as subscriber,
-      case when f.off then ${severity('off')}::integer when not f.failing then ${severity('given_up')}::integer
+      case when f.off then ${severity('off')}::integer
+        when not f.failing then case when f.unreached then ${severity('unreached')}::integer else ${severity('given_up')}::integer end
         when g.count > 0 then ${severity('losing')}::integer else ${severity('failing')}::integer end as severity,
-      (case when f.off or f.failing then w.count else g.count end)::float8 as count,
-      (extract(epoch from case when f.off then least(s.failed_at, h.failing_since) when f.failing then h.failing_since else g.since end) * 1000)::float8 as since
+      (case when f.off or f.failing or f.unreached then w.count else g.count end)::float8 as count,
+      (extract(epoch from case when f.off then least(s.failed_at, h.failing_since) when f.failing then h.failing_since
+        when f.unreached then h.our_failing_since else g.since end) * 1000)::float8 as since
     from purchase_watch.subscribers s
     left join purchase_watch.subscriber_health h on h.subscriber = s.id
     cross join lateral (
+      select to_timestamp(${now - LONG_FAILURE}::float8 / 1000) as long_ago,
+        exists (select from purchase_watch.incidents i where i.kind = 'subscriber' and i.site is null and i.state is null
+          and i.subscriber = s.name and i.ended_at is null) as known) o
+    cross join lateral (
       select s.status = 'off' and s.failed_at is not null as off,
-        s.status = 'active' and h.failing_since is not null and (h.failing_since <= to_timestamp(${now - LONG_FAILURE}::float8 / 1000)
-          or exists (select from purchase_watch.incidents i where i.kind = 'subscriber' and i.site is null and i.state is null
-            and i.subscriber = s.name and i.ended_at is null)) as failing) f
+        s.status = 'active' and h.failing_since is not null and (h.failing_since <= o.long_ago or o.known) as failing,
+        s.status = 'active' and h.our_failing_since is not null and (h.our_failing_since <= o.long_ago or o.known) as unreached) f
     cross join lateral (
       select count(*) as count, min(settled_at) as since from (
         select d.settled_at from purchase_watch.deliveries d
@@ -41,9 +46,9 @@ export async function subscriberSymptoms(sql: Queries, now: Instant): Promise<Sy
     cross join lateral (
       select count(*) as count from (
         select from purchase_watch.deliveries d
-        where (f.off or f.failing) and d.subscriber = s.id and d.status = 'pending'
+        where (f.off or f.failing or f.unreached) and d.subscriber = s.id and d.status = 'pending'
         order by d.id + 0 limit ${MOST_COUNTED}) d) w
-    where s.configured and (f.off or f.failing or g.count > 0) order by s.id`;
+    where s.configured and (f.off or f.failing or f.unreached or g.count > 0) order by s.id`;
 }
 
 /** How a subscriber that was in trouble is doing. */
@@ -58,6 +63,8 @@ export interface SubscriberCondition {
   /** Failures in a row; 0 when it is well. */
   readonly failures: number;
   readonly failingSince: Instant | null;
+  /** Since when we do not get through to it, for a reason of ours. */
+  readonly ourFailingSince: Instant | null;
   /** When it is sent something next: something is due and its pause is over. Null when nothing waits, or it is off. */
   readonly nextTryAt: Instant | null;
   readonly lastError: string | null;
@@ -79,8 +86,9 @@ export async function subscriberCondition(
     select s.id, s.kind, s.origin, s.status, s.status_reason as "statusReason",
       (extract(epoch from case s.status when 'off' then s.failed_at end) * 1000)::float8 as "failedAt",
       coalesce(h.failures, 0) as failures, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
+      (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince",
       (extract(epoch from case when s.status = 'active' and n.due_at is not null then greatest(h.paused_until, n.due_at) end) * 1000)::float8 as "nextTryAt",
-      coalesce(h.last_error, g.last_error) as "lastError", w.count as waiting, g.count as "givenUp",
+      coalesce(h.last_error, h.our_error, g.last_error) as "lastError", w.count as waiting, g.count as "givenUp",
       (extract(epoch from g.made) * 1000)::float8 as "givenUpFrom", (extract(epoch from t.settled_at) * 1000)::float8 as "deliveredAt"
     from purchase_watch.subscribers s
     left join purchase_watch.subscriber_health h on h.subscriber = s.id
@@ -115,6 +123,6 @@ export async function hearingChannels(sql: Queries, now: Instant): Promise<strin
   const rows = await sql<{ name: string }[]>`
     select s.name from purchase_watch.subscribers s left join purchase_watch.subscriber_health h on h.subscriber = s.id
     where s.configured and s.kind = 'slack' and s.status = 'active'
-      and (h.failing_since is null or h.failing_since > to_timestamp(${now - LONG_FAILURE}::float8 / 1000)) order by s.id`;
+      and coalesce(least(h.failing_since, h.our_failing_since) > to_timestamp(${now - LONG_FAILURE}::float8 / 1000), true) order by s.id`;
   return rows.map(({ name }) => name);
 }

@@ -11,9 +11,12 @@ export interface TroubledSubscriber {
   /** While it is paused or failed lately. */
   readonly failures: number;
   readonly failingSince: Instant | null;
+  /** Since when nothing gets through to it for a reason of ours, or null; and the reason. */
+  readonly ourFailingSince: Instant | null;
+  readonly ourError: string | null;
   /** Until when it is left alone; when that is past, until one delivery gets through. Null while it is told. */
   readonly pausedUntil: Instant | null;
-  /** Deliveries that wait until it is told again, of one that is paused or off; counting ends at `MOST_PARKED`. */
+  /** Deliveries that wait until it is told again, of one that is paused, off or not reached; counting ends at `MOST_PARKED`. */
   readonly parked: number;
   /** Deliveries that failed and wait for another try; counting ends at `MOST_FAILING`. */
   readonly failing: number;
@@ -26,19 +29,20 @@ export interface TroubledSubscriber {
 export const MOST_FAILING = 1_000;
 export const MOST_PARKED = 10_000;
 
-/** Subscribers that are paused or off, whose deliveries fail, or for whom some were given up within the last day. */
+/** Subscribers that are paused, off or not reached, whose deliveries fail, or for whom some were given up within the last day. */
 export async function troubledSubscribers(sql: Queries): Promise<TroubledSubscriber[]> {
   return sql<TroubledSubscriber[]>`
     select s.name, s.origin, case s.status when 'off' then coalesce(s.status_reason, 'No reason is known.') end as "offBecause",
       coalesce(h.failures, 0) as failures, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
       (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil", p.parked,
+      (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince", h.our_error as "ourError",
       f.failing, coalesce(h.last_error, f.error) as "lastError", (extract(epoch from g.settled_at) * 1000)::float8 as "givenUpAt"
     from purchase_watch.subscribers s
     left join purchase_watch.subscriber_health h on h.subscriber = s.id
     cross join lateral (
       select count(*)::float8 as parked from (
         select from purchase_watch.deliveries d
-        where d.subscriber = s.id and d.status = 'pending' and (s.status = 'off' or h.paused_until is not null) limit ${MOST_PARKED}) d) p
+        where d.subscriber = s.id and d.status = 'pending' and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null) limit ${MOST_PARKED}) d) p
     cross join lateral (
       select count(*)::float8 as failing, (array_agg(last_error order by id desc))[1] as error from (
         select d.id, d.last_error from purchase_watch.deliveries d
@@ -46,5 +50,5 @@ export async function troubledSubscribers(sql: Queries): Promise<TroubledSubscri
     left join lateral (
       select d.settled_at from purchase_watch.deliveries d
       where d.subscriber = s.id and d.status = 'exhausted' order by d.id + 0 desc limit 1) g on g.settled_at > now() - interval '1 day'
-    where s.configured and (s.status = 'off' or h.paused_until is not null or f.failing > 0 or g.settled_at is not null) order by s.id`;
+    where s.configured and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null or f.failing > 0 or g.settled_at is not null) order by s.id`;
 }

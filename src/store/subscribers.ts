@@ -1,5 +1,5 @@
 /** Who is told, and of what: those that the configuration names, and those made by the API. */
-import type { SubscriberHealth } from '../core/health.ts';
+import type { SubscriberHealth, Unreached } from '../core/health.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 
@@ -41,7 +41,9 @@ export interface StoredSubscriber extends SubscriberRow {
   readonly format: BodyFormat;
   /** Null while it is well. */
   readonly health: SubscriberHealth | null;
-  /** Until when a replaced key still signs. */
+  /** Null while something gets through to it, or nothing was tried often enough to say. */
+  readonly unreached: Unreached | null;
+  /** Until when a replaced key still signs; null when none does any more. */
   readonly oldKeysUntil: Instant | null;
   readonly addressHash: string;
   readonly createdAt: Instant;
@@ -49,17 +51,24 @@ export interface StoredSubscriber extends SubscriberRow {
 
 const COLUMNS = `
   s.id, s.name, s.kind, s.status, s.status_reason as "statusReason", s.origin, s.types, s.sites, s.states, s.description,
-  s.url, s.keys, s.options, s.format, (extract(epoch from s.old_keys_until) * 1000)::float8 as "oldKeysUntil",
+  s.url, s.keys, s.options, s.format, (extract(epoch from case when s.old_keys_until > now() then s.old_keys_until end) * 1000)::float8 as "oldKeysUntil",
   s.address_hash as "addressHash", (extract(epoch from s.created_at) * 1000)::float8 as "createdAt",
   h.failures, h.pauses, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
-  (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil", h.last_error as "lastError"`;
+  (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil", h.last_error as "lastError",
+  h.our_failures as "ourFailures", (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince", h.our_error as "ourError"`;
 const JOINED = 'purchase_watch.subscribers s left join purchase_watch.subscriber_health h on h.subscriber = s.id';
 
-type Row = Omit<StoredSubscriber, 'health'> & { readonly [Part in keyof SubscriberHealth]: SubscriberHealth[Part] | null };
+type Row = Omit<StoredSubscriber, 'health' | 'unreached'> & {
+  readonly [Part in keyof SubscriberHealth]: SubscriberHealth[Part] | null;
+} & { readonly ourFailures: number | null; readonly ourFailingSince: Instant | null; readonly ourError: string | null };
 
-function withHealth({ failures, pauses, failingSince, pausedUntil, lastError, ...row }: Row): StoredSubscriber {
-  const health = failures === null || pauses === null ? null : { failures, pauses, failingSince, pausedUntil, lastError };
-  return { ...row, health };
+function withHealth(stored: Row): StoredSubscriber {
+  const { failures, pauses, failingSince, pausedUntil, lastError, ourFailures, ourFailingSince, ourError, ...row } = stored;
+  // A row may hold one trouble, the other, or both.
+  const isFailing = failures !== null && pauses !== null && (failures > 0 || pausedUntil !== null);
+  const health = isFailing ? { failures, pauses, failingSince, pausedUntil, lastError } : null;
+  const unreached = ourFailingSince === null ? null : { failures: ourFailures ?? 0, since: ourFailingSince, error: ourError };
+  return { ...row, health, unreached };
 }
 
 /**

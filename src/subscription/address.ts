@@ -15,6 +15,10 @@ const PERMITTED_BY = 'WEBHOOK_ALLOW_ADDRESSES or webhooks.allowAddresses';
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 /** Networks without IPv4 reach it through this prefix; the last 32 bits are the address really meant. */
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
+/** Public as a number, and answered by the host that a virtual machine at Azure runs on, with what is the machine's own. */
+const AZURE_HOST = '168.63.129.16';
+/** Interface identifiers of ISATAP, in any prefix: the last 32 bits are an IPv4 address behind a router. */
+const ISATAP: readonly string[] = ['00005efe', '02005efe'];
 
 /** Reads a list of CIDR ranges and single addresses. Throws AppError `configuration` naming the entry that is neither. */
 export function parseRanges(list: readonly string[]): readonly Range[] {
@@ -37,10 +41,15 @@ export function notPublic(address: string): string | null {
   if (ip instanceof ipaddr.IPv6) {
     if (ip.match(NAT64)) return notPublic(new ipaddr.IPv4(ip.toByteArray().slice(12)).toString());
     // 6to4 and Teredo are refused as a whole: nobody serves from them, and they carry an IPv4 address of the caller's choice.
-    if (ip.range() === 'unicast') return ip.match(GLOBAL_UNICAST) ? null : 'reserved';
+    if (ip.range() === 'unicast') return ip.match(GLOBAL_UNICAST) ? (isIsatap(ip) ? 'isatap' : null) : 'reserved';
   }
+  if (ip.toString() === AZURE_HOST) return "azure's host agent";
   const range: string = ip.range();
   return range === 'unicast' ? null : range.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+}
+
+function isIsatap(ip: ipaddr.IPv6): boolean {
+  return ISATAP.includes(Buffer.from(ip.toByteArray().slice(8, 12)).toString('hex'));
 }
 
 /** Whether the operator lists this address as one that may be called. */

@@ -37,13 +37,16 @@ export function subscriberBody(row: StoredSubscriber, addresses: Addresses) {
 }
 
 /** Whether it takes what it is sent, and until when it is left alone. */
-export function healthBody({ status, health }: Pick<StoredSubscriber, 'status' | 'health'>) {
+export function healthBody({ status, health, unreached }: Pick<StoredSubscriber, 'status' | 'health' | 'unreached'>) {
   return {
-    status: healthStatus({ status, health }),
+    status: healthStatus({ status, health, unreached }),
     failures: health?.failures ?? 0,
     failingSince: isoTimeOrNull(health?.failingSince ?? null),
     pausedUntil: isoTimeOrNull(health?.pausedUntil ?? null),
     lastError: health?.lastError ?? null,
+    ourFailures: unreached?.failures ?? 0,
+    ourFailingSince: isoTimeOrNull(unreached?.since ?? null),
+    ourError: unreached?.error ?? null,
   };
 }
 

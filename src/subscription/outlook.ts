@@ -2,7 +2,8 @@
 
 import { untilText } from '../core/explain-standing.ts';
 import type { Instant } from '../core/purchase.ts';
-import { afterFailures, healthStatus } from '../core/standing.ts';
+import { afterFailures, healthStatus, isAskedFor } from '../core/standing.ts';
+import { bringForward } from '../store/bring-forward.ts';
 import type { Queries } from '../store/database.ts';
 import { laneHead } from '../store/delivery-list.ts';
 import { eraseHealth } from '../store/health.ts';
@@ -13,19 +14,29 @@ import { deliveryName } from './names.ts';
 import { Refused } from './refused.ts';
 import { offAdvice, requireSubscriber } from './subscribers.ts';
 
-/** Why what is for a subscriber waits, and how to change that; null while it is told. */
+/** Why what is for a subscriber waits, and how to change that; null while it is told and reached. */
 export function waitAdvice(subscriber: StoredSubscriber, now: Instant): string | null {
-  return offAdvice(subscriber) ?? pauseAdvice(subscriber, now);
+  return offAdvice(subscriber) ?? pauseAdvice(subscriber, now) ?? wayAdvice(subscriber);
 }
 
-function pauseAdvice({ name, status, health }: StoredSubscriber, now: Instant): string | null {
-  if (health === null || healthStatus({ status, health }) !== 'paused') return null;
+/** Of one that is not reached: what to mend is here, not there. */
+function wayAdvice({ name, unreached }: StoredSubscriber): string | null {
+  if (unreached === null) return null;
+  const why = unreached.error === null ? '' : ` (${unreached.error.replace(/\.$/, '')})`;
+  return `we do not get through to ${name}${why}, which is tried again every few minutes; once that is mended, at once: purchase-watch subscribers resume ${name}, or POST /v1/subscribers/${name}/resume`;
+}
+
+function pauseAdvice(subscriber: StoredSubscriber, now: Instant): string | null {
+  const { name, health } = subscriber;
+  if (health === null || healthStatus(subscriber) !== 'paused') return null;
   const why = health.lastError === null ? '' : ` (${health.lastError.replace(/\.$/, '')})`;
   const until =
     health.pausedUntil! > now
       ? `paused until ${untilText(health.pausedUntil!, now)}`
       : 'paused until the one delivery that is tried now gets through';
-  return `${name} is ${until} ${afterFailures(health.failures)}${why}; end that at once: purchase-watch subscribers resume ${name}, or POST /v1/subscribers/${name}/resume`;
+  const paused = `${name} is ${until} ${afterFailures(health.failures)}${why}`;
+  if (isAskedFor(health)) return `${paused}; it goes on by itself then`;
+  return `${paused}; end that at once: purchase-watch subscribers resume ${name}, or POST /v1/subscribers/${name}/resume`;
 }
 
 /** What happens to a delivery that was asked for again, as a sentence; null when it leaves at once. */
@@ -48,13 +59,18 @@ export async function whyItWaits(
 }
 
 /**
- * Ends the pause of a subscriber at once, whatever it was for; answers it as it is then. One that is told stays as it is;
- * throws Refused for one that is off.
+ * Ends the pause of a subscriber at once, whatever it was for, and the waits of its deliveries; answers it as it is then,
+ * and whether anything was held back. Throws Refused for one that is off.
  */
-export async function resumeSubscriber(sql: Queries, name: string): Promise<StoredSubscriber> {
+export async function resumeSubscriber(
+  sql: Queries,
+  name: string,
+): Promise<{ readonly subscriber: StoredSubscriber; readonly wasPaused: boolean }> {
   const subscriber = await requireSubscriber(sql, name);
   const off = offAdvice(subscriber);
   if (off !== null) throw new Refused('subscriber_off', `nothing was resumed: ${off}`);
   await eraseHealth(sql, subscriber.id);
-  return requireSubscriber(sql, name);
+  const freed = await bringForward(sql, subscriber.id, { kind: 'all' }, await databaseNow(sql));
+  const wasPaused = freed > 0 || ['paused', 'unreached'].includes(healthStatus(subscriber));
+  return { subscriber: await requireSubscriber(sql, name), wasPaused };
 }

@@ -83,8 +83,13 @@ export function replayedBody(
 ) {
   const note =
     advice === null || count === 0 ? {} : { note: `They ${dryRun ? 'would wait' : 'are scheduled and wait'}: ${advice}.` };
-  const expected = drain === null ? {} : { expectedDrain: { ms: drain.ms, text: drain.text } };
+  const expected = drain === null ? {} : { expectedDrain: onceTold(drain, count === 0 ? null : advice) };
   return { count, waiting, oldest: isoTimeOrNull(oldest), newest: isoTimeOrNull(newest), dryRun, ...expected, ...note };
+}
+
+/** Of one that is paused or off nobody knows when it begins, only how long it takes from then on. */
+function onceTold({ ms, text }: Drain, advice: string | null): Drain {
+  return advice === null || ms === null ? { ms, text } : { ms: null, text: `${text}, once it is told again` };
 }
 
 async function unlessDeadlocked<T>(work: () => Promise<T>, tries = 5): Promise<T> {

@@ -1,13 +1,13 @@
 /** What a subscriber may be, as in the settings file: each check answers the meaning, or what is wrong and what to do. */
 import { isIP } from 'node:net';
-import { HEADER_VALUE, headerNameProblem, headersProblem, isHeaderValue } from '../config/headers.ts';
+import { HEADER_VALUE, headerNameProblem, headersProblem, isHeaderName, isHeaderValue, UNSHOWN_NAME } from '../config/headers.ts';
 import { receiverUrl, signingSecret } from '../config/kinds.ts';
 import { OWN_NAME } from '../config/names.ts';
 import { suggestion } from '../config/nearest.ts';
 import { addressKind, subscriberUrl } from '../config/subscriber-kinds.ts';
 import { EVENT_TYPES, type EventType } from '../core/events.ts';
 import { STATE_NAMES, stateName, stateValue } from '../core/states.ts';
-import { judgeAddress, parseRanges } from './address.ts';
+import { isThisMachine, judgeAddress, parseRanges } from './address.ts';
 
 export type Checked<T> = { readonly is: T } | { readonly problem: string };
 
@@ -23,9 +23,12 @@ export function readName(value: string): Checked<string> {
 
 /**
  * The address of a receiver. Names are resolved when they are dialled, so only addresses written as numbers can be judged
- * here; and without encryption only what the operator allowed is ever called.
+ * here; and without encryption only what the operator allowed is ever called. Behind a proxy nobody here resolves names.
  */
-export function readUrl(value: string, allowAddresses: readonly string[]): Checked<string> {
+export function readUrl(
+  value: string,
+  { allowAddresses, proxy }: { readonly allowAddresses: readonly string[]; readonly proxy: string | null },
+): Checked<string> {
   const kind = addressKind(value);
   if (kind !== 'webhook') {
     const broker = kind === 'nats' ? 'NATS' : 'RabbitMQ';
@@ -44,6 +47,12 @@ export function readUrl(value: string, allowAddresses: readonly string[]): Check
     const [first, second] = ['127.0.0.1', '::1'].map((address) => judgeAddress(address, protocol, ranges));
     if (first && second) return { problem: `is this machine: ${first.replace(/\.$/, '')}` };
   }
+  if (protocol === 'http:' && proxy !== null && !isThisMachine(hostname)) {
+    return {
+      problem:
+        'must begin with https, because webhooks leave through a proxy (WEBHOOK_PROXY or webhooks.proxy) and nobody here knows what the name stands for; an http address that is allowed is written in numbers',
+    };
+  }
   if (protocol === 'http:' && allowAddresses.length === 0) {
     return {
       problem:
@@ -59,16 +68,18 @@ export function readSecret(value: string): Checked<string> {
   return secret === undefined ? { problem: `must be ${signingSecret.expected}; or leave it out to get one` } : { is: secret };
 }
 
-/** Headers of a subscriber's own; of what is wrong, `name` is the header to blame, where there is one. */
+/** Headers of a subscriber's own; of what is wrong, `name` is the header to blame, where there is one that may be shown. */
 export function readHeaders(
-  headers: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, unknown>>,
 ): { readonly is: Readonly<Record<string, string>> } | { readonly problem: string; readonly name: string | null } {
   for (const [name, value] of Object.entries(headers)) {
-    const problem = headerNameProblem(name) ?? (isHeaderValue(value) ? null : `must be ${HEADER_VALUE}`);
+    if (!isHeaderName(name)) return { name: null, problem: UNSHOWN_NAME };
+    const isGood = typeof value === 'string' && isHeaderValue(value);
+    const problem = headerNameProblem(name) ?? (isGood ? null : `must be ${HEADER_VALUE}`);
     if (problem !== null) return { name, problem };
   }
-  const found = headersProblem(headers);
-  return found ?? { is: headers };
+  const values = headers as Readonly<Record<string, string>>;
+  return headersProblem(values) ?? { is: values };
 }
 
 export function readType(value: string): Checked<EventType> {

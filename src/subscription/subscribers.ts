@@ -1,9 +1,13 @@
 /** Managing subscribers: what the API and the command line do, once for both. */
 import { newSigningKey } from '../config/signing-key.ts';
+import { formatDuration } from '../core/duration.ts';
+import { AppError } from '../core/errors.ts';
 import type { EventDraft } from '../core/events.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Secrets } from '../runtime/secrets.ts';
+import { bringForward } from '../store/bring-forward.ts';
 import type { Queries } from '../store/database.ts';
+import { databaseNow } from '../store/overview.ts';
 import {
   deleteSubscriber,
   insertSubscriber,
@@ -52,6 +56,8 @@ export interface Extras {
 
 /** How long a replaced key goes on signing unless told otherwise. */
 export const DEFAULT_OVERLAP: Milliseconds = 24 * 3_600_000;
+/** Whoever needs longer has lost sight of the change. */
+export const MOST_OVERLAP: Milliseconds = 30 * 24 * 3_600_000;
 /** Receivers look at every signature; more keys at once are a sign of a loop somewhere. */
 const MOST_KEYS = 5;
 
@@ -115,6 +121,8 @@ export async function changeSubscriber({ sql, secrets }: Means, name: string, ch
     const reach = reachChanges(secrets, row, { url, format, headers, asymmetric });
     // Somebody else may change the options at the same time; then theirs are what this change starts from.
     if ((await updateSubscriber(sql, row.id, { ...wishes, reach, status: next })) || reach?.was === undefined) {
+      // What waits because of how it was waits for nothing any more.
+      if (changed === 'active' || reach?.isElsewhere) await bringForward(sql, row.id, { kind: 'all' }, await databaseNow(sql));
       return requireSubscriber(sql, name);
     }
   }
@@ -130,7 +138,8 @@ function reachChanges(
   { url, format, headers, asymmetric }: Pick<Changes, 'url' | 'format' | 'headers' | 'asymmetric'>,
 ): ReachChanges | undefined {
   const { name, addressHash: was } = row;
-  const version = { format, addressHash: newAddressHash() };
+  const isElsewhere = url !== undefined && url !== openStored(secrets, row)?.url;
+  const version = { format, addressHash: newAddressHash(), isElsewhere };
   const address = url === undefined ? undefined : sealUrl(requireSecrets(secrets), name, url);
   if (headers === undefined && asymmetric === undefined) {
     return address === undefined && format === undefined ? undefined : { ...version, url: address };
@@ -152,12 +161,22 @@ export async function removeSubscriber(sql: Queries, name: string): Promise<void
   await suppressForDeleted(sql);
 }
 
-/** Gives a subscriber a new secret; the old one goes on signing beside it for a while. */
+/**
+ * Gives a subscriber a new secret; the old one goes on signing beside it for a while. Throws AppError `invalid` for one
+ * longer than MOST_OVERLAP.
+ */
 export async function rotateSecret(
   { sql, secrets }: Means,
   name: string,
   { overlap, now }: { overlap: Milliseconds; now: Instant },
 ): Promise<{ secret: string; oldKeysUntil: Instant | null }> {
+  if (overlap > MOST_OVERLAP) {
+    const most = formatDuration(MOST_OVERLAP);
+    throw new AppError(
+      'invalid',
+      `the old secret cannot sign for ${formatDuration(overlap)} more; give an overlap of ${most} at most`,
+    );
+  }
   const box = requireSecrets(secrets);
   for (;;) {
     const row = await requireOwn(sql, name);
@@ -212,10 +231,17 @@ export async function requireOwn(sql: Queries, name: string): Promise<StoredSubs
   if (row.origin === 'configuration') {
     throw new Refused(
       'subscriber_configured',
-      `${JSON.stringify(name)} is named by the configuration; change it there (variables or settings file) and restart the daemon`,
+      `${JSON.stringify(name)} is named by the configuration; change ${placeOf(row)} and restart the daemon`,
     );
   }
   return row;
+}
+
+/** Where the settings name one of theirs. */
+function placeOf({ name, kind }: StoredSubscriber): string {
+  if (kind === 'slack') return 'SLACK_WEBHOOK_URL';
+  const inFile = `subscribers.${name} in the settings file (PURCHASE_WATCH_CONFIG)`;
+  return name === 'default' ? `WEBHOOK_URL and WEBHOOK_SECRET, or ${inFile}` : inFile;
 }
 
 function requireSecrets(secrets: Secrets | null): Secrets {

@@ -95,7 +95,10 @@ test('says what there is: purchases by group, the oldest, rates, sites, who wait
       kind: 'webhook',
       status: 'active',
       statusReason: null,
-      health: { status: 'ok', failures: 0, failingSince: null, pausedUntil: null, lastError: null },
+      health: {
+        ...{ status: 'ok', failures: 0, failingSince: null, pausedUntil: null, lastError: null },
+        ...{ ourFailures: 0, ourFailingSince: null, ourError: null },
+      },
       waiting: { pending: 2, inFlight: 0, parked: 0, atLeast: false, dueSince: expect.any(String) },
     },
   ]);

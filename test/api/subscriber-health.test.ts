@@ -40,7 +40,8 @@ describe('a pause', () => {
     });
     const woken = Promise.withResolvers<string>();
     await api.sql.listen('purchase_watch_wake', (payload) => woken.resolve(payload));
-    const well = { status: 'ok', failures: 0, failingSince: null, pausedUntil: null, lastError: null };
+    const ours = { ourFailures: 0, ourFailingSince: null, ourError: null };
+    const well = { status: 'ok', failures: 0, failingSince: null, pausedUntil: null, lastError: null, ...ours };
     expect((await post('shop/resume')).body.health).toEqual(well);
     expect(await woken.promise).toBe('subscribers');
     const again = await post('shop/resume');
@@ -93,6 +94,16 @@ describe('a replay tried dry', () => {
     expect(done.body).not.toHaveProperty('expectedDrain');
     const { data } = (await api.call('GET', '/v1/deliveries?status=pending&limit=1')).body;
     expect(data).toMatchObject([{ replayed: true, tries: 1 }]);
+  });
+
+  test('of one that is paused names no time, for nobody knows when it begins', async () => {
+    await Promise.all([living(), events(320), pause()]);
+    const { body } = await post('shop/replay', { since: '2h', dryRun: true });
+    expect(body.expectedDrain).toEqual({
+      ms: null,
+      text: expect.stringMatching(/^about 400 ms: .*\(the median of its last 200 deliveries\), once it is told again$/),
+    });
+    expect(body.note).toMatch(/^They would wait: shop is paused/);
   });
 
   test.each([

@@ -222,7 +222,7 @@ describe('subscribers', () => {
         method === 'PATCH' ? { json: { status: 'off', types: null } } : {},
       );
       expect([status, body.code]).toEqual([409, 'subscriber_configured']);
-      expect(body.detail).toMatch(/settings file/);
+      expect(body.detail).toMatch(/change subscribers\.shop in the settings file \(PURCHASE_WATCH_CONFIG\) and restart/);
     }
   });
 

@@ -288,7 +288,9 @@ describe('without a daemon', () => {
     await database.sql`insert into purchase_watch.subscribers (name, kind, address_hash, status, status_reason) values ('shop', 'webhook', 'x', 'off', 'it answered 410')`;
     const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url }, '--no-send');
     expect(about('receiver shop')).toEqual([
-      expect.stringMatching(/^warning: it is switched off \(it answered 410\); 0 deliveries wait/),
+      expect.stringMatching(
+        /^warning: it is switched off \(it answered 410\); 0 deliveries wait → if it is to be told again, .*change shop --status active"$/,
+      ),
     ]);
   });
 
@@ -301,9 +303,52 @@ describe('without a daemon', () => {
     const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url }, '--no-send');
     expect(about('receiver cashier')).toEqual([
       expect.stringMatching(
-        /^warning: it is paused until \S+Z .* after 5 failures in a row \(The receiver answered 503\.\); 0 deliveries wait → .*subscribers resume cashier"$/,
+        /^warning: it is paused until \S+Z .* after 5 failures in a row \(The receiver answered 503\); 0 deliveries wait → .*subscribers resume cashier"$/,
       ),
     ]);
+  });
+
+  test('one that asked for a rest gets a test event only when that is wanted', async () => {
+    const { url } = await simulatorOf();
+    const receiver = await startReceiver({ secret: SECRET });
+    onTestFinished(() => receiver.stop());
+    const { sql } = database;
+    await sql`delete from purchase_watch.subscribers`;
+    await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('default', 'webhook', 'x')`;
+    await sql`
+      insert into purchase_watch.subscriber_health (subscriber, failures, pauses, paused_until, last_error)
+      select id, 1, 0, now() + interval '1 day', 'The receiver answered 429.' from purchase_watch.subscribers`;
+    await sql`
+      with event as (
+        insert into purchase_watch.events (id, type, site, shard, created_at, body) values ('evt_1', 'site.reachable', 'default', 0, now(), '{}') returning position)
+      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status)
+      select position, 0, s.id, 0, now(), 'pending' from event, purchase_watch.subscribers s`;
+    const settings = {
+      ...env,
+      CHECKOUT_BASE_URL: url,
+      WEBHOOK_URL: receiver.url,
+      WEBHOOK_SECRET: SECRET,
+      WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+    };
+    const { about } = await doctor(settings);
+    expect(about('receiver default')).toEqual([
+      expect.stringMatching(
+        /^warning: it is paused until .* after one failure \(The receiver answered 429\); 1 delivery waits; it was sent no test event → nothing needs to be done: .* by itself then; to send it one all the same: "purchase-watch doctor --all"$/,
+      ),
+    ]);
+    expect(receiver.received).toEqual([]);
+    expect((await doctor(settings, '--all')).about('receiver default')).toEqual([
+      expect.stringMatching(/^warning: it is paused .*; 1 delivery waits → [^;]* then$/),
+      expect.stringMatching(/^ok: took a signed test event/),
+    ]);
+    expect(receiver.received).toHaveLength(1);
+    await sql`update purchase_watch.subscriber_health set paused_until = now() - interval '1 second'`;
+    expect((await doctor(settings)).about('receiver default')).toContainEqual(expect.stringMatching(/^ok: took a signed/));
+    await sql`update purchase_watch.subscribers set status = 'off', status_reason = 'The receiver answered 410.'`;
+    expect((await doctor(settings)).about('receiver default')).toEqual([
+      expect.stringMatching(/^warning: it is switched off .*; it was sent no test event → .*doctor --all"$/),
+    ]);
+    expect(receiver.received).toHaveLength(2);
   });
 });
 

@@ -115,6 +115,14 @@ test('a verified event is a line: time, type, site, purchase, sequence, from and
   expect(listening.err()).toMatch(/^2 events in .*s$/m);
 });
 
+test('four refusals in a row are followed by what the daemon does then, once for each row', async () => {
+  const listening = await listener(['--secret', SECRET, '--fail', '1']);
+  const send = sender(listening.url);
+  for (const id of ['evt_1', 'evt_2', 'evt_3', 'evt_4', 'evt_5', 'evt_5', 'evt_6']) await send(id, changed(id, 1));
+  await listening.end('SIGINT');
+  expect(listening.err().match(/^4 refusals in a row: a daemon pauses .*subscribers resume <name>$/gm)).toHaveLength(1);
+});
+
 test('a repeat, a jump and a step back are said, and what happened long ago', async () => {
   const listening = await listener(['--secret', SECRET]);
   const send = sender(listening.url);
@@ -135,11 +143,11 @@ test('a repeat, a jump and a step back are said, and what happened long ago', as
     .map((line) => line.split('SEK')[1]);
   expect(notes).toEqual([
     '',
-    '  [repeat: this id came once before]',
+    '  [repeat: this id came once before, and was taken]',
     '  [sequence jumped: the last was 3]',
     '  [sequence went back: the last was 5]',
     '',
-    '  [seen 1 h ago]',
+    '  [came 1 h after it happened]',
   ]);
   await listening.end('SIGTERM');
   expect(listening.err()).toMatch(/^5 events and 1 repeat in /m);
@@ -253,9 +261,10 @@ test('--fail refuses the first tries of each event, and --answer and --delay wha
   for (const id of ['evt_1', 'evt_2', 'evt_1', 'evt_1']) statuses.push((await send(id, changed(id, 1))).httpStatus);
   expect(statuses).toEqual([500, 500, 500, 202]);
   expect(await listening.end()).toBe(0);
-  expect(listening.out().split('\n')[2]).toMatch(
-    /\[repeat: this id came once before\] {2}\[answered 500: 2nd try, and 2 are to fail\]$/,
-  );
+  const [, , second, third] = listening.out().split('\n');
+  expect(second).toMatch(/SEK {2}\[try 2\] {2}\[answered 500: 2nd try, and 2 are to fail\]$/);
+  expect(third).toMatch(/SEK {2}\[try 3\] {2}\[answered 202\]$/);
+  expect(listening.err()).toMatch(/^2 events and 2 further tries in /m);
 });
 
 test('a sender that does not wait for a delayed answer is said, and the end does not wait for it', async () => {
@@ -356,6 +365,13 @@ test.each<[string, readonly string[], number, RegExp]>([
     2,
     /--public-key: it is not whpk_ followed by base64 of 32 bytes/,
   ],
+  [
+    'a private key as a public one',
+    ['--public-key', 'whsk_c2VjcmV0'],
+    2,
+    /^(?!.*c2Vj).*--public-key: it is not whpk_ .*begins as a private key/,
+  ],
+  ['a secret without its beginning', ['--public-key', 'c2VjcmV0c2VjcmV0'], 2, /^(?!.*c2Vj).*--public-key: it is not whpk_/],
   ['a mistyped option', ['--fowrard', '3000'], 2, /unknown option '--fowrard'\n\(Did you mean --forward\?\)/],
   ['an address of another machine', ['--port', '0', '--host', '192.0.2.1'], 1, /cannot listen on 192\.0\.2\.1.*no such address/],
 ])('%s is refused: %j', async (_, argv, code, message) => {
@@ -418,6 +434,40 @@ describe('--subscribe', () => {
     expect([second, more]).toEqual([first, []]);
   });
 
+  test('a secret that is given, also in WEBHOOK_SECRET alone, is the one that signs for the program behind it', async () => {
+    const app = await startReceiver({ secret: OTHER });
+    onTestFinished(() => app.stop());
+    for (const secret of [{ WEBHOOK_SECRET: OTHER }, { WEBHOOK_SECRET: `${OTHER} ${SECRET}` }]) {
+      const listening = await listener(['--subscribe', 'fwd', '--forward', app.url], { ...env(), ...secret });
+      await listening.until(/a test came through/);
+      const purchase = await t.watch({ script: [{ state: 'New' }] });
+      await listening.until(new RegExp(purchase));
+      expect(await listening.end('SIGINT')).toBe(0);
+      expect(listening.out() + listening.err()).not.toMatch(/whsec_|answered [45]|refused/);
+    }
+    expect(app.received.map(({ verified }) => verified)).toEqual([true, true]);
+  });
+
+  test('a secret that was made is shown to whoever forwards, for the program behind it', async () => {
+    const listening = await listener(['--subscribe', 'fwd', '--forward', '9'], env());
+    await listening.until(/^ {2}export WEBHOOK_SECRET=whsec_\S+$/m);
+    await listening.end('SIGINT');
+  });
+
+  test('what it refuses until it is paused is said, with how long that lasts', async () => {
+    const listening = await listener(['--subscribe', 'refusing', '--answer', '503'], { ...env(), WEBHOOK_SECRET: OTHER });
+    await listening.until(/a test came through/);
+    await t.database.sql`
+      insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
+      select id, 4, 1, now(), now() + interval '1 minute', 'The receiver answered 503.' from purchase_watch.subscribers where name = 'refusing'`;
+    await sender(listening.url, [OTHER])('evt_1', changed('evt_1', 1));
+    await listening.until(
+      /^refusing is paused until \d\d:\d\d:\d\dZ \(5\d s( \d+ ms)? more\) after 4 failures in a row; then one delivery tries\. At once: purchase-watch subscribers resume refusing$/m,
+    );
+    expect(await listening.end('SIGINT')).toBe(0);
+    expect(listening.err().match(/is paused until/g)).toHaveLength(1);
+  });
+
   test('a closed terminal leaves nobody behind, and one that was killed is named by the next', async () => {
     const closed = await listener(['--subscribe'], env());
     await closed.until(/a test came through/);
@@ -444,7 +494,7 @@ describe('--subscribe', () => {
     const { exitCode, stderr } = await runCommand(['listen', '--port', '0', '--subscribe', 'me'], without);
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(
-      /a daemon may not call http:\/\/127\.0\.0\.1:\d+\/: 127\.0\.0\.1 is not a public address \(loopback\)\. Set WEBHOOK_ALLOW_ADDRESSES=127\.0\.0\.0\/8 for the daemon/,
+      /a daemon may not call http:\/\/127\.0\.0\.1:\d+\/: 127\.0\.0\.1 is not a public address \(loopback\)\. Set WEBHOOK_ALLOW_ADDRESSES=127\.0\.0\.0\/8 in this terminal, and for the daemon/,
     );
     expect((await subscribers()).map(({ name }) => name)).not.toContain('me');
   });

@@ -1,10 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { createSecrets } from '../../src/runtime/secrets.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
+import { addSubscriber } from '../../src/subscription/subscribers.ts';
 import { testDatabase } from '../support/database.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/purchase-watch.mjs', import.meta.url));
@@ -55,20 +60,38 @@ test('simulate says that its port is taken', async () => {
   expect(text).toContain(`port ${port} is in use; choose another one with --port`);
 });
 
+const SECRETS_KEY = 'an encryption key of many characters';
+
 test('start says what it watches and where it keeps it, in log lines alone and without secrets', async () => {
+  const config = join(mkdtempSync(join(tmpdir(), 'purchase-watch-cli-')), 'settings.yaml');
+  writeFileSync(config, 'subscribers: { bus: { url: "nats://me:secret-path@127.0.0.1:9", subject: "shop.{type}" } }');
   const [database, simulator] = [await testDatabase(), createSimulator()];
   await simulator.start();
+  const books = {
+    name: 'books',
+    url: 'https://books.example/secret-path',
+    types: null,
+    sites: null,
+    states: null,
+    description: null,
+  };
+  await addSubscriber({ sql: database.sql, secrets: createSecrets(SECRETS_KEY) }, books);
   const daemon = started(['start'], {
     DATABASE_URL: database.url,
     CHECKOUT_BASE_URL: simulator.url,
     CHECKOUT_CLIENT_ID: 'demo-client',
     CHECKOUT_CLIENT_SECRET: 'demo-secret',
     SLACK_WEBHOOK_URL: 'https://hooks.slack.com/services/secret-path',
+    SECRETS_KEY,
+    PURCHASE_WATCH_CONFIG: config,
     PORT: '0',
   });
   const lines = (await daemon.until(/"event":"started"/)).trim().split('\n');
   const summary = lines.map((line) => JSON.parse(line)).find(({ event }) => event === 'started');
-  expect(summary).toMatchObject({ sites: [`default (${simulator.url})`], told: ['Slack'] });
+  expect(summary).toMatchObject({
+    sites: [`default (${simulator.url})`],
+    told: ['bus (nats://127.0.0.1:9)', 'books (added)', 'Slack'],
+  });
   expect(summary.database).toMatch(/^Postgres at 127\.0\.0\.1:\d+\/pw_test_/);
   const { code, text } = await daemon.stop('SIGTERM');
   expect(code).toBe(0);

@@ -2,6 +2,9 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { type VerifyWebhookOptions, verifyWebhook, WebhookVerificationError } from '../../src/client/index.ts';
+import { newSigningKey, publicKeyOf } from '../../src/config/signing-key.ts';
+import { toCloudEvent } from '../../src/notifier/cloudevent.ts';
+import { createAttemptSigner } from '../../src/notifier/signature.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const OTHER = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
@@ -69,6 +72,60 @@ test.each<[string, Partial<VerifyWebhookOptions>]>([
   ['much later, where that is wanted', { now: new Date(NOW.getTime() + 3_000_000), toleranceSeconds: 4_000 }],
 ])('%s are accepted', (_, options) => {
   expect(reasonOf(options)).toBe('verified');
+});
+
+describe('signed with a key pair', () => {
+  const [KEY, OTHERS] = [newSigningKey(), newSigningKey()];
+  const publicKeys = [publicKeyOf(OTHERS)!, publicKeyOf(KEY)!];
+  const both = (body = BODY, keys = [SECRET, KEY]) => {
+    const sign = createAttemptSigner(keys.map((key) => ({ key, until: null })));
+    const { id, timestamp, signature } = sign('evt_1', NOW.getTime(), body);
+    return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature };
+  };
+
+  test.each<[string, string, Partial<VerifyWebhookOptions>]>([
+    ['the public key is enough', 'verified', { secret: undefined, publicKeys, headers: both() }],
+    ['so is the secret', 'verified', { headers: both() }],
+    ['one of the two is enough', 'verified', { publicKeys: [publicKeyOf(OTHERS)!], headers: both() }],
+    ['bytes', 'verified', { secret: undefined, publicKeys, headers: both(), payload: Buffer.from(BODY) }],
+    ['another key', 'no_match', { secret: undefined, publicKeys: [publicKeyOf(OTHERS)!], headers: both() }],
+    ['a changed body', 'no_match', { secret: undefined, publicKeys, headers: both(), payload: BODY.replace('249', '250') }],
+    ['no v1a signature', 'no_match', { secret: undefined, publicKeys, headers: signed() }],
+    [
+      'a v1a signature that calls itself v1',
+      'no_match',
+      {
+        secret: undefined,
+        publicKeys,
+        headers: { ...both(), 'webhook-signature': both(BODY, [KEY])['webhook-signature'].replace('v1a', 'v1') },
+      },
+    ],
+  ])('%s: %s', (_, reason, options) => {
+    expect(reasonOf(options)).toBe(reason);
+  });
+
+  test('what is no public key is a wrong call', () => {
+    expect(() => reasonOf({ publicKeys: [SECRET] })).toThrow(/a public key is whpk_/);
+    expect(() => reasonOf({ publicKeys: ['whpk_AAAA'] })).toThrow(TypeError);
+    expect(() => reasonOf({ secret: undefined, publicKeys: [] })).toThrow(/needs a secret or a public key/);
+  });
+});
+
+test('a CloudEvent is the same event, with its attributes', () => {
+  const body = toCloudEvent(BODY);
+  const event = verifyWebhook({ payload: body, headers: signed(body), secret: SECRET, now: NOW });
+  const plain = verifyWebhook({ payload: BODY, headers: signed(), secret: SECRET, now: NOW });
+  expect(event).toEqual({
+    ...plain,
+    specversion: '1.0',
+    source: '/purchase-watch/sites/se',
+    subject: 'p',
+    time: plain.timestamp,
+    datacontenttype: 'application/json',
+    sequence: '0000000001',
+  });
+  if (event.type !== 'purchase.state_changed') throw new Error('it is not told apart');
+  expect([event.data.price, event.timestamp, event.source]).toEqual(['249.50', plain.timestamp, '/purchase-watch/sites/se']);
 });
 
 describe('refused', () => {

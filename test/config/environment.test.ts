@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { describeSettings } from '../../src/config/describe.ts';
 import { loadSettings } from '../../src/config/settings.ts';
 import { DEFAULT_POLL_POLICY } from '../../src/core/poll-plan.ts';
 import { problemsOf, SIGNING_SECRET, SITE, temporaryFile } from './files.ts';
@@ -140,6 +141,7 @@ describe('the webhook of the variables', () => {
         kind: 'webhook',
         url: 'https://shop.example/hook?t=1',
         secret: SIGNING_SECRET,
+        oldSecrets: [],
         signingKey: null,
         format: 'standard',
         headers: {},
@@ -156,6 +158,28 @@ describe('the webhook of the variables', () => {
     expect(problems({ WEBHOOK_URL: 'https://shop.example/hook' })).toEqual([
       expect.stringMatching(/^WEBHOOK_SECRET: is missing .*openssl rand -base64 32/),
     ]);
+  });
+
+  test.each([' ', ',', ', ', '\n'])('may have an old secret after the new one, separated by %j', (between) => {
+    const old = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
+    const WEBHOOK_SECRET = `${SIGNING_SECRET}${between}${old}`;
+    const settings = loadSettings({ WEBHOOK_URL: 'https://shop.example/hook', WEBHOOK_SECRET });
+    expect(settings.subscribers).toMatchObject([{ secret: SIGNING_SECRET, oldSecrets: [old] }]);
+    expect(describeSettings(settings)).toContainEqual({
+      name: 'subscribers.default.oldSecrets',
+      value: 'set',
+      text: 'set',
+      origin: 'environment (WEBHOOK_SECRET)',
+    });
+  });
+
+  test('cannot have a secret twice, nor more of them than receivers look at', () => {
+    const of = (...secrets: string[]) => problems({ WEBHOOK_URL: 'https://shop.example', WEBHOOK_SECRET: secrets.join(' ') });
+    expect(of(SIGNING_SECRET, SIGNING_SECRET)).toEqual([expect.stringMatching(/^WEBHOOK_SECRET: holds the same secret twice/)]);
+    const many = [1, 2, 3, 4, 5, 6].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`);
+    expect(of(...many)).toEqual(['WEBHOOK_SECRET: makes 6 secrets; at most 5 sign at once']);
+    expect(of(...many.slice(1))).toEqual([]);
+    expect(of(SIGNING_SECRET, 'whsec_short')).toEqual([expect.stringMatching(/^WEBHOOK_SECRET: its value \(not shown\)/)]);
   });
 
   test('without an address has no use for its secret', () => {

@@ -58,6 +58,7 @@ describe('a whole file', () => {
         kind: 'webhook',
         url: 'https://shop.example/',
         secret: SIGNING_SECRET,
+        oldSecrets: [],
         signingKey: null,
         format: 'standard',
         headers: {},

@@ -48,9 +48,30 @@ test('secrets come from the environment and its files, also into headers and cer
   expect(settings).toMatchObject({ headers: { Authorization: 'Bearer hush' }, clientCertificate: certificate, clientKey: key });
 });
 
+test('old secrets stand beside the new one while it is replaced', () => {
+  const old = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
+  expect(load({ ...WEBHOOK, oldSecrets: [`\${OLD}`] }, { OLD: old }).subscribers).toMatchObject([{ oldSecrets: [old] }]);
+  expect(load({ ...RABBIT, secret: SIGNING_SECRET, oldSecrets: [old] }).subscribers).toMatchObject([{ oldSecrets: [old] }]);
+});
+
 describe('what is wrong', () => {
   test.each<[string, object, RegExp]>([
     ['a webhook without a secret', { url: WEBHOOK.url }, /^subscribers\.shop\.secret: is missing; expected whsec_/],
+    [
+      'old secrets of nobody',
+      { ...RABBIT, oldSecrets: [SIGNING_SECRET] },
+      /^subscribers\.shop\.oldSecrets: is there while secret is missing/,
+    ],
+    [
+      'an old secret that is the new one',
+      { ...WEBHOOK, oldSecrets: [SIGNING_SECRET] },
+      /^subscribers\.shop\.oldSecrets: holds the same secret twice/,
+    ],
+    [
+      'an old secret that is none',
+      { ...WEBHOOK, oldSecrets: ['whsec_hush'] },
+      /^subscribers\.shop\.oldSecrets\[0\]: its value \(not shown\) is not whsec_/,
+    ],
     ['an exchange for RabbitMQ', { url: 'amqp://mq.example' }, /^subscribers\.shop\.exchange: is missing; expected the exchange/],
     [
       'another scheme',
@@ -119,7 +140,7 @@ describe('what is wrong', () => {
     [
       'what is no name of a header',
       { ...WEBHOOK, headers: { 'a b': 'c' } },
-      /^subscribers\.shop\.headers\.a b: is no name of a header/,
+      /^subscribers\.shop\.headers: holds something \(not shown\) that is no name of a header/,
     ],
     [
       'the same header twice',
@@ -153,6 +174,47 @@ describe('what is wrong', () => {
     ],
   ])('%s is told', (_what, subscriber, sentence) => {
     expect(problems(subscriber)).toEqual([expect.stringMatching(sentence)]);
+  });
+
+  test('everything is told at once, what is wrong by itself and what is wrong beside something else', () => {
+    const wrong = {
+      ...WEBHOOK,
+      headers: { 'Webhook-Id': 'a', 'X-A': 7, 'X-B': 'b', 'x-b': 'c' },
+      clientKey: '-----BEGIN PRIVATE KEY-----',
+      subject: 'a',
+    };
+    expect(problems(wrong)).toEqual([
+      expect.stringMatching(/headers\.X-A: its value \(not shown\) is not text of Latin-1/),
+      expect.stringMatching(/headers\.Webhook-Id: cannot be set/),
+      expect.stringMatching(/shop\.subject: is for NATS/),
+      expect.stringMatching(/headers\.x-b: is the same header as X-B/),
+      expect.stringMatching(/clientCertificate: is missing while clientKey is set/),
+    ]);
+    expect(problems({ url: 'kafka://k.example', secret: 'whsec_hush', clientKey: '-----BEGIN PRIVATE KEY-----' })).toEqual([
+      expect.stringMatching(/shop\.url: "kafka:/),
+      expect.stringMatching(/shop\.secret: its value/),
+      expect.stringMatching(/clientCertificate: is missing while clientKey is set/),
+    ]);
+  });
+
+  test('a problem of one subscriber hides none of another, nor one between the settings', () => {
+    const file = { subscribers: { shop: { ...WEBHOOK, format: 'xml' }, till: { ...WEBHOOK, sites: ['sv'] }, default: WEBHOOK } };
+    const lines = problemsOf(() => loadFile(JSON.stringify(file), { WEBHOOK_URL: WEBHOOK.url, WEBHOOK_SECRET: SIGNING_SECRET }));
+    expect(lines).toEqual([
+      expect.stringMatching(/^subscribers\.shop\.format: /),
+      expect.stringMatching(/^subscribers\.default: WEBHOOK_URL makes a subscriber of the same name/),
+      expect.stringMatching(/^subscribers\.till\.sites\[0\]: "sv" is not a site/),
+    ]);
+  });
+
+  test('a value in the place of a header, or of its name, is not repeated', () => {
+    const lines = [
+      ...problems({ ...WEBHOOK, headers: { 'Bearer hush': null, 'hush/1': 'x' } }),
+      ...problems({ ...WEBHOOK, headers: { 'Bearer hush': `\${NOBODY}` } }),
+      ...problems({ ...WEBHOOK, headers: 'Bearer hush' }),
+    ];
+    expect(lines.join('\n')).not.toContain('hush');
+    expect(lines.filter((line) => line.includes('holds something (not shown) that is no name'))).toHaveLength(2);
   });
 
   test('secrets are never part of it', () => {

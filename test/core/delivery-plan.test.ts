@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { DEFAULT_DELIVERY_SCHEDULE, nextAttempt } from '../../src/core/delivery-plan.ts';
+import { describe, expect, test } from 'vitest';
+import { afterOurFailure, DEFAULT_DELIVERY_SCHEDULE, nextAttempt } from '../../src/core/delivery-plan.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -44,4 +44,18 @@ test('jitter only ever adds, up to a tenth', () => {
       },
     ),
   );
+});
+
+describe('after a failure of ours', () => {
+  const waits = (since: number) => afterOurFailure({ now: 10_000_000, since: 10_000_000 - since, spread: 0 }) - 10_000_000;
+
+  test.each([
+    [0, 5_000],
+    [8_000, 5_000],
+    [60_000, 30_000],
+    [3_600_000, 300_000],
+    [3 * 86_400_000, 300_000],
+  ])('%i ms after the first in a row the next try comes in %i ms, whatever the age of the event', (since, wait) => {
+    expect(waits(since)).toBe(wait);
+  });
 });

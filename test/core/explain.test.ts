@@ -63,6 +63,7 @@ const aSubscriber = (differs: Partial<SubscriberFacts> = {}): SubscriberFacts =>
   status: 'active',
   statusReason: null,
   health: null,
+  unreached: null,
   matchingSince: T - DAY,
   ...differs,
 });
@@ -519,6 +520,15 @@ describe('who was told', () => {
     expect(told(facts)[0]).toMatch(text);
     expect(explained(facts).matters.map((matter) => matter.code)).toEqual(code === undefined ? [] : [code]);
   });
+  test('what to do about a pause depends on whether it was asked for', () => {
+    const remedyOf = (health: typeof PAUSED) =>
+      explained({ deliveries: [aDelivery({})], subscribers: [aSubscriber({ health })], attempts: [] }).matters[0]?.text;
+    expect(remedyOf(PAUSED)).toMatch(/end that with "purchase-watch subscribers resume shop"\.$/);
+    const asked = 'The receiver answered 429 and asked to be left alone for 3 min.';
+    expect(remedyOf({ ...PAUSED, failures: 1, lastError: asked })).toMatch(
+      /left alone for 3 min\); it goes on by itself then\.$/,
+    );
+  });
   test('a failure of ours is told as ours and does not count', () => {
     const attempts = [
       { delivery: 7, number: 1, at: NOW - 3, tookMs: 5, outcome: 'no_name_server', fault: 'ours' as const, httpStatus: null },
@@ -529,7 +539,26 @@ describe('who was told', () => {
       'shop has not been told yet: the last attempt failed for a reason of ours, which does not count (No name server answered); due for 0 s, and on its way',
       'attempt 1 failed: no_name_server (a fault of ours, took 5 ms)',
     ]);
-    expect(explained(facts).matters).toEqual([]);
+    expect(explained(facts).matters).toEqual([
+      {
+        code: 'subscriber_unreached',
+        text: 'shop has not been told of event 1 yet: we do not get through to it, for a reason of ours (No name server answered); due for 0 s, and on its way.',
+      },
+    ]);
+  });
+  test('one to which nothing gets through is the matter before anything was tried', () => {
+    const unreached = { failures: 5, since: NOW - 20 * MINUTE, error: 'The proxy made no connection: it answered 502.' };
+    const { matters, verdict, steps } = explained({
+      subscribers: [aSubscriber({ unreached })],
+      deliveries: [aDelivery()],
+      attempts: [],
+    });
+    const why = 'for a reason of ours (The proxy made no connection: it answered 502)';
+    expect(matters.map(({ code }) => code)).toEqual(['subscriber_unreached']);
+    expect(verdict).toMatch(`shop has not been told of event 1 yet: we do not get through to it, ${why}; due for`);
+    expect(steps.filter(({ wrong }) => wrong).map(({ text }) => text)).toContainEqual(
+      expect.stringContaining(`shop has not been told yet: we do not get through to it, ${why}; due for`),
+    );
   });
   test('what is replayed waits behind what is new, though that came later', () => {
     const events = [anEvent(), anEvent({ position: 101, id: 'evt_2', sequence: 2 })];

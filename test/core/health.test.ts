@@ -8,6 +8,7 @@ import {
   WITH_PEOPLE,
   WITH_SYSTEMS,
 } from '../../src/core/health.ts';
+import { isAskedFor } from '../../src/core/standing.ts';
 
 const MINUTE = 60_000;
 const T = Date.UTC(2026, 10, 20, 9, 15);
@@ -52,6 +53,17 @@ test('many that fail at once are one failure', () => {
   const together = Array.from({ length: 64 }, (_, index) => failure(T + index, { began: T - 1_000 }));
   expect(healthAfter(null, together)).toMatchObject({ failures: 1, pausedUntil: null });
   expect(healthAfter(null, [...together, failure(T + 100)])).toMatchObject({ failures: 2 });
+});
+
+test('a rest asked for by one of many at once is the reason for the pause', () => {
+  const asking = { ...failure(T + 1, { began: T - 1_000, retryAfter: 60 * MINUTE }), error: 'The receiver answered 429.' };
+  const health = healthAfter(null, [failure(T, { began: T - 1_000 }), asking]);
+  expect(health).toMatchObject({ failures: 1, pausedUntil: T + 1 + 60 * MINUTE, lastError: 'The receiver answered 429.' });
+  expect([
+    isAskedFor(health!),
+    isAskedFor({ failures: 1, pausedUntil: null }),
+    isAskedFor({ failures: 4, pausedUntil: T }),
+  ]).toEqual([true, false, false]);
 });
 
 test('the second and third failure in a row hold for a second or two, the first does not', () => {

@@ -31,7 +31,7 @@ describe('an incident about a subscriber', () => {
 
   test('is about it and about no site', () => {
     expect(begun).toMatchObject({ kind: 'subscriber', subscriber: 'shop', site: null, state: null });
-    expect(known).toMatchObject({ saidAt: T + 30 * SECOND, saidCount: 10, saidSeverity: 1 });
+    expect(known).toMatchObject({ saidAt: T + 30 * SECOND, saidCount: 10, saidSeverity: SUBSCRIBER_TROUBLES.indexOf('failing') });
   });
 
   test('does not grow because ever more waits', () => {

@@ -110,6 +110,7 @@ async function setUp(page: string, blocks: readonly Example[]): Promise<Stage> {
     SLACK_WEBHOOK_URL: daemon.slack.url,
     WEBHOOK_URL: daemon.receiver.url,
     WEBHOOK_SECRET: SECRET,
+    BROKER_SECRET: SECRET,
     WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
     SECRETS_KEY,
     PORT: '0',
@@ -178,7 +179,7 @@ function run(example: Example, stage: Stage): Promise<void> {
 }
 
 async function runShell({ text }: Example, { shell, filled }: Stage): Promise<void> {
-  const missing = ['curl', 'psql', 'openssl'].find((name) => new RegExp(`\\b${name} `).test(text) && which(name) === null);
+  const missing = ['curl', 'jq', 'psql', 'openssl'].find((name) => new RegExp(`\\b${name} `).test(text) && which(name) === null);
   if (missing !== undefined) return console.warn(`not run, because ${missing} is not installed: ${text.slice(0, 60)}`);
   const said = await shell.run(filled(text));
   expect(said).not.toContain('"code":"internal"');

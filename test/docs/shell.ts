@@ -18,7 +18,7 @@ const WITHIN = 60_000;
 /**
  * What the examples call. `start`, `demo`, `simulate` and `listen` go on in the background, once they say that they are up: the
  * reader has another terminal for what follows. An answer that is a problem fails curl, as a reader would say it failed;
- * a stream that is cut off after the time that was asked for does not.
+ * a loop around `sleep` ends after two rounds, as with Ctrl-C; a stream that is cut off after the time that was asked for does not.
  */
 const COMMANDS: Readonly<Record<string, string>> = {
   'purchase-watch': `
@@ -30,11 +30,12 @@ case "$1" in
     for _ in $(seq 300); do
       origin=$(sed -nE 's/.*(http:\\/\\/[0-9.]+:[0-9]+).*/\\1/p' "$STATE/$1.log" | head -1)
       if [ -n "$origin" ]; then echo "$origin" >"$STATE/$to"; exit 0; fi
-      sleep 0.1
+      command -p sleep 0.1
     done
     cat "$STATE/$1.log"; exit 1;;
   *) exec "$NODE" "$ROOT/bin/purchase-watch.mjs" "$@";;
 esac`,
+  sleep: 'echo >>"$STATE/rounds"; [ "$(wc -l <"$STATE/rounds")" -le 2 ]',
   npx: 'command=$1; shift; exec "$command" "$@"',
   curl: `
 for given in "$@"; do set -- "$@" "\${given//localhost:8080/$(sed 's|http://||' "$STATE/origin")}"; shift; done

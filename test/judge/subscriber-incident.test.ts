@@ -10,6 +10,7 @@ const WELL: SubscriberCondition = {
   ...{ id: 7, kind: 'webhook', origin: 'api', status: 'active', statusReason: null, failedAt: null, failures: 0 },
   ...{
     failingSince: null,
+    ourFailingSince: null,
     nextTryAt: null,
     lastError: null,
     waiting: 0,
@@ -87,6 +88,10 @@ describe('the log says in a sentence', () => {
     [
       { ...WELL, givenUp: 1, lastError: 'The receiver answered 422.' },
       '1 delivery to shop was given up since 2026-11-20T09:00:00.000Z. The last error: The receiver answered 422.',
+    ],
+    [
+      { ...WELL, ourFailingSince: T - 15 * MINUTE, waiting: 2, lastError: 'The proxy made no connection: it answered 502.' },
+      'We cannot reach shop since 2026-11-20T09:00:00.000Z, which is not its fault; 2 deliveries wait. The last error: The proxy made no connection: it answered 502.',
     ],
     [off, 'shop is switched off: The receiver answered 410. 412 deliveries wait; what comes now is not sent to it.'],
   ])('what is the matter, and where to look', (condition, sentence) => {

@@ -2,10 +2,12 @@ import { expect, test } from 'vitest';
 import { newSigningKey } from '../../src/config/signing-key.ts';
 import { configuredSubscribers, longestAttempt } from '../../src/notifier/recipients.ts';
 import { loadFile, SIGNING_SECRET } from '../config/files.ts';
+import { startReceiver } from '../support/receiver.ts';
 
 const WEBHOOK = { url: 'https://shop.example/hooks', secret: SIGNING_SECRET };
 const RABBIT = { url: 'amqp://mq.example', exchange: 'purchases' };
 const NATS = { url: 'nats://nats.example' };
+const OLD = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 const configured = (shop: object, webhooks: object = {}) =>
   configuredSubscribers(loadFile(JSON.stringify({ subscribers: { shop }, webhooks })))[0]!;
 const hashOf = (shop: object) => configured(shop).definition.addressHash;
@@ -34,6 +36,7 @@ test('what is the same has the same hash, and whatever may have made it fail cha
     WEBHOOK,
     { ...WEBHOOK, url: 'https://shop.example/other' },
     { ...WEBHOOK, secret: `whsec_${Buffer.alloc(32, 8).toString('base64')}` },
+    { ...WEBHOOK, oldSecrets: [OLD] },
     { ...WEBHOOK, format: 'cloudevents' },
     { ...WEBHOOK, headers: { 'X-A': '1' } },
     { ...WEBHOOK, headers: { 'X-A': '2' } },
@@ -46,6 +49,21 @@ test('what is the same has the same hash, and whatever may have made it fail cha
     { ...RABBIT, routingKey: 'a' },
   ];
   expect(new Set(versions.map(hashOf)).size).toBe(versions.length);
+});
+
+test('an old secret signs beside the new one', async () => {
+  const receivers = await Promise.all([SIGNING_SECRET, OLD].map((secret) => startReceiver({ secret })));
+  for (const { url, received, stop } of receivers) {
+    const { channel } = configured(
+      { url, secret: SIGNING_SECRET, oldSecrets: [OLD] },
+      { allowAddresses: ['127.0.0.0/8'] },
+    ).open();
+    const result = await channel.send({ id: 'evt_1', type: 'purchase.stuck', body: '{}' }, { attempt: 1, now: Date.now() });
+    expect(result).toMatchObject({ kind: 'delivered' });
+    expect(received).toMatchObject([{ verified: true }]);
+    await channel.close();
+    await stop();
+  }
 });
 
 test('the longest attempt is that of webhooks and brokers, or of Slack', () => {

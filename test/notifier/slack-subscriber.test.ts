@@ -190,3 +190,10 @@ test('whatever the values, Slack takes the message, and what happens next and wh
     { numRuns: 150 },
   );
 });
+
+test('of one that asked to be left alone nothing needs to be mended', () => {
+  const resting = { ...failing, failures: 2, lastError: 'The receiver answered 429 and asked to be left alone for 1 d.' };
+  expect(shown('incident.opened', resting)).toMatch(/it asked to be left alone, and goes on by itself/);
+  expect(shown('incident.opened', resting)).not.toMatch(/Mend the receiver|resume/);
+  expect(shown('incident.opened', failing)).toMatch(/Mend the receiver; .*resume shop/);
+});

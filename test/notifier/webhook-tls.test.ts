@@ -156,12 +156,12 @@ describe('a proxy', () => {
     });
   });
 
-  test('that never answers ends at the deadline, and the channel closes', async () => {
+  test('that never answers is a fault of ours before the deadline passes, and the channel closes', async () => {
     const between = await proxy();
     between.answer('silence');
-    const options = { proxy: `http://127.0.0.1:${between.port}`, timeout: 200 };
+    const options = { proxy: `http://127.0.0.1:${between.port}`, timeout: 400 };
     const result = await send('https://shop.example/hook', options);
-    expect(result).toMatchObject({ kind: 'failed', httpStatus: null });
+    expect(result).toMatchObject({ kind: 'failed', httpStatus: null, reason: 'proxy_failed', fault: 'ours' });
     expect(result.tookMs).toBeLessThan(1_000);
   });
 

@@ -93,6 +93,18 @@ test('Retry-After is read in both forms', async () => {
   expect(failed(await made.send(event, { attempt: 2, now })).retryAfter).toBe(60_000);
 });
 
+test.each([
+  ['86400', 'The receiver answered 429 and asked to be left alone for 1 d.'],
+  ['90', 'The receiver answered 429 and asked to be left alone for 1 min 30 s.'],
+  ['9'.repeat(15), 'The receiver answered 429 and asked to be left alone for more than 1 d.'],
+  ['0', 'The receiver answered 429.'],
+  ['soon', 'The receiver answered 429.'],
+])('a failure says how long a rest was asked for: %s', async (asked, detail) => {
+  const to = await receiver();
+  to.respond({ status: 429, headers: { 'retry-after': asked } });
+  expect(failed(await channel(to.url).sendOnce()).detail).toBe(detail);
+});
+
 test('410 switches the receiver off', async () => {
   const to = await receiver();
   to.respond({ status: 410, body: 'moved out' });
@@ -203,9 +215,9 @@ test.each([
   expect(result.detail).not.toContain('secret');
 });
 
-test('a name server that never answers ends at the deadline, and does not keep the channel from closing', async () => {
-  const made = channel('https://hooks.example/', { resolve: () => new Promise(() => undefined), timeout: 150 });
-  expect(failed(await made.sendOnce())).toMatchObject({ reason: 'timeout', httpStatus: null });
+test('a name server that never answers is a fault of ours, and does not keep the channel from closing', async () => {
+  const made = channel('https://hooks.example/', { resolve: () => new Promise(() => undefined), timeout: 300 });
+  expect(failed(await made.sendOnce())).toMatchObject({ reason: 'dns_failed', httpStatus: null, fault: 'ours' });
   await made.close();
 });
 
@@ -267,28 +279,4 @@ test('a replaced key signs until its end, and not after it, without anybody doin
     [true, 2],
     [false, 1],
   ]);
-});
-
-test('headers of its own are sent beside ours, and their values are not repeated', async () => {
-  const to = await receiver();
-  const headers = { Authorization: 'Bearer abc.def-ghi', 'X-Short': 'abc', 'X-Name': 'Åsa & company' };
-  const { sendOnce } = channel(to.url, { headers });
-  to.respond({ status: 401, body: 'abc: abc.def-ghi is not known' }, { status: 401, body: 'Bearer abc.def-ghi?' });
-  expect([(await sendOnce()).excerpt, (await sendOnce()).excerpt]).toEqual(['abc: [hidden] is not known', '[hidden]?']);
-  expect(to.received[0]?.headers).toMatchObject({
-    authorization: 'Bearer abc.def-ghi',
-    'x-short': 'abc',
-    'x-name': 'Åsa & company',
-    'webhook-id': 'evt_1',
-  });
-});
-
-test('what an address holds is not repeated, whatever the receiver answers', async () => {
-  const to = await receiver();
-  const { sendOnce } = channel(`${to.origin}/secret-path?token=secret-token`);
-  to.respond(
-    { status: 500, body: 'no secret-path for secret-token' },
-    { status: 301, headers: { location: `${to.origin}/secret-path/?token=secret-token` } },
-  );
-  for (const result of [await sendOnce(), await sendOnce()]) expect(JSON.stringify(result)).not.toMatch(/secret-(path|token)/);
 });

@@ -69,6 +69,27 @@ describe('a subscriber is in trouble', () => {
     expect(await found()).toEqual([['shop', 'failing', 3, 900]]);
   });
 
+  test('when nothing gets through to it for as long, for a reason of ours; what it does itself counts more', async () => {
+    await deliveries(3, 'pending');
+    await sql`
+      insert into purchase_watch.subscriber_health (subscriber, our_failures, our_failing_since, our_error, our_replica)
+      values (1, 9, to_timestamp(${now - 15 * MINUTE + 1}::float8 / 1000), 'The name server did not answer.', 'rep_1')`;
+    expect(await found()).toEqual([]);
+    await sql`update purchase_watch.subscriber_health set our_failing_since = our_failing_since - interval '1 ms'`;
+    expect(await found()).toEqual([['shop', 'unreached', 3, 900]]);
+    expect(await subscriberCondition(sql, { name: 'shop', since: now })).toMatchObject({
+      ...{
+        failures: 0,
+        lastError: 'The name server did not answer.',
+        ourFailingSince: Math.round(now - 15 * MINUTE),
+        waiting: 3,
+      },
+    });
+    await sql`
+      update purchase_watch.subscriber_health set failures = 4, failing_since = our_failing_since - interval '1 minute', paused_until = now()`;
+    expect(await found()).toEqual([['shop', 'failing', 3, 960]]);
+  });
+
   test('as long as it takes nothing, when people know of it', async () => {
     await sql`
       insert into purchase_watch.incidents (id, kind, subscriber, opened_at, since, count, peak) values ('inc_1', 'subscriber', 'shop', now(), now(), 1, 1)`;
@@ -149,7 +170,9 @@ test('looking costs the same however much was sent, waits and was given up', asy
   await failing(40 * MINUTE);
   await sql`analyze purchase_watch.deliveries`;
   const { scanned, fetched } = await rowsRead(sql, 'deliveries', async (tx) => {
-    expect(await subscriberSymptoms(tx, now)).toMatchObject([{ count: MOST_COUNTED, severity: 2 }]);
+    expect(await subscriberSymptoms(tx, now)).toMatchObject([
+      { count: MOST_COUNTED, severity: SUBSCRIBER_TROUBLES.indexOf('losing') },
+    ]);
   });
   expect([scanned, fetched <= 3 * MOST_COUNTED]).toEqual([0, true]);
   const condition = await rowsRead(sql, 'deliveries', async (tx) => {

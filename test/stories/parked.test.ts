@@ -58,11 +58,18 @@ test('what is for a paused subscriber is parked, says why, and goes out in order
   expect(told.matters.map(({ code }) => code)).toContain('subscriber_paused');
   expect(told.steps.filter(({ kind }) => kind === 'delivery').map(({ status }) => status)).toEqual(['parked', 'parked']);
 
-  expect((await resumeSubscriber(t.app.sql, 'default')).health).toBeNull();
+  expect((await resumeSubscriber(t.app.sql, 'default')).subscriber.health).toBeNull();
   expect((await list()).map(({ status }) => status)).toEqual(['pending', 'pending']);
   t.receiver.respondAlways({ status: 200 });
   for (const _ of [1, 2]) await t.app.deliverOnce();
   expect(sequences()).toEqual([1, 1, 1, 1, 1, 2]);
+  const logged = t.log
+    .map((line) => JSON.parse(line))
+    .filter(({ event }) => /^subscriber\.(paused|resumed|recovered)$/.test(event));
+  expect(logged).toMatchObject([
+    { event: 'subscriber.paused', subscriber: 'default', advice: expect.stringMatching(/subscribers resume default$/) },
+    { event: 'subscriber.resumed', subscriber: 'default', detail: expect.stringMatching(/ended by hand/) },
+  ]);
   expect((await list()).map(({ status }) => status)).toEqual(['delivered', 'delivered']);
   const { tries } = (await findDelivery(t.app.sql, parked[0]!.id))!;
   expect(tries.map(({ number, outcome, fault }) => [number, outcome, fault])).toEqual([

@@ -107,7 +107,7 @@ test('faults of ours never pause it, switch it off or use up a schedule', async 
   // Longer than the schedule, and more often than would switch it off.
   for (let hour = 0; hour < 100; hour++) await live(HOUR, 30 * MINUTE);
   expect(await statusesOf(t, 'far')).toEqual({ pending: 6 });
-  expect(await subscriber('far')).toEqual({ status: 'active', reason: null, failures: null });
+  expect(await subscriber('far')).toEqual({ status: 'active', reason: null, failures: 0 });
   expect(await shownAs('pending', 'far')).toHaveLength(6);
   expect(await shownAs('parked', 'far')).toEqual([]);
   const [waiting] = await shownAs('pending', 'far');
