@@ -40,10 +40,6 @@ alter table purchase_watch.deliveries
 comment on column purchase_watch.deliveries.rank is 'What goes first: 0 what is new, 1 what failed more than once, 2 what is sent again by a replay.';
 comment on column purchase_watch.deliveries.took_ms is 'How long the attempt took that delivered it; its number is attempts, its moment settled_at.';
 
--- Most of the time next to nothing is pending. A planner that believes it takes any index of what is pending for as good
--- as another, and reads a whole backlog to find a lane. Without statistics it assumes that some hundredth is.
-alter table purchase_watch.deliveries alter column status set statistics 0;
-
 drop index purchase_watch.deliveries_due;
 create index deliveries_due on purchase_watch.deliveries (subscriber, shard, rank, due_at, event) where status = 'pending';
 -- The order within a lane: what is replayed comes after what is not.

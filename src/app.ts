@@ -74,11 +74,18 @@ export async function createApp(settings: Settings, replacements: Replacements =
   const embedded =
     settings.databaseUrl === null ? await startEmbedded({ dataDir: settings.dataDir, log: (text) => log.info(text) }) : null;
   const databaseUrl = settings.databaseUrl ?? embedded!.url;
-  const sql = connect(databaseUrl, { max: 12, steadyPlans: true, answerWithin: DATABASE_ANSWERS_WITHIN });
+  const sql = connect(databaseUrl, { max: 10, steadyPlans: true, answerWithin: DATABASE_ANSWERS_WITHIN });
+  const outbox = connect(databaseUrl, {
+    max: 4,
+    name: 'outbox',
+    steadyPlans: true,
+    orderedPlans: true,
+    answerWithin: DATABASE_ANSWERS_WITHIN,
+  });
   const closers: (() => Promise<unknown>)[] = [];
   const closeAll = async (): Promise<void> => {
     for (const close of closers.reverse()) await close().catch((error: unknown) => log.warn({ error }, 'stop.failed'));
-    await sql.end({ timeout: 5 });
+    await Promise.all([sql.end({ timeout: 5 }), outbox.end({ timeout: 5 })]);
     await embedded?.stop();
   };
 
@@ -131,7 +138,16 @@ export async function createApp(settings: Settings, replacements: Replacements =
       wake: () => wake('poller'),
     });
     ownership.onChange(() => wake('poller'));
-    const notifier = createNotifier({ sql, clock, log, ownership, meters, roster, spread: random, wake: () => wake('notifier') });
+    const notifier = createNotifier({
+      sql: outbox,
+      clock,
+      log,
+      ownership,
+      meters,
+      roster,
+      spread: random,
+      wake: () => wake('notifier'),
+    });
     const judge = createJudge({
       sql,
       clock,

@@ -27,6 +27,8 @@ export interface ConnectOptions {
   readonly onNotice?: (notice: postgres.Notice) => void;
   /** For the loops' queries, which run all the time over lists of any length: plans that never depend on the moment. */
   readonly steadyPlans?: boolean;
+  /** For the outbox: an index that has the order asked for, before any other. */
+  readonly orderedPlans?: boolean;
   /** A connection whose server says nothing for so long while it owes an answer is broken off; never unless told. */
   readonly answerWithin?: Milliseconds;
 }
@@ -81,7 +83,7 @@ const types = {
  */
 export function connect(
   url: string,
-  { max = 10, name, onNotice = () => {}, steadyPlans = false, answerWithin }: ConnectOptions = {},
+  { max = 10, name, onNotice = () => {}, steadyPlans = false, orderedPlans = false, answerWithin }: ConnectOptions = {},
 ): Sql {
   const parsed = parseDatabaseUrl(url);
   const application = name === undefined ? 'purchase-watch' : `purchase-watch ${name}`;
@@ -95,7 +97,12 @@ export function connect(
     ...(answerWithin === undefined ? {} : { socket: watchedSockets(answerWithin) as never, idle_timeout: answerWithin / 2_000 }),
     onnotice: onNotice,
     // No query here is worth compiling: that takes longer than the query.
-    connection: { application_name: application, jit: 'off', ...(steadyPlans ? STEADY_PLANS : {}) },
+    connection: {
+      application_name: application,
+      jit: 'off',
+      ...(steadyPlans ? STEADY_PLANS : {}),
+      ...(orderedPlans ? ORDERED_PLANS : {}),
+    },
   }) as unknown as Sql;
 }
 
@@ -104,6 +111,12 @@ export function connect(
  * one plan for lists of any length, and an index wherever one serves.
  */
 const STEADY_PLANS = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' };
+/**
+ * The indexes of what is pending are empty most of the time, and then the planner believes them to be so: to find one lane
+ * it takes any of them for as good as another, reads a whole backlog and sorts it. So what must go by an index asks for its
+ * order, and sorting is the last resort.
+ */
+const ORDERED_PLANS = { enable_sort: 'off' };
 
 /** One connection with a life of its own: what it hears and holds (notifications, session locks) ends with it. */
 export interface Session {

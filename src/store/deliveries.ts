@@ -90,7 +90,9 @@ export async function loadDueDeliveries(
           and q.due_at <= to_timestamp(${now}::float8 / 1000) and q.id not in (select unnest(${`{${except.join()}}`}::bigint[]))
         order by q.due_at, q.event limit w.per_shard) due
       order by due.rank, due.due_at, due.event limit w.room) d
-    join purchase_watch.events e on e.position = d.event
+    -- One by one: as a join the planner may read all events.
+    cross join lateral (
+      select id, type, body, created_at from purchase_watch.events where position = d.event limit 1) e
     left join lateral (
       select f.id, f.due_at, f.rank from purchase_watch.deliveries f
       where f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending' and (f.rank = 2, f.event) < (d.rank = 2, d.event)
@@ -154,6 +156,9 @@ export interface LaneHead {
   readonly rank: Rank;
 }
 
+/** No purchase changes so often; the limit keeps the order, and with it the index. */
+export const LONGEST_LANE = 100_000;
+
 /** Puts off what waits behind a delivery in its lane until that one is due. */
 export async function putOff(sql: Queries, heads: readonly LaneHead[]): Promise<void> {
   if (heads.length === 0) return;
@@ -163,6 +168,10 @@ export async function putOff(sql: Queries, heads: readonly LaneHead[]): Promise<
       ${`{${heads.map((h) => h.position).join()}}`}::bigint[], ${`{${heads.map((h) => h.isReplayed).join()}}`}::boolean[],
       ${`{${heads.map((h) => h.dueAt).join()}}`}::float8[],
       ${`{${heads.map((h) => h.rank).join()}}`}::smallint[]) as r (subscriber, lane, position, replayed, due, rank)
-    where d.subscriber = r.subscriber and d.lane = r.lane and d.status = 'pending' and (d.rank = 2, d.event) > (r.replayed, r.position)
-      and (d.due_at < to_timestamp(r.due / 1000) or d.rank < r.rank)`;
+    cross join lateral (
+      select f.id from purchase_watch.deliveries f
+      where f.subscriber = r.subscriber and f.lane = r.lane and f.status = 'pending' and (f.rank = 2, f.event) > (r.replayed, r.position)
+        and (f.due_at < to_timestamp(r.due / 1000) or f.rank < r.rank)
+      order by f.rank = 2, f.event limit ${LONGEST_LANE}) waiting
+    where d.id = waiting.id and d.settled_at is null`;
 }

@@ -2,7 +2,7 @@
 import type { Holding } from '../core/ownership.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { Fragment, Queries } from './database.ts';
-import { type DueDelivery, putOff, type Rank, REPLAYED } from './deliveries.ts';
+import { type DueDelivery, LONGEST_LANE, putOff, type Rank, REPLAYED } from './deliveries.ts';
 
 /** An attempt that ended, and what follows for its delivery. */
 export interface Settlement {
@@ -127,8 +127,13 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
 async function freeFollowers(sql: Queries, freed: readonly Settlement[]): Promise<void> {
   if (freed.length === 0) return;
   await sql`
-    update purchase_watch.deliveries d set due_at = to_timestamp(r.at / 1000), rank = case d.rank when 2 then 2 else 0 end
+    update purchase_watch.deliveries d set due_at = least(d.due_at, to_timestamp(r.at / 1000)), rank = case d.rank when 2 then 2 else 0 end
     from unnest(${numbers(freed, (s) => s.delivery.subscriber)}::integer[], ${numbers(freed, (s) => s.delivery.lane)}::bigint[],
       ${numbers(freed, (s) => s.at)}::float8[]) as r (subscriber, lane, at)
-    where d.subscriber = r.subscriber and d.lane = r.lane and d.status = 'pending' and (d.due_at > to_timestamp(r.at / 1000) or d.rank = 1)`;
+    cross join lateral (
+      select f.id from purchase_watch.deliveries f
+      where f.subscriber = r.subscriber and f.lane = r.lane and f.status = 'pending'
+        and (f.due_at > to_timestamp(r.at / 1000) or f.rank = 1)
+      order by f.rank = 2, f.event limit ${LONGEST_LANE}) waiting
+    where d.id = waiting.id and d.settled_at is null`;
 }
