@@ -20,7 +20,7 @@ export class AddressRefused extends Error {
 }
 
 /** No name server said anything in time. */
-export class LookupTimedOut extends Error {
+class LookupTimedOut extends Error {
   // Client errors with a code of undici's own would be tried again inside the pool.
   readonly code = 'ERR_LOOKUP_TIMED_OUT';
 }
