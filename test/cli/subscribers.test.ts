@@ -96,7 +96,7 @@ describe('with a daemon', () => {
     const { data } = await json('deliveries', '--purchase', purchase, '--subscriber', 'default');
     expect((await command('deliveries', '--limit', '1')).stdout).toMatch(/There are more: --cursor dlv_\d+|^dlv_/m);
     expect((await command('deliveries', 'show', data[0].id)).stdout).toMatch(/^1 +\S.* +delivered +200 +\d+ +ok$/m);
-    expect((await command('deliveries', 'retry', data[0].id)).stdout).toMatch(/sent again by the running daemon/);
+    expect((await command('deliveries', 'retry', data[0].id)).stdout).toMatch(/scheduled; the running daemon sends it now/);
     await t.receiver.waitFor(() => t.changesOf(purchase).length === 2);
     await expect.poll(async () => (await json('deliveries', 'show', data[0].id)).attempts.length).toBe(2);
 
