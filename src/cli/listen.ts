@@ -10,7 +10,6 @@ import type { KeyOptions } from './listen-keys.ts';
 import type { Answered } from './listen-pauses.ts';
 import type { Screen } from './listen-screen.ts';
 import type { Subscribed } from './listen-subscription.ts';
-import { leadsBack } from './listen-target.ts';
 import type { WishOptions } from './subscriber-options.ts';
 
 interface ListenOptions extends KeyOptions, Pick<WishOptions, 'types' | 'sites' | 'states'> {
@@ -65,6 +64,7 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
     throw cannotListen(options, cause);
   });
   try {
+    const { leadsBack } = await import('./listen-target.ts');
     // Only now is the port known in any case.
     if (options.forward !== undefined && leadsBack(options.forward, { host, port: server.port })) {
       throw new AppError(
