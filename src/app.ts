@@ -5,7 +5,6 @@ import { ulid } from 'ulid';
 import type { OpenApi } from './api/open.ts';
 import { type CheckoutClient, createCheckoutClient } from './checkout/client.ts';
 import type { Settings, SiteSettings } from './config/settings.ts';
-import { AppError } from './core/errors.ts';
 import { createJudge } from './judge/judge.ts';
 import { createKeeper } from './keeper/keeper.ts';
 import { createNotifier } from './notifier/notifier.ts';
@@ -21,11 +20,10 @@ import { createMeters } from './runtime/meters.ts';
 import { processIdentity } from './runtime/process-identity.ts';
 import { type Loop, repeat } from './runtime/repeat.ts';
 import { connect, type Sql } from './store/database.ts';
-import { describeConnectionError } from './store/database-url.ts';
 import { startEmbedded } from './store/embedded.ts';
 import { settleFeedEra } from './store/feed.ts';
 import { listen } from './store/listen.ts';
-import { type Migrated, migrate } from './store/migrate.ts';
+import { migrateOrExplain } from './store/migrate-or-explain.ts';
 import { syncSites } from './store/sites.ts';
 import { suppressForDeleted } from './store/subscriber-changes.ts';
 import { namesOfTheApi, syncSubscribers } from './store/subscribers.ts';
@@ -90,7 +88,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
   };
 
   try {
-    const { applied, advice } = await migrateOrExplain(databaseUrl);
+    const { applied, advice } = await migrateOrExplain(databaseUrl, MIGRATIONS);
     if (applied.length > 0) log.info({ applied }, 'schema.migrated');
     if (advice !== undefined) log.warn({ advice }, 'schema.roles_missing');
     await settleFeedEra(sql);
@@ -287,19 +285,6 @@ const WOKEN_BY: Readonly<Record<string, string>> = {
   judge: 'judge',
   shards: 'ownership',
 };
-
-/** On a connection of its own, because building an index may take longer than any query of the loops. */
-async function migrateOrExplain(databaseUrl: string): Promise<Migrated> {
-  const sql = connect(databaseUrl, { max: 1, name: 'migrate' });
-  try {
-    return await migrate(sql, MIGRATIONS);
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    throw new AppError('unavailable', describeConnectionError(databaseUrl, error), { cause: error });
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
-}
 
 function polledSite(site: SiteSettings, client: CheckoutClient) {
   const { name, maxRps, concurrency, timeout, invoices } = site;

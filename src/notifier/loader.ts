@@ -55,6 +55,7 @@ export function createLoader({
       const shards = ownership.owned();
       const parties = Math.max(outlets.length, 1);
       const chosen = new Map<number, Outlet>();
+      const looks = new Map<Outlet, number>();
       const wanted: Wanted[] = [];
       for (const outlet of outlets) {
         const free = shards.length === 0 ? 0 : room(outlet, parties);
@@ -66,6 +67,7 @@ export function createLoader({
           const isLate = late || outlet.mayHoldMore;
           outlet.mayHoldMore = false;
           chosen.set(outlet.recipient.id, outlet);
+          looks.set(outlet, outlet.looks);
           const { id } = outlet.recipient;
           wanted.push({ subscriber: id, room: isLate ? Math.ceil((free * 7) / 8) : free, from: 0, upTo: 0, dueSince });
           // A part of the room is for what is not new, or a backlog would keep it out for ever.
@@ -76,7 +78,6 @@ export function createLoader({
       const except = [...chosen.values()].flatMap((outlet) => [...outlet.ids()]);
       const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, now });
       const blocked: LaneHead[] = [];
-      const beyond = new Set<Outlet>();
       let added = 0;
       for (const row of rows) {
         const outlet = chosen.get(row.subscriber)!;
@@ -88,7 +89,7 @@ export function createLoader({
           added += 1;
         } else {
           // Its blocker was settled just now, or is due itself and was beyond the limit.
-          if (row.behind.dueAt <= now) beyond.add(outlet);
+          if (row.behind.dueAt <= now) outlet.lookFromStart();
           const { subscriber, lane, rank, position, behind } = row;
           const isReplayed = rank === REPLAYED;
           blocked.push({ subscriber, lane, position: position - 1, isReplayed, dueAt: behind.dueAt, rank: behind.rank });
@@ -97,10 +98,11 @@ export function createLoader({
       for (const [id, outlet] of chosen) {
         const until = more.get(id);
         if (until !== undefined) outlet.mayHoldMore = true;
+        // Something happened meanwhile, or was met, that only a reading from the beginning finds.
+        if (outlet.looks !== looks.get(outlet)) continue;
         // What commits now may have been due a moment ago; and Postgres counts in parts of a millisecond.
         outlet.readUntil = Math.max(Math.floor(Math.min(until ?? now, now - LATE_COMMITS)) - 1, 0);
       }
-      for (const outlet of beyond) outlet.lookFromStart();
       return { blocked, added };
     },
   };

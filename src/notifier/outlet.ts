@@ -57,6 +57,8 @@ export interface Outlet {
   mayHoldMore: boolean;
   /** What is new and was due before this was read, and is in memory, put off or settled. */
   readUntil: Instant;
+  /** Grows with each `lookFromStart`: a reading that was under way then does not know better. */
+  readonly looks: number;
   /** The outbox may hold more, and anywhere. */
   lookFromStart(): void;
   /** Ids in memory. */
@@ -110,6 +112,7 @@ export function createOutlet(recipient: Recipient): Outlet {
   const ready = RANKS.map(() => createQueue<Lane>());
   let readyCount = 0;
   let turn = 0;
+  let looks = 0;
 
   const setReady = (lane: Lane, front = false): void => {
     const rank = lane.waiting[0]!.rank;
@@ -154,7 +157,11 @@ export function createOutlet(recipient: Recipient): Outlet {
     notBefore: Number.NEGATIVE_INFINITY,
     mayHoldMore: true,
     readUntil: 0,
+    get looks() {
+      return looks;
+    },
     lookFromStart() {
+      looks += 1;
       this.mayHoldMore = true;
       this.readUntil = 0;
     },
