@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Broker, type Child, freePorts, installed, startChild } from './broker-process.ts';
 import type { Pair } from './certificates.ts';
+import { holdStill } from './hold-still.ts';
 
 const BINARY = installed('nats-server');
 
@@ -66,7 +67,7 @@ export async function startNatsServer({ jetstream = true, tls, config = '' }: Na
     url: `nats://${NATS_USER}:${encodeURIComponent(NATS_PASSWORD)}@127.0.0.1:${port}`,
     start,
     kill,
-    pause: () => void child.process.kill('SIGSTOP'),
+    pause: () => holdStill(child.process.pid!),
     resume: () => void child.process.kill('SIGCONT'),
     stop: async () => {
       await kill();

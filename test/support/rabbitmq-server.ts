@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Broker, type Child, freePorts, installed, startChild } from './broker-process.ts';
 import type { Pair } from './certificates.ts';
+import { holdStill } from './hold-still.ts';
 
 /** Not the wrapper in /usr/sbin: that one becomes another user and works in the machine's own folders. */
 const SCRIPTS = '/usr/lib/rabbitmq/bin';
@@ -129,7 +130,7 @@ export async function startRabbitServer({ tls }: { tls?: Pair } = {}): Promise<R
     tlsUrl: `amqps://guest:guest@localhost:${tlsPort}`,
     start,
     kill,
-    pause: () => void process.kill(pid, 'SIGSTOP'),
+    pause: () => holdStill(pid),
     resume: () => void process.kill(pid, 'SIGCONT'),
     stop,
     control,
