@@ -21,6 +21,7 @@ answer({
       const plan: StatePolicy = {
         poll: { first: every, growth: 0, most: every },
         stuckAfter: null,
+        auto: false,
         final: false,
         recheck: [],
       };

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { isoTime, isoTimeOrNull } from '../core/events.ts';
 import { type Explanation, MATTER_CODES, STEP_KINDS, type Step } from '../core/explain-step.ts';
-import { stateBody, stateOrNull, stateSchema, timeSchema } from './purchase-body.ts';
+import { limitSchema, stateBody, stateOrNull, stateSchema, timeSchema } from './purchase-body.ts';
 
 const stepSchema = z
   .object({
@@ -25,6 +25,7 @@ const stepSchema = z
     outcome: z.string().optional(),
     httpStatus: z.int().nullable().optional(),
     incidentId: z.string().optional(),
+    limit: limitSchema.optional(),
   })
   .openapi('ExplanationStep');
 

@@ -1,5 +1,6 @@
 /** Purchases and transitions as the API shows them (contract, "HTTP API"). */
 import { z } from '@hono/zod-openapi';
+import { LIMIT_SOURCES } from '../core/dwell.ts';
 import { highlights, isoTime, isoTimeOrNull } from '../core/events.ts';
 import { type JsonValue, parseExact } from '../core/exact-json.ts';
 import type { Details } from '../core/purchase.ts';
@@ -53,6 +54,26 @@ export const transitionSchema = z
     notAfter: timeSchema,
   })
   .openapi('Transition');
+
+/** When a stay becomes overdue, and what that rests on. */
+export const limitSchema = z
+  .object({
+    limitMs: z
+      .int()
+      .openapi({ description: 'Time in the state after which it is stuck; time in which nobody could ask does not count.' }),
+    source: z.enum(LIMIT_SOURCES).openapi({
+      description:
+        '`configured`: by the settings. `learned`: from customers of this site who got on. `pooled`: from those of all sites. `default`: too few are known yet.',
+    }),
+    usualMs: z.int().nullable().openapi({ description: 'The median of customers who got on; null while too few are known.' }),
+    p95Ms: z.int().nullable().openapi({ description: '95 % of them were faster than this.' }),
+    purchases: z.int().nullable().openapi({ description: 'How many purchases of the last 14 days this is known from.' }),
+    text: z.string().openapi({
+      description: 'The same for people; the words may change.',
+      example: '11 min here; usual 38 s, 95 % under 2 min 10 s, limit 6 min 30 s, from 412 purchases',
+    }),
+  })
+  .openapi('Limit');
 
 /** A row as its body. */
 export function purchaseBody(row: PurchaseRow): z.output<typeof purchaseSchema> {

@@ -1,6 +1,8 @@
 /** Reading and stopping purchases. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import type { Sql } from '../store/database.ts';
+import type { Limits } from '../limits/limits.ts';
+import { limitOfPurchase } from '../limits/shown.ts';
+import { readClock, type Sql } from '../store/database.ts';
 import { listPurchases, stopPurchase, transitionsOf } from '../store/purchases.ts';
 import {
   cursorOf,
@@ -16,14 +18,14 @@ import {
 import { findPurchase, requireSite } from './find-purchase.ts';
 import { strict } from './invalid.ts';
 import { problems } from './problems.ts';
-import { purchaseBody, purchaseSchema, transitionBody, transitionSchema } from './purchase-body.ts';
+import { limitSchema, purchaseBody, purchaseSchema, transitionBody, transitionSchema } from './purchase-body.ts';
 import type { ApiBindings } from './serve.ts';
 
 const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 500;
 
 /** Mounts list, read and remove. */
-export function mountPurchases(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql }: { sql: Sql }): void {
+export function mountPurchases(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, limits }: { sql: Sql; limits: Limits }): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit = DEFAULT_LIMIT, ...filter } = c.req.valid('query');
     if (filter.site !== undefined) await requireSite(sql, filter.site);
@@ -36,8 +38,9 @@ export function mountPurchases(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sq
 
   app.openapi(readRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
-    const transitions = await transitionsOf(sql, row.id);
-    return c.json({ ...purchaseBody(row), transitions: transitions.map(transitionBody) }, 200);
+    const [transitions, { now }] = await Promise.all([transitionsOf(sql, row.id), readClock(sql)]);
+    const limit = limitOfPurchase(row, now, limits);
+    return c.json({ ...purchaseBody(row), limit, transitions: transitions.map(transitionBody) }, 200);
   });
 
   app.openapi(removeRoute, async (c) => {
@@ -77,17 +80,25 @@ const listRoute = createRoute({
   },
 });
 
+const purchaseWithTransitions = purchaseSchema.extend({
+  // Not nullable(): that would make null a part of the named schema itself.
+  limit: z
+    .union([limitSchema, z.null()])
+    .openapi({ description: 'Null in a state without a limit, and when it is not watched.' }),
+  transitions: z.array(transitionSchema),
+});
+
 const readRoute = createRoute({
   method: 'get',
   path: '/v1/purchases/{id}',
   summary: 'Read a purchase',
-  description: 'With its changes of state, first to last.',
+  description: 'With its changes of state, first to last, and when it counts as stuck where it is now.',
   tags: ['Purchases'],
   request: onePurchase,
   responses: {
     200: {
       description: 'The purchase as it is known now.',
-      content: { 'application/json': { schema: purchaseSchema.extend({ transitions: z.array(transitionSchema) }) } },
+      content: { 'application/json': { schema: purchaseWithTransitions } },
     },
     ...problems(...ONE_PROBLEMS),
   },

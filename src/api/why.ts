@@ -1,7 +1,9 @@
 /** Why a purchase has (not) been polled, flagged or announced. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { suggestion } from '../config/nearest.ts';
-import { type ExplainPolicy, explain } from '../core/explain.ts';
+import { explain } from '../core/explain.ts';
+import type { Milliseconds } from '../core/purchase.ts';
+import type { Limits } from '../limits/limits.ts';
 import type { Sql } from '../store/database.ts';
 import { explainFacts, subscriberNames } from '../store/explain.ts';
 import { explanationBody, explanationSchema } from './explanation-body.ts';
@@ -14,7 +16,7 @@ import type { ApiBindings } from './serve.ts';
 /** Mounts the call. */
 export function mountWhy(
   app: OpenAPIHono<{ Bindings: ApiBindings }>,
-  { sql, policy }: { sql: Sql; policy: ExplainPolicy },
+  { sql, limits, schedule }: { sql: Sql; limits: Limits; schedule: readonly Milliseconds[] },
 ): void {
   app.openapi(whyRoute, async (c) => {
     const { site, subscriber = null } = c.req.valid('query');
@@ -22,7 +24,8 @@ export function mountWhy(
     const facts = await explainFacts(sql, { id: row.id, subscriber });
     if (facts === null) throw new Problem('purchase_not_found', `${JSON.stringify(row.purchaseId)} was removed just now.`);
     if (subscriber !== null && facts.subscribers.length === 0) throw await noSubscriber(sql, subscriber);
-    return c.json(explanationBody(explain(facts, policy)), 200);
+    const limitOf = (state: number) => limits.limitOf(row.site, state);
+    return c.json(explanationBody(explain(facts, { polling: limits.policyFor(row.site), limitOf, schedule })), 200);
   });
 }
 

@@ -29,7 +29,9 @@ interface WaitingPlan {
   readonly final: false;
   readonly pollsMs: readonly Milliseconds[];
   readonly steady: { readonly fromMs: Milliseconds; readonly everyMs: Milliseconds } | null;
+  /** Where it is learned, what holds until then. */
   readonly stuckAfterMs: Milliseconds | null;
+  readonly stuckAfterIsLearned: boolean;
   readonly counts: { readonly firstHour: number; readonly firstDay: number; readonly untilGivenUp: number };
   readonly giveUpAfterMs: Milliseconds;
 }
@@ -52,6 +54,7 @@ function statePlan(policy: PollPolicy, value: number): WaitingPlan | FinalPlan {
     pollsMs: polls,
     steady: steady === null ? null : { fromMs: steady.from, everyMs: steady.every },
     stuckAfterMs: stuckAt,
+    stuckAfterIsLearned: ofState.auto,
     counts: {
       firstHour: pollsUntil(stay, HOUR),
       firstDay: pollsUntil(stay, DAY),
@@ -92,7 +95,7 @@ const count = (value: number) => value.toLocaleString('en').replaceAll(',', ' ')
 const title = (context: CliContext, { name, value }: NamedState) => styled(context, 'bold', `${name} (${value})`);
 
 function printWaiting(context: CliContext, plan: WaitingPlan): void {
-  const { pollsMs, steady, stuckAfterMs, counts, giveUpAfterMs } = plan;
+  const { pollsMs, steady, counts, giveUpAfterMs } = plan;
   printLine(context, title(context, plan.state));
   printLine(context, `  polls   after ${pollsMs.map(humanDuration).join(', ')}${pollsMs.length === LISTED ? ' …' : ''}`);
   if (steady !== null) {
@@ -101,9 +104,14 @@ function printWaiting(context: CliContext, plan: WaitingPlan): void {
   }
   const givenUp = `${count(counts.untilGivenUp)} until it is given up after ${humanDuration(giveUpAfterMs)}`;
   printLine(context, `  in all  ${count(counts.firstHour)} in the first hour, ${count(counts.firstDay)} in 24 h, ${givenUp}`);
-  const stuck =
-    stuckAfterMs === null ? 'never' : `after ${humanDuration(stuckAfterMs)}: a poll is made at that moment and confirms it`;
-  printLine(context, `  stuck   ${stuck}`);
+  printLine(context, `  stuck   ${stuckText(plan)}`);
+  if (plan.stuckAfterIsLearned) printLine(context, `          ${LEARNED}`);
+}
+
+const LEARNED = 'That limit is learned for each site from customers who got on (stuckAfter: auto); until it is, it is this one.';
+
+function stuckText({ stuckAfterMs }: WaitingPlan): string {
+  return stuckAfterMs === null ? 'never' : `after ${humanDuration(stuckAfterMs)}: a poll is made at that moment and confirms it`;
 }
 
 function printFinal(context: CliContext, { state, rechecksMs }: FinalPlan): void {

@@ -19,7 +19,7 @@ interface PollOptions {
 const LOOK_AGAIN: Milliseconds = 50;
 
 async function poll(context: CliContext, purchaseId: string, { site, wait, json }: PollOptions): Promise<void> {
-  await withDatabase(context, async ({ sql }) => {
+  await withDatabase(context, async ({ sql, settings: { policy } }) => {
     const [{ findPurchase }, { requestPoll }, { showPurchase }] = await Promise.all([
       import('./purchase.ts'),
       import('../store/purchases.ts'),
@@ -35,7 +35,7 @@ async function poll(context: CliContext, purchaseId: string, { site, wait, json 
     if ((await livingDaemons(sql)).length === 0) throw new AppError('unavailable', NO_DAEMON);
     await requestPoll(sql, before.id);
     const after = await waitForPoll(sql, before, wait);
-    await showPurchase(context, sql, after, { json: json === true });
+    await showPurchase(context, sql, after, { json: json === true, policy });
   });
 }
 

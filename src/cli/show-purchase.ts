@@ -1,9 +1,13 @@
 /** Shows one purchase: what is known, how it changed, and who was told. */
 import { purchaseBody, transitionBody } from '../api/purchase-body.ts';
+import type { ShownLimit } from '../core/dwell.ts';
 import { isoTime, isoTimeOrNull } from '../core/events.ts';
 import { isDecimal, type JsonValue } from '../core/exact-json.ts';
+import type { PollPolicy } from '../core/poll-plan.ts';
 import type { Instant } from '../core/purchase.ts';
 import { stateName } from '../core/states.ts';
+import { learnedLimits } from '../limits/limits.ts';
+import { limitOfPurchase } from '../limits/shown.ts';
 import { readClock, type Sql } from '../store/database.ts';
 import { type ToldRow, toldOf } from '../store/overview.ts';
 import { type PurchaseRow, type TransitionRow, transitionsOf } from '../store/purchases.ts';
@@ -13,13 +17,20 @@ import { counted, printFacts, printJson, printLine, printTable, styled } from '.
 import { relative } from './times.ts';
 
 /** Prints the purchase with its transitions and deliveries. */
-export async function showPurchase(context: CliContext, sql: Sql, row: PurchaseRow, { json }: { json: boolean }): Promise<void> {
-  const [transitions, told, sites, { now }] = await Promise.all([
+export async function showPurchase(
+  context: CliContext,
+  sql: Sql,
+  row: PurchaseRow,
+  { json, policy }: { json: boolean; policy: PollPolicy },
+): Promise<void> {
+  const [transitions, told, sites, { now }, limits] = await Promise.all([
     transitionsOf(sql, row.id),
     toldOf(sql, row.id),
     listSites(sql),
     readClock(sql),
+    learnedLimits(sql, policy),
   ]);
+  const limit = limitOfPurchase(row, now, limits);
   if (json) {
     const deliveries = told.map(({ createdAt, dueAt, settledAt, ...rest }) => ({
       ...rest,
@@ -27,9 +38,9 @@ export async function showPurchase(context: CliContext, sql: Sql, row: PurchaseR
       dueAt: isoTime(dueAt),
       settledAt: isoTimeOrNull(settledAt),
     }));
-    return printJson(context, { ...purchaseBody(row), transitions: transitions.map(transitionBody), deliveries });
+    return printJson(context, { ...purchaseBody(row), limit, transitions: transitions.map(transitionBody), deliveries });
   }
-  printHead(context, row, now);
+  printHead(context, row, { now, limit });
   const site = sites.find(({ name }) => name === row.site);
   if (site?.failingSince != null) {
     printLine(
@@ -41,7 +52,7 @@ export async function showPurchase(context: CliContext, sql: Sql, row: PurchaseR
   printTold(context, told, now);
 }
 
-function printHead(context: CliContext, row: PurchaseRow, now: Instant): void {
+function printHead(context: CliContext, row: PurchaseRow, { now, limit }: { now: Instant; limit: ShownLimit | null }): void {
   const { price, currency, orderReference, metadata } = purchaseBody(row);
   printFacts(context, [
     ['purchase', row.purchaseId],
@@ -52,6 +63,7 @@ function printHead(context: CliContext, row: PurchaseRow, now: Instant): void {
       row.state === null ? 'not seen yet' : `${stateName(row.state)} (${row.state}), seen first ${relative(row.stateSince, now)}`,
     ],
     ['stuck', row.stuckSince === null ? null : `yes, confirmed ${relative(row.stuckSince, now)}`, 'red'],
+    ['limit', limit?.text ?? null],
     ['reference', row.reference],
     ['metadata', metadata === null ? null : JSON.stringify(metadata)],
     ['price', price === null ? null : `${text(price)} ${currency === null ? '' : text(currency)}`.trimEnd()],

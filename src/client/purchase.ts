@@ -49,7 +49,22 @@ export interface Transition {
   readonly notAfter: string;
 }
 
+/** When a stay in a state becomes overdue, and what that rests on. */
+export interface Limit {
+  readonly limitMs: number;
+  /** By the settings, from customers of this site who got on, from those of all sites, or the default: too few are known. */
+  readonly source: 'configured' | 'learned' | 'pooled' | 'default';
+  /** The median of customers who got on, and what 95 % of them stayed under; null while too few are known. */
+  readonly usualMs: number | null;
+  readonly p95Ms: number | null;
+  readonly purchases: number | null;
+  /** For people. */
+  readonly text: string;
+}
+
 export interface PurchaseWithTransitions extends Purchase {
+  /** Null in a state without a limit, and when it is not watched. */
+  readonly limit: Limit | null;
   /** First to last. */
   readonly transitions: readonly Transition[];
 }

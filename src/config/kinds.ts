@@ -62,12 +62,13 @@ export const duration: Kind<Milliseconds> = {
   write: formatDuration,
 };
 
-/** A duration, or `never`. */
-export const durationOrNever: Kind<Milliseconds | null> = {
-  expected: `${duration.expected}, or never`,
-  json: { anyOf: [duration.json, { const: 'never' }, { type: 'null' }] },
-  read: (value) => (value === 'never' || value === null ? null : duration.read(value)),
-  write: (value) => (value === null ? 'never' : formatDuration(value)),
+/** When a purchase is stuck: a duration, `never`, or `auto`, which is learned. */
+export const limit: Kind<Milliseconds | null | 'auto'> = {
+  expected: `${duration.expected}, auto or never`,
+  json: { anyOf: [duration.json, { enum: ['auto', 'never'] }, { type: 'null' }] },
+  read: (value) => (value === 'auto' ? value : value === 'never' || value === null ? null : duration.read(value)),
+  write: (value) => (value === null ? 'never' : value === 'auto' ? value : formatDuration(value)),
+  names: ['auto', 'never'],
 };
 
 /** How long something is kept: a duration, or `forever`, which is read as infinity. */

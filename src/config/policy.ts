@@ -1,11 +1,15 @@
 /** The poll policy: what the file says, field by field, over the defaults. */
 import { formatDuration } from '../core/duration.ts';
+import { autoLimit, FIRST_LIMIT, mostLimit, SHORTEST_SESSION } from '../core/dwell.ts';
 import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf, type StatePolicy } from '../core/poll-plan.ts';
+import type { Milliseconds } from '../core/purchase.ts';
 import { stateName, stateValue } from '../core/states.ts';
 import type { FileSettings, StatePlan } from './file-schema.ts';
 
-function merge(base: StatePolicy, plan: StatePlan): StatePolicy {
+function merge(base: StatePolicy, plan: StatePlan, sessionLength: Milliseconds): StatePolicy {
   const final = plan.final ?? base.final;
+  const kept = final ? { stuckAfter: null, auto: false } : base;
+  const { stuckAfter, auto } = plan.stuckAfter === undefined ? kept : limitOf(base, plan.stuckAfter, sessionLength);
   return {
     poll: {
       first: plan.poll.first ?? base.poll.first,
@@ -13,10 +17,23 @@ function merge(base: StatePolicy, plan: StatePlan): StatePolicy {
       most: plan.poll.most ?? base.poll.most,
     },
     // What is over cannot be stuck, and what goes on is not rechecked: making a state final (or not) drops the other's default.
-    stuckAfter: plan.stuckAfter === undefined ? (final ? null : base.stuckAfter) : plan.stuckAfter,
+    stuckAfter,
+    auto,
     final,
     recheck: plan.recheck === undefined ? (final ? base.recheck : []) : [...plan.recheck].sort((a, b) => a - b),
   };
+}
+
+/** A limit that is written. `auto` holds the default until something is learned. */
+function limitOf(
+  base: StatePolicy,
+  written: Milliseconds | null | 'auto',
+  sessionLength: Milliseconds,
+): Pick<StatePolicy, 'stuckAfter' | 'auto'> {
+  if (written !== 'auto') return { stuckAfter: written, auto: false };
+  const fallback = base.stuckAfter ?? FIRST_LIMIT;
+  const { ms } = autoLimit({ own: null, pooled: null, fallback, most: mostLimit(sessionLength) });
+  return { stuckAfter: ms, auto: true };
 }
 
 function check(where: string, plan: StatePlan, merged: StatePolicy): string[] {
@@ -32,9 +49,8 @@ function check(where: string, plan: StatePlan, merged: StatePolicy): string[] {
     );
   }
   if (merged.final && merged.stuckAfter !== null) {
-    problems.push(
-      `${where}.stuckAfter: ${formatDuration(merged.stuckAfter)} has no meaning in a final state; remove it or set final: false`,
-    );
+    const written = merged.auto ? 'auto' : formatDuration(merged.stuckAfter);
+    problems.push(`${where}.stuckAfter: ${written} has no meaning in a final state; remove it or set final: false`);
   }
   if (!merged.final && merged.recheck.length > 0) {
     problems.push(`${where}.recheck: has no meaning in a state that is not final; remove it or set final: true`);
@@ -45,9 +61,10 @@ function check(where: string, plan: StatePlan, merged: StatePolicy): string[] {
 /** Merges and checks; unknown numbers start from the fallback, and the fallback from `default:`. */
 export function pollPolicy(plans: FileSettings['states'], polling: FileSettings['polling'], problems: string[]): PollPolicy {
   let policy: PollPolicy = { ...DEFAULT_POLL_POLICY, ...polling };
+  const { sessionLength } = policy;
   const { default: rest, ...named } = plans;
   if (rest !== undefined) {
-    const fallback = merge(policy.fallback, rest);
+    const fallback = merge(policy.fallback, rest, sessionLength);
     problems.push(...check('states.default', rest, fallback));
     policy = { ...policy, fallback };
   }
@@ -59,9 +76,15 @@ export function pollPolicy(plans: FileSettings['states'], polling: FileSettings[
     if (other !== undefined)
       problems.push(`states.${key}: is the same state as states.${other} (${stateName(value)}); keep one of them`);
     keys.set(value, key);
-    const merged = merge(policyOf(policy, value), plan);
+    const merged = merge(policyOf(policy, value), plan, sessionLength);
     problems.push(...check(`states.${key}`, plan, merged));
     states.set(value, merged);
+  }
+  const isAuto = policy.fallback.auto || [...states.values()].some(({ auto }) => auto);
+  if (isAuto && sessionLength < SHORTEST_SESSION) {
+    problems.push(
+      `polling.sessionLength: ${formatDuration(sessionLength)} leaves no room for limits that are learned (stuckAfter: auto); make it at least ${formatDuration(SHORTEST_SESSION)}`,
+    );
   }
   return { ...policy, states };
 }

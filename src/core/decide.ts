@@ -18,6 +18,7 @@ import {
 } from './poll-plan.ts';
 import { blame, type Details, type Instant, type Observation, type Purchase, type Trouble } from './purchase.ts';
 import { isKnownState } from './states.ts';
+import { type Stay, stayThatBecameOverdue, stayThatEnded } from './stay.ts';
 import { stuckMoment, unaskedTime } from './stuck.ts';
 
 /** A change between two observations: the state moved after `notBefore` (null at first) and no later than `notAfter`. */
@@ -42,6 +43,8 @@ export interface Outcome {
   readonly nextPollAt: Instant | null;
   readonly lastError: string | null;
   readonly transition: Transition | null;
+  /** What became of a stay in a state with a limit: it ended, or is overdue from now on. */
+  readonly stay: Stay | null;
   readonly events: readonly EventDraft[];
   /** Whether the stored fields differ from those recorded last. */
   readonly detailsChanged: boolean;
@@ -95,6 +98,7 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
   const moved = before.state !== state;
   const statePolicy = policyOf(policy, state);
   let transition: Transition | null = null;
+  let stay: Stay | null = null;
   if (moved) {
     announce('purchase.state_changed', state, {
       from: stateOrNull(before.state),
@@ -104,6 +108,7 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
       final: statePolicy.final,
     });
     transition = { sequence, from: before.state, to: state, notBefore: before.seenAt, notAfter: now };
+    stay = stayThatEnded(before, state, { askedAt: context.askedAt, now, policy });
     if (before.stuckSince !== null) {
       announce('purchase.recovered', before.state, {
         from: stateOrNull(before.state),
@@ -125,6 +130,7 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
   const status = statusAfter(before, statePolicy, moved);
   if (stuckSince === null && stuckAt !== null && context.askedAt >= stuckAt && status === 'watching') {
     stuckSince = now;
+    stay = stayThatBecameOverdue({ state, since, excused, askedAt: context.askedAt, now });
     announce('purchase.stuck', state, { state: stateOrNull(state), stateSince: isoTime(since), stuckSince: isoTime(now) });
   }
 
@@ -150,6 +156,7 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
     purchase: after,
     lastError: fetched === null ? null : fetched.lastError,
     transition,
+    stay,
     detailsChanged,
     unknownState: moved && !isKnownState(state) ? state : null,
   };
@@ -197,7 +204,7 @@ function giveUpMoment(purchase: Purchase, policy: PollPolicy): Instant {
   return Math.max(purchase.watchedSince, purchase.stateSince ?? 0) + policy.giveUpAfter;
 }
 
-type Kept = Pick<Outcome, 'purchase' | 'lastError' | 'transition' | 'detailsChanged' | 'unknownState'>;
+type Kept = Pick<Outcome, 'purchase' | 'lastError' | 'transition' | 'stay' | 'detailsChanged' | 'unknownState'>;
 
 function expire(kept: Kept, events: readonly EventDraft[], details: Details, { now }: DecideContext): Outcome {
   const sequence = kept.purchase.sequence + 1;
@@ -248,7 +255,7 @@ function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string },
   const wanted = before.invoice === 'wanted' && failures < MOST_INVOICE_FAILURES;
   const invoice = before.invoice === 'wanted' && !wanted ? 'none' : before.invoice;
   const purchase: Purchase = { ...before, status, failures, unknowns, invoice, sequence };
-  const kept = { purchase, lastError: trouble.detail, transition: null, detailsChanged: false, unknownState: null };
+  const kept = { purchase, lastError: trouble.detail, transition: null, stay: null, detailsChanged: false, unknownState: null };
   const polled = status === 'watching' || status === 'unreadable';
   const giveUpAt = giveUpMoment(purchase, policy);
   if (polled && now >= giveUpAt) return expire(kept, events, details, context);
@@ -271,6 +278,7 @@ function postpone(before: Purchase, trouble: Trouble, { now, spread, strikes }: 
     nextPollAt: now + withJitter(postponement(strikes), spread),
     lastError: trouble.detail,
     transition: null,
+    stay: null,
     events: [],
     detailsChanged: false,
     unknownState: null,

@@ -76,7 +76,10 @@ function requested(more = ''): { reason: PollReason; text: string } {
 /** A time that the plan does not give. By hand means now, so what lies ahead was planned under other settings. */
 function unplanned(at: Instant, now: Instant): { reason: PollReason; text: string } {
   if (at <= now) return requested();
-  return { reason: 'other_settings', text: 'planned under other settings than these; the poll after it follows these' };
+  return {
+    reason: 'other_settings',
+    text: 'planned under other settings than these, or before its limit was learned anew; the poll after it follows these',
+  };
 }
 
 const failuresText = (count: number): string => (count === 1 ? 'one failed poll' : `${count} failed polls in a row`);
@@ -158,6 +161,9 @@ export function whyLate({ site, owner, purchase }: Facts): string {
 /** So many others that are due are counted. */
 export const MOST_OTHERS = 100;
 
+/** What of a purchase its stuck clock goes by. */
+type Stay = Pick<PurchaseFacts, 'state' | 'stateSince' | 'seenAt' | 'stuckSince' | 'excused'>;
+
 export interface StuckClock {
   readonly limit: Milliseconds;
   /** Time of the stay that counts. */
@@ -169,7 +175,10 @@ export interface StuckClock {
 }
 
 /** How far the stuck clock has run; null where this state has no limit, or none was seen yet. */
-export function stuckClock({ purchase, now }: Facts, policy: PollPolicy): StuckClock | null {
+export function stuckClock(
+  { purchase, now }: { readonly purchase: Stay; readonly now: Instant },
+  policy: PollPolicy,
+): StuckClock | null {
   const { state, stateSince: since, seenAt, stuckSince, excused: before } = purchase;
   if (state === null || since === null) return null;
   const statePolicy = policyOf(policy, state);

@@ -1,5 +1,6 @@
 /** How things stand with a purchase now: polling, site, shard, stuck clock, incident. */
 import { humanDuration } from './duration.ts';
+import { type Limit, shownLimit, workingText } from './dwell.ts';
 import { isoTime } from './events.ts';
 import type { Facts, IncidentFacts } from './explain-facts.ts';
 import { answeredWell, stuckClock } from './explain-poll.ts';
@@ -9,8 +10,8 @@ import type { Instant } from './purchase.ts';
 import { stateName } from './states.ts';
 
 /** Each fact that holds now, as a step. */
-export function standingSteps(facts: Facts, policy: PollPolicy): Step[] {
-  const clock = stuckClockStep(facts, policy);
+export function standingSteps(facts: Facts, policy: PollPolicy, limitOf: (state: number) => Limit): Step[] {
+  const clock = stuckClockStep(facts, policy, limitOf);
   return [
     polledStep(facts, policy),
     siteStep(facts),
@@ -93,24 +94,27 @@ function shardStep({ purchase, owner, now }: Facts): Step {
   };
 }
 
-function stuckClockStep(facts: Facts, policy: PollPolicy): Step | null {
+function stuckClockStep(facts: Facts, policy: PollPolicy, limitOf: (state: number) => Limit): Step | null {
   const { purchase } = facts;
   const { state, stateSince, stuckSince, status } = purchase;
   const kind = 'stuck_clock' as const;
   if (state === null || stateSince === null) return null;
   const name = stateName(state);
   const clock = stuckClock(facts, policy);
+  const limit = limitOf(state);
+  const shown = clock === null ? null : shownLimit(limit, clock.counted);
+  const withLimit = shown === null ? {} : { limit: shown };
   if (stuckSince !== null) {
-    const limit = clock === null ? '' : `; the limit is ${humanDuration(clock.limit)}${excusedText(clock.excused)}`;
-    const text = `stuck: a poll confirmed it after ${humanDuration(stuckSince - stateSince)} in ${name}${limit}`;
-    return { at: stuckSince, kind, wrong: true, text };
+    const working = clock === null ? '' : `; ${workingText(limit, null)}${excusedText(clock.excused)}`;
+    const text = `stuck: a poll confirmed it after ${humanDuration(stuckSince - stateSince)} in ${name}${working}`;
+    return { at: stuckSince, kind, wrong: true, text, ...withLimit };
   }
   if (policyOf(policy, state).final) return { at: null, kind, text: `${name} is final, so it is never stuck there` };
   if (clock === null)
     return { at: null, kind, text: `${name} has no limit, so it is never stuck there (states.${name}.stuckAfter)` };
   if (status !== 'watching') return { at: null, kind, text: `the stuck clock does not run while the purchase is ${status}` };
-  const text = `stuck clock: ${humanDuration(clock.counted)} of ${humanDuration(clock.limit)} in ${name}${excusedText(clock.excused)}`;
-  return { at: null, kind, text };
+  const text = `stuck clock in ${name}: ${workingText(limit, clock.counted)}${excusedText(clock.excused)}`;
+  return { at: null, kind, text, ...withLimit };
 }
 
 const excusedText = (excused: number): string =>
@@ -148,13 +152,13 @@ function incidentStep({ now, purchase, slack }: Facts, incident: IncidentFacts):
   return { at: since, kind: 'incident', text: `incident ${id}: ${what}; ${told}${seen}${quiet}`, incidentId: id };
 }
 
-/** Stuck, and no incident is open: the judge has not looked yet. */
+/** Stuck, and no incident is open: one customer who left says nothing of the page. */
 function missingIncident({ purchase, incidents, owner, site }: Facts): Step[] {
   if (purchase.stuckSince === null || incidents.some(({ kind }) => kind === 'stuck')) return [];
   const text = !site.configured
     ? `no incident: those of former sites are not told`
     : owner.daemons === 0
       ? 'no incident is open: no daemon is there to open one'
-      : 'no incident is open yet; one is opened within seconds';
+      : 'no incident is open: one is when so many become overdue here that the page must be broken';
   return [{ at: null, kind: 'incident', text }];
 }

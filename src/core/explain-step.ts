@@ -1,4 +1,5 @@
 /** The pieces an explanation is made of. */
+import type { ShownLimit } from './dwell.ts';
 import type { Instant, PurchaseStatus } from './purchase.ts';
 
 export const STEP_KINDS = [
@@ -43,6 +44,8 @@ export interface Step {
   readonly outcome?: string;
   readonly httpStatus?: number | null;
   readonly incidentId?: string;
+  /** Of the stuck clock. */
+  readonly limit?: ShownLimit;
 }
 
 /** Something that is the matter, the gravest first. */

@@ -73,7 +73,7 @@ function purchaseMatters(facts: Facts, policy: PollPolicy): Matter[] {
 
 function peopleText({ incidents, slack, now }: Facts): string {
   const incident = incidents.find(({ kind }) => kind === 'stuck');
-  if (incident === undefined) return 'no incident is open for it yet';
+  if (incident === undefined) return 'no incident is open, so people are not told of it';
   if (!slack) return `its incident is open, and ${NOBODY_HEARS}`;
   if (incident.silencedUntil !== null) return `its incident is silenced until ${untilText(incident.silencedUntil, now)}`;
   if (incident.saidAt === null) return 'its incident is open and has not been told yet';

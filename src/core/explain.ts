@@ -3,6 +3,7 @@
  * sentence what is the matter. Pure: rows, the time and the policy in, the answer out.
  */
 import { humanDuration } from './duration.ts';
+import { configuredLimit, type Limit } from './dwell.ts';
 import type { Facts } from './explain-facts.ts';
 import { historySteps } from './explain-history.ts';
 import { giveUpMoment, lateness, stuckClock, whyLate, whyThen } from './explain-poll.ts';
@@ -10,22 +11,25 @@ import { standingSteps } from './explain-standing.ts';
 import type { Explanation, Step } from './explain-step.ts';
 import { subscriberSteps } from './explain-told.ts';
 import { gravestFirst, verdict } from './explain-verdict.ts';
-import type { PollPolicy } from './poll-plan.ts';
+import { type PollPolicy, policyOf } from './poll-plan.ts';
 import type { Milliseconds } from './purchase.ts';
 import { stateName } from './states.ts';
 
 export interface ExplainPolicy {
+  /** That of the purchase's site. */
   readonly polling: PollPolicy;
+  /** What the limit of a state at its site rests on; without it, the policy alone. */
+  limitOf?(state: number): Limit;
   /** The waits between the attempts of a delivery. */
   readonly schedule: readonly Milliseconds[];
 }
 
 /** Explains a purchase. */
-export function explain(facts: Facts, { polling, schedule }: ExplainPolicy): Explanation {
+export function explain(facts: Facts, { polling, schedule, limitOf = byPolicy(polling) }: ExplainPolicy): Explanation {
   const { purchase, owner, now, more } = facts;
   const subscribers = subscriberSteps(facts);
   const history = historySteps(facts, polling, { schedule, skip: subscribers.skip });
-  const standing = [...standingSteps(facts, polling), ...subscribers.steps];
+  const standing = [...standingSteps(facts, polling, limitOf), ...subscribers.steps];
   if (more.subscribers > 0) {
     standing.push({
       at: null,
@@ -65,6 +69,10 @@ export function explain(facts: Facts, { polling, schedule }: ExplainPolicy): Exp
     standing,
     next: nextSteps(facts, polling),
   };
+}
+
+function byPolicy(policy: PollPolicy): (state: number) => Limit {
+  return (state) => configuredLimit(policyOf(policy, state).stuckAfter, null);
 }
 
 function nextSteps(facts: Facts, policy: PollPolicy): Step[] {

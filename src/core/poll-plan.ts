@@ -13,8 +13,10 @@ const DAY = 24 * HOUR;
 /** How one state is polled. */
 export interface StatePolicy {
   readonly poll: { readonly first: Milliseconds; readonly growth: number; readonly most: Milliseconds };
-  /** Null: a purchase is never stuck here. */
+  /** Null: a purchase is never stuck here. Where `auto` is set, what holds until a limit is learned. */
   readonly stuckAfter: Milliseconds | null;
+  /** Whether the limit is learned from customers who got on (core/dwell.ts). */
+  readonly auto: boolean;
   /** A final state is not polled, except for its rechecks. */
   readonly final: boolean;
   /** Polls after reaching a final state, each counted from its first observation. */
@@ -28,15 +30,24 @@ export interface PollPolicy {
   readonly giveUpAfter: Milliseconds;
   /** Answers "unknown id" in a row until a purchase counts as unreadable. */
   readonly unreadableAfter: number;
+  /** How long a session at the service lives: an automatic limit leaves time for something to be done within it. */
+  readonly sessionLength: Milliseconds;
 }
 
 const waiting = (first: Milliseconds, most: Milliseconds, stuckAfter: Milliseconds | null = null): StatePolicy => ({
   poll: { first, growth: 0.1, most },
   stuckAfter,
+  auto: false,
   final: false,
   recheck: [],
 });
-const final: StatePolicy = { poll: { first: MINUTE, growth: 0.1, most: HOUR }, stuckAfter: null, final: true, recheck: [] };
+const final: StatePolicy = {
+  poll: { first: MINUTE, growth: 0.1, most: HOUR },
+  stuckAfter: null,
+  auto: false,
+  final: true,
+  recheck: [],
+};
 
 /** The plan for states nobody configured, unknown numbers among them. */
 const DEFAULT_STATE_POLICY: StatePolicy = waiting(10 * SECOND, 10 * MINUTE);
@@ -73,6 +84,7 @@ export const DEFAULT_POLL_POLICY: PollPolicy = {
   fallback: DEFAULT_STATE_POLICY,
   giveUpAfter: 30 * DAY,
   unreadableAfter: 5,
+  sessionLength: 30 * MINUTE,
 };
 
 /** Share of an interval by which polls are spread, so that purchases registered together drift apart. */

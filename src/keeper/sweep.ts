@@ -4,6 +4,7 @@ import type { Queries } from '../store/database.ts';
 import {
   type EndedCursor,
   removeAttempts,
+  removeDays,
   removeEnded,
   removeIncidents,
   removeSilences,
@@ -18,7 +19,7 @@ export interface Retention {
 }
 
 /** How many rows of each kind a run deleted, in the words of its log line. */
-type Removed = Record<'purchases' | 'attempts' | 'siteEvents' | 'incidents' | 'silences', number>;
+type Removed = Record<'purchases' | 'attempts' | 'siteEvents' | 'incidents' | 'silences' | 'days', number>;
 
 export interface Sweep {
   readonly startedAt: Instant;
@@ -34,7 +35,7 @@ const EVENTS_AT_ONCE = 200;
 
 /** A run that measures ages from its beginning. */
 export function createSweep(sql: Queries, retention: Retention, startedAt: Instant): Sweep {
-  const removed: Removed = { purchases: 0, attempts: 0, siteEvents: 0, incidents: 0, silences: 0 };
+  const removed: Removed = { purchases: 0, attempts: 0, siteEvents: 0, incidents: 0, silences: 0, days: 0 };
   let cursor: EndedCursor | null = null;
   const before = startedAt - retention.events;
   // Each answers whether it has more to do. What is kept for ever has no step.
@@ -66,6 +67,7 @@ export function createSweep(sql: Queries, retention: Retention, startedAt: Insta
       async () => {
         removed.incidents += await removeIncidents(sql, before);
         removed.silences += await removeSilences(sql, before);
+        removed.days += await removeDays(sql, before);
         return false;
       },
     );

@@ -25,7 +25,8 @@ export interface PollerOptions {
   readonly ownership: Ownership;
   readonly meters: Meters;
   readonly sites: readonly PolledSite[];
-  readonly policy: PollPolicy;
+  /** The plan for a site. */
+  policyFor(site: string): PollPolicy;
   /** Jitter in [-1, 1]. */
   spread(): number;
   /** Purchases in memory at most. */
@@ -74,7 +75,7 @@ function needOf({ timeout }: PolledSite): Milliseconds {
 }
 
 export function createPoller(options: PollerOptions): Poller {
-  const { sql, clock, log, ownership, meters, policy, spread, onEvents, onSymptom, wake } = options;
+  const { sql, clock, log, ownership, meters, policyFor, spread, onEvents, onSymptom, wake } = options;
   // A share of memory for each site, so that one that cannot be asked fills no other's.
   const capacity = Math.max(Math.floor(options.capacity / Math.max(options.sites.length, 1)), 1);
   const windows = new Map(options.sites.map(({ name }) => [name, createWindow({ capacity, epochOf: ownership.epochOf })]));
@@ -195,6 +196,7 @@ export function createPoller(options: PollerOptions): Poller {
     // Two replicas' readings of the database's clock differ by a little; time must not run backwards for a purchase.
     const now = Math.max(clock.now(), askedAt, entry.purchase.seenAt ?? 0);
     const { invoices } = lane.site;
+    const policy = policyFor(site);
     const context = { askedAt, now, policy, spread: spread(), strikes: entry.strikes, invoices, invoice };
     const outcome = decide(entry.purchase, seen, context);
     if (outcome.kind === 'postponed') {

@@ -58,7 +58,7 @@ export async function checkPurchases(sql: Queries, { after, through, site, since
       from p join purchase_watch.purchase_transitions t on t.purchase = p.id
       where ${within('t.purchase')} window each as (partition by t.purchase order by t.sequence)),
     e as materialized (
-      select e.position, e.purchase, e.sequence, e.type, e.site, e.state, e.about, e.created_at, p.purchase_id,
+      select e.position, e.purchase, e.sequence, e.type, e.site, e.state, e.about, e.recipients, e.created_at, p.purchase_id,
         -- The bytes are ours and in our order, so the first of each name is the event's own.
         starts_with(e.body, format('{"id":"%s","type":"%s",', e.id, e.type)) and strpos(e.body, format('"sequence":%s,', e.sequence)) > 0
           and (t.purchase is null
@@ -133,7 +133,7 @@ const undelivered = (sql: Queries) => sql`
 export async function checkSiteEvents(sql: Queries, { after, through, site, since }: Range): Promise<Report[]> {
   return sql<Report[]>`
     with e as materialized (
-      select e.position, null::text as purchase_id, null::integer as sequence, e.type, e.site, e.state, e.about, e.created_at
+      select e.position, null::text as purchase_id, null::integer as sequence, e.type, e.site, e.state, e.about, e.recipients, e.created_at
       from purchase_watch.events e
       where e.purchase is null and e.position > ${after}::bigint and e.position <= ${through}::bigint
         and ${site === null ? sql`true` : sql`e.site = ${site}`}

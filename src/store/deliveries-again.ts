@@ -77,7 +77,7 @@ export async function replayStep(
 ): Promise<ReplayStep> {
   const [row] = await sql<[Omit<ReplayStep, 'more'> & { seen: number }]>`
     with range as materialized (
-      select e.position, e.purchase, e.created_at, e.shard, e.state, e.type, e.site, e.about from purchase_watch.events e
+      select e.position, e.purchase, e.created_at, e.shard, e.state, e.type, e.site, e.about, e.recipients from purchase_watch.events e
       where e.position > ${after} and e.position <= ${last} order by e.position limit ${limit}),
     wanted as materialized (
       select e.position, e.purchase, e.created_at, e.shard, d.id, d.status from range e

@@ -13,6 +13,10 @@ export interface NewEvent {
   readonly shard: number;
   /** The subscriber whose trouble it tells, which is not told of it. */
   readonly about?: number | null;
+  /** The incident it tells of. */
+  readonly incident?: string | null;
+  /** Ids of the subscribers that are told, instead of all that want it. */
+  readonly recipients?: readonly number[] | null;
 }
 
 /** Events of no single purchase live in one shard, so that one replica tells them, in order. */
@@ -28,6 +32,9 @@ interface Row {
   readonly shard: number;
   readonly state: number | null;
   readonly about: number | null;
+  readonly incident: string | null;
+  /** An array literal: arrays of different lengths are no array of arrays. */
+  readonly recipients: string | null;
   readonly at: Instant;
   readonly body: string;
 }
@@ -40,19 +47,24 @@ export function newEventId(at: Instant): string {
   return `evt_${nextUlid(at)}`;
 }
 
-function rowOf({ draft, about = null, ...event }: NewEvent): Row {
+function rowOf({ draft, about = null, incident = null, recipients = null, ...event }: NewEvent): Row {
   const id = newEventId(draft.at);
   const { type, sequence, at, state } = draft;
-  return { ...event, about, id, type, sequence, at, state, body: eventBody(id, draft) };
+  const told = recipients === null ? null : `{${recipients.join()}}`;
+  return { ...event, about, incident, recipients: told, id, type, sequence, at, state, body: eventBody(id, draft) };
 }
 
-/** The condition that a subscriber `s` wants to be told of an event `e`. A test is sent to the one who is tested, and nobody wants it. */
+/**
+ * The condition that a subscriber `s` is told of an event `e`: it is named, or it wants such events. A test is sent to the
+ * one who is tested, and nobody wants it.
+ */
 export const wanting = (sql: Queries) => sql`
+  case when e.recipients is not null then s.id = any(e.recipients) else
   (s.sites is null or e.site = any(s.sites))
   and (s.states is null or e.state is null or e.state = any(s.states))
   and s.id is distinct from e.about
   and case when s.types is null then (s.kind = 'slack') = (e.type like 'incident.%') else e.type = any(s.types) end
-  and e.type <> 'subscriber.test'`;
+  and e.type <> 'subscriber.test' end`;
 
 /**
  * The part of a statement that writes events, one delivery for each subscriber that wants them, and the notifications:
@@ -65,16 +77,16 @@ export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fra
   const numbers = (value: (row: Row) => number | null): string => `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
   return sql`
     event as (
-      insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, state, about, created_at, body)
-      select id, type, site, purchase, sequence, nullif(sequence - 1, 0), shard, state, about, to_timestamp(at / 1000), body
+      insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, state, about, incident, recipients, created_at, body)
+      select id, type, site, purchase, sequence, nullif(sequence - 1, 0), shard, state, about, incident, recipients::integer[], to_timestamp(at / 1000), body
       from unnest(${texts((row) => row.id)}::text[], ${texts((row) => row.type)}::text[], ${texts((row) => row.site)}::text[],
         ${numbers((row) => row.purchase)}::bigint[], ${numbers((row) => row.sequence)}::integer[], ${numbers((row) => row.shard)}::smallint[],
-        ${numbers((row) => row.state)}::integer[], ${numbers((row) => row.about)}::integer[], ${numbers((row) => row.at)}::float8[],
-        ${texts((row) => row.body)}::text[])
-        with ordinality as e (id, type, site, purchase, sequence, shard, state, about, at, body, place)
+        ${numbers((row) => row.state)}::integer[], ${numbers((row) => row.about)}::integer[], ${rows.map((row) => row.incident)}::text[],
+        ${rows.map((row) => row.recipients)}::text[], ${numbers((row) => row.at)}::float8[], ${texts((row) => row.body)}::text[])
+        with ordinality as e (id, type, site, purchase, sequence, shard, state, about, incident, recipients, at, body, place)
       where ${guard}
       order by place
-      returning position, id, type, site, purchase, shard, state, about, created_at),
+      returning position, id, type, site, purchase, shard, state, about, recipients, created_at),
     delivery as (
       insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, last_error)
       select e.position, coalesce(e.purchase, 0), s.id, e.shard, e.created_at,

@@ -84,12 +84,17 @@ export async function explainFacts(
       'attempts', (select coalesce(json_agg(json_build_object('delivery', delivery, 'number', number, 'at', ${ms('at')},
           'tookMs', took_ms, 'outcome', outcome, 'fault', fault, 'httpStatus', http_status) order by delivery, number), '[]') from a),
       'incidents', (select coalesce(json_agg(json_build_object('id', i.id, 'kind', i.kind, 'state', i.state, 'since', ${ms('i.since')},
-          'openedAt', ${ms('i.opened_at')}, 'saidAt', ${ms('i.said_at')}, 'count', i.count,
-          'acknowledgedAt', ${ms('i.acknowledged_at')}, 'acknowledgedBy', i.acknowledged_by,
+          'openedAt', ${ms('i.opened_at')}, 'count', i.count,
+          -- What has a parent is told by that, and looked after with it.
+          'saidAt', ${ms('greatest(i.said_at, one.said_at, two.said_at)')},
+          'acknowledgedAt', ${ms('coalesce(i.acknowledged_at, one.acknowledged_at, two.acknowledged_at)')},
+          'acknowledgedBy', case when i.acknowledged_at is not null then i.acknowledged_by
+            when one.acknowledged_at is not null then one.acknowledged_by else two.acknowledged_by end,
           'silencedUntil', (select ${ms('max(q.ends_at)')} from purchase_watch.silences q
             where q.starts_at <= clock_timestamp() and q.ends_at > clock_timestamp() and (q.site is null or q.site = i.site)
               and (q.kind is null or q.kind = i.kind) and (q.state is null or q.state = i.state))) order by i.kind), '[]')
         from purchase_watch.incidents i
+        left join purchase_watch.incidents one on one.id = i.parent left join purchase_watch.incidents two on two.id = one.parent
         where i.ended_at is null and i.site = p.site
           and (i.kind = 'unreachable' or (i.kind = 'stuck' and p.stuck_since is not null and i.state = p.state))),
       'slack', exists(select from purchase_watch.subscribers where kind = 'slack' and configured),

@@ -37,9 +37,9 @@ export function fingerprint(site: string, purchaseId: string): string {
   return createHash('sha256').update(`${site}/${purchaseId}`).digest('hex');
 }
 
-/** Events of no purchase whose body may name some. The text of the id is looked for as it stands in JSON, in its quotes. */
+/** Events of no purchase whose body may name some; those about several sites are of none. The text of the id is looked for as it stands in JSON, in its quotes. */
 const mentioning = (sql: Queries, { site, purchaseId }: Pick<Forgettable, 'site' | 'purchaseId'>) => sql`
-  e.purchase is null and e.site = ${site} and (e.type = 'site.unknown_state' or e.type like 'incident.%')
+  e.purchase is null and e.site in (${site}, '') and (e.type = 'site.unknown_state' or e.type like 'incident.%')
   and strpos(e.body, ${JSON.stringify(purchaseId)}) > 0`;
 
 /** How much there is to erase. */

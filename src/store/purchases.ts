@@ -1,5 +1,5 @@
 /** Purchases as people and programs register, read and stop them. What the poller does with them is in queue.ts and record.ts. */
-import type { Instant, PurchaseStatus } from '../core/purchase.ts';
+import type { Instant, Milliseconds, PurchaseStatus } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 
 export interface Registration {
@@ -29,6 +29,10 @@ export interface PurchaseRow {
   readonly polls: number;
   readonly failures: number;
   readonly lastError: string | null;
+  /** The last good answer. */
+  readonly seenAt: Instant | null;
+  /** Time of the stay in which nobody could ask, up to then. */
+  readonly excused: Milliseconds;
   /** JSON text of the stored fields. */
   readonly details: string | null;
 }
@@ -46,7 +50,8 @@ const COLUMNS = `
   (extract(epoch from p.state_since) * 1000)::float8 as "stateSince", (extract(epoch from p.stuck_since) * 1000)::float8 as "stuckSince",
   p.reference, p.metadata::text as metadata, (extract(epoch from p.registered_at) * 1000)::float8 as "registeredAt",
   (extract(epoch from p.last_polled_at) * 1000)::float8 as "lastPolledAt", (extract(epoch from p.next_poll_at) * 1000)::float8 as "nextPollAt",
-  p.polls::float8 as polls, p.failures, p.last_error as "lastError", d.fields::text as details`;
+  p.polls::float8 as polls, p.failures, p.last_error as "lastError",
+  (extract(epoch from p.seen_at) * 1000)::float8 as "seenAt", p.excused_ms::float8 as excused, d.fields::text as details`;
 
 /** What became of a registration. One that was stopped or had expired, and is registered again, is watched again. */
 export type Registered = 'created' | 'existing' | 'watched again';

@@ -85,6 +85,14 @@ export async function removeSilences(sql: Queries, before: Instant): Promise<num
   return rows.count;
 }
 
+/** Deletes what was added up of stays on days before that of a moment. */
+export async function removeDays(sql: Queries, before: Instant): Promise<number> {
+  const day = sql`(to_timestamp(${before}::float8 / 1000) at time zone 'UTC')::date`;
+  const dwell = await sql`delete from purchase_watch.dwell_days where day < ${day}`;
+  const stays = await sql`delete from purchase_watch.stay_days where day < ${day}`;
+  return dwell.count + stays.count;
+}
+
 /** Deletes the counts of minutes before a moment. */
 export async function removeActivity(sql: Queries, before: Instant): Promise<number> {
   const rows = await sql`delete from purchase_watch.activity where minute < to_timestamp(${before}::float8 / 1000)`;

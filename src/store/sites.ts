@@ -28,6 +28,7 @@ export async function reportSite(sql: Queries, { site, failing, lastSuccessAt }:
   } else {
     await sql`
       update purchase_watch.sites set failing_since = null,
+        first_success_at = coalesce(first_success_at, to_timestamp(${lastSuccessAt}::float8 / 1000)),
         last_success_at = greatest(last_success_at, to_timestamp(${lastSuccessAt}::float8 / 1000))
       where name = ${site}`;
   }

@@ -38,6 +38,30 @@ describe('reading one', () => {
     ]);
   });
 
+  test('shows when it counts as stuck where it is, and nothing of that where it cannot', async () => {
+    await watch('p');
+    expect((await read('/p')).body.limit).toBeNull();
+    await seen('p', 6);
+    await api.sql`
+      update purchase_watch.purchases set state_since = now() - interval '11 minutes', seen_at = now(), excused_ms = 60000`;
+    expect((await read('/p')).body.limit).toEqual({
+      limitMs: 900_000,
+      source: 'configured',
+      usualMs: null,
+      p95Ms: null,
+      purchases: null,
+      text: expect.stringMatching(/^10 min (\d+ s )?here; limit 15 min as configured$/),
+    });
+    for (const [state, status] of [
+      [0, 'watching'],
+      [2, 'settled'],
+      [6, 'expired'],
+    ] as const) {
+      await seen('p', state, { status });
+      expect((await read('/p')).body.limit, `${state} ${status}`).toBeNull();
+    }
+  });
+
   test('that nobody registered is a problem, also at a site that does not exist', async () => {
     expect((await read('/nobody')).body).toMatchObject({ status: 404, code: 'purchase_not_found' });
     await watch('p');

@@ -26,6 +26,15 @@ describe('plan', () => {
     );
   });
 
+  test('says of a limit that it is learned', async () => {
+    const PURCHASE_WATCH_CONFIG = temporaryFile('states: { WaitingForCardPayments: { stuckAfter: auto } }');
+    const { stdout } = await runCommand(['plan', 'WaitingForCardPayments'], { PURCHASE_WATCH_CONFIG });
+    expect(stdout).toMatch(/^ {2}stuck {3}after 15 min: a poll .*\n {10}That limit is learned for each site/m);
+    const { states } = JSON.parse((await runCommand(['plan', '--json'], { PURCHASE_WATCH_CONFIG })).stdout);
+    const learned = states.filter(({ stuckAfterIsLearned }: Record<string, boolean>) => stuckAfterIsLearned);
+    expect(learned).toMatchObject([{ state: { value: 6 }, stuckAfterMs: 900_000 }]);
+  });
+
   test('reckons the calls of a traffic beside the ceiling', async () => {
     const argv = ['plan', '--json', '--purchases-per-hour', '1000', '--settle-after', '12s'];
     const { traffic } = JSON.parse((await runCommand(argv, { ...SITE, CHECKOUT_MAX_RPS: '1' })).stdout);

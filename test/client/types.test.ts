@@ -3,8 +3,16 @@
 import { expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
 import type { invoiceSchema } from '../../src/api/invoice-body.ts';
-import type { purchaseSchema, transitionSchema } from '../../src/api/purchase-body.ts';
-import type { Invoice, InvoiceReadyEvent, Purchase, PurchaseStatus, Transition, WatchEventType } from '../../src/client/index.ts';
+import type { limitSchema, purchaseSchema, transitionSchema } from '../../src/api/purchase-body.ts';
+import type {
+  Invoice,
+  InvoiceReadyEvent,
+  Purchase,
+  PurchaseStatus,
+  PurchaseWithTransitions,
+  Transition,
+  WatchEventType,
+} from '../../src/client/index.ts';
 import type { EventType } from '../../src/core/events.ts';
 import type { InvoiceFacts } from '../../src/core/invoice.ts';
 import type { PurchaseStatus as KnownStatus } from '../../src/core/purchase.ts';
@@ -13,6 +21,7 @@ test('of events, purchases, transitions and invoices', () => {
   expectTypeOf<WatchEventType>().toEqualTypeOf<EventType>();
   expectTypeOf<PurchaseStatus>().toEqualTypeOf<KnownStatus>();
   expectTypeOf<keyof Purchase>().toEqualTypeOf<keyof z.output<typeof purchaseSchema>>();
+  expectTypeOf<NonNullable<PurchaseWithTransitions['limit']>>().toEqualTypeOf<Readonly<z.output<typeof limitSchema>>>();
   expectTypeOf<keyof Transition>().toEqualTypeOf<keyof z.output<typeof transitionSchema>>();
   expectTypeOf<keyof Invoice>().toEqualTypeOf<keyof z.output<typeof invoiceSchema>>();
   expectTypeOf<keyof InvoiceReadyEvent['data']['invoice']>().toEqualTypeOf<keyof InvoiceFacts>();

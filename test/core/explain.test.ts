@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/core/delivery-plan.ts';
+import type { Limit } from '../../src/core/dwell.ts';
 import { explain } from '../../src/core/explain.ts';
 import type {
   DeliveryFacts,
@@ -114,6 +115,7 @@ function theFacts({
   };
 }
 
+const NO_LIMIT: Limit = { ms: null, source: 'configured', dwell: null };
 const policy = { polling: DEFAULT_POLL_POLICY, schedule: DEFAULT_DELIVERY_SCHEDULE };
 const explained = (facts: Parameters<typeof theFacts>[0] = {}) => explain(theFacts(facts), policy);
 const texts = (steps: readonly Step[], ...kinds: Step['kind'][]): string[] =>
@@ -287,7 +289,7 @@ describe('the stuck clock', () => {
   const clock = (purchase: Partial<PurchaseFacts>) => texts(explained({ purchase }).standing, 'stuck_clock');
   test('says how far it has run and what was excused', () => {
     expect(clock({ stateSince: NOW - 5 * MINUTE, excused: 2 * MINUTE })).toEqual([
-      'stuck clock: 3 min of 15 min in WaitingForCardPayments, without 2 min in which nobody could ask',
+      'stuck clock in WaitingForCardPayments: 3 min here; limit 15 min as configured, without 2 min in which nobody could ask',
     ]);
     const { next } = explained({ purchase: { stateSince: NOW - 5 * MINUTE, excused: 2 * MINUTE } });
     expect(next.find(({ kind }) => kind === 'stuck_clock')).toMatchObject({
@@ -298,7 +300,7 @@ describe('the stuck clock', () => {
   test('excuses the outage that goes on', () => {
     const [text] = clock({ stateSince: NOW - 20 * MINUTE, lastPolledAt: NOW - 18 * MINUTE, seenAt: NOW - 18 * MINUTE });
     expect(text).toMatch(
-      /^stuck clock: 2 min 18 s of 15 min in WaitingForCardPayments, without 17 min 42 s in which nobody could ask$/,
+      /^stuck clock in WaitingForCardPayments: 2 min 18 s here; limit 15 min as configured, without 17 min 42 s in which nobody could ask$/,
     );
   });
   test.each<[string, Partial<PurchaseFacts>, string | undefined]>([
@@ -327,7 +329,7 @@ describe('the stuck clock', () => {
       'Stuck in WaitingForCardPayments for 20 min (the limit is 15 min); its incident was last told 4 min ago.',
     );
     expect(texts(standing, 'stuck_clock')).toEqual([
-      'stuck: a poll confirmed it after 15 min in WaitingForCardPayments; the limit is 15 min',
+      'stuck: a poll confirmed it after 15 min in WaitingForCardPayments; limit 15 min as configured',
     ]);
     expect(texts(standing, 'incident')).toEqual([
       'incident inc_1: 3 purchases stuck in WaitingForCardPayments; people were last told 4 min ago',
@@ -351,10 +353,30 @@ describe('the stuck clock', () => {
       'incident inc_1: 3 purchases stuck in WaitingForCardPayments; nobody is told, because SLACK_WEBHOOK_URL is not set',
     ]);
   });
-  test('without an incident yet', () => {
-    expect(texts(explained({ purchase: stuck }).standing, 'incident')).toEqual([
-      'no incident is open yet; one is opened within seconds',
+  test('says that one alone is no incident', () => {
+    const { verdict, standing } = explained({ purchase: stuck });
+    expect(verdict).toMatch(/; no incident is open, so people are not told of it\.$/);
+    expect(texts(standing, 'incident')).toEqual([
+      'no incident is open: one is when so many become overdue here that the page must be broken',
     ]);
+  });
+  test('shows the working of a limit that was learned, for people and for programs', () => {
+    const limit: Limit = {
+      ms: 390 * SECOND,
+      source: 'learned',
+      dwell: { usual: 38 * SECOND, p95: 130 * SECOND, purchases: 412 },
+    };
+    const states = new Map([...DEFAULT_POLL_POLICY.states, [CARD, aStatePolicy({ stuckAfter: limit.ms, auto: true })]]);
+    const polling = { ...DEFAULT_POLL_POLICY, states };
+    const facts = theFacts({ purchase: { stateSince: NOW - 5 * MINUTE, excused: 2 * MINUTE } });
+    const { standing } = explain(facts, { ...policy, polling, limitOf: (state) => (state === CARD ? limit : NO_LIMIT) });
+    const text = '3 min here; usual 38 s, 95 % under 2 min 10 s, limit 6 min 30 s, from 412 purchases';
+    expect(standing.find(({ kind }) => kind === 'stuck_clock')).toEqual({
+      at: null,
+      kind: 'stuck_clock',
+      text: `stuck clock in WaitingForCardPayments: ${text}, without 2 min in which nobody could ask`,
+      limit: { limitMs: 390_000, source: 'learned', usualMs: 38_000, p95Ms: 130_000, purchases: 412, text },
+    });
   });
 });
 

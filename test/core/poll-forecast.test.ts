@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { forecast, pollsToSee, pollsUntil } from '../../src/core/poll-forecast.ts';
 import { DEFAULT_POLL_POLICY, nextPoll, policyOf, type StatePolicy } from '../../src/core/poll-plan.ts';
+import { aStatePolicy } from '../support/a-purchase.ts';
 
 const MINUTE = 60_000;
 const cards = policyOf(DEFAULT_POLL_POLICY, 6);
@@ -26,6 +27,7 @@ const policies: fc.Arbitrary<StatePolicy> = fc
   .map(({ first, growth, longer, stuckAfter }) => ({
     poll: { first, growth, most: first + longer },
     stuckAfter,
+    auto: false,
     final: false,
     recheck: [],
   }));
@@ -65,7 +67,7 @@ describe('the forecast of a stay', () => {
   });
 
   test('counts a very short wait over a very long stay at once', () => {
-    const policy: StatePolicy = { poll: { first: 1, growth: 0, most: 1 }, stuckAfter: null, final: false, recheck: [] };
+    const policy = aStatePolicy({ poll: { first: 1, growth: 0, most: 1 } });
     expect(pollsUntil(stay(policy, 1e12), 1e12)).toBe(1e12);
   });
 });

@@ -32,6 +32,7 @@ const events = async (): Promise<string[]> =>
 
 test('events that name the id go, those that name a longer one or one of another site stay', async () => {
   await mention('named', 'incident.opened', 'se', ['other', purchase.purchaseId]);
+  await mention('several', 'incident.opened', '', ['other', purchase.purchaseId]);
   await mention('longer', 'incident.opened', 'se', [`${purchase.purchaseId}-2`]);
   await mention('elsewhere', 'incident.opened', 'fi', [purchase.purchaseId]);
   expect(await eraseIt(1_000)).not.toBeNull();

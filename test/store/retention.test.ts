@@ -4,6 +4,7 @@ import {
   type EndedCursor,
   removeAnswers,
   removeAttempts,
+  removeDays,
   removeEnded,
   removeIncidents,
   removeSilences,
@@ -166,6 +167,20 @@ test('old events of a site go once everybody was told', async () => {
   const rows = await database.sql<{ id: string }[]>`select id from purchase_watch.events order by position`;
   expect(rows.map(({ id }) => id)).toEqual(['waiting', 'young']);
   expect(await counts()).toMatchObject({ deliveries: 2, attempts: 2 });
+});
+
+test('days of stays go when they are old enough', async () => {
+  const now = Date.UTC(2026, 10, 20, 6);
+  const day = (ago: number) => new Date(now - ago * DAY).toISOString().slice(0, 10);
+  for (const ago of [0, 89, 90, 91]) {
+    await database.sql`
+      insert into purchase_watch.dwell_days (site, state, day, bucket, shortest, longest) values ('se', 6, ${day(ago)}::date, 20, 1, 1)`;
+    await database.sql`insert into purchase_watch.stay_days (site, state, day, calm, well) values ('se', 6, ${day(ago)}::date, true, 1)`;
+  }
+  expect(await removeDays(database.sql, now - 90 * DAY)).toBe(2);
+  expect(await removeDays(database.sql, now - 90 * DAY)).toBe(0);
+  const left = await database.sql<{ day: string }[]>`select day::text as day from purchase_watch.dwell_days order by day`;
+  expect(left.map((row) => row.day)).toEqual([day(90), day(89), day(0)]);
 });
 
 test('ended incidents and silences, and old answers go; what is open stays', async () => {

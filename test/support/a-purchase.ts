@@ -43,5 +43,12 @@ export function trouble(
 
 /** A plan for one state: asked every ten seconds, never stuck, not final. */
 export function aStatePolicy(differs: Partial<StatePolicy> = {}): StatePolicy {
-  return { poll: { first: 10_000, growth: 0, most: 10_000 }, stuckAfter: null, final: false, recheck: [], ...differs };
+  return {
+    poll: { first: 10_000, growth: 0, most: 10_000 },
+    stuckAfter: null,
+    auto: false,
+    final: false,
+    recheck: [],
+    ...differs,
+  };
 }

@@ -1,0 +1,26 @@
+/** What is usual in a state of a site, from numbers of stays. Pure. */
+import type { Usual } from './detection.ts';
+
+/** Of fewer stays, a share says little. */
+const ENOUGH_STAYS = 100;
+/** A first day that is not over yet tells how busy a state is only when so many came already: as many as make it not sparse. */
+const FIRST_STAYS = 5;
+
+/** Stays that ended well or became overdue, over some days. */
+export interface StayNumbers {
+  readonly stays: number;
+  /** Those while no incident was open, and those of them that became overdue. */
+  readonly calm: number;
+  readonly calmOverdue: number;
+  /** Since the first day of which something is known; null while nothing is. */
+  readonly days: number | null;
+}
+
+/** The share is that of calm times alone, the number a day that of all: trouble is not usual, and is busy all the same. */
+export function usualOf({ stays, calm, calmOverdue, days }: StayNumbers): Usual {
+  return {
+    // What turned out to belong to an incident is taken back, perhaps from a day that counts no more.
+    share: calm < ENOUGH_STAYS ? null : Math.max(calmOverdue, 0) / calm,
+    perDay: days === null || (days < 1 && stays < FIRST_STAYS) ? null : stays / Math.max(days, 1),
+  };
+}
