@@ -2,6 +2,7 @@
  * From many symptoms to one incident, and what to say of it and when. Pure: the judge brings what is wrong now and the
  * incident that is open, if any; this returns how the incident goes on and what, if anything, is said.
  */
+import type { Alarm } from './detection.ts';
 import type { Instant, Milliseconds } from './purchase.ts';
 
 export type IncidentKind = 'stuck' | 'unreachable' | 'subscriber';
@@ -21,7 +22,7 @@ export const GIVEN_UP_LATELY: Milliseconds = 60 * 60_000;
 export interface Incident {
   readonly id: string;
   readonly kind: IncidentKind;
-  /** Null when it is about a subscriber. */
+  /** Null when it is about a subscriber, or about several sites. */
   readonly site: string | null;
   /** Null when the incident is not about one state. */
   readonly state: number | null;
@@ -44,6 +45,16 @@ export interface Incident {
   readonly announcedAt: Instant | null;
   /** Since when somebody looks after it: then nobody is reminded. */
   readonly acknowledgedAt: Instant | null;
+  /** The incident that tells of this one, too. */
+  readonly parent: string | null;
+  /** How bad it is now; see `levelOf`. */
+  readonly severity: number;
+  /** What it rests on; null for parents and for kinds that rest on no count. */
+  readonly alarm: Alarm | null;
+  /** When it came back after it had ended. */
+  readonly reopenedAt: Instant | null;
+  /** Reminders since people last heard news. */
+  readonly reminders: number;
 }
 
 /** A time in which people want to hear nothing of some incidents. What is null matches all. */
@@ -66,11 +77,15 @@ export interface Symptom {
   readonly severity: number;
   readonly count: number;
   readonly since: Instant;
+  /** What it rests on, where it rests on a count. */
+  readonly alarm?: Alarm | null;
 }
 
 export interface AlertPolicy {
-  /** Collect this long before the first message, and be quiet this long before it counts as over. */
+  /** Collect this long before the first message. */
   readonly groupWait: Milliseconds;
+  /** Stuck purchases: be quiet this long before it counts as over. What answers again is over after `groupWait`. */
+  readonly quietFor: Milliseconds;
   /** Say at most so often that it grew. */
   readonly groupInterval: Milliseconds;
   /** Remind after this long. */
@@ -82,7 +97,7 @@ export interface Verdict {
   /** What machines are told. */
   readonly announce: 'opened' | 'ended' | null;
   /** What people are told. */
-  readonly say: 'opened' | 'grew' | 'reminder' | 'ended' | null;
+  readonly say: 'opened' | 'reopened' | 'grew' | 'reminder' | 'ended' | null;
   readonly reason: string;
   /** When to look again even if nothing happens; null: not before something does. */
   readonly lookAgainAt: Instant | null;
@@ -90,6 +105,10 @@ export interface Verdict {
 
 /** Symptoms that must have been told before a growth is: twice as many. */
 const GROWTH = 2;
+/** After the first reminder, one a day. */
+const LATER_REMINDERS: Milliseconds = 24 * 3_600_000;
+/** An incident whose symptom is back this soon after its end is the same one. */
+export const REOPENS_WITHIN: Milliseconds = 30 * 60_000;
 
 /** An incident made of a symptom that has none yet. */
 export function openIncident(id: string, symptom: Symptom, now: Instant): Incident {
@@ -111,6 +130,11 @@ export function openIncident(id: string, symptom: Symptom, now: Instant): Incide
     saidSeverity: null,
     announcedAt: null,
     acknowledgedAt: null,
+    parent: null,
+    severity: symptom.severity,
+    alarm: symptom.alarm ?? null,
+    reopenedAt: null,
+    reminders: 0,
   };
 }
 
@@ -136,7 +160,7 @@ export function silencedUntil(
 
 /**
  * How an open incident goes on. `symptom` is null when nothing is wrong any more; `silent` is when the silence ends in
- * which it lies, if it lies in one.
+ * which it lies, if it lies in one. One that another incident tells of says nothing itself.
  */
 export function judgeIncident(
   before: Incident,
@@ -148,17 +172,23 @@ export function judgeIncident(
   return symptom === null ? judgeQuiet(before, now, policy) : judgeActive(before, symptom, now, policy, silent);
 }
 
+/** Whether people were told of it since it began, or began again. */
+function wasSaid({ saidAt, reopenedAt }: Incident): boolean {
+  return saidAt !== null && (reopenedAt === null || saidAt >= reopenedAt);
+}
+
 /** Whoever heard that it began hears that it is over, in a silence too: it is what an alarm is waiting for. */
 function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy): Verdict {
   const quietSince = before.quietSince ?? now;
   const incident: Incident = { ...before, count: 0, quietSince };
   const over: Incident = { ...incident, endedAt: now };
+  const endsAt = quietSince + (before.kind === 'stuck' ? policy.quietFor : policy.groupWait);
   // Nobody heard of it: it ends as quietly as it came.
   if (before.saidAt === null && before.announcedAt === null)
     return { incident: over, announce: null, say: null, reason: 'over-before-told', lookAgainAt: null };
-  const endsAt = quietSince + policy.groupWait;
   if (now < endsAt) return { incident, announce: null, say: null, reason: 'quiet', lookAgainAt: endsAt };
-  if (before.saidAt === null)
+  if (before.parent !== null) return { incident: over, announce: 'ended', say: null, reason: 'told-by-parent', lookAgainAt: null };
+  if (!wasSaid(before))
     return { incident: over, announce: 'ended', say: null, reason: 'over-while-silenced', lookAgainAt: null };
   return {
     incident: { ...over, saidAt: now, saidCount: 0 },
@@ -176,31 +206,56 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
     count: symptom.count,
     peak: Math.max(before.peak, symptom.count),
     since: Math.min(before.since, symptom.since),
+    severity: symptom.severity,
+    alarm: symptom.alarm ?? before.alarm,
   };
   const tellAt = before.openedAt + policy.groupWait;
   const isNew = before.announcedAt === null;
   if (isNew && now < tellAt) return { incident: going, announce: null, say: null, reason: 'collecting', lookAgainAt: tellAt };
   const announce = isNew ? 'opened' : null;
   const incident: Incident = isNew ? { ...going, announcedAt: now } : going;
+  if (before.parent !== null) return { incident, announce, say: null, reason: 'told-by-parent', lookAgainAt: null };
   if (silent !== null) return { incident, announce, say: null, reason: 'silenced', lookAgainAt: silent };
 
+  // The alarm is still on, and nobody is there at the moment: there is no news, and perhaps it is over.
+  if (symptom.count === 0) return { incident, announce, say: null, reason: 'nobody-now', lookAgainAt: null };
+
   const saidSeverity = Math.max(before.saidSeverity ?? 0, symptom.severity);
-  const said: Incident = { ...incident, saidAt: now, saidCount: symptom.count, saidSeverity };
-  const reminderAfter = (at: Instant): Instant | null => (before.acknowledgedAt === null ? at + policy.repeatInterval : null);
+  const reminders = before.reminders;
+  const said: Incident = { ...incident, saidAt: now, saidCount: symptom.count, saidSeverity, reminders: 0 };
+  const reminderAfter = (at: Instant, reminded: number): Instant | null =>
+    before.acknowledgedAt === null
+      ? at + (reminded === 0 ? policy.repeatInterval : Math.max(policy.repeatInterval, LATER_REMINDERS))
+      : null;
   const tell = (say: Verdict['say'], reason: string): Verdict => ({
-    incident: said,
+    incident: say === 'reminder' ? { ...said, reminders: reminders + 1 } : said,
     announce,
     say,
     reason,
-    lookAgainAt: reminderAfter(now),
+    lookAgainAt: reminderAfter(now, say === 'reminder' ? reminders + 1 : 0),
   });
   if (before.saidAt === null || before.saidCount === null) return tell('opened', 'first');
+  if (!wasSaid(before)) return tell('reopened', 'again');
   const mayGrowAt = before.saidAt + policy.groupInterval;
   // That ever more waits for a subscriber that takes nothing is what everybody expects.
-  const isMore = before.kind !== 'subscriber' && symptom.count >= before.saidCount * GROWTH && symptom.count > before.saidCount;
+  const isMore = before.kind !== 'subscriber' && symptom.count >= Math.max(before.saidCount, 1) * GROWTH;
   const grew = isMore || symptom.severity > (before.saidSeverity ?? 0);
   if (grew && now >= mayGrowAt) return tell('grew', 'grew');
-  const remindAt = reminderAfter(before.saidAt);
+  const remindAt = reminderAfter(before.saidAt, reminders);
   if (remindAt !== null && now >= remindAt) return tell('reminder', 'still');
   return { incident, announce, say: null, reason: 'told', lookAgainAt: grew ? mayGrowAt : remindAt };
+}
+
+/** An incident that had ended, and whose symptom is back: people hear that it is the same one. */
+export function reopened(ended: Incident, now: Instant): Incident {
+  return { ...ended, endedAt: null, quietSince: null, reopenedAt: now };
+}
+
+/** How urgent an incident is. */
+export type Level = 'warning' | 'critical';
+
+/** A site that does not answer, a subscriber that loses events or is switched off, and many customers at once are urgent. */
+export function levelOf({ kind, severity }: Pick<Incident, 'kind' | 'severity'>): Level {
+  if (kind === 'unreachable') return 'critical';
+  return severity >= (kind === 'subscriber' ? SUBSCRIBER_TROUBLES.indexOf('losing') : 1) ? 'critical' : 'warning';
 }

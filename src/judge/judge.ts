@@ -1,31 +1,27 @@
 /** Judges what is wrong now: opens incidents, says what has to be said, and ends them. One replica at a time does it. */
 import { ulid } from 'ulid';
-import type { EventDraft, IncidentEventType } from '../core/events.ts';
-import { isoTime, isoTimeOrNull } from '../core/events.ts';
-import type { JsonValue } from '../core/exact-json.ts';
-import {
-  type AlertPolicy,
-  type Incident,
-  judgeIncident,
-  openIncident,
-  type Symptom,
-  silencedUntil,
-  type Verdict,
-} from '../core/incident.ts';
-import { type PollPolicy, policyOf } from '../core/poll-plan.ts';
+import { audienceOf, type ChannelRule } from '../core/audience.ts';
+import type { Usual } from '../core/detection.ts';
+import type { AlertPolicy } from '../core/incident.ts';
+import { isLeaf } from '../core/incident-tree.ts';
+import { judge, type Told, weigh } from '../core/judgement.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { namedState } from '../core/states.ts';
+import type { Limits } from '../limits/limits.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Meters } from '../runtime/meters.ts';
 import type { Sql } from '../store/database.ts';
-import { type NewEvent, SITE_SHARD } from '../store/events.ts';
-import { currentSymptoms, openIncidents, saveVerdicts, stuckDetails } from '../store/incidents.ts';
+import { readUsual } from '../store/dwell.ts';
+import { countOverdue, currentSymptoms, heardBy, openIncidents, saveVerdicts } from '../store/incidents.ts';
 import { takeLease } from '../store/replicas.ts';
 import { silencesAt } from '../store/silences.ts';
-import { listSites } from '../store/sites.ts';
-import { hearingChannels, subscriberCondition } from '../store/subscriber-symptoms.ts';
-import { subscriberData, subscriberSentence } from './subscriber-incident.ts';
+import { loadDetections, loadStays } from '../store/stays.ts';
+import { hearingChannels } from '../store/subscriber-symptoms.ts';
+import { listSubscribers } from '../store/subscribers.ts';
+import { createDigests } from './digest.ts';
+import { type Outcome, type RecipientsOf, type Telling, tellFirstLooks } from './first-look.ts';
+import { createStories, type Story } from './stories.ts';
 
 export interface JudgeOptions {
   readonly sql: Sql;
@@ -34,7 +30,14 @@ export interface JudgeOptions {
   readonly replica: string;
   readonly meters: Meters;
   readonly policy: AlertPolicy;
-  readonly polling: PollPolicy;
+  readonly sessionLength: Milliseconds;
+  readonly limits: Limits;
+  /** The sites that are polled. */
+  readonly sites: readonly { readonly name: string; readonly timeZone: string }[];
+  /** When digests are told, as a cron expression; null: never. */
+  readonly digest: string | null;
+  /** What the channels for people want to hear, by the names of their subscribers. */
+  readonly channels: readonly ChannelRule[];
   /** Something was said: the notifier has work. */
   onEvents(): void;
 }
@@ -47,147 +50,129 @@ export interface Judge {
 const SWEEP: Milliseconds = 5_000;
 const LEASE = 'judge';
 const ONLY_HERE = 'no channel for people takes messages, so this is said here only; see: purchase-watch subscribers';
+/** Stays added up in one statement. */
+const STAYS_AT_ONCE = 2_000;
+/** What is usual is learned from so many days, and looked up again after this. */
+const USUAL_WINDOW: Milliseconds = 14 * 86_400_000;
+const USUAL_FOR: Milliseconds = 10 * 60_000;
+const NOTHING_KNOWN: Usual = { share: null, perDay: null };
 
-/** What is written of a verdict: events, and for the log what they say in a sentence, where names and counts do not. */
-interface Story {
-  readonly events: readonly NewEvent[];
-  readonly sentence: string | null;
+interface Look {
+  readonly said: number;
+  readonly lookAgainAt: Instant | null;
+  /** There are more stays to be added up. */
+  readonly isMore: boolean;
 }
 
-export function createJudge({ sql, clock, log, replica, meters, policy, polling, onEvents }: JudgeOptions): Judge {
-  const look = async (epoch: number): Promise<{ said: number; lookAgainAt: Instant | null }> => {
-    const now = clock.now();
-    const symptoms = await currentSymptoms(sql, now);
-    const open = await openIncidents(sql);
-    const silences = await silencesAt(sql, now);
-    const opened = symptoms
-      .filter((symptom) => !open.some((incident) => isAbout(incident, symptom)))
-      .map((symptom) => openIncident(`inc_${ulid(now)}`, symptom, now));
-    const verdicts = [...open, ...opened].map((incident) =>
-      judgeIncident(
-        incident,
-        symptoms.find((symptom) => isAbout(incident, symptom)) ?? null,
-        now,
-        policy,
-        silencedUntil(incident, silences, now),
-      ),
-    );
-    // An incident that merely goes on is not written again.
-    const before = new Map(open.map((incident) => [incident.id, JSON.stringify(incident)]));
-    const changed = verdicts.filter(({ incident }) => before.get(incident.id) !== JSON.stringify({ ...incident }));
-    const next = verdicts.flatMap(({ lookAgainAt }) => (lookAgainAt === null ? [] : [lookAgainAt]));
-    const lookAgainAt = next.length === 0 ? null : Math.min(...next);
-    if (changed.length === 0) return { said: 0, lookAgainAt };
+export function createJudge(options: JudgeOptions): Judge {
+  const { sql, clock, log, replica, meters, policy, limits, channels, onEvents } = options;
+  const sites = new Set(options.sites.map(({ name }) => name));
+  const { storyOf } = createStories(options);
+  const digests = createDigests({
+    ...options,
+    expression: options.digest,
+    limitOf: (site, state) => limits.limitOf(site, state).ms,
+  });
+  let usualOf: ReadonlyMap<string, Usual> = new Map();
+  let usualReadAt = Number.NEGATIVE_INFINITY;
 
-    const stories = await Promise.all(changed.map((verdict) => storyOf(verdict, now)));
+  const lookUpUsual = async (now: Instant): Promise<void> => {
+    if (now - usualReadAt < USUAL_FOR) return;
+    const rows = await readUsual(sql, { since: now - USUAL_WINDOW, now });
+    usualOf = new Map(rows.map(({ site, state, share, perDay }) => [`${site} ${state}`, { share, perDay }]));
+    usualReadAt = now;
+  };
+
+  const look = async (epoch: number): Promise<Look> => {
+    const now = clock.now();
+    const taken = await loadStays(sql, STAYS_AT_ONCE);
+    if (taken.length > 0) await lookUpUsual(now);
+    const known = await openIncidents(sql, now);
+    const weighed = weigh(await loadDetections(sql), taken, {
+      open: known.filter(({ endedAt }) => endedAt === null),
+      usual: (site, state) => usualOf.get(`${site} ${state}`) ?? NOTHING_KNOWN,
+    });
+    // Of a site that is not polled any more nothing more is known.
+    const detections = weighed.detections.filter(({ site }) => sites.has(site));
+    const overdue = await countOverdue(
+      sql,
+      detections.filter(({ alarm }) => alarm !== null),
+    );
+    const heard = await heardBy(
+      sql,
+      known.map(({ id }) => id),
+    );
+    const judgement = judge({
+      now,
+      detections,
+      overdue,
+      symptoms: await currentSymptoms(sql, now),
+      incidents: known,
+      silences: await silencesAt(sql, now),
+      channels,
+      heard: (incident) => heard.get(incident) ?? [],
+      policy,
+      newId: () => `inc_${ulid(now)}`,
+    });
+    const { verdicts, lookAgainAt } = judgement;
+    const isMore = taken.length === STAYS_AT_ONCE;
+    if (verdicts.length === 0 && taken.length === 0 && judgement.detections.length === 0) return { said: 0, lookAgainAt, isMore };
+
+    const context = { overdue, detections, idsOf: await channelIds() };
+    const stories: Story[] = [];
+    for (const told of verdicts) stories.push(await storyOf(told, now, context));
     const events = stories.flatMap((story) => story.events);
     const hearing = events.length === 0 ? [] : await hearingChannels(sql, now);
-    const incidents = changed.map(({ incident }) => incident);
+    const remembered = new Map([...weighed.changed, ...judgement.detections].map((each) => [`${each.site} ${each.state}`, each]));
+    const stays = { ...weighed, taken: taken.map(({ id }) => id), detections: [...remembered.values()] };
+    const incidents = verdicts.map(({ incident }) => incident);
+    const isOurs = await saveVerdicts(sql, { incidents, events, stays, lease: { name: LEASE, replica, epoch } });
     // Somebody else judges now, from the same rows.
-    if (!(await saveVerdicts(sql, { incidents, events, lease: { name: LEASE, replica, epoch } })))
-      return { said: 0, lookAgainAt: null };
+    if (!isOurs) return { said: 0, lookAgainAt: null, isMore: false };
     for (const { draft } of events) meters.told(draft.type);
-    for (const [index, verdict] of changed.entries()) report(verdict, stories[index]?.sentence ?? null, hearing);
-    return { said: events.length, lookAgainAt };
+    for (const [index, told] of verdicts.entries()) report(told, stories[index]?.sentence ?? null, hearing);
+    return { said: events.length, lookAgainAt, isMore };
   };
 
-  const storyOf = async (verdict: Verdict, now: Instant): Promise<Story> => {
-    const { incident, announce, say } = verdict;
-    if (say === null && announce === null) return { events: [], sentence: null };
-    if (incident.subscriber !== null) return subscriberStory(verdict, incident.subscriber, now);
-    const data = incident.kind === 'stuck' ? await stuckData(incident) : await unreachableData(incident);
-    const drafts: EventDraft[] = [];
-    if (announce !== null && incident.kind === 'unreachable')
-      drafts.push(siteEvent(incident, announce, data.lastError ?? null, now));
-    if (say !== null) {
-      const type: IncidentEventType = `incident.${say}`;
-      drafts.push({ type, sequence: null, at: now, state: incident.state, data });
-    }
-    const site = incident.site ?? '';
-    return { events: drafts.map((draft) => ({ site, purchase: null, shard: SITE_SHARD, draft })), sentence: null };
+  const channelIds = async (): Promise<(name: string) => number[]> => {
+    const rows = await listSubscribers(sql);
+    return (name) => rows.filter((row) => row.name === name && row.kind === 'slack').map(({ id }) => id);
   };
 
-  /** For people alone; whom it is about is not told, for that is who does not listen. */
-  const subscriberStory = async ({ incident, say }: Verdict, name: string, now: Instant): Promise<Story> => {
-    const condition = await subscriberCondition(sql, { name, since: incident.since });
-    const sentence = subscriberSentence(incident, condition);
-    if (say === null) return { events: [], sentence };
-    const data = { ...head(incident), ...subscriberData(incident, condition) };
-    const draft: EventDraft = { type: `incident.${say}`, sequence: null, at: now, state: null, data };
-    return { events: [{ site: '', purchase: null, shard: SITE_SHARD, about: condition?.id ?? null, draft }], sentence };
-  };
-
-  const report = ({ say, announce, incident }: Verdict, sentence: string | null, hearing: readonly string[]): void => {
-    if (say === null && announce === null) return;
+  const report = ({ say, announce, incident, parts }: Told, sentence: string | null, hearing: readonly string[]): void => {
+    if (say === null && (announce === null || incident.parent !== null)) return;
     const { id, kind, site, state, subscriber, count } = incident;
+    const places = parts.filter(isLeaf).map((part) => `${part.site} ${namedState(part.state!).name}`);
     const place = subscriber === null ? { site, state: state === null ? null : namedState(state).name } : { subscriber };
-    const about = { incident: id, kind, ...place, count, ...(sentence === null ? {} : { said: sentence }) };
+    const said = sentence === null ? {} : { said: sentence };
+    const about = { incident: id, kind, ...place, ...(places.length === 0 ? {} : { places }), count, ...said };
     const isHeard = hearing.some((channel) => channel !== subscriber);
     if (say === null) log.info(about, `incident.${announce}_silenced`);
     else if (isHeard || say === 'ended') log.warn(about, `incident.${say}`);
     else log.error({ ...about, advice: ONLY_HERE }, `incident.${say}`);
   };
 
-  const stuckData = async (incident: Incident): Promise<Record<string, JsonValue>> => {
-    const state = incident.state ?? 0;
-    const { purchases, waiting } = await stuckDetails(sql, { site: incident.site ?? '', state });
-    return {
-      ...head(incident),
-      state: { ...namedState(state) },
-      count: incident.count,
-      peak: incident.peak,
-      limitMs: policyOf(polling, state).stuckAfter,
-      purchases,
-      waiting,
-    };
+  /** What is told beside incidents goes to all channels of a site, however urgent they want it. */
+  const recipients = async (): Promise<RecipientsOf> => {
+    const idsOf = await channelIds();
+    const heeding = channels.map((channel) => ({ ...channel, severity: 'warning' as const }));
+    return (site) => audienceOf({ kind: 'stuck', severity: 0, subscriber: null }, [site], heeding).flatMap(idsOf);
   };
-
-  const unreachableData = async (incident: Incident): Promise<Record<string, JsonValue>> => {
-    const site = (await listSites(sql)).find(({ name }) => name === incident.site);
-    return { ...head(incident), lastError: site?.lastError ?? null };
+  const tellTheRest = async (epoch: number): Promise<Outcome[]> => {
+    const telling: Telling = { now: clock.now(), lease: { name: LEASE, replica, epoch }, recipients };
+    return [await tellFirstLooks(options, telling), await digests.tell(telling)];
   };
 
   return {
     tick: async () => {
       const epoch = await takeLease(sql, { name: LEASE, replica });
       if (epoch === null) return SWEEP;
-      const { said, lookAgainAt } = await look(epoch);
-      if (said > 0) onEvents();
-      return lookAgainAt === null ? SWEEP : Math.min(Math.max(lookAgainAt - clock.now(), 10), SWEEP);
+      const { isMore, ...incidents } = await look(epoch);
+      const outcomes = [incidents, ...(isMore ? [] : await tellTheRest(epoch))];
+      if (outcomes.some(({ said }) => said > 0)) onEvents();
+      if (isMore) return 0;
+      const rests = outcomes.map(({ lookAgainAt }) => (lookAgainAt === null ? SWEEP : lookAgainAt - clock.now()));
+      return Math.min(Math.max(Math.min(...rests), 10), SWEEP);
     },
   };
-}
-
-function isAbout(incident: Incident, symptom: Symptom): boolean {
-  return (
-    incident.kind === symptom.kind &&
-    incident.site === symptom.site &&
-    incident.state === symptom.state &&
-    incident.subscriber === symptom.subscriber
-  );
-}
-
-function head(incident: Incident): Record<string, JsonValue> {
-  return {
-    incidentId: incident.id,
-    kind: incident.kind,
-    site: incident.site,
-    openedAt: isoTime(incident.openedAt),
-    endedAt: isoTimeOrNull(incident.endedAt),
-    since: isoTime(incident.since),
-  };
-}
-
-/** What the merchant's own systems hear of a site that does not answer: once when it lasts, once when it is over. */
-function siteEvent(incident: Incident, announce: 'opened' | 'ended', lastError: JsonValue, now: Instant): EventDraft {
-  const { site, since } = incident;
-  return announce === 'opened'
-    ? { type: 'site.unreachable', sequence: null, at: now, state: null, data: { site, since: isoTime(since), lastError } }
-    : {
-        type: 'site.reachable',
-        state: null,
-        sequence: null,
-        at: now,
-        data: { site, since: isoTime(since), until: isoTimeOrNull(incident.quietSince) },
-      };
 }

@@ -1,86 +1,134 @@
-/** Incidents: what is wrong now, what is open, and what was said of it. */
-import type { Incident, IncidentKind, Symptom } from '../core/incident.ts';
+/** Incidents: what is wrong now, what is open, what people heard of it, and writing what follows. */
+import type { Alarm } from '../core/detection.ts';
+import { type Incident, type IncidentKind, REOPENS_WITHIN, type Symptom } from '../core/incident.ts';
+import type { Overdue } from '../core/judgement.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 import { announcing, type NewEvent } from './events.ts';
+import { paidByAnother } from './evidence.ts';
 import type { Lease } from './replicas.ts';
+import { type StayResults, writingStays } from './stays.ts';
 import { subscriberSymptoms } from './subscriber-symptoms.ts';
 
-/** What is wrong now: stuck purchases by site and state, sites that do not answer anybody, and subscribers in trouble. */
+/** What is wrong now beside stuck purchases: sites that do not answer anybody, and subscribers in trouble. */
 export async function currentSymptoms(sql: Queries, now: Instant): Promise<Symptom[]> {
   const ofSites = await sql<Symptom[]>`
-    select 'stuck' as kind, site, state, null as subscriber, 0 as severity, count(*)::float8 as count, (extract(epoch from min(state_since)) * 1000)::float8 as since
-    from purchase_watch.purchases
-    where stuck_since is not null and site in (select name from purchase_watch.sites where configured) group by site, state
-    union all
-    select 'unreachable', name, null, null, 0, 1, (extract(epoch from failing_since) * 1000)::float8
+    select 'unreachable' as kind, name as site, null as state, null as subscriber, 0 as severity, 1 as count,
+      (extract(epoch from failing_since) * 1000)::float8 as since
     from purchase_watch.sites
     where configured and failing_since is not null and (last_success_at is null or last_success_at <= failing_since)`;
   return [...ofSites, ...(await subscriberSymptoms(sql, now))];
 }
 
-/** Incidents that have not ended. */
-export async function openIncidents(sql: Queries): Promise<Incident[]> {
-  return sql<Incident[]>`
-    select id, kind, site, state, subscriber, (extract(epoch from opened_at) * 1000)::float8 as "openedAt",
-      (extract(epoch from since) * 1000)::float8 as since, (extract(epoch from quiet_since) * 1000)::float8 as "quietSince",
-      null as "endedAt", count, peak, (extract(epoch from said_at) * 1000)::float8 as "saidAt", said_count as "saidCount",
-      said_severity as "saidSeverity",
-      (extract(epoch from announced_at) * 1000)::float8 as "announcedAt", (extract(epoch from acknowledged_at) * 1000)::float8 as "acknowledgedAt"
-    from purchase_watch.incidents where ended_at is null order by opened_at`;
+/** Overdue purchases are counted up to this in each state of a site; more would only cost time. */
+export const MOST_OVERDUE = 10_000;
+
+/** How many purchases are overdue in some states of sites, without those whose order was paid by another purchase. */
+export async function countOverdue(
+  sql: Queries,
+  places: readonly { readonly site: string; readonly state: number }[],
+): Promise<Overdue[]> {
+  if (places.length === 0) return [];
+  return sql<Overdue[]>`
+    select w.site, w.state, n.count, n.since
+    from unnest(${places.map(({ site }) => site)}::text[], ${`{${places.map(({ state }) => state).join()}}`}::integer[]) as w (site, state)
+    cross join lateral (
+      select count(*)::float8 as count, (extract(epoch from min(o.state_since)) * 1000)::float8 as since from (
+        select p.state_since from purchase_watch.purchases p
+        where p.stuck_since is not null and p.site = w.site and p.state = w.state and not ${paidByAnother(sql)}
+        order by p.state_since limit ${MOST_OVERDUE}) o) n`;
 }
 
-/** How many incidents are open, by kind and site, which is null for subscribers; what has none is missing. */
+type Row = Omit<Incident, 'alarm'> & { readonly alarm: string | null };
+
+/**
+ * Incidents that have not ended, those of stuck purchases that ended so lately that they may be back, and those that an open
+ * one tells of, too.
+ */
+export async function openIncidents(sql: Queries, now: Instant): Promise<Incident[]> {
+  const rows = await sql<Row[]>`
+    select id, kind, site, state, subscriber, (extract(epoch from opened_at) * 1000)::float8 as "openedAt",
+      (extract(epoch from since) * 1000)::float8 as since, (extract(epoch from quiet_since) * 1000)::float8 as "quietSince",
+      (extract(epoch from ended_at) * 1000)::float8 as "endedAt", count, peak, (extract(epoch from said_at) * 1000)::float8 as "saidAt",
+      said_count as "saidCount", said_severity as "saidSeverity",
+      (extract(epoch from announced_at) * 1000)::float8 as "announcedAt", (extract(epoch from acknowledged_at) * 1000)::float8 as "acknowledgedAt",
+      parent, severity, alarm, (extract(epoch from reopened_at) * 1000)::float8 as "reopenedAt", reminders
+    from purchase_watch.incidents
+    where ended_at is null or (ended_at > to_timestamp(${now - REOPENS_WITHIN}::float8 / 1000) and kind = 'stuck')
+      or id in (
+        select c.id from purchase_watch.incidents p join purchase_watch.incidents c on c.parent = p.id
+        where p.ended_at is null and p.kind = 'stuck' and (p.site is null or p.state is null))
+    order by opened_at`;
+  return rows.map(({ alarm, ...row }) => ({ ...row, alarm: alarm === null ? null : (JSON.parse(alarm) as Alarm) })).map(ordered);
+}
+
+/** The fields in the order in which incidents are made, so that two that are the same have the same text. */
+function ordered(incident: Incident): Incident {
+  const { id, kind, site, state, subscriber, openedAt, since, quietSince, endedAt, count, peak, saidAt, saidCount, saidSeverity } =
+    incident;
+  const { announcedAt, acknowledgedAt, parent, severity, alarm, reopenedAt, reminders } = incident;
+  const said = { saidAt, saidCount, saidSeverity, announcedAt, acknowledgedAt };
+  const tree = { parent, severity, alarm, reopenedAt, reminders };
+  return { id, kind, site, state, subscriber, openedAt, since, quietSince, endedAt, count, peak, ...said, ...tree };
+}
+
+/** Which channels for people were told of incidents that are open or were so lately, by their ids. */
+export async function heardBy(sql: Queries, incidents: readonly string[]): Promise<Map<string, string[]>> {
+  if (incidents.length === 0) return new Map();
+  const rows = await sql<{ incident: string; names: string[] }[]>`
+    select i.id as incident, array_agg(s.name) as names
+    from purchase_watch.incidents i join purchase_watch.subscribers s on s.id = any(i.heard) and s.configured and s.kind = 'slack'
+    where i.id = any(${incidents as string[]}::text[]) group by i.id`;
+  return new Map(rows.map(({ incident, names }) => [incident, names]));
+}
+
+/** How many incidents are open, by kind and site, which is null for subscribers and for several sites; what has none is missing. */
 export async function countOpenIncidents(sql: Queries): Promise<{ site: string | null; kind: IncidentKind; count: number }[]> {
   return sql`
     select site, kind, count(*)::float8 as count from purchase_watch.incidents where ended_at is null group by site, kind order by site, kind`;
 }
 
 /**
- * Writes incidents as they are now, and what is said of them, all or nothing; false when the judge's lease is not ours
- * any more under this epoch. One statement: a connection that is lost leaves nothing half said.
+ * Writes incidents as they are now, what is said of them, and what was learned from stays, all or nothing; false when the
+ * judge's lease is not ours any more under this epoch. One statement: a connection that is lost leaves nothing half said,
+ * and no stay is counted twice.
  */
 export async function saveVerdicts(
   sql: Queries,
-  { incidents, events, lease }: { incidents: readonly Incident[]; events: readonly NewEvent[]; lease: Lease },
+  {
+    incidents,
+    events,
+    lease,
+    stays,
+  }: { incidents: readonly Incident[]; events: readonly NewEvent[]; lease: Lease; stays: StayResults },
 ): Promise<boolean> {
   const numbers = (value: (incident: Incident) => number | null): string =>
     `{${incidents.map((i) => value(i) ?? 'NULL').join()}}`;
+  const heard = (incident: Incident): string =>
+    `{${events.flatMap((event) => (event.incident === incident.id ? (event.recipients ?? []) : [])).join()}}`;
   const rows = await sql<{ held: boolean }[]>`
     with held as materialized (
       select from purchase_watch.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
     saved as (
-      insert into purchase_watch.incidents (id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count, said_severity, announced_at)
+      insert into purchase_watch.incidents as incidents (id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count, said_severity, announced_at, parent, severity, alarm, reopened_at, reminders, heard)
       select id, kind, site, state, subscriber, to_timestamp(opened / 1000), to_timestamp(since / 1000), to_timestamp(ended / 1000),
-        to_timestamp(quiet / 1000), count, peak, to_timestamp(said / 1000), said_count, said_severity, to_timestamp(announced / 1000)
+        to_timestamp(quiet / 1000), count, peak, to_timestamp(said / 1000), said_count, said_severity, to_timestamp(announced / 1000),
+        parent, severity, alarm, to_timestamp(reopened / 1000), reminders, heard::integer[]
       from unnest(${incidents.map((i) => i.id)}::text[], ${incidents.map((i) => i.kind)}::text[], ${incidents.map((i) => i.site)}::text[],
         ${numbers((i) => i.state)}::integer[], ${incidents.map((i) => i.subscriber)}::text[], ${numbers((i) => i.openedAt)}::float8[], ${numbers((i) => i.since)}::float8[],
         ${numbers((i) => i.endedAt)}::float8[], ${numbers((i) => i.quietSince)}::float8[], ${numbers((i) => i.count)}::integer[],
         ${numbers((i) => i.peak)}::integer[], ${numbers((i) => i.saidAt)}::float8[], ${numbers((i) => i.saidCount)}::integer[],
-        ${numbers((i) => i.saidSeverity)}::smallint[], ${numbers((i) => i.announcedAt)}::float8[])
-        as r (id, kind, site, state, subscriber, opened, since, ended, quiet, count, peak, said, said_count, said_severity, announced)
+        ${numbers((i) => i.saidSeverity)}::smallint[], ${numbers((i) => i.announcedAt)}::float8[], ${incidents.map((i) => i.parent)}::text[],
+        ${numbers((i) => i.severity)}::smallint[], ${incidents.map((i) => (i.alarm === null ? null : JSON.stringify(i.alarm)))}::text[],
+        ${numbers((i) => i.reopenedAt)}::float8[], ${numbers((i) => i.reminders)}::smallint[], ${incidents.map(heard)}::text[])
+        as r (id, kind, site, state, subscriber, opened, since, ended, quiet, count, peak, said, said_count, said_severity, announced, parent, severity, alarm, reopened, reminders, heard)
       where exists (select from held)
-      on conflict (id) do update set since = excluded.since, ended_at = excluded.ended_at, quiet_since = excluded.quiet_since,
+      on conflict (id) do update set heard = array(select unnest(incidents.heard) union select unnest(excluded.heard)), state = excluded.state, since = excluded.since, ended_at = excluded.ended_at, quiet_since = excluded.quiet_since,
         count = excluded.count, peak = excluded.peak, said_at = excluded.said_at, said_count = excluded.said_count, said_severity = excluded.said_severity,
-        announced_at = excluded.announced_at),
+        announced_at = excluded.announced_at, parent = excluded.parent, severity = excluded.severity, alarm = excluded.alarm,
+        reopened_at = excluded.reopened_at, reminders = excluded.reminders),
+    ${writingStays(sql, stays)},
     ${announcing(sql, events, sql`exists (select from held)`)}
     select true as held from held union all select null from told`;
   return rows.some((row) => row.held);
-}
-
-/** What a message about stuck purchases shows: the longest waiting ids, and the money waiting per currency. */
-export async function stuckDetails(
-  sql: Queries,
-  { site, state }: { site: string; state: number },
-): Promise<{ purchases: string[]; waiting: { amount: string; currency: string }[] }> {
-  const purchases = await sql<{ purchaseId: string }[]>`
-    select purchase_id as "purchaseId" from purchase_watch.purchases
-    where stuck_since is not null and site = ${site} and state = ${state} order by state_since limit 5`;
-  const waiting = await sql<{ amount: string; currency: string }[]>`
-    select sum((d.fields ->> 'Price')::numeric)::text as amount, d.fields ->> 'CurrencyCode' as currency
-    from purchase_watch.purchases p join purchase_watch.purchase_details d on d.purchase = p.id
-    where p.stuck_since is not null and p.site = ${site} and p.state = ${state}
-      and d.fields ->> 'CurrencyCode' is not null and d.fields ->> 'Price' is not null
-    group by 2 order by 2 limit 10`;
-  return { purchases: purchases.map((row) => row.purchaseId), waiting: [...waiting] };
 }

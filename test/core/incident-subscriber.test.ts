@@ -13,7 +13,7 @@ import {
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-const policy = { groupWait: 30 * SECOND, groupInterval: 5 * MINUTE, repeatInterval: 4 * HOUR };
+const policy = { groupWait: 30 * SECOND, quietFor: 10 * MINUTE, groupInterval: 5 * MINUTE, repeatInterval: 4 * HOUR };
 const T = Date.UTC(2026, 10, 20, 9, 15);
 
 describe('an incident about a subscriber', () => {

@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest';
 import {
   type Incident,
   judgeIncident,
+  levelOf,
   openIncident,
+  reopened,
   type Silence,
   type Symptom,
   silencedUntil,
@@ -12,7 +14,7 @@ import {
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-const policy = { groupWait: 30 * SECOND, groupInterval: 5 * MINUTE, repeatInterval: 4 * HOUR };
+const policy = { groupWait: 30 * SECOND, quietFor: 10 * MINUTE, groupInterval: 5 * MINUTE, repeatInterval: 4 * HOUR };
 const T = Date.UTC(2026, 10, 20, 9, 15);
 
 const symptom = (count: number, since = T - MINUTE): Symptom => ({
@@ -69,8 +71,25 @@ describe('an incident that people know of', () => {
     const due = T + 30 * SECOND + 4 * HOUR;
     expect(judge(told, due - 1, 2)).toMatchObject({ say: null, lookAgainAt: due });
     const reminded = judge(told, due, 2);
-    expect(reminded).toMatchObject({ say: 'reminder', lookAgainAt: due + 4 * HOUR });
-    expect(judge(reminded.incident, due + HOUR, 2).say).toBeNull();
+    expect(reminded).toMatchObject({ say: 'reminder', lookAgainAt: due + 24 * HOUR });
+    expect(judge(reminded.incident, due + 4 * HOUR, 2).say).toBeNull();
+    expect(judge(reminded.incident, due + 24 * HOUR, 2)).toMatchObject({ say: 'reminder', lookAgainAt: due + 48 * HOUR });
+  });
+
+  test('is reminded of after four hours again once there was news', () => {
+    const due = T + 30 * SECOND + 4 * HOUR;
+    const grown = judge(judge(told, due, 2).incident, due + HOUR, 4);
+    expect(grown).toMatchObject({ say: 'grew', lookAgainAt: due + 5 * HOUR });
+    expect(judge(grown.incident, due + 5 * HOUR, 4).say).toBe('reminder');
+  });
+
+  test('is told again when it becomes worse by a step, and not when it becomes better and worse again', () => {
+    const at = (severity: number, now: number, before: Incident) => judgeIncident(before, { ...symptom(2), severity }, now, policy);
+    const worse = at(1, T + 10 * MINUTE, told);
+    expect(worse).toMatchObject({ say: 'grew', incident: { severity: 1, saidSeverity: 1 } });
+    const better = at(0, T + 20 * MINUTE, worse.incident);
+    expect(better).toMatchObject({ say: null, incident: { severity: 0, saidSeverity: 1 } });
+    expect(at(1, T + 30 * MINUTE, better.incident).say).toBeNull();
   });
 
   test('remembers its worst and its first moment', () => {
@@ -84,11 +103,11 @@ describe('an incident that people know of', () => {
     expect(quiet).toMatchObject({
       say: null,
       incident: { count: 0, quietSince: T + HOUR, endedAt: null },
-      lookAgainAt: T + HOUR + 30 * SECOND,
+      lookAgainAt: T + HOUR + 10 * MINUTE,
     });
-    expect(judge(quiet.incident, T + HOUR + 30 * SECOND - 1, 0).say).toBeNull();
-    const ended = judge(quiet.incident, T + HOUR + 30 * SECOND, 0);
-    expect(ended).toMatchObject({ say: 'ended', incident: { endedAt: T + HOUR + 30 * SECOND, peak: 2 }, lookAgainAt: null });
+    expect(judge(quiet.incident, T + HOUR + 10 * MINUTE - 1, 0).say).toBeNull();
+    const ended = judge(quiet.incident, T + HOUR + 10 * MINUTE, 0);
+    expect(ended).toMatchObject({ say: 'ended', incident: { endedAt: T + HOUR + 10 * MINUTE, peak: 2 }, lookAgainAt: null });
   });
 
   test('that comes back while it is quiet goes on as if nothing had been', () => {
@@ -118,7 +137,7 @@ describe('an acknowledged incident', () => {
 
   test('is told when it is over', () => {
     const quiet = judge(acknowledged, T + HOUR, 0);
-    expect(judge(quiet.incident, T + HOUR + 30 * SECOND, 0).say).toBe('ended');
+    expect(judge(quiet.incident, T + HOUR + 10 * MINUTE, 0).say).toBe('ended');
   });
 });
 
@@ -141,8 +160,8 @@ describe('in a silence', () => {
     const silenced = judge(opened, T + 30 * SECOND, 3, END).incident;
     const quiet = judge(silenced, T + HOUR, 0, END);
     expect(quiet).toMatchObject({ say: null, announce: null, incident: { endedAt: null } });
-    const over = judge(quiet.incident, T + HOUR + 30 * SECOND, 0, END);
-    expect(over).toMatchObject({ say: null, announce: 'ended', incident: { saidAt: null, endedAt: T + HOUR + 30 * SECOND } });
+    const over = judge(quiet.incident, T + HOUR + 10 * MINUTE, 0, END);
+    expect(over).toMatchObject({ say: null, announce: 'ended', incident: { saidAt: null, endedAt: T + HOUR + 10 * MINUTE } });
   });
 
   test('what people know of neither grows nor is reminded of, and its end is told', () => {
@@ -150,7 +169,7 @@ describe('in a silence', () => {
     expect(judge(told, T + 9 * HOUR, 2, T + 10 * HOUR).say).toBeNull();
     expect(judge(told, END, 50).say).toBe('grew');
     const quiet = judge(told, T + HOUR, 0, END).incident;
-    expect(judge(quiet, T + HOUR + 30 * SECOND, 0, END)).toMatchObject({ say: 'ended', announce: 'ended' });
+    expect(judge(quiet, T + HOUR + 10 * MINUTE, 0, END)).toMatchObject({ say: 'ended', announce: 'ended' });
   });
 });
 
@@ -196,6 +215,43 @@ describe('a silence', () => {
     ];
     expect(silencedUntil(about, all, T)).toBe(T + 2 * HOUR);
   });
+});
+
+describe('an incident that is back', () => {
+  const ended = judge(judge(told, T + HOUR, 0).incident, T + HOUR + 10 * MINUTE, 0).incident;
+  const back = reopened(ended, T + 80 * MINUTE);
+
+  test('is the same one, and told as such at once', () => {
+    const verdict = judge(back, T + 80 * MINUTE, 3);
+    expect(verdict).toMatchObject({ say: 'reopened', incident: { id: 'inc_1', endedAt: null, count: 3, openedAt: T } });
+    const later = judge(verdict.incident, T + 90 * MINUTE, 0).incident;
+    expect(judge(later, T + 100 * MINUTE, 0).say).toBe('ended');
+  });
+
+  test('in a silence is told when that ends, and not at all when it is over by then', () => {
+    const silenced = judge(back, T + 80 * MINUTE, 3, T + 3 * HOUR);
+    expect(silenced).toMatchObject({ say: null, lookAgainAt: T + 3 * HOUR });
+    expect(judge(silenced.incident, T + 3 * HOUR, 3).say).toBe('reopened');
+    const quiet = judge(silenced.incident, T + 90 * MINUTE, 0).incident;
+    expect(judge(quiet, T + 100 * MINUTE, 0)).toMatchObject({ say: null, incident: { endedAt: T + 100 * MINUTE } });
+  });
+});
+
+test('an incident that another one tells of says nothing itself', () => {
+  const child: Incident = { ...opened, parent: 'inc_2' };
+  expect(judge(child, T + MINUTE, 40)).toMatchObject({ say: null, reason: 'told-by-parent' });
+  const quiet = judge(judge(child, T + MINUTE, 40).incident, T + HOUR, 0).incident;
+  expect(judge(quiet, T + HOUR + 10 * MINUTE, 0)).toMatchObject({ say: null, incident: { endedAt: T + HOUR + 10 * MINUTE } });
+});
+
+test.each([
+  ['stuck', 0, 'warning'],
+  ['stuck', 1, 'critical'],
+  ['unreachable', 0, 'critical'],
+  ['subscriber', 2, 'warning'],
+  ['subscriber', 3, 'critical'],
+] as const)('%s of severity %d is %s', (kind, severity, level) => {
+  expect(levelOf({ kind, severity })).toBe(level);
 });
 
 test('through silences and acknowledgements, machines hear begin and end once each, and people the end of what they heard of', () => {

@@ -11,6 +11,10 @@ afterEach(() => t.stop());
 const rowOf = async (purchaseId: string) => (await findPurchases(t.app.sql, { purchaseId, site: null }))[0]!;
 
 const MINUTE = 60_000;
+/** Comes to the form, and from there to where it stays. */
+const STUCK = [{ state: 'New' }, { state: 'WaitingForIdentityProvider', after: '5s' }];
+/** Every one of them is stuck: with the fourth, the page is called broken. */
+const fourStuck = () => Promise.all(Array.from({ length: 4 }, () => t.watch({ script: STUCK })));
 
 test('a purchase is called stuck by a poll at the limit, not before, and recovered once when it moves', async () => {
   const purchase = await t.watch({ script: [{ state: 'WaitingForIdentityProvider' }] });
@@ -63,7 +67,7 @@ test('time in which the site could not be asked never makes a purchase stuck', a
 test('a hundred stuck purchases are one Slack message, and one more when they have moved on', async () => {
   const purchases = await Promise.all(
     Array.from({ length: 100 }, () =>
-      t.watch({ script: [{ state: 'WaitingForIdentityProvider' }], price: '100.10', currency: 'SEK' }),
+      t.watch({ script: STUCK, price: '100.10', currency: 'SEK' }),
     ),
   );
   await t.app.pollOnce();
@@ -71,18 +75,21 @@ test('a hundred stuck purchases are one Slack message, and one more when they ha
   await t.live(12 * MINUTE);
   expect(t.slack.received.map(({ problem }) => problem)).toEqual([null]);
   const text = JSON.stringify(t.slack.received[0]);
-  expect(text).toContain('100 purchases');
+  expect(text).toContain('100 customers');
   expect(text).toContain('WaitingForIdentityProvider');
   expect(text).toMatch(/10.010\.00 SEK/);
 
   for (const purchase of purchases) t.simulator.control.setState(purchase, 'Completed');
-  await t.live(6 * MINUTE);
+  await t.live(38 * MINUTE);
+  expect(t.slack.received).toHaveLength(1);
+  // Nobody was stuck for half an hour, and that held for ten minutes.
+  await t.live(10 * MINUTE);
   expect(t.slack.received).toHaveLength(2);
-  expect(t.slack.received[1]!.text).toContain('no more purchases stuck');
+  expect(t.slack.received[1]!.text).toMatch(/^\*?✅/);
 });
 
 test('an incident is told once over restarts and with two replicas, reminded of after repeatInterval, and its end is told too', async () => {
-  await t.watch({ script: [{ state: 'WaitingForIdentityProvider' }] });
+  await fourStuck();
   await t.app.pollOnce();
   const second = await t.another();
   await t.live(12 * MINUTE);
@@ -139,12 +146,33 @@ test('a site that does not answer is told once on Slack and to the webhook, and 
   expect((await rowOf(purchase!)).failures).toBe(0);
 });
 
-test('stopping a stuck purchase ends its part of the incident', async () => {
-  const purchase = await t.watch({ script: [{ state: 'WaitingForIdentityProvider' }] });
+test('stopping stuck purchases ends their incident', async () => {
+  const purchases = await fourStuck();
   await t.app.pollOnce();
   await t.live(12 * MINUTE);
   expect(t.slack.received).toHaveLength(1);
-  await stopPurchase(t.app.sql, (await rowOf(purchase)).id);
-  await t.live(2 * MINUTE);
+  for (const purchase of purchases) await stopPurchase(t.app.sql, (await rowOf(purchase)).id);
+  await t.live(41 * MINUTE);
   expect(t.slack.received).toHaveLength(2);
+});
+
+test('purchases that are stuck one here and one there are flagged, told to the shop, and no alarm', async () => {
+  const [one, other] = [await t.watch({ script: STUCK }), await t.watch({ script: STUCK })];
+  await t.live(12 * MINUTE);
+  for (const purchase of [one, other]) expect((await rowOf(purchase)).stuckSince).not.toBeNull();
+  expect(t.receiver.received.filter(({ type }) => type === 'purchase.stuck')).toHaveLength(2);
+  await t.live(30 * MINUTE);
+  expect(t.slack.received).toEqual([]);
+});
+
+test('who tries again and again for one order is one customer', async () => {
+  for (let attempt = 0; attempt < 6; attempt++) await t.watch({ script: STUCK }, { reference: 'ORD-1' });
+  await t.live(40 * MINUTE);
+  expect(t.slack.received).toEqual([]);
+});
+
+test('a reference that a shop gives to everybody makes them no single customer', async () => {
+  for (let customer = 0; customer < 60; customer++) await t.watch({ script: STUCK }, { reference: 'web shop' });
+  await t.live(12 * MINUTE);
+  expect(t.slack.received).toHaveLength(1);
 });

@@ -1,0 +1,32 @@
+/** Which channels are told of an incident. Pure. */
+import { type Incident, type Level, levelOf } from './incident.ts';
+
+/** What a channel for people wants to hear. */
+export interface ChannelRule {
+  readonly name: string;
+  /** Null: of all sites, and of what is of no site. */
+  readonly sites: readonly string[] | null;
+  /** The least urgent that it wants to hear. */
+  readonly severity: Level;
+}
+
+/**
+ * The channels whose rules match an incident of some sites. What is of no site goes to channels for all sites, or where
+ * there is none, to every channel: somebody must hear it.
+ */
+export function audienceOf(
+  incident: Pick<Incident, 'kind' | 'severity' | 'subscriber'>,
+  sites: readonly string[],
+  channels: readonly ChannelRule[],
+): string[] {
+  const urgent = levelOf(incident) === 'critical';
+  const loud = channels.filter(({ severity, name }) => (urgent || severity === 'warning') && name !== incident.subscriber);
+  const general = loud.filter((channel) => channel.sites === null);
+  const matching =
+    sites.length > 0
+      ? loud.filter((channel) => channel.sites === null || channel.sites.some((site) => sites.includes(site)))
+      : general.length > 0
+        ? general
+        : loud;
+  return matching.map(({ name }) => name);
+}

@@ -1,0 +1,127 @@
+/** What is written of a verdict: the events that tell it, with all that people need to know of it. */
+import type { ChannelRule } from '../core/audience.ts';
+import type { Detection } from '../core/detection.ts';
+import { type EventDraft, type IncidentEventType, isoTime, isoTimeOrNull } from '../core/events.ts';
+import type { JsonValue } from '../core/exact-json.ts';
+import { type Incident, levelOf } from '../core/incident.ts';
+import type { Overdue, Told } from '../core/judgement.ts';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Limits } from '../limits/limits.ts';
+import type { Sql } from '../store/database.ts';
+import { type NewEvent, SITE_SHARD } from '../store/events.ts';
+import { findIncident } from '../store/incident-list.ts';
+import { listSites } from '../store/sites.ts';
+import { subscriberCondition } from '../store/subscriber-symptoms.ts';
+import { stuckData } from './stuck-incident.ts';
+import { subscriberData, subscriberSentence } from './subscriber-incident.ts';
+
+/** Events, and for the log what they say in a sentence, where names and counts do not. */
+export interface Story {
+  readonly events: readonly NewEvent[];
+  readonly sentence: string | null;
+}
+
+export interface StoryContext {
+  readonly overdue: readonly Overdue[];
+  readonly detections: readonly Detection[];
+  /** The row ids of a channel's subscriber: one, or none while it is not there. */
+  idsOf(channel: string): number[];
+}
+
+export interface StoryOptions {
+  readonly sql: Sql;
+  readonly limits: Limits;
+  readonly sessionLength: Milliseconds;
+  readonly channels: readonly ChannelRule[];
+}
+
+export interface Stories {
+  storyOf(told: Told, now: Instant, context: StoryContext): Promise<Story>;
+}
+
+export function createStories({ sql, limits, sessionLength }: StoryOptions): Stories {
+  const events = (told: Told, now: Instant, data: Record<string, JsonValue>, context: StoryContext, about?: number | null) => {
+    const { incident, messages } = told;
+    return messages.map(({ stage, channels }): NewEvent => {
+      const type: IncidentEventType = `incident.${stage}`;
+      const draft: EventDraft = { type, sequence: null, at: now, state: incident.state, data };
+      const recipients = channels.flatMap(context.idsOf);
+      const place = { site: incident.site ?? '', purchase: null, shard: SITE_SHARD };
+      return { ...place, about: about ?? null, incident: incident.id, recipients, draft };
+    });
+  };
+
+  const unreachableStory = async (told: Told, now: Instant, context: StoryContext): Promise<Story> => {
+    const { incident, announce } = told;
+    const site = (await listSites(sql)).find(({ name }) => name === incident.site);
+    const data = { ...(await head(incident)), lastError: site?.lastError ?? null };
+    const forMachines: NewEvent[] =
+      announce === null
+        ? []
+        : [
+            {
+              draft: siteEvent(incident, announce, site?.lastError ?? null, now),
+              site: incident.site ?? '',
+              purchase: null,
+              shard: SITE_SHARD,
+            },
+          ];
+    return { events: [...forMachines, ...events(told, now, data, context)], sentence: null };
+  };
+
+  /** For people alone; whom it is about is not told, for that is who does not listen. */
+  const subscriberStory = async (told: Told, name: string, now: Instant, context: StoryContext): Promise<Story> => {
+    const { incident } = told;
+    const condition = await subscriberCondition(sql, { name, since: incident.since });
+    const sentence = subscriberSentence(incident, condition);
+    const data = { ...(await head(incident)), ...subscriberData(incident, condition) };
+    return { events: events(told, now, data, context, condition?.id ?? null), sentence };
+  };
+
+  /** What every incident's event begins with. */
+  const head = async (incident: Incident): Promise<Record<string, JsonValue>> => {
+    const { id, kind, site, openedAt, endedAt, reopenedAt, since, acknowledgedAt } = incident;
+    // Who looks after it and what it was is written by people, beside the judge.
+    const row = await findIncident(sql, id);
+    const answer = row?.answer ?? null;
+    return {
+      incidentId: id,
+      kind,
+      site,
+      openedAt: isoTime(openedAt),
+      endedAt: isoTimeOrNull(endedAt),
+      reopenedAt: isoTimeOrNull(reopenedAt),
+      since: isoTime(since),
+      severity: levelOf(incident),
+      acknowledged:
+        row === null || acknowledgedAt === null
+          ? null
+          : { by: row.acknowledgedBy, note: row.acknowledgedNote, at: isoTime(acknowledgedAt) },
+      answer: answer === null ? null : { cause: answer.cause, note: answer.note, by: answer.by, at: isoTime(answer.at) },
+    };
+  };
+
+  return {
+    storyOf: async (told, now, context) => {
+      const { incident, announce, say } = told;
+      if (say === null && (announce === null || incident.kind === 'stuck')) return { events: [], sentence: null };
+      if (incident.subscriber !== null) return subscriberStory(told, incident.subscriber, now, context);
+      if (incident.kind === 'unreachable') return unreachableStory(told, now, context);
+      const data = { ...(await head(incident)), ...(await stuckData(told, { ...context, sql, limits, sessionLength })) };
+      return { events: events(told, now, data, context), sentence: null };
+    },
+  };
+}
+
+/** What the merchant's own systems hear of a site that does not answer: once when it lasts, once when it is over. */
+function siteEvent(incident: Incident, announce: 'opened' | 'ended', lastError: JsonValue, now: Instant): EventDraft {
+  const { site, since } = incident;
+  const common = { state: null, sequence: null, at: now };
+  return announce === 'opened'
+    ? { type: 'site.unreachable', ...common, data: { site, since: isoTime(since), lastError } }
+    : {
+        type: 'site.reachable',
+        ...common,
+        data: { site, since: isoTime(since), until: isoTimeOrNull(incident.quietSince) },
+      };
+}

@@ -1,0 +1,99 @@
+/** What an event about stuck purchases holds: where, how many, since when, how it was noticed, why it may be. */
+import { type CauseEvidence, exitsTogether, rankCauses } from '../core/causes.ts';
+import type { Alarm, Detection } from '../core/detection.ts';
+import { isoTime, isoTimeOrNull } from '../core/events.ts';
+import type { JsonValue } from '../core/exact-json.ts';
+import type { Incident } from '../core/incident.ts';
+import type { Overdue, Told } from '../core/judgement.ts';
+import type { Milliseconds } from '../core/purchase.ts';
+import { namedState } from '../core/states.ts';
+import type { Limits } from '../limits/limits.ts';
+import type { Sql } from '../store/database.ts';
+import { causeEvidence, earlierAnswer, stuckDetails } from '../store/evidence.ts';
+
+export interface StuckContext {
+  readonly sql: Sql;
+  readonly limits: Limits;
+  readonly sessionLength: Milliseconds;
+  readonly overdue: readonly Overdue[];
+  readonly detections: readonly Detection[];
+}
+
+/** Purchases named at most. */
+const NAMED = 5;
+/** Parts of a parent that an event holds at most, the largest first. */
+const MOST_PARTS = 50;
+
+/** The data of the event, but for what every incident's has. */
+export async function stuckData(told: Told, context: StuckContext): Promise<Record<string, JsonValue>> {
+  const { incident, parts } = told;
+  const { sql, limits } = context;
+  const leaves = parts.length > 0 ? parts : [incident];
+  const places = leaves.map(({ site, state }) => ({ site: site ?? '', state: state ?? 0 }));
+  const single = places.length === 1 ? places[0]! : null;
+  const details = await stuckDetails(sql, { parts: places, limit: NAMED });
+  const causes = incident.endedAt === null ? rankCauses(await evidenceOf(leaves, context)) : [];
+  const earlier = await earlierAnswer(sql, { site: incident.site, state: incident.state, except: incident.id });
+  const limit = single === null ? null : limits.limitOf(single.site, single.state);
+  const alarm = incident.alarm ?? earliest(leaves);
+  return {
+    state: incident.state === null ? null : { ...namedState(incident.state) },
+    count: incident.count,
+    peak: incident.peak,
+    parts: leaves
+      .toSorted((a, b) => b.count - a.count)
+      .slice(0, MOST_PARTS)
+      .map(({ site, state, count, peak, quietSince, endedAt }) => ({
+        site,
+        state: { ...namedState(state ?? 0) },
+        count,
+        peak,
+        ended: quietSince !== null || endedAt !== null,
+      })),
+    limitMs: limit?.ms ?? null,
+    dwell:
+      limit?.dwell == null
+        ? null
+        : { usualMs: limit.dwell.usual, p95Ms: limit.dwell.p95, purchases: limit.dwell.purchases, source: limit.source },
+    alarm: alarm === null ? null : shown(alarm),
+    noticedAfterMs: alarm === null ? null : Math.max(alarm.at - alarm.since, 0),
+    purchases: [...details.purchases],
+    waiting: details.waiting.map(({ amount, currency }) => ({ amount, currency })),
+    unpriced: details.unpriced,
+    causes: causes.map(({ cause, why }) => ({ cause, why })),
+    earlier:
+      earlier === null
+        ? null
+        : {
+            cause: earlier.cause,
+            note: earlier.note,
+            by: earlier.by,
+            at: isoTime(earlier.at),
+            site: earlier.site,
+            state: earlier.state === null ? null : { ...namedState(earlier.state) },
+          },
+    movedOn: null,
+    includes: parts.map(({ id }) => id),
+  };
+}
+
+/** The alarm that came first. */
+function earliest(leaves: readonly Incident[]): Alarm | null {
+  const alarms = leaves.flatMap(({ alarm }) => (alarm === null ? [] : [alarm]));
+  return alarms.toSorted((a, b) => a.at - b.at)[0] ?? null;
+}
+
+function shown({ at, since, ...rest }: Alarm): JsonValue {
+  return { ...rest, at: isoTime(at), since: isoTimeOrNull(since) };
+}
+
+/** What speaks for one cause or another: what the database holds, and how customers left since the alarm. */
+async function evidenceOf(leaves: readonly Incident[], context: StuckContext): Promise<CauseEvidence> {
+  const { sql, detections, sessionLength } = context;
+  const parts = leaves.map(({ site, state, count }) => ({ site: site ?? '', state: state ?? 0, count }));
+  const since = Math.min(...leaves.map((leaf) => leaf.alarm?.since ?? leaf.since));
+  const exits = detections
+    .filter((each) => parts.some(({ site, state }) => each.site === site && each.state === state))
+    .map((each) => each.exits);
+  return { ...(await causeEvidence(sql, { parts, since })), ...exitsTogether(exits), sessionLength };
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { App } from '../../src/app.ts';
+import { startTestApp } from '../support/test-app.ts';
+
+test('purchases from before the first start are one first look, and a digest tells who is overdue, once from two daemons', async () => {
+  const t = await startTestApp({
+    change: (settings) => {
+      settings.slack.digest = '*/30 * * * *';
+      settings.sites[0]!.timeZone = 'Asia/Kathmandu';
+    },
+  });
+  try {
+    for (let each = 0; each < 3; each++) await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
+    const other = await t.another();
+    const headlines = () => t.slack.received.map(({ text }) => text.split('\n')[0]!);
+    const live = async (minutes: number, apps: readonly App[]): Promise<void> => {
+      for (let minute = 0; minute < minutes; minute++) {
+        t.clock.advance('1m');
+        for (const app of apps) {
+          await app.pollOnce();
+          await app.judgeOnce();
+          await app.deliverOnce();
+        }
+      }
+    };
+    await live(55, [t.app, other]);
+    await other.stop();
+    await live(2, [t.app]);
+    expect(headlines().filter((line) => line.includes('First look'))).toEqual([expect.stringContaining('default: 3 purchases')]);
+    const rows = await t.app.sql<{ at: Date }[]>`
+      select created_at as at from purchase_watch.events where type = 'incident.digest' order by position`;
+    // By the clock of Kathmandu, which is five hours and three quarters ahead.
+    expect(rows.map(({ at }) => at.getUTCMinutes() % 30).filter((minute) => minute !== 15)).toEqual([]);
+    const digests = headlines().filter((line) => line.includes('Digest'));
+    expect(digests.length).toBeGreaterThanOrEqual(1);
+    expect(digests).toEqual(rows.map(() => '📋 Digest of default: no incidents, 3 purchases overdue now'));
+    expect(t.slack.received.flatMap(({ problem }) => problem ?? [])).toEqual([]);
+  } finally {
+    await t.stop();
+  }
+});
