@@ -32,7 +32,7 @@ export async function requireSite(sql: Sql, name: string): Promise<void> {
 }
 
 /** Why this is no site, or null. */
-export async function unknownSite(sql: Sql, name: string): Promise<string | null> {
+async function unknownSite(sql: Sql, name: string): Promise<string | null> {
   const sites = await listSites(sql);
   return siteProblem(
     name,

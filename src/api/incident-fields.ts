@@ -1,129 +1,161 @@
 /** The fields of incidents and silences: how they are checked and how they are shown. */
 import { z } from '@hono/zod-openapi';
-import { suggestion } from '../config/nearest.ts';
-import { parseDuration } from '../core/duration.ts';
-import { isoTime, isoTimeOrNull } from '../core/events.ts';
-import type { IncidentKind } from '../core/incident.ts';
+import { DELIVERY_STATUSES } from '../core/delivery-status.ts';
 import type { Instant } from '../core/purchase.ts';
-import { STATE_NAMES, stateValue } from '../core/states.ts';
-import type { IncidentRow } from '../store/incident-list.ts';
-import type { SilenceRow } from '../store/silences.ts';
-import { readMoment } from '../subscription/moment.ts';
+import {
+  CAUSE_KEYS,
+  INCIDENT_ID,
+  INCIDENT_KINDS,
+  LONGEST_NAME,
+  LONGEST_NOTE,
+  readCause,
+  readComing,
+  readIncidentId,
+  readSilenceId,
+  readWord,
+  readWords,
+} from '../response/rules.ts';
+import { readState } from '../subscription/rules.ts';
 import { parameter } from './fields.ts';
-import { stateBody, stateOrNull, timeSchema } from './purchase-body.ts';
-
-const KINDS = ['stuck', 'unreachable', 'subscriber'] as const satisfies readonly IncidentKind[];
+import { stateOrNull, timeSchema } from './purchase-body.ts';
 
 /** One of a few words. */
 export function wordParameter<Word extends string>(words: readonly Word[], what: string) {
-  return parameter<Word>((value) => {
-    const word = words.find((each) => each === value);
-    if (word !== undefined) return { is: word };
-    return { problem: `is no ${what}${suggestion(value.slice(0, 100), words)}; there are ${words.join(', ')}` };
-  }).openapi({ type: 'string', enum: [...words] });
+  return parameter<Word>((value) => readWord(value, words, what)).openapi({ type: 'string', enum: [...words] });
 }
 
-export const kindParameter = wordParameter(KINDS, 'kind of incident');
+export const kindParameter = wordParameter(INCIDENT_KINDS, 'kind of incident');
 
 /** Some words of a person. */
 export function wordsField(most: number, what: string) {
-  return parameter((value) => {
-    if (value.trim() === '') return { problem: `is empty; give ${what}` };
-    if ([...value].length > most) return { problem: `is longer than ${most} characters` };
-    if (!value.isWellFormed() || value.includes('\u0000')) return { problem: 'holds what is no character' };
-    return { is: value };
-  }).openapi({ type: 'string', minLength: 1, maxLength: most });
+  return parameter((value) => readWords(value, most, what)).openapi({ type: 'string', minLength: 1, maxLength: most });
 }
 
-export const byField = wordsField(200, 'a name').openapi({ description: 'Who says so, for the others.', example: 'Kim' });
+export const byField = wordsField(LONGEST_NAME, 'a name').openapi({
+  description: 'Who says so, for the others.',
+  example: 'Kim',
+});
+
+export const noteField = wordsField(LONGEST_NOTE, 'some words, or leave the field out');
+
+export const causeField = parameter(readCause).openapi({
+  type: 'string',
+  enum: CAUSE_KEYS,
+  description: 'What it was; docs/alerts.md says what each means.',
+  example: 'deploy',
+});
 
 export const stateField = z
   .union([z.string(), z.number()], { error: 'must be a state, by name or number' })
   .transform((value, ctx) => {
-    const state = stateValue(String(value));
-    if (state !== null) return state;
-    const hint = suggestion(String(value).slice(0, 100), STATE_NAMES);
-    ctx.addIssue({ code: 'custom', message: `is no state${hint}; give a number or one of ${STATE_NAMES.join(', ')}` });
+    const found = readState(String(value));
+    if ('is' in found) return found.is;
+    ctx.addIssue({ code: 'custom', message: found.problem });
     return z.NEVER;
   })
   .openapi({ type: ['string', 'integer'], example: 'WaitingForCardPayments' });
 
 /** A moment to come, as a time or as a duration; its meaning depends on the database's clock. */
-export const comingField = parameter<(now: Instant) => Instant>((value) => {
-  const ahead = parseDuration(value);
-  if (ahead !== null) return { is: (now) => now + ahead };
-  const read = readMoment(value, 0);
-  return 'is' in read
-    ? { is: () => read.is }
-    : { problem: 'must be a time with its zone such as 2026-11-20T09:15:00Z, or a duration from now such as 2h' };
-}).openapi({ type: 'string', example: '2h' });
+export const comingField = parameter<(now: Instant) => Instant>(readComing).openapi({ type: 'string', example: '2h' });
 
-/** What incidents' ids look like; whether there is one is asked of the database. */
-export const incidentIdField = parameter((value) =>
-  /^[\w-]{1,60}$/.test(value)
-    ? { is: value }
-    : { problem: 'is no id of an incident; they look like inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' },
-).openapi({ type: 'string', pattern: '^[A-Za-z0-9_-]{1,60}$', example: 'inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' });
+export const incidentIdField = parameter(readIncidentId).openapi({
+  type: 'string',
+  pattern: INCIDENT_ID.source.replace('\\w', 'A-Za-z0-9_'),
+  example: 'inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2',
+});
 
-export const silenceIdField = parameter((value) => {
-  const [, digits] = /^sil_([1-9]\d{0,14})$/.exec(value) ?? [];
-  return digits === undefined ? { problem: 'is no id of a silence; they look like sil_42' } : { is: Number(digits) };
-}).openapi({ type: 'string', pattern: '^sil_[1-9][0-9]{0,14}$', example: 'sil_42' });
+export const silenceIdField = parameter(readSilenceId).openapi({
+  type: 'string',
+  pattern: '^sil_[1-9][0-9]{0,14}$',
+  example: 'sil_42',
+});
+
+const partSchema = z
+  .object({
+    id: z.string(),
+    site: z.string().nullable(),
+    state: stateOrNull,
+    count: z.int(),
+    peak: z.int(),
+    endedAt: timeSchema.nullable(),
+  })
+  .openapi('IncidentPart');
+
+const alarmSchema = z
+  .object({
+    rule: z.enum(['share', 'sparse']).openapi({
+      description: '`share`: too many of the latest customers; `sparse`: few customers come, and two in a row did not get on.',
+    }),
+    at: timeSchema.openapi({ description: 'When it was noticed.' }),
+    since: timeSchema.openapi({ description: 'When the first customer came that speaks for it.' }),
+    entrants: z.int().openapi({ description: 'Customers that were counted since then.' }),
+    overdue: z.int().openapi({ description: 'Those of them that became overdue.' }),
+    usualShare: z.number().openapi({ description: 'The share that is usual, from 0 to 1.' }),
+    perDay: z.number().nullable().openapi({ description: 'Customers a day, as far as is known.' }),
+    falseAlarmEvery: z
+      .number()
+      .nullable()
+      .openapi({ description: 'One false alarm in about so many customers is to be expected; null where that is not known.' }),
+  })
+  .openapi('Alarm');
+
+const acknowledgementSchema = z.object({ at: timeSchema, by: z.string(), note: z.string().nullable() });
+const answerSchema = z.object({ cause: z.string(), note: z.string().nullable(), by: z.string(), at: timeSchema });
 
 export const incidentSchema = z
   .object({
     id: z.string(),
-    kind: z.enum(KINDS),
-    site: z.string().nullable().openapi({ description: 'Null when it is about a subscriber.' }),
-    state: stateOrNull.openapi({ description: 'Null when it is about no state.' }),
+    kind: z.enum(INCIDENT_KINDS),
+    site: z.string().nullable().openapi({ description: 'Null when it is about a subscriber, or about several sites.' }),
+    state: stateOrNull.openapi({ description: 'Null when it is about no state, or about several.' }),
     subscriber: z.string().nullable().openapi({ description: 'The subscriber that takes nothing, or not everything.' }),
+    parent: z.string().nullable().openapi({ description: 'The incident that tells of this one, too.' }),
+    parts: z.array(partSchema).openapi({ description: 'Those it tells of, open ones first, the largest first; 200 at most.' }),
     status: z.enum(['open', 'ended']),
+    severity: z.enum(['warning', 'critical']),
     openedAt: timeSchema,
     since: timeSchema.openapi({ description: 'The earliest symptom.' }),
     quietSince: timeSchema.nullable().openapi({ description: 'Since when nothing is wrong any more; it ends when that lasts.' }),
     endedAt: timeSchema.nullable(),
+    reopenedAt: timeSchema.nullable().openapi({ description: 'When it came back after it had ended.' }),
     count: z.int().openapi({
       description:
-        'Purchases that are stuck now; 1 for a site; deliveries that wait, or were given up, for a subscriber, counted to 1000.',
+        'Customers that are overdue now; 1 for a site that does not answer; deliveries that wait, or were given up, for a subscriber, counted to 1000.',
     }),
     peak: z.int(),
+    alarm: z.union([alarmSchema, z.null()]).openapi({ description: 'What it rests on; null where it rests on no count.' }),
     saidAt: timeSchema
       .nullable()
       .openapi({ description: 'When people were last told: on Slack, or in the log where Slack takes nothing.' }),
-    acknowledged: z.union([z.object({ at: timeSchema, by: z.string(), note: z.string().nullable() }), z.null()]),
+    owner: z.string().nullable().openapi({ description: 'Who looks after it, or after the incident that tells of it.' }),
+    acknowledged: z.union([acknowledgementSchema, z.null()]),
+    answer: z.union([answerSchema, z.null()]).openapi({ description: 'What it was, as a person said.' }),
     silencedUntil: timeSchema.nullable().openapi({ description: 'While a silence keeps people from hearing of it.' }),
   })
   .openapi('Incident');
 
-/** An incident as its body. */
-export function incidentBody(row: IncidentRow): z.output<typeof incidentSchema> {
-  const { id, kind, site, state, subscriber, count, peak, acknowledgedAt, acknowledgedBy, acknowledgedNote } = row;
-  return {
-    id,
-    kind,
-    site,
-    state: stateBody(state),
-    subscriber,
-    status: row.endedAt === null ? 'open' : 'ended',
-    openedAt: isoTime(row.openedAt),
-    since: isoTime(row.since),
-    quietSince: isoTimeOrNull(row.quietSince),
-    endedAt: isoTimeOrNull(row.endedAt),
-    count,
-    peak,
-    saidAt: isoTimeOrNull(row.saidAt),
-    acknowledged:
-      acknowledgedAt === null ? null : { at: isoTime(acknowledgedAt), by: acknowledgedBy ?? '', note: acknowledgedNote },
-    silencedUntil: isoTimeOrNull(row.silencedUntil),
-  };
-}
+const saidSchema = z.object({
+  channel: z.string().openapi({ description: 'The subscriber.' }),
+  stage: z.string().openapi({ description: '`opened`, `reopened`, `grew`, `reminder` or `ended`.', example: 'opened' }),
+  at: timeSchema.openapi({ description: 'When it was delivered or given up; while it waits, when it was written.' }),
+  status: z.enum(DELIVERY_STATUSES),
+});
+
+export const incidentDetailsSchema = incidentSchema
+  .extend({
+    causes: z
+      .array(z.object({ cause: z.string(), why: z.string() }))
+      .openapi({ description: 'The likely causes, as people were told them last.' }),
+    said: z.array(saidSchema).openapi({ description: 'Who was told what, first to last.' }),
+  })
+  .openapi('IncidentDetails');
 
 export const silenceSchema = z
   .object({
     id: z.string(),
     site: z.string().nullable(),
     state: stateOrNull,
-    kind: z.enum(KINDS).nullable(),
+    kind: z.enum(INCIDENT_KINDS).nullable(),
     subscriber: z.string().nullable(),
     reason: z.string(),
     by: z.string(),
@@ -133,21 +165,3 @@ export const silenceSchema = z
     status: z.enum(['coming', 'active', 'over']),
   })
   .openapi('Silence');
-
-/** A silence as its body, at a moment of the database's clock. */
-export function silenceBody(row: SilenceRow, now: Instant): z.output<typeof silenceSchema> {
-  const { id, site, state, kind, subscriber, reason, by, createdAt, startsAt, endsAt } = row;
-  return {
-    id: `sil_${id}`,
-    site,
-    state: stateBody(state),
-    kind,
-    subscriber,
-    reason,
-    by,
-    createdAt: isoTime(createdAt),
-    startsAt: isoTime(startsAt),
-    endsAt: isoTime(endsAt),
-    status: endsAt <= now ? 'over' : startsAt <= now ? 'active' : 'coming',
-  };
-}

@@ -1,28 +1,31 @@
-/** Incidents: reading them, and saying that somebody looks after one. */
+/** Incidents: reading them, looking after one, and saying what it was. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { incidentBody, incidentDetails } from '../response/body.ts';
+import { acknowledge, answer as answerTo, release, storyOf } from '../response/incidents.ts';
 import type { Sql } from '../store/database.ts';
-import { acknowledgeIncident, findIncident, type IncidentRow, listIncidents } from '../store/incident-list.ts';
+import { listIncidents } from '../store/incident-list.ts';
 import { exactJson } from './body.ts';
 import { cursorOf, cursorParameter, limitParameter, siteParameter } from './fields.ts';
 import { requireSite } from './find-purchase.ts';
 import {
   byField,
-  incidentBody,
+  causeField,
+  incidentDetailsSchema,
   incidentIdField,
   incidentSchema,
   kindParameter,
+  noteField,
   wordParameter,
-  wordsField,
 } from './incident-fields.ts';
 import { strict } from './invalid.ts';
-import { Problem, problems } from './problems.ts';
+import { problems } from './problems.ts';
 import type { ApiBindings } from './serve.ts';
 
 const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 500;
 const BODY_LIMIT = 16 * 1024;
 
-/** Mounts list, read and acknowledge. */
+/** Mounts list, read, acknowledge with its opposite, and answer. */
 export function mountIncidents(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql }: { sql: Sql }): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit = DEFAULT_LIMIT, status = 'all', ...filter } = c.req.valid('query');
@@ -33,25 +36,24 @@ export function mountIncidents(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sq
     return c.json({ data: page.map(incidentBody), nextCursor }, 200);
   });
 
-  app.openapi(readRoute, async (c) => c.json(incidentBody(await requireIncident(sql, c.req.valid('param').id)), 200));
+  app.openapi(readRoute, async (c) => c.json(incidentDetails(await storyOf(sql, c.req.valid('param').id)), 200));
 
   app.openapi(acknowledgeRoute, async (c) => {
-    const { id } = c.req.valid('param');
     const { by, note = null } = c.req.valid('json');
-    const isOpen = await acknowledgeIncident(sql, { id, by, note });
-    const incident = await requireIncident(sql, id);
-    if (!isOpen) throw new Problem('incident_ended', `The incident ${id} is over; there is nothing to look after any more.`);
-    return c.json(incidentBody(incident), 200);
+    return c.json(incidentBody(await acknowledge(sql, c.req.valid('param').id, { by, note })), 200);
+  });
+
+  app.openapi(releaseRoute, async (c) => c.json(incidentBody(await release(sql, c.req.valid('param').id)), 200));
+
+  app.openapi(answerRoute, async (c) => {
+    const { cause, by, note = null } = c.req.valid('json');
+    return c.json(incidentBody(await answerTo(sql, c.req.valid('param').id, { cause, by, note })), 200);
   });
 }
 
-async function requireIncident(sql: Sql, id: string): Promise<IncidentRow> {
-  const incident = await findIncident(sql, id);
-  if (incident === null) throw new Problem('incident_not_found', `There is no incident ${id}; GET /v1/incidents lists them.`);
-  return incident;
-}
-
 const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
+const CHANGE_PROBLEMS = [...READ_PROBLEMS, 'read_only_key', 'cross_site', 'incident_not_found'] as const;
+const BODY_PROBLEMS = [...CHANGE_PROBLEMS, 'not_json', 'too_deep', 'too_large', 'unsupported_media_type'] as const;
 const oneIncident = { params: z.object({ id: incidentIdField }) };
 const answer = (description: string) => ({ description, content: { 'application/json': { schema: incidentSchema } } });
 
@@ -83,9 +85,16 @@ const readRoute = createRoute({
   method: 'get',
   path: '/v1/incidents/{id}',
   summary: 'Read an incident',
+  description: 'With what people were told of it.',
   tags: ['Incidents'],
   request: oneIncident,
-  responses: { 200: answer('The incident as it is now.'), ...problems(...READ_PROBLEMS, 'incident_not_found') },
+  responses: {
+    200: {
+      description: 'The incident as it is now.',
+      content: { 'application/json': { schema: incidentDetailsSchema } },
+    },
+    ...problems(...READ_PROBLEMS, 'incident_not_found'),
+  },
 });
 
 const acknowledgeRoute = createRoute({
@@ -93,7 +102,7 @@ const acknowledgeRoute = createRoute({
   path: '/v1/incidents/{id}/acknowledge',
   summary: 'Say that you look after an incident',
   description:
-    'Nobody is reminded of it any more; that it doubles, and that it is over, is still told. Said again, it counts for whoever said it last.',
+    'Nobody is reminded of it any more; that it grows, and that it is over, is still told. It counts for the incidents that it tells of, too, but for those that somebody looks after already. Said again, it counts for whoever said it last.',
   tags: ['Incidents'],
   middleware: [exactJson(BODY_LIMIT)] as const,
   request: {
@@ -104,26 +113,47 @@ const acknowledgeRoute = createRoute({
         'application/json': {
           schema: strict({
             by: byField,
-            note: wordsField(1_000, 'some words, or leave the field out')
-              .optional()
-              .openapi({ example: 'The deploy is rolled back.' }),
+            note: noteField.optional().openapi({ example: 'The deploy is rolled back.' }),
           }).openapi('Acknowledgement'),
         },
       },
     },
   },
-  responses: {
-    200: answer('The incident, with who looks after it.'),
-    ...problems(
-      ...READ_PROBLEMS,
-      'read_only_key',
-      'cross_site',
-      'not_json',
-      'too_deep',
-      'too_large',
-      'unsupported_media_type',
-      'incident_not_found',
-      'incident_ended',
-    ),
+  responses: { 200: answer('The incident, with who looks after it.'), ...problems(...BODY_PROBLEMS, 'incident_ended') },
+});
+
+const releaseRoute = createRoute({
+  method: 'delete',
+  path: '/v1/incidents/{id}/acknowledge',
+  summary: 'Say that nobody looks after an incident any more',
+  description: 'People are reminded of it again. May be repeated.',
+  tags: ['Incidents'],
+  request: oneIncident,
+  responses: { 200: answer('The incident, which nobody looks after.'), ...problems(...CHANGE_PROBLEMS, 'incident_ended') },
+});
+
+const answerRoute = createRoute({
+  method: 'post',
+  path: '/v1/incidents/{id}/answer',
+  summary: 'Say what an incident was',
+  description:
+    'While it is open or afterwards; it does not end it. The answer is cited when the same happens again. Said again, it replaces what was said before.',
+  tags: ['Incidents'],
+  middleware: [exactJson(BODY_LIMIT)] as const,
+  request: {
+    ...oneIncident,
+    body: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: strict({
+            cause: causeField,
+            by: byField,
+            note: noteField.optional().openapi({ example: 'The new policy blocked the form of the bank.' }),
+          }).openapi('IncidentAnswer'),
+        },
+      },
+    },
   },
+  responses: { 200: answer('The incident, with the answer.'), ...problems(...BODY_PROBLEMS) },
 });

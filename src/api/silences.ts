@@ -1,23 +1,23 @@
 /** Silences: times in which people want to hear nothing of some incidents. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { suggestion } from '../config/nearest.ts';
-import { isoTime } from '../core/events.ts';
 import type { JsonValue } from '../core/exact-json.ts';
-import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Instant } from '../core/purchase.ts';
+import { silenceBody, silenceName } from '../response/body.ts';
+import { LONGEST_NAME, LONGEST_REASON } from '../response/rules.ts';
+import { lift, requireSilence, type SilenceField, silence, silenceProblems } from '../response/silences.ts';
 import type { Secrets } from '../runtime/secrets.ts';
 import type { Sql } from '../store/database.ts';
 import { databaseNow } from '../store/overview.ts';
-import { addSilence, endSilence, findSilence, listSilences } from '../store/silences.ts';
+import { listSilences } from '../store/silences.ts';
+import { listSites } from '../store/sites.ts';
 import { listSubscribers } from '../store/subscribers.ts';
 import { exactJson, isJsonObject } from './body.ts';
-import { cursorOf, cursorParameter, limitParameter, siteParameter } from './fields.ts';
-import { unknownSite } from './find-purchase.ts';
+import { cursorOf, cursorParameter, limitParameter, siteParameter, siteProblem } from './fields.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from './idempotency.ts';
 import {
   byField,
   comingField,
   kindParameter,
-  silenceBody,
   silenceIdField,
   silenceSchema,
   stateField,
@@ -25,14 +25,12 @@ import {
   wordsField,
 } from './incident-fields.ts';
 import { type IssueNote, strict } from './invalid.ts';
-import { Problem, problems } from './problems.ts';
+import { problems } from './problems.ts';
 import type { ApiBindings } from './serve.ts';
 
 const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 500;
 const BODY_LIMIT = 16 * 1024;
-/** A silence that nobody remembers must not hide what breaks later. */
-const LONGEST: Milliseconds = 30 * 24 * 3_600_000;
 
 /** Mounts list, read, add and end. */
 export function mountSilences(
@@ -49,33 +47,22 @@ export function mountSilences(
   });
 
   app.openapi(addRoute({ sql, secrets }), async (c) => {
-    const { site = null, state = null, subscriber = null, reason, by, ...wish } = c.req.valid('json');
-    const { kind = subscriber === null ? null : 'subscriber', ...times } = wish;
+    const { startsAt, endsAt, ...wish } = c.req.valid('json');
     const now = await databaseNow(sql);
-    const endsAt = times.endsAt(now);
-    // The clock went on since they were checked.
-    const startsAt = Math.min(times.startsAt?.(now) ?? now, endsAt);
-    const row = await addSilence(sql, { site, state, kind, subscriber, reason, by, startsAt, endsAt });
-    c.header('location', `/v1/silences/sil_${row.id}`);
+    const row = await silence(sql, { ...wish, startsAt: startsAt?.(now), endsAt: endsAt(now) }, now);
+    c.header('location', `/v1/silences/${silenceName(row.id)}`);
     return c.json(silenceBody(row, await databaseNow(sql)), 201);
   });
 
   app.openapi(readRoute, async (c) => {
-    const { id } = c.req.valid('param');
-    const row = await findSilence(sql, id);
-    if (row === null) throw notFound(id);
+    const row = await requireSilence(sql, c.req.valid('param').id);
     return c.json(silenceBody(row, await databaseNow(sql)), 200);
   });
 
   app.openapi(endRoute, async (c) => {
-    const { id } = c.req.valid('param');
-    if (!(await endSilence(sql, id))) throw notFound(id);
+    await lift(sql, c.req.valid('param').id);
     return c.body(null, 204);
   });
-}
-
-function notFound(id: number): Problem {
-  return new Problem('silence_not_found', `There is no silence sil_${id}; GET /v1/silences lists them.`);
 }
 
 interface Wish {
@@ -89,43 +76,31 @@ interface Wish {
 }
 type Moment = (now: Instant) => Instant;
 
-/**
- * Adds what only the database can tell, and what the fields say together, to what is wrong with single fields, so that
- * the caller is told of everything at once.
- */
+/** Adds what the fields say together to what is wrong with single ones, so that the caller is told of everything at once. */
 async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>): Promise<void> {
-  const isWrong = (field: keyof Wish): boolean => ctx.issues.some(({ path }) => path?.[0] === field);
-  const isGiven = (field: keyof Wish): boolean => wish[field] !== undefined || isWrong(field);
-  const refuse = (field: keyof Wish, message: string, note: IssueNote = {}): void => {
-    if (!isWrong(field)) ctx.addIssue({ code: 'custom', path: [field], message, params: { ...note } });
-  };
-  const isNarrow = isGiven('site') || isGiven('state') || isGiven('kind') || isGiven('subscriber');
-  if (!isNarrow && wish.everything !== true)
-    refuse('everything', 'must be true to silence all incidents; or name a site, state, kind or subscriber');
-  if (isNarrow && wish.everything === true)
-    refuse('everything', 'cannot go with site, state, kind or subscriber; leave it or those out');
-  if (wish.kind === 'unreachable' && isGiven('state'))
-    refuse('state', 'cannot go with kind unreachable, which is about whole sites');
-  const isOfSubscribers = wish.kind === 'subscriber' || isGiven('subscriber');
-  for (const field of ['site', 'state'] as const)
-    if (isOfSubscribers && isGiven(field)) refuse(field, 'cannot go with incidents of subscribers, which are of no site');
-  if (isGiven('subscriber') && isGiven('kind') && wish.kind !== 'subscriber')
-    refuse('kind', 'must be subscriber, or left out, when a subscriber is named');
-  if (wish.subscriber !== undefined && !isWrong('subscriber')) {
-    const names = (await listSubscribers(sql)).map(({ name }) => name);
-    const hint = suggestion(wish.subscriber, names);
-    if (!names.includes(wish.subscriber)) refuse('subscriber', `is no subscriber${hint}; GET /v1/subscribers lists them`);
+  const wrong = new Set(ctx.issues.map(({ path }) => path?.[0]));
+  const isWrong = (field: SilenceField): boolean => wrong.has(field);
+  const [now, sites, subscribers] = await Promise.all([databaseNow(sql), listSites(sql), listSubscribers(sql)]);
+  const names = sites.map(({ name }) => name);
+  const { startsAt, endsAt, ...fields } = wish;
+  const found = silenceProblems(
+    {
+      ...fields,
+      startsAt: isWrong('startsAt') ? undefined : startsAt?.(now),
+      endsAt: isWrong('endsAt') ? undefined : endsAt(now),
+    },
+    {
+      now,
+      subscribers: subscribers.map(({ name }) => name),
+      siteProblem: (name) => siteProblem(name, names),
+      isWrong,
+      words: { yes: 'true', endsAt: 'endsAt', listSubscribers: 'GET /v1/subscribers' },
+    },
+  );
+  for (const { field, problem, isUnknownSite } of found) {
+    const note: IssueNote = isUnknownSite ? { code: 'unknown_site' } : {};
+    ctx.addIssue({ code: 'custom', path: [field], message: problem, params: { ...note } });
   }
-  if (wish.site !== undefined && !isWrong('site')) {
-    const detail = await unknownSite(sql, wish.site);
-    if (detail !== null) refuse('site', detail, { code: 'unknown_site' });
-  }
-  if (isWrong('endsAt')) return;
-  const now = await databaseNow(sql);
-  const endsAt = wish.endsAt(now);
-  if (endsAt <= now) refuse('endsAt', `must be in the future; it is ${isoTime(now)} now`);
-  else if (endsAt > now + LONGEST) refuse('endsAt', `must be at most 30 days ahead, so by ${isoTime(now + LONGEST)}`);
-  else if (!isWrong('startsAt') && (wish.startsAt?.(now) ?? now) >= endsAt) refuse('startsAt', 'must be before endsAt');
 }
 
 const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
@@ -174,14 +149,14 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }) =>
               site: siteParameter.optional(),
               state: stateField.optional(),
               kind: kindParameter.optional(),
-              subscriber: wordsField(200, 'the name of a subscriber').optional().openapi({
+              subscriber: wordsField(LONGEST_NAME, 'the name of a subscriber').optional().openapi({
                 description: 'Only incidents about this subscriber.',
               }),
               everything: z
                 .boolean({ error: 'must be true or false' })
                 .optional()
                 .openapi({ description: 'Needed to silence all incidents: without site, state, kind and subscriber.' }),
-              reason: wordsField(500, 'why').openapi({ example: 'The service is being moved tonight.' }),
+              reason: wordsField(LONGEST_REASON, 'why').openapi({ example: 'The service is being moved tonight.' }),
               by: byField,
               startsAt: comingField.optional().openapi({
                 example: '10m',

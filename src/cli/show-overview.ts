@@ -2,12 +2,12 @@
 
 import { humanDuration } from '../core/duration.ts';
 import { isoTime, isoTimeOrNull } from '../core/events.ts';
-import { untilText } from '../core/explain-standing.ts';
+import { levelOf } from '../core/incident.ts';
 import type { Instant } from '../core/purchase.ts';
 import { namedState, stateName } from '../core/states.ts';
 import { countPurchases } from '../store/counts.ts';
 import { readClock, type Sql } from '../store/database.ts';
-import { listIncidents } from '../store/incident-list.ts';
+import { type IncidentRow, listIncidents } from '../store/incident-list.ts';
 import { dueLag, oldestStuck, totalLag, waitingDeliveries, waitingOf } from '../store/overview.ts';
 import { listSites, type SiteRow } from '../store/sites.ts';
 import { troubledSubscribers } from '../store/subscriber-trouble.ts';
@@ -15,6 +15,7 @@ import { readSubscribers } from '../store/subscribers.ts';
 import { healthBody } from '../subscription/body.ts';
 import type { CliContext } from './context.ts';
 import { livingDaemons, NO_DAEMON } from './database.ts';
+import { careOf, placeOf, whatOf } from './incident-words.ts';
 import { counted, printable, printJson, printLine, printTable, styled } from './output.ts';
 import { statusWord } from './show-health.ts';
 import { printTrouble } from './show-trouble.ts';
@@ -104,7 +105,11 @@ function overviewBody({ now, sites, counts, lag, daemons, subscribers, oldest, i
       site: incident.site,
       state: incident.state === null ? null : namedState(incident.state),
       subscriber: incident.subscriber,
+      parent: incident.parent,
+      severity: levelOf(incident),
       count: incident.count,
+      peak: incident.peak,
+      openedAt: isoTime(incident.openedAt),
       since: isoTime(incident.since),
       acknowledgedAt: isoTimeOrNull(incident.acknowledgedAt),
       acknowledgedBy: incident.acknowledgedBy,
@@ -174,21 +179,23 @@ function printPurchases(context: CliContext, { counts, oldest: longest, now }: O
 function printIncidents(context: CliContext, { incidents, now }: Overview): void {
   if (incidents.length === 0) return;
   printLine(context);
-  for (const incident of incidents.slice(0, MOST_INCIDENTS)) {
-    const { id, kind, site, state, subscriber, count, since, acknowledgedBy, acknowledgedAt, silencedUntil } = incident;
-    const what = {
-      stuck: `${counted(count, 'purchase')} stuck in ${stateName(state ?? 0)}`,
-      unreachable: 'no usable answer',
-      subscriber: `not told everything; ${counted(count, 'delivery waits or was given up', 'deliveries wait or were given up')}`,
-    }[kind];
-    const seen = acknowledgedAt === null ? '' : `; acknowledged by ${acknowledgedBy ?? 'somebody'}`;
-    const quiet = silencedUntil === null ? '' : `; silenced until ${untilText(silencedUntil, now)}`;
-    printLine(
-      context,
-      printable(`incident ${id}, open since ${relative(since, now)}: ${site ?? subscriber}: ${what}${seen}${quiet}`),
-    );
-  }
-  if (incidents.length > MOST_INCIDENTS) printLine(context, 'and more: GET /v1/incidents lists them all');
+  const shown = incidents.slice(0, MOST_INCIDENTS);
+  const isPart = ({ parent }: IncidentRow): boolean => shown.some(({ id }) => id === parent);
+  const print = (incident: IncidentRow, depth: number): void => {
+    printLine(context, `${'  '.repeat(depth)}${incidentLine(context, incident, now)}`);
+    for (const part of shown.filter(({ parent }) => parent === incident.id)) print(part, depth + 1);
+  };
+  for (const incident of shown.filter((each) => !isPart(each))) print(incident, 0);
+  const more = incidents.length > MOST_INCIDENTS ? 'and more: purchase-watch incidents lists them all; ' : '';
+  printLine(context, `${more}see one: purchase-watch incidents show ${shown[0]!.id}`);
+}
+
+function incidentLine(context: CliContext, incident: IncidentRow, now: Instant): string {
+  const { id, since } = incident;
+  const isCritical = levelOf(incident) === 'critical';
+  const what = `incident ${id}, open since ${relative(since, now)}: ${placeOf(incident)}: ${whatOf(incident)}`;
+  const text = printable(isCritical ? `${what}; critical` : what);
+  return `${isCritical ? styled(context, 'red', text) : text}${printable(careOf(incident, now))}`;
 }
 
 function printPolling(context: CliContext, { lag, daemons, now }: Overview): void {

@@ -11,13 +11,13 @@ interface StatusOptions {
 
 async function status(context: CliContext, purchaseId: string | undefined, { site, json: asJson }: StatusOptions): Promise<void> {
   const json = asJson === true;
-  await withDatabase(context, async ({ sql }) => {
+  await withDatabase(context, async ({ sql, settings: { policy } }) => {
     if (purchaseId === undefined) {
       const { showOverview } = await import('./show-overview.ts');
       return showOverview(context, sql, { site, json });
     }
     const [{ findPurchase }, { showPurchase }] = await Promise.all([import('./purchase.ts'), import('./show-purchase.ts')]);
-    return showPurchase(context, sql, await findPurchase(sql, { purchaseId, site }), { json });
+    return showPurchase(context, sql, await findPurchase(sql, { purchaseId, site }), { json, policy });
   });
 }
 

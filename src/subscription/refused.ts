@@ -7,6 +7,9 @@ const KINDS = {
   subscriber_configured: 'conflict',
   subscriber_off: 'conflict',
   delivery_not_found: 'not_found',
+  incident_not_found: 'not_found',
+  incident_ended: 'conflict',
+  silence_not_found: 'not_found',
   secrets_key_missing: 'conflict',
   secrets_key_wrong: 'conflict',
 } as const satisfies Record<string, ErrorCode>;

@@ -84,10 +84,10 @@ describe('without a daemon', () => {
       values ('inc_3', 'subscriber', 'shop', now(), now() - interval '25 minutes', 412, 412)`;
     const { stdout } = await command('status');
     expect(stdout).toMatch(
-      /^incident inc_1, open since 20 min ago: se: 1 purchase stuck in WaitingForCardPayments; acknowledged by Ann$/m,
+      /^incident inc_1, open since 20 min ago: se: 1 customer overdue in WaitingForCardPayments; Ann looks after it$/m,
     );
     expect(stdout).toMatch(
-      /^incident inc_2, open since 5 min ago: fi: no usable answer; silenced until [-\d]{10} [:\d]{8}Z \((2 d|1 d .*) more\)$/m,
+      /^incident inc_2, open since 5 min ago: fi: no usable answer; critical; silenced until [-\d]{10} [:\d]{8}Z \((2 d|1 d .*) more\)$/m,
     );
     expect(stdout).toMatch(
       /^incident inc_3, open since 25 min ago: shop: not told everything; 412 deliveries wait or were given up$/m,
@@ -104,6 +104,7 @@ describe('without a daemon', () => {
   test('status of one purchase', async () => {
     const { stdout } = await command('status', '3f6b8a52-6c7e');
     expect(stdout).toMatch(/^stuck +yes, confirmed 3 min ago$/m);
+    expect(stdout).toMatch(/^limit +20 min( \d+ s)? here; limit 15 min as configured$/m);
     expect(stdout).toContain('No change was seen yet.');
   });
 

@@ -1,0 +1,38 @@
+/** Incidents in a few words, for lists and the overview. */
+
+import { humanDuration } from '../core/duration.ts';
+import { untilText } from '../core/explain-standing.ts';
+import type { Instant } from '../core/purchase.ts';
+import { stateName } from '../core/states.ts';
+import type { IncidentRow } from '../store/incident-list.ts';
+import { counted } from './output.ts';
+
+/** Where it is: a site, a subscriber, or how many there are of both. */
+export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'kind' | 'site' | 'subscriber' | 'parts'>): string {
+  if (kind === 'subscriber') return subscriber ?? 'a subscriber';
+  const sites = new Set(parts.flatMap((part) => part.site ?? [])).size;
+  return site ?? (sites < 2 ? 'several sites' : `${sites} sites`);
+}
+
+/** What is wrong, or was: `14 customers overdue in WaitingForCardPayments`. */
+export function whatOf({ kind, state, count, peak, endedAt, parts }: IncidentRow): string {
+  if (kind === 'unreachable') return 'no usable answer';
+  const most = endedAt === null ? count : peak;
+  if (kind === 'subscriber')
+    return `not told everything; ${counted(most, 'delivery waits or was given up', 'deliveries wait or were given up')}`;
+  const states = new Set(parts.flatMap((part) => part.state ?? [])).size;
+  const where = state !== null ? stateName(state) : states < 2 ? 'several states' : `${states} states`;
+  return `${counted(most, 'customer')} overdue in ${where}${endedAt === null ? '' : ' at worst'}`;
+}
+
+/** Who looks after it and until when nothing is said of it, as the end of a line. */
+export function careOf({ acknowledgedAt, acknowledgedBy, silencedUntil }: IncidentRow, now: Instant): string {
+  const owner = acknowledgedAt === null ? '' : `; ${acknowledgedBy ?? 'somebody'} looks after it`;
+  const quiet = silencedUntil === null ? '' : `; silenced until ${untilText(silencedUntil, now)}`;
+  return `${owner}${quiet}`;
+}
+
+/** How long it has been open, or was. */
+export function lengthOf({ openedAt, endedAt }: Pick<IncidentRow, 'openedAt' | 'endedAt'>, now: Instant): string {
+  return humanDuration(Math.floor(Math.max(0, (endedAt ?? now) - openedAt) / 1_000) * 1_000);
+}

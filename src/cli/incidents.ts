@@ -1,0 +1,149 @@
+/** `incidents`: what is wrong, who looks after it, and what it was. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { CAUSES } from '../core/causes.ts';
+import type { IncidentKind } from '../core/incident.ts';
+import { CAUSE_KEYS, INCIDENT_KINDS, readCause, readIncidentId, readWord } from '../response/rules.ts';
+import type { Checked } from '../subscription/rules.ts';
+import { examples, namesItsCommands } from './arguments.ts';
+import type { CliContext } from './context.ts';
+import { withDatabase } from './database.ts';
+import { printJson, printLine } from './output.ts';
+
+interface JsonOption {
+  readonly json?: true;
+}
+interface ListOptions extends JsonOption {
+  readonly open?: true;
+  readonly all?: true;
+  readonly site?: string;
+  readonly kind?: IncidentKind;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+interface CareOptions extends JsonOption {
+  readonly by?: string;
+  readonly note?: string;
+}
+
+async function list(context: CliContext, options: ListOptions): Promise<void> {
+  const { printIncidents } = await import('./list-incidents.ts');
+  await withDatabase(context, ({ sql }) => printIncidents(context, sql, options));
+}
+
+async function show(context: CliContext, id: string, { json }: JsonOption): Promise<void> {
+  const { showIncident } = await import('./show-incident.ts');
+  await withDatabase(context, (database) => showIncident(context, database, id, { json: json === true }));
+}
+
+async function acknowledge(context: CliContext, id: string, { json, ...options }: CareOptions): Promise<void> {
+  const [{ acknowledge: lookAfter }, { incidentBody }, { nameOf, noteOf }] = await parts();
+  const care = { by: nameOf(context, options.by), note: noteOf(options.note) };
+  await withDatabase(context, async ({ sql }) => {
+    const incident = await lookAfter(sql, id, care);
+    if (json) return printJson(context, incidentBody(incident));
+    const more = incident.parts.length === 0 ? '' : `, and all ${incident.parts.length} that it tells of`;
+    printLine(context, `${care.by} looks after ${id}${more}: nobody is reminded of it any more`);
+    printLine(context, `Say what it was, once you know: purchase-watch incidents answer ${id} --cause …`);
+  });
+}
+
+async function release(context: CliContext, id: string, { json }: JsonOption): Promise<void> {
+  const [{ release: giveUp }, { incidentBody }] = await parts();
+  await withDatabase(context, async ({ sql }) => {
+    const incident = await giveUp(sql, id);
+    if (json) return printJson(context, incidentBody(incident));
+    const owner = incident.acknowledgedBy;
+    const said = owner === null ? 'nobody looks after' : `${owner}, who looks after ${incident.parent}, still looks after`;
+    printLine(context, `${said} ${id}${owner === null ? ': people are reminded of it again' : ''}`);
+  });
+}
+
+async function answer(
+  context: CliContext,
+  id: string,
+  { json, cause, ...options }: CareOptions & { readonly cause: string },
+): Promise<void> {
+  const [{ answer: say }, { incidentBody }, { nameOf, noteOf }] = await parts();
+  const care = { by: nameOf(context, options.by), note: noteOf(options.note) };
+  await withDatabase(context, async ({ sql }) => {
+    const incident = await say(sql, id, { cause, ...care });
+    if (json) return printJson(context, incidentBody(incident));
+    const open = incident.endedAt === null ? '; it stays open until nothing is wrong any more' : '';
+    printLine(context, `kept what ${id} was: ${cause}, says ${care.by}${open}. It is cited when the same happens again.`);
+  });
+}
+
+const parts = () => Promise.all([import('../response/incidents.ts'), import('../response/body.ts'), import('./care-options.ts')]);
+
+/** An argument that a rule of the API reads. */
+function read<T>(rule: (text: string) => Checked<T>): (text: string) => T {
+  return (text) => {
+    const found = rule(text);
+    if ('is' in found) return found.is;
+    throw new InvalidArgumentError(`It ${found.problem}.`);
+  };
+}
+
+function limitArgument(text: string): number {
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > 1_000) throw new InvalidArgumentError('Expected a whole number from 1 to 1000.');
+  return limit;
+}
+
+const ID = 'its id, such as inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2';
+const BY = new Option('--by <name>', "who says so; without it the name of your account, where that is nobody else's ($USER)");
+const causesText = (): string => {
+  const width = Math.max(...CAUSE_KEYS.map((key) => key.length));
+  return `\nCauses (docs/alerts.md says more):\n${CAUSE_KEYS.map((key) => `  ${key.padEnd(width)}  ${CAUSES[key].title}`).join('\n')}`;
+};
+
+/** Declares the command and what it can do. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('incidents')
+    .summary('show what is wrong, look after it, say what it was')
+    .description(
+      'Many symptoms with one cause: a page where customers get stuck, a site that does not answer, a subscriber that takes nothing.',
+    );
+  const json = (sub: Command): Command => sub.option('--json', 'write JSON');
+  const one = (name: string): Command => json(command.command(name)).argument('<id>', ID, read(readIncidentId));
+  json(command.command('list', { isDefault: true }))
+    .summary('list those that are open, the latest first')
+    .option('--open', 'only open ones, as without it')
+    .addOption(new Option('--all', 'also those that are over').conflicts('open'))
+    .option('--site <name>', 'only of this site')
+    .addOption(
+      new Option('--kind <kind>', `only these: ${INCIDENT_KINDS.join(', ')}`).argParser(
+        read((text) => readWord(text, INCIDENT_KINDS, 'kind of incident')),
+      ),
+    )
+    .addOption(new Option('--limit <count>', 'so many at most').argParser(limitArgument).default(50))
+    .addOption(new Option('--cursor <incident>', 'go on after this one').argParser(read(readIncidentId)))
+    .action((options: ListOptions) => list(context, options));
+  one('show')
+    .summary('show one: what it rests on, likely causes, who was told what, who looks after it')
+    .action((id: string, options: JsonOption) => show(context, id, options));
+  one('acknowledge')
+    .summary('say that you look after it: nobody is reminded any more')
+    .addOption(BY)
+    .option('--note <text>', 'for the others')
+    .action((id: string, options: CareOptions) => acknowledge(context, id, options));
+  one('release')
+    .summary('say that nobody looks after it any more')
+    .action((id: string, options: JsonOption) => release(context, id, options));
+  one('answer')
+    .summary('say what it was, while it is open or afterwards; cited when the same happens again')
+    .addOption(new Option('--cause <cause>', 'what it was; see below').argParser(read(readCause)).makeOptionMandatory())
+    .option('--note <text>', 'more of it, in your words')
+    .addOption(BY)
+    .addHelpText('after', causesText)
+    .action((id: string, options: CareOptions & { readonly cause: string }) => answer(context, id, options));
+  namesItsCommands(command);
+  examples(command, [
+    ['incidents', 'what is wrong now'],
+    ['incidents --all --site se', 'also what is over'],
+    ['incidents show inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2', 'all that is known of one'],
+    ['incidents acknowledge inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2 --by Kim', 'you look after it'],
+    ['incidents answer inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2 --cause deploy --by Kim', 'what it was'],
+  ]);
+}

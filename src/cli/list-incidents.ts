@@ -1,0 +1,60 @@
+/** Lists incidents. */
+import type { IncidentKind } from '../core/incident.ts';
+import type { Instant } from '../core/purchase.ts';
+import { incidentBody } from '../response/body.ts';
+import { requireIncident } from '../response/incidents.ts';
+import { readClock, type Sql } from '../store/database.ts';
+import { type IncidentRow, listIncidents } from '../store/incident-list.ts';
+import { listSites } from '../store/sites.ts';
+import type { CliContext } from './context.ts';
+import { lengthOf, placeOf, whatOf } from './incident-words.ts';
+import { printJson, printLine, printTable } from './output.ts';
+import { knownSite } from './site.ts';
+
+interface Wanted {
+  readonly all?: true;
+  readonly site?: string;
+  readonly kind?: IncidentKind;
+  readonly limit: number;
+  /** The id of the one before. */
+  readonly cursor?: string;
+  readonly json?: true;
+}
+
+/** Prints a page, the latest opened first. */
+export async function printIncidents(
+  context: CliContext,
+  sql: Sql,
+  { all, site, kind, limit, cursor, json }: Wanted,
+): Promise<void> {
+  if (site !== undefined)
+    knownSite(
+      site,
+      (await listSites(sql)).map(({ name }) => name),
+    );
+  const before = cursor === undefined ? null : (await requireIncident(sql, cursor)).position;
+  const filter = { status: all ? ('all' as const) : ('open' as const), site, kind };
+  const rows = await listIncidents(sql, { filter, before, limit: limit + 1 });
+  const page = rows.slice(0, limit);
+  const next = rows.length > limit ? page.at(-1)!.id : null;
+  if (json) return printJson(context, { data: page.map(incidentBody), nextCursor: next });
+  if (page.length === 0)
+    return void printLine(
+      context,
+      all ? 'No incidents.' : 'No incident is open. Those that are over: purchase-watch incidents --all',
+    );
+  const { now } = await readClock(sql);
+  printTable(
+    context,
+    ['incident', 'where', 'what', 'status', 'owner'],
+    page.map((row) => [row.id, placeOf(row), whatOf(row), statusOf(row, now), row.acknowledgedBy ?? '-']),
+  );
+  if (next !== null) printLine(context, `\nThere are more: --cursor ${next}`);
+}
+
+function statusOf(row: IncidentRow, now: Instant): string {
+  const { endedAt, silencedUntil, parent } = row;
+  const length = lengthOf(row, now);
+  if (endedAt !== null) return `over after ${length}`;
+  return `open for ${length}${silencedUntil === null ? '' : ', silenced'}${parent === null ? '' : `, part of ${parent}`}`;
+}
