@@ -1,40 +1,13 @@
-/** Events about incidents, which only channels for people receive, read back from their body. */
-import { isDecimal, type JsonValue, parseExact } from '../core/exact-json.ts';
+/** Events for people, which only channels for people receive, read back from their body. */
 import { SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../core/incident.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { NamedState } from '../core/states.ts';
-
-/** What an incident event says it is about. */
-type IncidentStage = 'opened' | 'grew' | 'reminder' | 'ended';
-
-interface Common {
-  readonly incidentId: string;
-  readonly stage: IncidentStage;
-  /** When the event was made. */
-  readonly at: Instant;
-  readonly openedAt: Instant;
-  readonly endedAt: Instant | null;
-  /** The first symptom: the oldest stay in the state, or the first call without an answer. */
-  readonly since: Instant;
-}
-
-/** Purchases of one site that stay in one state. */
-export interface StuckIncident extends Common {
-  readonly kind: 'stuck';
-  readonly site: string;
-  readonly state: NamedState;
-  readonly count: number;
-  readonly peak: number;
-  readonly limitMs: Milliseconds | null;
-  /** The oldest few. */
-  readonly purchases: readonly string[];
-  readonly waiting: readonly { readonly amount: string; readonly currency: string }[];
-  /** How many left the state since; told at the end. */
-  readonly movedOn: number | null;
-}
+import { count, type Fields, fields, instant, list, parsed, state, text, whole } from './event-fields.ts';
+import { type IncidentHead, readHead } from './incident-head.ts';
+import { readStuck, type StuckIncident } from './stuck-event.ts';
 
 /** A site that does not answer. */
-export interface UnreachableIncident extends Common {
+export interface UnreachableIncident extends IncidentHead {
   readonly kind: 'unreachable';
   readonly site: string;
   readonly lastError: string | null;
@@ -42,7 +15,7 @@ export interface UnreachableIncident extends Common {
 }
 
 /** A subscriber that takes nothing, does not take everything, or was switched off. */
-export interface SubscriberIncident extends Common {
+export interface SubscriberIncident extends IncidentHead {
   readonly kind: 'subscriber';
   readonly subscriber: string;
   /** What kind of receiver it is: webhook, slack, … */
@@ -68,6 +41,28 @@ export interface SubscriberIncident extends Common {
   readonly givenUpFrom: Instant | null;
 }
 
+/** Purchases that had been waiting before anybody watched them. */
+export interface FirstLook {
+  readonly kind: 'first_look';
+  readonly site: string;
+  readonly at: Instant;
+  readonly count: number;
+  readonly parts: readonly { readonly state: NamedState; readonly count: number }[];
+  /** Purchases registered at the site, and those of them that nobody has asked about yet. */
+  readonly registered: number | null;
+  readonly unseen: number | null;
+  /** When the one came that has waited longest. */
+  readonly since: Instant | null;
+}
+
+/** What has happened since the last one. */
+export interface Digest {
+  readonly kind: 'digest';
+  readonly at: Instant;
+  /** Of a shape that whoever made it knows. */
+  readonly data: Fields;
+}
+
 /** An event that is not about an incident, or whose shape nobody here knows. */
 export interface OtherEvent {
   readonly kind: 'other';
@@ -75,68 +70,58 @@ export interface OtherEvent {
   readonly type: string;
 }
 
-type Fields = { readonly [key: string]: JsonValue | undefined };
-
-const STAGES: readonly string[] = ['opened', 'grew', 'reminder', 'ended'] satisfies IncidentStage[];
+/** What an event for people is about. */
+export type PeopleEvent = StuckIncident | UnreachableIncident | SubscriberIncident | FirstLook | Digest | OtherEvent;
 
 /** Reads an event's body. An alarm in an unknown shape is still an alarm: it comes back as `other`, never as an error. */
-export function readIncidentEvent(body: string): StuckIncident | UnreachableIncident | SubscriberIncident | OtherEvent {
+export function readIncidentEvent(body: string): PeopleEvent {
   const event = fields(parsed(body));
   const data = fields(event.data);
   const type = text(event.type) ?? '';
-  const stage = type.startsWith('incident.') ? type.slice('incident.'.length) : '';
-  const other: OtherEvent = { kind: 'other', id: text(event.id) ?? '', type };
+  const known = readFirstLook(event, data) ?? readDigest(event, data) ?? readIncident(event, data);
+  return known ?? { kind: 'other', id: text(event.id) ?? '', type };
+}
+
+function readIncident(event: Fields, data: Fields): StuckIncident | UnreachableIncident | SubscriberIncident | null {
+  const head = readHead(event, data);
+  if (head === null) return null;
+  if (data.kind === 'subscriber') return subscriberIncident(head, data);
+  if (data.kind === 'stuck') return readStuck(head, data);
   const site = text(data.site);
-  const at = instant(event.timestamp);
-  const since = instant(data.since);
-  if (!STAGES.includes(stage) || at === null || since === null) return other;
-  const common: Common = {
-    incidentId: text(data.incidentId) ?? '',
-    stage: stage as IncidentStage,
-    at,
-    openedAt: instant(data.openedAt) ?? since,
-    endedAt: instant(data.endedAt),
-    since,
-  };
-  if (data.kind === 'subscriber') return subscriberIncident(common, data) ?? other;
-  if (site === null) return other;
-  if (data.kind === 'unreachable') {
-    return {
-      ...common,
-      kind: 'unreachable',
-      site,
-      lastError: text(data.lastError),
-      askedAgainEveryMs: whole(data.askedAgainEveryMs),
-    };
-  }
-  const state = fields(data.state);
-  const value = whole(state.value);
-  const count = whole(data.count);
-  if (data.kind !== 'stuck' || value === null || count === null) return other;
+  if (data.kind !== 'unreachable' || site === null) return null;
   return {
-    ...common,
-    kind: 'stuck',
+    ...head,
+    kind: 'unreachable',
     site,
-    state: { value, name: text(state.name) ?? String(value) },
-    count,
-    peak: whole(data.peak) ?? count,
-    limitMs: whole(data.limitMs),
-    purchases: list(data.purchases).flatMap((id) => text(id) ?? []),
-    waiting: list(data.waiting).flatMap((entry) => {
-      const amount = digits(fields(entry).amount);
-      const currency = text(fields(entry).currency);
-      return amount === null || currency === null ? [] : [{ amount, currency }];
-    }),
-    movedOn: whole(data.movedOn),
+    lastError: text(data.lastError),
+    askedAgainEveryMs: count(data.askedAgainEveryMs),
   };
 }
 
-function subscriberIncident(common: Common, data: Fields): SubscriberIncident | null {
+function readFirstLook(event: Fields, data: Fields): FirstLook | null {
+  const at = instant(event.timestamp);
+  const site = text(data.site);
+  const total = count(data.count);
+  if (event.type !== 'incident.first_look' || at === null || site === null || total === null) return null;
+  const parts = list(data.parts).flatMap((part) => {
+    const [itsState, itsCount] = [state(fields(part).state), count(fields(part).count)];
+    return itsState === null || itsCount === null ? [] : [{ state: itsState, count: itsCount }];
+  });
+  const [registered, unseen, since] = [count(data.registered), count(data.unseen), instant(data.since)];
+  return { kind: 'first_look', site, at, count: total, parts, registered, unseen, since };
+}
+
+function readDigest(event: Fields, data: Fields): Digest | null {
+  const at = instant(event.timestamp);
+  return event.type === 'incident.digest' && at !== null ? { kind: 'digest', at, data } : null;
+}
+
+function subscriberIncident(head: IncidentHead, data: Fields): SubscriberIncident | null {
   const subscriber = text(data.subscriber);
   const trouble = SUBSCRIBER_TROUBLES.find((word) => word === data.trouble) ?? null;
-  if (subscriber === null || (trouble === null && common.stage !== 'ended')) return null;
+  if (subscriber === null || (trouble === null && head.stage !== 'ended')) return null;
   return {
-    ...common,
+    ...head,
     kind: 'subscriber',
     subscriber,
     channel: text(data.channel),
@@ -154,39 +139,4 @@ function subscriberIncident(common: Common, data: Fields): SubscriberIncident | 
     countedTo: whole(data.countedTo),
     givenUpFrom: instant(data.givenUpFrom),
   };
-}
-
-function parsed(body: string): JsonValue {
-  try {
-    return parseExact(body);
-  } catch {
-    return null;
-  }
-}
-
-function fields(value: JsonValue | undefined): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
-}
-
-function list(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function text(value: JsonValue | undefined): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
-}
-
-function whole(value: JsonValue | undefined): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
-}
-
-/** An amount, as text or as a number, with the digits it came with. */
-function digits(value: JsonValue | undefined): string | null {
-  if (typeof value === 'number') return String(value);
-  return value !== undefined && isDecimal(value) ? value.rawJSON : text(value);
-}
-
-function instant(value: JsonValue | undefined): Instant | null {
-  const at = typeof value === 'string' ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(at) ? null : at;
 }

@@ -9,17 +9,15 @@ const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '
  * between characters, never within an escape.
  */
 export function plain(value: string, longest: number): string {
-  const pieces = [...printable(value)].map((character) => ESCAPES[character] ?? character);
-  let length = 0;
-  const fitting = pieces.findIndex((piece) => {
-    length += piece.length;
-    return length > longest;
-  });
-  if (fitting === -1) return pieces.join('');
-  // Room for the ellipsis: one piece less, or a few when the last ones are short.
-  let kept = pieces.slice(0, fitting);
-  while (kept.join('').length > longest - 1) kept = kept.slice(0, -1);
-  return `${kept.join('')}…`;
+  let kept = '';
+  // As much of it as leaves room for the ellipsis.
+  let shorter = '';
+  for (const character of printable(value)) {
+    kept += ESCAPES[character] ?? character;
+    if (kept.length > longest) return `${shorter}…`;
+    if (kept.length < longest) shorter = kept;
+  }
+  return kept;
 }
 
 /** A value set as code, so that its own `*` and `_` stay what they are. */
@@ -31,6 +29,34 @@ export function code(value: string, longest: number): string {
 export function moment(at: Instant): string {
   const utc = `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   return `<!date^${Math.floor(at / 1_000)}^{date_short_pretty} at {time}|${utc}>`;
+}
+
+/** A day, likewise. */
+export function day(at: Instant): string {
+  return `<!date^${Math.floor(at / 1_000)}^{date_short}|${new Date(at).toISOString().slice(0, 10)}>`;
+}
+
+/** One mark, escape or character: what may not be cut through. */
+const WHOLE = /<[^<>\n]*>|&(?:amp|lt|gt);|[\s\S]/gu;
+
+/** Markup of at most so many characters: whole lines of it, or of a single line that is too long whole characters. */
+export function cut(markup: string, longest: number): string {
+  if (markup.length <= longest) return markup;
+  const [first = '', ...rest] = markup.split('\n');
+  if (first.length + 2 <= longest) {
+    let kept = first;
+    for (const line of rest) {
+      if (kept.length + 1 + line.length + 2 > longest) break;
+      kept = `${kept}\n${line}`;
+    }
+    return `${kept}\n…`;
+  }
+  let kept = '';
+  for (const [piece] of first.matchAll(WHOLE)) {
+    if (kept.length + piece.length + 2 > longest) break;
+    kept += piece;
+  }
+  return kept.split('`').length % 2 === 0 ? `${kept}\`…` : `${kept}…`;
 }
 
 /** A link with its text. */

@@ -1,84 +1,99 @@
-/**
- * What Slack shows of an incident. Read it as somebody who was just woken up: the headline says what, where and how bad;
- * then since when, why it may be, and what to do. Every value is shortened before it is put in, so that no message can
- * outgrow Slack's limits and nothing that matters is ever cut.
- */
+/** What Slack shows of an event: reads it, has it drafted by what it is about, and lays it out. */
 import { humanDuration } from '../core/duration.ts';
-import { advice, waitingFor } from './advice.ts';
-import { type OtherEvent, readIncidentEvent, type StuckIncident, type UnreachableIncident } from './incident-event.ts';
+import { waitingFor } from './advice.ts';
+import {
+  type FirstLook,
+  type OtherEvent,
+  type PeopleEvent,
+  readIncidentEvent,
+  type UnreachableIncident,
+} from './incident-event.ts';
+import type { IncidentHead } from './incident-head.ts';
 import { code, link, moment, plain } from './mrkdwn.ts';
-import { ALARM, type Draft, LONGEST_NAME, lasting, OVER } from './slack-draft.ts';
+import { digestDraft } from './slack-digest.ts';
+import { type Draft, grouped, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './slack-draft.ts';
+import { layOut, type SlackMessage } from './slack-layout.ts';
+import { stuckDraft } from './slack-stuck.ts';
 import { subscriberDraft } from './slack-subscriber.ts';
 
-type PlainText = { type: 'plain_text'; text: string };
-type Mrkdwn = { type: 'mrkdwn'; text: string };
+export type { SlackMessage } from './slack-layout.ts';
 
-/** The blocks used here; `section` has a text or fields. */
-export type SlackBlock =
-  | { type: 'header'; text: PlainText }
-  | { type: 'section'; text: Mrkdwn }
-  | { type: 'section'; fields: Mrkdwn[] }
-  | { type: 'context'; elements: Mrkdwn[] };
-
-/** A message as an incoming webhook takes it: `text` says everything, for notifications and for when blocks are refused. */
-export interface SlackMessage {
-  readonly text: string;
-  readonly blocks: SlackBlock[];
+export interface MessageOptions {
+  /** Where people find the console; null: there is none to link to. */
+  readonly consoleUrl: string | null;
 }
 
-/** Purchases and currencies named at most. */
-const NAMED = 5;
 /** Longer than any sensible console address; a longer one would crowd out the message. */
 const LONGEST_URL = 500;
+const LONGEST_NOTE = 300;
 
 /** Lays out an event for Slack. Pure; never throws: an event of a shape nobody expected is announced by its type. */
-export function slackMessage(body: string, { consoleUrl }: { consoleUrl: string | null }): SlackMessage {
+export function slackMessage(body: string, { consoleUrl }: MessageOptions): SlackMessage {
   const event = readIncidentEvent(body);
-  if (event.kind === 'other') return layOut(otherDraft(event), consoleLink(consoleUrl, ''));
-  const draft =
-    event.kind === 'stuck' ? stuckDraft(event) : event.kind === 'subscriber' ? subscriberDraft(event) : unreachableDraft(event);
-  const page = event.incidentId === '' ? '' : `/incidents#${encodeURIComponent(event.incidentId.toWellFormed())}`;
-  return layOut(draft, consoleLink(consoleUrl, page));
+  return layOut(draftOf(event, consoleUrl));
 }
 
-function stuckDraft(incident: StuckIncident): Draft {
-  const { stage, site, state, count, peak, at, since, openedAt, endedAt, limitMs } = incident;
-  const where = plain(site, LONGEST_NAME);
-  const place = waitingFor(state);
-  const named: [string, string] = ['State', `${code(state.name, 60)} (${state.value})`];
-  if (stage === 'ended') {
-    const lasted = lasting(openedAt, endedAt ?? at);
-    return {
-      headline: `${OVER} ${where}: no more purchases stuck ${place}, after ${lasted}`,
-      facts: [
-        ['Site', where],
-        named,
-        ['Began', moment(openedAt)],
-        ['Over', moment(endedAt ?? at)],
-        ['Stuck at the worst', purchases(peak)],
-        ...(incident.movedOn === null ? [] : [['Moved on', purchases(incident.movedOn)] as const]),
-      ],
-      paragraphs: [],
-    };
+/** An event as a message before it is laid out. */
+export function draftOf(event: PeopleEvent, consoleUrl: string | null): Draft {
+  switch (event.kind) {
+    case 'other':
+      return withNotes(otherDraft(event), [consoleLink(consoleUrl, '')]);
+    case 'digest':
+      return withNotes(digestDraft(event), [consoleLink(consoleUrl, '')]);
+    case 'first_look':
+      return withNotes(firstLookDraft(event), [consoleLink(consoleUrl, '')]);
+    default: {
+      const draft =
+        event.kind === 'stuck'
+          ? stuckDraft(event)
+          : event.kind === 'subscriber'
+            ? subscriberDraft(event)
+            : unreachableDraft(event);
+      return withNotes(aboutTest(event, lookedAfter(event, draft)), [
+        ...commands(event),
+        consoleLink(consoleUrl, incidentPage(event.incidentId)),
+      ]);
+    }
   }
-  const { cause, remedy } = advice(state);
-  const often = { opened: '', grew: 'now ', reminder: 'still ' }[stage];
-  return {
-    headline: `${ALARM} ${where}: ${often}${purchases(count)} stuck ${place}, the oldest for ${lasting(since, at)}`,
-    facts: [
-      ['Site', where],
-      named,
-      ['Stuck now', peak > count ? `${purchases(count)} (${peak} at the worst)` : purchases(count)],
-      ['Oldest since', moment(since)],
-      ...(limitMs === null ? [] : [['Counts as stuck after', humanDuration(limitMs)] as const]),
-      ...(incident.waiting.length === 0 ? [] : [['Money waiting', money(incident.waiting)] as const]),
-    ],
-    paragraphs: [
-      ['Likely cause', cause],
-      ['What to do', remedy],
-      ...(incident.purchases.length === 0 ? [] : [['Oldest purchases', ids(incident.purchases, count)] as const]),
-    ],
-  };
+}
+
+function withNotes(draft: Draft, notes: readonly (string | null)[]): Draft {
+  const said = notes.flatMap((note) => (note === null ? [] : [[note, { order: 70 }] as const]));
+  return { ...draft, notes: [...(draft.notes ?? []), ...said] };
+}
+
+/** Who looks after it, where it is not over. */
+function lookedAfter({ acknowledged, stage }: IncidentHead, draft: Draft): Draft {
+  if (acknowledged === null) return draft;
+  const { by, note, at } = acknowledged;
+  const who = `${plain(by, 60)}${at === null ? '' : `, since ${moment(at)}`}`;
+  const said: Labelled[] =
+    note === null || stage === 'ended' ? [] : [[`${plain(by, 60)} says`, plain(note, LONGEST_NOTE), { order: 45 }]];
+  return { ...draft, facts: [...draft.facts, ['Looked after by', who]], paragraphs: [...said, ...draft.paragraphs] };
+}
+
+function aboutTest({ isTest }: IncidentHead, draft: Draft): Draft {
+  if (!isTest) return draft;
+  const said: Labelled = ['This is a TEST', 'Nothing is wrong: names and numbers are made up, and long on purpose.'];
+  return { ...draft, paragraphs: [said, ...draft.paragraphs] };
+}
+
+/** What to type for more, as long as the incident goes on. */
+function commands({ incidentId, stage, acknowledged }: IncidentHead): string[] {
+  if (incidentId === '' || stage === 'ended') return [];
+  const see = `More: ${code(`purchase-watch incidents show ${incidentId}`, 160)}`;
+  const take = `Take it: ${code(`purchase-watch incidents acknowledge ${incidentId} --by NAME`, 180)}`;
+  return acknowledged === null ? [see, take] : [see];
+}
+
+export function incidentPage(incidentId: string): string {
+  return incidentId === '' ? '' : `/incidents#${encodeURIComponent(incidentId.toWellFormed())}`;
+}
+
+/** A link to a page of the console; null when there is no console, or its address is too long. */
+export function consoleLink(consoleUrl: string | null, page: string, label = 'Open in the console'): string | null {
+  if (consoleUrl === null || consoleUrl.length + page.length > LONGEST_URL) return null;
+  return link(consoleUrl.replace(/\/+$/, '') + page, label);
 }
 
 function unreachableDraft(incident: UnreachableIncident): Draft {
@@ -98,11 +113,11 @@ function unreachableDraft(incident: UnreachableIncident): Draft {
       ],
     };
   }
-  const often = stage === 'opened' ? '' : 'still ';
+  const often = { opened: '', reopened: 'again ', grew: 'still ', reminder: 'still ' }[stage];
   const again =
     askedAgainEveryMs === null ? 'It is asked again regularly' : `It is asked again every ${humanDuration(askedAgainEveryMs)}`;
   return {
-    headline: `${ALARM} ${where}: ${often}no usable answer from the checkout service for ${lasting(since, at)}`,
+    headline: `${signOf(incident)} ${where}: ${often}no usable answer from the checkout service for ${lasting(since, at)}`,
     facts: [
       ['Site', where],
       ['No answer since', moment(since)],
@@ -124,6 +139,32 @@ function unreachableDraft(incident: UnreachableIncident): Draft {
   };
 }
 
+/** Told once, when a site is asked for the first time and somebody has been waiting there. */
+function firstLookDraft({ site, count, parts, registered, unseen, since }: FirstLook): Draft {
+  const where = plain(site, LONGEST_NAME);
+  const those = count === 1 ? '1 purchase from before us has' : `${grouped(count)} purchases from before us have`;
+  const line = (part: FirstLook['parts'][number]): string => `• ${waitingFor(part.state)}: ${grouped(part.count)}`;
+  const states = parts.slice(0, 15).map(line).join('\n');
+  return {
+    headline: `${NEUTRAL} First look at ${where}: ${those} been waiting for long`,
+    facts: [
+      ['Site', where],
+      ['Waiting for long', grouped(count)],
+      ...(registered === null ? [] : [['Registered in all', grouped(registered)] as const]),
+      ...(unseen === null || unseen === 0 ? [] : [['Not asked about yet', grouped(unseen)] as const]),
+      ...(since === null ? [] : [['The oldest since', moment(since)] as const]),
+    ],
+    paragraphs: [
+      ...(states === '' ? [] : [['Where', states, { order: 1 }] as const]),
+      [
+        'What this means',
+        `${count === 1 ? 'It was' : 'They were'} there before this site was watched. Nothing is concluded from that, and it is said only once: incidents are found from customers who come from now on.`,
+      ],
+      ['What to do', `Look through them when it suits: ${code('purchase-watch status', 40)} shows the oldest.`],
+    ],
+  };
+}
+
 function otherDraft({ id, type }: OtherEvent): Draft {
   if (type === 'subscriber.test') {
     return {
@@ -137,47 +178,4 @@ function otherDraft({ id, type }: OtherEvent): Draft {
     facts: [['Event', code(id, 80)]],
     paragraphs: [],
   };
-}
-
-function layOut({ headline, facts, paragraphs }: Draft, footer: string | null): SlackMessage {
-  const blocks: SlackBlock[] = [{ type: 'header', text: { type: 'plain_text', text: headline } }];
-  if (facts.length > 0) {
-    blocks.push({ type: 'section', fields: facts.map(([label, value]) => ({ type: 'mrkdwn', text: `*${label}*\n${value}` })) });
-  }
-  for (const [title, text] of paragraphs) blocks.push({ type: 'section', text: { type: 'mrkdwn', text: `*${title}*\n${text}` } });
-  if (footer !== null) blocks.push({ type: 'context', elements: [{ type: 'mrkdwn', text: footer }] });
-  const lines = [
-    `*${headline}*`,
-    ...facts.map(([label, value]) => `${label}: ${value}`),
-    ...paragraphs.map(([title, text]) => `*${title}*\n${text}`),
-    ...(footer === null ? [] : [footer]),
-  ];
-  return { text: lines.join('\n'), blocks };
-}
-
-function consoleLink(consoleUrl: string | null, page: string): string | null {
-  if (consoleUrl === null || consoleUrl.length + page.length > LONGEST_URL) return null;
-  return link(consoleUrl.replace(/\/+$/, '') + page, 'Open in the console');
-}
-
-function purchases(count: number): string {
-  return count === 1 ? '1 purchase' : `${count} purchases`;
-}
-
-function ids(oldest: readonly string[], count: number): string {
-  const shown = oldest.slice(0, NAMED);
-  const lines = shown.map((id) => code(id, 80));
-  return (count > shown.length ? [...lines, `and ${count - shown.length} more`] : lines).join('\n');
-}
-
-function money(waiting: StuckIncident['waiting']): string {
-  const shown = waiting.slice(0, NAMED).map(({ amount, currency }) => `${plain(grouped(amount), 40)} ${plain(currency, 10)}`);
-  const more = waiting.length - shown.length;
-  return (more > 0 ? [...shown, `and ${more} more currencies`] : shown).join('\n');
-}
-
-/** Thousands apart, digits untouched. */
-function grouped(amount: string): string {
-  const [, sign = '', integer = '', rest = ''] = /^(-?)(\d+)(\.\d+)?$/.exec(amount) ?? [];
-  return integer === '' ? amount : `${sign}${integer.replace(/(?<=\d)(?=(\d{3})+$)/g, ' ')}${rest}`;
 }

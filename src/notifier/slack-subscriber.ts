@@ -4,18 +4,16 @@ import type { Instant } from '../core/purchase.ts';
 import { isAskedFor } from '../core/standing.ts';
 import type { SubscriberIncident } from './incident-event.ts';
 import { code, moment, plain } from './mrkdwn.ts';
-import { ALARM, type Draft, LONGEST_NAME, lasting, OVER } from './slack-draft.ts';
+import { type Draft, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './slack-draft.ts';
 
 const LONGEST_ERROR = 600;
-/** It is over, and nobody knows whether all is well. */
-const UNCERTAIN = '⚪';
 
 export function subscriberDraft(incident: SubscriberIncident): Draft {
   if (incident.stage === 'ended' || incident.trouble === null) return endedDraft(incident);
   const { at, since, trouble, failures, failingSince, ourFailingSince, offSince, lastError, waiting, givenUp } = incident;
   const takesNothing = trouble === 'failing' || trouble === 'losing';
   return {
-    headline: `${ALARM} ${headline(incident)}`,
+    headline: `${signOf(incident)} ${headline(incident)}`,
     facts: [
       subscriber(incident),
       ...(takesNothing ? [['Takes nothing since', moment(failingSince ?? since)] as const] : []),
@@ -37,7 +35,7 @@ export function subscriberDraft(incident: SubscriberIncident): Draft {
 function headline(incident: SubscriberIncident): string {
   const { stage, subscriber: name, trouble, at, since, failingSince, ourFailingSince, offSince, waiting, givenUp } = incident;
   const who = plain(name, LONGEST_NAME);
-  const isNews = stage === 'opened' || stage === 'grew';
+  const isNews = stage !== 'reminder';
   if (trouble === 'given_up') return `${who}: ${deliveries(givenUp, incident, ['was', 'were'])} given up`;
   if (trouble === 'off') {
     const long = lasting(offSince ?? since, at);
@@ -135,7 +133,7 @@ function endedDraft(incident: SubscriberIncident): Draft {
           ? 'It is tried with the next event.'
           : 'Nothing waits any more.';
   return {
-    headline: `${isWell ? OVER : UNCERTAIN} ${who}: ${text ?? 'is tried again; nothing was taken yet'}`,
+    headline: `${isWell ? OVER : NEUTRAL} ${who}: ${text ?? 'is tried again; nothing was taken yet'}`,
     facts: [
       subscriber(incident),
       ['Began', moment(Math.min(since, openedAt))],

@@ -1,6 +1,6 @@
 /** A Slack message as a terminal can show it, for the demo. */
 import { unmarked } from './mrkdwn.ts';
-import type { SlackBlock } from './slack-message.ts';
+import type { SlackBlock } from './slack-layout.ts';
 
 const WIDTH = 88;
 

@@ -184,7 +184,7 @@ test('whatever the values, Slack takes the message, and what happens next and wh
       const made = message(stage, values);
       expect(messageProblem(made)).toBeNull();
       expect(headline(made)).not.toMatch(/^purchase-watch/);
-      if (stage !== 'incident.ended') expect(made.text).toMatch(/What happens next\*\n.+\.\n\*What to do\*\n(.+\.\n?)+$/);
+      if (stage !== 'incident.ended') expect(made.text).toMatch(/What happens next\*\n.+\.\n\*What to do\*\n(.+\.\n)+More: /);
       expect(() => renderForTerminal(made)).not.toThrow();
     }),
     { numRuns: 150 },

@@ -36,7 +36,16 @@ function textProblem(text: Block['text'], longest: number, types: readonly strin
   if (text === undefined || !types.includes(text.type)) return `text must be ${types.join(' or ')}`;
   if (text.text.length === 0) return 'text is empty';
   if (text.text.length > longest) return `text is longer than ${longest}`;
-  return /[<>]/.test(text.text.replace(/<(https?:\/\/|!date\^|mailto:)[^<>]*>/g, '')) ? 'text has a bare < or >' : null;
+  return markupProblem(text.text);
+}
+
+/** What was cut in the middle, or was never escaped. */
+function markupProblem(text: string): string | null {
+  if (!text.isWellFormed()) return 'text has half a character';
+  if (/&(?!(?:amp|lt|gt);)/.test(text)) return 'text has a bare & or half an escape';
+  return /[<>]/.test(text.replace(/<(https?:\/\/|!date\^|mailto:)[^<>]*>/g, ''))
+    ? 'text has a bare < or >, or half a link'
+    : null;
 }
 
 function listProblem(list: Block['fields'], most: number, longest: number): string | null {
@@ -64,6 +73,8 @@ function blockProblem(block: Block): string | null {
 export function messageProblem({ text, blocks }: { text: string; blocks?: readonly Block[] | undefined }): string | null {
   if (text === '' && blocks === undefined) return 'no_text';
   if (text.length > 4_000) return 'text is longer than 4000';
+  const problem = markupProblem(text);
+  if (problem !== null) return problem;
   if (blocks === undefined) return null;
   if (blocks.length > 50) return 'more than 50 blocks';
   return blocks.map(blockProblem).find((problem) => problem !== null) ?? null;

@@ -1,0 +1,70 @@
+/** Messages as long as real ones can become, to see them in Slack: names and numbers are made up, and they say so. */
+import { CAUSES } from '../core/causes.ts';
+import { eventBody, type IncidentEventType, isoTime } from '../core/events.ts';
+import type { JsonValue } from '../core/exact-json.ts';
+import type { Instant } from '../core/purchase.ts';
+import { namedState } from '../core/states.ts';
+import type { OutgoingEvent } from './channel.ts';
+
+const MEMBERS = 200;
+const MINUTE = 60_000;
+/** As long as names of sites and ids of purchases may be. */
+const LONGEST_SITE = 63;
+const LONGEST_ID = 200;
+const CURRENCIES = ['SEK', 'NOK', 'DKK', 'EUR', 'PLN', 'GBP', 'CHF', 'USD'];
+
+/** An incident at many sites that has just been found, and one that is over. */
+export function exampleEvents(now: Instant): OutgoingEvent[] {
+  return [example('opened', now, openedData(now)), example('ended', now, endedData(now))];
+}
+
+function example(stage: 'opened' | 'ended', now: Instant, data: { [key: string]: JsonValue }): OutgoingEvent {
+  const type: IncidentEventType = `incident.${stage}`;
+  const id = `evt_test_${stage}`;
+  const common = { incidentId: 'inc_test', kind: 'stuck', severity: 'critical', test: true };
+  return { id, type, body: eventBody(id, { type, sequence: null, at: now, state: null, data: { ...common, ...data } }) };
+}
+
+function openedData(now: Instant): { [key: string]: JsonValue } {
+  const parts = Array.from({ length: MEMBERS }, (_, index) => {
+    const count = MEMBERS - index;
+    return { site: long(`test-site-${index}-`, LONGEST_SITE), state: { ...namedState(4 + (index % 2) * 2) }, count, peak: count };
+  });
+  const count = parts.reduce((sum, part) => sum + part.count, 0);
+  return {
+    ...{ site: null, state: null, openedAt: isoTime(now - MINUTE), endedAt: null, since: isoTime(now - 25 * MINUTE) },
+    ...{ count, peak: count, parts, noticedAfterMs: 24 * MINUTE, limitMs: null, dwell: null, alarm: null },
+    purchases: [1, 2, 3, 4, 5].map((number) => long(`test-purchase-${number}-`, LONGEST_ID)),
+    waiting: CURRENCIES.map((currency, index) => ({ amount: `${1_234_567 + index}.50`, currency })),
+    unpriced: 3,
+    causes: longestCauses().map((cause) => ({
+      cause,
+      why: 'Of 200 customers 180 are an example that somebody made up for this test.',
+    })),
+    earlier: {
+      ...{ cause: 'unknown', note: 'the form of the bank was blocked by our content security policy', by: 'a test' },
+      ...{ at: isoTime(now - 30 * 24 * 60 * MINUTE), site: parts[0]!.site, state: parts[0]!.state },
+    },
+    acknowledged: null,
+    includes: parts.map((_, index) => `inc_test_${index}`),
+  };
+}
+
+function endedData(now: Instant): { [key: string]: JsonValue } {
+  const [openedAt, endedAt] = [isoTime(now - 95 * MINUTE), isoTime(now)];
+  const [site, state] = [long('test-site-', LONGEST_SITE), { ...namedState(6) }];
+  const causes = longestCauses().map((cause) => ({ cause, why: null }));
+  return { site, state, openedAt, endedAt, since: openedAt, count: 3, peak: MEMBERS, movedOn: 180, causes };
+}
+
+/** The two with the longest texts. */
+function longestCauses(): string[] {
+  const length = ([, { title, cause, remedy }]: [string, (typeof CAUSES)[keyof typeof CAUSES]]): number =>
+    title.length + cause.length + remedy.length;
+  const sorted = Object.entries(CAUSES).sort((one, other) => length(other) - length(one));
+  return sorted.slice(0, 2).map(([key]) => key);
+}
+
+function long(beginning: string, length: number): string {
+  return beginning.padEnd(length, 'x');
+}

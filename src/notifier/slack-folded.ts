@@ -1,0 +1,191 @@
+/**
+ * Several events that waited as one message, because a channel was paused or has had enough for now. Of each incident only
+ * what is true by now is said; what came and went meanwhile is told as past.
+ */
+import type { Instant } from '../core/purchase.ts';
+import { type PeopleEvent, readIncidentEvent, type SubscriberIncident, type UnreachableIncident } from './incident-event.ts';
+import { code, moment, plain } from './mrkdwn.ts';
+import { causeTitle } from './slack-causes.ts';
+import { customers, type Draft, grouped, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './slack-draft.ts';
+import { layOut, type SlackMessage } from './slack-layout.ts';
+import { consoleLink, draftOf, incidentPage } from './slack-message.ts';
+import type { StuckIncident } from './stuck-event.ts';
+import { beganAt, stuckPlace, stuckWhere } from './stuck-words.ts';
+
+export interface FoldOptions {
+  readonly consoleUrl: string | null;
+  /** When the first and the last of them were made. */
+  readonly since: Instant;
+  readonly until: Instant;
+  readonly now: Instant;
+  /** They waited because the channel gets so many messages an hour only. */
+  readonly capped?: boolean;
+}
+
+type Incident = StuckIncident | UnreachableIncident | SubscriberIncident;
+
+/** What waited of one incident. */
+interface Thread {
+  /** Whether its beginning is among what waited: nobody in this channel has heard of it. */
+  readonly isNew: boolean;
+  /** The latest of its events, and its place among all. */
+  readonly last: Incident;
+  readonly place: number;
+}
+
+/** Lines of one kind at most. */
+const MOST_LINES = 12;
+
+/** Lays out events, oldest first, as one message. Pure; never throws. */
+export function slackFolded(events: readonly string[], options: FoldOptions): SlackMessage {
+  const read = events.map(readIncidentEvent);
+  const threads = threadsOf(read);
+  const others = read.filter((event) => !isIncident(event));
+  const draft = foldedDraft(threads, others, events.length, options);
+  return layOut({ ...draft, notes: [[whyOne(events.length, options)], ...(draft.notes ?? [])] });
+}
+
+function foldedDraft(threads: readonly Thread[], others: readonly PeopleEvent[], total: number, options: FoldOptions): Draft {
+  const { consoleUrl } = options;
+  const open = threads.filter(({ last }) => last.stage !== 'ended').sort((one, other) => weight(other) - weight(one));
+  const ended = threads.filter(({ last }) => last.stage === 'ended');
+  if (threads.length + others.length === 1) {
+    const [thread] = threads;
+    return thread === undefined ? draftOf(others[0]!, consoleUrl) : aloneDraft(thread, options);
+  }
+
+  const rest = [
+    ...lines(
+      'Over',
+      ended.filter(({ isNew }) => !isNew).map(({ last }) => `• ${draftOf(last, null).headline}`),
+      20,
+    ),
+    ...lines(
+      'Came and went meanwhile',
+      ended.filter(({ isNew }) => isNew).map(({ last }) => `• ${pastLine(last)}`),
+      15,
+    ),
+    ...lines(
+      'Besides',
+      others.map((event) => `• ${draftOf(event, null).headline}`),
+      10,
+    ),
+  ];
+  const [first] = open;
+  // One thing goes on: that is the message, the rest comes after it.
+  if (first !== undefined && open.length === 1) {
+    const draft = aloneDraft(first, options);
+    return { ...draft, paragraphs: [...draft.paragraphs, ...rest] };
+  }
+  const [going, over] = [counted(open.length, 'goes', 'go'), counted(ended.length, 'is', 'are')];
+  const sign = first === undefined ? (ended.length > 0 ? OVER : NEUTRAL) : signOf(first.last);
+  const said = [...(open.length > 0 ? [`${going} on`] : []), ...(ended.length > 0 ? [`${over} over`] : [])].join(', ');
+  const link = consoleLink(consoleUrl, '/incidents');
+  return {
+    headline: `${sign} ${said === '' ? '' : `${said}: `}${grouped(total)} messages in one`,
+    facts: [],
+    paragraphs: [
+      ...lines(
+        'Going on',
+        open.map((thread) => openLine(thread, options)),
+        30,
+      ),
+      ...rest,
+    ],
+    notes: [
+      ...(open.length === 0 ? [] : [[`More: ${code('purchase-watch incidents', 60)}`] as const]),
+      ...(link === null ? [] : [[link, { order: 70 }] as const]),
+    ],
+  };
+}
+
+/** By incident, in the order in which they were last told of. One that another one told of later tells is left out. */
+function threadsOf(events: readonly PeopleEvent[]): Thread[] {
+  const threads = new Map<string, Thread>();
+  for (const [place, event] of events.entries()) {
+    if (!isIncident(event)) continue;
+    const key = event.incidentId === '' ? `#${place}` : event.incidentId;
+    const isNew = threads.get(key)?.isNew ?? event.stage === 'opened';
+    threads.delete(key);
+    threads.set(key, { isNew, last: event, place });
+  }
+  const toldBy = new Map<string, number>();
+  for (const { last, place } of threads.values()) {
+    if (last.kind === 'stuck') for (const id of last.includes) if (id !== last.incidentId) toldBy.set(id, place);
+  }
+  return [...threads.values()].filter(({ last, place }) => (toldBy.get(last.incidentId) ?? -1) < place);
+}
+
+function isIncident(event: PeopleEvent): event is Incident {
+  return event.kind === 'stuck' || event.kind === 'unreachable' || event.kind === 'subscriber';
+}
+
+/** An incident as its own message would tell of it now. */
+function aloneDraft(thread: Thread, { consoleUrl, now }: FoldOptions): Draft {
+  const { last, isNew } = thread;
+  if (last.stage !== 'ended') return draftOf(asOf(thread, now), consoleUrl);
+  const draft = draftOf(last, consoleUrl);
+  if (!isNew || last.kind !== 'stuck') return draft;
+  const long = lasting(beganAt(last), last.endedAt ?? last.at);
+  return { ...draft, headline: `${OVER} ${pastWhat(last)} for ${long}; it is over` };
+}
+
+/** It still goes on, or its end would be among what waited. Nobody is reminded of what they have not heard of. */
+function asOf({ last, isNew }: Thread, now: Instant): Incident {
+  const stage = isNew && last.stage === 'reminder' ? 'grew' : last.stage;
+  return { ...last, stage, at: Math.max(last.at, now) };
+}
+
+/** The worse the heavier. */
+function weight({ last }: Thread): number {
+  const level = last.severity === 'warning' ? 0 : 1e9;
+  return level + (last.kind === 'stuck' ? Math.min(last.count, 1e8) : last.kind === 'unreachable' ? 1e8 : 0);
+}
+
+function openLine(thread: Thread, { consoleUrl, now }: FoldOptions): string {
+  const incident = asOf(thread, now);
+  const { headline } = draftOf(incident, null);
+  const [likely] = incident.kind === 'stuck' ? incident.causes : [];
+  const cause = likely === undefined ? '' : `. Likely cause: ${causeTitle(likely.cause)}`;
+  const page = incidentPage(incident.incidentId);
+  const link = page === '' || page.length > 100 ? null : consoleLink(consoleUrl, page, 'show');
+  return `• ${headline}${cause}${link === null ? '' : ` (${link})`}`;
+}
+
+/** What is over, and nobody knew of. */
+function pastLine(incident: Incident): string {
+  const period = (from: Instant): string => `from ${moment(from)} to ${moment(incident.endedAt ?? incident.at)}`;
+  if (incident.kind === 'subscriber') return draftOf(incident, null).headline;
+  if (incident.kind === 'unreachable')
+    return `${OVER} ${plain(incident.site, LONGEST_NAME)}: no usable answer from the checkout service ${period(incident.since)}`;
+  return `${OVER} ${pastWhat(incident)}, ${period(beganAt(incident))}`;
+}
+
+function pastWhat(incident: StuckIncident): string {
+  const verb = incident.peak === 1 ? 'was' : 'were';
+  return `${stuckWhere(incident, false)}: up to ${customers(incident.peak)} ${verb} stuck ${stuckPlace(incident)}`;
+}
+
+/** A paragraph of lines; none when there are none. */
+function lines(label: string, all: readonly string[], order: number): Labelled[] {
+  if (all.length === 0) return [];
+  const some = (most: number): string => {
+    const more = all.length - most;
+    return [...all.slice(0, most), ...(more > 0 ? [`and ${grouped(more)} more`] : [])].join('\n');
+  };
+  const fewer = [8, 5, 3, 1].filter((most) => most < Math.min(all.length, MOST_LINES));
+  return [[label, some(MOST_LINES), { order, shorter: fewer.map(some) }]];
+}
+
+function counted(count: number, one: string, many: string): string {
+  return count === 1 ? `1 incident ${one}` : `${grouped(count)} incidents ${many}`;
+}
+
+/** Why it is one message. */
+function whyOne(total: number, { since, until, capped = false }: FoldOptions): string {
+  const why = capped
+    ? `this channel has had its messages of the hour (${code('slack.maxPerHour', 30)})`
+    : `Slack did not take ${total === 1 ? 'it' : 'them'} at once`;
+  if (total === 1) return `This comes late, because ${why}: it was due ${moment(since)}.`;
+  return `${grouped(total)} messages in one, because ${why}. They were due from ${moment(since)} to ${moment(until)}; of each incident only what is true by now is said.`;
+}
