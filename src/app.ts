@@ -5,8 +5,11 @@ import { ulid } from 'ulid';
 import type { OpenApi } from './api/open.ts';
 import { type CheckoutClient, createCheckoutClient } from './checkout/client.ts';
 import type { Settings, SiteSettings } from './config/settings.ts';
+import { channelRules } from './config/slack.ts';
+import { createHeartbeat } from './heartbeat/heartbeat.ts';
 import { createJudge } from './judge/judge.ts';
 import { createKeeper } from './keeper/keeper.ts';
+import { createLimits } from './limits/limits.ts';
 import { createNotifier } from './notifier/notifier.ts';
 import { configuredSubscribers, longestAttempt } from './notifier/recipients.ts';
 import { createRoster } from './notifier/roster.ts';
@@ -118,6 +121,8 @@ export async function createApp(settings: Settings, replacements: Replacements =
     const replica = `rep_${ulid()}`;
     const ownership = createOwnership({ sql, clock, log, replica, process: processIdentity(), ttl, renewEvery: RENEW_EVERY });
 
+    const limits = createLimits({ sql, clock, policy: settings.policy });
+
     const meters = createMeters();
     const loops = new Map<string, Loop>();
     const wake = (name: string): void => loops.get(name)?.wake();
@@ -128,7 +133,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
       ownership,
       meters,
       sites: clients.map(({ site, client }) => polledSite(site, client)),
-      policy: settings.policy,
+      policyFor: limits.policyFor,
       spread: () => random() * 2 - 1,
       capacity: replacements.windowCapacity ?? 100_000,
       onEvents: () => wake('notifier'),
@@ -153,7 +158,11 @@ export async function createApp(settings: Settings, replacements: Replacements =
       replica,
       meters,
       policy: settings.slack,
-      polling: settings.policy,
+      sessionLength: settings.policy.sessionLength,
+      limits,
+      sites: settings.sites,
+      digest: settings.slack.digest,
+      channels: channelRules(settings),
       onEvents: () => wake('notifier'),
     });
 
@@ -162,6 +171,8 @@ export async function createApp(settings: Settings, replacements: Replacements =
     const keeper = createKeeper({ sql, clock, log, replica, retention: settings.store.retention });
 
     const health = createHealth(() => Date.now());
+    const { deadMansSwitch } = settings.slack;
+    const heartbeat = deadMansSwitch === null ? null : createHeartbeat({ sql, clock, log, replica, health, url: deadMansSwitch });
     const run = (name: string, tick: () => Promise<number>): void => {
       let failing = false;
       loops.set(
@@ -187,7 +198,9 @@ export async function createApp(settings: Settings, replacements: Replacements =
     let stopping: Promise<void> | null = null;
     const orderly = async (): Promise<void> => {
       await api?.close();
-      for (const name of ['keeper', 'judge', 'poller', 'notifier', 'activity']) await loops.get(name)?.stop();
+      await heartbeat?.close();
+      for (const name of ['heartbeat', 'keeper', 'limits', 'judge', 'poller', 'notifier', 'activity'])
+        await loops.get(name)?.stop();
       await Promise.all([poller.stop(), notifier.stop()]);
       await loops.get('ownership')?.stop();
       await ownership.release();
@@ -214,18 +227,22 @@ export async function createApp(settings: Settings, replacements: Replacements =
           // A worker never loads what only the API needs.
           const { openApi } = await import('./api/open.ts');
           const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
-          const parts = { databaseUrl, settings, secrets, health, log, engine, invoiceOf: poller.invoiceOf };
+          const parts = { databaseUrl, settings, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf };
           const opened = await openApi(parts, { answerWithin: DATABASE_ANSWERS_WITHIN });
           closers.push(opened.disconnect);
           api = opened;
         }
         await ownership.tick();
+        // Before the first poll: a default may be shorter than what was learned. If it fails, its loop says so and tries again.
+        await limits.tick().catch(() => undefined);
+        run('limits', limits.tick);
         run('ownership', ownership.tick);
         run('poller', poller.tick);
         run('notifier', notifier.tick);
         run('judge', judge.tick);
         run('keeper', keeper.tick);
         run('activity', activity.tick);
+        if (heartbeat !== null) run('heartbeat', heartbeat.tick);
         // A worker answers nobody who waits for events.
         const channels = replacements.worker ? ['purchase_watch_wake'] : ['purchase_watch_wake', 'purchase_watch_events'];
         const listener = listen(databaseUrl, channels, {
@@ -255,6 +272,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
       },
       pollOnce: async () => {
         await ownership.tick();
+        await limits.tick();
         await poller.pollDue();
       },
       deliverOnce: async () => {

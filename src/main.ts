@@ -7,12 +7,15 @@ import { register as deliveries } from './cli/deliveries.ts';
 import { register as demo } from './cli/demo.ts';
 import { register as doctor } from './cli/doctor.ts';
 import { register as forget } from './cli/forget.ts';
+import { register as incidents } from './cli/incidents.ts';
 import { register as invoice } from './cli/invoice.ts';
 import { register as listen } from './cli/listen.ts';
 import { register as migrate } from './cli/migrate.ts';
 import { register as plan } from './cli/plan.ts';
 import { register as poll } from './cli/poll.ts';
+import { register as rehearse } from './cli/rehearse.ts';
 import { register as replay } from './cli/replay.ts';
+import { register as silences } from './cli/silences.ts';
 import { register as simulate } from './cli/simulate.ts';
 import { register as slack } from './cli/slack.ts';
 import { register as start } from './cli/start.ts';
@@ -39,7 +42,10 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   invoice,
   why,
   audit,
+  incidents,
+  silences,
   plan,
+  rehearse,
   subscribers,
   deliveries,
   replay,

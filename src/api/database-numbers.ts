@@ -3,10 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { purchaseTotals, type Total } from '../store/counts.ts';
 import type { Sql } from '../store/database.ts';
+import { lastHeartbeat } from '../store/heartbeat.ts';
 import { countOpenIncidents } from '../store/incidents.ts';
 import { type DueLag, databaseNow, dueLag, type WaitingDeliveries, waitingDeliveries, waitingOf } from '../store/overview.ts';
 import { livingReplicas } from '../store/replicas.ts';
 import { listSites, type SiteRow } from '../store/sites.ts';
+import { hearingChannels } from '../store/subscriber-symptoms.ts';
 import { readSubscribers, type StoredSubscriber } from '../store/subscribers.ts';
 
 export interface DatabaseNumbers {
@@ -17,9 +19,13 @@ export interface DatabaseNumbers {
   /** Those that are configured. */
   readonly sites: readonly SiteRow[];
   readonly incidents: Awaited<ReturnType<typeof countOpenIncidents>>;
-  readonly subscribers: readonly (Pick<StoredSubscriber, 'name' | 'status' | 'health' | 'unreached'> &
+  readonly subscribers: readonly (Pick<StoredSubscriber, 'name' | 'kind' | 'status' | 'health' | 'unreached'> &
     Omit<WaitingDeliveries, 'subscriber'>)[];
   readonly replicas: number;
+  /** The channels for people that take messages, by name. */
+  readonly hearing: readonly string[];
+  /** When the dead man's switch was called last; null while it never was. */
+  readonly heartbeatAt: Instant | null;
 }
 
 /** However many ask, the database is asked so often. */
@@ -49,8 +55,8 @@ export function databaseNumbers(sql: Sql): () => Promise<DatabaseNumbers | null>
 }
 
 async function read(sql: Sql): Promise<DatabaseNumbers> {
-  const [at, totals, lags, sites, incidents, subscribers, waiting, replicas] = await Promise.all([
-    databaseNow(sql),
+  const at = await databaseNow(sql);
+  const [totals, lags, sites, incidents, subscribers, waiting, replicas, hearing, heartbeatAt] = await Promise.all([
     purchaseTotals(sql),
     dueLag(sql),
     listSites(sql),
@@ -58,6 +64,8 @@ async function read(sql: Sql): Promise<DatabaseNumbers> {
     readSubscribers(sql),
     waitingDeliveries(sql),
     livingReplicas(sql),
+    hearingChannels(sql, at),
+    lastHeartbeat(sql),
   ]);
   return {
     at,
@@ -65,13 +73,16 @@ async function read(sql: Sql): Promise<DatabaseNumbers> {
     lags,
     sites: sites.filter(({ configured }) => configured),
     incidents,
-    subscribers: subscribers.map(({ id, name, status, health, unreached }) => ({
+    subscribers: subscribers.map(({ id, name, kind, status, health, unreached }) => ({
       name,
+      kind,
       status,
       health,
       unreached,
       ...waitingOf(waiting, id),
     })),
     replicas: replicas.length,
+    hearing,
+    heartbeatAt,
   };
 }

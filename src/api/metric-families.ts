@@ -205,6 +205,24 @@ export function metricFamilies({ version, health, engine, numbers }: MetricSourc
     ),
     family(
       'gauge',
+      'channel_up',
+      ['channel'],
+      'Whether a channel for people takes messages; 0 when it is switched off, and when it has taken none for a quarter of an hour.',
+      known(({ subscribers, hearing }) =>
+        subscribers.flatMap(({ name, kind }) =>
+          kind === 'slack' ? [{ labels: { channel: name }, value: hearing.includes(name) ? 1 : 0 }] : [],
+        ),
+      ),
+    ),
+    family(
+      'gauge',
+      'heartbeat_timestamp_seconds',
+      [],
+      "When the dead man's switch was called last, in seconds since 1970; missing while it never was.",
+      known(({ heartbeatAt }) => (heartbeatAt === null ? [] : [{ value: heartbeatAt / 1_000 }])),
+    ),
+    family(
+      'gauge',
       'deliveries_waiting',
       ['subscriber', 'status'],
       'Deliveries that are not settled, retries included. Counted to ten thousand.',

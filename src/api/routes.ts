@@ -2,6 +2,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Settings } from '../config/settings.ts';
+import { createLimits, type Limits } from '../limits/limits.ts';
 import type { Health } from '../runtime/health.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMeters } from '../runtime/meters.ts';
@@ -41,6 +42,8 @@ export interface ApiParts {
   /** Wakes whoever waits for events; without one they look every few seconds. */
   readonly feed?: FeedHub;
   readonly streams?: StreamLimits;
+  /** When stays become overdue; absent where nothing polls: then by the settings alone. */
+  readonly limits?: Limits;
   /** What is counted in /metrics; absent where nothing polls. */
   readonly engine?: Engine;
   /** Absent where nothing polls: then no site can be asked. */
@@ -52,6 +55,7 @@ export type Api = OpenAPIHono<{ Bindings: ApiBindings }>;
 /** Builds the API. It needs no server: `fetch` answers requests. */
 export function createApi({ sql, settings, secrets = null, health, log, feed = createFeedHub(sql), ...parts }: ApiParts): Api {
   const { streams, engine = NOTHING_RUNS, invoiceOf = nobodyAsks } = parts;
+  const { limits = createLimits({ sql, clock: { now: () => Date.now() }, policy: settings.policy }) } = parts;
   const app: Api = new OpenAPIHono({
     // Thrown rather than answered, so that there is one place where failures become answers.
     defaultHook: (result) => {
@@ -65,13 +69,13 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountHealth(app, { sql, health });
   mountMetrics(app, { sql, health, engine });
   mountRegistration(app, { sql, sites: settings.sites.map((site) => site.name) });
-  mountPurchases(app, { sql });
+  mountPurchases(app, { sql, limits });
   mountPoll(app, { sql });
   mountEvents(app, { feed });
   mountStream(app, { feed, log, limits: streams });
   mountOverview(app, { sql });
   mountInvoice(app, { sql, invoiceOf });
-  mountWhy(app, { sql, policy: { polling: settings.policy, schedule: settings.webhooks.schedule } });
+  mountWhy(app, { sql, limits, schedule: settings.webhooks.schedule });
   const known = { sites: settings.sites.map((site) => site.name), webhooks: settings.webhooks };
   mountSubscribers(app, { sql, secrets, known, configured: settings.subscribers });
   const { concurrency } = settings.webhooks;

@@ -34,9 +34,15 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
 }
 
 /** Says once what keeps people and systems from hearing anything, as far as the settings tell. */
-async function warn({ slack, subscribers, webhooks }: Settings, log: Logger): Promise<void> {
-  const { refusedUrl } = await import('../subscription/address.ts');
-  if (slack.webhookUrl === null)
+async function warn(settings: Settings, log: Logger): Promise<void> {
+  const { slack, subscribers, webhooks } = settings;
+  const [{ refusedUrl }, { unheardSites }] = await Promise.all([
+    import('../subscription/address.ts'),
+    import('../config/slack.ts'),
+  ]);
+  for (const site of unheardSites(settings))
+    log.warn({ site, advice: 'add it to a channel in slack.channels: none hears of it' }, 'incidents.told_to_nobody');
+  if (slack.channels.length === 0)
     log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it nobody hears of incidents' }, 'incidents.told_to_nobody');
   for (const { name: subscriber, url } of subscribers) {
     const refused = refusedUrl(url, webhooks.allowAddresses);
@@ -68,7 +74,7 @@ async function summaryOf(settings: Settings, { sql, url }: Pick<App, 'sql' | 'ur
       ...subscribers.map((each) => `${each.name} (${placeOf(each.url)})`),
       ...added.slice(0, MOST_NAMED).map(({ name }) => `${name} (added)`),
       ...(added.length > MOST_NAMED ? [`${added.length - MOST_NAMED} more that were added`] : []),
-      ...(slack.webhookUrl === null ? [] : ['Slack']),
+      ...slack.channels.map(({ name }) => (name === 'default' ? 'Slack' : `Slack (${name})`)),
     ],
   };
 }

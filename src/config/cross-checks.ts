@@ -1,6 +1,7 @@
 /** What is wrong only between settings: each is fine by itself. */
 import { suggestion } from './nearest.ts';
 import type { Settings } from './settings.ts';
+import { channelProblems } from './slack.ts';
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
 
@@ -31,5 +32,6 @@ export function crossChecks(settings: Settings, siteNames: readonly string[], is
       );
     });
   }
+  problems.push(...channelProblems(settings.slack.channels, siteNames));
   return problems;
 }

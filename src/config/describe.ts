@@ -4,7 +4,7 @@ import { formatDuration } from '../core/duration.ts';
 import type { StatePolicy } from '../core/poll-plan.ts';
 import { stateName, stateValue } from '../core/states.ts';
 import { type Field, notes } from './field.ts';
-import { file, site, subscriber } from './file-schema.ts';
+import { file, site, slackChannel, subscriber } from './file-schema.ts';
 import type { Settings } from './settings.ts';
 import { VARIABLES, type VariableName } from './variables.ts';
 
@@ -45,7 +45,10 @@ function planInWords(policy: StatePolicy): string {
   const { first, growth, most } = policy.poll;
   const rechecks = policy.recheck.map(formatDuration).join(', ');
   if (policy.final) return rechecks === '' ? 'final' : `final, rechecked after ${rechecks}`;
-  const stuck = policy.stuckAfter === null ? 'never stuck' : `stuck after ${formatDuration(policy.stuckAfter)}`;
+  const stuck =
+    policy.stuckAfter === null
+      ? 'never stuck'
+      : `stuck after ${policy.auto ? `a limit that is learned, at first ${formatDuration(policy.stuckAfter)}` : formatDuration(policy.stuckAfter)}`;
   return `every ${formatDuration(first)} to ${formatDuration(most)}, growth ${growth}, ${stuck}`;
 }
 
@@ -53,7 +56,7 @@ function planAsWritten(policy: StatePolicy) {
   const { first, growth, most } = policy.poll;
   return {
     poll: { first: formatDuration(first), growth, most: formatDuration(most) },
-    stuckAfter: policy.stuckAfter === null ? 'never' : formatDuration(policy.stuckAfter),
+    stuckAfter: policy.auto ? 'auto' : policy.stuckAfter === null ? 'never' : formatDuration(policy.stuckAfter),
     final: policy.final,
     recheck: policy.recheck.map(formatDuration),
   };
@@ -97,7 +100,17 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
   };
   const { shape } = file;
   /** Variables that win over a line of the file. */
-  const winners = { 'webhooks.allowAddresses': 'WEBHOOK_ALLOW_ADDRESSES', 'webhooks.proxy': 'WEBHOOK_PROXY' } as const;
+  const winners = {
+    'slack.deadMansSwitch': 'DEAD_MANS_SWITCH_URL',
+    'webhooks.allowAddresses': 'WEBHOOK_ALLOW_ADDRESSES',
+    'webhooks.proxy': 'WEBHOOK_PROXY',
+  } as const;
+  const fromWinner = (each: DescribedSetting): DescribedSetting => {
+    const winner = (winners as Readonly<Record<string, VariableName>>)[each.name];
+    const from = winner === undefined ? undefined : settings.origins.get(winner);
+    return from === undefined ? each : { ...each, origin: from.includes(winner!) ? from : `${from} (${winner})` };
+  };
+  const { channels: _channels, ...slackShape } = shape.slack.unwrap().shape;
 
   return [
     variable('PURCHASE_WATCH_CONFIG', settings.configFile),
@@ -113,14 +126,10 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     ...[...settings.policy.states].map(([value, policy]) => plan(stateName(value), policy)),
     plan('default', settings.policy.fallback),
     ...inSection('polling', shape.polling.unwrap().shape, settings.policy),
-    variable('SLACK_WEBHOOK_URL', settings.slack.webhookUrl),
-    ...inSection('slack', shape.slack.unwrap().shape, settings.slack),
+    ...inSection('slack', slackShape, settings.slack).map(fromWinner),
+    ...settings.slack.channels.flatMap((each) => named('slack.channels', slackChannel.shape, each, 'SLACK_')),
     ...settings.subscribers.flatMap((each) => named('subscribers', subscriber.shape, each, 'WEBHOOK_')),
-    ...inSection('webhooks', shape.webhooks.unwrap().shape, settings.webhooks).map((each) => {
-      const winner = (winners as Readonly<Record<string, VariableName>>)[each.name];
-      const from = winner === undefined ? undefined : settings.origins.get(winner);
-      return from === undefined ? each : { ...each, origin: from.includes(winner!) ? from : `${from} (${winner})` };
-    }),
+    ...inSection('webhooks', shape.webhooks.unwrap().shape, settings.webhooks).map(fromWinner),
     ...inSection('store', { fields: shape.store.unwrap().shape.fields }, settings.store),
     ...inSection('store.retention', shape.store.unwrap().shape.retention.unwrap().shape, settings.store.retention),
   ];

@@ -54,7 +54,11 @@ const statePlan = section({
       most: open(kind.duration, 'Longest wait between two polls', ofState),
     }),
   ),
-  stuckAfter: open(kind.durationOrNever, 'Time in the state after which the purchase is stuck, or `never`', ofState),
+  stuckAfter: open(
+    kind.limit,
+    'Time in the state after which the purchase is stuck, `auto` to learn it from customers who got on, or `never`',
+    ofState,
+  ),
   final: open(kind.flag, 'Whether the state ends the watching', ofState),
   recheck: openList(kind.duration, 'Polls after a final state, each counted from its first observation', ofState),
 });
@@ -130,13 +134,42 @@ const polling = section({
     5,
     'Answers in a row that the service does not know the purchase, until it counts as unreadable',
   ),
+  sessionLength: preset(
+    kind.duration,
+    '30m',
+    'How long a session at the service lives; a limit that is learned stays 5 min below it',
+  ),
+});
+
+const messagesPerHour = kind.whole(3, 1_000);
+
+/** A channel of Slack beside the one of the variables. What is not given is that of all channels. */
+export const slackChannel = section({
+  webhookUrl: required(kind.secretUrl, 'Incoming webhook of the channel'),
+  sites: openList(kind.text, 'Names of the sites it hears of', 'all'),
+  severity: preset(kind.oneOf(['warning', 'critical']), 'warning', 'The least urgent that it hears of'),
+  maxPerHour: open(messagesPerHour, 'Messages to it within an hour, at most', 'as `slack.maxPerHour`'),
 });
 
 const slack = section({
   groupWait: preset(kind.duration, '30s', 'Time a new incident gathers purchases before it is told'),
+  quietFor: preset(kind.duration, '10m', 'Time without symptoms after which stuck purchases are told as over'),
   groupInterval: preset(kind.duration, '5m', 'Shortest time between two messages about a growing incident'),
   repeatInterval: preset(kind.duration, '4h', 'Time after which an open incident is told again'),
-  digest: optional(kind.cron, 'When a summary is sent, as a cron expression'),
+  digest: optional(kind.cron, "When a summary is sent, as a cron expression by each site's own clock (its `timeZone`)"),
+  maxPerHour: preset(
+    messagesPerHour,
+    20,
+    'Messages to one channel within an hour, at most; what comes beyond goes out together in one',
+  ),
+  channels: z
+    .record(ownName, slackChannel)
+    .prefault({})
+    .describe('Further channels by name; `default` is the one of SLACK_WEBHOOK_URL'),
+  deadMansSwitch: optional(
+    kind.secretUrl,
+    'Address that is called (GET) every minute while all is well, so that somebody else notices when the calls stop',
+  ),
 });
 
 const webhooks = section({
@@ -171,7 +204,7 @@ const store = section({
       events: preset(
         kind.durationOrForever,
         '90d',
-        'How long events of no single purchase, ended incidents and silences are kept, or `forever`',
+        'How long events of no single purchase, ended incidents, silences and numbers of stays by day are kept, or `forever`',
       ),
       at: preset(kind.cron, '17 3 * * *', 'When what is older is deleted, as a cron expression in UTC'),
     }),

@@ -8,6 +8,7 @@ import { readSettingsFile } from './file.ts';
 import { file } from './file-schema.ts';
 import { pollPolicy } from './policy.ts';
 import { fileSites, variableSites } from './sites.ts';
+import { type ChannelSettings, slackSettings } from './slack.ts';
 import { namedSubscribers } from './subscribers.ts';
 import { SITE_VARIABLES, type VariableName } from './variables.ts';
 
@@ -83,8 +84,14 @@ export interface Settings {
   sites: SiteSettings[];
   policy: PollPolicy;
   slack: {
-    webhookUrl: string | null;
+    /** `default`, of the variable, first. */
+    channels: readonly ChannelSettings[];
+    /** Messages to a channel within an hour, for those that have no number of their own. */
+    maxPerHour: number;
+    /** Called every minute while all is well; a secret. Null: nothing is called. */
+    deadMansSwitch: string | null;
     groupWait: Milliseconds;
+    quietFor: Milliseconds;
     groupInterval: Milliseconds;
     repeatInterval: Milliseconds;
     /** A cron expression; null: no digest. */
@@ -141,7 +148,7 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
     dataDir: read('DATA_DIR'),
     sites: sitesInFile === null ? variableSites(environment, requireSite, problems) : fileSites(sections.sites),
     policy: pollPolicy(sections.states, sections.polling, problems),
-    slack: { webhookUrl: read('SLACK_WEBHOOK_URL'), ...sections.slack },
+    slack: slackSettings(sections.slack, environment, problems),
     subscribers: namedSubscribers(sections.subscribers, environment, problems),
     webhooks: {
       ...sections.webhooks,

@@ -19,7 +19,8 @@ export const VARIABLES = {
   CHECKOUT_CONCURRENCY: site.shape.concurrency,
   CHECKOUT_TIMEOUT: site.shape.timeout,
   CHECKOUT_INVOICES: site.shape.invoices,
-  SLACK_WEBHOOK_URL: optional(kind.secretUrl, 'Incoming webhook to which alerts are posted'),
+  SLACK_WEBHOOK_URL: optional(kind.secretUrl, 'Incoming webhook to which alerts are posted: the channel named `default`'),
+  DEAD_MANS_SWITCH_URL: optional(kind.secretUrl, 'Called (GET) every minute while all is well; wins over `slack.deadMansSwitch`'),
   WEBHOOK_URL: optional(kind.receiverUrl, 'Where events are posted, for the subscriber named `default`'),
   WEBHOOK_SECRET: list(
     kind.signingSecret,

@@ -21,6 +21,17 @@ export const DEFAULT_DELIVERY_SCHEDULE: readonly Milliseconds[] = [
   24 * HOUR,
 ];
 
+/**
+ * The waits with people, who must hear soon: every five minutes for as long as systems are tried. What waits meanwhile goes
+ * out in one message, so that trying often costs them nothing.
+ */
+export const SCHEDULE_WITH_PEOPLE: readonly Milliseconds[] = [
+  5 * SECOND,
+  30 * SECOND,
+  2 * MINUTE,
+  ...Array.from({ length: (3 * 24 * HOUR) / (5 * MINUTE) }, () => 5 * MINUTE),
+];
+
 /** A receiver may ask for a rest, and not for silence: what `Retry-After` asks beyond this is not granted. */
 const LONGEST_RETRY_AFTER = 24 * HOUR;
 /** Share of a wait that jitter may add. It never shortens one: a receiver that asked for time gets all of it. */

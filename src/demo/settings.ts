@@ -71,7 +71,7 @@ ${waiting.map((state) => `  ${state}: { ${poll} }`).join('\n')}
   WaitingForIdentityProvider: { ${poll}, stuckAfter: ${STUCK_AFTER} }   # 10m unless set
   WaitingForCardPayments: { ${poll}, stuckAfter: ${STUCK_AFTER} }       # 15m unless set
   WaitingCreditApproval: { poll: { first: 5s, most: 1m } }
-slack: { groupWait: ${GROUP_WAIT}, groupInterval: 30s, repeatInterval: 10m }   # 30s, 5m and 4h unless set
+slack: { groupWait: ${GROUP_WAIT}, quietFor: ${GROUP_WAIT}, groupInterval: 30s, repeatInterval: 10m }   # 30s, 10m, 5m and 4h unless set
 subscribers:
   shop: { url: ${shopUrl}, secret: ${secret} }
 webhooks:

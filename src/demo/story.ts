@@ -83,13 +83,16 @@ export async function tellStory({ control, narrator, tally, messages, signal }: 
     await delay(READING, undefined, { signal });
 
     customers.stop();
-    customers = sendCustomers(control, GOOD_DAY, ARRIVALS.recovery);
+    customers = sendCustomers(control, BAD_DAY, ARRIVALS.bad);
     narrator.headline('4  The page is fixed', ['Whoever reads the message rolls the deploy back. Customers come back and pay.']);
     const told = messages();
     control.fixPage({ site: BROKEN_SITE, states: [BROKEN_STATE] });
     await until(() => tally.stuckNow.size === 0);
-    narrator.say('All of them have moved on. A few quiet seconds, and Slack hears that it is over.');
+    narrator.say('All of them have moved on. Once five who came later got on as well, Slack hears that it is over.');
     await until(() => messages() > told);
+    customers.stop();
+    customers = sendCustomers(control, GOOD_DAY, ARRIVALS.recovery);
+    await delay(READING, undefined, { signal });
   } finally {
     customers.stop();
   }

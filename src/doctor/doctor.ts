@@ -1,5 +1,6 @@
 /** Runs every check at once, each with a deadline, and answers what was found in a fixed order, as soon as it is known. */
 import { loadSettings, type Settings } from '../config/settings.ts';
+import { channelSetting, DEFAULT_CHANNEL, unheardSites } from '../config/slack.ts';
 import { AppError } from '../core/errors.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { connect, type Sql } from '../store/database.ts';
@@ -11,6 +12,7 @@ import { pendingMigrations } from '../store/migrate.ts';
 import { checkDaemons } from './daemons.ts';
 import { checkDatabase } from './database.ts';
 import { checked, type Finding, reporterOf } from './finding.ts';
+import { checkHeartbeat } from './heartbeat.ts';
 import { checkPort } from './port.ts';
 import { brokersOf, checkBroker, checkSlack, checkWebhook, restingOf, SLACK_WITHIN, webhooksOf } from './receivers.ts';
 import { checkSite } from './site.ts';
@@ -75,9 +77,16 @@ export async function* examine({ env, migrations, site, quiet, all }: DoctorOpti
       return (await Promise.all(tried)).flat();
     });
     groups.push(webhooks);
-    const { webhookUrl } = settings.slack;
-    if (webhookUrl !== null && !quiet)
-      groups.push(checked('slack', SLACK_WITHIN + MARGIN, (report) => checkSlack(report, webhookUrl)));
+    for (const { name, webhookUrl } of quiet ? [] : settings.slack.channels) {
+      const setting = channelSetting(settings, name);
+      groups.push(
+        checked(name === DEFAULT_CHANNEL ? 'slack' : `slack ${name}`, SLACK_WITHIN + MARGIN, (report) =>
+          checkSlack(report, { url: webhookUrl, setting }),
+        ),
+      );
+    }
+    if (data !== null && settings.slack.deadMansSwitch !== null)
+      groups.push(checked("dead man's switch", DATABASE_WITHIN, (report) => checkHeartbeat(report, data)));
     for (const group of groups) yield* await group;
   } finally {
     await close();
@@ -101,7 +110,7 @@ function wrongSite({ sites }: Settings, site: string | null): AppError | null {
   return new AppError('invalid', `${JSON.stringify(site)} is not a site; known: ${sites.map(({ name }) => name).join(', ')}`);
 }
 
-function aboutSettings({ ignored, subscribers, slack, configFile }: Settings): Finding[] {
+function aboutSettings({ ignored, subscribers, slack, sites, configFile }: Settings): Finding[] {
   const report = reporterOf('settings');
   const found = [report.ok(configFile === null ? 'they are complete' : `they are complete, with ${configFile}`)];
   if (ignored.length > 0) {
@@ -112,7 +121,7 @@ function aboutSettings({ ignored, subscribers, slack, configFile }: Settings): F
       ),
     );
   }
-  if (subscribers.length === 0 && slack.webhookUrl === null) {
+  if (subscribers.length === 0 && slack.channels.length === 0) {
     found.push(
       report.warning(
         'they name nobody who is told',
@@ -120,7 +129,16 @@ function aboutSettings({ ignored, subscribers, slack, configFile }: Settings): F
       ),
     );
   }
-  if (slack.webhookUrl === null) {
+  const unheard = unheardSites({ slack, sites });
+  if (unheard.length > 0) {
+    found.push(
+      report.warning(
+        `nobody hears of incidents at ${unheard.join(', ')}: no channel in slack.channels has ${unheard.length === 1 ? 'it' : 'them'}`,
+        'add what is missing to the sites of a channel, or leave out its sites for all',
+      ),
+    );
+  }
+  if (slack.channels.length === 0) {
     found.push(
       report.warning(
         'nobody hears of incidents: SLACK_WEBHOOK_URL is not set',

@@ -119,7 +119,10 @@ function todoFor(reason: string, { url }: Reach, { webhooks }: Settings): string
   return 'mend the receiver; what waits is sent by itself afterwards';
 }
 
-export async function checkSlack(report: Reporter, url: string): Promise<Finding[]> {
+export async function checkSlack(
+  report: Reporter,
+  { url, setting }: { readonly url: string; readonly setting: string },
+): Promise<Finding[]> {
   const ping = await pingSlack(url, SLACK_WITHIN);
   if (ping.kind === 'alive')
     return [report.ok(`the webhook is alive: ${ping.tookMs} ms; "purchase-watch slack test" shows a message`)];
@@ -128,5 +131,5 @@ export async function checkSlack(report: Reporter, url: string): Promise<Finding
     return [report.failed(ping.detail, todo)];
   }
   if (ping.kind === 'unclear') return [report.warning(ping.detail, 'see whether a message arrives: "purchase-watch slack test"')];
-  return [report.failed(ping.detail, 'make a new incoming webhook in Slack and set SLACK_WEBHOOK_URL to it')];
+  return [report.failed(ping.detail, `make a new incoming webhook in Slack and set ${setting} to it`)];
 }

@@ -18,6 +18,14 @@ export interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface TogetherOptions extends SendOptions {
+  /** When the first and the last of them were made. */
+  readonly since: Instant;
+  readonly until: Instant;
+  /** They waited because the channel gets so many messages an hour only. */
+  readonly capped: boolean;
+}
+
 /** What an attempt leaves behind, however it ended. */
 interface Attempted {
   readonly tookMs: Milliseconds;
@@ -45,6 +53,11 @@ export type SendResult =
 export interface Channel {
   /** Makes one attempt. Never rejects: whatever happens is a result. */
   send(event: OutgoingEvent, options: SendOptions): Promise<SendResult>;
+  /**
+   * Tells events that waited, the oldest first, in one message: as one attempt. A channel that has it is for people, who are
+   * not to be sent one message after the other. Never rejects either.
+   */
+  sendAll?(events: readonly OutgoingEvent[], options: TogetherOptions): Promise<SendResult>;
   /** Lets running attempts finish, then closes connections. May be called again. */
   close(): Promise<void>;
 }

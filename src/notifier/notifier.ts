@@ -8,6 +8,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Meters } from '../runtime/meters.ts';
 import type { Sql } from '../store/database.ts';
 import { nextDue, putOff } from '../store/deliveries.ts';
+import { createDepartures } from './departure.ts';
 import { createLadder } from './ladder.ts';
 import { createLoader } from './loader.ts';
 import type { Roster } from './roster.ts';
@@ -68,17 +69,31 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
   const ladder = createLadder({ sql, clock, log, replica: ownership.replica });
   const loader = createLoader({ sql, clock, ownership, ladder });
 
-  const onEnded = ({ outlet, delivery, epoch, result, off }: Ended): void => {
+  const onEnded = ({ outlet, delivery, epoch, result, off, along }: Ended): void => {
     const { recipient } = outlet;
-    const settlement = settlementOf(outlet, delivery, result, { now: clock.now(), spread: spread() });
+    const now = clock.now();
+    const settlement = settlementOf(outlet, delivery, result, { now, spread: spread() });
+    // What left with it shares its success; a failure is its own, and the others wait behind it.
+    const others = result.kind === 'delivered' ? along : [];
+    const shared = others.map((each) => settlementOf(outlet, each, result, { now, spread: 0 }));
+    if (others.length > 0) log.info({ subscriber: recipient.name, events: 1 + others.length }, 'delivery.together');
+    for (const { event } of others) meters.subscriber(recipient.name).attempted('delivered', now - event.createdAt);
     report(log, outlet, delivery, settlement, off);
     const outcome = result.kind === 'failed' && settlement.status === 'exhausted' ? 'exhausted' : result.kind;
     meters.subscriber(recipient.name).attempted(outcome, settlement.at - delivery.event.createdAt);
     if (settlement.status === 'pending' && off === null) nextRetryAt = Math.min(nextRetryAt, settlement.dueAt);
-    settlements.add({ outlet, delivery, epoch, off, settlement });
+    settlements.add({ outlet, delivery, epoch, off, settlement, along: shared });
     idle.rouse();
   };
-  const sender = createSender({ clock, ownership, roster, ladder, notes, onEnded });
+  /** One reading after the other: what one has read, sent and settled meanwhile, another still believes to be waiting. */
+  let reading: Promise<unknown> = Promise.resolve();
+  const read = <T>(work: () => Promise<T>): Promise<T> => {
+    const next = reading.then(work);
+    reading = next.catch(() => undefined);
+    return next;
+  };
+  const departures = createDepartures({ sql, clock, log, read });
+  const sender = createSender({ clock, ownership, roster, ladder, notes, departures, onEnded, onStayed: idle.rouse });
 
   ownership.onChange(({ gained, lost }) => {
     for (const outlet of roster.all()) {
@@ -93,7 +108,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     const written = await settleSurely(jobs, { sql, clock, log, ownership, ladder, isStopped: () => stopped, onTrouble });
     if (written !== null) sender.hold(stopped);
     const outlets = new Set<Job['outlet']>();
-    for (const { outlet, delivery, settlement, epoch } of jobs) {
+    for (const { outlet, delivery, settlement, epoch, along } of jobs) {
       outlets.add(outlet);
       ownership.end(delivery.shard, epoch);
       const isSettled = written?.has(delivery.id) && settlement.status !== 'pending';
@@ -101,7 +116,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
       else outlet.giveUp(delivery);
       // It waits for its next attempt, is not ours any more, or freed what it had put off: the outbox knows more than memory.
       if (!isSettled) outlet.lookFromStart();
-      else if (settlement.number > 1) outlet.mayHoldMore = true;
+      else if (settlement.number > 1 || along.length > 0) outlet.mayHoldMore = true;
     }
     const parties = roster.count();
     for (const outlet of outlets) {
@@ -121,13 +136,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     await putOff(sql, blocked);
     return added;
   };
-  /** One reading after the other: what one has read, sent and settled meanwhile, another still believes to be waiting. */
-  let loading: Promise<unknown> = Promise.resolve();
-  const load = (late: boolean): Promise<number> => {
-    const next = loading.then(() => readAndStart(late));
-    loading = next.catch(() => undefined);
-    return next;
-  };
+  const load = (late: boolean): Promise<number> => read(() => readAndStart(late));
 
   /** Resolves when nothing is being sent or settled. */
   const quiet = async (): Promise<void> => {
@@ -187,7 +196,9 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
         await lookAround();
         await load(true);
         await quiet();
-        const rest = roster.active().filter((outlet) => ladder.pausedUntil(outlet) === null);
+        const rest = roster
+          .active()
+          .filter((outlet) => ladder.pausedUntil(outlet) === null && (outlet.heldUntil ?? 0) <= clock.now());
         if (rest.every((outlet) => outlet.size === 0 && !outlet.mayHoldMore)) break;
         // Whoever wants deliveries spaced out is waited for.
         await clock.sleep(20, new AbortController().signal);

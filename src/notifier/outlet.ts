@@ -22,6 +22,8 @@ export interface Recipient {
   /** Waits after the first, second, … failure. */
   readonly schedule: readonly Milliseconds[];
   readonly patience: Patience;
+  /** Messages within an hour, at most; without it there is no such limit. */
+  readonly maxPerHour?: number;
 }
 
 /** How it stands with a subscriber, as `ladder.ts` keeps it. */
@@ -53,6 +55,8 @@ export interface Outlet {
   lateInFlight: number;
   /** Moment of the monotonic clock before which nothing more is sent. */
   notBefore: Milliseconds;
+  /** Until when it has had enough messages; null while it may have more. */
+  heldUntil: Instant | null;
   /** The outbox may hold more for it than is in memory. */
   mayHoldMore: boolean;
   /** What is new and was due before this was read, and is in memory, put off or settled. */
@@ -71,9 +75,13 @@ export interface Outlet {
   add(delivery: DueDelivery): void;
   /** The next lane's first delivery that may be sent; it stays in memory until `done` or `dropLane`. `late` is room for what is not new. */
   next(late: number): DueDelivery | null;
+  /** What waits behind a delivery in its lane, in order. */
+  behind(delivery: DueDelivery): readonly DueDelivery[];
+  /** Sends up to so many of these along with a delivery that is being sent; answers them. They share its end. */
+  takeAlong(delivery: DueDelivery, most: number): readonly DueDelivery[];
   /** Puts a delivery that was taken back to the front. */
   putBack(delivery: DueDelivery): void;
-  /** Its lane goes on. */
+  /** It was sent, with what was taken along: its lane goes on. */
   done(delivery: DueDelivery): void;
   /** Its lane is forgotten, and found in the outbox again; unless the lane was read anew since, and is not its any more. */
   giveUp(delivery: DueDelivery): void;
@@ -87,7 +95,8 @@ export interface Outlet {
 interface Lane {
   readonly id: number;
   readonly waiting: DueDelivery[];
-  isSending: boolean;
+  /** How many at its front are being sent. */
+  sending: number;
   /** Among which ready ones it stands; null while it is sent or forgotten. */
   readyAt: Rank | null;
 }
@@ -130,7 +139,7 @@ export function createOutlet(recipient: Recipient): Outlet {
     for (let lane = ready[rank]!.shift(); lane !== undefined; lane = ready[rank]!.shift()) {
       if (lane.readyAt !== rank) continue;
       unready(lane);
-      lane.isSending = true;
+      lane.sending = 1;
       return lane.waiting[0]!;
     }
     return null;
@@ -155,6 +164,7 @@ export function createOutlet(recipient: Recipient): Outlet {
     inFlight: 0,
     lateInFlight: 0,
     notBefore: Number.NEGATIVE_INFINITY,
+    heldUntil: null,
     mayHoldMore: true,
     readUntil: 0,
     get looks() {
@@ -177,17 +187,17 @@ export function createOutlet(recipient: Recipient): Outlet {
       ids.add(delivery.id);
       const lane = lanes.get(delivery.lane);
       if (lane === undefined) {
-        const made: Lane = { id: delivery.lane, waiting: [delivery], isSending: false, readyAt: null };
+        const made: Lane = { id: delivery.lane, waiting: [delivery], sending: 0, readyAt: null };
         lanes.set(delivery.lane, made);
         setReady(made);
         return;
       }
-      const { waiting, isSending } = lane;
+      const { waiting, sending } = lane;
       // Nearly always the last; one that is sent again may be older than what waits.
       let place = waiting.length;
-      while (place > (isSending ? 1 : 0) && isBehind(waiting[place - 1]!, delivery)) place -= 1;
+      while (place > sending && isBehind(waiting[place - 1]!, delivery)) place -= 1;
       waiting.splice(place, 0, delivery);
-      if (!isSending) setReady(lane);
+      if (sending === 0) setReady(lane);
     },
     next: (late) => {
       turn += 1;
@@ -199,21 +209,32 @@ export function createOutlet(recipient: Recipient): Outlet {
       }
       return null;
     },
+    behind: (delivery) => {
+      const lane = lanes.get(delivery.lane);
+      return lane?.waiting[0] === delivery ? lane.waiting.slice(1) : [];
+    },
+    takeAlong: (delivery, most) => {
+      const lane = lanes.get(delivery.lane);
+      if (lane?.waiting[0] !== delivery) return [];
+      lane.sending = Math.min(1 + most, lane.waiting.length);
+      return lane.waiting.slice(1, lane.sending);
+    },
     putBack: (delivery) => {
       const lane = lanes.get(delivery.lane);
       if (lane?.waiting[0] !== delivery) return;
-      lane.isSending = false;
+      lane.sending = 0;
       setReady(lane, true);
     },
     done: (delivery) => {
       const lane = lanes.get(delivery.lane);
       // The lane was dropped meanwhile, and may have been read anew.
       if (lane?.waiting[0]?.id !== delivery.id) return;
-      lane.waiting.shift();
-      lane.isSending = false;
-      ids.delete(delivery.id);
-      if (lane.waiting.length === 0) lanes.delete(lane.id);
-      else setReady(lane);
+      // Itself at least, should the lane have been read anew.
+      for (const { id } of lane.waiting.splice(0, Math.max(lane.sending, 1))) ids.delete(id);
+      lane.sending = 0;
+      if (lane.waiting.length > 0) return setReady(lane);
+      unready(lane);
+      lanes.delete(lane.id);
     },
     giveUp: (delivery) => {
       const lane = lanes.get(delivery.lane);
@@ -228,8 +249,8 @@ export function createOutlet(recipient: Recipient): Outlet {
     },
     dropWaiting: () => {
       for (const lane of [...lanes.values()]) {
-        if (!lane.isSending) drop(lane);
-        else for (const { id } of lane.waiting.splice(1)) ids.delete(id);
+        if (lane.sending === 0) drop(lane);
+        else for (const { id } of lane.waiting.splice(lane.sending)) ids.delete(id);
       }
     },
   };

@@ -1,6 +1,7 @@
 /** From what is known of a subscriber to what reaches it: configured ones by the settings, others by what is stored. */
 import { createHash } from 'node:crypto';
 import type { Settings, SubscriberSettings, WebhookSettings } from '../config/settings.ts';
+import { type ChannelSettings, channelSetting, channelSubscriber } from '../config/slack.ts';
 import type { SubscriberDefinition } from '../store/subscribers.ts';
 import { foreverKeys, type Reach } from '../subscription/sealed.ts';
 import { createNatsChannel } from './nats.ts';
@@ -10,11 +11,9 @@ import { createSlackChannel } from './slack.ts';
 import { createWebhookChannel } from './webhook.ts';
 
 const SLACK_TIMEOUT = 10_000;
-/** No configured subscriber can be named so. */
-const SLACK = '@slack';
 
 /** What a channel brings to a recipient. */
-export type Opened = Pick<Recipient, 'channel' | 'spacing' | 'timeout' | 'concurrency'>;
+export type Opened = Pick<Recipient, 'channel' | 'spacing' | 'timeout' | 'concurrency' | 'maxPerHour'>;
 
 /** A subscriber that the settings name, with what opens its channel. */
 export interface ConfiguredSubscriber {
@@ -24,7 +23,6 @@ export interface ConfiguredSubscriber {
 
 /** The configured subscribers. */
 export function configuredSubscribers(settings: Settings): ConfiguredSubscriber[] {
-  const { slack } = settings;
   const named = settings.subscribers.map((subscriber): ConfiguredSubscriber => {
     const { name, kind, format, types, sites, states } = subscriber;
     return {
@@ -32,22 +30,27 @@ export function configuredSubscribers(settings: Settings): ConfiguredSubscriber[
       open: () => openNamed(subscriber, settings),
     };
   });
-  const url = slack.webhookUrl;
-  if (url === null) return named;
-  const everything = { types: null, sites: null, states: null };
-  return [
-    ...named,
-    {
-      definition: { name: SLACK, kind: 'slack', format: 'standard', ...everything, addressHash: hash(url) },
-      // Slack drops messages that come faster than one a second, even when it answers 200.
-      open: () => ({
-        channel: createSlackChannel({ url, consoleUrl: null, timeout: SLACK_TIMEOUT }),
-        concurrency: 1,
-        spacing: 1_000,
-        timeout: 2 * SLACK_TIMEOUT,
-      }),
-    },
-  ];
+  return [...named, ...settings.slack.channels.map((channel) => slackSubscriber(channel, settings))];
+}
+
+/** A channel of Slack. What it hears of incidents is chosen when they are told; of other events it hears nothing. */
+function slackSubscriber(
+  { name, webhookUrl: url, sites, maxPerHour }: ChannelSettings,
+  settings: Settings,
+): ConfiguredSubscriber {
+  const definition = { name: channelSubscriber(name), kind: 'slack', format: 'standard', types: null, states: null } as const;
+  const setting = channelSetting(settings, name);
+  return {
+    definition: { ...definition, sites, addressHash: hash(url) },
+    // Slack drops messages that come faster than one a second, even when it answers 200.
+    open: () => ({
+      channel: createSlackChannel({ url, setting, consoleUrl: null, timeout: SLACK_TIMEOUT }),
+      concurrency: 1,
+      spacing: 1_000,
+      timeout: 2 * SLACK_TIMEOUT,
+      maxPerHour,
+    }),
+  };
 }
 
 function openNamed(subscriber: SubscriberSettings, settings: Settings): Opened {
@@ -86,7 +89,7 @@ export function openWebhook(reach: Reach, { webhooks }: Pick<Settings, 'webhooks
 
 /** The longest that any attempt may take, also for subscribers that are made while the daemon runs. */
 export function longestAttempt({ webhooks, slack }: Pick<Settings, 'webhooks' | 'slack'>): number {
-  return Math.max(webhooks.timeout, slack.webhookUrl === null ? 0 : 2 * SLACK_TIMEOUT);
+  return Math.max(webhooks.timeout, slack.channels.length === 0 ? 0 : 2 * SLACK_TIMEOUT);
 }
 
 /**

@@ -3,6 +3,7 @@
  * subscriber gets an outlet, a changed address another channel, and one that is gone is forgotten.
  */
 import type { Settings } from '../config/settings.ts';
+import { SCHEDULE_WITH_PEOPLE } from '../core/delivery-plan.ts';
 import { AppError } from '../core/errors.ts';
 import { type SubscriberHealth, type Unreached, WITH_PEOPLE, WITH_SYSTEMS } from '../core/health.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -127,9 +128,11 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
         const outlet = outlets.get(id);
         if (opened === null) forget(id);
         else {
-          const patience = row.kind === 'slack' ? WITH_PEOPLE : WITH_SYSTEMS;
+          const isPeople = row.kind === 'slack';
+          const patience = isPeople ? WITH_PEOPLE : WITH_SYSTEMS;
+          const schedule = isPeople ? SCHEDULE_WITH_PEOPLE : settings.webhooks.schedule;
           const { place, ...means } = opened;
-          const recipient = { id, name, ...means, schedule: settings.webhooks.schedule, patience };
+          const recipient = { id, name, ...means, schedule, patience };
           if (outlet) {
             // What is under way ends on the old channel.
             close(outlet.recipient.channel);

@@ -1,11 +1,12 @@
 /** Starts attempts: whatever may leave now, for each subscriber within its limits, in the order that its memory gives. */
 import type { Ownership } from '../core/ownership.ts';
-import type { Milliseconds } from '../core/purchase.ts';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { DueDelivery } from '../store/deliveries.ts';
 import type { SendResult } from './channel.ts';
+import type { Departure, Departures } from './departure.ts';
 import type { Ladder } from './ladder.ts';
-import type { Outlet } from './outlet.ts';
+import type { Outlet, Recipient } from './outlet.ts';
 import type { Roster } from './roster.ts';
 import { createSlots } from './slots.ts';
 import type { UnderWayNotes } from './under-way.ts';
@@ -18,6 +19,8 @@ export interface Ended {
   readonly result: SendResult;
   /** Why the subscriber is told nothing any more, or null. */
   readonly off: string | null;
+  /** What left with it in the same message. */
+  readonly along: readonly DueDelivery[];
 }
 
 export interface Sender {
@@ -33,8 +36,13 @@ export interface SenderOptions {
   readonly roster: Roster;
   readonly ladder: Ladder;
   readonly notes: UnderWayNotes;
+  readonly departures: Departures;
+  /** An attempt was not made after all. */
+  onStayed(): void;
   onEnded(ended: Ended): void;
 }
+
+type Going = Extract<Departure, { kind: 'go' }>;
 
 /** Deliveries in flight in all, at most. */
 const MOST_IN_FLIGHT = 512;
@@ -42,8 +50,11 @@ const MOST_IN_FLIGHT = 512;
 const TIME_TO_SETTLE: Milliseconds = 2_000;
 /** When a lease is too short for an attempt. */
 const RENEWAL_REST: Milliseconds = 250;
+/** When the database did not say what may leave. */
+const UNKNOWN_REST: Milliseconds = 1_000;
+const ALONE = { kind: 'go', along: [], capped: false } as const satisfies Departure;
 
-export function createSender({ clock, ownership, roster, ladder, notes, onEnded }: SenderOptions): Sender {
+export function createSender({ clock, ownership, roster, ladder, notes, departures, onEnded, onStayed }: SenderOptions): Sender {
   const slots = createSlots<Outlet>(MOST_IN_FLIGHT, () => roster.count());
   /** Who waits for a borrowed slot, in the order they came. */
   const waiting = new Set<Outlet>();
@@ -63,6 +74,7 @@ export function createSender({ clock, ownership, roster, ladder, notes, onEnded 
 
   const mayBegin = (outlet: Outlet): boolean => {
     if (isHeld || !outlet.isReady || !roster.mayTell(outlet)) return false;
+    if (outlet.heldUntil !== null && outlet.heldUntil > clock.now()) return false;
     const wait = outlet.notBefore - clock.monotonic();
     if (wait <= 0) return ladder.mayBegin(outlet, () => pump(outlet));
     if (outlet.inFlight === 0) pumpIn(outlet, wait);
@@ -107,33 +119,78 @@ export function createSender({ clock, ownership, roster, ladder, notes, onEnded 
   const send = async (outlet: Outlet, delivery: DueDelivery, epoch: number): Promise<void> => {
     const { recipient } = outlet;
     const isLate = delivery.rank > 0;
-    const began = clock.now();
     outlet.inFlight += 1;
     if (isLate) outlet.lateInFlight += 1;
     ownership.begin(delivery.shard);
     notes.began(delivery, epoch);
-    const answer = await recipient.channel.send(delivery.event, { attempt: delivery.attempts + 1, now: began });
+    const departure = recipient.channel.sendAll === undefined ? ALONE : await departures.plan(outlet, delivery);
+    // Planning took its time.
+    const mayGo = departure === ALONE || (!isHeld && roster.mayTell(outlet) && outlasts(delivery, recipient));
+    if (departure.kind !== 'go' || !mayGo) return stay(outlet, delivery, epoch, departure);
+    if (departure !== ALONE) {
+      outlet.heldUntil = null;
+      outlet.notBefore = clock.monotonic() + recipient.spacing;
+    }
+    const { along } = departure;
+    const began = clock.now();
+    const answer = await attempt(recipient, delivery, departure, began);
     // An address that was replaced meanwhile speaks for nobody any more: the next attempt goes to the new one.
     const isReplaced = outlet.recipient !== recipient;
     const result =
       answer.kind === 'gone' && isReplaced
         ? { ...answer, kind: 'failed' as const, retryAfter: null, fault: 'receiver' as const }
         : answer;
-    notes.ended(delivery.id);
-    outlet.inFlight -= 1;
-    if (isLate) outlet.lateInFlight -= 1;
-    const isFree = slots.give(outlet);
+    const isFree = giveBack(outlet, delivery);
     const tooMany = isReplaced ? null : ladder.ended(outlet, began, result);
     const off = result.kind === 'gone' ? result.detail : tooMany;
     // At once, so that nothing else leaves for somebody who wants nothing any more.
     if (off !== null) roster.switchedOff(outlet);
-    onEnded({ outlet, delivery, epoch, result, off });
-    const [next] = isFree ? waiting : [];
-    if (next !== undefined) {
-      waiting.delete(next);
-      pump(next);
-    }
+    onEnded({ outlet, delivery, epoch, result, off, along });
+    if (isFree) pumpNext();
     pump(outlet);
+  };
+
+  const attempt = ({ channel }: Recipient, { event, attempts }: DueDelivery, { along, capped }: Going, now: Instant) => {
+    const options = { attempt: attempts + 1, now };
+    if (along.length === 0 || channel.sendAll === undefined) return channel.send(event, options);
+    const all = [event, ...along.map((delivery) => delivery.event)];
+    const made = all.map(({ createdAt }) => createdAt);
+    return channel.sendAll(all, { ...options, since: Math.min(...made), until: Math.max(...made), capped });
+  };
+
+  const outlasts = ({ shard }: DueDelivery, { timeout }: Recipient): boolean =>
+    ownership.mayBegin(shard, timeout + TIME_TO_SETTLE);
+
+  /** Its attempt is over. Answers whether somebody who waits may have its slot. */
+  const giveBack = (outlet: Outlet, delivery: DueDelivery): boolean => {
+    notes.ended(delivery.id);
+    outlet.inFlight -= 1;
+    if (delivery.rank > 0) outlet.lateInFlight -= 1;
+    return slots.give(outlet);
+  };
+  const pumpNext = (): void => {
+    const [next] = waiting;
+    if (next === undefined) return;
+    waiting.delete(next);
+    pump(next);
+  };
+
+  /** Nothing left: it goes back to where it waited. */
+  const stay = (outlet: Outlet, delivery: DueDelivery, epoch: number, departure: Departure): void => {
+    outlet.putBack(delivery);
+    ownership.end(delivery.shard, epoch);
+    const isFree = giveBack(outlet, delivery);
+    if (departure.kind === 'wait') {
+      // The next tick looks again; nothing left, so nothing has to be spaced out.
+      outlet.heldUntil = departure.until;
+      outlet.notBefore = clock.monotonic();
+    } else {
+      const rest = departure.kind === 'unknown' ? UNKNOWN_REST : RENEWAL_REST;
+      outlet.notBefore = clock.monotonic() + rest;
+      if (!isHeld) pumpIn(outlet, rest);
+    }
+    onStayed();
+    if (isFree) pumpNext();
   };
 
   return {

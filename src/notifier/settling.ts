@@ -17,6 +17,8 @@ export interface Job {
   readonly outlet: Outlet;
   readonly delivery: DueDelivery;
   readonly settlement: Settlement;
+  /** Of what left with it in the same message: written with it in one statement, or not at all. */
+  readonly along: readonly Settlement[];
   readonly epoch: number;
   /** The subscriber is to be told nothing any more, and why. */
   readonly off: string | null;
@@ -113,7 +115,7 @@ export async function settleSurely(
       for (const outlet of new Set(jobs.map((job) => job.outlet))) await ladder.save(outlet);
       return await settle(
         sql,
-        jobs.map((job) => job.settlement),
+        jobs.flatMap((job) => [job.settlement, ...job.along]),
         { replica: ownership.replica, holdings },
       );
     } catch (error) {

@@ -7,6 +7,7 @@ import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.
 import { excerpt } from './excerpt.ts';
 import { type Hide, hiding } from './hiding.ts';
 import { explain } from './network-failure.ts';
+import { slackFolded } from './slack-folded.ts';
 import { type SlackMessage, slackMessage } from './slack-message.ts';
 
 export interface SlackOptions {
@@ -15,6 +16,8 @@ export interface SlackOptions {
   readonly consoleUrl: string | null;
   /** For one attempt: connection, headers and body together. */
   readonly timeout: Milliseconds;
+  /** Where its address is set, for whoever must set another one. */
+  readonly setting?: string;
 }
 
 /** Slack answers a word; more than this is not an answer of Slack's. */
@@ -40,7 +43,7 @@ type Answer =
   | { readonly kind: 'silent'; readonly error: unknown };
 
 /** A channel to one incoming webhook. Pacing is the caller's: Slack takes about one message per second. */
-export function createSlackChannel({ url, consoleUrl, timeout }: SlackOptions): Channel {
+export function createSlackChannel({ url, consoleUrl, timeout, setting = 'SLACK_WEBHOOK_URL' }: SlackOptions): Channel {
   const hide = hiding([url]);
   const agent = new Agent({ maxResponseSize: MOST_READ, connect: { timeout } });
   let closing: Promise<void> | undefined;
@@ -73,17 +76,26 @@ export function createSlackChannel({ url, consoleUrl, timeout }: SlackOptions): 
     }
   }
 
+  const post = async (message: SlackMessage, { now, signal }: SendOptions): Promise<SendResult> => {
+    const started = performance.now();
+    const deadline = AbortSignal.timeout(timeout);
+    const ended = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
+    let answer = await tell(message, now, ended);
+    if (answer.kind === 'answered' && answer.status === 400 && BAD_PAYLOAD.test(answer.word.trim())) {
+      answer = await tell({ text: message.text }, now, ended);
+    }
+    return judge(answer, {
+      ...{ hide, setting, timeout },
+      timedOut: deadline.aborted,
+      tookMs: Math.round(performance.now() - started),
+    });
+  };
+
   return {
-    async send(event: OutgoingEvent, { now, signal }: SendOptions): Promise<SendResult> {
-      const started = performance.now();
-      const deadline = AbortSignal.timeout(timeout);
-      const ended = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
-      const message = slackMessage(event.body, { consoleUrl });
-      let answer = await tell(message, now, ended);
-      if (answer.kind === 'answered' && answer.status === 400 && BAD_PAYLOAD.test(answer.word.trim())) {
-        answer = await tell({ text: message.text }, now, ended);
-      }
-      return judge(answer, { hide, timedOut: deadline.aborted, timeout, tookMs: Math.round(performance.now() - started) });
+    send: (event: OutgoingEvent, options: SendOptions) => post(slackMessage(event.body, { consoleUrl }), options),
+    sendAll: (events, { since, until, capped, ...options }) => {
+      const bodies = events.map(({ body }) => body);
+      return post(slackFolded(bodies, { consoleUrl, since, until, now: options.now, capped }), options);
     },
     close: () => {
       closing ??= agent.close();
@@ -94,12 +106,13 @@ export function createSlackChannel({ url, consoleUrl, timeout }: SlackOptions): 
 
 interface Circumstances {
   readonly hide: Hide;
+  readonly setting: string;
   readonly timedOut: boolean;
   readonly timeout: Milliseconds;
   readonly tookMs: Milliseconds;
 }
 
-function judge(answer: Answer, { hide, timedOut, timeout, tookMs }: Circumstances): SendResult {
+function judge(answer: Answer, { hide, setting, timedOut, timeout, tookMs }: Circumstances): SendResult {
   if (answer.kind === 'silent') {
     const why = timedOut
       ? { reason: 'timeout', detail: `Slack did not answer within ${timeout} ms.`, fault: 'receiver' as const }
@@ -113,7 +126,7 @@ function judge(answer: Answer, { hide, timedOut, timeout, tookMs }: Circumstance
   if (status === 200 && word === 'ok') return { kind: 'delivered', ...attempted };
   if (status === 404 || status === 410 || PERMANENT.has(word)) {
     const reason = PERMANENT.has(word) ? word : `http_${status}`;
-    const detail = `Slack refuses this webhook for good (${reason}). Make a new incoming webhook and set SLACK_WEBHOOK_URL to it.`;
+    const detail = `Slack refuses this webhook for good (${reason}). Make a new incoming webhook and set ${setting} to it.`;
     return { kind: 'gone', reason, detail, ...attempted };
   }
   const reason = status === 200 ? 'unexpected_answer' : /^[a-z_]{3,40}$/.test(word) ? word : `http_${status}`;

@@ -121,6 +121,27 @@ test('subscribers tell what waits for them, and whether they are paused or off',
   await api.stop();
 });
 
+test('channels for people tell whether they take messages, and the dead man’s switch when it was called', async () => {
+  const api = await startTestApi();
+  await api.sql`
+    insert into purchase_watch.subscribers (name, kind, address_hash, status)
+    values ('@slack', 'slack', 'x', 'active'), ('@slack-ops', 'slack', 'x', 'off'), ('@slack-se', 'slack', 'x', 'active'), ('shop', 'webhook', 'x', 'active')`;
+  await api.sql`
+    insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until)
+    select id, 6, 3, now() - interval '16 minutes', now() + interval '1 minute' from purchase_watch.subscribers where name = '@slack-se'`;
+  await api.sql`update purchase_watch.leases set done_at = to_timestamp(1700000000) where name = 'heartbeat'`;
+  const families = parseMetrics((await api.call('GET', '/metrics')).text);
+  const channels = families.get('purchase_watch_channel_up')!.samples.map(({ labels, value }) => [labels.channel, value]);
+  expect(channels).toEqual([
+    ['@slack', 1],
+    ['@slack-ops', 0],
+    ['@slack-se', 0],
+  ]);
+  expect(numberOf(families, 'heartbeat_timestamp_seconds')).toBe(1_700_000_000);
+  expect(lint(families)).toEqual([]);
+  await api.stop();
+});
+
 test('what was counted of a subscriber goes with it, once two readings agree that it is gone', () => {
   const meters = createMeters();
   for (const name of ['shop', 'books', 'new']) meters.subscriber(name).attempted('delivered', 5);
@@ -184,7 +205,7 @@ test('the page about metrics lists each, with its type, labels and meaning', () 
   );
   expect(page).toContain(rows.join('\n'));
   const [, rules] = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => parse(text!));
-  expect(rules.groups[0].rules.map(({ alert }: { alert: string }) => alert)).toHaveLength(7);
+  expect(rules.groups[0].rules.map(({ alert }: { alert: string }) => alert)).toHaveLength(9);
   const named = [...page.matchAll(/purchase_watch_\w+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''));
   expect(named.filter((name) => !families.some((family) => family.name === name))).toEqual([]);
 });

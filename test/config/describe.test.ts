@@ -33,7 +33,7 @@ describe('where a setting came from', () => {
   test('is told of the settings file and of what fills its placeholders', () => {
     const settings = loadFile(
       `sites: { se: { baseUrl: https://se.example, clientId: me, clientSecret: "\${S}" } }
-states: { 6: { stuckAfter: 1h }, 17: { final: true }, default: { poll: { most: 1h } } }
+states: { 4: { stuckAfter: auto }, 6: { stuckAfter: 1h }, 17: { final: true }, default: { poll: { most: 1h } } }
 subscribers: { shop: { url: "https://shop.example/hook?key=1", secret: ${SIGNING_SECRET}, states: [6, 17] } }`,
       { S: 'hush', CHECKOUT_TIMEOUT: '1s' },
     );
@@ -44,6 +44,11 @@ subscribers: { shop: { url: "https://shop.example/hook?key=1", secret: ${SIGNING
       value: { poll: { first: '5s', growth: 0.1, most: '5m' }, stuckAfter: '1h', final: false, recheck: [] },
       origin: file,
     });
+    expect(row(settings, 'states.WaitingForIdentityProvider').value).toMatchObject({ stuckAfter: 'auto' });
+    expect(describeSettings(settings).find(({ name }) => name === 'states.WaitingForIdentityProvider')!.text).toMatch(
+      /stuck after a limit that is learned, at first 10m$/,
+    );
+    expect(row(settings, 'polling.sessionLength')).toEqual({ value: '30m', origin: 'default' });
     expect(row(settings, 'states.New').origin).toBe('default');
     expect(row(settings, 'states.Unknown(17)').origin).toBe(file);
     expect(row(settings, 'states.default').origin).toBe(file);

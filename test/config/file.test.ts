@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/settings.ts';
-import { DEFAULT_STATE_POLICIES } from '../../src/core/poll-plan.ts';
+import { DEFAULT_STATE_POLICIES, policyOf } from '../../src/core/poll-plan.ts';
 import { loadFile, problemsOf, SIGNING_SECRET, SITE, temporaryFile } from './files.ts';
 
 const problems = (content: string, env: NodeJS.ProcessEnv = {}) => problemsOf(() => loadFile(content, env));
@@ -11,7 +11,7 @@ sites:
 states:
   WaitingForCardPayments: { poll: { first: 6s, growth: 0.2, most: 7m }, stuckAfter: 20m }
   Completed: { final: true, recheck: [24h, 1h] }
-polling: { giveUpAfter: 10d, unreadableAfter: 3 }
+polling: { giveUpAfter: 10d, unreadableAfter: 3, sessionLength: 45m }
 slack: { groupWait: 1s, groupInterval: 2m, repeatInterval: 3h, digest: "0 8 * * *" }
 subscribers:
   shop: { url: https://shop.example, secret: \${SHOP_SECRET}, types: [purchase.stuck], sites: [se], states: [Completed, 3, 17] }
@@ -40,13 +40,17 @@ describe('a whole file', () => {
     expect(policy.states.get(6)).toEqual({
       poll: { first: 6_000, growth: 0.2, most: 420_000 },
       stuckAfter: 1_200_000,
+      auto: false,
       final: false,
       recheck: [],
     });
     expect(policy.states.get(2)!.recheck).toEqual([3_600_000, 86_400_000]);
-    expect(policy).toMatchObject({ giveUpAfter: 864_000_000, unreadableAfter: 3 });
+    expect(policy).toMatchObject({ giveUpAfter: 864_000_000, unreadableAfter: 3, sessionLength: 2_700_000 });
     expect(slack).toEqual({
-      webhookUrl: null,
+      channels: [],
+      deadMansSwitch: null,
+      maxPerHour: 20,
+      quietFor: 600_000,
       groupWait: 1_000,
       groupInterval: 120_000,
       repeatInterval: 10_800_000,
@@ -206,6 +210,21 @@ describe('what is wrong', () => {
       'states: { Completed: { stuckAfter: 5m } }',
       /^states\.Completed\.stuckAfter: 5m has no meaning in a final state/,
     ],
+    [
+      'a learned limit of a final state',
+      'states: { Completed: { stuckAfter: auto } }',
+      /^states\.Completed\.stuckAfter: auto has no meaning in a final state/,
+    ],
+    [
+      'a limit that is none',
+      'states: { New: { stuckAfter: atuo } }',
+      /^states\.New\.stuckAfter: "atuo" is not a duration .*, auto or never \(did you mean auto\?\)/,
+    ],
+    [
+      'a session too short to learn a limit within',
+      'states: { New: { stuckAfter: auto } }\npolling: { sessionLength: 9m }',
+      /^polling\.sessionLength: 9m leaves no room for limits that are learned .* at least 10m$/,
+    ],
     ['a recheck of what goes on', 'states: { New: { recheck: [5m] } }', /^states\.New\.recheck: has no meaning/],
     [
       'a state twice',
@@ -261,6 +280,30 @@ describe('states over the defaults', () => {
 
   test.each(['never', 'null'])('stuckAfter: %s switches the alarm off', (word) => {
     expect(loadFile(`states: { 6: { stuckAfter: ${word} } }`).policy.states.get(6)!.stuckAfter).toBeNull();
+  });
+
+  test('stuckAfter: auto holds the default until something is learned, within what a session leaves room for', () => {
+    const limits = (content: string) =>
+      [0, 4, 6, 17].map((state) => policyOf(loadFile(content).policy, state)).map(({ stuckAfter, auto }) => [stuckAfter, auto]);
+    const MINUTE = 60_000;
+    expect(limits('states: { New: { stuckAfter: auto }, 4: { stuckAfter: auto }, 6: { stuckAfter: auto } }')).toEqual([
+      [15 * MINUTE, true],
+      [10 * MINUTE, true],
+      [15 * MINUTE, true],
+      [null, false],
+    ]);
+    expect(limits('states: { default: { stuckAfter: auto }, 6: { stuckAfter: auto } }\npolling: { sessionLength: 17m }')).toEqual(
+      [
+        [null, false],
+        [10 * MINUTE, false],
+        [12 * MINUTE, true],
+        [12 * MINUTE, true],
+      ],
+    );
+  });
+
+  test('a session may be short where no limit is learned', () => {
+    expect(loadFile('polling: { sessionLength: 9m }').policy.sessionLength).toBe(540_000);
   });
 
   test('a state made final is stuck no longer, and one made to go on is not rechecked', () => {

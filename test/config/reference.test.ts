@@ -77,6 +77,13 @@ describe('the published schema', () => {
     expect(schema.properties.states.propertyNames.anyOf[0].enum).toEqual([...STATE_NAMES, 'default']);
   });
 
+  test('knows limits by their length, as learned and as switched off', () => {
+    const check = new Ajv2020({ strict: false }).compile(schema);
+    const fits = (stuckAfter: unknown) => check({ states: { New: { stuckAfter } } });
+    expect(['15m', 'auto', 'never', null].every(fits)).toBe(true);
+    expect([15, 'soon', 'Auto'].some(fits)).toBe(false);
+  });
+
   test('has patterns that let durations and placeholders pass', () => {
     const pattern = new RegExp(schema.properties.polling.properties.giveUpAfter.pattern);
     expect(['30d', '250ms', `\${LONG}`].every((text) => pattern.test(text))).toBe(true);

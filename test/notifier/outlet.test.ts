@@ -106,3 +106,37 @@ test('forgetting what waits leaves what is being sent, and its lane can be read 
   of.done(sending);
   expect(rest(of)).toEqual([2]);
 });
+
+test('what is taken along leaves and ends with the first, and nothing older gets between', () => {
+  const of = outlet();
+  for (const position of [1, 3, 4, 6]) of.add(delivery(0, position));
+  const head = of.next(9)!;
+  expect(of.behind(head).map(({ position }) => position)).toEqual([3, 4, 6]);
+  expect(of.takeAlong(head, 2).map(({ position }) => position)).toEqual([3, 4]);
+  of.add(delivery(0, 2));
+  of.dropWaiting();
+  of.add(delivery(0, 5));
+  expect(of.next(9)).toBeNull();
+  of.done(head);
+  expect([of.size, rest(of)]).toEqual([1, [5]]);
+});
+
+test('what was taken along waits again when the first is put back', () => {
+  const of = outlet();
+  for (const position of [1, 2]) of.add(delivery(0, position));
+  const head = of.next(9)!;
+  of.takeAlong(head, 9);
+  of.putBack(head);
+  expect(rest(of)).toEqual([1, 2]);
+});
+
+test('a lane that ends with all that was taken along is gone, and can begin anew', () => {
+  const of = outlet();
+  for (const position of [1, 2]) of.add(delivery(0, position));
+  const head = of.next(9)!;
+  of.takeAlong(head, 9);
+  of.done(head);
+  expect([of.size, of.isReady]).toEqual([0, false]);
+  of.add(delivery(0, 7));
+  expect(rest(of)).toEqual([7]);
+});

@@ -44,6 +44,8 @@ function sending() {
     roster: { count: () => 1, mayTell: () => true } as unknown as Roster,
     ladder: { mayBegin: ({ inFlight }: { inFlight: number }) => inFlight < 4 } as unknown as Ladder,
     notes: { began: () => {}, ended: () => {} } as unknown as UnderWayNotes,
+    departures: { plan: () => Promise.reject(new Error('not for webhooks')) },
+    onStayed: () => {},
     onEnded: () => {},
   });
   return { sender, outlet, left };

@@ -1,0 +1,111 @@
+/**
+ * The dead man's switch: an address that is called every minute while all is well. When the calls stop, for whatever reason,
+ * somebody who does not depend on us notices. The replica that judges calls it, because what it says of its own judge is what
+ * counts.
+ */
+import { Agent, fetch } from 'undici';
+import { hasBegun, type LoopSeen, reasonToWithhold } from '../core/heartbeat.ts';
+import type { Milliseconds } from '../core/purchase.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Health } from '../runtime/health.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Sql } from '../store/database.ts';
+import { channelsForPeople, noteHeartbeat } from '../store/heartbeat.ts';
+import { takeLease } from '../store/replicas.ts';
+
+export interface HeartbeatOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly replica: string;
+  /** A secret: whoever has it may keep the alarm quiet. The operator's own, so it may lead anywhere. */
+  readonly url: string;
+  /** The loops of this process. */
+  readonly health: Pick<Health, 'loops'>;
+  /** The clock of `health`: epoch milliseconds of this machine. */
+  readonly wallNow?: () => number;
+  readonly timeout?: Milliseconds;
+}
+
+export interface Heartbeat {
+  /** Calls once if all is well; answers how long to rest. Rejects while the database does not answer. */
+  tick(): Promise<Milliseconds>;
+  /** Breaks off a call that is under way, without a word. */
+  close(): Promise<void>;
+}
+
+const EVERY: Milliseconds = 60_000;
+const SOON: Milliseconds = 1_000;
+/** When it could not be called, or another replica calls it: soon enough that one lost packet is no alarm. */
+const AGAIN: Milliseconds = 15_000;
+const TIMEOUT: Milliseconds = 10_000;
+/** The lease of whoever judges. */
+const LEASE = 'judge';
+
+export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
+  const { sql, clock, log, replica, url, health, wallNow = Date.now, timeout = TIMEOUT } = options;
+  const agent = new Agent({ connect: { timeout } });
+  /** What was said last, so that it is said once. */
+  let said: string | null = null;
+  let closed = false;
+  const loops = (): LoopSeen[] =>
+    health.loops().map(({ name, lastGoodAt }) => ({ name, goodAgo: lastGoodAt === null ? null : wallNow() - lastGoodAt }));
+  const say = (event: 'heartbeat.withheld' | 'heartbeat.failed', detail: string): void => {
+    if (said !== event + detail && !closed) log.warn({ detail }, event);
+    said = event + detail;
+  };
+
+  /** Null when it was taken. */
+  const call = async (): Promise<string | null> => {
+    try {
+      const response = await fetch(url, {
+        headers: { 'user-agent': 'purchase-watch' },
+        redirect: 'manual',
+        signal: AbortSignal.timeout(timeout),
+        dispatcher: agent,
+      });
+      // Nothing in it is of use, and it may be endless.
+      await response.body?.cancel();
+      return response.ok ? null : `It answered ${response.status}.`;
+    } catch (error) {
+      return whyNot(error, timeout);
+    }
+  };
+
+  return {
+    tick: async () => {
+      if ((await takeLease(sql, { name: LEASE, replica })) === null) {
+        said = null;
+        return AGAIN;
+      }
+      // Right after the start nothing is wrong yet.
+      if (!hasBegun(loops())) return SOON;
+      const reason = reasonToWithhold(loops(), await channelsForPeople(sql, clock.now()));
+      if (reason !== null) {
+        say('heartbeat.withheld', reason);
+        return AGAIN;
+      }
+      const failure = await call();
+      if (failure !== null) {
+        say('heartbeat.failed', failure);
+        return AGAIN;
+      }
+      if (said !== null) log.info('heartbeat.resumed');
+      said = null;
+      await noteHeartbeat(sql, clock.now());
+      return EVERY;
+    },
+    close: () => {
+      closed = true;
+      return agent.destroy();
+    },
+  };
+}
+
+/** In a sentence without the address. */
+function whyNot(error: unknown, timeout: Milliseconds): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return `It did not answer within ${timeout} ms.`;
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? ` (${cause.code})` : '';
+  return `No answer came${code}.`;
+}

@@ -1,0 +1,93 @@
+/**
+ * What leaves now for a channel for people: one message, all that waits in one, or nothing yet because the hour has had
+ * enough of them. What counts is in the database, so that a restart and another replica know it.
+ */
+import { allowedFrom, isLastOfTheHour, leavesTogether } from '../core/channel-pace.ts';
+import { parseExact } from '../core/exact-json.ts';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { messagesTaken, waitingInLane } from '../store/channel-lane.ts';
+import type { Sql } from '../store/database.ts';
+import type { DueDelivery } from '../store/deliveries.ts';
+import type { Outlet } from './outlet.ts';
+
+/** In one message at most. */
+const MOST_TOGETHER = 500;
+const HOUR: Milliseconds = 60 * 60_000;
+/** While it is held, look this often whether something urgent came. */
+const LOOK_AGAIN: Milliseconds = 5_000;
+/** What is news to whoever must act. */
+const NEWS: readonly string[] = ['incident.opened', 'incident.reopened', 'incident.grew'];
+
+export type Departure =
+  /** Leaves, with these; `capped`: they waited because the hour had had enough. */
+  | { readonly kind: 'go'; readonly along: readonly DueDelivery[]; readonly capped: boolean }
+  /** The hour has had enough messages. */
+  | { readonly kind: 'wait'; readonly until: Instant }
+  /** The database does not say; it is asked again soon. */
+  | { readonly kind: 'unknown' };
+
+export interface Departures {
+  /** Decides about a delivery that was taken from its lane. Never rejects. */
+  plan(outlet: Outlet, head: DueDelivery): Promise<Departure>;
+}
+
+export interface DeparturesOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Reads between other readings of the outbox: what is read while another reading is under way could be read twice. */
+  read<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export function createDepartures({ sql, clock, log, read }: DeparturesOptions): Departures {
+  /** Brings all that waits in the head's lane into memory, as far as it goes into one message. */
+  const gather = (outlet: Outlet, head: DueDelivery): Promise<void> =>
+    read(async () => {
+      const waiting = await waitingInLane(sql, { ...head, most: MOST_TOGETHER });
+      // Its lane was forgotten meanwhile: then it leaves alone, and the outbox tells the rest.
+      if (!outlet.has(head.id)) return;
+      for (const delivery of waiting) if (!outlet.has(delivery.id)) outlet.add(delivery);
+    });
+
+  const plan = async (outlet: Outlet, head: DueDelivery): Promise<Departure> => {
+    const { id, name, maxPerHour } = outlet.recipient;
+    const now = clock.now();
+    let isLast = false;
+    if (maxPerHour !== undefined) {
+      const messages = await messagesTaken(sql, { subscriber: id, since: now - HOUR, most: maxPerHour });
+      const spoken = { messages, maxPerHour };
+      const from = allowedFrom(spoken, false);
+      const hasUrgent = from > now && [head, ...outlet.behind(head)].some(isUrgent);
+      const urgentFrom = hasUrgent ? allowedFrom(spoken, true) : from;
+      if (urgentFrom > now) {
+        // Said once for as long as it lasts.
+        if (outlet.heldUntil === null) log.warn({ subscriber: name, maxPerHour, waitMs: urgentFrom - now }, 'channel.capped');
+        return { kind: 'wait', until: Math.min(urgentFrom, now + LOOK_AGAIN) };
+      }
+      isLast = isLastOfTheHour(spoken, now);
+    }
+    const { attempts, event } = head;
+    const capped = outlet.heldUntil !== null || isLast;
+    const behind = outlet.behind(head).length;
+    if (!capped && !leavesTogether({ madeAt: event.createdAt, attempts, behind }, now)) return { kind: 'go', along: [], capped };
+    await gather(outlet, head);
+    return { kind: 'go', along: outlet.takeAlong(head, MOST_TOGETHER - 1), capped };
+  };
+
+  return {
+    plan: (outlet, head) =>
+      plan(outlet, head).catch((error: unknown) => {
+        log.warn({ error, subscriber: outlet.recipient.name }, 'delivery.not_planned');
+        return { kind: 'unknown' };
+      }),
+  };
+}
+
+/** Whether it has news of something critical. */
+function isUrgent({ event: { type, body } }: DueDelivery): boolean {
+  if (!NEWS.includes(type) || !body.includes('"critical"')) return false;
+  const event = parseExact(body) as { readonly data?: { readonly severity?: unknown } } | null;
+  return event?.data?.severity === 'critical';
+}

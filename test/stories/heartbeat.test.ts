@@ -1,0 +1,36 @@
+/** The dead man's switch of a daemon at work: called while it runs, and not any more when nobody can be told. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { lastHeartbeat } from '../../src/store/heartbeat.ts';
+import { type StandIn, startStandIn } from '../support/stand-in.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+let monitor: StandIn<string>;
+let t: TestApp;
+beforeEach(async () => {
+  monitor = await startStandIn<string>(({ path }) => ({ kept: path }));
+});
+afterEach(async () => {
+  await t.stop();
+  await monitor.stop();
+});
+
+test('a daemon calls it soon after its start, once, and its address is in no log', async () => {
+  t = await startTestApp({ realClock: true, env: { DEAD_MANS_SWITCH_URL: `${monitor.origin}/a-secret-id` } });
+  await t.app.start();
+  await monitor.waitFor((received) => received.length === 1, 15_000);
+  await expect.poll(() => lastHeartbeat(t.database.sql)).toBeGreaterThan(Date.now() - 60_000);
+  const metrics = await (await fetch(`${t.app.url()}/metrics`)).text();
+  expect(metrics).toMatch(/purchase_watch_loop_healthy\{loop="heartbeat"\} 1/);
+  expect(metrics).toMatch(/purchase_watch_channel_up\{channel="@slack"\} 1/);
+  await t.app.stop();
+  expect(monitor.received).toEqual(['/a-secret-id']);
+  expect(t.log.join('')).not.toContain('a-secret-id');
+});
+
+test('a daemon whose only channel is off says why it does not call', async () => {
+  t = await startTestApp({ realClock: true, env: { DEAD_MANS_SWITCH_URL: `${monitor.origin}/a-secret-id` } });
+  await t.database.sql`update purchase_watch.subscribers set status = 'off', status_reason = 'no_service' where name = '@slack'`;
+  await t.app.start();
+  await expect.poll(() => t.log.join(''), { timeout: 15_000 }).toContain('No channel for people takes messages.');
+  expect(monitor.received).toEqual([]);
+});
