@@ -8,8 +8,9 @@ const SRC = join(import.meta.dirname, '../src');
 const RINGS = [
   ['core'],
   ['config', 'runtime', 'checkout', 'store'],
-  ['subscription'],
-  ['replica', 'poller', 'judge', 'keeper', 'notifier', 'api', 'console', 'client'],
+  ['subscription', 'limits', 'rehearsal'],
+  ['response'],
+  ['replica', 'poller', 'judge', 'heartbeat', 'keeper', 'notifier', 'api', 'console', 'client'],
   ['app.ts'],
   ['receiver'],
   ['demo', 'doctor'],

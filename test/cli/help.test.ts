@@ -1,7 +1,22 @@
 import { expect, test } from 'vitest';
 import { runCommand } from './run.ts';
 
-const COMMANDS = ['start', 'demo', 'simulate', 'watch', 'unwatch', 'status', 'poll', 'plan', 'migrate', 'config', 'listen'];
+const COMMANDS = [
+  'start',
+  'demo',
+  'simulate',
+  'watch',
+  'unwatch',
+  'status',
+  'poll',
+  'plan',
+  'rehearse',
+  'migrate',
+  'config',
+  'listen',
+  'incidents',
+  'silences',
+];
 
 test.each(COMMANDS)('%s is in the list and has help with examples', async (command) => {
   expect((await runCommand(['--help'])).stdout).toMatch(new RegExp(`^  ${command} `, 'm'));

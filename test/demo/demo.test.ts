@@ -21,10 +21,10 @@ const BEATS = [
   /2 {2}Now the page of demo-se breaks/,
   /demo-se .*STUCK in WaitingForCardPayments after 10 s/,
   /3 {2}Slack gets one message/,
-  /│ 🔴 demo-se: \d+ purchases stuck waiting for the card payment provider/,
+  /│ 🔴 demo-se: \d+ customers stuck waiting for the card payment provider/,
   /4 {2}The page is fixed/,
   /All of them have moved on/,
-  /│ ✅ demo-se: no more purchases stuck/,
+  /│ ✅ demo-se: no longer stuck/,
   /5 {2}What you saw/,
   /customers were stuck, all of them moved on, and Slack got 2 messages/,
 ];

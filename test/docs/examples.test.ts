@@ -226,7 +226,8 @@ async function readYaml({ text }: Example): Promise<void> {
     ? makeAuthority().issue('any.example')
     : { certificate: '', key: '' };
   const others: Readonly<Record<string, string>> = { SIGNING_KEY: newSigningKey(), CERTIFICATE: certificate, KEY: key };
-  const standIn = (name: string) => others[name.slice(name.indexOf('_') + 1)] ?? SECRET;
+  const standIn = (name: string) =>
+    name.endsWith('_URL') ? `https://a.example/${name}` : (others[name.slice(name.indexOf('_') + 1)] ?? SECRET);
   const named = [...text.matchAll(/(?<!\$)\$\{(\w+)\}/g)].map(([, name]) => [name!, standIn(name!)] as const);
   expect(() => loadSettings({ PURCHASE_WATCH_CONFIG: path, ...Object.fromEntries(named) })).not.toThrow();
 }
