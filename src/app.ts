@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ulid } from 'ulid';
 import type { OpenApi } from './api/open.ts';
-import { type CheckoutClient, createCheckoutClient } from './checkout/client.ts';
-import type { Settings, SiteSettings } from './config/settings.ts';
+import { createCheckoutClient } from './checkout/client.ts';
+import type { Settings } from './config/settings.ts';
 import { channelRules } from './config/slack.ts';
 import { createHeartbeat } from './heartbeat/heartbeat.ts';
 import { createJudge } from './judge/judge.ts';
@@ -13,6 +13,7 @@ import { createLimits } from './limits/limits.ts';
 import { createNotifier } from './notifier/notifier.ts';
 import { configuredSubscribers, longestAttempt } from './notifier/recipients.ts';
 import { createRoster } from './notifier/roster.ts';
+import { polledSite } from './poller/polled-site.ts';
 import { createPoller } from './poller/poller.ts';
 import { createActivity } from './replica/activity.ts';
 import { createOwnership } from './replica/ownership.ts';
@@ -281,7 +282,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
       },
       judgeOnce: async () => {
         await ownership.tick();
-        await judge.tick();
+        while ((await judge.tick()) === 0);
       },
       keepOnce: async () => {
         await ownership.tick();
@@ -303,9 +304,3 @@ const WOKEN_BY: Readonly<Record<string, string>> = {
   judge: 'judge',
   shards: 'ownership',
 };
-
-function polledSite(site: SiteSettings, client: CheckoutClient) {
-  const { name, maxRps, concurrency, timeout, invoices } = site;
-  const { pollStatus, pollInvoice, invoice } = client;
-  return { name, maxRps, concurrency, timeout, invoices, pollStatus, pollInvoice, invoice };
-}

@@ -187,9 +187,9 @@ function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy): Verdic
   if (before.saidAt === null && before.announcedAt === null)
     return { incident: over, announce: null, say: null, reason: 'over-before-told', lookAgainAt: null };
   if (now < endsAt) return { incident, announce: null, say: null, reason: 'quiet', lookAgainAt: endsAt };
-  if (before.parent !== null) return { incident: over, announce: 'ended', say: null, reason: 'told-by-parent', lookAgainAt: null };
-  if (!wasSaid(before))
-    return { incident: over, announce: 'ended', say: null, reason: 'over-while-silenced', lookAgainAt: null };
+  if (before.parent !== null)
+    return { incident: over, announce: 'ended', say: null, reason: 'told-by-parent', lookAgainAt: null };
+  if (!wasSaid(before)) return { incident: over, announce: 'ended', say: null, reason: 'over-while-silenced', lookAgainAt: null };
   return {
     incident: { ...over, saidAt: now, saidCount: 0 },
     announce: 'ended',

@@ -1,6 +1,7 @@
 /** What stays add to the tables that say what is usual. Pure. */
-import { bucketOf } from './dwell.ts';
+
 import type { SiteStay } from './detection.ts';
+import { bucketOf } from './dwell.ts';
 import type { Instant } from './purchase.ts';
 
 /** Good exits of a day by length; see `dwell.ts` for the buckets. */

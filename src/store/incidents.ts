@@ -21,7 +21,7 @@ export async function currentSymptoms(sql: Queries, now: Instant): Promise<Sympt
 }
 
 /** Overdue purchases are counted up to this in each state of a site; more would only cost time. */
-export const MOST_OVERDUE = 10_000;
+const MOST_OVERDUE = 10_000;
 
 /** How many purchases are overdue in some states of sites, without those whose order was paid by another purchase. */
 export async function countOverdue(
@@ -64,8 +64,22 @@ export async function openIncidents(sql: Queries, now: Instant): Promise<Inciden
 
 /** The fields in the order in which incidents are made, so that two that are the same have the same text. */
 function ordered(incident: Incident): Incident {
-  const { id, kind, site, state, subscriber, openedAt, since, quietSince, endedAt, count, peak, saidAt, saidCount, saidSeverity } =
-    incident;
+  const {
+    id,
+    kind,
+    site,
+    state,
+    subscriber,
+    openedAt,
+    since,
+    quietSince,
+    endedAt,
+    count,
+    peak,
+    saidAt,
+    saidCount,
+    saidSeverity,
+  } = incident;
   const { announcedAt, acknowledgedAt, parent, severity, alarm, reopenedAt, reminders } = incident;
   const said = { saidAt, saidCount, saidSeverity, announcedAt, acknowledgedAt };
   const tree = { parent, severity, alarm, reopenedAt, reminders };

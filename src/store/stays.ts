@@ -1,7 +1,7 @@
 /** What became of stays, until the judge has added it up, and what is remembered of each state of a site. */
 import type { Detection, SiteStay } from '../core/detection.ts';
-import type { DwellChange, StayChange } from '../core/tally.ts';
 import type { Instant } from '../core/purchase.ts';
+import type { DwellChange, StayChange } from '../core/tally.ts';
 import type { Queries } from './database.ts';
 
 export interface StoredStay extends SiteStay {

@@ -27,7 +27,9 @@ const folded = (open: readonly Incident[], now = T) => {
   return fold(open, { now, newId });
 };
 const tree = (incidents: readonly Incident[]) =>
-  incidents.map(({ id, site, state, parent }) => `${id} (${site ?? '*'}, ${state ?? '*'})${parent === null ? '' : ` < ${parent}`}`);
+  incidents.map(
+    ({ id, site, state, parent }) => `${id} (${site ?? '*'}, ${state ?? '*'})${parent === null ? '' : ` < ${parent}`}`,
+  );
 
 describe('incidents that began together', () => {
   test('one alone, or with others of other kinds, has no parent', () => {

@@ -84,7 +84,8 @@ describe('an incident that people know of', () => {
   });
 
   test('is told again when it becomes worse by a step, and not when it becomes better and worse again', () => {
-    const at = (severity: number, now: number, before: Incident) => judgeIncident(before, { ...symptom(2), severity }, now, policy);
+    const at = (severity: number, now: number, before: Incident) =>
+      judgeIncident(before, { ...symptom(2), severity }, now, policy);
     const worse = at(1, T + 10 * MINUTE, told);
     expect(worse).toMatchObject({ say: 'grew', incident: { severity: 1, saidSeverity: 1 } });
     const better = at(0, T + 20 * MINUTE, worse.incident);

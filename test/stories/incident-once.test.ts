@@ -52,10 +52,7 @@ async function judgeUntilCut(request: number, side: Side): Promise<boolean> {
   const app = await createApp({ ...t.settings, databaseUrl: database.url }, { clock: t.clock, random: () => 0.5, log });
   database.breakAt(request, side);
   const judging = app.judgeOnce().then(() => false);
-  const isCut = await Promise.race([
-    database.broken.then(() => true),
-    judging.catch(() => database.broken.then(() => true)),
-  ]);
+  const isCut = await Promise.race([database.broken.then(() => true), judging.catch(() => database.broken.then(() => true))]);
   const remains = app.sql.end({ timeout: 0 }).then(() => app.stop());
   closing.push(remains.finally(() => database.stop()));
   return isCut;
@@ -205,7 +202,9 @@ test('an end within a silence is told to those who heard the beginning, and what
   expect(messages()[2]).not.toContain('✅');
 });
 
-test('an hour in which the site answers nobody, with 500 customers waiting, makes nobody stuck', { timeout: 60_000 }, async () => {
+test('an hour in which the site answers nobody, with 500 customers waiting, makes nobody stuck', {
+  timeout: 60_000,
+}, async () => {
   t = await startTestApp();
   await Promise.all(Array.from({ length: 500 }, () => t.watch({ script: STUCK })));
   const pass = async (by: string, times: number): Promise<void> => {
@@ -227,5 +226,8 @@ test('an hour in which the site answers nobody, with 500 customers waiting, make
     select (select count(*) from purchase_watch.events where type = 'purchase.stuck')::float8 as stuck,
       (select count(*) from purchase_watch.purchases where status = 'settled')::float8 as settled`;
   expect(row).toEqual({ stuck: 0, settled: 500 });
-  expect(messages().map((text) => /no usable answer|answers again/.exec(text)?.[0])).toEqual(['no usable answer', 'answers again']);
+  expect(messages().map((text) => /no usable answer|answers again/.exec(text)?.[0])).toEqual([
+    'no usable answer',
+    'answers again',
+  ]);
 });

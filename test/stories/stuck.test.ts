@@ -66,9 +66,7 @@ test('time in which the site could not be asked never makes a purchase stuck', a
 
 test('a hundred stuck purchases are one Slack message, and one more when they have moved on', async () => {
   const purchases = await Promise.all(
-    Array.from({ length: 100 }, () =>
-      t.watch({ script: STUCK, price: '100.10', currency: 'SEK' }),
-    ),
+    Array.from({ length: 100 }, () => t.watch({ script: STUCK, price: '100.10', currency: 'SEK' })),
   );
   await t.app.pollOnce();
   t.clock.advance('1s');

@@ -22,7 +22,7 @@ export const DAY = 24 * HOUR;
 /** A Monday. */
 export const START = Date.UTC(2026, 10, 16);
 
-export const ALERTS: AlertPolicy = {
+const ALERTS: AlertPolicy = {
   groupWait: 30 * SECOND,
   quietFor: 10 * MINUTE,
   groupInterval: 5 * MINUTE,
