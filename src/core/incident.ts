@@ -218,7 +218,8 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   if (silent !== null) return { incident, announce, say: null, reason: 'silenced', lookAgainAt: silent };
 
   // The alarm is still on, and nobody is there at the moment: there is no news, and perhaps it is over.
-  if (symptom.count === 0) return { incident, announce, say: null, reason: 'nobody-now', lookAgainAt: null };
+  if (before.kind === 'stuck' && symptom.count === 0)
+    return { incident, announce, say: null, reason: 'nobody-now', lookAgainAt: null };
 
   const saidSeverity = Math.max(before.saidSeverity ?? 0, symptom.severity);
   const reminders = before.reminders;

@@ -56,6 +56,7 @@ export async function stuckData(told: Told, context: StuckContext): Promise<Reco
         ? null
         : { usualMs: limit.dwell.usual, p95Ms: limit.dwell.p95, purchases: limit.dwell.purchases, source: limit.source },
     alarm: alarm === null ? null : shown(alarm),
+    lately: latelyAt(places, context.detections),
     noticedAfterMs: alarm === null ? null : Math.max(alarm.at - alarm.since, 0),
     purchases: [...details.purchases],
     waiting: details.waiting.map(({ amount, currency }) => ({ amount, currency })),
@@ -75,6 +76,19 @@ export async function stuckData(told: Told, context: StuckContext): Promise<Reco
     movedOn: null,
     includes: parts.map(({ id }) => id),
   };
+}
+
+/** How many came since it began, and how many of them did not get on, all places together; null where no alarm is on. */
+function latelyAt(
+  places: readonly { readonly site: string; readonly state: number }[],
+  detections: readonly Detection[],
+): JsonValue {
+  const runs = detections.flatMap(({ site, state, alarm, run }) =>
+    alarm !== null && run !== null && places.some((place) => place.site === site && place.state === state) ? [run] : [],
+  );
+  if (runs.length === 0) return null;
+  const sum = (value: (run: (typeof runs)[number]) => number): number => runs.reduce((all, run) => all + value(run), 0);
+  return { entrants: sum(({ entrants }) => entrants), overdue: sum(({ overdue }) => overdue) };
 }
 
 /** The alarm that came first. */

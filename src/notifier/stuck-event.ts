@@ -56,6 +56,8 @@ export interface StuckIncident extends IncidentHead {
   readonly limitMs: Milliseconds | null;
   readonly dwell: Working | null;
   readonly alarm: ToldAlarm | null;
+  /** Customers counted since the first one who speaks for it, and those of them who became overdue; null when not known. */
+  readonly lately: { readonly entrants: number; readonly overdue: number } | null;
   /** From the first customer who speaks for it until it was noticed. */
   readonly noticedAfterMs: Milliseconds | null;
   /** The oldest few. */
@@ -97,6 +99,7 @@ export function readStuck(head: IncidentHead, data: Fields): StuckIncident | nul
     limitMs: count(data.limitMs),
     dwell: readWorking(fields(data.dwell)),
     alarm: readAlarm(fields(data.alarm)),
+    lately: readLately(fields(data.lately)),
     noticedAfterMs: count(data.noticedAfterMs),
     purchases: list(data.purchases).flatMap((id) => text(id) ?? []),
     waiting: list(data.waiting).flatMap((entry) => {
@@ -146,6 +149,11 @@ function readAlarm(alarm: Fields): ToldAlarm | null {
     perDay: quantity(alarm.perDay),
     falseAlarmEvery: quantity(alarm.falseAlarmEvery),
   };
+}
+
+function readLately(lately: Fields): StuckIncident['lately'] {
+  const [entrants, overdue] = [count(lately.entrants), count(lately.overdue)];
+  return entrants === null || overdue === null ? null : { entrants, overdue };
 }
 
 function readAnswer(answer: Fields): Answer | null {

@@ -61,9 +61,13 @@ function affected(parts: readonly StuckPart[]): readonly StuckPart[] {
 }
 
 /** How many of those who came did not get on when it was noticed, beside what is usual; null when that was not counted. */
-export function shareText({ alarm, stage, parts }: StuckIncident): string | null {
+export function shareText({ alarm, lately, stage, parts }: StuckIncident): string | null {
   if (alarm === null || alarm.entrants === null || alarm.overdue === null) return null;
   const { rule, entrants, overdue, usualShare } = alarm;
+  if (lately !== null) {
+    const usual = usualShare === null || rule === 'sparse' ? '' : `; usually ${inHundred(usualShare)}`;
+    return `${grouped(lately.overdue)} of ${customers(lately.entrants)} since the first of them did not get on in time${usual}`;
+  }
   const isNew = stage === 'opened' || stage === 'reopened';
   const first = parts.length > 1 ? ', where it was noticed first' : '';
   const usual = usualShare === null || rule === 'sparse' ? '' : `; usually ${inHundred(usualShare)}`;

@@ -28,9 +28,11 @@ const forget = (id: string) => onDatabase(t.database, ['forget', id, '--yes', '-
 test('after forget no table names the purchase, its reference or its metadata, and the others are whole', async () => {
   t = await startTestApp();
   const about = (name: string) => ({ reference: `ORD-${name}`, metadata: `{"customer": "cust-${name}"}` });
-  const script = [{ state: 'WaitingForCardPayments' as const }];
+  const script = [{ state: 'New' }, { state: 'WaitingForCardPayments', after: '5s' }];
   const stuck = await t.watch({ script }, about('stuck'));
   const other = await t.watch({ script }, about('other'));
+  // With these, the page is called broken.
+  for (const name of ['third', 'fourth']) await t.watch({ script }, about(name));
   const odd = await t.watch({ script: [{ state: 77 }] }, about('odd'));
   await t.live(20 * 60_000);
   expect(t.eventsOf(stuck).map(({ type }) => type)).toContain('purchase.stuck');
