@@ -64,6 +64,8 @@ alter table purchase_watch.incidents
   -- What it rests on: text of the alarm in core/detection.ts.
   add column alarm text,
   add column reopened_at timestamptz,
+  -- Of those who were overdue, how many got on after all while it lasted.
+  add column moved_on integer not null default 0,
   -- Subscribers that were told of it: they are told of its end.
   add column heard integer[] not null default '{}',
   -- Reminders since people last heard news.

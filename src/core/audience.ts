@@ -8,11 +8,13 @@ export interface ChannelRule {
   readonly sites: readonly string[] | null;
   /** The least urgent that it wants to hear. */
   readonly severity: Level;
+  /** It takes nothing at present; false unless said. */
+  readonly isDeaf?: boolean;
 }
 
 /**
  * The channels whose rules match an incident of some sites. What is of no site goes to channels for all sites, or where
- * there is none, to every channel: somebody must hear it.
+ * there is none, to every channel. Where none of those takes messages, the others hear it, too: somebody must.
  */
 export function audienceOf(
   incident: Pick<Incident, 'kind' | 'severity' | 'subscriber'>,
@@ -28,5 +30,7 @@ export function audienceOf(
       : general.length > 0
         ? general
         : loud;
-  return matching.map(({ name }) => name);
+  const isHeard = matching.length === 0 || matching.some(({ isDeaf }) => !isDeaf);
+  const others = isHeard ? [] : channels.filter((each) => !each.isDeaf && each.name !== incident.subscriber);
+  return [...matching, ...others].map(({ name }) => name);
 }

@@ -55,6 +55,8 @@ export interface Incident {
   readonly reopenedAt: Instant | null;
   /** Reminders since people last heard news. */
   readonly reminders: number;
+  /** Of those who were overdue, how many got on after all while it lasted. */
+  readonly movedOn: number;
 }
 
 /** A time in which people want to hear nothing of some incidents. What is null matches all. */
@@ -79,6 +81,8 @@ export interface Symptom {
   readonly since: Instant;
   /** What it rests on, where it rests on a count. */
   readonly alarm?: Alarm | null;
+  /** Of those who were overdue, how many got on after all so far. */
+  readonly movedOn?: number;
 }
 
 export interface AlertPolicy {
@@ -135,6 +139,7 @@ export function openIncident(id: string, symptom: Symptom, now: Instant): Incide
     alarm: symptom.alarm ?? null,
     reopenedAt: null,
     reminders: 0,
+    movedOn: symptom.movedOn ?? 0,
   };
 }
 
@@ -208,6 +213,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
     since: Math.min(before.since, symptom.since),
     severity: symptom.severity,
     alarm: symptom.alarm ?? before.alarm,
+    movedOn: Math.max(before.movedOn, symptom.movedOn ?? 0),
   };
   const tellAt = before.openedAt + policy.groupWait;
   const isNew = before.announcedAt === null;

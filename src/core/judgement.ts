@@ -168,7 +168,7 @@ function stuckSymptom(detection: Detection, overdue: readonly Overdue[]): Sympto
   const now = overdue.find((some) => key(some) === key(detection));
   const severity = alarmSeverity(detection);
   const since = now?.since ?? alarm.since;
-  return [{ kind: 'stuck', site, state, subscriber: null, severity, count: now?.count ?? 0, since, alarm }];
+  return [{ kind: 'stuck', site, state, subscriber: null, severity, count: now?.count ?? 0, since, alarm, movedOn: detection.exits.well }];
 }
 
 /** Whether a symptom is one of an incident. */

@@ -98,6 +98,7 @@ export function createJudge(options: JudgeOptions): Judge {
       sql,
       detections.filter(({ alarm }) => alarm !== null),
     );
+    const hearing = await hearingChannels(sql, now);
     const heard = await heardBy(
       sql,
       known.map(({ id }) => id),
@@ -109,7 +110,7 @@ export function createJudge(options: JudgeOptions): Judge {
       symptoms: await currentSymptoms(sql, now),
       incidents: known,
       silences: await silencesAt(sql, now),
-      channels,
+      channels: channels.map((channel) => ({ ...channel, isDeaf: !hearing.includes(channel.name) })),
       heard: (incident) => heard.get(incident) ?? [],
       policy,
       newId: () => `inc_${ulid(now)}`,
@@ -122,7 +123,6 @@ export function createJudge(options: JudgeOptions): Judge {
     const stories: Story[] = [];
     for (const told of verdicts) stories.push(await storyOf(told, now, context));
     const events = stories.flatMap((story) => story.events);
-    const hearing = events.length === 0 ? [] : await hearingChannels(sql, now);
     const remembered = new Map([...weighed.changed, ...judgement.detections].map((each) => [`${each.site} ${each.state}`, each]));
     const stays = { ...weighed, taken: taken.map(({ id }) => id), detections: [...remembered.values()] };
     const incidents = verdicts.map(({ incident }) => incident);
@@ -139,14 +139,14 @@ export function createJudge(options: JudgeOptions): Judge {
     return (name) => rows.filter((row) => row.name === name && row.kind === 'slack').map(({ id }) => id);
   };
 
-  const report = ({ say, announce, incident, parts }: Told, sentence: string | null, hearing: readonly string[]): void => {
+  const report = ({ say, announce, incident, parts, messages }: Told, sentence: string | null, hearing: readonly string[]): void => {
     if (say === null && (announce === null || incident.parent !== null)) return;
     const { id, kind, site, state, subscriber, count } = incident;
     const places = parts.filter(isLeaf).map((part) => `${part.site} ${namedState(part.state!).name}`);
     const place = subscriber === null ? { site, state: state === null ? null : namedState(state).name } : { subscriber };
     const said = sentence === null ? {} : { said: sentence };
     const about = { incident: id, kind, ...place, ...(places.length === 0 ? {} : { places }), count, ...said };
-    const isHeard = hearing.some((channel) => channel !== subscriber);
+    const isHeard = messages.some(({ channels: told }) => told.some((channel) => hearing.includes(channel)));
     if (say === null) log.info(about, `incident.${announce}_silenced`);
     else if (isHeard || say === 'ended') log.warn(about, `incident.${say}`);
     else log.error({ ...about, advice: ONLY_HERE }, `incident.${say}`);

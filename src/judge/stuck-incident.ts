@@ -10,6 +10,8 @@ import { namedState } from '../core/states.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Sql } from '../store/database.ts';
 import { causeEvidence, earlierAnswer, stuckDetails } from '../store/evidence.ts';
+import { lastSaid } from '../store/incident-said.ts';
+import { countOverdue } from '../store/incidents.ts';
 
 export interface StuckContext {
   readonly sql: Sql;
@@ -32,13 +34,16 @@ export async function stuckData(told: Told, context: StuckContext): Promise<Reco
   const places = leaves.map(({ site, state }) => ({ site: site ?? '', state: state ?? 0 }));
   const single = places.length === 1 ? places[0]! : null;
   const details = await stuckDetails(sql, { parts: places, limit: NAMED });
-  const causes = incident.endedAt === null ? rankCauses(await evidenceOf(leaves, context)) : [];
+  const isOver = incident.endedAt !== null;
+  const causes = isOver ? await causesTold(sql, incident.id) : rankCauses(await evidenceOf(leaves, context));
+  // Who is overdue when it is over is counted once more: the alarm is off, and some may have left.
+  const left = isOver ? (await countOverdue(sql, places)).reduce((sum, { count }) => sum + count, 0) : null;
   const earlier = await earlierAnswer(sql, { site: incident.site, state: incident.state, except: incident.id });
   const limit = single === null ? null : limits.limitOf(single.site, single.state);
   const alarm = incident.alarm ?? earliest(leaves);
   return {
     state: incident.state === null ? null : { ...namedState(incident.state) },
-    count: incident.count,
+    count: left ?? incident.count,
     peak: incident.peak,
     parts: leaves
       .toSorted((a, b) => b.count - a.count)
@@ -73,9 +78,17 @@ export async function stuckData(told: Told, context: StuckContext): Promise<Reco
             site: earlier.site,
             state: earlier.state === null ? null : { ...namedState(earlier.state) },
           },
-    movedOn: null,
+    movedOn: isOver ? leaves.reduce((sum, leaf) => sum + leaf.movedOn, 0) : null,
     includes: parts.map(({ id }) => id),
   };
+}
+
+/** The causes that people were told last. */
+async function causesTold(sql: Sql, incident: string): Promise<readonly { cause: string; why: string }[]> {
+  const last = await lastSaid(sql, incident);
+  if (last === null) return [];
+  const { data } = JSON.parse(last.body) as { data: { causes?: { cause: string; why: string }[] } };
+  return data.causes ?? [];
 }
 
 /** How many came since it began, and how many of them did not get on, all places together; null where no alarm is on. */

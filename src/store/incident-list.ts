@@ -50,7 +50,7 @@ const silencedUntil = (incident: string): string => `
 // One that tells of others is silenced by itself, and while all that it tells of are. Alarm and parts are text: the driver would keep the digits of their numbers, which are counts and times.
 const COLUMNS = `
   i.position::float8 as position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.said_count as "saidCount",
-  i.said_severity as "saidSeverity", i.parent, i.severity, i.reminders, i.alarm as "alarmText",
+  i.said_severity as "saidSeverity", i.parent, i.severity, i.reminders, i.moved_on as "movedOn", i.alarm as "alarmText",
   ${ms('i.opened_at', 'openedAt')}, ${ms('i.since', 'since')}, ${ms('i.quiet_since', 'quietSince')}, ${ms('i.ended_at', 'endedAt')},
   ${ms('i.reopened_at', 'reopenedAt')}, ${ms('i.said_at', 'saidAt')}, ${ms('i.announced_at', 'announcedAt')},
   ${ms('coalesce(i.acknowledged_at, p.acknowledged_at, g.acknowledged_at)', 'acknowledgedAt')},

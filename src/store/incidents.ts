@@ -52,7 +52,7 @@ export async function openIncidents(sql: Queries, now: Instant): Promise<Inciden
       (extract(epoch from ended_at) * 1000)::float8 as "endedAt", count, peak, (extract(epoch from said_at) * 1000)::float8 as "saidAt",
       said_count as "saidCount", said_severity as "saidSeverity",
       (extract(epoch from announced_at) * 1000)::float8 as "announcedAt", (extract(epoch from acknowledged_at) * 1000)::float8 as "acknowledgedAt",
-      parent, severity, alarm, (extract(epoch from reopened_at) * 1000)::float8 as "reopenedAt", reminders
+      parent, severity, alarm, (extract(epoch from reopened_at) * 1000)::float8 as "reopenedAt", reminders, moved_on as "movedOn"
     from purchase_watch.incidents
     where ended_at is null or (ended_at > to_timestamp(${now - REOPENS_WITHIN}::float8 / 1000) and kind = 'stuck')
       or id in (
@@ -80,9 +80,9 @@ function ordered(incident: Incident): Incident {
     saidCount,
     saidSeverity,
   } = incident;
-  const { announcedAt, acknowledgedAt, parent, severity, alarm, reopenedAt, reminders } = incident;
+  const { announcedAt, acknowledgedAt, parent, severity, alarm, reopenedAt, reminders, movedOn } = incident;
   const said = { saidAt, saidCount, saidSeverity, announcedAt, acknowledgedAt };
-  const tree = { parent, severity, alarm, reopenedAt, reminders };
+  const tree = { parent, severity, alarm, reopenedAt, reminders, movedOn };
   return { id, kind, site, state, subscriber, openedAt, since, quietSince, endedAt, count, peak, ...said, ...tree };
 }
 
@@ -124,23 +124,23 @@ export async function saveVerdicts(
     with held as materialized (
       select from purchase_watch.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
     saved as (
-      insert into purchase_watch.incidents as incidents (id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count, said_severity, announced_at, parent, severity, alarm, reopened_at, reminders, heard)
+      insert into purchase_watch.incidents as incidents (id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count, said_severity, announced_at, parent, severity, alarm, reopened_at, reminders, moved_on, heard)
       select id, kind, site, state, subscriber, to_timestamp(opened / 1000), to_timestamp(since / 1000), to_timestamp(ended / 1000),
         to_timestamp(quiet / 1000), count, peak, to_timestamp(said / 1000), said_count, said_severity, to_timestamp(announced / 1000),
-        parent, severity, alarm, to_timestamp(reopened / 1000), reminders, heard::integer[]
+        parent, severity, alarm, to_timestamp(reopened / 1000), reminders, moved_on, heard::integer[]
       from unnest(${incidents.map((i) => i.id)}::text[], ${incidents.map((i) => i.kind)}::text[], ${incidents.map((i) => i.site)}::text[],
         ${numbers((i) => i.state)}::integer[], ${incidents.map((i) => i.subscriber)}::text[], ${numbers((i) => i.openedAt)}::float8[], ${numbers((i) => i.since)}::float8[],
         ${numbers((i) => i.endedAt)}::float8[], ${numbers((i) => i.quietSince)}::float8[], ${numbers((i) => i.count)}::integer[],
         ${numbers((i) => i.peak)}::integer[], ${numbers((i) => i.saidAt)}::float8[], ${numbers((i) => i.saidCount)}::integer[],
         ${numbers((i) => i.saidSeverity)}::smallint[], ${numbers((i) => i.announcedAt)}::float8[], ${incidents.map((i) => i.parent)}::text[],
         ${numbers((i) => i.severity)}::smallint[], ${incidents.map((i) => (i.alarm === null ? null : JSON.stringify(i.alarm)))}::text[],
-        ${numbers((i) => i.reopenedAt)}::float8[], ${numbers((i) => i.reminders)}::smallint[], ${incidents.map(heard)}::text[])
-        as r (id, kind, site, state, subscriber, opened, since, ended, quiet, count, peak, said, said_count, said_severity, announced, parent, severity, alarm, reopened, reminders, heard)
+        ${numbers((i) => i.reopenedAt)}::float8[], ${numbers((i) => i.reminders)}::smallint[], ${numbers((i) => i.movedOn)}::integer[], ${incidents.map(heard)}::text[])
+        as r (id, kind, site, state, subscriber, opened, since, ended, quiet, count, peak, said, said_count, said_severity, announced, parent, severity, alarm, reopened, reminders, moved_on, heard)
       where exists (select from held)
       on conflict (id) do update set heard = array(select unnest(incidents.heard) union select unnest(excluded.heard)), state = excluded.state, since = excluded.since, ended_at = excluded.ended_at, quiet_since = excluded.quiet_since,
         count = excluded.count, peak = excluded.peak, said_at = excluded.said_at, said_count = excluded.said_count, said_severity = excluded.said_severity,
         announced_at = excluded.announced_at, parent = excluded.parent, severity = excluded.severity, alarm = excluded.alarm,
-        reopened_at = excluded.reopened_at, reminders = excluded.reminders),
+        reopened_at = excluded.reopened_at, reminders = excluded.reminders, moved_on = excluded.moved_on),
     ${writingStays(sql, stays)},
     ${announcing(sql, events, sql`exists (select from held)`)}
     select true as held from held union all select null from told`;

@@ -26,6 +26,18 @@ test.each([
   expect(audienceOf(incident, sites, [all, se, urgent])).toEqual(names);
 });
 
+test('where all that should hear it take nothing, the others hear it', () => {
+  const deaf = { ...se, isDeaf: true };
+  expect(audienceOf(warning, ['se'], [deaf, rule('@slack-fi', { sites: ['fi'] }), urgent])).toEqual([
+    '@slack-se',
+    '@slack-fi',
+    '@slack-urgent',
+  ]);
+  expect(audienceOf(warning, ['se'], [deaf, all, urgent])).toEqual(['@slack-se', '@slack']);
+  // Nobody wanted it in the first place.
+  expect(audienceOf(warning, ['se'], [urgent])).toEqual([]);
+});
+
 test('where every channel is for some sites, all of them hear what is of no site', () => {
   expect(audienceOf(subscriber('shop'), [], [se, rule('@slack-fi', { sites: ['fi'] })])).toEqual(['@slack-se', '@slack-fi']);
 });
