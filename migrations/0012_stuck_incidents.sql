@@ -18,6 +18,8 @@ create table purchase_watch.stays (
   outcome text not null check (outcome in ('well', 'other', 'overdue', 'late')),
   -- It was there already when the site was asked for the first time.
   first_sight boolean not null,
+  -- It was overdue for long when it was found so: the limit is new, or shorter than before.
+  found_late boolean not null,
   check ((to_state is null) = (outcome = 'overdue'))
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 comment on table purchase_watch.stays is 'How stays in states with a limit ended, or that they became overdue, until the judge has added them up.';
@@ -80,6 +82,10 @@ alter table purchase_watch.incidents
       when 'stuck' then subscriber is null else subscriber is null and site is not null end),
   add check ((answered_at is null) = (answered_by is null)),
   add check ((answered_at is null) = (answer_cause is null));
+-- Whoever was told of what is open hears its end, too.
+update purchase_watch.incidents i set heard = coalesce((
+  select array_agg(s.id) from purchase_watch.subscribers s where s.configured and s.kind = 'slack' and s.name is distinct from i.subscriber), '{}')
+where ended_at is null and said_at is not null;
 create index incidents_of_several_sites on purchase_watch.incidents (position) where kind = 'stuck' and site is null;
 create index incidents_children on purchase_watch.incidents (parent) where parent is not null;
 create index incidents_ended on purchase_watch.incidents (ended_at) where ended_at is not null;

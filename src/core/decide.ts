@@ -125,12 +125,13 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
       ? 0
       : before.excused + unaskedTime(statePolicy, { since, seenAt: before.seenAt, now: context.askedAt });
   const stuckAt = stuckMoment(statePolicy, since, excused);
-  let stuckSince = moved ? null : before.stuckSince;
-  // The request left at or after the limit, so the answer confirms it.
   const status = statusAfter(before, statePolicy, moved);
+  // The settings may have given the state another meaning since.
+  let stuckSince = moved || stuckAt === null || status === 'settled' ? null : before.stuckSince;
+  // The request left at or after the limit, so the answer confirms it.
   if (stuckSince === null && stuckAt !== null && context.askedAt >= stuckAt && status === 'watching') {
     stuckSince = now;
-    stay = stayThatBecameOverdue({ state, since, excused, askedAt: context.askedAt, now });
+    stay = stayThatBecameOverdue({ state, since, excused, limit: statePolicy.stuckAfter ?? 0, askedAt: context.askedAt, now });
     announce('purchase.stuck', state, { state: stateOrNull(state), stateSince: isoTime(since), stuckSince: isoTime(now) });
   }
 
@@ -165,7 +166,14 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
   if (planned === 'expired') return expire(kept, events, seen ?? storedDetails(before), context);
   return {
     ...kept,
-    kind: events.length > 0 || detailsChanged || fetched !== null || after.status !== before.status ? 'changed' : 'unchanged',
+    kind:
+      events.length > 0 ||
+      detailsChanged ||
+      fetched !== null ||
+      after.status !== before.status ||
+      after.stuckSince !== before.stuckSince
+        ? 'changed'
+        : 'unchanged',
     reason: moved ? (before.state === null ? 'first' : 'moved') : stuckSince !== before.stuckSince ? 'stuck' : 'same',
     nextPollAt: fetched === null || fetched.again === null || status === 'stopped' ? planned : earlier(planned, fetched.again),
     events,

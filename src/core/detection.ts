@@ -67,7 +67,7 @@ export interface Detection {
     readonly overdue: number;
     /** Different customers among those overdue, the latest twenty. */
     readonly customers: readonly string[];
-    /** After how long the first of them to be so was overdue, by the clock on the wall. */
+    /** After how long at least they were overdue, without time in which nobody could ask. */
     readonly overdueAfter: Milliseconds;
   } | null;
   /** Customers overdue one after the other with none well in between, since when the first of them came. */
@@ -122,7 +122,7 @@ export function newDetection(site: string, state: number): Detection {
  */
 export function feed(detection: Detection, stay: SiteStay, usual: Usual): Detection {
   if (stay.outcome === 'late') return afterLate(detection, stay);
-  if (stay.firstSight) return detection;
+  if (stay.firstSight || stay.foundLate) return detection;
   if (stay.outcome === 'other') return withExit(detection, stay);
   const counted = { ...detection, countedFrom: detection.countedFrom ?? stay.at };
   return stay.outcome === 'well' ? afterWell(counted, stay, usual) : afterOverdue(counted, stay, usual);
@@ -162,8 +162,11 @@ function quietOf({ run, noneOverdueSince }: Detection): Milliseconds {
 
 function cleared(detection: Detection, now: Instant): Detection {
   const endsAt = clearsAt(detection);
-  if (endsAt === null || now < endsAt) return detection;
-  const { site, state, countedFrom, lastWellAt } = detection;
+  return endsAt === null || now < endsAt ? detection : calm(detection);
+}
+
+/** The same state of a site with nothing that speaks against it. */
+export function calm({ site, state, countedFrom, lastWellAt }: Detection): Detection {
   return { ...newDetection(site, state), countedFrom, lastWellAt };
 }
 
@@ -181,7 +184,7 @@ function afterWell(before: Detection, stay: SiteStay, usual: Usual): Detection {
 }
 
 function afterOverdue(before: Detection, stay: SiteStay, usual: Usual): Detection {
-  const { customer, enteredAt, at } = stay;
+  const { customer, enteredAt, at, shortest } = stay;
   const wellSince = before.wellSince.filter((came) => came > enteredAt);
   const waiting: Detection = { ...before, wellSince, noneOverdueSince: null };
   // Whoever tries again on a broken page is one customer still.
@@ -192,7 +195,7 @@ function afterOverdue(before: Detection, stay: SiteStay, usual: Usual): Detectio
     entrants: (before.run?.entrants ?? 0) + 1,
     overdue: (before.run?.overdue ?? 0) + 1,
     customers: latest(before.run?.customers ?? [], customer),
-    overdueAfter: Math.min(before.run?.overdueAfter ?? at - enteredAt, at - enteredAt),
+    overdueAfter: Math.min(before.run?.overdueAfter ?? shortest, shortest),
   };
   const is: Detection = { ...waiting, run, row: withCustomer(before, stay), lately: latest(before.lately, true) };
   if (before.alarm !== null) return is;

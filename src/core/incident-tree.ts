@@ -34,7 +34,8 @@ export function rootOf(incident: Incident, all: readonly Incident[]): Incident {
 export function combined(parent: Incident, symptoms: readonly Symptom[]): Symptom | null {
   if (symptoms.length === 0) return null;
   const { kind, site, state, subscriber } = parent;
-  const severity = Math.max(site === null ? 1 : 0, ...symptoms.map((symptom) => symptom.severity));
+  const sites = new Set(symptoms.filter(({ count }) => count > 0).map((symptom) => symptom.site));
+  const severity = Math.max(sites.size > 1 ? 1 : 0, ...symptoms.map((symptom) => symptom.severity));
   const count = symptoms.reduce((sum, symptom) => sum + symptom.count, 0);
   return { kind, site, state, subscriber, severity, count, since: Math.min(...symptoms.map(({ since }) => since)) };
 }
@@ -57,9 +58,9 @@ export function fold(open: readonly Incident[], { now, newId }: { now: Instant; 
   return folded.map((each) => (isParent(each) && each.site === null ? { ...each, state: commonState(each, folded) } : each));
 }
 
-/** It has no parent, and is not about to end. */
-function isLoose({ parent, quietSince }: Incident): boolean {
-  return parent === null && quietSince === null;
+/** It has no parent, and somebody is waiting there. */
+function isLoose({ parent, quietSince, count }: Incident): boolean {
+  return parent === null && quietSince === null && count > 0;
 }
 
 function beginning({ openedAt, reopenedAt }: Incident): Instant {

@@ -165,36 +165,38 @@ export function silencedUntil(
 
 /**
  * How an open incident goes on. `symptom` is null when nothing is wrong any more; `silent` is when the silence ends in
- * which it lies, if it lies in one. One that another incident tells of says nothing itself.
+ * which it lies, if it lies in one; `arePartsSaid` is whether people heard of one of those that it tells of. One that another
+ * incident tells of says nothing itself.
  */
 export function judgeIncident(
   before: Incident,
   symptom: Symptom | null,
   now: Instant,
   policy: AlertPolicy,
-  silent: Instant | null = null,
+  { silent = null, arePartsSaid = false }: { silent?: Instant | null; arePartsSaid?: boolean } = {},
 ): Verdict {
-  return symptom === null ? judgeQuiet(before, now, policy) : judgeActive(before, symptom, now, policy, silent);
+  return symptom === null ? judgeQuiet(before, now, policy, arePartsSaid) : judgeActive(before, symptom, now, policy, silent);
 }
 
 /** Whether people were told of it since it began, or began again. */
-function wasSaid({ saidAt, reopenedAt }: Incident): boolean {
+export function wasSaid({ saidAt, reopenedAt }: Incident): boolean {
   return saidAt !== null && (reopenedAt === null || saidAt >= reopenedAt);
 }
 
 /** Whoever heard that it began hears that it is over, in a silence too: it is what an alarm is waiting for. */
-function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy): Verdict {
+function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePartsSaid: boolean): Verdict {
   const quietSince = before.quietSince ?? now;
   const incident: Incident = { ...before, count: 0, quietSince };
   const over: Incident = { ...incident, endedAt: now };
   const endsAt = quietSince + (before.kind === 'stuck' ? policy.quietFor : policy.groupWait);
   // Nobody heard of it: it ends as quietly as it came.
-  if (before.saidAt === null && before.announcedAt === null)
+  if (before.saidAt === null && before.announcedAt === null && !arePartsSaid)
     return { incident: over, announce: null, say: null, reason: 'over-before-told', lookAgainAt: null };
   if (now < endsAt) return { incident, announce: null, say: null, reason: 'quiet', lookAgainAt: endsAt };
   if (before.parent !== null)
     return { incident: over, announce: 'ended', say: null, reason: 'told-by-parent', lookAgainAt: null };
-  if (!wasSaid(before)) return { incident: over, announce: 'ended', say: null, reason: 'over-while-silenced', lookAgainAt: null };
+  if (!wasSaid(before) && !arePartsSaid)
+    return { incident: over, announce: 'ended', say: null, reason: 'over-while-silenced', lookAgainAt: null };
   return {
     incident: { ...over, saidAt: now, saidCount: 0 },
     announce: 'ended',
@@ -230,10 +232,10 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   const saidSeverity = Math.max(before.saidSeverity ?? 0, symptom.severity);
   const reminders = before.reminders;
   const said: Incident = { ...incident, saidAt: now, saidCount: symptom.count, saidSeverity, reminders: 0 };
+  // Whoever looked after it before it came back may be gone.
+  const isOwned = before.acknowledgedAt !== null && before.acknowledgedAt >= (before.reopenedAt ?? before.openedAt);
   const reminderAfter = (at: Instant, reminded: number): Instant | null =>
-    before.acknowledgedAt === null
-      ? at + (reminded === 0 ? policy.repeatInterval : Math.max(policy.repeatInterval, LATER_REMINDERS))
-      : null;
+    !isOwned ? at + (reminded === 0 ? policy.repeatInterval : Math.max(policy.repeatInterval, LATER_REMINDERS)) : null;
   const tell = (say: Verdict['say'], reason: string): Verdict => ({
     incident: say === 'reminder' ? { ...said, reminders: reminders + 1 } : said,
     announce,

@@ -15,6 +15,7 @@ import {
   type Symptom,
   silencedUntil,
   type Verdict,
+  wasSaid,
 } from './incident.ts';
 import { combined, fold, isLeaf, isParent, leavesOf } from './incident-tree.ts';
 import type { Instant } from './purchase.ts';
@@ -140,7 +141,10 @@ export function judge(situation: Situation): Judgement {
   const verdicts = all.map((incident): Told => {
     const parts = partsOf(incident);
     const symptom = symptomOf(incident);
-    const verdict = judgeIncident(incident, symptom, now, policy, silentFor(incident, parts, situation));
+    const verdict = judgeIncident(incident, symptom, now, policy, {
+      silent: silentFor(incident, parts, situation),
+      arePartsSaid: parts.some(wasSaid),
+    });
     return { ...verdict, parts, messages: messagesOf(verdict, parts, all, situation) };
   });
   // What its parent says of it is as it is after the judgement.
@@ -168,7 +172,19 @@ function stuckSymptom(detection: Detection, overdue: readonly Overdue[]): Sympto
   const now = overdue.find((some) => key(some) === key(detection));
   const severity = alarmSeverity(detection);
   const since = now?.since ?? alarm.since;
-  return [{ kind: 'stuck', site, state, subscriber: null, severity, count: now?.count ?? 0, since, alarm, movedOn: detection.exits.well }];
+  return [
+    {
+      kind: 'stuck',
+      site,
+      state,
+      subscriber: null,
+      severity,
+      count: now?.count ?? 0,
+      since,
+      alarm,
+      movedOn: detection.exits.well,
+    },
+  ];
 }
 
 /** Whether a symptom is one of an incident. */
@@ -187,22 +203,30 @@ function returned(symptom: Symptom, known: readonly Incident[], now: Instant): I
   const ended = known
     .filter((incident) => incident.endedAt !== null && isAbout(incident, symptom) && now - incident.endedAt <= REOPENS_WITHIN)
     .sort((a, b) => b.endedAt! - a.endedAt!)[0];
-  return ended === undefined ? null : { ...reopened(ended, now), alarm: symptom.alarm ?? ended.alarm };
+  return ended === undefined
+    ? null
+    : { ...reopened(ended, now), since: symptom.since, count: symptom.count, alarm: symptom.alarm ?? ended.alarm };
 }
 
-/** Parents that ended a moment ago, of which a child is back. */
+/** Parents that ended a moment ago, of which several parts are back: one alone is told by itself. */
 function parentsOf(begun: readonly Incident[], known: readonly Incident[], open: readonly Incident[], now: Instant): Incident[] {
-  const back = new Map<string, Incident>();
-  const visit = ({ parent }: Incident): void => {
-    const ended = known.find(({ id, endedAt }) => id === parent && endedAt !== null && now - endedAt <= REOPENS_WITHIN);
-    // Another of its kind speaks by now.
-    const isTaken = open.some((other) => ended !== undefined && isParent(other) && other.site === ended.site);
-    if (ended === undefined || isTaken || back.has(ended.id)) return;
-    back.set(ended.id, reopened(ended, now));
-    visit(ended);
+  const ended = known.filter(({ endedAt }) => endedAt !== null && now - endedAt <= REOPENS_WITHIN);
+  const parts = new Map<string, number>();
+  const count = ({ parent }: Incident): void => {
+    const above = ended.find(({ id }) => id === parent);
+    if (above === undefined) return;
+    parts.set(above.id, (parts.get(above.id) ?? 0) + 1);
+    count(above);
   };
-  for (const incident of begun) visit(incident);
-  return [...back.values()];
+  begun.forEach(count);
+  const back: Incident[] = [];
+  for (const parent of ended.filter(({ id }) => (parts.get(id) ?? 0) >= 2)) {
+    // Another of its kind may speak by now.
+    const isTaken = [...open, ...back].some((other) => isParent(other) && other.site === parent.site);
+    if (!isTaken) back.push(reopened(parent, now));
+  }
+  const living = [...open, ...back];
+  return back.map((parent) => withLivingParent(parent, living));
 }
 
 /** With those that are over and had a parent, which tells of them to its own end; unless they are there again. */
@@ -241,6 +265,8 @@ function messagesOf(
   const concerned = audienceOf(incident, sites, channels);
   const fresh = concerned.filter((name) => !before.has(name));
   if (say === 'opened') return [{ stage: 'opened', channels: [...new Set([...concerned, ...before])] }];
+  // Whoever heard of it is not told any more, as when a channel was given another name: then whom it concerns takes its place.
+  if (before.size === 0) return [{ stage: say === 'reminder' || say === 'grew' ? 'opened' : say, channels: concerned }];
   const isNews = say === 'grew' || say === 'reopened';
   return [
     { stage: say, channels: [...before] },

@@ -103,7 +103,19 @@ export function rehearseStay(
 export function asOverdue({ recorded, limit, overdueAt }: RehearsedStay): SiteStay {
   const { site, state, customer, enteredAt, firstSight } = recorded;
   const at = overdueAt ?? enteredAt + limit;
-  return { site, state, customer, firstSight, enteredAt, at, toState: null, outcome: 'overdue', shortest: limit, longest: limit };
+  return {
+    site,
+    state,
+    customer,
+    firstSight,
+    enteredAt,
+    at,
+    toState: null,
+    outcome: 'overdue',
+    shortest: limit,
+    longest: limit,
+    foundLate: false,
+  };
 }
 
 /** What a stay says when it is left; null when it is not. */
@@ -111,5 +123,5 @@ export function asLeft({ recorded, overdueAt, shortest, longest }: RehearsedStay
   const { site, state, customer, enteredAt, firstSight, leftAt, toState } = recorded;
   if (leftAt === null || toState === null) return null;
   const outcome = overdueAt !== null ? 'late' : isGoodExit(toState) ? 'well' : 'other';
-  return { site, state, customer, firstSight, enteredAt, at: leftAt, toState, outcome, shortest, longest };
+  return { site, state, customer, firstSight, enteredAt, at: leftAt, toState, outcome, shortest, longest, foundLate: false };
 }

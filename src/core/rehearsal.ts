@@ -77,7 +77,7 @@ export function createRehearsal(options: RehearsalOptions): Rehearsal {
   const outagesOf = Map.groupBy(outages, ({ site }) => site);
   const edges = outages.flatMap(({ noticedAt, until }) => (until === null ? [noticedAt] : [noticedAt, until])).toSorted(byTime);
   const places = new Map<string, { site: string; state: number }>();
-  const waiting = new Map<string, Map<number, Instant>>();
+  const waiting = new Map<string, Map<number, RecordedStay>>();
   const heard = new Map<string, Set<string>>();
   const messages: RehearsedMessage[] = [];
   /** Those that were opened in the time, as they are now. */
@@ -117,23 +117,28 @@ export function createRehearsal(options: RehearsalOptions): Rehearsal {
 
   const happen = ({ at, place, what, stay }: Happening): SiteStay | null => {
     const key = keyOf(stay.recorded);
-    const here = waiting.get(key) ?? new Map<number, Instant>();
+    const here = waiting.get(key) ?? new Map<number, RecordedStay>();
     waiting.set(key, here);
     if (what !== 'overdue') here.delete(place);
     if (what === 'gone') return null;
     if (what === 'left') return asLeft(stay);
-    here.set(place, stay.recorded.enteredAt);
+    here.set(place, stay.recorded);
     if (at >= from) overdue += 1;
     return asOverdue(stay);
   };
 
   const overdueNow = (): Overdue[] =>
     detections
-      .filter(({ alarm }) => alarm !== null)
-      .map(({ site, state }) => {
-        const since = [...(waiting.get(keyOf({ site, state }))?.values() ?? [])];
-        const earliest = since.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY);
-        return { site, state, count: since.length, since: since.length === 0 ? null : earliest };
+      .flatMap(({ site, state, alarm }) => (alarm === null ? [] : [{ site, state, from: alarm.since }]))
+      .map(({ site, state, from: first }) => {
+        const here = [...(waiting.get(keyOf({ site, state }))?.values() ?? [])].filter(({ enteredAt }) => enteredAt >= first);
+        const since = here.reduce((least, { enteredAt }) => Math.min(least, enteredAt), Number.POSITIVE_INFINITY);
+        return {
+          site,
+          state,
+          count: new Set(here.map(({ customer }) => customer)).size,
+          since: here.length === 0 ? null : since,
+        };
       });
 
   const symptomsAt = (now: Instant): Symptom[] =>

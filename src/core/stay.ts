@@ -24,7 +24,13 @@ export interface Stay {
   /** How long it lasted, as polls can tell: up to the last one in the state, and up to the first one after it. */
   readonly shortest: Milliseconds;
   readonly longest: Milliseconds;
+  /** It was overdue for long when it was found so, as when a limit was set or shortened: nothing is concluded from it. */
+  readonly foundLate: boolean;
 }
+
+/** A poll is made at the limit: later than this part of it, and than a minute, is another reason. */
+const LATE_SHARE = 0.2;
+const LATE: Milliseconds = 60_000;
 
 /** Ways to leave that say nothing about whether the page works: the customer, the merchant or the session ended it. */
 const NO_GOOD_EXIT: ReadonlySet<number> = new Set(
@@ -49,8 +55,10 @@ export function stayThatEnded(
   const unasked = unaskedTime(ofState, { since: enteredAt, seenAt, now: askedAt });
   const shortest = Math.max(seenAt - enteredAt - excused, 0);
   const longest = Math.max(now - enteredAt - excused - unasked, shortest);
-  const outcome = stuckSince !== null ? 'late' : isGoodExit(toState) ? 'well' : 'other';
-  return { state, toState, outcome, enteredAt, at: now, shortest, longest };
+  // One that was overdue, and is not called so any more since its watch ended, is no good exit either.
+  const isLate = stuckSince !== null || shortest >= ofState.stuckAfter;
+  const outcome = isLate ? 'late' : isGoodExit(toState) ? 'well' : 'other';
+  return { state, toState, outcome, enteredAt, at: now, shortest, longest, foundLate: false };
 }
 
 /** A stay that is overdue from now on. */
@@ -58,16 +66,19 @@ export function stayThatBecameOverdue({
   state,
   since,
   excused,
+  limit,
   askedAt,
   now,
 }: {
   state: number;
   since: Instant;
   excused: Milliseconds;
+  limit: Milliseconds;
   askedAt: Instant;
   now: Instant;
 }): Stay {
   const shortest = Math.max(askedAt - since - excused, 0);
   const longest = Math.max(now - since - excused, shortest);
-  return { state, toState: null, outcome: 'overdue', enteredAt: since, at: now, shortest, longest };
+  const foundLate = shortest - limit > Math.max(limit * LATE_SHARE, LATE);
+  return { state, toState: null, outcome: 'overdue', enteredAt: since, at: now, shortest, longest, foundLate };
 }

@@ -59,7 +59,7 @@ export function createTally(): Tally {
   return {
     add: (stay, calm) => {
       // What was there before us came at no known time; what left late was counted when it became overdue.
-      if (stay.firstSight || stay.outcome === 'late') return;
+      if (stay.firstSight || stay.foundLate || stay.outcome === 'late') return;
       ofDay(stay, calm)[stay.outcome] += 1;
       if (stay.outcome !== 'well' || !calm) return;
       ofDwell(stay, bucketOf(stay.shortest)).shortest += 1;

@@ -1,7 +1,7 @@
 /** Judges what is wrong now: opens incidents, says what has to be said, and ends them. One replica at a time does it. */
 import { ulid } from 'ulid';
 import { audienceOf, type ChannelRule } from '../core/audience.ts';
-import type { Usual } from '../core/detection.ts';
+import { calm, type Detection, type Usual } from '../core/detection.ts';
 import type { AlertPolicy } from '../core/incident.ts';
 import { isLeaf } from '../core/incident-tree.ts';
 import { judge, type Told, weigh } from '../core/judgement.ts';
@@ -92,11 +92,13 @@ export function createJudge(options: JudgeOptions): Judge {
       open: known.filter(({ endedAt }) => endedAt === null),
       usual: (site, state) => usualOf.get(`${site} ${state}`) ?? NOTHING_KNOWN,
     });
-    // Of a site that is not polled any more nothing more is known.
-    const detections = weighed.detections.filter(({ site }) => sites.has(site));
+    // Of a site that is not polled any more, or a state without a limit, nothing more is known: an alarm is no longer one.
+    const isWatched = ({ site, state }: Detection): boolean => sites.has(site) && limits.limitOf(site, state).ms !== null;
+    const unwatched = weighed.detections.filter((each) => each.alarm !== null && !isWatched(each)).map(calm);
+    const detections = weighed.detections.filter(isWatched);
     const overdue = await countOverdue(
       sql,
-      detections.filter(({ alarm }) => alarm !== null),
+      detections.flatMap(({ site, state, alarm }) => (alarm === null ? [] : [{ site, state, since: alarm.since }])),
     );
     const hearing = await hearingChannels(sql, now);
     const heard = await heardBy(
@@ -117,13 +119,16 @@ export function createJudge(options: JudgeOptions): Judge {
     });
     const { verdicts, lookAgainAt } = judgement;
     const isMore = taken.length === STAYS_AT_ONCE;
-    if (verdicts.length === 0 && taken.length === 0 && judgement.detections.length === 0) return { said: 0, lookAgainAt, isMore };
+    if (verdicts.length === 0 && taken.length === 0 && judgement.detections.length === 0 && unwatched.length === 0)
+      return { said: 0, lookAgainAt, isMore };
 
     const context = { overdue, detections, idsOf: await channelIds() };
     const stories: Story[] = [];
     for (const told of verdicts) stories.push(await storyOf(told, now, context));
     const events = stories.flatMap((story) => story.events);
-    const remembered = new Map([...weighed.changed, ...judgement.detections].map((each) => [`${each.site} ${each.state}`, each]));
+    const remembered = new Map(
+      [...weighed.changed, ...judgement.detections, ...unwatched].map((each) => [`${each.site} ${each.state}`, each]),
+    );
     const stays = { ...weighed, taken: taken.map(({ id }) => id), detections: [...remembered.values()] };
     const incidents = verdicts.map(({ incident }) => incident);
     const isOurs = await saveVerdicts(sql, { incidents, events, stays, lease: { name: LEASE, replica, epoch } });
@@ -139,7 +144,11 @@ export function createJudge(options: JudgeOptions): Judge {
     return (name) => rows.filter((row) => row.name === name && row.kind === 'slack').map(({ id }) => id);
   };
 
-  const report = ({ say, announce, incident, parts, messages }: Told, sentence: string | null, hearing: readonly string[]): void => {
+  const report = (
+    { say, announce, incident, parts, messages }: Told,
+    sentence: string | null,
+    hearing: readonly string[],
+  ): void => {
     if (say === null && (announce === null || incident.parent !== null)) return;
     const { id, kind, site, state, subscriber, count } = incident;
     const places = parts.filter(isLeaf).map((part) => `${part.site} ${namedState(part.state!).name}`);

@@ -31,7 +31,11 @@ export async function stuckData(told: Told, context: StuckContext): Promise<Reco
   const { incident, parts } = told;
   const { sql, limits } = context;
   const leaves = parts.length > 0 ? parts : [incident];
-  const places = leaves.map(({ site, state }) => ({ site: site ?? '', state: state ?? 0 }));
+  const places = leaves.map((leaf) => ({
+    site: leaf.site ?? '',
+    state: leaf.state ?? 0,
+    since: leaf.alarm?.since ?? leaf.since,
+  }));
   const single = places.length === 1 ? places[0]! : null;
   const details = await stuckDetails(sql, { parts: places, limit: NAMED });
   const isOver = incident.endedAt !== null;
@@ -41,7 +45,12 @@ export async function stuckData(told: Told, context: StuckContext): Promise<Reco
   const earlier = await earlierAnswer(sql, { site: incident.site, state: incident.state, except: incident.id });
   const limit = single === null ? null : limits.limitOf(single.site, single.state);
   const alarm = incident.alarm ?? earliest(leaves);
+  const waitingSince = context.overdue
+    .filter(({ site, state }) => places.some((place) => place.site === site && place.state === state))
+    .flatMap(({ since }) => since ?? []);
   return {
+    // The one who waits longest now: whoever came first may have left.
+    ...(waitingSince.length === 0 ? {} : { since: isoTime(Math.min(...waitingSince)) }),
     state: incident.state === null ? null : { ...namedState(incident.state) },
     count: left ?? incident.count,
     peak: incident.peak,

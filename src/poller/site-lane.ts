@@ -63,6 +63,8 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onRe
   const budget = createBudget(clock.monotonic);
   let breaker: Breaker = CLOSED;
   let lastSuccessAt: number | null = null;
+  /** When an answer first showed a purchase: a wrong address may answer, too. */
+  let firstSeenAt: number | null = null;
   /** The same on the monotonic clock. */
   let answeredAt: number | null = null;
   let reportedAt = Number.NEGATIVE_INFINITY;
@@ -73,7 +75,7 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onRe
     reportedAt = clock.monotonic();
     const before = failing;
     failing = error !== null;
-    const word = { site: site.name, failing: error === null ? null : { since: clock.now(), error }, lastSuccessAt };
+    const word = { site: site.name, failing: error === null ? null : { since: clock.now(), error }, lastSuccessAt, firstSeenAt };
     // One after the other: an older word must not overtake a newer one on another connection.
     reporting = reporting
       .then(() => reportSite(sql, word))
@@ -109,8 +111,10 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onRe
       if (seen.kind === 'seen' || seen.kind === 'same' || seen.kind === 'unknown' || seen.kind === 'malformed') {
         lastSuccessAt = clock.now();
         answeredAt = now;
+        const isFirst = firstSeenAt === null && (seen.kind === 'seen' || seen.kind === 'same');
+        if (isFirst) firstSeenAt = lastSuccessAt;
         if (before.kind === 'open' && breaker.kind !== 'open') log.info({ site: site.name }, 'site.answers');
-        if (failing || clock.monotonic() - reportedAt >= REPORT_EVERY) report(null);
+        if (failing || isFirst || clock.monotonic() - reportedAt >= REPORT_EVERY) report(null);
         return;
       }
       if (breaker.kind !== 'open' || breaker === before) return;

@@ -8,6 +8,8 @@ import type { Fragment, Queries } from './database.ts';
 export interface Place {
   readonly site: string;
   readonly state: number;
+  /** Of those that came since then; all when it is left out. */
+  readonly since?: Instant;
 }
 
 /** A reference that more purchases have names no order: a word that a shop sends for all of them, or a customer's number. */
@@ -26,7 +28,8 @@ const LATELY: Milliseconds = 3_600_000;
 const MOST_CURRENCIES = 60;
 
 /** The same number for all purchases of one order; `p` is the purchase and `d` its details. Null when its order is not known. */
-const orderOf = (sql: Queries): Fragment => sql`coalesce(hashtextextended(p.reference, 0), purchase_watch.order_key(d.fields))`;
+export const orderOf = (sql: Queries): Fragment =>
+  sql`coalesce(hashtextextended(p.reference, 0), purchase_watch.order_key(d.fields))`;
 
 /**
  * Other purchases of the order of the purchases row `p`, at its site: by its reference, or by the OrderReference that the
@@ -65,9 +68,10 @@ export function paidByAnotherAt(sql: Queries): Fragment {
     where o.state = ${COMPLETED} and o.state_since > p.registered_at - ${PAID_BEFORE} * interval '1 ms')`;
 }
 
-const listed = (places: readonly Place[]): { sites: string[]; states: string } => ({
+const listed = (places: readonly Place[]): { sites: string[]; states: string; sinces: string } => ({
   sites: places.map(({ site }) => site),
   states: `{${places.map(({ state }) => state).join()}}`,
+  sinces: `{${places.map(({ since = 0 }) => since).join()}}`,
 });
 
 /** Money that waits: the exact sum as digits. */
@@ -85,23 +89,25 @@ export async function stuckDetails(
   sql: Queries,
   { parts, limit = 5 }: { parts: readonly Place[]; limit?: number },
 ): Promise<{ purchases: string[]; waiting: Waiting[]; unpriced: number }> {
-  const { sites, states } = listed(parts);
+  const { sites, states, sinces } = listed(parts);
   const purchases = await sql<{ purchaseId: string }[]>`
     select q.purchase_id as "purchaseId"
-    from unnest(${sites}::text[], ${states}::integer[]) g (site, state)
+    from unnest(${sites}::text[], ${states}::integer[], ${sinces}::float8[]) g (site, state, since)
     cross join lateral (
       select p.purchase_id, p.state_since from purchase_watch.purchases p
-      where p.stuck_since is not null and p.site = g.site and p.state = g.state and not ${paidByAnother(sql)}
+      where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= to_timestamp(g.since / 1000)
+        and p.status = 'watching' and not ${paidByAnother(sql)}
       order by p.state_since limit ${limit}) q
     order by q.state_since, q.purchase_id limit ${limit}`;
   const sums = await sql<{ amount: string | null; currency: string | null; purchases: number }[]>`
     with overdue as (
       select p.id, p.site, ${orderOf(sql)} as key, purchase_watch.stored_number(d.fields, 'Price') as price,
         nullif(btrim(purchase_watch.stored_text(d.fields, 'CurrencyCode')), '') as currency
-      from unnest(${sites}::text[], ${states}::integer[]) g (site, state)
+      from unnest(${sites}::text[], ${states}::integer[], ${sinces}::float8[]) g (site, state, since)
       cross join lateral (
         select id, site, reference from purchase_watch.purchases p
-        where p.stuck_since is not null and p.site = g.site and p.state = g.state and not ${paidByAnother(sql)}
+        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= to_timestamp(g.since / 1000)
+        and p.status = 'watching' and not ${paidByAnother(sql)}
         order by p.state_since limit ${MOST_COUNTED}) p
       left join purchase_watch.purchase_details d on d.purchase = p.id),
     shared as (select *, count(*) over (partition by site, key) as sharing from overdue),

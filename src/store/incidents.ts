@@ -5,7 +5,7 @@ import type { Overdue } from '../core/judgement.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 import { announcing, type NewEvent } from './events.ts';
-import { paidByAnother } from './evidence.ts';
+import { MOST_OF_ONE_ORDER, orderOf, paidByAnother } from './evidence.ts';
 import type { Lease } from './replicas.ts';
 import { type StayResults, writingStays } from './stays.ts';
 import { subscriberSymptoms } from './subscriber-symptoms.ts';
@@ -23,20 +23,29 @@ export async function currentSymptoms(sql: Queries, now: Instant): Promise<Sympt
 /** Overdue purchases are counted up to this in each state of a site; more would only cost time. */
 const MOST_OVERDUE = 10_000;
 
-/** How many purchases are overdue in some states of sites, without those whose order was paid by another purchase. */
+/**
+ * How many customers are overdue in some states of sites, of those who came since something went wrong there, without those
+ * whose order was paid by another purchase. Purchases of one order are one customer, unless very many share it.
+ */
 export async function countOverdue(
   sql: Queries,
-  places: readonly { readonly site: string; readonly state: number }[],
+  places: readonly { readonly site: string; readonly state: number; readonly since: Instant }[],
 ): Promise<Overdue[]> {
   if (places.length === 0) return [];
   return sql<Overdue[]>`
     select w.site, w.state, n.count, n.since
-    from unnest(${places.map(({ site }) => site)}::text[], ${`{${places.map(({ state }) => state).join()}}`}::integer[]) as w (site, state)
+    from unnest(${places.map(({ site }) => site)}::text[], ${`{${places.map(({ state }) => state).join()}}`}::integer[],
+      ${`{${places.map(({ since }) => since).join()}}`}::float8[]) as w (site, state, since)
     cross join lateral (
-      select count(*)::float8 as count, (extract(epoch from min(o.state_since)) * 1000)::float8 as since from (
-        select p.state_since from purchase_watch.purchases p
-        where p.stuck_since is not null and p.site = w.site and p.state = w.state and not ${paidByAnother(sql)}
-        order by p.state_since limit ${MOST_OVERDUE}) o) n`;
+      select count(distinct case when key is null or sharing > ${MOST_OF_ONE_ORDER} then 'p' || id else 'o' || key end)::float8 as count,
+        (extract(epoch from min(state_since)) * 1000)::float8 as since
+      from (
+        select o.id, o.state_since, o.key, count(*) over (partition by o.key) as sharing from (
+          select p.id, p.state_since, ${orderOf(sql)} as key
+          from purchase_watch.purchases p left join purchase_watch.purchase_details d on d.purchase = p.id
+          where p.stuck_since is not null and p.site = w.site and p.state = w.state and p.state_since >= to_timestamp(w.since / 1000)
+            and p.status = 'watching' and not ${paidByAnother(sql)}
+          order by p.state_since limit ${MOST_OVERDUE}) o) k) n`;
 }
 
 type Row = Omit<Incident, 'alarm'> & { readonly alarm: string | null };

@@ -11,7 +11,6 @@ import { namedState } from '../core/states.ts';
 import type { Stay } from '../core/stay.ts';
 import type { Queries } from './database.ts';
 import { announcing, type NewEvent, SITE_SHARD } from './events.ts';
-import { MOST_OF_ONE_ORDER } from './evidence.ts';
 
 /** A decided poll with where its row must lie in the queue. */
 export interface Decided {
@@ -135,32 +134,24 @@ const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonl
       as r (id, sequence, from_state, to_state, not_before, not_after)
     join written using (id)`;
 
-// Purchases of one order are one customer; a reference that very many share names no order. Who was there before us is known by a first transition that begins nowhere, of a
-// purchase that was registered before the site had been asked, or soon after.
+// Who was there before us is known by a first transition that begins nowhere, of a purchase that was registered before the
+// site had been asked, or soon after.
 const insertStays = (sql: Queries, stays: readonly (Stay & { readonly id: number })[]) => sql`
-    insert into purchase_watch.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight)
-    select coalesce(
-        case when p.reference is not null and (
-          select count(*) from (select from purchase_watch.purchases q where q.reference = p.reference limit ${MOST_OF_ONE_ORDER + 1}) q) <= ${MOST_OF_ONE_ORDER}
-          then hashtextextended(p.reference, 0) end,
-        case when purchase_watch.order_key(d.fields) is not null and (
-          select count(*) from (
-            select from purchase_watch.purchase_details q
-            where purchase_watch.order_key(q.fields) = purchase_watch.order_key(d.fields) limit ${MOST_OF_ONE_ORDER + 1}) q) <= ${MOST_OF_ONE_ORDER}
-          then purchase_watch.order_key(d.fields) end,
-        hashtextextended(p.purchase_id, 0)),
+    insert into purchase_watch.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
+    select ${customerOf(sql)},
       to_timestamp(r.entered / 1000), to_timestamp(r.at / 1000), r.shortest, r.longest, r.state, r.to_state, p.site, r.outcome,
       p.registered_at <= coalesce(s.first_success_at, now()) + interval '10 minutes' and (
-        select t.from_sequence is null from purchase_watch.purchase_transitions t where t.purchase = r.id order by t.sequence desc limit 1)
+        select t.from_sequence is null from purchase_watch.purchase_transitions t where t.purchase = r.id order by t.sequence desc limit 1),
+      r.found_late
     from unnest(${numbers(stays, (each) => each.id)}::bigint[], ${numbers(stays, (each) => each.enteredAt)}::float8[],
       ${numbers(stays, (each) => each.at)}::float8[], ${numbers(stays, (each) => each.shortest)}::bigint[],
       ${numbers(stays, (each) => each.longest)}::bigint[], ${numbers(stays, (each) => each.state)}::integer[],
-      ${numbers(stays, (each) => each.toState)}::integer[], ${stays.map((each) => each.outcome)}::text[])
-      as r (id, entered, at, shortest, longest, state, to_state, outcome)
+      ${numbers(stays, (each) => each.toState)}::integer[], ${stays.map((each) => each.outcome)}::text[],
+      ${`{${stays.map((each) => each.foundLate).join()}}`}::boolean[])
+      as r (id, entered, at, shortest, longest, state, to_state, outcome, found_late)
     join written using (id)
     join purchase_watch.purchases p on p.id = r.id
-    join purchase_watch.sites s on s.name = p.site
-    left join purchase_watch.purchase_details d on d.purchase = p.id`;
+    join purchase_watch.sites s on s.name = p.site`;
 
 const writeDetails = (sql: Queries, batch: readonly Decided[]) => sql`
     insert into purchase_watch.purchase_details (purchase, fields)

@@ -12,6 +12,8 @@ export async function retireEverything(sql: Sql): Promise<void> {
         stuck_since = null, next_poll_at = null, due_slot = null, ended_at = coalesce(ended_at, now()), revision = revision + 1
       where due_slot is not null or stuck_since is not null or status in ('watching', 'unreadable')`;
     await tx`delete from purchase_watch.nudges`;
+    await tx`delete from purchase_watch.stays`;
+    await tx`delete from purchase_watch.detections`;
     await tx`update purchase_watch.incidents set ended_at = now() where ended_at is null`;
     await tx`
       update purchase_watch.deliveries set status = 'suppressed', settled_at = now(), last_error = 'What it was about ended before it was sent.'

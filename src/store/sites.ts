@@ -16,10 +16,12 @@ export interface SiteReport {
   /** Set when no usable answer comes any more, with the reason in a sentence. */
   readonly failing: { readonly since: Instant; readonly error: string } | null;
   readonly lastSuccessAt: Instant | null;
+  /** When an answer first showed a purchase, as far as this replica knows. */
+  readonly firstSeenAt: Instant | null;
 }
 
 /** Notes whether a site answers this replica. An answer to any replica clears what another reported. */
-export async function reportSite(sql: Queries, { site, failing, lastSuccessAt }: SiteReport): Promise<void> {
+export async function reportSite(sql: Queries, { site, failing, lastSuccessAt, firstSeenAt }: SiteReport): Promise<void> {
   if (failing) {
     await sql`
       update purchase_watch.sites set failing_since = coalesce(failing_since, to_timestamp(${failing.since}::float8 / 1000)),
@@ -28,7 +30,7 @@ export async function reportSite(sql: Queries, { site, failing, lastSuccessAt }:
   } else {
     await sql`
       update purchase_watch.sites set failing_since = null,
-        first_success_at = coalesce(first_success_at, to_timestamp(${lastSuccessAt}::float8 / 1000)),
+        first_success_at = coalesce(first_success_at, to_timestamp(${firstSeenAt}::float8 / 1000)),
         last_success_at = greatest(last_success_at, to_timestamp(${lastSuccessAt}::float8 / 1000))
       where name = ${site}`;
   }

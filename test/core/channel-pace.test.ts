@@ -1,21 +1,41 @@
 import { expect, test } from 'vitest';
-import { allowedFrom, isLastOfTheHour, leavesTogether } from '../../src/core/channel-pace.ts';
+import {
+  allowedFrom,
+  isLastOfTheHour,
+  isLate,
+  restAfter,
+  TOGETHER_REASONS,
+  togetherBecause,
+} from '../../src/core/channel-pace.ts';
 import { nextAttempt, SCHEDULE_WITH_PEOPLE } from '../../src/core/delivery-plan.ts';
 
 const NOW = 10_000_000_000;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const HEAD = { madeAt: NOW, attempts: 0, behind: 0 };
+const HEAD = { madeAt: NOW, attempts: 0, refused: 0, behind: 0 };
+const FREE = { isHeld: false, isLast: false };
 
 test.each([
-  ['it is new and alone', {}, false],
-  ['two wait behind it', { behind: 2 }, false],
-  ['three wait behind it', { behind: 3 }, true],
-  ['it is a minute old', { madeAt: NOW - MINUTE }, false],
-  ['it is older', { madeAt: NOW - MINUTE - 1 }, true],
-  ['it was tried before', { attempts: 1 }, true],
-])('when %s', (_when, change, together) => {
-  expect(leavesTogether({ ...HEAD, ...change }, NOW)).toBe(together);
+  ['it is new and alone', {}, {}, null],
+  ['two wait behind it', { behind: 2 }, {}, null],
+  ['three wait behind it', { behind: 3 }, {}, 'several'],
+  ['it is a minute old', { madeAt: NOW - MINUTE }, {}, null],
+  ['it is older', { madeAt: NOW - MINUTE - 1 }, {}, 'late'],
+  ['it was refused before', { attempts: 1, refused: 1, madeAt: NOW - HOUR }, {}, 'refused'],
+  ['it was not reached before, or is sent again', { attempts: 1 }, {}, 'late'],
+  ['the hour allows one more', {}, { isLast: true }, 'last'],
+  ['the hour had had enough', { attempts: 1, refused: 1, behind: 9 }, { isHeld: true, isLast: true }, 'capped'],
+] as const)('when %s', (_when, change, pace, because) => {
+  expect(togetherBecause({ ...HEAD, ...change }, { ...FREE, ...pace }, NOW)).toBe(because);
+});
+
+test('a single message says why it comes late, and nothing when it does not', () => {
+  expect(TOGETHER_REASONS.filter(isLate)).toEqual(['capped', 'refused', 'late']);
+});
+
+test('after a message of somebody else the rest of the spacing is waited, and never more than that', () => {
+  const rest = (last: number) => restAfter(last, { spacing: 1_000, now: NOW });
+  expect([rest(NOW - 2_000), rest(NOW - 300), rest(NOW), rest(NOW + HOUR)]).toEqual([0, 700, 1_000, 1_000]);
 });
 
 test('the hour has so many messages, two of them for news of what is critical', () => {

@@ -25,7 +25,7 @@ function stay(outcome: StayOutcome, enteredAt: number, customer: string, differs
   const lasted = outcome === 'overdue' ? LIMIT : outcome === 'late' ? 2 * LIMIT : MINUTE;
   const toState = outcome === 'overdue' ? null : numberOf(outcome === 'other' ? 'Cancelled' : 'Completed');
   const [at, shortest, longest] = [enteredAt + lasted, lasted, lasted];
-  return { site: 'se', state: CARD, customer, firstSight: false, outcome, toState, enteredAt, at, shortest, longest, ...differs };
+  return { site: 'se', state: CARD, customer, firstSight: false, foundLate: false, outcome, toState, enteredAt, at, shortest, longest, ...differs };
 }
 
 const fed = (detection: Detection, stays: readonly SiteStay[], usual = UNKNOWN): Detection =>
@@ -76,7 +76,11 @@ test('one customer who tries again and again is one', () => {
 });
 
 test('what was there before us says nothing, nor does leaving by time-out, cancel or error', () => {
-  const before = overdueOnes(9).map((each) => ({ ...each, firstSight: true }));
+  const before = [
+    ...overdueOnes(9).map((each) => ({ ...each, firstSight: true })),
+    // Nor that a limit was set that they had passed long before.
+    ...overdueOnes(9).map((each) => ({ ...each, foundLate: true })),
+  ];
   const other = Array.from({ length: 9 }, (_, n) => stay('other', n, `x-${n}`));
   const late = Array.from({ length: 9 }, (_, n) => stay('late', n, `l-${n}`, { toState: numberOf('SessionTimedOut') }));
   expect(fed(fresh, [...before, ...wellOnes(3).map((each) => ({ ...each, firstSight: true })), ...other, ...late])).toEqual(

@@ -87,9 +87,12 @@ describe('incidents that did not begin together', () => {
     expect(folded([leaf('se', 6, T, { reopenedAt: late }), leaf('fi', 6, late)], late)).toHaveLength(3);
   });
 
-  test('what is about to end joins nobody', () => {
-    const quiet = leaf('se', 6, T, { quietSince: T + MINUTE });
-    expect(tree(folded([quiet, leaf('fi', 6, T + 2 * MINUTE)], T + 2 * MINUTE))).toEqual(['se-6 (se, 6)', 'fi-6 (fi, 6)']);
+  test.each([
+    ['is about to end', { quietSince: T + MINUTE }],
+    ['has nobody waiting', { count: 0 }],
+  ])('what %s joins nobody', (_, differs) => {
+    const healed = leaf('se', 6, T, differs);
+    expect(tree(folded([healed, leaf('fi', 6, T + 2 * MINUTE)], T + 2 * MINUTE))).toEqual(['se-6 (se, 6)', 'fi-6 (fi, 6)']);
   });
 });
 
@@ -102,8 +105,10 @@ describe('what is wrong with a parent', () => {
     expect(combined(parent, [])).toBeNull();
   });
 
-  test('is urgent when it is about several sites', () => {
-    expect(combined({ ...parent, site: null }, [symptom('se', 4, 3)])).toMatchObject({ severity: 1 });
-    expect(combined(parent, [symptom('se', 4, 3)])).toMatchObject({ severity: 0 });
+  test('is urgent when customers wait at several sites', () => {
+    const provider = { ...parent, site: null };
+    expect(combined(provider, [symptom('se', 4, 3), symptom('fi', 4, 1)])).toMatchObject({ severity: 1 });
+    expect(combined(provider, [symptom('se', 4, 3), symptom('fi', 4, 0)])).toMatchObject({ severity: 0 });
+    expect(combined(parent, [symptom('se', 4, 3), symptom('se', 6, 3)])).toMatchObject({ severity: 0 });
   });
 });

@@ -27,7 +27,7 @@ const symptom = (count: number, since = T - MINUTE): Symptom => ({
   since,
 });
 const judge = (before: Incident, now: number, count: number, silent: number | null = null) =>
-  judgeIncident(before, count === 0 ? null : symptom(count), now, policy, silent);
+  judgeIncident(before, count === 0 ? null : symptom(count), now, policy, { silent });
 const opened = openIncident('inc_1', symptom(2), T);
 /** Told at T + 30 s, of two. */
 const told = judge(opened, T + 30 * SECOND, 2).incident;
@@ -227,6 +227,13 @@ describe('an incident that is back', () => {
     expect(verdict).toMatchObject({ say: 'reopened', incident: { id: 'inc_1', endedAt: null, count: 3, openedAt: T } });
     const later = judge(verdict.incident, T + 90 * MINUTE, 0).incident;
     expect(judge(later, T + 100 * MINUTE, 0).say).toBe('ended');
+  });
+
+  test('is reminded of, whoever looked after it before', () => {
+    const before = { ...reopened({ ...ended, acknowledgedAt: T + MINUTE }, T + 80 * MINUTE) };
+    const told = judge(before, T + 80 * MINUTE, 3).incident;
+    expect(judge(told, T + 6 * HOUR, 3).say).toBe('reminder');
+    expect(judge({ ...told, acknowledgedAt: T + 2 * HOUR }, T + 6 * HOUR, 3).say).toBeNull();
   });
 
   test('in a silence is told when that ends, and not at all when it is over by then', () => {

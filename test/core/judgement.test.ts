@@ -38,7 +38,18 @@ const stay = (site: string, state: number, outcome: SiteStay['outcome'], entered
   customers += 1;
   const toState = outcome === 'overdue' ? null : 2;
   const dwell = { shortest: at - enteredAt, longest: at - enteredAt };
-  return { site, state, outcome, toState, enteredAt, at, ...dwell, customer: `c-${customers}`, firstSight: false };
+  return {
+    site,
+    state,
+    outcome,
+    toState,
+    enteredAt,
+    at,
+    ...dwell,
+    customer: `c-${customers}`,
+    firstSight: false,
+    foundLate: false,
+  };
 };
 /** Customers who came a minute apart, the last of them just in time to be overdue now. */
 const overdueStays = (site: string, state: number, count: number, now: number): SiteStay[] =>
@@ -144,6 +155,52 @@ describe('what has one cause', () => {
   });
 });
 
+describe('an incident that became part of another one', () => {
+  const everything = { kind: null, site: null, state: null, subscriber: null };
+
+  test('within a silence: whoever heard of the first hears that all is over', () => {
+    breakPage('se', 4, T);
+    silences = [{ ...everything, startsAt: T + MINUTE, endsAt: T + 9 * HOUR }];
+    const waiting = [overdue('se', 4, 4), overdue('se', 6, 4)];
+    expect(look(T + 5 * MINUTE, { stays: overdueStays('se', 6, 4, T + 5 * MINUTE), waiting })).toEqual([]);
+    expect(look(T + 6 * MINUTE, { waiting })).toEqual([]);
+    expect(mend(T + 20 * MINUTE)).toEqual(['ended [se/4 se/6] → @slack']);
+  });
+
+  test('and comes back alone is told by itself, to those whom it concerns, and no more urgent than it is', () => {
+    channels = [ALL, FI, URGENT];
+    const both = [overdue('se', 6, 4), overdue('fi', 6, 4)];
+    look(T, { stays: [...overdueStays('se', 6, 4, T), ...overdueStays('fi', 6, 4, T)], waiting: both });
+    expect(look(T + 31 * SECOND, { waiting: both })).toEqual(['opened [fi/6 se/6] → @slack @slack-fi @slack-urgent']);
+    expect(mend(T + 20 * MINUTE)).toHaveLength(1);
+    expect(breakPage('se', 6, T + 2 * HOUR + 50 * MINUTE)).toEqual(['opened se/6 → @slack']);
+    const back = incidents.find(({ site, endedAt }) => site === 'se' && endedAt === null)!;
+    expect(back).toMatchObject({ parent: null, severity: 0, since: T - LIMIT, reopenedAt: T + 2 * HOUR + 50 * MINUTE });
+  });
+
+  test('two that ended together do not both come back: there is one of its kind', () => {
+    const all = ['a', 'b', 'c', 'd'].map((site) => overdue(site, 6, 4));
+    const broken = (sites: string[], now: number) => {
+      const waiting = all.filter(({ site }) => sites.includes(site));
+      look(now, { stays: sites.flatMap((site) => overdueStays(site, 6, 4, now)), waiting });
+      look(now + 31 * SECOND, { waiting });
+    };
+    broken(['a', 'b'], T);
+    const ended = T + 20 * MINUTE;
+    const isOver = (incident: Incident): Incident => ({ ...incident, endedAt: ended, quietSince: ended - 10 * MINUTE });
+    [detections, incidents] = [[], incidents.map(isOver)];
+    const first = incidents;
+    incidents = [];
+    broken(['c', 'd'], T + 5 * MINUTE);
+    [detections, incidents] = [[], [...first, ...incidents.map(isOver)]];
+    broken(['a', 'c'], T + 25 * MINUTE);
+    const open = incidents.filter(({ endedAt, site }) => endedAt === null && site === null);
+    expect(open).toHaveLength(1);
+    const ids = new Set(incidents.filter(({ endedAt }) => endedAt === null).map(({ id }) => id));
+    expect(incidents.every(({ endedAt, parent }) => endedAt !== null || parent === null || ids.has(parent))).toBe(true);
+  });
+});
+
 describe('channels', () => {
   test('that want only what is urgent hear of an incident when it becomes so, and of its end', () => {
     channels = [ALL, URGENT];
@@ -162,6 +219,16 @@ describe('channels', () => {
     expect(look(T + 41 * MINUTE, { waiting: [overdue('se', 6, 40), overdue('fi', 6, 4)] })).toEqual([]);
     expect(mend(T + 50 * MINUTE, [overdue('fi', 6, 4)])).toEqual(['ended se/6 → @slack']);
     expect(look(T + 9 * HOUR, { waiting: [overdue('fi', 6, 4)] })).toEqual(['opened fi/6 → @slack']);
+  });
+
+  test('that were given another name are told what is still open, as if it had just begun, and its end', () => {
+    breakPage('se', 6, T);
+    channels = [{ ...ALL, name: '@slack-ops' }];
+    const waiting = [overdue('se', 6, 4)];
+    expect(look(T + 5 * HOUR, { waiting })).toEqual(['opened se/6 → @slack-ops']);
+    expect(look(T + 10 * HOUR, { waiting })).toEqual([]);
+    for (const at of [11, 30]) look(T + at * HOUR);
+    expect(look(T + 31 * HOUR)).toEqual(['ended se/6 → @slack-ops']);
   });
 
   test('do not hear of their own trouble', () => {

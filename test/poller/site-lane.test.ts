@@ -156,7 +156,7 @@ describe('the database', () => {
   });
 
   test('forgets what another replica, or an earlier life of this one, said of a site that answers', async () => {
-    await reportSite(database.sql, { site: 'se', failing: { since: 1, error: 'down' }, lastSuccessAt: null });
+    await reportSite(database.sql, { site: 'se', failing: { since: 1, error: 'down' }, lastSuccessAt: null, firstSeenAt: null });
     answered(good);
     await expect.poll(async () => (await se()).failingSince).toBeNull();
   });

@@ -36,9 +36,9 @@ const becomeOverdue = (state: number, customers = 4) =>
       insert into purchase_watch.purchases (purchase_id, site, state, state_since, stuck_since, next_poll_at)
       select 'p-' || ${state}::integer || '-' || gen_random_uuid(), 'default', ${state}, now(), now(), now() + interval '1 year'
       from generate_series(1, ${customers}::integer))
-    insert into purchase_watch.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight)
+    insert into purchase_watch.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
     select ${state}::bigint * 1000 + n, to_timestamp(${t.clock.now() - 15 * MINUTE}::float8 / 1000 + n), to_timestamp(${t.clock.now()}::float8 / 1000 + n),
-      900000, 900000, ${state}, null, 'default', 'overdue', false
+      900000, 900000, ${state}, null, 'default', 'overdue', false, false
     from generate_series(1, ${customers}::integer) n`;
 const getOn = () =>
   t.app.sql`update purchase_watch.purchases set stuck_since = null, status = 'settled' where stuck_since is not null`;
@@ -125,8 +125,8 @@ test('a daemon that is killed while an incident is open goes on with it, and say
   expect(messages()).toEqual([expect.stringContaining('4 customers stuck')]);
   // Five customers who came later and got on: the page works again.
   await t.app.sql`
-    insert into purchase_watch.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight)
-    select 9000 + n, now() + n * interval '20 minutes', now() + n * interval '21 minutes', 60000, 65000, 6, 2, 'default', 'well', false
+    insert into purchase_watch.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
+    select 9000 + n, now() + n * interval '20 minutes', now() + n * interval '21 minutes', 60000, 65000, 6, 2, 'default', 'well', false, false
     from generate_series(1, 6) n`;
   await t.app.sql`select pg_notify('purchase_watch_wake', 'judge')`;
   await t.slack.waitFor((received) => received.length > 1, 20_000);

@@ -175,3 +175,48 @@ test('a reference that a shop gives to everybody makes them no single customer',
   await t.live(12 * MINUTE);
   expect(t.slack.received).toHaveLength(1);
 });
+
+test('who was there before us is told in one message, and counts in no incident that comes later', async () => {
+  for (let customer = 0; customer < 6; customer++) await t.watch({ script: [{ state: 'WaitingForIdentityProvider' }] });
+  await t.live(20 * MINUTE);
+  expect(t.slack.received.map(({ text }) => text)).toEqual([expect.stringContaining('First look')]);
+  await fourStuck();
+  await t.live(12 * MINUTE);
+  expect(t.slack.received[1]!.text).toContain('4 customers stuck');
+});
+
+test('a limit that is new makes no incident of those who have been there for long', async () => {
+  for (let customer = 0; customer < 8; customer++) await t.watch({ script: [{ state: 'New' }, { state: 'BeingProcessed', after: '5s' }] });
+  await t.live(90 * MINUTE);
+  const states = new Map(t.settings.policy.states);
+  states.set(1, { ...states.get(1)!, stuckAfter: 60 * MINUTE });
+  t.settings.policy = { ...t.settings.policy, states };
+  await t.app.stop();
+  const next = await t.another();
+  for (let minute = 0; minute < 30; minute++) {
+    t.clock.advance('1m');
+    for (const pass of [next.pollOnce, next.judgeOnce, next.deliverOnce]) await pass();
+  }
+  const [row] = await next.sql`select count(*)::integer as stuck from purchase_watch.purchases where stuck_since is not null`;
+  expect(row).toEqual({ stuck: 8 });
+  expect(t.slack.received).toEqual([]);
+});
+
+test('a state that the settings made final, or took the limit of, holds nobody who is stuck', async () => {
+  await fourStuck();
+  await t.live(12 * MINUTE);
+  expect(t.slack.received).toHaveLength(1);
+  const states = new Map(t.settings.policy.states);
+  states.set(4, { ...states.get(4)!, stuckAfter: null });
+  t.settings.policy = { ...t.settings.policy, states };
+  await t.app.stop();
+  const next = await t.another();
+  for (let minute = 0; minute < 20; minute++) {
+    t.clock.advance('1m');
+    for (const pass of [next.pollOnce, next.judgeOnce, next.deliverOnce]) await pass();
+  }
+  const [row] = await next.sql`select count(*)::integer as stuck from purchase_watch.purchases where stuck_since is not null`;
+  expect(row).toEqual({ stuck: 0 });
+  expect(t.slack.received).toHaveLength(2);
+  expect(t.slack.received[1]!.text).toMatch(/^✅/);
+});
