@@ -125,15 +125,18 @@ create index deliveries_to_people on purchase_watch.deliveries (subscriber, sett
 insert into purchase_watch.leases (name) values ('heartbeat');
 
 create or replace view purchase_watch.open_incidents as
-select id as incident_id, kind, site, state, purchase_watch.state_name(state) as state_name, opened_at, since, count, peak, subscriber,
-  parent,
+select i.id as incident_id, i.kind, i.site, i.state, purchase_watch.state_name(i.state) as state_name, i.opened_at, i.since, i.count, i.peak,
+  i.subscriber, i.parent,
   -- As core/incident.ts tells levels.
-  case when kind = 'unreachable' or severity >= case kind when 'subscriber' then 3 else 1 end then 'critical' else 'warning' end as severity,
-  acknowledged_by as owner
-from purchase_watch.incidents where ended_at is null;
+  case when i.kind = 'unreachable' or i.severity >= case i.kind when 'subscriber' then 3 else 1 end then 'critical' else 'warning' end as severity,
+  coalesce(i.acknowledged_by, p.acknowledged_by, g.acknowledged_by) as owner
+from purchase_watch.incidents i
+left join purchase_watch.incidents p on p.id = i.parent and p.ended_at is null
+left join purchase_watch.incidents g on g.id = p.parent and g.ended_at is null
+where i.ended_at is null;
 comment on column purchase_watch.open_incidents.site is 'The merchant account it belongs to; null when it is about several, or about a subscriber.';
 comment on column purchase_watch.open_incidents.state is 'The number of the state in which purchases are stuck; null when it is about several, or about no state.';
-comment on column purchase_watch.open_incidents.count is 'How many purchases are overdue now; of a subscriber, deliveries that wait or were given up, counted to 1000.';
+comment on column purchase_watch.open_incidents.count is 'How many customers are overdue now; of a subscriber, deliveries that wait or were given up, counted to 1000.';
 comment on column purchase_watch.open_incidents.parent is 'The incident that tells of this one, too: several states of a site, or several sites. Null when it is told by itself.';
 comment on column purchase_watch.open_incidents.severity is 'warning or critical.';
-comment on column purchase_watch.open_incidents.owner is 'Who looks after it, or null.';
+comment on column purchase_watch.open_incidents.owner is 'Who looks after it or after the one that tells of it, or null.';

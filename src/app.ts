@@ -5,7 +5,7 @@ import { ulid } from 'ulid';
 import type { OpenApi } from './api/open.ts';
 import { createCheckoutClient } from './checkout/client.ts';
 import type { Settings } from './config/settings.ts';
-import { channelRules } from './config/slack.ts';
+import { channelCeilings, channelRules } from './config/slack.ts';
 import { createHeartbeat } from './heartbeat/heartbeat.ts';
 import { createJudge } from './judge/judge.ts';
 import { createKeeper } from './keeper/keeper.ts';
@@ -23,6 +23,7 @@ import { createLogger, type Logger } from './runtime/logger.ts';
 import { createMeters } from './runtime/meters.ts';
 import { processIdentity } from './runtime/process-identity.ts';
 import { type Loop, repeat } from './runtime/repeat.ts';
+import { readWakeUp } from './runtime/wake-ups.ts';
 import { connect, type Sql } from './store/database.ts';
 import { startEmbedded } from './store/embedded.ts';
 import { settleFeedEra } from './store/feed.ts';
@@ -173,7 +174,8 @@ export async function createApp(settings: Settings, replacements: Replacements =
 
     const health = createHealth(() => Date.now());
     const { deadMansSwitch } = settings.slack;
-    const heartbeat = deadMansSwitch === null ? null : createHeartbeat({ sql, clock, log, replica, health, url: deadMansSwitch });
+    const alive = { sql, clock, log, replica, health, ceilings: channelCeilings(settings) };
+    const heartbeat = deadMansSwitch === null ? null : createHeartbeat({ ...alive, url: deadMansSwitch });
     const run = (name: string, tick: () => Promise<number>): void => {
       let failing = false;
       loops.set(
@@ -251,10 +253,9 @@ export async function createApp(settings: Settings, replacements: Replacements =
             if (channel === 'purchase_watch_events') return api?.feed.wake();
             if (payload === 'subscribers') notifier.subscribersChanged();
             if (payload === 'replays') notifier.replayed();
-            const erased = /^forgotten (\d+)$/.exec(payload)?.[1];
-            if (erased !== undefined) for (const part of [poller, notifier]) part.forget(Number(erased));
-            const loop = WOKEN_BY[payload];
-            if (loop) wake(loop);
+            const { loop, erased } = readWakeUp(payload);
+            if (erased !== null) for (const part of [poller, notifier]) part.forget(erased);
+            if (loop !== null) wake(loop);
           },
           onListening: () => {
             notifier.subscribersChanged();
@@ -294,13 +295,3 @@ export async function createApp(settings: Settings, replacements: Replacements =
     throw error;
   }
 }
-
-/** Which loop a notification on `purchase_watch_wake` is for. */
-const WOKEN_BY: Readonly<Record<string, string>> = {
-  purchases: 'poller',
-  deliveries: 'notifier',
-  replays: 'notifier',
-  subscribers: 'notifier',
-  judge: 'judge',
-  shards: 'ownership',
-};

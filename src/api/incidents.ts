@@ -137,7 +137,7 @@ const answerRoute = createRoute({
   path: '/v1/incidents/{id}/answer',
   summary: 'Say what an incident was',
   description:
-    'While it is open or afterwards; it does not end it. The answer is cited when the same happens again. Said again, it replaces what was said before.',
+    'While it is open or afterwards; it does not end it. The answer is cited when customers get stuck there again. Said again, it replaces what was said before.',
   tags: ['Incidents'],
   middleware: [exactJson(BODY_LIMIT)] as const,
   request: {

@@ -26,6 +26,7 @@ export interface MetricSources {
 
 const PREFIX = 'purchase_watch_';
 const SITE_INCIDENTS: readonly IncidentKind[] = ['stuck', 'unreachable'];
+const SITELESS_INCIDENTS: readonly IncidentKind[] = ['stuck', 'subscriber'];
 
 /** All families. What they hold of the work done is this replica's alone; what the database knows is everybody's. */
 export function metricFamilies({ version, health, engine, numbers }: MetricSources): MetricFamily[] {
@@ -152,7 +153,7 @@ export function metricFamilies({ version, health, engine, numbers }: MetricSourc
       'gauge',
       'incidents_open',
       ['site', 'kind'],
-      'Incidents that have not ended.',
+      'Incidents that have not ended and that no other one tells of. Those of several sites and of subscribers are of no site.',
       known(({ sites, incidents }) => [
         ...sites.flatMap(({ name: site }) =>
           SITE_INCIDENTS.map((kind) => ({
@@ -160,8 +161,10 @@ export function metricFamilies({ version, health, engine, numbers }: MetricSourc
             value: incidents.find((row) => row.site === site && row.kind === kind)?.count ?? 0,
           })),
         ),
-        // Of no site.
-        { labels: { site: '', kind: 'subscriber' }, value: incidents.find(({ kind }) => kind === 'subscriber')?.count ?? 0 },
+        ...SITELESS_INCIDENTS.map((kind) => ({
+          labels: { site: '', kind },
+          value: incidents.find((row) => row.site === null && row.kind === kind)?.count ?? 0,
+        })),
       ]),
     ),
     family(

@@ -59,7 +59,7 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
       // The last error stays in the row when the site answers again; then it is past.
       lastError: failingSince === null ? null : lastError,
       lastAnswerAt: isoTimeOrNull(lastSuccessAt),
-      openIncidents: sum(incidents.filter(({ site }) => site === name).map(({ count }) => count)),
+      openIncidents: sum(incidents.filter(({ site }) => site === name).map(({ atSite }) => atSite)),
       due: dueBody(totalLag(lags.filter(({ site }) => site === name))),
       perMinute: rates(name),
     })),
@@ -129,7 +129,7 @@ const overviewSchema = z
         failingSince: timeSchema.nullable(),
         lastError: z.string().nullable(),
         lastAnswerAt: timeSchema.nullable(),
-        openIncidents: z.int(),
+        openIncidents: z.int().openapi({ description: 'Here, also as a part of one of several sites.' }),
         due: dueSchema,
         perMinute: ratesSchema,
       }),
@@ -150,7 +150,7 @@ const overviewSchema = z
         }),
       }),
     ),
-    incidents: z.object({ open: z.int() }),
+    incidents: z.object({ open: z.int().openapi({ description: 'Those that no other one tells of.' }) }),
     replicas: z.array(z.object({ id: z.string(), startedAt: timeSchema, shards: z.int() })),
   })
   .openapi('Overview');

@@ -160,7 +160,7 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }) =>
               by: byField,
               startsAt: comingField.optional().openapi({
                 example: '10m',
-                description: 'A time with its zone, or a duration from now; now, when it is left out.',
+                description: 'A time with its zone, or a duration from now, not in the past; now, when it is left out.',
               }),
               endsAt: comingField.openapi({
                 description: 'A time with its zone, or a duration from now; at most 30 days ahead.',

@@ -32,7 +32,16 @@ export function careOf({ acknowledgedAt, acknowledgedBy, silencedUntil }: Incide
   return `${owner}${quiet}`;
 }
 
-/** How long it has been open, or was. */
-export function lengthOf({ openedAt, endedAt }: Pick<IncidentRow, 'openedAt' | 'endedAt'>, now: Instant): string {
-  return humanDuration(Math.floor(Math.max(0, (endedAt ?? now) - openedAt) / 1_000) * 1_000);
+type Times = Pick<IncidentRow, 'openedAt' | 'reopenedAt' | 'endedAt'>;
+
+/** Since when it is open: the last time that it began. */
+export function openSince({ openedAt, reopenedAt }: Omit<Times, 'endedAt'>): Instant {
+  return reopenedAt ?? openedAt;
+}
+
+/** How long it has been open, or was, from its first beginning. */
+export function lengthOf(incident: Times, now: Instant): string {
+  const { openedAt, endedAt } = incident;
+  const length = endedAt === null ? now - openSince(incident) : endedAt - openedAt;
+  return humanDuration(Math.floor(Math.max(0, length) / 1_000) * 1_000);
 }

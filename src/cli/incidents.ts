@@ -36,25 +36,32 @@ async function show(context: CliContext, id: string, { json }: JsonOption): Prom
 }
 
 async function acknowledge(context: CliContext, id: string, { json, ...options }: CareOptions): Promise<void> {
-  const [{ acknowledge: lookAfter }, { incidentBody }, { nameOf, noteOf }] = await parts();
+  const [{ acknowledge: lookAfter, remindingOf }, { incidentBody }, { nameOf, noteOf }] = await parts();
   const care = { by: nameOf(context, options.by), note: noteOf(options.note) };
   await withDatabase(context, async ({ sql }) => {
     const incident = await lookAfter(sql, id, care);
     if (json) return printJson(context, incidentBody(incident));
     const more = incident.parts.length === 0 ? '' : `, and all ${incident.parts.length} that it tells of`;
-    printLine(context, `${care.by} looks after ${id}${more}: nobody is reminded of it any more`);
+    const speaker = await remindingOf(sql, incident);
+    const quiet =
+      speaker === null
+        ? ': nobody is reminded of it any more'
+        : `. ${speaker} tells of it and still reminds: purchase-watch incidents acknowledge ${speaker}`;
+    printLine(context, `${care.by} looks after ${id}${more}${quiet}`);
     printLine(context, `Say what it was, once you know: purchase-watch incidents answer ${id} --cause …`);
   });
 }
 
 async function release(context: CliContext, id: string, { json }: JsonOption): Promise<void> {
-  const [{ release: giveUp }, { incidentBody }] = await parts();
+  const [{ release: giveUp, remindingOf }, { incidentBody }] = await parts();
   await withDatabase(context, async ({ sql }) => {
     const incident = await giveUp(sql, id);
     if (json) return printJson(context, incidentBody(incident));
     const owner = incident.acknowledgedBy;
     const said = owner === null ? 'nobody looks after' : `${owner}, who looks after ${incident.parent}, still looks after`;
-    printLine(context, `${said} ${id}${owner === null ? ': people are reminded of it again' : ''}`);
+    const speaker = owner === null ? await remindingOf(sql, incident) : null;
+    const reminds = owner !== null ? '' : speaker === null ? ': people are reminded of it again' : `; ${speaker} tells of it`;
+    printLine(context, `${said} ${id}${reminds}`);
   });
 }
 
@@ -69,7 +76,8 @@ async function answer(
     const incident = await say(sql, id, { cause, ...care });
     if (json) return printJson(context, incidentBody(incident));
     const open = incident.endedAt === null ? '; it stays open until nothing is wrong any more' : '';
-    printLine(context, `kept what ${id} was: ${cause}, says ${care.by}${open}. It is cited when the same happens again.`);
+    const cited = incident.kind === 'stuck' ? '. It is cited when the same happens again.' : '';
+    printLine(context, `kept what ${id} was: ${cause}, says ${care.by}${open}${cited}`);
   });
 }
 
@@ -132,13 +140,14 @@ export function register(program: Command, context: CliContext): void {
     .summary('say that nobody looks after it any more')
     .action((id: string, options: JsonOption) => release(context, id, options));
   one('answer')
-    .summary('say what it was, while it is open or afterwards; cited when the same happens again')
+    .summary('say what it was, while it is open or afterwards; cited when customers get stuck there again')
     .addOption(new Option('--cause <cause>', 'what it was; see below').argParser(read(readCause)).makeOptionMandatory())
     .option('--note <text>', 'more of it, in your words')
     .addOption(BY)
     .addHelpText('after', causesText)
     .action((id: string, options: CareOptions & { readonly cause: string }) => answer(context, id, options));
   namesItsCommands(command);
+  command.addHelpText('after', '\nOptions of the list: purchase-watch incidents list --help');
   examples(command, [
     ['incidents', 'what is wrong now'],
     ['incidents --all --site se', 'also what is over'],

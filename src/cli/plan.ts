@@ -1,13 +1,16 @@
 /** `plan`: what the poll plan will do, before it does it. */
 import { type Command, Option } from 'commander';
 import { humanDuration } from '../core/duration.ts';
+import { type ShownLimit, shownLimit } from '../core/dwell.ts';
 import { AppError } from '../core/errors.ts';
 import { forecast, pollsToSee, pollsUntil } from '../core/poll-forecast.ts';
 import { type PollPolicy, policyOf } from '../core/poll-plan.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { type NamedState, namedState, STATE_NAMES, stateName, stateValue } from '../core/states.ts';
+import type { Limits } from '../limits/limits.ts';
 import { durationArgument, examples, numberArgument } from './arguments.ts';
 import type { CliContext } from './context.ts';
+import type { OpenDatabase } from './database.ts';
 import { printJson, printLine, styled } from './output.ts';
 
 interface PlanOptions {
@@ -24,6 +27,15 @@ const LISTED = 10;
 const USUAL_STATE = STATE_NAMES.indexOf('BeingProcessed');
 const COMPLETED = STATE_NAMES.indexOf('Completed');
 
+interface LearnedLimit extends ShownLimit {
+  readonly site: string;
+}
+
+interface SiteLimits {
+  readonly sites: readonly string[];
+  readonly limits: Limits;
+}
+
 interface WaitingPlan {
   readonly state: NamedState;
   readonly final: false;
@@ -31,7 +43,9 @@ interface WaitingPlan {
   readonly steady: { readonly fromMs: Milliseconds; readonly everyMs: Milliseconds } | null;
   /** Where it is learned, what holds until then. */
   readonly stuckAfterMs: Milliseconds | null;
-  readonly stuckAfterIsLearned: boolean;
+  readonly stuckAfterIsAuto: boolean;
+  /** What is learned at each site; null where nothing is, and without a database. */
+  readonly learned: readonly LearnedLimit[] | null;
   readonly counts: { readonly firstHour: number; readonly firstDay: number; readonly untilGivenUp: number };
   readonly giveUpAfterMs: Milliseconds;
 }
@@ -42,7 +56,7 @@ interface FinalPlan {
   readonly rechecksMs: readonly Milliseconds[];
 }
 
-function statePlan(policy: PollPolicy, value: number): WaitingPlan | FinalPlan {
+function statePlan(policy: PollPolicy, value: number, limits: SiteLimits | null): WaitingPlan | FinalPlan {
   const ofState = policyOf(policy, value);
   const state = namedState(value);
   if (ofState.final) return { state, final: true, rechecksMs: ofState.recheck };
@@ -54,7 +68,8 @@ function statePlan(policy: PollPolicy, value: number): WaitingPlan | FinalPlan {
     pollsMs: polls,
     steady: steady === null ? null : { fromMs: steady.from, everyMs: steady.every },
     stuckAfterMs: stuckAt,
-    stuckAfterIsLearned: ofState.auto,
+    stuckAfterIsAuto: ofState.auto,
+    learned: limits === null || !ofState.auto ? null : learnedAt(limits, value),
     counts: {
       firstHour: pollsUntil(stay, HOUR),
       firstDay: pollsUntil(stay, DAY),
@@ -105,7 +120,9 @@ function printWaiting(context: CliContext, plan: WaitingPlan): void {
   const givenUp = `${count(counts.untilGivenUp)} until it is given up after ${humanDuration(giveUpAfterMs)}`;
   printLine(context, `  in all  ${count(counts.firstHour)} in the first hour, ${count(counts.firstDay)} in 24 h, ${givenUp}`);
   printLine(context, `  stuck   ${stuckText(plan)}`);
-  if (plan.stuckAfterIsLearned) printLine(context, `          ${LEARNED}`);
+  if (!plan.stuckAfterIsAuto) return;
+  printLine(context, `          ${LEARNED}`);
+  for (const { site, text } of plan.learned ?? []) printLine(context, `          ${site}: ${text}`);
 }
 
 const LEARNED = 'That limit is learned for each site from customers who got on (stuckAfter: auto); until it is, it is this one.';
@@ -125,12 +142,34 @@ function stateArgument(text: string, suggest: (given: string, known: readonly st
   throw new AppError('invalid', `${JSON.stringify(text)} is not a state name or number${suggest(text, STATE_NAMES)}`);
 }
 
+/** Limits as they are learned now at these sites; null where there is no database, or none that can be read. */
+async function limitsAt(context: CliContext, sites: readonly string[]): Promise<SiteLimits | null> {
+  const [{ withDatabase }, { learnedLimits }] = await Promise.all([import('./database.ts'), import('../limits/limits.ts')]);
+  try {
+    const work = ({ sql, settings }: OpenDatabase) => learnedLimits(sql, settings.policy);
+    return { sites, limits: await withDatabase(context, work) };
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
+function learnedAt({ sites, limits }: SiteLimits, state: number): LearnedLimit[] {
+  return sites.flatMap((site) => {
+    const limit = shownLimit(limits.limitOf(site, state), null);
+    return limit === null ? [] : [{ site, ...limit }];
+  });
+}
+
 async function plan(context: CliContext, given: string | undefined, options: PlanOptions): Promise<void> {
   const [{ loadSettings }, { suggestion }] = await Promise.all([import('../config/settings.ts'), import('../config/nearest.ts')]);
   const { policy, sites } = loadSettings(context.env);
   const chosen = given === undefined ? null : stateArgument(given, suggestion);
   const values = chosen === null ? [...policy.states.keys()].sort((a, b) => a - b) : [chosen];
-  const plans = values.map((value) => statePlan(policy, value));
+  const isAuto = values.some((value) => policyOf(policy, value).auto);
+  const names = sites.map(({ name }) => name);
+  const limits = isAuto && names.length > 0 ? await limitsAt(context, names) : null;
+  const plans = values.map((value) => statePlan(policy, value, limits));
 
   const { purchasesPerHour, settleAfter } = options;
   const ofTraffic =

@@ -62,10 +62,13 @@ async function timeOf(sql: Sql, options: Options): Promise<{ from: Instant; to: 
     import('../store/database.ts'),
   ]);
   const { now } = await readClock(sql);
-  const from = checked('--from', readMoment(options.from, now));
-  const to = options.to === undefined ? now : checked('--to', readMoment(options.to, now));
+  const momentOf = (option: string, text: string): Instant =>
+    checked(`${option} ${JSON.stringify(text.slice(0, 100))}`, readMoment(text, now));
+  const from = momentOf('--from', options.from);
+  const to = options.to === undefined ? now : momentOf('--to', options.to);
+  if (from >= now) throw new AppError('invalid', `--from: ${options.from} is in the future; give a time that was, such as 7d`);
   if (to > now) throw new AppError('invalid', `--to: ${options.to} is still to come; only what was recorded can be gone through`);
-  if (from >= to) throw new AppError('invalid', '--from: must be before --to');
+  if (from >= to) throw new AppError('invalid', `--from: must be before --to, and ${options.from} is not before ${options.to}`);
   return { from, to };
 }
 

@@ -24,7 +24,8 @@ interface ShownMessage {
 
 interface Sums {
   readonly messages: number;
-  readonly perDay: number;
+  /** Null where the time is shorter than a day. */
+  readonly perDay: number | null;
   readonly stages: { readonly [stage: string]: number };
   readonly overdue: number;
 }
@@ -63,10 +64,12 @@ interface Asked {
 /** Everything that is told of a rehearsal. */
 export function rehearsalBody(rehearsed: Rehearsed, { from, to, site, config, ignoreSilences, invented }: Asked): RehearsalBody {
   const said = rehearsed.messages.map((message) => shown(rehearsedBody(message), message.at, message.channels));
-  const really = rehearsed.really.messages.map(({ at, channels, body }) => shown(body, at, channels));
+  // With channels, what none of them was told was not said; without any, it is what would have been.
+  const told = rehearsed.really.messages.filter(({ channels }) => invented || channels.length > 0);
+  const really = told.map(({ at, channels, body }) => shown(body, at, channels));
   const sums = (messages: readonly ShownMessage[], overdue: number): Sums => ({
     messages: messages.length,
-    perDay: Math.round((messages.length / ((to - from) / DAY)) * 100) / 100,
+    perDay: to - from < DAY ? null : Math.round((messages.length / ((to - from) / DAY)) * 100) / 100,
     stages: Object.fromEntries(STAGES.map((stage) => [stage, messages.filter((each) => each.stage === stage).length])),
     overdue,
   });
@@ -119,7 +122,7 @@ export function showRehearsal(context: CliContext, body: RehearsalBody): void {
     context,
     ['', 'under these settings', 'really'],
     [
-      ['messages', `${rehearsed.messages} (${rehearsed.perDay} a day)`, `${really.messages} (${really.perDay} a day)`],
+      ['messages', rate(rehearsed), rate(really)],
       ...STAGES.filter((stage) => rehearsed.stages[stage] !== 0 || really.stages[stage] !== 0).map((stage) => [
         `  ${stage}`,
         String(rehearsed.stages[stage]),
@@ -137,6 +140,8 @@ export function showRehearsal(context: CliContext, body: RehearsalBody): void {
   for (const { site: its, state, text } of limits) remark(`${its} ${state.name}: ${text}`);
   messages(context, 'Was really said', really.said);
 }
+
+const rate = ({ messages: said, perDay }: Sums): string => (perDay === null ? String(said) : `${said} (${perDay} a day)`);
 
 function messages(context: CliContext, title: string, said: readonly ShownMessage[]): void {
   printLine(context);

@@ -35,7 +35,10 @@ export async function silenceOf(context: CliContext, sql: Sql, options: SilenceO
     return undefined;
   };
   const { site, subscriber, everything } = options;
-  const given = <T>(text: string | undefined, rule: (text: string) => Checked<T>) => (text === undefined ? null : rule(text));
+  const given = <T>(text: string | undefined, rule: (text: string) => Checked<T>): Checked<T> | null => {
+    const found = text === undefined ? null : rule(text);
+    return found !== null && 'problem' in found ? { problem: `${quoted(text!)} ${found.problem}` } : found;
+  };
   const state = read('state', given(options.state, readState));
   const kind = read(
     'kind',
@@ -47,7 +50,11 @@ export async function silenceOf(context: CliContext, sql: Sql, options: SilenceO
   const endsAt = options.for === undefined ? until : (startsAt ?? now) + options.for;
   if (options.for === undefined && options.until === undefined)
     wrong.set('for', 'is missing: say how long with --for 2h, or until when with --until');
-  const reason = read('reason', readWords(options.reason ?? '', LONGEST_REASON, 'why, as in --reason "the service moves"'));
+  const why = 'why, as in --reason "the service moves"';
+  const reason = read(
+    'reason',
+    options.reason === undefined ? { problem: `is missing; give ${why}` } : readWords(options.reason, LONGEST_REASON, why),
+  );
   const by = nameOr(context, options.by, wrong);
 
   const optionOf = (field: SilenceField): string => ({ startsAt: 'from', endsAt: ends })[field as string] ?? field;
@@ -63,11 +70,17 @@ export async function silenceOf(context: CliContext, sql: Sql, options: SilenceO
       words: { yes: 'given', endsAt: `the end (--${ends})`, listSubscribers: '"purchase-watch subscribers"' },
     },
   );
-  for (const { field, problem } of found) wrong.set(optionOf(field), problem);
+  for (const { field, problem } of found) {
+    const value = options[optionOf(field) as keyof SilenceOptions];
+    // Some say the value themselves.
+    wrong.set(optionOf(field), typeof value !== 'string' || problem.startsWith('"') ? problem : `${quoted(value)} ${problem}`);
+  }
   if (wrong.size > 0 || reason === undefined || by === undefined || endsAt === undefined)
     throw new AppError('invalid', [...wrong].map(([option, problem]) => `--${option}: ${problem}`).join('\n'));
   return { site, state, kind, subscriber, reason, by, startsAt, endsAt };
 }
+
+const quoted = (text: string): string => JSON.stringify(text.slice(0, 100));
 
 function nameOr(context: CliContext, by: string | undefined, wrong: Map<string, string>): string | undefined {
   try {

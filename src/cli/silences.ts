@@ -44,19 +44,32 @@ async function list(context: CliContext, { all, limit, cursor, json }: ListOptio
 }
 
 async function add(context: CliContext, { json, ...options }: SilenceOptions & JsonOption): Promise<void> {
-  const [{ silenceOf }, { silence }, { silenceBody, silenceName }, { databaseNow }, { matterOf, spanOf }] = await Promise.all([
+  const [
+    { silenceOf },
+    { silence },
+    { silenceBody, silenceName },
+    { databaseNow },
+    { matterOf, spanOf },
+    { policyOf },
+    { stateName },
+  ] = await Promise.all([
     import('./silence-options.ts'),
     import('../response/silences.ts'),
     import('../response/body.ts'),
     import('../store/overview.ts'),
     import('./silence-words.ts'),
+    import('../core/poll-plan.ts'),
+    import('../core/states.ts'),
   ]);
-  await withDatabase(context, async ({ sql }) => {
+  await withDatabase(context, async ({ sql, settings }) => {
     const now = await databaseNow(sql);
     const row = await silence(sql, await silenceOf(context, sql, options, now), now);
     const after = await databaseNow(sql);
     if (json) return printJson(context, silenceBody(row, after));
-    printLine(context, `${silenceName(row.id)}: ${matterOf(row)}, ${spanOf(row, after)}`);
+    const { state } = row;
+    const isIdle = state !== null && policyOf(settings.policy, state).final;
+    const warning = isIdle ? `. Nobody is ever stuck in ${stateName(state)}, which is final: did you mean another state?` : '';
+    printLine(context, `${silenceName(row.id)}: ${matterOf(row)}, ${spanOf(row, after)}${warning}`);
     printLine(
       context,
       `What is still wrong then is told then. End it before its time: purchase-watch silences end ${silenceName(row.id)}`,
@@ -71,7 +84,7 @@ async function end(context: CliContext, id: number, { json }: JsonOption): Promi
       import('../response/body.ts'),
       import('../store/overview.ts'),
     ]);
-    const before = await requireSilence(sql, id);
+    const before = await requireSilence(sql, id, '"purchase-watch silences --all"');
     const wasOver = silenceBody(before, await databaseNow(sql)).status === 'over';
     await lift(sql, id);
     if (json) return printJson(context, silenceBody(await requireSilence(sql, id), await databaseNow(sql)));
@@ -126,6 +139,7 @@ export function register(program: Command, context: CliContext): void {
     .argument('<id>', 'its id, such as sil_42', silenceArgument)
     .action((id: number, options: JsonOption) => end(context, id, options));
   namesItsCommands(command);
+  command.addHelpText('after', '\nOptions of the list: purchase-watch silences list --help');
   examples(command, [
     ['silences', 'what is silenced, and what will be'],
     ["silences add --site se --for 2h --reason 'new checkout page' --by Kim", 'from now on'],

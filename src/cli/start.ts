@@ -40,8 +40,14 @@ async function warn(settings: Settings, log: Logger): Promise<void> {
     import('../subscription/address.ts'),
     import('../config/slack.ts'),
   ]);
-  for (const site of unheardSites(settings))
+  const { unheard, criticalOnly } = unheardSites(settings);
+  for (const site of unheard)
     log.warn({ site, advice: 'add it to a channel in slack.channels: none hears of it' }, 'incidents.told_to_nobody');
+  for (const site of criticalOnly)
+    log.warn(
+      { site, severity: 'warning', advice: 'add it to a channel without severity: critical: its warnings reach nobody' },
+      'incidents.told_to_nobody',
+    );
   if (slack.channels.length === 0)
     log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it nobody hears of incidents' }, 'incidents.told_to_nobody');
   for (const { name: subscriber, url } of subscribers) {

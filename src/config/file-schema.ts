@@ -147,7 +147,11 @@ const messagesPerHour = kind.whole(3, 1_000);
 export const slackChannel = section({
   webhookUrl: required(kind.secretUrl, 'Incoming webhook of the channel'),
   sites: openList(kind.text, 'Names of the sites it hears of', 'all'),
-  severity: preset(kind.oneOf(['warning', 'critical']), 'warning', 'The least urgent that it hears of'),
+  severity: preset(
+    kind.oneOf(['warning', 'critical']),
+    'warning',
+    'The least urgent that it hears of; with `critical` neither digests nor first looks',
+  ),
   maxPerHour: open(messagesPerHour, 'Messages to it within an hour, at most', 'as `slack.maxPerHour`'),
 });
 

@@ -42,7 +42,10 @@ export function nearest(given: string, known: readonly string[]): string | null 
   }
   if (fewest <= (given.length > 2 * TELLING ? 2 : 1)) return best;
   const isCutShort = (name: string) => given.length >= TELLING && name.toLowerCase().startsWith(simple);
-  return byLength.find(isCutShort) ?? byLength.find((name) => leavesOut(given, name)) ?? best;
+  // With a letter too few, too many, or wrong.
+  const isSlip = (name: string) =>
+    given.length > TELLING && [-1, 0, 1].some((more) => distance(simple, name.toLowerCase().slice(0, given.length + more)) <= 1);
+  return byLength.find(isCutShort) ?? byLength.find((name) => leavesOut(given, name)) ?? best ?? byLength.find(isSlip) ?? null;
 }
 
 /** The words of NAMES_LIKE_THIS, names-like-this and namesLikeThis. */

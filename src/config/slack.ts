@@ -31,6 +31,11 @@ export function channelRules({ slack }: Pick<Settings, 'slack'>): ChannelRule[] 
   return slack.channels.map(({ name, sites, severity }) => ({ name: channelSubscriber(name), sites, severity }));
 }
 
+/** How many messages an hour each channel gets at most, by its subscriber's name. */
+export function channelCeilings({ slack }: Pick<Settings, 'slack'>): ReadonlyMap<string, number> {
+  return new Map(slack.channels.map(({ name, maxPerHour }) => [channelSubscriber(name), maxPerHour]));
+}
+
 /** Where a channel's address is set, for sentences about it. */
 export function channelSetting({ origins }: Pick<Settings, 'origins'>, name: string): string {
   const isVariable = name === DEFAULT_CHANNEL && origins.has('SLACK_WEBHOOK_URL');
@@ -98,8 +103,16 @@ export function channelProblems(channels: readonly ChannelSettings[], siteNames:
   });
 }
 
-/** Sites that no channel hears of; empty where there is no channel at all. */
-export function unheardSites({ slack, sites }: Pick<Settings, 'slack' | 'sites'>): string[] {
-  if (slack.channels.length === 0) return [];
-  return sites.map(({ name }) => name).filter((site) => !slack.channels.some((each) => each.sites?.includes(site) ?? true));
+/** Sites that nobody hears of, and those of whose critical incidents alone somebody does; none where there is no channel at all. */
+export function unheardSites({ slack, sites }: Pick<Settings, 'slack' | 'sites'>): {
+  readonly unheard: readonly string[];
+  readonly criticalOnly: readonly string[];
+} {
+  const of = (site: string): ChannelSettings[] => slack.channels.filter((each) => each.sites?.includes(site) ?? true);
+  const names = slack.channels.length === 0 ? [] : sites.map(({ name }) => name);
+  const heard = names.filter((site) => of(site).length > 0);
+  return {
+    unheard: names.filter((site) => of(site).length === 0),
+    criticalOnly: heard.filter((site) => of(site).every(({ severity }) => severity === 'critical')),
+  };
 }

@@ -125,8 +125,10 @@ export interface IncidentFacts {
   readonly state: number | null;
   readonly since: Instant;
   readonly openedAt: Instant;
-  /** When people were last told; null while nobody was. */
+  /** When it was last time to tell people; null while it never was. */
   readonly saidAt: Instant | null;
+  /** Whether any channel was told of it. */
+  readonly heard: boolean;
   readonly count: number;
   readonly acknowledgedAt: Instant | null;
   readonly acknowledgedBy: string | null;

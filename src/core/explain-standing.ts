@@ -105,7 +105,9 @@ function stuckClockStep(facts: Facts, policy: PollPolicy, limitOf: (state: numbe
   const shown = clock === null ? null : shownLimit(limit, clock.counted);
   const withLimit = shown === null ? {} : { limit: shown };
   if (stuckSince !== null) {
-    const working = clock === null ? '' : `; ${workingText(limit, null)}${excusedText(clock.excused)}`;
+    // Learned limits move on, and settings change.
+    const moved = (limit.ms ?? 0) > stuckSince - stateSince ? 'now: ' : '';
+    const working = clock === null ? '' : `; ${moved}${workingText(limit, null)}${excusedText(clock.excused)}`;
     const text = `stuck: a poll confirmed it after ${humanDuration(stuckSince - stateSince)} in ${name}${working}`;
     return { at: stuckSince, kind, wrong: true, text, ...withLimit };
   }
@@ -121,7 +123,9 @@ const excusedText = (excused: number): string =>
   excused === 0 ? '' : `, without ${humanDuration(excused)} in which nobody could ask`;
 
 /** Nothing can be said without a channel for people, whatever the incident's own times are. */
-export const NOBODY_HEARS = 'nobody is told, because SLACK_WEBHOOK_URL is not set';
+export const NOBODY_HEARS = 'nobody is told, because no Slack channel is set (SLACK_WEBHOOK_URL or slack.channels)';
+/** It was time to tell, and all channels are about something else. */
+export const NO_CHANNEL_HEARS = 'no channel hears of it (by its sites and severity)';
 
 const DAY = 86_400_000;
 
@@ -132,10 +136,10 @@ export function untilText(at: Instant, now: Instant): string {
 }
 
 function incidentStep({ now, purchase, slack }: Facts, incident: IncidentFacts): Step {
-  const { id, kind, state, count, since, saidAt, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
+  const { id, kind, state, count, since, saidAt, heard, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
   const what =
     kind === 'stuck'
-      ? `${count === 1 ? 'one purchase' : `${count} purchases`} stuck in ${stateName(state ?? 0)}`
+      ? `${count === 1 ? '1 customer' : `${count} customers`} stuck in ${stateName(state ?? 0)}`
       : `site ${purchase.site} does not answer`;
   const told = !slack
     ? NOBODY_HEARS
@@ -143,7 +147,9 @@ function incidentStep({ now, purchase, slack }: Facts, incident: IncidentFacts):
       ? silencedUntil === null
         ? 'people have not been told yet (it is collected for slack.groupWait first)'
         : 'people have not been told'
-      : `people were last told ${humanDuration(now - saidAt)} ago`;
+      : !heard
+        ? NO_CHANNEL_HEARS
+        : `people were last told ${humanDuration(now - saidAt)} ago`;
   const seen =
     acknowledgedAt === null
       ? ''

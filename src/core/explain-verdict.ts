@@ -2,7 +2,7 @@
 import { humanDuration } from './duration.ts';
 import type { Facts } from './explain-facts.ts';
 import { answeredWell, lateness, whyLate } from './explain-poll.ts';
-import { NOBODY_HEARS, untilText } from './explain-standing.ts';
+import { NO_CHANNEL_HEARS, NOBODY_HEARS, untilText } from './explain-standing.ts';
 import { MATTER_CODES, type Matter } from './explain-step.ts';
 import { type PollPolicy, policyOf } from './poll-plan.ts';
 import type { Instant } from './purchase.ts';
@@ -40,8 +40,10 @@ function purchaseMatters(facts: Facts, policy: PollPolicy): Matter[] {
     });
   }
   if (stuckSince !== null && state !== null && stateSince !== null) {
-    const limit = policyOf(policy, state).stuckAfter;
-    const than = limit === null ? '' : ` (the limit is ${humanDuration(limit)})`;
+    const { stuckAfter: limit, auto } = policyOf(policy, state);
+    // It may not be the one that held when the purchase was flagged.
+    const is = auto || (limit ?? 0) > stuckSince - stateSince ? 'is now' : 'is';
+    const than = limit === null ? '' : ` (the limit ${is} ${humanDuration(limit)})`;
     matters.push({
       code: 'stuck',
       text: `Stuck in ${stateName(state)} for ${lasting(stateSince, now)}${than}; ${peopleText(facts)}.`,
@@ -77,6 +79,7 @@ function peopleText({ incidents, slack, now }: Facts): string {
   if (!slack) return `its incident is open, and ${NOBODY_HEARS}`;
   if (incident.silencedUntil !== null) return `its incident is silenced until ${untilText(incident.silencedUntil, now)}`;
   if (incident.saidAt === null) return 'its incident is open and has not been told yet';
+  if (!incident.heard) return `its incident is open, and ${NO_CHANNEL_HEARS}`;
   return `its incident was last told ${lasting(incident.saidAt, now)} ago`;
 }
 

@@ -1,6 +1,6 @@
 /** Runs every check at once, each with a deadline, and answers what was found in a fixed order, as soon as it is known. */
 import { loadSettings, type Settings } from '../config/settings.ts';
-import { channelSetting, DEFAULT_CHANNEL, unheardSites } from '../config/slack.ts';
+import { channelCeilings, channelSetting, DEFAULT_CHANNEL, unheardSites } from '../config/slack.ts';
 import { AppError } from '../core/errors.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { connect, type Sql } from '../store/database.ts';
@@ -86,7 +86,9 @@ export async function* examine({ env, migrations, site, quiet, all }: DoctorOpti
       );
     }
     if (data !== null && settings.slack.deadMansSwitch !== null)
-      groups.push(checked("dead man's switch", DATABASE_WITHIN, (report) => checkHeartbeat(report, data)));
+      groups.push(
+        checked("dead man's switch", DATABASE_WITHIN, (report) => checkHeartbeat(report, data, channelCeilings(settings))),
+      );
     for (const group of groups) yield* await group;
   } finally {
     await close();
@@ -129,12 +131,20 @@ function aboutSettings({ ignored, subscribers, slack, sites, configFile }: Setti
       ),
     );
   }
-  const unheard = unheardSites({ slack, sites });
+  const { unheard, criticalOnly } = unheardSites({ slack, sites });
   if (unheard.length > 0) {
     found.push(
       report.warning(
         `nobody hears of incidents at ${unheard.join(', ')}: no channel in slack.channels has ${unheard.length === 1 ? 'it' : 'them'}`,
         'add what is missing to the sites of a channel, or leave out its sites for all',
+      ),
+    );
+  }
+  if (criticalOnly.length > 0) {
+    found.push(
+      report.warning(
+        `nobody hears of warnings at ${criticalOnly.join(', ')}: the channels for ${criticalOnly.length === 1 ? 'it' : 'them'} have severity: critical`,
+        'leave out the severity of a channel, or make one for warnings: most incidents begin as one, and digests go there',
       ),
     );
   }

@@ -22,6 +22,8 @@ export interface HeartbeatOptions {
   readonly url: string;
   /** The loops of this process. */
   readonly health: Pick<Health, 'loops'>;
+  /** How many messages an hour each channel for people may get, by its subscriber's name. */
+  readonly ceilings: ReadonlyMap<string, number>;
   /** The clock of `health`: epoch milliseconds of this machine. */
   readonly wallNow?: () => number;
   readonly timeout?: Milliseconds;
@@ -43,8 +45,9 @@ const TIMEOUT: Milliseconds = 10_000;
 const LEASE = 'judge';
 
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { sql, clock, log, replica, url, health, wallNow = Date.now, timeout = TIMEOUT } = options;
+  const { sql, clock, log, replica, url, health, ceilings, wallNow = Date.now, timeout = TIMEOUT } = options;
   const agent = new Agent({ connect: { timeout } });
+  const startedAt = clock.monotonic();
   /** What was said last, so that it is said once. */
   let said: string | null = null;
   let closed = false;
@@ -79,8 +82,9 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
         return AGAIN;
       }
       // Right after the start nothing is wrong yet.
-      if (!hasBegun(loops())) return SOON;
-      const reason = reasonToWithhold(loops(), await channelsForPeople(sql, clock.now()));
+      if (!hasBegun(loops(), clock.monotonic() - startedAt)) return SOON;
+      const now = clock.now();
+      const reason = reasonToWithhold(loops(), await channelsForPeople(sql, now, ceilings), now);
       if (reason !== null) {
         say('heartbeat.withheld', reason);
         return AGAIN;

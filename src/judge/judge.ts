@@ -161,11 +161,10 @@ export function createJudge(options: JudgeOptions): Judge {
     else log.error({ ...about, advice: ONLY_HERE }, `incident.${say}`);
   };
 
-  /** What is told beside incidents goes to all channels of a site, however urgent they want it. */
+  /** First looks and digests are no more urgent than a warning. */
   const recipients = async (): Promise<RecipientsOf> => {
     const idsOf = await channelIds();
-    const heeding = channels.map((channel) => ({ ...channel, severity: 'warning' as const }));
-    return (site) => audienceOf({ kind: 'stuck', severity: 0, subscriber: null }, [site], heeding).flatMap(idsOf);
+    return (site) => audienceOf({ kind: 'stuck', severity: 0, subscriber: null }, [site], channels).flatMap(idsOf);
   };
   const tellTheRest = async (epoch: number): Promise<Outcome[]> => {
     const telling: Telling = { now: clock.now(), lease: { name: LEASE, replica, epoch }, recipients };

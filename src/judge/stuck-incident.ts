@@ -42,7 +42,8 @@ export async function stuckData(told: Told, context: StuckContext): Promise<Reco
   const causes = isOver ? await causesTold(sql, incident.id) : rankCauses(await evidenceOf(leaves, context));
   // Who is overdue when it is over is counted once more: the alarm is off, and some may have left.
   const left = isOver ? (await countOverdue(sql, places)).reduce((sum, { count }) => sum + count, 0) : null;
-  const earlier = await earlierAnswer(sql, { site: incident.site, state: incident.state, except: incident.id });
+  const sites = places.map(({ site }) => site);
+  const earlier = await earlierAnswer(sql, { site: incident.site, state: incident.state, except: incident.id, sites });
   const limit = single === null ? null : limits.limitOf(single.site, single.state);
   const alarm = incident.alarm ?? earliest(leaves);
   const waitingSince = context.overdue

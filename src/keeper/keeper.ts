@@ -1,4 +1,5 @@
 /** Keeps house: folds the counters, and deletes what is older than the settings say. One replica at a time does it. */
+import { KEPT_WHILE_OFF } from '../core/channel-pace.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -7,7 +8,7 @@ import { dropEmptyCounts, foldCounts } from '../store/counts.ts';
 import type { Sql } from '../store/database.ts';
 import { takeLease } from '../store/replicas.ts';
 import { doneAt, markDone, removeActivity, removeAnswers } from '../store/retention.ts';
-import { suppressForDeleted } from '../store/subscriber-changes.ts';
+import { suppressForDeleted, suppressForOff } from '../store/subscriber-changes.ts';
 import { createSweep, type Retention, type Sweep } from './sweep.ts';
 
 export interface KeeperOptions {
@@ -63,6 +64,7 @@ export function createKeeper({ sql, clock, log, replica, retention }: KeeperOpti
     await dropEmptyCounts(sql);
     // An event that was being written while its subscriber was deleted.
     await suppressForDeleted(sql);
+    await suppressForOff(sql, clock.now() - KEPT_WHILE_OFF);
     smallThingsAt = clock.monotonic() + SMALL_THINGS_EVERY;
   };
 

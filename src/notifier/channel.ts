@@ -1,5 +1,7 @@
 /** What every channel must do: send one event once, and say in a value how that went. */
+import type { TogetherReason } from '../core/channel-pace.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { IncidentNow } from '../store/incidents-now.ts';
 
 /** An event on its way to a subscriber. */
 export interface OutgoingEvent {
@@ -22,8 +24,9 @@ export interface TogetherOptions extends SendOptions {
   /** When the first and the last of them were made. */
   readonly since: Instant;
   readonly until: Instant;
-  /** They waited because the channel gets so many messages an hour only. */
-  readonly capped: boolean;
+  readonly reason: TogetherReason;
+  /** How the incidents are by now that they tell of, by their ids, as far as that is known. */
+  readonly incidents: ReadonlyMap<string, IncidentNow>;
 }
 
 /** What an attempt leaves behind, however it ended. */
@@ -54,7 +57,7 @@ export interface Channel {
   /** Makes one attempt. Never rejects: whatever happens is a result. */
   send(event: OutgoingEvent, options: SendOptions): Promise<SendResult>;
   /**
-   * Tells events that waited, the oldest first, in one message: as one attempt. A channel that has it is for people, who are
+   * Tells events that waited, the oldest first, or one that comes late, in one message: as one attempt. A channel that has it is for people, who are
    * not to be sent one message after the other. Never rejects either.
    */
   sendAll?(events: readonly OutgoingEvent[], options: TogetherOptions): Promise<SendResult>;

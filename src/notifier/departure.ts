@@ -2,14 +2,15 @@
  * What leaves now for a channel for people: one message, all that waits in one, or nothing yet because the hour has had
  * enough of them. What counts is in the database, so that a restart and another replica know it.
  */
-import { allowedFrom, isLastOfTheHour, leavesTogether } from '../core/channel-pace.ts';
-import { parseExact } from '../core/exact-json.ts';
+import { allowedFrom, isLastOfTheHour, isLate, restAfter, type TogetherReason, togetherBecause } from '../core/channel-pace.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { messagesTaken, waitingInLane } from '../store/channel-lane.ts';
 import type { Sql } from '../store/database.ts';
 import type { DueDelivery } from '../store/deliveries.ts';
+import { type IncidentNow, incidentsNow } from '../store/incidents-now.ts';
+import { type Fields, fields, parsed, text } from './event-fields.ts';
 import type { Outlet } from './outlet.ts';
 
 /** In one message at most. */
@@ -21,12 +22,19 @@ const LOOK_AGAIN: Milliseconds = 5_000;
 const NEWS: readonly string[] = ['incident.opened', 'incident.reopened', 'incident.grew'];
 
 export type Departure =
-  /** Leaves, with these; `capped`: they waited because the hour had had enough. */
-  | { readonly kind: 'go'; readonly along: readonly DueDelivery[]; readonly capped: boolean }
+  /** Leaves, with these, told together or as what comes late; null: new and by itself. */
+  | { readonly kind: 'go'; readonly along: readonly DueDelivery[]; readonly together: Together | null }
   /** The hour has had enough messages. */
   | { readonly kind: 'wait'; readonly until: Instant }
+  /** Somebody else has just told this channel something. */
+  | { readonly kind: 'rest'; readonly wait: Milliseconds }
   /** The database does not say; it is asked again soon. */
   | { readonly kind: 'unknown' };
+
+interface Together {
+  readonly reason: TogetherReason;
+  readonly incidents: ReadonlyMap<string, IncidentNow>;
+}
 
 export interface Departures {
   /** Decides about a delivery that was taken from its lane. Never rejects. */
@@ -52,11 +60,18 @@ export function createDepartures({ sql, clock, log, read }: DeparturesOptions): 
     });
 
   const plan = async (outlet: Outlet, head: DueDelivery): Promise<Departure> => {
-    const { id, name, maxPerHour } = outlet.recipient;
+    const { id, name, maxPerHour, spacing } = outlet.recipient;
     const now = clock.now();
     let isLast = false;
+    const messages = await messagesTaken(sql, { subscriber: id, since: now - HOUR, most: maxPerHour ?? 1 });
+    const [last] = messages;
+    // Not ours, and not waited out yet: from before a restart, or of a daemon that had the shard.
+    if (last !== undefined && last > outlet.takenAt) {
+      outlet.takenAt = last;
+      const wait = restAfter(last, { spacing, now });
+      if (wait > 0) return { kind: 'rest', wait };
+    }
     if (maxPerHour !== undefined) {
-      const messages = await messagesTaken(sql, { subscriber: id, since: now - HOUR, most: maxPerHour });
       const spoken = { messages, maxPerHour };
       const from = allowedFrom(spoken, false);
       const hasUrgent = from > now && [head, ...outlet.behind(head)].some(isUrgent);
@@ -68,12 +83,19 @@ export function createDepartures({ sql, clock, log, read }: DeparturesOptions): 
       }
       isLast = isLastOfTheHour(spoken, now);
     }
-    const { attempts, event } = head;
-    const capped = outlet.heldUntil !== null || isLast;
+    const { attempts, attemptsBefore, event } = head;
     const behind = outlet.behind(head).length;
-    if (!capped && !leavesTogether({ madeAt: event.createdAt, attempts, behind }, now)) return { kind: 'go', along: [], capped };
+    const reason = togetherBecause(
+      { madeAt: event.createdAt, attempts, refused: attempts - attemptsBefore, behind },
+      { isHeld: outlet.heldUntil !== null, isLast },
+      now,
+    );
+    if (reason === null) return { kind: 'go', along: [], together: null };
     await gather(outlet, head);
-    return { kind: 'go', along: outlet.takeAlong(head, MOST_TOGETHER - 1), capped };
+    const along = outlet.takeAlong(head, MOST_TOGETHER - 1);
+    if (along.length === 0 && !isLate(reason)) return { kind: 'go', along, together: null };
+    const incidents = await incidentsNow(sql, [head, ...along].flatMap(incidentOf));
+    return { kind: 'go', along, together: { reason, incidents } };
   };
 
   return {
@@ -88,6 +110,15 @@ export function createDepartures({ sql, clock, log, read }: DeparturesOptions): 
 /** Whether it has news of something critical. */
 function isUrgent({ event: { type, body } }: DueDelivery): boolean {
   if (!NEWS.includes(type) || !body.includes('"critical"')) return false;
-  const event = parseExact(body) as { readonly data?: { readonly severity?: unknown } } | null;
-  return event?.data?.severity === 'critical';
+  return dataOf(body).severity === 'critical';
+}
+
+/** The incident it tells of, if it tells of one. */
+function incidentOf({ event: { body } }: DueDelivery): string[] {
+  const id = text(dataOf(body).incidentId);
+  return id === null ? [] : [id];
+}
+
+function dataOf(body: string): Fields {
+  return fields(fields(parsed(body)).data);
 }

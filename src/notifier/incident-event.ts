@@ -1,6 +1,6 @@
 /** Events for people, which only channels for people receive, read back from their body. */
 import { SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../core/incident.ts';
-import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Instant } from '../core/purchase.ts';
 import type { NamedState } from '../core/states.ts';
 import { count, type Fields, fields, instant, list, parsed, state, text, whole } from './event-fields.ts';
 import { type IncidentHead, readHead } from './incident-head.ts';
@@ -11,7 +11,6 @@ export interface UnreachableIncident extends IncidentHead {
   readonly kind: 'unreachable';
   readonly site: string;
   readonly lastError: string | null;
-  readonly askedAgainEveryMs: Milliseconds | null;
 }
 
 /** A subscriber that takes nothing, does not take everything, or was switched off. */
@@ -89,13 +88,7 @@ function readIncident(event: Fields, data: Fields): StuckIncident | UnreachableI
   if (data.kind === 'stuck') return readStuck(head, data);
   const site = text(data.site);
   if (data.kind !== 'unreachable' || site === null) return null;
-  return {
-    ...head,
-    kind: 'unreachable',
-    site,
-    lastError: text(data.lastError),
-    askedAgainEveryMs: count(data.askedAgainEveryMs),
-  };
+  return { ...head, kind: 'unreachable', site, lastError: text(data.lastError) };
 }
 
 function readFirstLook(event: Fields, data: Fields): FirstLook | null {

@@ -20,6 +20,8 @@ export interface IncidentHead {
   readonly at: Instant;
   readonly openedAt: Instant;
   readonly endedAt: Instant | null;
+  /** When it came back last; null while it never did. */
+  readonly reopenedAt: Instant | null;
   /** The first symptom: when the oldest customer who waits came, or the first call without an answer. */
   readonly since: Instant;
   /** Null in events of before there were levels. */
@@ -27,6 +29,12 @@ export interface IncidentHead {
   readonly acknowledged: Acknowledged | null;
   /** Nothing is wrong: somebody wants to see how messages look. */
   readonly isTest: boolean;
+}
+
+/** Whether somebody looks after it: whoever did before it came back may think that it is over. */
+export function isLookedAfter({ acknowledged, reopenedAt }: Pick<IncidentHead, 'acknowledged' | 'reopenedAt'>): boolean {
+  if (acknowledged === null) return false;
+  return acknowledged.at === null || reopenedAt === null || acknowledged.at >= reopenedAt;
 }
 
 /** Reads what an event about an incident begins with; null when it is none or lacks what no message can do without. */
@@ -43,6 +51,7 @@ export function readHead(event: Fields, data: Fields): IncidentHead | null {
     at,
     openedAt: instant(data.openedAt) ?? since,
     endedAt: instant(data.endedAt),
+    reopenedAt: instant(data.reopenedAt),
     since,
     severity: data.severity === 'warning' || data.severity === 'critical' ? data.severity : null,
     acknowledged: by === null ? null : { by, note: text(acknowledged.note), at: instant(acknowledged.at) },

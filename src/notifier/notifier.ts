@@ -76,6 +76,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     // What left with it shares its success; a failure is its own, and the others wait behind it.
     const others = result.kind === 'delivered' ? along : [];
     const shared = others.map((each) => settlementOf(outlet, each, result, { now, spread: 0 }));
+    if (result.kind === 'delivered') outlet.takenAt = Math.max(outlet.takenAt, now);
     if (others.length > 0) log.info({ subscriber: recipient.name, events: 1 + others.length }, 'delivery.together');
     for (const { event } of others) meters.subscriber(recipient.name).attempted('delivered', now - event.createdAt);
     report(log, outlet, delivery, settlement, off);

@@ -12,6 +12,8 @@ import { createQueue } from './queue.ts';
 export interface Recipient {
   readonly id: number;
   readonly name: string;
+  /** The hash of the address and key by which it is reached. */
+  readonly addressHash: string;
   readonly channel: Channel;
   /** Deliveries in flight at most. */
   readonly concurrency: number;
@@ -57,6 +59,8 @@ export interface Outlet {
   notBefore: Milliseconds;
   /** Until when it has had enough messages; null while it may have more. */
   heldUntil: Instant | null;
+  /** The last message it took, as far as the wait after it was kept or is known to be. */
+  takenAt: Instant;
   /** The outbox may hold more for it than is in memory. */
   mayHoldMore: boolean;
   /** What is new and was due before this was read, and is in memory, put off or settled. */
@@ -165,6 +169,7 @@ export function createOutlet(recipient: Recipient): Outlet {
     lateInFlight: 0,
     notBefore: Number.NEGATIVE_INFINITY,
     heldUntil: null,
+    takenAt: Number.NEGATIVE_INFINITY,
     mayHoldMore: true,
     readUntil: 0,
     get looks() {

@@ -7,7 +7,7 @@ import { foreverKeys, type Reach } from '../subscription/sealed.ts';
 import { createNatsChannel } from './nats.ts';
 import type { Recipient } from './outlet.ts';
 import { createRabbitChannel } from './rabbitmq.ts';
-import { createSlackChannel } from './slack.ts';
+import { BETWEEN_MESSAGES, createSlackChannel } from './slack.ts';
 import { createWebhookChannel } from './webhook.ts';
 
 const SLACK_TIMEOUT = 10_000;
@@ -42,11 +42,10 @@ function slackSubscriber(
   const setting = channelSetting(settings, name);
   return {
     definition: { ...definition, sites, addressHash: hash(url) },
-    // Slack drops messages that come faster than one a second, even when it answers 200.
     open: () => ({
       channel: createSlackChannel({ url, setting, consoleUrl: null, timeout: SLACK_TIMEOUT }),
       concurrency: 1,
-      spacing: 1_000,
+      spacing: BETWEEN_MESSAGES,
       timeout: 2 * SLACK_TIMEOUT,
       maxPerHour,
     }),

@@ -42,7 +42,7 @@ const NOTHING: Known = { health: null, unreached: null };
 type Heard = (outlet: Outlet, is: Known, was: Known) => void;
 
 /** What reaches it, and the address behind that. */
-type Placed = Opened & { readonly place: string | null };
+type Placed = Opened & { readonly addressHash: string; readonly place: string | null };
 
 export interface RosterOptions {
   readonly sql: Sql;
@@ -93,12 +93,16 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
   };
   const openStored = (row: StoredSubscriber): Placed | { detail: string } => {
     const reach = openReach(secrets, row);
-    if (reach !== null) return { ...openWebhook(reach, settings), place: reach.url };
+    if (reach !== null) return { ...openWebhook(reach, settings), addressHash: row.addressHash, place: reach.url };
     return { detail: 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it. What is for it waits.' };
   };
-  const openConfigured = ({ name }: StoredSubscriber): Placed | { detail: string } => {
-    const ours = configured.find(({ definition }) => definition.name === name);
-    if (ours !== undefined) return { ...ours.open(), place: null };
+  const openConfigured = (row: StoredSubscriber): Placed | { detail: string } => {
+    const ours = configured.find(({ definition }) => definition.name === row.name);
+    // What an old address of Slack's is sent is lost, and its refusal says nothing of the new one.
+    if (ours !== undefined && row.kind === 'slack' && ours.definition.addressHash !== row.addressHash) {
+      return { detail: 'Another daemon was started later with another address for it. What is for it here waits.' };
+    }
+    if (ours !== undefined) return { ...ours.open(), addressHash: ours.definition.addressHash, place: null };
     return { detail: 'It is in the configuration of another daemon, not in that of this one. What is for it here waits.' };
   };
 
@@ -121,14 +125,14 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
       off = new Set([...rows.filter(({ status }) => status === 'off').map(({ id }) => id), ...switchedSince]);
       for (const row of rows) {
         const { id, name } = row;
+        const isPeople = row.kind === 'slack';
         // Ours do not change while the daemon runs; the row's hash may be another daemon's.
-        const version = row.origin === 'api' ? row.addressHash : 'configuration';
+        const version = row.origin === 'api' || isPeople ? row.addressHash : 'configuration';
         if (versions.get(id) === version) continue;
         const opened = open(row, version);
         const outlet = outlets.get(id);
         if (opened === null) forget(id);
         else {
-          const isPeople = row.kind === 'slack';
           const patience = isPeople ? WITH_PEOPLE : WITH_SYSTEMS;
           const schedule = isPeople ? SCHEDULE_WITH_PEOPLE : settings.webhooks.schedule;
           const { place, ...means } = opened;

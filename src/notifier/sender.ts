@@ -3,6 +3,7 @@ import type { Ownership } from '../core/ownership.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { DueDelivery } from '../store/deliveries.ts';
+import type { SwitchedOff } from '../store/subscribers.ts';
 import type { SendResult } from './channel.ts';
 import type { Departure, Departures } from './departure.ts';
 import type { Ladder } from './ladder.ts';
@@ -18,7 +19,7 @@ export interface Ended {
   readonly epoch: number;
   readonly result: SendResult;
   /** Why the subscriber is told nothing any more, or null. */
-  readonly off: string | null;
+  readonly off: SwitchedOff | null;
   /** What left with it in the same message. */
   readonly along: readonly DueDelivery[];
 }
@@ -52,7 +53,7 @@ const TIME_TO_SETTLE: Milliseconds = 2_000;
 const RENEWAL_REST: Milliseconds = 250;
 /** When the database did not say what may leave. */
 const UNKNOWN_REST: Milliseconds = 1_000;
-const ALONE = { kind: 'go', along: [], capped: false } as const satisfies Departure;
+const ALONE = { kind: 'go', along: [], together: null } as const satisfies Departure;
 
 export function createSender({ clock, ownership, roster, ladder, notes, departures, onEnded, onStayed }: SenderOptions): Sender {
   const slots = createSlots<Outlet>(MOST_IN_FLIGHT, () => roster.count());
@@ -140,9 +141,12 @@ export function createSender({ clock, ownership, roster, ladder, notes, departur
       answer.kind === 'gone' && isReplaced
         ? { ...answer, kind: 'failed' as const, retryAfter: null, fault: 'receiver' as const }
         : answer;
+    // It counts from the end of one to the beginning of the next, however slow the way was.
+    if (departure !== ALONE) outlet.notBefore = clock.monotonic() + recipient.spacing;
     const isFree = giveBack(outlet, delivery);
     const tooMany = isReplaced ? null : ladder.ended(outlet, began, result);
-    const off = result.kind === 'gone' ? result.detail : tooMany;
+    const reason = result.kind === 'gone' ? result.detail : tooMany;
+    const off = reason === null ? null : { reason, addressHash: recipient.addressHash };
     // At once, so that nothing else leaves for somebody who wants nothing any more.
     if (off !== null) roster.switchedOff(outlet);
     onEnded({ outlet, delivery, epoch, result, off, along });
@@ -150,12 +154,12 @@ export function createSender({ clock, ownership, roster, ladder, notes, departur
     pump(outlet);
   };
 
-  const attempt = ({ channel }: Recipient, { event, attempts }: DueDelivery, { along, capped }: Going, now: Instant) => {
+  const attempt = ({ channel }: Recipient, { event, attempts }: DueDelivery, { along, together }: Going, now: Instant) => {
     const options = { attempt: attempts + 1, now };
-    if (along.length === 0 || channel.sendAll === undefined) return channel.send(event, options);
+    if (together === null || channel.sendAll === undefined) return channel.send(event, options);
     const all = [event, ...along.map((delivery) => delivery.event)];
     const made = all.map(({ createdAt }) => createdAt);
-    return channel.sendAll(all, { ...options, since: Math.min(...made), until: Math.max(...made), capped });
+    return channel.sendAll(all, { ...options, since: Math.min(...made), until: Math.max(...made), ...together });
   };
 
   const outlasts = ({ shard }: DueDelivery, { timeout }: Recipient): boolean =>
@@ -185,7 +189,7 @@ export function createSender({ clock, ownership, roster, ladder, notes, departur
       outlet.heldUntil = departure.until;
       outlet.notBefore = clock.monotonic();
     } else {
-      const rest = departure.kind === 'unknown' ? UNKNOWN_REST : RENEWAL_REST;
+      const rest = departure.kind === 'rest' ? departure.wait : departure.kind === 'unknown' ? UNKNOWN_REST : RENEWAL_REST;
       outlet.notBefore = clock.monotonic() + rest;
       if (!isHeld) pumpIn(outlet, rest);
     }

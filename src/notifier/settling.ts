@@ -7,7 +7,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Sql } from '../store/database.ts';
 import { type DueDelivery, type Rank, REPLAYED } from '../store/deliveries.ts';
 import { type Settlement, settle } from '../store/settle.ts';
-import { switchOff } from '../store/subscribers.ts';
+import { type SwitchedOff, switchOff } from '../store/subscribers.ts';
 import type { SendResult } from './channel.ts';
 import type { Ladder } from './ladder.ts';
 import type { Outlet, Recipient } from './outlet.ts';
@@ -21,7 +21,7 @@ export interface Job {
   readonly along: readonly Settlement[];
   readonly epoch: number;
   /** The subscriber is to be told nothing any more, and why. */
-  readonly off: string | null;
+  readonly off: SwitchedOff | null;
 }
 
 /** Failures on the schedule after which a delivery makes way for what is new. */
@@ -67,7 +67,7 @@ export function report(
   { recipient }: Outlet,
   { event }: DueDelivery,
   settlement: Settlement,
-  off: string | null,
+  off: SwitchedOff | null,
 ): void {
   // Nearly all are delivered, and nobody reads it: not even the line is made.
   if (settlement.status === 'delivered' && !log.isLevelEnabled('debug')) return;
@@ -75,7 +75,7 @@ export function report(
   const about = { subscriber: recipient.name, eventId: event.id, type: event.type, attempt };
   if (status === 'delivered') {
     log.debug({ ...about, httpStatus, tookMs: Math.round(tookMs), sinceEventMs: at - event.createdAt }, 'delivery.delivered');
-  } else if (off !== null) log.error({ ...about, reason, detail: off }, 'subscriber.switched_off');
+  } else if (off !== null) log.error({ ...about, reason, detail: off.reason }, 'subscriber.switched_off');
   else if (status === 'exhausted') log.error({ ...about, reason, detail, retryInMs: null }, 'delivery.exhausted');
   else log.warn({ ...about, reason, detail, retryInMs: dueAt - at }, 'delivery.failed');
 }
@@ -110,8 +110,7 @@ export async function settleSurely(
   const until = clock.monotonic() + SETTLE_FOR;
   for (;;) {
     try {
-      for (const { outlet, off } of jobs)
-        if (off !== null) await switchOff(sql, { subscriber: outlet.recipient.id, reason: off });
+      for (const { outlet, off } of jobs) if (off !== null) await switchOff(sql, { subscriber: outlet.recipient.id, ...off });
       for (const outlet of new Set(jobs.map((job) => job.outlet))) await ladder.save(outlet);
       return await settle(
         sql,

@@ -4,6 +4,7 @@ import { advice, waitingFor } from './advice.ts';
 import { code, day, plain } from './mrkdwn.ts';
 import { type Labelled, LONGEST_NAME } from './slack-draft.ts';
 import type { Answer, StuckIncident } from './stuck-event.ts';
+import { affected } from './stuck-words.ts';
 
 /** What speaks for a cause and what an operator noted are shortened; texts of our own are short. */
 const LONGEST_WHY = 240;
@@ -29,8 +30,9 @@ export function causeParagraphs({ causes, parts }: Pick<StuckIncident, 'causes' 
 
 /** Nothing speaks for one cause more than for others. */
 function unrankedParagraphs(parts: StuckIncident['parts']): Labelled[] {
-  const states = new Map(parts.map(({ state }) => [state.value, state]));
-  const sites = new Set(parts.map(({ site }) => site));
+  const now = affected(parts);
+  const states = new Map(now.map(({ state }) => [state.value, state]));
+  const sites = new Set(now.map(({ site }) => site));
   const [only] = states.values();
   const ofState = only === undefined || states.size > 1 ? null : advice(only);
   const { cause, remedy } =

@@ -143,7 +143,8 @@ function incidentsOf(site: Fields): ToldIncident[] {
     const openedAt = instant(row.openedAt);
     if (openedAt === null) return [];
     const states = list(row.states).flatMap((each) => state(each) ?? []);
-    const place = states.length === 1 ? waitingFor(states[0]!) : `in ${states.length} states at once`;
+    const [only] = states;
+    const place = only === undefined ? '' : states.length === 1 ? ` ${waitingFor(only)}` : ` in ${states.length} states at once`;
     const worst = count(row.peak);
     const partOf = text(row.partOf);
     const id = partOf ?? text(row.incidentId) ?? '';
@@ -151,7 +152,7 @@ function incidentsOf(site: Fields): ToldIncident[] {
     const what =
       row.kind === 'unreachable'
         ? 'the checkout service did not answer'
-        : `customers stuck ${place}${several}${worst === null ? '' : `, ${grouped(worst)} at the worst`}`;
+        : `customers stuck${place}${several}${worst === null ? '' : `, ${grouped(worst)} at the worst`}`;
     return [{ id, what, openedAt, endedAt: instant(row.endedAt), owner: text(row.owner), cause: text(row.cause) }];
   });
 }

@@ -33,7 +33,12 @@ function openedData(now: Instant): { [key: string]: JsonValue } {
   const count = parts.reduce((sum, part) => sum + part.count, 0);
   return {
     ...{ site: null, state: null, openedAt: isoTime(now - MINUTE), endedAt: null, since: isoTime(now - 25 * MINUTE) },
-    ...{ count, peak: count, parts, noticedAfterMs: 24 * MINUTE, limitMs: null, dwell: null, alarm: null },
+    ...{ count, peak: count, parts, noticedAfterMs: 24 * MINUTE, limitMs: null, dwell: null },
+    alarm: {
+      ...{ rule: 'share', at: isoTime(now - MINUTE), since: isoTime(now - 25 * MINUTE), entrants: 16, overdue: 14 },
+      ...{ usualShare: 0.03, perDay: 120, falseAlarmEvery: 5_700 },
+    },
+    lately: { entrants: count + 1_234, overdue: count },
     purchases: [1, 2, 3, 4, 5].map((number) => long(`test-purchase-${number}-`, LONGEST_ID)),
     waiting: CURRENCIES.map((currency, index) => ({ amount: `${1_234_567 + index}.50`, currency })),
     unpriced: 3,

@@ -1,9 +1,12 @@
 /**
- * Several events that waited as one message, because a channel was paused or has had enough for now. Of each incident only
- * what is true by now is said; what came and went meanwhile is told as past.
+ * What waited as one message: because Slack did not take it, the channel has had enough for now, or there is much at once.
+ * Of each incident only what is true by now is said; what came and went meanwhile is told as past.
  */
+import type { TogetherReason } from '../core/channel-pace.ts';
 import type { Instant } from '../core/purchase.ts';
-import { type PeopleEvent, readIncidentEvent, type SubscriberIncident, type UnreachableIncident } from './incident-event.ts';
+import type { IncidentNow } from '../store/incidents-now.ts';
+import { type PeopleEvent, readIncidentEvent } from './incident-event.ts';
+import { broughtUpToDate, type ToldIncident } from './incident-now.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 import { causeTitle } from './slack-causes.ts';
 import { customers, type Draft, grouped, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './slack-draft.ts';
@@ -18,20 +21,26 @@ export interface FoldOptions {
   readonly since: Instant;
   readonly until: Instant;
   readonly now: Instant;
-  /** They waited because the channel gets so many messages an hour only. */
-  readonly capped?: boolean;
+  readonly reason: TogetherReason;
+  /** How incidents are by now, by their ids; one that is missing is told as of its last event. */
+  readonly incidents: ReadonlyMap<string, IncidentNow>;
 }
-
-type Incident = StuckIncident | UnreachableIncident | SubscriberIncident;
 
 /** What waited of one incident. */
 interface Thread {
   /** Whether its beginning is among what waited: nobody in this channel has heard of it. */
   readonly isNew: boolean;
   /** The latest of its events, and its place among all. */
-  readonly last: Incident;
+  readonly last: ToldIncident;
   readonly place: number;
+  /** When the event was made, and whether the rest is known to be true by now. */
+  readonly madeAt: Instant;
+  readonly isKnown: boolean;
 }
+
+/** What is older than this is told with its time. */
+const FRESH = 60_000;
+const MINUTE = 60_000;
 
 /** Lines of one kind at most. */
 const MOST_LINES = 12;
@@ -39,7 +48,7 @@ const MOST_LINES = 12;
 /** Lays out events, oldest first, as one message. Pure; never throws. */
 export function slackFolded(events: readonly string[], options: FoldOptions): SlackMessage {
   const read = events.map(readIncidentEvent);
-  const threads = threadsOf(read);
+  const threads = threadsOf(read).map((thread) => current(thread, options));
   const others = read.filter((event) => !isIncident(event));
   const draft = foldedDraft(threads, others, events.length, options);
   return layOut({ ...draft, notes: [[whyOne(events.length, options)], ...(draft.notes ?? [])] });
@@ -107,7 +116,7 @@ function threadsOf(events: readonly PeopleEvent[]): Thread[] {
     const key = event.incidentId === '' ? `#${place}` : event.incidentId;
     const isNew = threads.get(key)?.isNew ?? event.stage === 'opened';
     threads.delete(key);
-    threads.set(key, { isNew, last: event, place });
+    threads.set(key, { isNew, last: event, place, madeAt: event.at, isKnown: false });
   }
   const toldBy = new Map<string, number>();
   for (const { last, place } of threads.values()) {
@@ -116,24 +125,41 @@ function threadsOf(events: readonly PeopleEvent[]): Thread[] {
   return [...threads.values()].filter(({ last, place }) => (toldBy.get(last.incidentId) ?? -1) < place);
 }
 
-function isIncident(event: PeopleEvent): event is Incident {
+/** As it is when it is told. Nobody is reminded of what they have not heard of. */
+function current(thread: Thread, { incidents, now }: FoldOptions): Thread {
+  const { last, isNew } = thread;
+  const known = incidents.get(last.incidentId);
+  const told = known === undefined ? last : broughtUpToDate(last, known, now);
+  const stage = isNew && told.stage === 'reminder' ? 'grew' : told.stage;
+  return { ...thread, last: { ...told, stage }, isKnown: known !== undefined };
+}
+
+function isIncident(event: PeopleEvent): event is ToldIncident {
   return event.kind === 'stuck' || event.kind === 'unreachable' || event.kind === 'subscriber';
 }
 
 /** An incident as its own message would tell of it now. */
 function aloneDraft(thread: Thread, { consoleUrl, now }: FoldOptions): Draft {
-  const { last, isNew } = thread;
-  if (last.stage !== 'ended') return draftOf(asOf(thread, now), consoleUrl);
+  const { last, isNew, madeAt, isKnown } = thread;
   const draft = draftOf(last, consoleUrl);
+  if (last.stage !== 'ended') {
+    const then = moment(madeAt);
+    const isFresh = now - madeAt <= FRESH;
+    if (!isKnown && !isFresh) return { ...draft, facts: [['As of', `${then}; how it is now is not known`], ...draft.facts] };
+    if (last.kind !== 'stuck') return draft;
+    const headline = last.count === 0 ? nobodyNow(last) : draft.headline;
+    const notes = isFresh ? [] : [[`Money, purchases and causes are as of ${then}.`, { order: 65 }] as const];
+    return { ...draft, headline, notes: [...notes, ...(draft.notes ?? [])] };
+  }
   if (!isNew || last.kind !== 'stuck') return draft;
   const long = lasting(beganAt(last), last.endedAt ?? last.at);
   return { ...draft, headline: `${OVER} ${pastWhat(last)} for ${long}; it is over` };
 }
 
-/** It still goes on, or its end would be among what waited. Nobody is reminded of what they have not heard of. */
-function asOf({ last, isNew }: Thread, now: Instant): Incident {
-  const stage = isNew && last.stage === 'reminder' ? 'grew' : last.stage;
-  return { ...last, stage, at: Math.max(last.at, now) };
+/** It has not ended, and nothing is wrong at the moment. */
+function nobodyNow(incident: StuckIncident): string {
+  const place = `${signOf(incident)} ${stuckWhere(incident, false)}: nobody is stuck ${stuckPlace(incident)} at the moment`;
+  return `${place}, up to ${customers(incident.peak)} ${incident.peak === 1 ? 'was' : 'were'}`;
 }
 
 /** The worse the heavier. */
@@ -143,17 +169,19 @@ function weight({ last }: Thread): number {
 }
 
 function openLine(thread: Thread, { consoleUrl, now }: FoldOptions): string {
-  const incident = asOf(thread, now);
-  const { headline } = draftOf(incident, null);
+  const { last: incident, madeAt, isKnown } = thread;
+  const isNobody = isKnown && incident.kind === 'stuck' && incident.count === 0;
+  const headline = isNobody ? nobodyNow(incident) : draftOf(incident, null).headline;
+  const then = isKnown || now - madeAt <= FRESH ? '' : `, as of ${moment(madeAt)}`;
   const [likely] = incident.kind === 'stuck' ? incident.causes : [];
   const cause = likely === undefined ? '' : `. Likely cause: ${causeTitle(likely.cause)}`;
   const page = incidentPage(incident.incidentId);
   const link = page === '' || page.length > 100 ? null : consoleLink(consoleUrl, page, 'show');
-  return `• ${headline}${cause}${link === null ? '' : ` (${link})`}`;
+  return `• ${headline}${then}${cause}${link === null ? '' : ` (${link})`}`;
 }
 
 /** What is over, and nobody knew of. */
-function pastLine(incident: Incident): string {
+function pastLine(incident: ToldIncident): string {
   const period = (from: Instant): string => `from ${moment(from)} to ${moment(incident.endedAt ?? incident.at)}`;
   if (incident.kind === 'subscriber') return draftOf(incident, null).headline;
   if (incident.kind === 'unreachable')
@@ -181,11 +209,23 @@ function counted(count: number, one: string, many: string): string {
   return count === 1 ? `1 incident ${one}` : `${grouped(count)} incidents ${many}`;
 }
 
-/** Why it is one message. */
-function whyOne(total: number, { since, until, capped = false }: FoldOptions): string {
-  const why = capped
-    ? `this channel has had its messages of the hour (${code('slack.maxPerHour', 30)})`
-    : `Slack did not take ${total === 1 ? 'it' : 'them'} at once`;
-  if (total === 1) return `This comes late, because ${why}: it was due ${moment(since)}.`;
-  return `${grouped(total)} messages in one, because ${why}. They were due from ${moment(since)} to ${moment(until)}; of each incident only what is true by now is said.`;
+/** Why it is one message, or comes late. */
+function whyOne(total: number, { since, until, reason }: FoldOptions): string {
+  const cap = code('slack.maxPerHour', 30);
+  if (total === 1) {
+    if (reason === 'late') return `This comes late: nobody could send it when it was due, ${moment(since)}.`;
+    const why = reason === 'capped' ? `this channel had had its messages of the hour (${cap})` : 'Slack did not take it at once';
+    return `This comes late, because ${why}: it was due ${moment(since)}.`;
+  }
+  const why = {
+    capped: `this channel had had its messages of the hour (${cap})`,
+    refused: 'Slack did not take them at once',
+    late: 'nobody could send them when they were due',
+    last: `this channel gets only one more within the hour (${cap}), but for news of something critical`,
+    several: 'they came at once',
+  }[reason];
+  const isOneMoment = Math.floor(since / MINUTE) === Math.floor(until / MINUTE);
+  const due = isOneMoment ? moment(since) : `from ${moment(since)} to ${moment(until)}`;
+  const when = reason === 'several' || reason === 'last' ? '' : ` They were due ${due};`;
+  return `${grouped(total)} messages in one, because ${why}.${when === '' ? ' Of' : `${when} of`} each incident only what is true by now is said.`;
 }

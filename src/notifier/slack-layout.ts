@@ -3,7 +3,8 @@ import { cut } from './mrkdwn.ts';
 import type { Draft, Yields } from './slack-draft.ts';
 
 type PlainText = { type: 'plain_text'; text: string };
-type Mrkdwn = { type: 'mrkdwn'; text: string };
+/** Verbatim: Slack makes links of nothing but what is marked as one, whatever people wrote into a note or an id. */
+type Mrkdwn = { type: 'mrkdwn'; text: string; verbatim: true };
 
 /** The blocks used here; `section` has a text or fields. */
 export type SlackBlock =
@@ -79,7 +80,7 @@ function textOf(headline: string, pieces: readonly Piece[]): string {
 
 function blocksOf(headline: string, pieces: readonly Piece[]): SlackBlock[] {
   const of = (wanted: Piece['kind']): Piece[] => pieces.filter(({ kind }) => kind === wanted);
-  const markup = (text: string, longest: number): Mrkdwn => ({ type: 'mrkdwn', text: cut(text, longest) });
+  const markup = (text: string, longest: number): Mrkdwn => ({ type: 'mrkdwn', text: cut(text, longest), verbatim: true });
   const fields = of('fact').map(({ label, text }) => markup(`*${label}*\n${text}`, LONGEST_FIELD));
   const notes = of('note').map(({ text }) => markup(text, LONGEST_SECTION));
   const body: SlackBlock[] = [

@@ -1,5 +1,4 @@
 /** What Slack shows of an event: reads it, has it drafted by what it is about, and lays it out. */
-import { humanDuration } from '../core/duration.ts';
 import { waitingFor } from './advice.ts';
 import {
   type FirstLook,
@@ -8,7 +7,7 @@ import {
   readIncidentEvent,
   type UnreachableIncident,
 } from './incident-event.ts';
-import type { IncidentHead } from './incident-head.ts';
+import { type IncidentHead, isLookedAfter } from './incident-head.ts';
 import { code, link, moment, plain } from './mrkdwn.ts';
 import { digestDraft } from './slack-digest.ts';
 import { type Draft, grouped, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './slack-draft.ts';
@@ -62,11 +61,14 @@ function withNotes(draft: Draft, notes: readonly (string | null)[]): Draft {
   return { ...draft, notes: [...(draft.notes ?? []), ...said] };
 }
 
-/** Who looks after it, where it is not over. */
-function lookedAfter({ acknowledged, stage }: IncidentHead, draft: Draft): Draft {
+/** Who looks after it, or did before it came back. */
+function lookedAfter(incident: IncidentHead, draft: Draft): Draft {
+  const { acknowledged, stage } = incident;
   if (acknowledged === null) return draft;
   const { by, note, at } = acknowledged;
   const who = `${plain(by, 60)}${at === null ? '' : `, since ${moment(at)}`}`;
+  if (!isLookedAfter(incident))
+    return { ...draft, facts: [...draft.facts, ['Before it came back', `${plain(by, 60)} looked after it`]] };
   const said: Labelled[] =
     note === null || stage === 'ended' ? [] : [[`${plain(by, 60)} says`, plain(note, LONGEST_NOTE), { order: 45 }]];
   return { ...draft, facts: [...draft.facts, ['Looked after by', who]], paragraphs: [...said, ...draft.paragraphs] };
@@ -79,11 +81,12 @@ function aboutTest({ isTest }: IncidentHead, draft: Draft): Draft {
 }
 
 /** What to type for more, as long as the incident goes on. */
-function commands({ incidentId, stage, acknowledged }: IncidentHead): string[] {
+function commands(incident: IncidentHead): string[] {
+  const { incidentId, stage } = incident;
   if (incidentId === '' || stage === 'ended') return [];
   const see = `More: ${code(`purchase-watch incidents show ${incidentId}`, 160)}`;
   const take = `Take it: ${code(`purchase-watch incidents acknowledge ${incidentId} --by NAME`, 180)}`;
-  return acknowledged === null ? [see, take] : [see];
+  return isLookedAfter(incident) ? [see] : [see, take];
 }
 
 export function incidentPage(incidentId: string): string {
@@ -97,7 +100,7 @@ export function consoleLink(consoleUrl: string | null, page: string, label = 'Op
 }
 
 function unreachableDraft(incident: UnreachableIncident): Draft {
-  const { stage, site, at, since, openedAt, endedAt, lastError, askedAgainEveryMs } = incident;
+  const { stage, site, at, since, openedAt, endedAt, lastError } = incident;
   const where = plain(site, LONGEST_NAME);
   if (stage === 'ended') {
     const end = endedAt ?? at;
@@ -114,8 +117,6 @@ function unreachableDraft(incident: UnreachableIncident): Draft {
     };
   }
   const often = { opened: '', reopened: 'again ', grew: 'still ', reminder: 'still ' }[stage];
-  const again =
-    askedAgainEveryMs === null ? 'It is asked again regularly' : `It is asked again every ${humanDuration(askedAgainEveryMs)}`;
   return {
     headline: `${signOf(incident)} ${where}: ${often}no usable answer from the checkout service for ${lasting(since, at)}`,
     facts: [
@@ -133,7 +134,7 @@ function unreachableDraft(incident: UnreachableIncident): Draft {
       ],
       [
         'Meanwhile',
-        `No state of this site's purchases is known, and none is called stuck for this time. ${again}; what is overdue then follows by itself.`,
+        `No state of this site's purchases is known, and none is called stuck for this time. One call at a time, 30 s apart at most, finds out when it answers again; what is overdue then follows by itself.`,
       ],
     ],
   };

@@ -43,11 +43,18 @@ function openDraft(incident: StuckIncident): Draft {
     paragraphs: [
       ...partsParagraph(incident),
       ...causeParagraphs(incident),
-      ...earlierParagraph(incident),
+      ...saidParagraph(incident),
       ...(trust === null ? [] : [['How sure this is', trust, { order: 10 }] as const]),
       ...purchasesParagraph(incident),
     ],
   };
+}
+
+/** What somebody said it is or was, which may be before it was reopened; else what it was the last time. */
+function saidParagraph(incident: StuckIncident): Labelled[] {
+  const { answer } = incident;
+  if (answer === null) return earlierParagraph(incident);
+  return [['Already said of it', answered(answer), { order: 50, shorter: [answered(answer, 100), answered(answer, 0)] }]];
 }
 
 function endedDraft(incident: StuckIncident): Draft {

@@ -1,5 +1,6 @@
 /** What Slack shows of a subscriber in trouble. It names no address: the path and query of one may be a secret. */
-import { FAILURES_TO_SWITCH_OFF } from '../core/health.ts';
+import { humanDuration } from '../core/duration.ts';
+import { FAILURES_TO_SWITCH_OFF, WITH_PEOPLE } from '../core/health.ts';
 import type { Instant } from '../core/purchase.ts';
 import { isAskedFor } from '../core/standing.ts';
 import type { SubscriberIncident } from './incident-event.ts';
@@ -55,16 +56,25 @@ function headline(incident: SubscriberIncident): string {
     : `${nothing}: ${deliveries(waiting, incident, ['waits', 'wait'])}`;
 }
 
+/** How what waits leaves afterwards: people get it together, systems one by one. */
+function inWhich({ channel }: SubscriberIncident): string {
+  return channel === 'slack' ? 'as one message' : 'in order';
+}
+
 /** What happens if nobody does anything. */
-function outlook({ trouble, nextTryAt, waiting, givenUp }: SubscriberIncident, at: Instant): string {
+function outlook(incident: SubscriberIncident, at: Instant): string {
+  const { channel, trouble, nextTryAt, waiting, givenUp } = incident;
+  const how = inWhich(incident);
   const lost = givenUp === 0 ? '' : ' What was given up used up its schedule and is not sent again by itself.';
+  if (trouble === 'off' && channel === 'slack')
+    return `Nothing is sent to it. What is to be told there is kept for three days, and as long as its incident is open; it goes out ${how} once the channel is on again.${lost}`;
   if (trouble === 'off') {
     const kept = waiting === 0 ? '' : ' What waited when it was switched off is kept, and goes out in order once it is on again.';
     return `Nothing is sent to it.${kept} What has happened since then is not sent to it by itself, not even later.${lost}`;
   }
   if (trouble === 'given_up') return `Other deliveries get through.${lost}`;
   if (trouble === 'unreached') {
-    const kept = waiting === 0 ? '' : ' Once one gets through, all that waits goes out in order.';
+    const kept = waiting === 0 ? '' : ` Once one gets through, all that waits goes out ${how}.`;
     return `One delivery tries again every few minutes.${kept} It is not held against the receiver: nothing is given up for it.${lost}`;
   }
   const next =
@@ -73,8 +83,11 @@ function outlook({ trouble, nextTryAt, waiting, givenUp }: SubscriberIncident, a
       : nextTryAt > at
         ? `It is left alone until ${moment(nextTryAt)}; then one delivery tries.`
         : 'One delivery tries again soon.';
-  const kept = waiting === 0 ? '' : ' Once one is taken, all that waits goes out in order.';
-  const worse = `Each failed try doubles the pause, up to a day; ${FAILURES_TO_SWITCH_OFF} in a row switch it off.`;
+  const kept = waiting === 0 ? '' : ` Once one is taken, all that waits goes out ${how}.`;
+  const worse =
+    channel === 'slack'
+      ? `However often that fails, it is tried again, with pauses of ${humanDuration(WITH_PEOPLE.longestPause)} at most; a delivery that was tried for three days is given up.`
+      : `Each failed try doubles the pause, up to a day; ${FAILURES_TO_SWITCH_OFF} in a row switch it off.`;
   return `${next}${kept} ${worse}${lost}`;
 }
 
@@ -85,14 +98,15 @@ function remedy(incident: SubscriberIncident): string {
     channel === 'slack'
       ? 'What Slack missed is not sent again.'
       : `Send again what it missed: ${code(`purchase-watch replay --subscriber ${name} --since ${from === null ? '24h' : new Date(from).toISOString()} --dry-run`, 200)}, then without ${code('--dry-run', 20)}.`;
+  const mend = channel === 'slack' ? 'See whether Slack has trouble, or a proxy on the way to it' : 'Mend the receiver';
   const lines = [`See more: ${code(`purchase-watch subscribers show ${name}`, 120)}.`];
+  if (trouble === 'off' && channel === 'slack') {
+    lines.push('Give it another address in the settings and restart the daemon; that switches it on.');
+    return lines.join('\n');
+  }
   if (trouble === 'off') {
-    lines.push(
-      channel !== 'slack'
-        ? `Mend the receiver, then switch it on: ${code(`purchase-watch subscribers change ${name} --status active`, 140)}.`
-        : 'Give it another address in the settings and restart the daemon; that switches it on.',
-      replay(offSince),
-    );
+    const on = code(`purchase-watch subscribers change ${name} --status active`, 140);
+    lines.push(`Mend the receiver, then switch it on: ${on}.`, replay(offSince));
     return lines.join('\n');
   }
   if (trouble === 'unreached') {
@@ -104,7 +118,7 @@ function remedy(incident: SubscriberIncident): string {
     lines.push(
       isAskedFor({ failures, pausedUntil: nextTryAt })
         ? 'Nothing, unless that is too long: it asked to be left alone, and goes on by itself.'
-        : `Mend the receiver; to try at once: ${code(`purchase-watch subscribers resume ${name}`, 120)}.`,
+        : `${mend}; to try at once: ${code(`purchase-watch subscribers resume ${name}`, 120)}.`,
     );
     if (waiting > 0) lines.push(`What waits: ${list('parked')}.`);
   }
@@ -128,7 +142,7 @@ function endedDraft(incident: SubscriberIncident): Draft {
     outcome === 'switched_off' || outcome === 'removed'
       ? null
       : waiting > 0
-        ? `What waits goes out now, in order.${givenUp > 0 ? '' : ' Nothing needs to be done.'}`
+        ? `What waits goes out now, ${inWhich(incident)}.${givenUp > 0 ? '' : ' Nothing needs to be done.'}`
         : outcome === null || text === undefined
           ? 'It is tried with the next event.'
           : 'Nothing waits any more.';

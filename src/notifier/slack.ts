@@ -1,4 +1,5 @@
 /** The Slack channel: incident events as messages through one incoming webhook, whose address is a secret. */
+import { setTimeout } from 'node:timers/promises';
 import { IncomingWebhook, IncomingWebhookHTTPError, IncomingWebhookRequestError } from '@slack/webhook';
 import { Agent, fetch } from 'undici';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
@@ -20,6 +21,8 @@ export interface SlackOptions {
   readonly setting?: string;
 }
 
+/** Slack drops what comes faster than one a second, even when it answers 200. */
+export const BETWEEN_MESSAGES: Milliseconds = 1_000;
 /** Slack answers a word; more than this is not an answer of Slack's. */
 const MOST_READ = 16 * 1024;
 /** Answers after which this webhook will never work again, whatever their status. */
@@ -82,6 +85,8 @@ export function createSlackChannel({ url, consoleUrl, timeout, setting = 'SLACK_
     const ended = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
     let answer = await tell(message, now, ended);
     if (answer.kind === 'answered' && answer.status === 400 && BAD_PAYLOAD.test(answer.word.trim())) {
+      // One message a second, whatever it answered.
+      await setTimeout(BETWEEN_MESSAGES, undefined, { signal: ended }).catch(() => undefined);
       answer = await tell({ text: message.text }, now, ended);
     }
     return judge(answer, {
@@ -93,9 +98,9 @@ export function createSlackChannel({ url, consoleUrl, timeout, setting = 'SLACK_
 
   return {
     send: (event: OutgoingEvent, options: SendOptions) => post(slackMessage(event.body, { consoleUrl }), options),
-    sendAll: (events, { since, until, capped, ...options }) => {
+    sendAll: (events, { since, until, reason, incidents, ...options }) => {
       const bodies = events.map(({ body }) => body);
-      return post(slackFolded(bodies, { consoleUrl, since, until, now: options.now, capped }), options);
+      return post(slackFolded(bodies, { consoleUrl, since, until, now: options.now, reason, incidents }), options);
     },
     close: () => {
       closing ??= agent.close();

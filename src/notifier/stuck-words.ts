@@ -19,9 +19,10 @@ export function stuckHeadline(incident: StuckIncident): string {
   const isOver = stage === 'ended';
   const place = stuckPlace(incident);
   const again = { opened: '', reopened: 'again ', grew: 'now ', reminder: 'still ', ended: '' }[stage];
+  const oldest = count === 0 ? '' : `, ${count === 1 ? '' : 'the oldest '}for ${lasting(since, at)}`;
   const rest = isOver
     ? `no longer stuck ${place}, after ${lasting(beganAt(incident), incident.endedAt ?? at)}`
-    : `${again}${customers(count)} stuck ${place}, the oldest for ${lasting(since, at)}`;
+    : `${again}${customers(count)} stuck ${place}${oldest}`;
   const sign = `${isOver ? OVER : signOf(incident)} ${isTest ? 'TEST: ' : ''}`;
   const lines = [true, false].map((named) => `${sign}${stuckWhere(incident, named)}: ${rest}`);
   return lines.find((line) => line.length <= LONGEST_HEADLINE) ?? lines.at(-1)!;
@@ -55,25 +56,25 @@ export function stuckPlace({ state, parts, stage }: StuckIncident): string {
 }
 
 /** Parts that are not over; all when all are. */
-function affected(parts: readonly StuckPart[]): readonly StuckPart[] {
+export function affected(parts: readonly StuckPart[]): readonly StuckPart[] {
   const open = parts.filter(({ ended }) => !ended);
   return open.length === 0 ? parts : open;
 }
 
-/** How many of those who came did not get on when it was noticed, beside what is usual; null when that was not counted. */
-export function shareText({ alarm, lately, stage, parts }: StuckIncident): string | null {
-  if (alarm === null || alarm.entrants === null || alarm.overdue === null) return null;
+/**
+ * How many of those who came since it began did not get on, beside what is usual; null when that was not counted. What was
+ * counted when it was noticed is long outgrown by the numbers beside it, and says so.
+ */
+export function shareText({ alarm, lately, parts }: StuckIncident): string | null {
+  if (alarm === null) return null;
   const { rule, entrants, overdue, usualShare } = alarm;
-  if (lately !== null) {
-    const usual = usualShare === null || rule === 'sparse' ? '' : `; usually ${inHundred(usualShare)}`;
-    return `${grouped(lately.overdue)} of ${customers(lately.entrants)} since the first of them did not get on in time${usual}`;
-  }
-  const isNew = stage === 'opened' || stage === 'reopened';
-  const first = parts.length > 1 ? ', where it was noticed first' : '';
-  const usual = usualShare === null || rule === 'sparse' ? '' : `; usually ${inHundred(usualShare)}`;
-  return isNew
-    ? `${grouped(overdue)} of the last ${customers(entrants)}${first}${usual}`
-    : `${grouped(overdue)} of ${customers(entrants)} when this was noticed${first}${usual}`;
+  const usual = usualShare === null || rule === 'sparse' ? '' : `\nusually ${inHundred(usualShare)}`;
+  const first = parts.length > 1 ? ' where it was noticed first' : '';
+  // What is usual is known of one place, and this is counted at all of them.
+  if (lately !== null)
+    return `${grouped(lately.overdue)} of ${customers(lately.entrants)} since it began did not get on in time${usual}${usual && first}`;
+  if (entrants === null || overdue === null) return null;
+  return `${grouped(overdue)} of ${customers(entrants)} when this was noticed${first && `,${first}`}${usual}`;
 }
 
 function inHundred(share: number): string {

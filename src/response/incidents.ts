@@ -78,7 +78,16 @@ export async function release(sql: Queries, id: string): Promise<IncidentRow> {
   return incident;
 }
 
-/** Keeps what an incident was, to be cited when it happens again; throws Refused. */
+/** The open incident that tells of this one and of which people are reminded, because nobody looks after it; null: none. */
+export async function remindingOf(sql: Queries, { parent }: IncidentRow): Promise<string | null> {
+  const above = parent === null ? null : await findIncident(sql, parent);
+  if (above === null || above.endedAt !== null) return null;
+  // Whoever looks after one that is still higher looks after this one, too; who did before it came back may be gone.
+  if (above.acknowledgedAt !== null && above.acknowledgedAt >= (above.reopenedAt ?? above.openedAt)) return null;
+  return above.parent === null ? above.id : ((await remindingOf(sql, above)) ?? above.id);
+}
+
+/** Keeps what an incident was, to be cited when customers get stuck there again; throws Refused. */
 export async function answer(sql: Queries, id: string, what: Care & { readonly cause: string }): Promise<IncidentRow> {
   await answerIncident(sql, { id, ...what });
   return requireIncident(sql, id);

@@ -8,6 +8,8 @@ import { addSilence, endSilence, findSilence, type SilenceRow } from '../store/s
 import { Refused } from '../subscription/refused.ts';
 import { silenceName } from './body.ts';
 
+/** What was said before somebody asked for silence cannot be unsaid; clocks differ by so much. */
+const SKEW: Milliseconds = 10_000;
 /** A silence that nobody remembers must not hide what breaks later. */
 const LONGEST: Milliseconds = 30 * 24 * 3_600_000;
 
@@ -72,6 +74,7 @@ export function silenceProblems(
   const unknown = wish.site === undefined || isWrong('site') ? null : siteProblem(wish.site);
   if (unknown !== null) refuse('site', unknown, { isUnknownSite: true });
   const { startsAt = now, endsAt } = wish;
+  if (startsAt < now - SKEW) refuse('startsAt', `must not be in the past; it is ${isoTime(now)} now. Leave it out to begin now`);
   if (endsAt === undefined) return found;
   if (endsAt <= now) refuse('endsAt', `must be in the future; it is ${isoTime(now)} now`);
   else if (endsAt > now + LONGEST) refuse('endsAt', `must be at most 30 days ahead, so by ${isoTime(now + LONGEST)}`);
@@ -94,24 +97,26 @@ export interface CheckedSilence {
 export async function silence(sql: Queries, wish: CheckedSilence, now: Instant): Promise<SilenceRow> {
   const { site = null, state = null, subscriber = null, reason, by, endsAt } = wish;
   const kind = wish.kind ?? (subscriber === null ? null : 'subscriber');
-  // The clock went on since it was checked.
-  const startsAt = Math.min(wish.startsAt ?? now, endsAt);
+  // The clock went on since it was checked, and that of whoever asks may be behind ours.
+  const startsAt = Math.min(Math.max(wish.startsAt ?? now, now), endsAt);
   return addSilence(sql, { site, state, kind, subscriber, reason, by, startsAt, endsAt });
 }
 
-/** The silence of this number; throws Refused. */
-export async function requireSilence(sql: Queries, id: number): Promise<SilenceRow> {
+/** What lists silences, as it is called where somebody asks for one. */
+const LISTED_BY = 'GET /v1/silences?status=all';
+
+/** The silence of this number; throws Refused, which names what lists them. */
+export async function requireSilence(sql: Queries, id: number, listedBy = LISTED_BY): Promise<SilenceRow> {
   const row = await findSilence(sql, id);
-  if (row === null) throw notFound(id);
+  if (row === null) throw notFound(id, listedBy);
   return row;
 }
 
 /** Ends a silence now; one that is over stays as it is. Throws Refused. */
 export async function lift(sql: Queries, id: number): Promise<void> {
-  if (!(await endSilence(sql, id))) throw notFound(id);
+  if (!(await endSilence(sql, id))) throw notFound(id, LISTED_BY);
 }
 
-function notFound(id: number): Refused {
-  const lists = 'GET /v1/silences and "purchase-watch silences --all" list them';
-  return new Refused('silence_not_found', `there is no silence ${silenceName(id)}; ${lists}`);
+function notFound(id: number, listedBy: string): Refused {
+  return new Refused('silence_not_found', `there is no silence ${silenceName(id)}; ${listedBy} lists them`);
 }

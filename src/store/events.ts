@@ -90,10 +90,12 @@ export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fra
     delivery as (
       insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, last_error)
       select e.position, coalesce(e.purchase, 0), s.id, e.shard, e.created_at,
-        case s.status when 'active' then 'pending' else 'suppressed' end,
-        case s.status when 'active' then null else e.created_at end,
-        case s.status when 'active' then null else 'The subscriber was switched off when the event was made' || coalesce(': ' || s.status_reason, '.') end
+        case when w.waits then 'pending' else 'suppressed' end,
+        case when w.waits then null else e.created_at end,
+        case when w.waits then null else 'The subscriber was switched off when the event was made' || coalesce(': ' || s.status_reason, '.') end
       from event e join purchase_watch.subscribers s on s.configured and ${wanting(sql)}
+      -- People are told, once they can be, what goes on and what came and went: in one message.
+      cross join lateral (select s.status = 'active' or s.kind = 'slack' as waits) w
       order by e.position, s.id),
     told as (
       select pg_notify('purchase_watch_events', id) from event where type not like 'incident.%'

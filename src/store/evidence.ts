@@ -219,12 +219,18 @@ const ANSWER = `answer_cause as cause, answer_note as note, answered_by as by,
   (extract(epoch from answered_at) * 1000)::float8 as at, site, state`;
 
 /**
- * The latest answer about stuck purchases: of the same site and state, else of the same site, else of several sites. Null when
- * there is none. `site` and `state` are null as they are for a parent; `except` is the incident that it is to be told with.
+ * The latest answer about stuck purchases: of the same site and state, else of the same site, else of several sites, else, for
+ * a parent of several, of any of its sites. Null when there is none. `site` and `state` are null as they are for a parent;
+ * `except` is the incident that it is to be told with, and `sites` are those of its parts.
  */
 export async function earlierAnswer(
   sql: Queries,
-  { site, state, except = null }: { site: string | null; state: number | null; except?: string | null },
+  {
+    site,
+    state,
+    except = null,
+    sites = [],
+  }: { site: string | null; state: number | null; except?: string | null; sites?: readonly string[] },
 ): Promise<EarlierAnswer | null> {
   const atSite = site === null ? sql`site is null` : sql`site = ${site}`;
   const inState = state === null ? sql`state is null` : sql`state = ${state}`;
@@ -236,7 +242,9 @@ export async function earlierAnswer(
     select cause, note, by, at, site, state from (
       select 1 as place, a.* from ${latest(sql`${atSite} and ${inState}`, sql`site desc, state desc, answered_at`)} a
       union all select 2, a.* from ${latest(atSite, sql`site desc, answered_at`)} a
-      union all select 3, a.* from ${latest(sql`site is null`, sql`site desc, answered_at`)} a) found
-    order by place limit 1`;
+      union all select 3, a.* from ${latest(sql`site is null`, sql`site desc, answered_at`)} a
+      union all select 4, a.* from unnest(${site === null ? [...new Set(sites)] : []}::text[]) s (name)
+        cross join lateral ${latest(sql`site = s.name`, sql`site desc, answered_at`)} a) found
+    order by place, at desc limit 1`;
   return row ?? null;
 }

@@ -87,6 +87,7 @@ export async function explainFacts(
           'openedAt', ${ms('i.opened_at')}, 'count', i.count,
           -- What has a parent is told by that, and looked after with it.
           'saidAt', ${ms('greatest(i.said_at, one.said_at, two.said_at)')},
+          'heard', cardinality(i.heard || coalesce(one.heard, '{}') || coalesce(two.heard, '{}')) > 0,
           'acknowledgedAt', ${ms('coalesce(i.acknowledged_at, one.acknowledged_at, two.acknowledged_at)')},
           'acknowledgedBy', case when i.acknowledged_at is not null then i.acknowledged_by
             when one.acknowledged_at is not null then one.acknowledged_by else two.acknowledged_by end,

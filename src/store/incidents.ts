@@ -106,9 +106,14 @@ export async function heardBy(sql: Queries, incidents: readonly string[]): Promi
 }
 
 /** How many incidents are open, by kind and site, which is null for subscribers and for several sites; what has none is missing. */
-export async function countOpenIncidents(sql: Queries): Promise<{ site: string | null; kind: IncidentKind; count: number }[]> {
+export async function countOpenIncidents(
+  sql: Queries,
+): Promise<{ site: string | null; kind: IncidentKind; count: number; atSite: number }[]> {
   return sql`
-    select site, kind, count(*)::float8 as count from purchase_watch.incidents where ended_at is null group by site, kind order by site, kind`;
+    select i.site, i.kind, (count(*) filter (where p.id is null))::float8 as count,
+      (count(*) filter (where p.site is null))::float8 as "atSite"
+    from purchase_watch.incidents i left join purchase_watch.incidents p on p.id = i.parent and p.ended_at is null
+    where i.ended_at is null group by i.site, i.kind order by i.site, i.kind`;
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Holding } from '../core/ownership.ts';
 import type { Instant } from '../core/purchase.ts';
 import { namedState } from '../core/states.ts';
 import type { Stay } from '../core/stay.ts';
+import { customerOf } from './customer.ts';
 import type { Queries } from './database.ts';
 import { announcing, type NewEvent, SITE_SHARD } from './events.ts';
 

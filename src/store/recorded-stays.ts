@@ -5,6 +5,7 @@
 import type { Silence } from '../core/incident.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { RecordedOutage, RecordedStay } from '../core/recorded-stay.ts';
+import { customerOf } from './customer.ts';
 import type { Queries, Sql } from './database.ts';
 import { paidByAnotherAt } from './evidence.ts';
 
@@ -34,7 +35,7 @@ export interface StaysWanted extends Span {
 export interface RecordedMessage {
   readonly at: Instant;
   readonly type: string;
-  /** Subscribers that were told, by name. */
+  /** Channels for people that were told, by name. */
   readonly channels: readonly string[];
   /** As it was sent, for what it says. */
   readonly body: string;
@@ -69,7 +70,7 @@ export async function* recordedStays(
   const chosen = past`t.to_state = any(${`{${states.listed.join()}}`}::integer[])`;
   const rows = past<(RecordedStay & { readonly registeredAt: Instant; readonly isFirst: boolean })[]>`
     select p.site, t.to_state as state,
-      coalesce(hashtextextended(p.reference, 0), purchase_watch.order_key(d.fields), hashtextextended(p.purchase_id, 0))::text as customer,
+      ${customerOf(past)}::text as customer,
       ${ms(past, 't.not_after')} as "enteredAt", ${ms(past, 'coalesce(n.not_before, p.seen_at, t.not_after)')} as "seenAt",
       ${ms(past, 'n.not_after')} as "leftAt", n.to_state as "toState",
       case when n.purchase is null then ${ms(past, 'p.ended_at')} end as "unwatchedAt",
@@ -80,7 +81,6 @@ export async function* recordedStays(
     join purchase_watch.purchases p on p.id = t.purchase
     join purchase_watch.sites s on s.name = p.site and s.configured
     left join purchase_watch.purchase_transitions n on n.purchase = t.purchase and n.from_sequence = t.sequence
-    left join purchase_watch.purchase_details d on d.purchase = t.purchase and p.reference is null
     where ${states.others ? past`not ${chosen}` : chosen}
       and t.not_after < to_timestamp(${to}::float8 / 1000)
       and coalesce(n.not_after, p.ended_at, 'infinity') >= to_timestamp(${from}::float8 / 1000)
@@ -124,12 +124,13 @@ export async function recordedOutages(
     order by i.since, i.id`;
 }
 
-/** Silences that held at some moment of a time. */
+/** Silences that held at some moment of a time: none did before somebody asked for it. */
 export async function recordedSilences(past: Queries, { from, to }: Span): Promise<Silence[]> {
   return past<Silence[]>`
-    select kind, site, state, subscriber, ${ms(past, 'starts_at')} as "startsAt", ${ms(past, 'ends_at')} as "endsAt"
+    select kind, site, state, subscriber, ${ms(past, 'greatest(starts_at, created_at)')} as "startsAt", ${ms(past, 'ends_at')} as "endsAt"
     from purchase_watch.silences
-    where ends_at > to_timestamp(${from}::float8 / 1000) and starts_at < to_timestamp(${to}::float8 / 1000)
+    where ends_at > to_timestamp(${from}::float8 / 1000) and greatest(starts_at, created_at) < to_timestamp(${to}::float8 / 1000)
+      and ends_at > created_at
     order by id`;
 }
 
@@ -138,7 +139,7 @@ export async function recordedMessages(past: Queries, { from, to }: Span): Promi
   return past<RecordedMessage[]>`
     select e.type, ${ms(past, 'e.created_at')} as at, e.body, array(
         select s.name from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber
-        where d.event = e.position order by s.id) as channels
+        where d.event = e.position and s.kind = 'slack' order by s.id) as channels
     from purchase_watch.events e
     where e.purchase is null and e.type in ('incident.opened', 'incident.reopened', 'incident.grew', 'incident.reminder', 'incident.ended')
       and e.created_at >= to_timestamp(${from}::float8 / 1000) and e.created_at < to_timestamp(${to}::float8 / 1000)

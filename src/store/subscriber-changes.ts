@@ -128,6 +128,27 @@ export async function waitingFor(sql: Queries, id: number): Promise<number> {
 
 const AT_ONCE = 5_000;
 
+/**
+ * Gives up what has waited since before a moment for channels for people that are off, in small statements; but not what
+ * tells of an incident that is still open, for that is what they have to hear once they are on again.
+ */
+export async function suppressForOff(sql: Queries, before: Instant): Promise<void> {
+  for (;;) {
+    const rows = await sql`
+      with waiting as materialized (
+        select d.id from purchase_watch.subscribers s
+        cross join lateral (
+          select q.id from purchase_watch.deliveries q join purchase_watch.events e on e.position = q.event
+          where q.subscriber = s.id and q.status = 'pending' and e.created_at < to_timestamp(${before}::float8 / 1000)
+            and not exists (select from purchase_watch.incidents i where i.id = e.incident and i.ended_at is null)
+          limit ${AT_ONCE}) d
+        where s.configured and s.kind = 'slack' and s.status = 'off' limit ${AT_ONCE})
+      update purchase_watch.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The channel was switched off for days after it was made.'
+      from waiting where d.id = waiting.id and d.settled_at is null returning 1`;
+    if (rows.length < AT_ONCE) return;
+  }
+}
+
 /** Gives up what waits for subscribers that were deleted, in small statements. */
 export async function suppressForDeleted(sql: Queries): Promise<void> {
   for (;;) {

@@ -130,13 +130,27 @@ export async function findSubscriber(sql: Queries, name: string): Promise<Stored
   return row === undefined ? null : withHealth(row);
 }
 
-/** Switches a subscriber off; what waits for it stays pending until it is on again, what comes meanwhile is suppressed. */
-export async function switchOff(sql: Queries, { subscriber, reason }: { subscriber: number; reason: string }): Promise<void> {
+/** Why a subscriber is told nothing any more, and the hash of the address and key that were refused. */
+export interface SwitchedOff {
+  readonly reason: string;
+  readonly addressHash: string;
+}
+
+/**
+ * Switches a subscriber off, unless it has another address by now: that of another daemon, say. What waits for it stays
+ * pending until it is on again; what comes meanwhile is suppressed, or waits, too, for people.
+ */
+export async function switchOff(
+  sql: Queries,
+  { subscriber, reason, addressHash }: SwitchedOff & { readonly subscriber: number },
+): Promise<void> {
   await sql`
-    with switched as (
+    with meant as (
+      select id from purchase_watch.subscribers where id = ${subscriber} and address_hash = ${addressHash} for update),
+    switched as (
       update purchase_watch.subscribers set status = 'off', status_reason = ${reason}, matching_since = now(), failed_at = now()
-      where id = ${subscriber} and status <> 'off' returning id),
+      where id in (select id from meant) and status <> 'off' returning id),
     -- Switched on again, it begins as one that is well.
-    forgotten as (delete from purchase_watch.subscriber_health where subscriber = ${subscriber})
+    forgotten as (delete from purchase_watch.subscriber_health where subscriber in (select id from meant))
     select pg_notify('purchase_watch_wake', 'subscribers') from switched`;
 }

@@ -92,6 +92,7 @@ test('purchases are counted by site, status, state and whether they are stuck', 
   expect(numberOf(families, 'incidents_open', { site: 'default', kind: 'unreachable' })).toBe(1);
   expect(numberOf(families, 'incidents_open', { site: 'default', kind: 'stuck' })).toBe(0);
   expect(numberOf(families, 'incidents_open', { site: '', kind: 'subscriber' })).toBe(1);
+  expect(numberOf(families, 'incidents_open', { site: '', kind: 'stuck' })).toBe(0);
   expect(lint(families)).toEqual([]);
   await api.stop();
 });

@@ -106,6 +106,29 @@ test('says what there is: purchases by group, the oldest, rates, sites, who wait
   expect(body.replicas).toEqual([{ id: 'rep_1', startedAt: expect.any(String), shards: 0 }]);
 });
 
+test('an incident and those it tells of count once, and at each of their sites', async () => {
+  await api.sql`
+    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak)
+    values ('inc_all', 'stuck', null, null, now(), now(), 9, 9), ('inc_se', 'stuck', 'se', null, now(), now(), 6, 6),
+      ('inc_card', 'stuck', 'se', 6, now(), now(), 3, 3), ('inc_id', 'stuck', 'se', 7, now(), now(), 3, 3), ('inc_d', 'stuck', 'default', 6, now(), now(), 3, 3)`;
+  await api.sql`update purchase_watch.incidents set parent = case when id in ('inc_card', 'inc_id') then 'inc_se' else 'inc_all' end where id <> 'inc_all'`;
+  const { incidents, sites } = await overview();
+  expect(incidents).toEqual({ open: 1 });
+  expect(sites).toMatchObject([
+    { site: 'default', openIncidents: 1 },
+    { site: 'se', openIncidents: 1 },
+  ]);
+  const { text } = await api.call('GET', '/metrics');
+  const open = text
+    .split('\n')
+    .filter((line: string) => line.startsWith('purchase_watch_incidents_open{') && line.includes('"stuck"'));
+  expect(open.map((line: string) => line.replace(/^.*site="([^"]*)".* (\d+)$/, '$1=$2')).toSorted()).toEqual([
+    '=1',
+    'default=0',
+    'se=0',
+  ]);
+});
+
 test('what is for a subscriber that is paused is parked, with the reason beside it', async () => {
   const shop = await subscriber('shop');
   await deliveries(shop, 3);

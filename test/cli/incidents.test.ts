@@ -72,6 +72,18 @@ describe('list', () => {
     expect((await command('incidents', '--all', '--limit', '1')).stdout).toMatch(/There are more: --cursor inc_card\n$/);
   });
 
+  test('one that was reopened is open since then, in every list', async () => {
+    await database.sql`
+      update purchase_watch.incidents set opened_at = now() - interval '3 hours', reopened_at = now() - interval '4 minutes' where id = 'inc_card'`;
+    expect((await command('incidents')).stdout).toMatch(/^inc_card .* open for 4 min( \d s)? +-$/m);
+    expect((await command('status')).stdout).toMatch(/^incident inc_card, open since 4 min ago: se: /m);
+  });
+
+  test('the help of the command names that of the list', async () => {
+    expect((await command('incidents', '--help')).stdout).toContain('purchase-watch incidents list --help');
+    expect((await command('silences', '--help')).stdout).toContain('purchase-watch silences list --help');
+  });
+
   test('those with one cause say so', async () => {
     await family();
     const { stdout } = await command('incidents');
@@ -174,6 +186,13 @@ describe('looking after one', () => {
     expect(await json('incidents', 'acknowledge', 'inc_card', '--by', 'Robin')).toMatchObject({ owner: 'Robin' });
   });
 
+  test('of a kind that is never cited says only that it is kept', async () => {
+    await database.sql`update purchase_watch.incidents set ended_at = null where id = 'inc_old'`;
+    expect((await command('incidents', 'answer', 'inc_old', '--cause', 'provider')).stdout).toBe(
+      'kept what inc_old was: provider, says kim; it stays open until nothing is wrong any more\n',
+    );
+  });
+
   test.each<[NodeJS.ProcessEnv, string | RegExp]>([
     [{}, /^error: --by: is missing; give your name, as USER is not set$/m],
     [{ USER: 'root' }, /^error: --by: is missing; give your name, as several people may be "root"$/m],
@@ -198,6 +217,10 @@ describe('looking after one', () => {
       'nobody looks after inc_both: people are reminded of it again\n',
     );
     expect((await json('incidents', 'show', 'inc_card')).owner).toBeNull();
+    expect((await command('incidents', 'acknowledge', 'inc_fi', '--by', 'Ann')).stdout).toMatch(
+      /^Ann looks after inc_fi\. inc_both tells of it and still reminds: purchase-watch incidents acknowledge inc_both$/m,
+    );
+    expect((await command('incidents', 'release', 'inc_fi')).stdout).toBe('nobody looks after inc_fi; inc_both tells of it\n');
     expect((await command('incidents', 'release', 'inc_old')).stderr).toMatch(/the incident inc_old is over/);
   });
 

@@ -132,3 +132,28 @@ test('start warns once of what nobody will hear, in log lines alone', async () =
   await simulator.stop();
   await database.drop();
 });
+
+test('start warns of sites of whose warnings nobody hears', async () => {
+  const [database, simulator] = [await testDatabase(), createSimulator()];
+  await simulator.start();
+  const directory = mkdtempSync(join(tmpdir(), 'pw-start-'));
+  const file = join(directory, 'settings.yaml');
+  writeFileSync(file, 'slack: { channels: { on-call: { webhookUrl: "http://127.0.0.1:9/secret-path", severity: critical } } }\n');
+  const daemon = started(['start'], {
+    DATABASE_URL: database.url,
+    CHECKOUT_BASE_URL: simulator.url,
+    CHECKOUT_CLIENT_ID: 'demo-client',
+    CHECKOUT_CLIENT_SECRET: 'demo-secret',
+    PURCHASE_WATCH_CONFIG: file,
+    PORT: '0',
+  });
+  const line = /^.*"event":"incidents.told_to_nobody".*$/m.exec(await daemon.until(/"incidents.told_to_nobody".*\n/))![0];
+  expect(JSON.parse(line)).toMatchObject({
+    ...{ level: 'warn', site: 'default', severity: 'warning' },
+    advice: 'add it to a channel without severity: critical: its warnings reach nobody',
+  });
+  const { text } = await daemon.stop('SIGTERM');
+  expect(text).not.toContain('secret-path');
+  await simulator.stop();
+  await database.drop();
+});

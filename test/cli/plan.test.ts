@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SITE, temporaryFile } from '../config/files.ts';
+import { addExits } from '../support/dwell-days.ts';
+import { databaseOf } from './command.ts';
 import { runCommand } from './run.ts';
 
 describe('plan', () => {
@@ -31,8 +33,25 @@ describe('plan', () => {
     const { stdout } = await runCommand(['plan', 'WaitingForCardPayments'], { PURCHASE_WATCH_CONFIG });
     expect(stdout).toMatch(/^ {2}stuck {3}after 15 min: a poll .*\n {10}That limit is learned for each site/m);
     const { states } = JSON.parse((await runCommand(['plan', '--json'], { PURCHASE_WATCH_CONFIG })).stdout);
-    const learned = states.filter(({ stuckAfterIsLearned }: Record<string, boolean>) => stuckAfterIsLearned);
-    expect(learned).toMatchObject([{ state: { value: 6 }, stuckAfterMs: 900_000 }]);
+    const learned = states.filter(({ stuckAfterIsAuto }: Record<string, boolean>) => stuckAfterIsAuto);
+    expect(learned).toMatchObject([{ state: { value: 6 }, stuckAfterMs: 900_000, learned: null }]);
+  });
+
+  test('shows what is learned at each site, where there is a database', async () => {
+    const database = await databaseOf('default');
+    await addExits(database.sql, Date.now(), [{ site: 'default', state: 6, exits: 60, dwell: 120_000 }]);
+    const PURCHASE_WATCH_CONFIG = temporaryFile('states: { WaitingForCardPayments: { stuckAfter: auto } }');
+    const env = { ...SITE, PURCHASE_WATCH_CONFIG, DATABASE_URL: database.url };
+    const { stdout } = await runCommand(['plan', 'WaitingForCardPayments'], env);
+    expect(stdout).toMatch(
+      /\n {10}That limit is learned .*\n {10}default: usual 1 min \d+ s.*, limit 6 min .*, from 60 purchases$/m,
+    );
+    const { states } = JSON.parse((await runCommand(['plan', '6', '--json'], env)).stdout);
+    expect(states).toMatchObject([{ stuckAfterIsAuto: true, learned: [{ site: 'default', source: 'learned', purchases: 60 }] }]);
+    expect(JSON.parse((await runCommand(['plan', '0', '--json'], env)).stdout).states).toMatchObject([{ learned: null }]);
+    const alone = { ...env, DATABASE_URL: `${database.url}_gone` };
+    expect(await runCommand(['plan', '6'], alone)).toMatchObject({ exitCode: 0, stderr: '' });
+    await database.drop();
   });
 
   test('reckons the calls of a traffic beside the ceiling', async () => {

@@ -58,6 +58,12 @@ test.each<[readonly string[], string]>([
   expect((await add(...argv, '--for', '1h')).stdout).toContain(`: ${about}, until `);
 });
 
+test('one of a final state is added, with a warning', async () => {
+  expect((await add('--site', 'se', '--state', 'Completed', '--for', '1h')).stdout).toMatch(
+    /^sil_\d+: .*\. Nobody is ever stuck in Completed, which is final: did you mean another state\?$/m,
+  );
+});
+
 test('pages hold each once, newest first', async () => {
   for (let count = 0; count < 3; count++) await add('--site', 'se', '--for', '1h');
   const { data, nextCursor } = JSON.parse((await command('silences', '--limit', '2', '--json')).stdout);
@@ -70,18 +76,23 @@ describe('what is refused', () => {
     [['--for', '1h'], /--everything: must be given to silence all incidents/],
     [['--everything', '--site', 'se', '--for', '1h'], /--everything: cannot go with/],
     [['--site', 'see', '--for', '1h'], /--site: "see" is not a site \(did you mean se\?\)/],
-    [['--state', 'Completted', '--for', '1h'], /--state: is no state \(did you mean Completed\?\)/],
-    [['--kind', 'stock', '--for', '1h'], /--kind: is no kind of incident \(did you mean stuck\?\)/],
+    [['--state', 'Completted', '--for', '1h'], /--state: "Completted" is no state \(did you mean Completed\?\)/],
+    [['--state', 'Waitng', '--for', '1h'], /--state: "Waitng" is no state \(did you mean WaitingForEidApp\?\)/],
+    [['--kind', 'stock', '--for', '1h'], /--kind: "stock" is no kind of incident \(did you mean stuck\?\)/],
     [
       ['--subscriber', 'shpo', '--for', '1h'],
-      /--subscriber: is no subscriber \(did you mean shop\?\); "purchase-watch subscribers" lists them/,
+      /--subscriber: "shpo" is no subscriber \(did you mean shop\?\); "purchase-watch subscribers" lists them/,
     ],
-    [['--kind', 'unreachable', '--state', '6', '--for', '1h'], /--state: cannot go with kind unreachable/],
+    [['--kind', 'unreachable', '--state', '6', '--for', '1h'], /--state: "6" cannot go with kind unreachable/],
     [['--site', 'se'], /--for: is missing: say how long with --for 2h, or until when with --until/],
     [['--site', 'se', '--for', '31d'], /--for: must be at most 30 days ahead/],
-    [['--site', 'se', '--until', 'tomorrow'], /--until: must be a time with its zone/],
-    [['--site', 'se', '--from', '2h', '--until', '1h'], /--from: must be before the end \(--until\)/],
-    [['--site', 'se', '--until', '2020-01-01T00:00:00Z'], /--until: must be in the future; it is \d{4}-/],
+    [['--site', 'se', '--until', 'tomorrow'], /--until: "tomorrow" must be a time with its zone/],
+    [['--site', 'se', '--from', '2h', '--until', '1h'], /--from: "2h" must be before the end \(--until\)/],
+    [['--site', 'se', '--until', '2020-01-01T00:00:00Z'], /--until: "2020-01-01T00:00:00Z" must be in the future; it is \d{4}-/],
+    [
+      ['--site', 'se', '--from', '2020-01-01T00:00:00Z', '--until', '2h'],
+      /--from: "2020-01-01T00:00:00Z" must not be in the past; .* Leave it out to begin now/,
+    ],
     [['--site', 'se', '--for', '1h', '--until', '2h'], /cannot be used with option/],
     [['--site', 'se', '--for', 'long'], /Expected a duration/],
   ])('%j', async (argv, message) => {
@@ -95,7 +106,7 @@ describe('what is refused', () => {
     expect([exitCode, stderr]).toEqual([
       2,
       expect.stringMatching(
-        /^error: 4 problems\n {2}--state: is no state .*\n {2}--until: must be .*\n {2}--reason: is empty; .*\n {2}--by: is missing; /,
+        /^error: 4 problems\n {2}--state: "Completted" is no state .*\n {2}--until: "soon" must be .*\n {2}--reason: is missing; .*\n {2}--by: is missing; /,
       ),
     ]);
   });

@@ -80,9 +80,24 @@ describe('a stuck purchase of which the shop has not heard', () => {
   test('says that nobody is told of its incident, once Slack is not configured any more', async () => {
     await database.sql`update purchase_watch.subscribers set configured = false where kind = 'slack'`;
     const { stdout } = await why(STORY_ID);
-    expect(stdout).toMatch(/^Stuck in .*; its incident is open, and nobody is told, because SLACK_WEBHOOK_URL is not set\.$/m);
+    expect(stdout).toMatch(/^Stuck in .*; its incident is open, and nobody is told, because no Slack channel is set .*\.$/m);
     expect(stdout).not.toMatch(/last told/);
     await database.sql`update purchase_watch.subscribers set configured = true where kind = 'slack'`;
+  });
+
+  test('says that no channel is about its incident, unless one heard of it or of the one that tells of it', async () => {
+    const { sql } = database;
+    await sql`update purchase_watch.incidents set heard = '{}' where id = 'inc_story'`;
+    expect((await why(STORY_ID)).stdout).toMatch(
+      /^.* incident inc_story: .*; no channel hears of it \(by its sites and severity\)$/m,
+    );
+    await sql`
+      insert into purchase_watch.incidents (id, kind, site, opened_at, since, count, peak, said_at, heard)
+      values ('inc_above', 'stuck', 'se', now(), now(), 3, 3, now() - interval '1 minute', '{1}')`;
+    await sql`update purchase_watch.incidents set parent = 'inc_above' where id = 'inc_story'`;
+    expect((await why(STORY_ID)).stdout).toMatch(/ incident inc_story: .*; people were last told 1 min/);
+    await sql`update purchase_watch.incidents set heard = '{1}', parent = null where id = 'inc_story'`;
+    await sql`delete from purchase_watch.incidents where id = 'inc_above'`;
   });
 
   test('control characters of others do not reach the terminal', async () => {

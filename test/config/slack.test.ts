@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { describeSettings } from '../../src/config/describe.ts';
 import { publishedSchema } from '../../src/config/reference.ts';
 import { loadSettings } from '../../src/config/settings.ts';
-import { channelSetting, channelSubscriber, unheardSites } from '../../src/config/slack.ts';
+import { channelCeilings, channelSetting, channelSubscriber, unheardSites } from '../../src/config/slack.ts';
 import { loadFile, problemsOf, temporaryFile } from './files.ts';
 
 const URL_A = 'https://hooks.slack.example/services/sentinel-a';
@@ -113,9 +113,30 @@ describe('a problem', () => {
 
 test('sites that no channel hears of are found', () => {
   const of = (text: string) => unheardSites(loadFile(text, ENV));
-  expect(of(FILE)).toEqual([]);
-  expect(of(SITES)).toEqual([]);
-  expect(unheardSites(loadFile(`${SITES}slack: { channels: { a: { webhookUrl: ${URL_A}, sites: [se] } } }`))).toEqual(['fi']);
+  expect(of(FILE)).toEqual({ unheard: [], criticalOnly: [] });
+  expect(of(SITES)).toEqual({ unheard: [], criticalOnly: [] });
+  const channels = (some: string) => unheardSites(loadFile(`${SITES}slack: { channels: { ${some} } }`));
+  expect(channels(`a: { webhookUrl: ${URL_A}, sites: [se] }`)).toEqual({ unheard: ['fi'], criticalOnly: [] });
+});
+
+test('and so are those of which only critical incidents are heard', () => {
+  const channels = (some: string) => unheardSites(loadFile(`${SITES}slack: { channels: { ${some} } }`));
+  const critical = `a: { webhookUrl: ${URL_A}, severity: critical }`;
+  expect(channels(critical)).toEqual({ unheard: [], criticalOnly: ['se', 'fi'] });
+  expect(channels(`${critical}, b: { webhookUrl: ${URL_B}, sites: [se] }`)).toEqual({ unheard: [], criticalOnly: ['fi'] });
+  expect(channels(`b: { webhookUrl: ${URL_B}, sites: [fi], severity: critical }`)).toEqual({
+    unheard: ['se'],
+    criticalOnly: ['fi'],
+  });
+  expect(channels(`${critical}, b: { webhookUrl: ${URL_B} }`)).toEqual({ unheard: [], criticalOnly: [] });
+});
+
+test('how many messages each channel may get is known by its subscriber', () => {
+  expect([...channelCeilings(loadFile(FILE, ENV))]).toEqual([
+    ['@slack', 12],
+    ['@slack-ops', 6],
+    ['@slack-shop-se', 12],
+  ]);
 });
 
 test('people see each channel and where it came from, and no address', () => {

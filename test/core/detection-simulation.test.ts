@@ -81,7 +81,16 @@ test('where 5 % are overdue, as many as are expected anywhere, false alarms are 
   let falseAlarms = 0;
   for (let n = 0; n < stays; n++) {
     const outcome = random() < 0.05 ? 'overdue' : 'well';
-    const known = { site: 'se', state: CARD, customer: `${n}`, firstSight: false, foundLate: false, toState: null, shortest: 0, longest: 0 };
+    const known = {
+      site: 'se',
+      state: CARD,
+      customer: `${n}`,
+      firstSight: false,
+      foundLate: false,
+      toState: null,
+      shortest: 0,
+      longest: 0,
+    };
     detection = feed(detection, { ...known, outcome, enteredAt: n, at: n + 1 }, { share: null, perDay: null });
     if (detection.alarm === null) continue;
     falseAlarms += 1;

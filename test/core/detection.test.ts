@@ -25,7 +25,20 @@ function stay(outcome: StayOutcome, enteredAt: number, customer: string, differs
   const lasted = outcome === 'overdue' ? LIMIT : outcome === 'late' ? 2 * LIMIT : MINUTE;
   const toState = outcome === 'overdue' ? null : numberOf(outcome === 'other' ? 'Cancelled' : 'Completed');
   const [at, shortest, longest] = [enteredAt + lasted, lasted, lasted];
-  return { site: 'se', state: CARD, customer, firstSight: false, foundLate: false, outcome, toState, enteredAt, at, shortest, longest, ...differs };
+  return {
+    site: 'se',
+    state: CARD,
+    customer,
+    firstSight: false,
+    foundLate: false,
+    outcome,
+    toState,
+    enteredAt,
+    at,
+    shortest,
+    longest,
+    ...differs,
+  };
 }
 
 const fed = (detection: Detection, stays: readonly SiteStay[], usual = UNKNOWN): Detection =>

@@ -317,6 +317,7 @@ describe('the stuck clock', () => {
     since: NOW - 20 * MINUTE,
     openedAt: NOW - 5 * MINUTE,
     saidAt: NOW - 4 * MINUTE,
+    heard: true,
     count: 3,
     acknowledgedAt: null,
     acknowledgedBy: null,
@@ -332,7 +333,7 @@ describe('the stuck clock', () => {
       'stuck: a poll confirmed it after 15 min in WaitingForCardPayments; limit 15 min as configured',
     ]);
     expect(texts(standing, 'incident')).toEqual([
-      'incident inc_1: 3 purchases stuck in WaitingForCardPayments; people were last told 4 min ago',
+      'incident inc_1: 3 customers stuck in WaitingForCardPayments; people were last told 4 min ago',
     ]);
     expect(texts(next, 'stuck_clock')).toEqual([]);
   });
@@ -341,6 +342,8 @@ describe('the stuck clock', () => {
     ['acknowledged', { acknowledgedAt: NOW - MINUTE, acknowledgedBy: 'Ann' }, /; acknowledged 1 min ago by Ann$/],
     ['silenced', { silencedUntil: NOW + 2 * HOUR }, /; silenced until 11:25:00Z \(2 h more\)$/],
     ['silenced for long', { silencedUntil: NOW + DAY }, /; silenced until 2026-11-21 09:25:00Z \(1 d more\)$/],
+    ['heard by nobody', { heard: false }, /; no channel hears of it \(by its sites and severity\)$/],
+    ['one customer', { count: 1 }, /: 1 customer stuck in /],
     ['of the site', { kind: 'unreachable', state: null }, /: site se does not answer;/],
   ])('tells that the incident is %s', (_, differs, text) => {
     const { standing } = explained({ purchase: stuck, incidents: [{ ...incident, ...differs }] });
@@ -348,9 +351,23 @@ describe('the stuck clock', () => {
   });
   test('says that nobody is told, when there is no Slack', () => {
     const { verdict, standing } = explained({ purchase: stuck, incidents: [incident], slack: false });
-    expect(verdict).toMatch(/; its incident is open, and nobody is told, because SLACK_WEBHOOK_URL is not set\.$/);
+    expect(verdict).toMatch(
+      /; its incident is open, and nobody is told, because no Slack channel is set \(SLACK_WEBHOOK_URL or slack\.channels\)\.$/,
+    );
     expect(texts(standing, 'incident')).toEqual([
-      'incident inc_1: 3 purchases stuck in WaitingForCardPayments; nobody is told, because SLACK_WEBHOOK_URL is not set',
+      'incident inc_1: 3 customers stuck in WaitingForCardPayments; nobody is told, because no Slack channel is set (SLACK_WEBHOOK_URL or slack.channels)',
+    ]);
+  });
+  test('does not say that people were told, when no channel is about it', () => {
+    const { verdict } = explained({ purchase: stuck, incidents: [{ ...incident, heard: false }] });
+    expect(verdict).toMatch(/; its incident is open, and no channel hears of it \(by its sites and severity\)\.$/);
+  });
+  test('names the limit as that of now where another one held', () => {
+    const flagged = { stateSince: NOW - 20 * MINUTE, stuckSince: NOW - 20 * MINUTE + 48_000 };
+    const { verdict, standing } = explained({ purchase: flagged, incidents: [incident] });
+    expect(verdict).toMatch(/^Stuck in WaitingForCardPayments for 20 min \(the limit is now 15 min\);/);
+    expect(texts(standing, 'stuck_clock')).toEqual([
+      'stuck: a poll confirmed it after 48 s in WaitingForCardPayments; now: limit 15 min as configured',
     ]);
   });
   test('says that one alone is no incident', () => {

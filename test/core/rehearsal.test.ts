@@ -80,6 +80,15 @@ test('a healthy shop is silent', () => {
   expect(result).toMatchObject({ messages: [], overdue: 0, opened: 0, stays: 864 });
 });
 
+test('two purchases of one order are one customer who waits', () => {
+  const again = customersOf({ broken: BROKEN }).flatMap((stay) => (stay.toState === TIMED_OUT ? [stay, stay] : [stay]));
+  const once = rehearse(customersOf({ broken: BROKEN }));
+  const twice = rehearse(again);
+  expect(twice.overdue).toBe(2 * once.overdue);
+  const counts = ({ messages }: RehearsalResult) => messages.map(({ stage, incident }) => [stage, incident.count, incident.peak]);
+  expect(counts(twice)).toEqual(counts(once));
+});
+
 test('a broken page is told once when it begins and once when it is over', () => {
   const result = rehearse(customersOf({ broken: BROKEN }));
   expect(result).toMatchObject({ overdue: 12, opened: 1, openBefore: 0, openAfter: 0, unsaid: 0 });

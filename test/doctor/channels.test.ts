@@ -51,6 +51,14 @@ test('a site that no channel hears of is named', async () => {
   expect(about('settings')).toContainEqual(expect.stringMatching(/^warning: nobody hears of incidents at fi: no channel/));
 });
 
+test('a site whose warnings no channel hears of is named', async () => {
+  const about = await doctor(`slack: { channels: { ops: { webhookUrl: "\${OPS}", severity: critical } } }`);
+  expect(about('settings')).toContainEqual(
+    expect.stringMatching(/^warning: nobody hears of warnings at se, fi: the channels for them have severity: critical/),
+  );
+  expect(about('settings').join('\n')).not.toContain('nobody hears of incidents');
+});
+
 test('the dead man’s switch is not called from here; when it was called, and why not, is said', async () => {
   const file = 'slack: { deadMansSwitch: "https://alive.example/a-secret-id" }';
   const look = async () => (await doctor(file))("dead man's switch");
@@ -60,7 +68,16 @@ test('the dead man’s switch is not called from here; when it was called, and w
   await noteHeartbeat(database.sql, Date.now() - 600_000);
   const [row] = await database.sql<{ id: number }[]>`
     insert into purchase_watch.subscribers (name, kind, address_hash) values ('@slack', 'slack', 'a') returning id`;
-  await switchOff(database.sql, { subscriber: row!.id, reason: 'no_service' });
+  await database.sql`
+    with event as (
+      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      values ('evt_1', 'incident.opened', '', 0, now(), '{}') returning position)
+    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status)
+    select position, 0, ${row!.id}, 0, now() - interval '20 minutes', 'pending' from event`;
+  expect(await look()).toEqual([
+    expect.stringMatching(/^warning: it was called 10 min ago for the last time → what @slack is to be told does not leave/),
+  ]);
+  await switchOff(database.sql, { subscriber: row!.id, reason: 'no_service', addressHash: 'a' });
   expect(await look()).toEqual([
     expect.stringMatching(/^warning: it was called 10 min ago for the last time → no channel for people takes/),
   ]);

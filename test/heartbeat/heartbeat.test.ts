@@ -1,11 +1,13 @@
 /** The dead man's switch: a real server is called, with a real database behind what is known of channels and leases. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createHeartbeat } from '../../src/heartbeat/heartbeat.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
-import { lastHeartbeat } from '../../src/store/heartbeat.ts';
+import { SITE_SHARD } from '../../src/store/events.ts';
+import { channelsForPeople, lastHeartbeat } from '../../src/store/heartbeat.ts';
 import { renewReplica, takeLease } from '../../src/store/replicas.ts';
 import { switchOff } from '../../src/store/subscribers.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { rowsRead } from '../support/rows-read.ts';
 import { type StandIn, startStandIn } from '../support/stand-in.ts';
 import { testClock } from '../support/test-clock.ts';
 
@@ -32,15 +34,15 @@ afterEach(async () => {
 });
 
 /** A heartbeat whose loops did their work so long ago. */
-function heartbeat({ replica = 'rep_1', goodAgo = {}, timeout = 500 }: Options = {}) {
+function heartbeat({ replica = 'rep_1', goodAgo = {}, timeout = 500, monotonic = () => 0 }: Options = {}) {
   const now = Date.now();
-  const loops = Object.entries({ poller: 0, judge: 0, keeper: 0, ...goodAgo }).map(([name, ago]) => ({
+  const loops = Object.entries({ poller: 0, judge: 0, notifier: 0, keeper: 0, ...goodAgo }).map(([name, ago]) => ({
     ...{ name, ok: true, error: null },
     lastGoodAt: ago === null ? null : now - ago,
   }));
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
   return createHeartbeat({
-    ...{ sql: database.sql, clock: testClock(), replica, timeout },
+    ...{ sql: database.sql, clock: { ...testClock(), monotonic }, replica, timeout, ceilings: CEILINGS },
     url: `${monitor.origin}${SECRET_PATH}`,
     log: createLogger({ level: 'debug', destination }),
     health: { loops: () => loops },
@@ -51,7 +53,9 @@ interface Options {
   readonly replica?: string;
   readonly goodAgo?: Readonly<Record<string, number | null>>;
   readonly timeout?: number;
+  readonly monotonic?: () => number;
 }
+const CEILINGS = new Map([['@slack', 5]]);
 
 const said = () =>
   log.map((line) => JSON.parse(line)).map(({ event, detail }) => (detail === undefined ? event : `${event}: ${detail}`));
@@ -73,6 +77,7 @@ test('while all is well it is called every minute, and that is remembered', asyn
 test.each([
   ['the judge hangs', { judge: 2 * MINUTE + 1 }, 'The judge has not done its work for two minutes.'],
   ['the poller hangs', { poller: 60 * MINUTE }, 'The poller has not done its work for two minutes.'],
+  ['the notifier hangs', { notifier: 60 * MINUTE }, 'The notifier has not done its work for two minutes.'],
 ])('when %s it is not called, and why is said once', async (_when, goodAgo, reason) => {
   const beat = heartbeat({ goodAgo });
   for (let times = 0; times < 3; times++) expect(await beat.tick()).toBeLessThan(MINUTE);
@@ -88,11 +93,122 @@ test('a loop that rests for less than two minutes, and one that nobody needs, do
   await beat.close();
 });
 
-test('right after the start it waits without a word', async () => {
-  const beat = heartbeat({ goodAgo: { judge: null } });
-  expect(await beat.tick()).toBeLessThan(10_000);
-  expect([monitor.received, said()]).toEqual([[], []]);
-  await beat.close();
+test.each(['poller', 'judge', 'notifier'])(
+  'right after the start it waits for the %s without a word, for two minutes',
+  async (loop) => {
+    let elapsed = 0;
+    const beat = heartbeat({ goodAgo: { [loop]: null }, monotonic: () => elapsed });
+    expect(await beat.tick()).toBeLessThan(10_000);
+    elapsed = 2 * MINUTE;
+    await beat.tick();
+    expect([monitor.received, said()]).toEqual([[], []]);
+    elapsed += 1;
+    for (let times = 0; times < 3; times++) expect(await beat.tick()).toBeLessThan(MINUTE);
+    expect(monitor.received).toEqual([]);
+    expect(said()).toEqual([`heartbeat.withheld: The ${loop} has not done its work for two minutes.`]);
+    await beat.close();
+  },
+);
+
+describe('what is due for a channel for people and does not leave', () => {
+  const LATE = 'heartbeat.withheld: What @slack is to be told has been due for a quarter of an hour and has not left.';
+  const at = (ago: number) => database.sql`to_timestamp(${Date.now() - ago}::float8 / 1000)`;
+  /** Deliveries to a channel: so many that wait since so long, and messages taken so long ago. */
+  async function lane({ dueAgo = null as number | null, takenAgo = [] as number[], channel = '@slack', kind = 'slack' } = {}) {
+    const { sql } = database;
+    const [known] = await sql<{ id: number }[]>`select id from purchase_watch.subscribers where name = ${channel}`;
+    const [made] = await sql<{ id: number }[]>`
+      insert into purchase_watch.subscribers (name, kind, address_hash) select ${channel}, ${kind}, 'a' where ${known === undefined} returning id`;
+    const { id } = (known ?? made)!;
+    const add = async (columns: { ago: number; taken: boolean }) => {
+      const [event] = await sql<{ position: number }[]>`
+        insert into purchase_watch.events (id, type, site, shard, created_at, body)
+        values (gen_random_uuid()::text, 'incident.opened', '', ${SITE_SHARD}, now(), '{}') returning position::float8 as position`;
+      await sql`
+        insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
+        values (${event!.position}, 0, ${id}, ${SITE_SHARD}, ${at(columns.ago)}, ${columns.taken ? 'delivered' : 'pending'},
+          ${columns.taken ? at(columns.ago) : null})`;
+    };
+    for (const ago of takenAgo) await add({ ago, taken: true });
+    if (dueAgo !== null) await add({ ago: dueAgo, taken: false });
+    return id;
+  }
+  const health = async (subscriber: number, columns: { paused?: number; failing?: number; ours?: number }) =>
+    database.sql`
+      insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, our_failing_since)
+      values (${subscriber}, 4, 1, ${columns.failing === undefined ? null : at(columns.failing)},
+        ${columns.paused === undefined ? null : at(-columns.paused)}, ${columns.ours === undefined ? null : at(columns.ours)})`;
+  async function called(): Promise<boolean> {
+    const before = monitor.received.length;
+    const beat = heartbeat();
+    await beat.tick();
+    await beat.close();
+    return monitor.received.length > before;
+  }
+
+  test('for more than a quarter of an hour holds it back, and is said once', async () => {
+    await lane({ dueAgo: 16 * MINUTE });
+    const beat = heartbeat();
+    for (let times = 0; times < 3; times++) expect(await beat.tick()).toBeLessThan(MINUTE);
+    expect(monitor.received).toEqual([]);
+    await database.sql`update purchase_watch.deliveries set status = 'delivered', settled_at = now()`;
+    await beat.tick();
+    expect(monitor.received).toHaveLength(1);
+    expect(said()).toEqual([LATE, 'heartbeat.resumed']);
+    await beat.close();
+  });
+
+  test('for less, later, or to a system does not', async () => {
+    await lane({ dueAgo: 14 * MINUTE });
+    await lane({ dueAgo: -60 * MINUTE });
+    await lane({ dueAgo: 60 * MINUTE, channel: 'shop', kind: 'webhook' });
+    expect(await called()).toBe(true);
+  });
+
+  test.each([
+    ['paused for it failed', { paused: MINUTE, failing: 5 * MINUTE }],
+    ['paused until one gets through', { paused: -MINUTE, failing: 5 * MINUTE }],
+    ['not reached', { ours: 5 * MINUTE }],
+  ])('does not while its channel is %s, which is told otherwise', async (_how, columns) => {
+    await health(await lane({ dueAgo: 16 * MINUTE }), columns);
+    expect(await called()).toBe(true);
+  });
+
+  test('does not while another channel hears and this one is off', async () => {
+    await lane({ channel: '@slack-ops' });
+    const off = await lane({ dueAgo: 16 * MINUTE });
+    await database.sql`update purchase_watch.subscribers set status = 'off' where id = ${off}`;
+    expect(await called()).toBe(true);
+  });
+
+  test('does not while the hour has had its messages, nor right after', async () => {
+    // The third of the five that an hour allows is the last for what is not urgent.
+    const hourFull = [50, 55, 59].map((minutes) => minutes * MINUTE);
+    await lane({ dueAgo: 45 * MINUTE, takenAgo: hourFull });
+    expect(await called()).toBe(true);
+    await database.sql`update purchase_watch.deliveries set settled_at = settled_at - interval '10 minutes'`;
+    expect(await called()).toBe(true);
+    await database.sql`update purchase_watch.deliveries set settled_at = settled_at - interval '10 minutes'`;
+    expect(await called()).toBe(false);
+  });
+
+  test('is found at the front of its queue, however much waits', async () => {
+    const id = await lane({ dueAgo: 16 * MINUTE });
+    const { sql } = database;
+    await sql`
+      with event as (
+        insert into purchase_watch.events (id, type, site, shard, created_at, body)
+        select 'evt_' || n, 'incident.opened', '', ${SITE_SHARD}, now(), '{}' from generate_series(1, 5000) n returning position)
+      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status)
+      select position, 0, ${id}, ${SITE_SHARD}, now(), 'pending' from event`;
+    await sql`analyze purchase_watch.deliveries`;
+    const { scanned, fetched } = await rowsRead(sql, 'deliveries', async (tx) => {
+      const { queues } = await channelsForPeople(tx, Date.now() + MINUTE, CEILINGS);
+      expect(queues.map(({ channel }) => channel)).toEqual(['@slack']);
+    });
+    expect(scanned).toBe(0);
+    expect(fetched).toBeLessThanOrEqual(10);
+  });
 });
 
 test('only the replica that judges calls it, and another one when that is gone', async () => {
@@ -111,10 +227,10 @@ test('when the last channel for people is broken it is not called until one take
   await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('@slack', 'slack', 'a'), ('@slack-ops', 'slack', 'b')`;
   const ids = await sql<{ id: number }[]>`select id from purchase_watch.subscribers order by id`;
   const beat = heartbeat();
-  await switchOff(sql, { subscriber: ids[0]!.id, reason: 'no_service' });
+  await switchOff(sql, { subscriber: ids[0]!.id, reason: 'no_service', addressHash: 'a' });
   await beat.tick();
   expect(monitor.received).toHaveLength(1);
-  await switchOff(sql, { subscriber: ids[1]!.id, reason: 'no_service' });
+  await switchOff(sql, { subscriber: ids[1]!.id, reason: 'no_service', addressHash: 'b' });
   await beat.tick();
   await beat.tick();
   expect(monitor.received).toHaveLength(1);

@@ -118,6 +118,33 @@ test('what came for a subscriber while it was being deleted is given up', async 
   expect(await sql`select status from purchase_watch.deliveries`).toEqual([{ status: 'suppressed' }]);
 });
 
+test('what waits for a channel for people that is off is given up after three days, unless its incident goes on', async () => {
+  const { sql } = database;
+  await sql`
+    insert into purchase_watch.subscribers (name, kind, address_hash, status) values
+      ('@slack', 'slack', '', 'off'), ('@slack-ops', 'slack', '', 'active'), ('books', 'webhook', '', 'off')`;
+  await sql`
+    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, ended_at)
+    select 'inc_' || n, 'stuck', 'se', n, now(), now(), 1, 1, case n when 1 then now() end from generate_series(1, 2) n`;
+  await sql`
+    with event as (
+      insert into purchase_watch.events (id, type, site, shard, created_at, body, incident)
+      select 'evt_' || n, 'incident.opened', 'se', 0, now() - make_interval(days => days), '{}', incident
+      from (values (1, 4, 'inc_1'), (2, 4, 'inc_2'), (3, 2, 'inc_1'), (4, 4, null)) as v (n, days, incident)
+      returning position, id)
+    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
+    select e.position, 0, s.id, 0, now() from event e, purchase_watch.subscribers s`;
+  await keep(await keeperOf('one'));
+  const given = await sql`
+    select s.name, e.id, d.last_error from purchase_watch.deliveries d join purchase_watch.events e on e.position = d.event
+    join purchase_watch.subscribers s on s.id = d.subscriber where d.status = 'suppressed' order by e.id`;
+  const last_error = 'The channel was switched off for days after it was made.';
+  expect(given).toEqual([
+    { name: '@slack', id: 'evt_1', last_error },
+    { name: '@slack', id: 'evt_4', last_error },
+  ]);
+});
+
 test('the daemon keeps house, and forgets nothing that it still polls', async () => {
   const t = await startTestApp();
   try {

@@ -1,5 +1,6 @@
 /** So many messages an hour, and what becomes of a channel that is broken: the real notifier with a real database. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { listDeliveries } from '../../src/store/delivery-list.ts';
 import { hearingChannels } from '../../src/store/subscriber-symptoms.ts';
 import { startChannels, type TestChannels } from '../support/channels.ts';
 import { SLACK_ANSWERS } from '../support/slack-stand-in.ts';
@@ -118,6 +119,15 @@ describe('with two channels', () => {
       await t.announce(1, { about: '@slack-ops' });
       await t.daemon.deliver();
       expect([t.ops.received.length, t.slack.received.length]).toEqual([1, 2]);
+      // What comes while it is off waits for its return, and is shown as that.
+      await t.announce(1);
+      expect(await t.statuses('@slack-ops')).toEqual({ pending: 6 });
+      const parked = await listDeliveries(t.sql, {
+        filter: { subscriber: '@slack-ops', status: 'parked' },
+        before: null,
+        limit: 10,
+      });
+      expect(parked.map(({ reason }) => reason)).toEqual(Array(6).fill(expect.stringMatching(/^switched off: Slack refuses/)));
     },
   );
 

@@ -8,6 +8,7 @@ function outlet(): Outlet {
   return createOutlet({
     id: 1,
     name: 'shop',
+    addressHash: 'x',
     channel,
     concurrency: 4,
     spacing: 0,

@@ -25,6 +25,7 @@ function sending() {
   const outlet = createOutlet({
     id: 1,
     name: 'shop',
+    addressHash: 'x',
     channel,
     concurrency: 4,
     spacing: 0,

@@ -60,6 +60,8 @@ describe('a digest', () => {
     const { text } = message([{ ...QUIET, incidents: [{ ...open, states: [4, 6], partOf: 'inc_9' }] }]);
     expect(text.split('\n')[0]).toBe('📋 Digest of se: 1 incident (1 still open), nobody overdue now');
     expect(text).toContain('customers stuck in 2 states at once, with other sites');
+    const elsewhere = message([{ ...QUIET, incidents: [{ ...open, states: [], partOf: 'inc_9' }] }]).text;
+    expect(elsewhere).toContain('customers stuck, with other sites, 3 at the worst');
     expect(message([{ ...QUIET, incidents: [{ ...over, kind: 'unreachable', states: [] }] }]).text).toContain(
       'Over: the checkout service did not answer, from',
     );

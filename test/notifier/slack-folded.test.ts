@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CAUSES } from '../../src/core/causes.ts';
+import { TOGETHER_REASONS, type TogetherReason } from '../../src/core/channel-pace.ts';
 import { slackFolded } from '../../src/notifier/slack-folded.ts';
 import type { SlackMessage } from '../../src/notifier/slack-message.ts';
 import { renderForTerminal } from '../../src/notifier/slack-terminal.ts';
+import type { IncidentNow } from '../../src/store/incidents-now.ts';
 import { messageProblem } from '../support/slack-stand-in.ts';
 
 const START = Date.UTC(2026, 10, 20, 9);
@@ -17,6 +19,10 @@ const unreachable = {
   ...{ incidentId: 'inc_2', kind: 'unreachable', site: 'no', severity: 'warning', openedAt: time(1), endedAt: null },
   ...{ since: time(-1), lastError: 'The service answered 503.' },
 };
+const NOW: IncidentNow = {
+  ...{ count: 12, peak: 12, since: START - 10 * 60_000, endedAt: null, level: 'critical' },
+  ...{ acknowledged: null, hasParent: false, parts: [] },
+};
 const over = { count: 0, endedAt: time(50) };
 
 function event(type: string, data: object, minutes: number): string {
@@ -25,8 +31,30 @@ function event(type: string, data: object, minutes: number): string {
 
 const incident = (stage: string, data: object, minutes: number): string => event(`incident.${stage}`, data, minutes);
 
-function folded(events: readonly string[], { capped = false, consoleUrl = null as string | null } = {}): SlackMessage {
-  const made = slackFolded(events, { consoleUrl, since: START, until: START + 50 * 60_000, now: START + 60 * 60_000, capped });
+/** How incidents are by now: as the last event about each said, unless told otherwise. */
+function asTold(events: readonly string[]): ReadonlyMap<string, IncidentNow> {
+  const told = events.flatMap((body) => {
+    const { data } = JSON.parse(body) as { data: { incidentId?: string; severity?: string; count?: number; peak?: number } };
+    const { incidentId, severity, count = 1, peak = count } = data;
+    return incidentId === undefined
+      ? []
+      : [[incidentId, { ...NOW, count, peak, level: severity as IncidentNow['level'] }] as const];
+  });
+  return new Map(told);
+}
+
+interface Folding {
+  readonly reason?: TogetherReason;
+  readonly consoleUrl?: string | null;
+  readonly incidents?: ReadonlyMap<string, IncidentNow>;
+  readonly until?: number;
+}
+
+function folded(
+  events: readonly string[],
+  { reason = 'refused', consoleUrl = null, incidents = asTold(events), until = START + 50 * 60_000 }: Folding = {},
+): SlackMessage {
+  const made = slackFolded(events, { consoleUrl, since: START, until, now: START + 60 * 60_000, reason, incidents });
   expect(messageProblem(made)).toBeNull();
   return made;
 }
@@ -66,8 +94,55 @@ describe('of one incident', () => {
     expect(headline(folded([incident('reminder', stuck, 40)]))).toMatch(/^🔴 se: still 12 customers stuck/);
   });
 
+  test('it says how many there are by now, also when nothing was said of that', () => {
+    const now = { ...NOW, count: 3, peak: 90, level: 'warning' as const, acknowledged: { by: 'Kim', note: null, at: START } };
+    const made = folded([incident('grew', { ...stuck, count: 80, lately: { entrants: 90, overdue: 80 } }, 20)], {
+      incidents: new Map([['inc_1', now]]),
+    });
+    expect(headline(made)).toBe('🟠 se: now 3 customers stuck waiting for the card payment provider, the oldest for 1 h 10 min');
+    expect(made.text).toContain('3 customers (90 at the worst)');
+    expect(made.text).toContain('Looked after by: Kim');
+    expect(made.text).not.toMatch(/80 /);
+    expect(made.text).toMatch(/Money, purchases and causes are as of <!date\^\d+\^.+\|2026-11-20 09:20 UTC>\./);
+  });
+
+  test('it is told as over when it ended and nobody wrote so', () => {
+    const incidents = new Map([['inc_1', { ...NOW, count: 0, endedAt: START + 30 * 60_000 }]]);
+    expect(headline(folded([incident('opened', stuck, 1)], { incidents }))).toBe(
+      '✅ se: up to 12 customers were stuck waiting for the card payment provider for 30 min; it is over',
+    );
+    expect(headline(folded([incident('grew', stuck, 1)], { incidents }))).toMatch(/^✅ se: no longer stuck .+, after 30 min$/);
+  });
+
+  test('it says that nobody is stuck at the moment while it is not over yet', () => {
+    const incidents = new Map([['inc_1', { ...NOW, count: 0 }]]);
+    expect(headline(folded([incident('opened', stuck, 1)], { incidents }))).toBe(
+      '🔴 se: nobody is stuck waiting for the card payment provider at the moment, up to 12 customers were',
+    );
+  });
+
+  test('what is not kept any more is told as of its last event', () => {
+    const made = folded([incident('grew', stuck, 20)], { incidents: new Map() });
+    expect(headline(made)).toBe('🔴 se: now 12 customers stuck waiting for the card payment provider, the oldest for 30 min');
+    expect(made.text).toMatch(/\nAs of: <!date\^.+\|2026-11-20 09:20 UTC>; how it is now is not known\n/);
+    const two = folded([incident('grew', stuck, 20), incident('opened', unreachable, 1)], { incidents: new Map() });
+    expect(two.text).toMatch(/• 🔴 se: .+ the oldest for 30 min, as of <!date\^.+\. Likely cause/);
+  });
+
+  test('of several places, each is told as it is by now, those that joined too', () => {
+    const parts = [{ site: 'se', state: card, count: 12, peak: 12, ended: false }];
+    const part = { site: 'se', state: 6, count: 5, peak: 12, ended: false };
+    const now = { ...NOW, count: 7, parts: [part, { ...part, state: 4, count: 2, peak: 2 }] };
+    const made = folded([incident('opened', { ...stuck, state: null, parts, includes: ['inc_5', 'inc_6'] }, 1)], {
+      incidents: new Map([['inc_1', now]]),
+    });
+    expect(headline(made)).toMatch(/^🔴 se: 7 customers stuck in 2 states at once/);
+    expect(made.text).toMatch(/\*Where\*\n• waiting for the card payment provider: 5 customers\n• .+: 2 customers\n/);
+  });
+
   test('a single message that waited says that it comes late', () => {
     expect(folded([incident('opened', stuck, 1)]).text).toContain('This comes late, because Slack did not take it at once');
+    expect(folded([incident('opened', stuck, 1)], { reason: 'capped' }).text).toContain('had had its messages of the hour');
   });
 });
 
@@ -140,8 +215,16 @@ describe('of several incidents', () => {
 });
 
 test('a channel that had its messages of the hour is told so', () => {
-  const made = folded([incident('opened', stuck, 1), incident('opened', unreachable, 1)], { capped: true });
-  expect(made.text).toContain('2 messages in one, because this channel has had its messages of the hour (`slack.maxPerHour`).');
+  const events = [incident('opened', stuck, 1), incident('opened', unreachable, 1)];
+  const made = folded(events, { reason: 'capped' });
+  expect(made.text).toContain('2 messages in one, because this channel had had its messages of the hour (`slack.maxPerHour`).');
+  expect(folded(events, { reason: 'last' }).text).toContain('gets only one more within the hour (`slack.maxPerHour`)');
+});
+
+test('what came within a minute was due at one moment, and what came at once is not late', () => {
+  const events = [incident('opened', stuck, 1), incident('opened', unreachable, 1)];
+  expect(folded(events, { until: START + 20_000 }).text).toMatch(/They were due <!date\^[^>]+>; of each/);
+  expect(folded(events, { reason: 'several' }).text).toMatch(/because they came at once\. Of each incident/);
 });
 
 test('nothing at all is still a message', () => {
@@ -185,9 +268,13 @@ test('whatever waited, Slack takes it', () => {
     fc.tuple(stage, data).map(([type, values]) => incident(type, values, 1)),
     { maxLength: 40 },
   );
+  const someKnown = new Map([
+    ['inc_1', NOW],
+    ['inc_2', { ...NOW, count: 0, endedAt: START }],
+  ]);
   fc.assert(
-    fc.property(fc.oneof(bodies, fc.array(hostile, { maxLength: 5 })), fc.boolean(), (events, capped) => {
-      const made = folded(events, { capped });
+    fc.property(fc.oneof(bodies, fc.array(hostile, { maxLength: 5 })), fc.constantFrom(...TOGETHER_REASONS), (events, reason) => {
+      const made = folded(events, { reason, incidents: someKnown });
       expect(made.text).toMatch(/messages in one|This comes late/);
       expect(() => renderForTerminal(made)).not.toThrow();
     }),

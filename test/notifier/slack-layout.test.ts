@@ -15,9 +15,9 @@ test('the text says the same as the blocks, its first line the headline', () => 
   expect(made.text).toBe('Head\nSite: se\n*What to do*\nThis.\nAnd that.\nMore');
   expect(made.blocks).toEqual([
     { type: 'header', text: { type: 'plain_text', text: 'Head' } },
-    { type: 'section', fields: [{ type: 'mrkdwn', text: '*Site*\nse' }] },
-    { type: 'section', text: { type: 'mrkdwn', text: '*What to do*\nThis.\nAnd that.' } },
-    { type: 'context', elements: [{ type: 'mrkdwn', text: 'More' }] },
+    { type: 'section', fields: [{ type: 'mrkdwn', text: '*Site*\nse', verbatim: true }] },
+    { type: 'section', text: { type: 'mrkdwn', text: '*What to do*\nThis.\nAnd that.', verbatim: true } },
+    { type: 'context', elements: [{ type: 'mrkdwn', text: 'More', verbatim: true }] },
   ]);
 });
 

@@ -19,7 +19,8 @@ const opened = {
   parts: [{ site: 'se', state: card, count: 42, peak: 44, ended: false }],
   limitMs: 390_000,
   dwell: { usualMs: 38_000, p95Ms: 130_000, purchases: 412, source: 'learned' },
-  ...{ alarm, noticedAfterMs: 660_000, purchases: ['id1', 'id2', 'id3', 'id4', 'id5'] },
+  ...{ alarm, lately: { entrants: 47, overdue: 44 }, noticedAfterMs: 660_000 },
+  ...{ purchases: ['id1', 'id2', 'id3', 'id4', 'id5'] },
   waiting: [
     { amount: '1234567.50', currency: 'SEK' },
     { amount: '99', currency: 'EUR' },
@@ -113,7 +114,7 @@ describe('the message that an incident has opened', () => {
       'Site se',
       'State WaitingForCardPayments (6)',
       'Stuck now 42 customers (44 at the worst)',
-      'Share 14 of the last 16 customers; usually about 3 in 100',
+      'Share 44 of 47 customers since it began did not get on in time usually about 3 in 100',
       'Since 2026-11-20 09:05 UTC noticed 11 min after the first of them came',
       'Money waiting 1 234 567.50 SEK 99 EUR and 3 without a known amount',
       'Overdue after 6 min 30 s usual 38 s, 95 % under 2 min 10 s, from 412 purchases',
@@ -177,9 +178,44 @@ describe('the message that an incident has opened', () => {
     expect(message('opened', sitesAtOnce).text).toContain('• se, waiting for the identity provider: 30 customers\n• no, waiting');
   });
 
-  test('later tells of the share as it was when that was noticed', () => {
-    expect(shown('grew', opened)).toContain('14 of 16 customers when this was noticed; usually about 3 in 100');
-    expect(shown('grew', several)).toContain('14 of 16 customers when this was noticed, where it was noticed first;');
+  test('never sets the share of its beginning beside the numbers of today, unless it says so', () => {
+    const old = { ...opened, lately: null };
+    for (const stage of ['opened', 'reopened', 'grew', 'reminder']) {
+      expect(shown(stage, opened)).toContain(
+        'Share 44 of 47 customers since it began did not get on in time usually about 3 in 100 Since',
+      );
+      expect(shown(stage, several)).toContain('in time usually about 3 in 100 where it was noticed first Since');
+      expect(shown(stage, old)).toContain('Share 14 of 16 customers when this was noticed usually about 3 in 100 Since');
+      expect(shown(stage, { ...several, lately: null })).toContain(
+        '14 of 16 customers when this was noticed, where it was noticed first usually about 3 in 100 Since',
+      );
+    }
+    const sparse = { ...alarm, rule: 'sparse' };
+    expect(shown('opened', { ...several, alarm: sparse })).toContain(
+      '44 of 47 customers since it began did not get on in time Since',
+    );
+  });
+
+  test('quotes what somebody said of it already, as when it is back after it was over', () => {
+    const answer = { cause: 'new_checkout', note: 'it lost the cookie', by: 'Kim', at: null, site: null, state: null };
+    for (const stage of ['reopened', 'grew'])
+      expect(shown(stage, { ...opened, answer })).toContain('says Kim: “it lost the cookie”.');
+    expect(shown('reopened', { ...opened, answer: null })).not.toContain('Already said of it');
+  });
+
+  test('of one customer gives one age, and of none no age', () => {
+    const age = (stage: string, count: number) => headline(message(stage, { ...opened, count, peak: 3 })).split('provider')[1];
+    expect(age('opened', 1)).toBe(', for 15 min');
+    expect(age('reminder', 2)).toBe(', the oldest for 15 min');
+    expect(age('reminder', 0)).toBe('');
+  });
+
+  test('of sites of which one is left blames the provider no more', () => {
+    const parts = sitesAtOnce.parts.map((part) => ({ ...part, ended: part.site !== 'se' }));
+    const text = shown('grew', { ...sitesAtOnce, parts });
+    expect(text).toContain('1 of 3 sites (se)');
+    expect(text).not.toContain('hardly a page of yours');
+    expect(text).toContain("the merchant's hosting page may not handle redirects correctly");
   });
 
   test('with no cause ranked says what is known of the state, or of many', () => {
@@ -311,8 +347,9 @@ test('whatever the names and however many there are, Slack takes it, with headli
       const body = JSON.stringify({ id: 'evt_1', type: `incident.${said}`, timestamp: '2026-01-20T11:15:30.000Z', data: values });
       const made = slackMessage(body, { consoleUrl: url });
       expect(messageProblem(made)).toBeNull();
+      const age = values.count === 0 ? '[^,]*' : `, ${values.count === 1 ? '' : 'the oldest '}for 2 h`;
       expect(headline(made)).toMatch(
-        said === 'ended' ? /^✅ .*, after 2 h$/ : /^(🔴|🟠) .* customers? stuck .*, the oldest for 2 h$/,
+        said === 'ended' ? /^✅ .*, after 2 h$/ : new RegExp(`^(🔴|🟠) .* customers? stuck .*${age}$`),
       );
       const sections = JSON.stringify(made.blocks);
       for (const { cause } of said === 'ended' ? [] : values.causes) {

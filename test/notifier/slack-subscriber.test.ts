@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { KEPT_WHILE_OFF } from '../../src/core/channel-pace.ts';
+import { SCHEDULE_WITH_PEOPLE } from '../../src/core/delivery-plan.ts';
+import { WITH_PEOPLE } from '../../src/core/health.ts';
 import { SUBSCRIBER_TROUBLES } from '../../src/core/incident.ts';
 import { type SlackMessage, slackMessage } from '../../src/notifier/slack-message.ts';
 import { renderForTerminal } from '../../src/notifier/slack-terminal.ts';
@@ -120,11 +123,41 @@ describe('a subscriber that was switched off', () => {
     expect(shown('incident.opened', { ...off, origin: 'configuration' })).toContain('--status active');
   });
 
-  test('and is Slack needs another address', () => {
+  test('and is Slack needs another address, and is told afterwards what it missed', () => {
     const text = shown('incident.opened', { ...off, origin: 'configuration', subscriber: '@slack', channel: 'slack' });
     expect(text).toContain('in the settings and restart the daemon');
-    expect(text).not.toContain('--status active');
+    expect(text).toContain(
+      'What is to be told there is kept for three days, and as long as its incident is open; it goes out as one message once the channel is on again.',
+    );
+    expect(text).not.toMatch(/--status active|missed|not even later/);
   });
+});
+
+describe('a channel of Slack that takes nothing', () => {
+  const slack = { ...failing, subscriber: '@slack-ops', channel: 'slack', origin: 'configuration' };
+
+  test('is tried every few minutes for three days, and never switched off for that', () => {
+    for (const data of [slack, { ...slack, trouble: 'losing', givenUp: 1 }]) {
+      const text = shown('incident.opened', data).replace(/ +/g, ' ');
+      expect(text).toContain(
+        'Once one is taken, all that waits goes out as one message. However often that fails, it is tried again, with pauses of 5 min at most; a delivery that was tried for three days is given up.',
+      );
+      expect(text).toContain('See whether Slack has trouble, or a proxy on the way to it; to try at once:');
+      expect(text).not.toMatch(/up to a day|40 in a row|Mend the receiver|in order/);
+    }
+  });
+
+  test('for a reason of ours, or takes messages again, says that what waits goes out as one', () => {
+    expect(shown('incident.opened', { ...slack, trouble: 'unreached' })).toContain('all that waits goes out as one message');
+    expect(shown('incident.ended', { ...ended, channel: 'slack' })).toContain('What waits goes out now, as one message.');
+  });
+});
+
+test('how long Slack is tried is what is said of it', () => {
+  expect(WITH_PEOPLE).toEqual({ longestPause: 5 * 60_000, failuresToSwitchOff: null });
+  const waits = SCHEDULE_WITH_PEOPLE.reduce((sum, wait) => sum + wait, 0);
+  expect(waits / 86_400_000).toBeCloseTo(3, 1);
+  expect(KEPT_WHILE_OFF).toBe(3 * 86_400_000);
 });
 
 test('another channel of Slack is not sent past alarms again', () => {

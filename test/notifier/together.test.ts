@@ -129,10 +129,77 @@ test('two daemons at work say everything once', async () => {
   expect(await t.statuses()).toEqual({ delivered: 7 });
 });
 
+test('a single message that comes an hour late says so, and why', async () => {
+  t.slack.respondAlways(SLACK_ANSWERS.broken);
+  await t.announce(1);
+  for (let step = 0; step < 13; step++) {
+    await t.daemon.deliver();
+    t.clock.advance('5m');
+  }
+  t.slack.respondAlways({});
+  t.clock.advance('2m');
+  await t.daemon.deliver();
+  expect(await t.statuses()).toEqual({ delivered: 1 });
+  expect(texts().at(-1)).toContain('This comes late, because Slack did not take it at once: it was due <!date^');
+});
+
+test('one that nobody could send when it was made says that it comes late, and not that Slack refused it', async () => {
+  await t.announce(1);
+  t.clock.advance('1h');
+  await t.daemon.deliver();
+  expect(texts()).toEqual([expect.stringContaining('This comes late: nobody could send it when it was due, <!date^')]);
+});
+
+test('what is one message because so much came at once does not blame Slack', async () => {
+  await t.announce(4);
+  await t.daemon.deliver();
+  expect(texts()[0]).toContain('4 messages in one, because they came at once.');
+  expect(texts()[0]).not.toMatch(/Slack did not|were due/);
+});
+
+test('a daemon that takes over waits out the second after the last message of the one before', async () => {
+  await t.announce(1);
+  await t.daemon.deliver();
+  await t.daemon.vanish();
+  const other = await t.another();
+  await t.announce(1);
+  await other.deliver();
+  expect(sent()).toBe(2);
+  expect(t.slack.received[1]!.at - t.slack.received[0]!.at).toBeGreaterThan(900);
+});
+
+test('what comes late tells of each incident how it is when it leaves', async () => {
+  await t.announce(2);
+  const at = t.clock.now();
+  // Of the first one 42 customers are stuck by now; the other one has ended, which is told of its own later.
+  await t.sql`
+    insert into purchase_watch.sites (name) values ('shop-0'), ('shop-1') on conflict do nothing`;
+  await t.sql`
+    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, severity, ended_at) values
+      (${`inc_${at}_0`}, 'stuck', 'shop-0', 6, to_timestamp(${at - 600_000}::float8 / 1000), to_timestamp(${at - 600_000}::float8 / 1000), 42, 50, 1, null),
+      (${`inc_${at}_1`}, 'stuck', 'shop-1', 6, to_timestamp(${at - 600_000}::float8 / 1000), to_timestamp(${at - 600_000}::float8 / 1000), 0, 9, 0,
+        to_timestamp(${at + 600_000}::float8 / 1000))`;
+  t.clock.advance('30m');
+  await t.daemon.deliver();
+  expect(sent()).toBe(1);
+  expect(texts()[0]).toMatch(/^🔴 shop-0: 42 customers stuck waiting for the card payment provider, the oldest for 40 min\n/);
+  expect(texts()[0]).toContain('42 customers (50 at the worst)');
+  expect(texts()[0]).toMatch(/\*Came and went meanwhile\*\n• ✅ shop-1: up to 9 customers were stuck/);
+});
+
+test('what is not known any more is told as of when it was written', async () => {
+  await t.announce(1);
+  t.clock.advance('4h');
+  await t.daemon.deliver();
+  expect(texts()[0]).toMatch(/^🟠 shop-0: 3 customers stuck waiting for the card payment provider, the oldest for 10 min\n/);
+  expect(texts()[0]).toContain('As of: <!date^');
+});
+
 test('when Slack refuses how the one message is built, its text is sent instead', async () => {
   t.slack.respond(SLACK_ANSWERS.invalidBlocks);
   await t.announce(4);
   await t.daemon.deliver();
   expect(t.slack.received.map(({ blocks }) => blocks !== undefined)).toEqual([true, false]);
+  expect(t.slack.received[1]!.at - t.slack.received[0]!.at).toBeGreaterThan(900);
   expect(await t.statuses()).toEqual({ delivered: 4 });
 });

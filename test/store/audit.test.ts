@@ -102,7 +102,7 @@ describe('a whole database', () => {
     const stopped = await lived('stopped', [0]);
     await stopPurchase(sql, stopped.id);
     const subscriber = await sql<{ id: number }[]>`select id from purchase_watch.subscribers where name = 'shop'`;
-    await switchOff(sql, { subscriber: subscriber[0]!.id, reason: 'gone' });
+    await switchOff(sql, { subscriber: subscriber[0]!.id, reason: 'gone', addressHash: 'a' });
     await sql`update purchase_watch.subscribers set matching_since = to_timestamp(0)`;
     await lived('while off', [0, 2]);
 

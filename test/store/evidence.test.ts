@@ -306,6 +306,16 @@ describe('what it was last time', () => {
     expect(await cited(null, null)).toEqual([null, null, 5]);
   });
 
+  test('of several sites, what it was at one of them, where nothing is known of several', async () => {
+    await answered('se', CARD, 9 * MINUTE);
+    await answered('no', IDENTITY, 4 * MINUTE);
+    const at = async (sites: readonly string[]) => (await earlierAnswer(sql, { site: null, state: null, sites }))?.site ?? null;
+    expect([await at([]), await at(['fi']), await at(['se', 'se']), await at(['se', 'no'])]).toEqual([null, null, 'se', 'no']);
+    await answered(null, null, 20 * MINUTE);
+    expect(await at(['se', 'no'])).toBeNull();
+    expect(await cited(null, null)).toEqual([null, null, 20]);
+  });
+
   test('not the answer to the incident itself', async () => {
     await answered('se', CARD, 9 * MINUTE);
     await answered('se', CARD, MINUTE);

@@ -166,6 +166,17 @@ test('purchases of one order are one customer, and one that was paid ends the wa
   expect(of.map(({ paidAt }) => paidAt).sort()).toEqual([from + 9 * MINUTE, from + 9 * MINUTE, null]);
 });
 
+test('a reference or an order that very many share names nobody', async () => {
+  const from = T + 9 * HOUR;
+  for (let n = 0; n < 51; n++) await aPurchase(`shared-${n}`, { reference: 'webshop', moves: [[CARD, from]] });
+  for (let n = 0; n < 51; n++) await aPurchase(`order-${n}`, { order: 'none', moves: [[CARD, from]] });
+  // By its order where its reference says nothing.
+  for (let n = 0; n < 2; n++) await aPurchase(`both-${n}`, { reference: 'webshop', order: 'A-99', moves: [[CARD, from]] });
+  const { stays } = await read({ from, to: from + HOUR, site: 'se' });
+  const customers = new Set(stays.filter(({ enteredAt }) => enteredAt === from).map(({ customer }) => customer));
+  expect(customers.size).toBe(51 + 51 + 1);
+});
+
 test('who was there before the site was first asked is told apart, also where that was noted late', async () => {
   const from = T + 6 * HOUR;
   await aPurchase('early', { registeredAt: T - 20 * DAY + MINUTE, site: 'no', moves: [[CARD, from]] });
@@ -197,6 +208,12 @@ test('outages, silences and what was said are read as far as they touch the time
   const silence = { kind: null, site: 'se', state: null, subscriber: null, reason: 'deploy', by: 'Kim' };
   await addSilence(sql, { ...silence, startsAt: T - HOUR, endsAt: T });
   await addSilence(sql, { ...silence, startsAt: T + 50 * MINUTE, endsAt: T + 2 * HOUR });
+  // Asked for when some of it was past: nobody was silent before.
+  await addSilence(sql, { ...silence, startsAt: T + MINUTE, endsAt: T + 2 * HOUR });
+  await addSilence(sql, { ...silence, startsAt: T - HOUR, endsAt: T + 10 * MINUTE });
+  await sql`
+    update purchase_watch.silences set created_at = case extract(epoch from starts_at) * 1000 when ${T + MINUTE}::float8 then ${at(T + 30 * MINUTE)}
+      when ${T - HOUR}::float8 then case when ends_at > ${at(T)} then ${at(T + 20 * MINUTE)} else starts_at end else starts_at end`;
   const event = (id: string, type: string, moment: number, purchase: string | null) => sql`
     insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
     select ${id}, ${type}, 'se', (select id from purchase_watch.purchases where purchase_id = ${purchase}), case when ${purchase}::text is not null then 1 end,
@@ -214,7 +231,7 @@ test('outages, silences and what was said are read as far as they touch the time
       { site: 'no', since: T + 20 * MINUTE, noticedAt: T + 20 * MINUTE + 30 * SECOND, until: null },
     ]);
     expect(await recordedOutages(past, { ...span, site: 'se' })).toHaveLength(1);
-    expect((await recordedSilences(past, span)).map(({ startsAt }) => startsAt)).toEqual([T + 50 * MINUTE]);
+    expect((await recordedSilences(past, span)).map(({ startsAt }) => startsAt)).toEqual([T + 50 * MINUTE, T + 30 * MINUTE]);
     expect((await recordedMessages(past, span)).map(({ type, at: moment }) => [type, moment])).toEqual([
       ['incident.opened', T],
       ['incident.ended', T + HOUR - 1],

@@ -83,6 +83,27 @@ describe('views', () => {
     }
   });
 
+  test('an incident is in the care of whoever looks after the one that tells of it', async () => {
+    const undo = new Error('undo');
+    const run = sql.begin(async (tx) => {
+      await tx`insert into purchase_watch.sites (name) values ('default') on conflict do nothing`;
+      await tx`
+        insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, acknowledged_at, acknowledged_by)
+        values ('inc_all', 'stuck', null, null, now(), now(), 5, 5, now(), 'Kim'), ('inc_site', 'stuck', 'default', null, now(), now(), 5, 5, null, null),
+          ('inc_card', 'stuck', 'default', 6, now(), now(), 3, 3, null, null), ('inc_own', 'stuck', 'default', 7, now(), now(), 2, 2, now(), 'Ann')`;
+      await tx`update purchase_watch.incidents set parent = case id when 'inc_site' then 'inc_all' else 'inc_site' end where id <> 'inc_all'`;
+      const rows = await tx`select incident_id as id, owner from purchase_watch.open_incidents order by 1`;
+      expect(rows.map(({ id, owner }) => [id, owner])).toEqual([
+        ['inc_all', 'Kim'],
+        ['inc_card', 'Kim'],
+        ['inc_own', 'Ann'],
+        ['inc_site', 'Kim'],
+      ]);
+      throw undo;
+    });
+    await expect(run).rejects.toBe(undo);
+  });
+
   test('the statements of the page work', async () => {
     const undo = new Error('undo');
     const blocks = [...PAGE.matchAll(/^```sql\n([\s\S]*?)^```/gm)].map(([, text]) => text!);

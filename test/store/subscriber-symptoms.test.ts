@@ -112,11 +112,17 @@ describe('a subscriber is in trouble', () => {
 
   test('when it was switched off for what it answered', async () => {
     await deliveries(2, 'pending');
-    await switchOff(sql, { subscriber: 1, reason: 'The receiver answered 410: it wants no more events.' });
+    await switchOff(sql, { subscriber: 1, reason: 'The receiver answered 410: it wants no more events.', addressHash: 'a' });
     now = Date.now() + 10;
     expect(await found()).toEqual([['shop', 'off', 2, 0]]);
     await failing(40 * MINUTE);
     expect(await found()).toEqual([['shop', 'off', 2, 2_400]]);
+  });
+
+  test('not when it was another address that was refused', async () => {
+    await failing(40 * MINUTE);
+    await switchOff(sql, { subscriber: 1, reason: 'Gone.', addressHash: 'the one before' });
+    expect(await found()).toEqual([['shop', 'failing', 0, 2_400]]);
   });
 
   test('not when a person switched it off, after it was switched off and on again too', async () => {
@@ -126,7 +132,7 @@ describe('a subscriber is in trouble', () => {
     await set('off', 'It was switched off by hand.');
     expect(await found()).toEqual([]);
     await set('active', null);
-    await switchOff(sql, { subscriber: 1, reason: 'Gone.' });
+    await switchOff(sql, { subscriber: 1, reason: 'Gone.', addressHash: 'a' });
     expect(await found()).toHaveLength(1);
     await updateSubscriber(sql, 1, { description: 'Still off.' });
     expect(await found()).toHaveLength(1);
@@ -220,7 +226,7 @@ test('people hear through channels that take messages', async () => {
   await failing(15 * MINUTE, { subscriber: 3 });
   expect(await hearingChannels(sql, now)).toEqual([]);
   await sql`delete from purchase_watch.subscriber_health`;
-  await switchOff(sql, { subscriber: 3, reason: 'Gone.' });
+  await switchOff(sql, { subscriber: 3, reason: 'Gone.', addressHash: 'c' });
   expect(await hearingChannels(sql, now)).toEqual([]);
 });
 

@@ -1,7 +1,10 @@
 /** Several channels: one breaks for good, and people hear of it in another one. */
 import { expect, onTestFinished, test } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import type { Settings } from '../../src/config/settings.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
 import { SLACK_ANSWERS, startSlackStandIn } from '../support/slack-stand-in.ts';
-import { startTestApp } from '../support/test-app.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const DOWN = { status: 410 };
 
@@ -41,4 +44,113 @@ test('a channel that is gone is told in the others and in the log, and not in it
     expect.objectContaining({ level: 'error', subscriber: '@slack-ops' }),
   );
   expect(t.log.join('')).not.toContain('a-secret-path');
+});
+
+/** The daemon with another address for Slack, as after a restart; it shares the clock. */
+async function withAddress(t: TestApp, webhookUrl: string) {
+  const [first] = t.settings.slack.channels;
+  const settings: Settings = { ...t.settings, slack: { ...t.settings.slack, channels: [{ ...first!, webhookUrl }] } };
+  const log = createLogger({
+    level: 'debug',
+    destination: { write: (line: string) => t.log.push(line) } as unknown as NodeJS.WritableStream,
+  });
+  const app = await createApp(settings, { clock: t.clock, random: () => 0.5, log });
+  onTestFinished(() => app.stop());
+  return app;
+}
+
+/** Has Slack refuse the address for good, with the first thing that is told. */
+async function switchOff(t: TestApp): Promise<void> {
+  t.slack.respondAlways(SLACK_ANSWERS.noService);
+  t.receiver.respond(DOWN);
+  await t.watch({ script: [{ state: 'New' }] });
+  await t.app.pollOnce();
+  for (let step = 0; step < 4; step++) {
+    await t.app.deliverOnce();
+    t.clock.advance('31s');
+    await t.app.judgeOnce();
+  }
+  await t.app.deliverOnce();
+  expect(await statusOf(t)).toBe('off');
+}
+
+async function statusOf(t: TestApp): Promise<string> {
+  const [row] = await t.app.sql<{ status: string }[]>`select status from purchase_watch.subscribers where name = '@slack'`;
+  return row!.status;
+}
+
+/** The site stops answering, or answers again, and the judge has time to see it. */
+async function site(t: TestApp, is: 'down' | 'up', app: Pick<TestApp['app'], 'sql' | 'judgeOnce' | 'deliverOnce'> = t.app) {
+  const at = app.sql`to_timestamp(${t.clock.now()}::float8 / 1000)`;
+  if (is === 'down')
+    await app.sql`update purchase_watch.sites set failing_since = ${at}, last_error = 'HTTP 503' where name = 'default'`;
+  else await app.sql`update purchase_watch.sites set failing_since = null, last_success_at = ${at} where name = 'default'`;
+  for (let step = 0; step < 4; step++) {
+    t.clock.advance('31s');
+    await app.judgeOnce();
+    await app.deliverOnce();
+  }
+}
+
+test('a channel that was off hears with its new address what goes on, in one message', async () => {
+  const fresh = await startSlackStandIn();
+  const t = await startTestApp();
+  onTestFinished(async () => {
+    await t.stop();
+    await fresh.stop();
+  });
+  await switchOff(t);
+  await site(t, 'down');
+  await t.app.stop();
+  const app = await withAddress(t, fresh.url);
+  t.clock.advance('10m');
+  await app.deliverOnce();
+  expect(fresh.received).toHaveLength(1);
+  expect(fresh.received[0]!.text).toContain('default: no usable answer from the checkout service for 12 min');
+  await site(t, 'up', app);
+  expect(fresh.received.at(-1)!.text).toContain('the checkout service answers again');
+});
+
+test('a channel that was off is not alarmed by what is over when it is back', async () => {
+  const fresh = await startSlackStandIn();
+  const t = await startTestApp();
+  onTestFinished(async () => {
+    await t.stop();
+    await fresh.stop();
+  });
+  t.slack.respondAlways(SLACK_ANSWERS.noService);
+  await site(t, 'down');
+  expect(await statusOf(t)).toBe('off');
+  await site(t, 'up');
+  t.clock.advance('26h');
+  await t.app.stop();
+  const app = await withAddress(t, fresh.url);
+  await app.deliverOnce();
+  expect(fresh.received).toHaveLength(1);
+  expect(fresh.received[0]!.text).toMatch(/^✅ /);
+  expect(fresh.received[0]!.text).not.toContain('🔴');
+});
+
+test('a daemon that still has the old address neither uses it nor switches the new one off', async () => {
+  const fresh = await startSlackStandIn();
+  const t = await startTestApp();
+  onTestFinished(async () => {
+    await t.stop();
+    await fresh.stop();
+  });
+  await switchOff(t);
+  const tried = t.slack.received.length;
+  const other = await withAddress(t, fresh.url);
+  expect(await statusOf(t)).toBe('active');
+  t.clock.advance('6s');
+  await t.app.deliverOnce();
+  expect([t.slack.received.length, await statusOf(t)]).toEqual([tried, 'active']);
+  const said = t.log.map((line) => JSON.parse(line)).filter(({ event }) => event === 'subscriber.unreachable');
+  expect(said).toEqual([expect.objectContaining({ subscriber: '@slack', detail: expect.stringContaining('Another daemon') })]);
+  await t.app.stop();
+  const again = await withAddress(t, fresh.url);
+  t.clock.advance('1m');
+  await again.deliverOnce();
+  await other.deliverOnce();
+  expect(fresh.received).toHaveLength(1);
 });

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { App } from '../../src/app.ts';
+import { startSlackStandIn } from '../support/slack-stand-in.ts';
 import { startTestApp } from '../support/test-app.ts';
 
 test('purchases from before the first start are one first look, and a digest tells who is overdue, once from two daemons', async () => {
@@ -38,4 +39,30 @@ test('purchases from before the first start are one first look, and a digest tel
   } finally {
     await t.stop();
   }
+});
+
+test('a channel for what is critical gets neither a first look nor digests', async () => {
+  const onCall = await startSlackStandIn();
+  const t = await startTestApp({
+    change: ({ slack }) => {
+      const [first] = slack.channels;
+      const critical = { ...first, name: 'on-call', webhookUrl: onCall.url, severity: 'critical' };
+      Object.assign(slack, { digest: '*/30 * * * *', channels: [first, critical] });
+    },
+  });
+  onTestFinished(async () => {
+    await t.stop();
+    await onCall.stop();
+  });
+  for (let each = 0; each < 3; each++) await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
+  for (let minute = 0; minute < 57; minute++) {
+    t.clock.advance('1m');
+    await t.app.pollOnce();
+    await t.app.judgeOnce();
+    await t.app.deliverOnce();
+  }
+  const headlines = t.slack.received.map(({ text }) => text.split('\n')[0]);
+  expect(headlines).toContainEqual(expect.stringContaining('First look'));
+  expect(headlines).toContainEqual(expect.stringContaining('Digest'));
+  expect(onCall.received.map(({ text }) => text.split('\n')[0])).toEqual([]);
 });

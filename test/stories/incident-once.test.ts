@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { createApp } from '../../src/app.ts';
+import type { Settings } from '../../src/config/settings.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { register } from '../../src/store/purchases.ts';
 import { addSilence } from '../../src/store/silences.ts';
@@ -29,12 +30,16 @@ const look = async (by: string): Promise<void> => {
   await t.app.judgeOnce();
   await t.app.deliverOnce();
 };
+const judgeAfter = async (by: string): Promise<void> => {
+  t.clock.advance(by);
+  await t.app.judgeOnce();
+};
 /** Stays as a recorder leaves them: customers who came one after the other and are overdue now. */
 const becomeOverdue = (state: number, customers = 4) =>
   t.app.sql`
     with waiting as (
       insert into purchase_watch.purchases (purchase_id, site, state, state_since, stuck_since, next_poll_at)
-      select 'p-' || ${state}::integer || '-' || gen_random_uuid(), 'default', ${state}, now(), now(), now() + interval '1 year'
+      select 'p-' || ${state}::integer || '-' || gen_random_uuid(), 'default', ${state}, to_timestamp(${t.clock.now() - 14 * MINUTE}::float8 / 1000), now(), now() + interval '1 year'
       from generate_series(1, ${customers}::integer))
     insert into purchase_watch.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
     select ${state}::bigint * 1000 + n, to_timestamp(${t.clock.now() - 15 * MINUTE}::float8 / 1000 + n), to_timestamp(${t.clock.now()}::float8 / 1000 + n),
@@ -61,25 +66,32 @@ async function judgeUntilCut(request: number, side: Side): Promise<boolean> {
 test.each<Side>(['before', 'after'])(
   'a judge that dies %s any request to the database is replaced, and its incident is told once and ends once',
   async (side) => {
-    t = await startTestApp();
+    // A state of its own for each crash: numbers nobody knows, with a limit.
+    const change = (settings: Settings): void => {
+      const { fallback } = settings.policy;
+      settings.policy = { ...settings.policy, fallback: { ...fallback, stuckAfter: 15 * MINUTE } };
+    };
+    t = await startTestApp({ change });
     for (let request = 1; ; request++) {
       const state = 100 + request;
       const at = `cut ${side} request ${request}`;
       await becomeOverdue(state);
       // Known to somebody for half a minute: now it is to be told.
-      if (request % 2 === 0) await look('1s');
+      if (request % 2 === 0) await judgeAfter('1s');
       t.clock.advance('31s');
       await endLeases();
       const isCut = await judgeUntilCut(request, side);
       await endLeases();
-      for (const by of ['1s', '31s']) await look(by);
+      for (const by of ['1s', '31s']) await judgeAfter(by);
       await getOn();
-      for (const by of ['1s', '31m', '11m']) await look(by);
-      const about = messages().filter((text) => text.includes(`Unknown(${state})`));
+      for (const by of ['1s', '31m', '11m']) await judgeAfter(by);
+      const told = await t.app.sql<{ type: string }[]>`
+        select e.type from purchase_watch.events e join purchase_watch.deliveries d on d.event = e.position
+        where e.state = ${state} and e.type like 'incident.%' order by e.position`;
       expect(
-        about.map((text) => (text.includes('✅') ? 'ended' : 'opened')),
+        told.map(({ type }) => type),
         at,
-      ).toEqual(['opened', 'ended']);
+      ).toEqual(['incident.opened', 'incident.ended']);
       const [left] = await t.app.sql<[{ stays: number; counted: number }]>`
         select (select count(*) from purchase_watch.stays)::float8 as stays,
           (select sum(overdue) from purchase_watch.stay_days where state = ${state})::float8 as counted`;
@@ -87,7 +99,8 @@ test.each<Side>(['before', 'after'])(
       if (!isCut) break;
       expect(request, 'judging comes to an end').toBeLessThan(100);
     }
-    expect(messages().length).toBeGreaterThan(10);
+    const written = await t.app.sql`select from purchase_watch.events where type = 'incident.opened'`;
+    expect(written.length).toBeGreaterThan(8);
   },
   120_000,
 );

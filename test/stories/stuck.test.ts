@@ -186,7 +186,8 @@ test('who was there before us is told in one message, and counts in no incident 
 });
 
 test('a limit that is new makes no incident of those who have been there for long', async () => {
-  for (let customer = 0; customer < 8; customer++) await t.watch({ script: [{ state: 'New' }, { state: 'BeingProcessed', after: '5s' }] });
+  for (let customer = 0; customer < 8; customer++)
+    await t.watch({ script: [{ state: 'New' }, { state: 'BeingProcessed', after: '5s' }] });
   await t.live(90 * MINUTE);
   const states = new Map(t.settings.policy.states);
   states.set(1, { ...states.get(1)!, stuckAfter: 60 * MINUTE });

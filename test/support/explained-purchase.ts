@@ -70,7 +70,7 @@ export async function tellStory(sql: Sql, { site = 'se' } = {}): Promise<number>
   await sql`update purchase_watch.shards set owner = 'rep_story'`;
   await sql`update purchase_watch.sites set last_success_at = ${at(SECOND)} where name = ${site}`;
   await sql`
-    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, said_at, said_count)
-    values ('inc_story', 'stuck', ${site}, 6, ${at(stuck)}, ${at(card)}, 3, 3, ${at(stuck - 30 * SECOND)}, 2)`;
+    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, said_at, said_count, heard)
+    values ('inc_story', 'stuck', ${site}, 6, ${at(stuck)}, ${at(card)}, 3, 3, ${at(stuck - 30 * SECOND)}, 2, '{1}')`;
   return id;
 }
