@@ -232,8 +232,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   const saidSeverity = Math.max(before.saidSeverity ?? 0, symptom.severity);
   const reminders = before.reminders;
   const said: Incident = { ...incident, saidAt: now, saidCount: symptom.count, saidSeverity, reminders: 0 };
-  // Whoever looked after it before it came back may be gone.
-  const isOwned = before.acknowledgedAt !== null && before.acknowledgedAt >= (before.reopenedAt ?? before.openedAt);
+  const isOwned = isLookedAfter(before);
   const reminderAfter = (at: Instant, reminded: number): Instant | null =>
     !isOwned ? at + (reminded === 0 ? policy.repeatInterval : Math.max(policy.repeatInterval, LATER_REMINDERS)) : null;
   const tell = (say: Verdict['say'], reason: string): Verdict => ({
@@ -253,6 +252,11 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   const remindAt = reminderAfter(before.saidAt, reminders);
   if (remindAt !== null && now >= remindAt) return tell('reminder', 'still');
   return { incident, announce, say: null, reason: 'told', lookAgainAt: grew ? mayGrowAt : remindAt };
+}
+
+/** Whether somebody looks after it: whoever did before it came back may be gone. */
+export function isLookedAfter({ acknowledgedAt, reopenedAt }: Pick<Incident, 'acknowledgedAt' | 'reopenedAt'>): boolean {
+  return acknowledgedAt !== null && (reopenedAt === null || acknowledgedAt >= reopenedAt);
 }
 
 /** An incident that had ended, and whose symptom is back: people hear that it is the same one. */

@@ -151,7 +151,7 @@ function aboutSettings({ ignored, subscribers, slack, sites, configFile }: Setti
   if (slack.channels.length === 0) {
     found.push(
       report.warning(
-        'nobody hears of incidents: SLACK_WEBHOOK_URL is not set',
+        'nobody hears of incidents: neither SLACK_WEBHOOK_URL nor slack.channels is set',
         'make an incoming webhook in Slack and set it; "purchase-watch slack test" shows whether messages arrive',
       ),
     );

@@ -1,5 +1,6 @@
 /** Responding to incidents: what the API and the command line do, once for both. */
 import { suggestion } from '../config/nearest.ts';
+import { isLookedAfter } from '../core/incident.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { Queries } from '../store/database.ts';
 import { acknowledgeIncident, answerIncident, releaseIncident } from '../store/incident-care.ts';
@@ -83,7 +84,7 @@ export async function remindingOf(sql: Queries, { parent }: IncidentRow): Promis
   const above = parent === null ? null : await findIncident(sql, parent);
   if (above === null || above.endedAt !== null) return null;
   // Whoever looks after one that is still higher looks after this one, too; who did before it came back may be gone.
-  if (above.acknowledgedAt !== null && above.acknowledgedAt >= (above.reopenedAt ?? above.openedAt)) return null;
+  if (isLookedAfter(above)) return null;
   return above.parent === null ? above.id : ((await remindingOf(sql, above)) ?? above.id);
 }
 
