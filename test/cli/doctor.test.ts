@@ -119,7 +119,7 @@ describe('without a daemon', () => {
     const { exitCode, about } = await doctor({ ...env, CHECKOUT_BASE_URL: url });
     expect(exitCode).toBe(0);
     expect(about('settings')).toContainEqual(
-      expect.stringMatching(/^warning: nobody hears of incidents: SLACK_WEBHOOK_URL is not set → make/),
+      expect.stringMatching(/^warning: nobody hears of incidents: neither SLACK_WEBHOOK_URL nor slack.channels is set → make/),
     );
     expect(about('daemons')[0]).toMatch(/^warning: none is running on this database/);
     expect(about('site default').slice(1, 3)).toEqual([
