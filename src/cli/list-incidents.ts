@@ -1,5 +1,5 @@
 /** Lists incidents. */
-import type { IncidentKind } from '../core/incident.ts';
+import { type IncidentKind, levelOf } from '../core/incident.ts';
 import type { Instant } from '../core/purchase.ts';
 import { incidentBody } from '../response/body.ts';
 import { requireIncident } from '../response/incidents.ts';
@@ -46,8 +46,8 @@ export async function printIncidents(
   const { now } = await readClock(sql);
   printTable(
     context,
-    ['incident', 'where', 'what', 'status', 'owner'],
-    page.map((row) => [row.id, placeOf(row), whatOf(row), statusOf(row, now), row.acknowledgedBy ?? '-']),
+    ['incident', 'severity', 'where', 'what', 'status', 'owner'],
+    page.map((row) => [row.id, levelOf(row), placeOf(row), whatOf(row), statusOf(row, now), row.acknowledgedBy ?? '-']),
   );
   if (next !== null) printLine(context, `\nThere are more: --cursor ${next}`);
 }

@@ -143,7 +143,7 @@ function unreachableDraft(incident: UnreachableIncident): Draft {
 /** Told once, when a site is asked for the first time and somebody has been waiting there. */
 function firstLookDraft({ site, count, parts, registered, unseen, since }: FirstLook): Draft {
   const where = plain(site, LONGEST_NAME);
-  const those = count === 1 ? '1 purchase from before us has' : `${grouped(count)} purchases from before us have`;
+  const those = count === 1 ? '1 purchase has' : `${grouped(count)} purchases have`;
   const line = (part: FirstLook['parts'][number]): string => `• ${waitingFor(part.state)}: ${grouped(part.count)}`;
   const states = parts.slice(0, 15).map(line).join('\n');
   return {
@@ -159,7 +159,7 @@ function firstLookDraft({ site, count, parts, registered, unseen, since }: First
       ...(states === '' ? [] : [['Where', states, { order: 1 }] as const]),
       [
         'What this means',
-        `${count === 1 ? 'It was' : 'They were'} there before this site was watched. Nothing is concluded from that, and it is said only once: incidents are found from customers who come from now on.`,
+        `${count === 1 ? 'It was' : 'They were'} waiting there already when first asked about, while this site was new here, so nobody knows since when. Nothing is concluded from that, and it is said only once: incidents are found from customers who come from now on.`,
       ],
       ['What to do', `Look through them when it suits: ${code('purchase-watch status', 40)} shows the oldest.`],
     ],

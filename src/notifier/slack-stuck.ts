@@ -42,8 +42,8 @@ function openDraft(incident: StuckIncident): Draft {
     ],
     paragraphs: [
       ...partsParagraph(incident),
-      ...causeParagraphs(incident),
       ...saidParagraph(incident),
+      ...causeParagraphs(incident),
       ...(trust === null ? [] : [['How sure this is', trust, { order: 10 }] as const]),
       ...purchasesParagraph(incident),
     ],

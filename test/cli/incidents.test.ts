@@ -52,10 +52,10 @@ describe('list', () => {
   test('shows the open ones, and with --all those that are over, too', async () => {
     const { exitCode, stdout } = await command('incidents');
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^inc_card +se +12 customers overdue in WaitingForCardPayments +open for 10 min( \d s)? +-$/m);
+    expect(stdout).toMatch(/^inc_card +critical +se +12 customers overdue in WaitingForCardPayments +open for 10 min( \d s)? +-$/m);
     expect(stdout).not.toContain('inc_old');
     expect((await command('incidents', '--open')).stdout).not.toContain('inc_old');
-    expect((await command('incidents', 'list', '--all')).stdout).toMatch(/^inc_old +se +no usable answer +over after 2 h +-$/m);
+    expect((await command('incidents', 'list', '--all')).stdout).toMatch(/^inc_old +(?:warning|critical) +se +no usable answer +over after 2 h +-$/m);
   });
 
   test('of one site or kind only, and page by page', async () => {
@@ -87,8 +87,8 @@ describe('list', () => {
   test('those with one cause say so', async () => {
     await family();
     const { stdout } = await command('incidents');
-    expect(stdout).toMatch(/^inc_both +2 sites +15 customers overdue in WaitingForCardPayments +open for /m);
-    expect(stdout).toMatch(/^inc_fi +fi .* part of inc_both +-$/m);
+    expect(stdout).toMatch(/^inc_both +critical +2 sites +15 customers overdue in WaitingForCardPayments +open for /m);
+    expect(stdout).toMatch(/^inc_fi +(?:warning|critical) +fi .* part of inc_both +-$/m);
   });
 
   test.each<[readonly string[], RegExp]>([

@@ -180,7 +180,7 @@ test('the first look says how many waited before us, where, and that nothing is 
   };
   const made = message('incident.first_look', data);
   expect([headline(made), messageProblem(made)]).toEqual([
-    '⚪ First look at se: 1 812 purchases from before us have been waiting for long',
+    '⚪ First look at se: 1 812 purchases have been waiting for long',
     null,
   ]);
   expect(made.text).toContain('• waiting for the card payment provider: 1 700\n• waiting for the identity provider: 112\n');
