@@ -15,7 +15,7 @@ import { readSubscribers } from '../store/subscribers.ts';
 import { healthBody } from '../subscription/body.ts';
 import type { CliContext } from './context.ts';
 import { livingDaemons, NO_DAEMON } from './database.ts';
-import { careOf, openSince, placeOf, whatOf } from './incident-words.ts';
+import { careOf, lengthOf, placeOf, whatOf } from './incident-words.ts';
 import { counted, printable, printJson, printLine, printTable, styled } from './output.ts';
 import { statusWord } from './show-health.ts';
 import { printTrouble } from './show-trouble.ts';
@@ -193,7 +193,7 @@ function printIncidents(context: CliContext, { incidents, now }: Overview): void
 function incidentLine(context: CliContext, incident: IncidentRow, now: Instant): string {
   const { id } = incident;
   const isCritical = levelOf(incident) === 'critical';
-  const what = `incident ${id}, open since ${relative(openSince(incident), now)}: ${placeOf(incident)}: ${whatOf(incident)}`;
+  const what = `incident ${id}, open for ${lengthOf(incident, now)}: ${placeOf(incident)}: ${whatOf(incident)}`;
   const text = printable(isCritical ? `${what}; critical` : what);
   return `${isCritical ? styled(context, 'red', text) : text}${printable(careOf(incident, now))}`;
 }
