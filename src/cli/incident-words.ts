@@ -35,7 +35,7 @@ export function careOf({ acknowledgedAt, acknowledgedBy, silencedUntil }: Incide
 type Times = Pick<IncidentRow, 'openedAt' | 'reopenedAt' | 'endedAt'>;
 
 /** Since when it is open: the last time that it began. */
-export function openSince({ openedAt, reopenedAt }: Omit<Times, 'endedAt'>): Instant {
+function openSince({ openedAt, reopenedAt }: Omit<Times, 'endedAt'>): Instant {
   return reopenedAt ?? openedAt;
 }
 

@@ -384,10 +384,10 @@ describe('with a daemon', () => {
     let rotated = await call('POST', '/v1/subscribers/rotating/rotate-secret', { json: { overlap: '1h' } });
     expect(rotated.status).toBe(200);
     expect(Date.parse(rotated.body.oldSecretsUntil) - Date.now()).toBeGreaterThan(3_500_000);
-    await expect.poll(verifiesWith).toEqual([true, true]);
+    await expect.poll(verifiesWith, { timeout: 10_000 }).toEqual([true, true]);
     rotated = await call('POST', '/v1/subscribers/rotating/rotate-secret', { json: { overlap: '0' } });
     expect(rotated.body.oldSecretsUntil).toBeNull();
-    await expect.poll(verifiesWith).toEqual([false, true]);
+    await expect.poll(verifiesWith, { timeout: 10_000 }).toEqual([false, true]);
     await call('DELETE', '/v1/subscribers/rotating');
     await receiver.stop();
   });
