@@ -162,18 +162,13 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
     unknownState: moved && !isKnownState(state) ? state : null,
   };
 
+  const isOther = after.status !== before.status || after.stuckSince !== before.stuckSince;
+  const isChanged = events.length > 0 || detailsChanged || fetched !== null || isOther;
   const planned = whenNext(after, statePolicy, stuckSince === null ? stuckAt : null, context);
   if (planned === 'expired') return expire(kept, events, seen ?? storedDetails(before), context);
   return {
     ...kept,
-    kind:
-      events.length > 0 ||
-      detailsChanged ||
-      fetched !== null ||
-      after.status !== before.status ||
-      after.stuckSince !== before.stuckSince
-        ? 'changed'
-        : 'unchanged',
+    kind: isChanged ? 'changed' : 'unchanged',
     reason: moved ? (before.state === null ? 'first' : 'moved') : stuckSince !== before.stuckSince ? 'stuck' : 'same',
     nextPollAt: fetched === null || fetched.again === null || status === 'stopped' ? planned : earlier(planned, fetched.again),
     events,
