@@ -23,6 +23,7 @@ export function watchedSockets(answerWithin: Milliseconds): (target: Target) => 
     // The driver reads this to tell TLS which name to expect.
     Object.assign(socket, { host: host[turn], port: port[turn] });
     watch(socket, answerWithin);
+    refuseLatecomers(socket);
     return socket;
   };
 }
@@ -42,4 +43,26 @@ function watch(socket: Socket, answerWithin: Milliseconds): void {
   const timer = setInterval(look, answerWithin / 8);
   timer.unref();
   socket.once('close', () => clearInterval(timer));
+}
+
+/**
+ * Between the failure of a socket and its end the driver may begin a query on it, which nobody would refuse: the end of a
+ * socket that failed refuses nothing any more. So the failure is told once more, just before the end. And the end waits
+ * until what that query wrote has been thrown away: the driver would keep it, and write nothing on its next connection.
+ */
+function refuseLatecomers(socket: Socket): void {
+  let failure: Error | null = null;
+  socket.once('error', (error) => {
+    failure = error;
+  });
+  const emit = socket.emit.bind(socket);
+  const end = (values: readonly unknown[]): void => {
+    if (failure !== null && socket.listenerCount('error') > 0) emit('error', failure);
+    emit('close', ...values);
+  };
+  socket.emit = ((event: string, ...values: unknown[]): boolean => {
+    if (event !== 'close') return emit(event, ...values);
+    setImmediate(() => setImmediate(end, values));
+    return true;
+  }) as typeof socket.emit;
 }
