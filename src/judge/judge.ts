@@ -100,6 +100,11 @@ export function createJudge(options: JudgeOptions): Judge {
       sql,
       detections.flatMap(({ site, state, alarm }) => (alarm === null ? [] : [{ site, state, since: alarm.since }])),
     );
+    const symptoms = await currentSymptoms(sql, now);
+    const isCalm = detections.every(({ alarm }) => alarm === null) && unwatched.length === 0;
+    // Nearly always: there is nothing to judge, and nobody has to be asked about it.
+    if (isCalm && taken.length + known.length + symptoms.length === 0) return { said: 0, lookAgainAt: null, isMore: false };
+
     const hearing = await hearingChannels(sql, now);
     const heard = await heardBy(
       sql,
@@ -109,7 +114,7 @@ export function createJudge(options: JudgeOptions): Judge {
       now,
       detections,
       overdue,
-      symptoms: await currentSymptoms(sql, now),
+      symptoms,
       incidents: known,
       silences: await silencesAt(sql, now),
       channels: channels.map((channel) => ({ ...channel, isDeaf: !hearing.includes(channel.name) })),
@@ -122,7 +127,8 @@ export function createJudge(options: JudgeOptions): Judge {
     if (verdicts.length === 0 && taken.length === 0 && judgement.detections.length === 0 && unwatched.length === 0)
       return { said: 0, lookAgainAt, isMore };
 
-    const context = { overdue, detections, idsOf: await channelIds() };
+    const idsOf = verdicts.length === 0 ? () => [] : await channelIds();
+    const context = { overdue, detections, idsOf };
     const stories: Story[] = [];
     for (const told of verdicts) stories.push(await storyOf(told, now, context));
     const events = stories.flatMap((story) => story.events);
