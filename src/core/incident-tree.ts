@@ -24,12 +24,6 @@ export function leavesOf(incident: Incident, all: readonly Incident[]): Incident
   return all.filter(({ parent }) => parent === incident.id).flatMap((child) => leavesOf(child, all));
 }
 
-/** The incident that speaks for it. */
-export function rootOf(incident: Incident, all: readonly Incident[]): Incident {
-  const parent = incident.parent === null ? undefined : all.find(({ id }) => id === incident.parent);
-  return parent === undefined ? incident : rootOf(parent, all);
-}
-
 /** What is wrong now with a parent, from what is wrong with its leaves; null when nothing is. */
 export function combined(parent: Incident, symptoms: readonly Symptom[]): Symptom | null {
   if (symptoms.length === 0) return null;
