@@ -14,49 +14,64 @@ let heard: Receipt[] = [];
 let received = 0;
 /** Milliseconds from a request to its answer; 0: at once; null: never. */
 let answerAfter: number | null = 0;
-/** Requests without an answer so far, by path. */
-const inFlight = new Map<string, number>();
+/** A path, and its requests without an answer so far. */
+interface Target {
+  readonly path: string;
+  inFlight: number;
+}
+/** By how a request to it begins. */
+const targets = new Map<string, Target>();
 const sockets = new Set<Socket>();
 
 const server = createServer({ noDelay: true }, (socket) => {
   sockets.add(socket);
-  /** Paths of what this connection carries that has no answer yet: one, unless a client pipelines. */
-  const open: string[] = [];
-  const end = (path: string): void => void inFlight.set(path, inFlight.get(path)! - 1);
+  /** What this connection carries that has no answer yet: one, unless a client pipelines. */
+  const open: Target[] = [];
   const respond = (): void => {
-    if (open.length === 0) return;
-    end(open.shift()!);
+    const target = open.shift();
+    if (target === undefined) return;
+    target.inFlight -= 1;
     socket.write(OK);
   };
   socket.on('error', () => socket.destroy());
   socket.on('close', () => {
     sockets.delete(socket);
-    for (const path of open.splice(0)) end(path);
+    for (const target of open.splice(0)) target.inFlight -= 1;
   });
   socket.on(
     'data',
     requestFrames((head, body) => {
-      const at = machineTime();
       received += 1;
-      const path = head.slice(head.indexOf(' ') + 1, head.indexOf(' ', 5));
-      open.push(path);
-      inFlight.set(path, (inFlight.get(path) ?? 0) + 1);
-      if (note) hear(path, head, body, at);
+      const target = targetOf(head);
+      open.push(target);
+      target.inFlight += 1;
+      if (note) hear(target, head, body, machineTime());
       if (answerAfter === 0) respond();
       else if (answerAfter !== null) setTimeout(respond, answerAfter);
     }),
   );
 });
 
-function hear(path: string, head: string, body: Buffer, at: number): void {
+function targetOf(head: Buffer): Target {
+  const line = head.toString('latin1', 0, head.indexOf('\r\n'));
+  let target = targets.get(line);
+  if (target === undefined) {
+    target = { path: line.split(' ')[1]!, inFlight: 0 };
+    targets.set(line, target);
+  }
+  return target;
+}
+
+function hear(target: Target, head: Buffer, body: Buffer, at: number): void {
   const { type, data } = JSON.parse(body.toString()) as {
     type: string;
     data: { purchaseId: string; sequence: number; to: { value: number } };
   };
   if (type !== 'purchase.state_changed') return;
   const { purchaseId, sequence, to } = data;
-  const id = WEBHOOK_ID.exec(head)?.[1] ?? '';
-  heard.push({ index: indexOf(purchaseId), state: to.value, at, path, id, sequence, inFlight: inFlight.get(path)! });
+  const id = WEBHOOK_ID.exec(head.toString('latin1'))?.[1] ?? '';
+  const { path, inFlight } = target;
+  heard.push({ index: indexOf(purchaseId), state: to.value, at, path, id, sequence, inFlight });
 }
 
 server.listen(0, '127.0.0.1', () => {

@@ -53,7 +53,7 @@ const IN_VAIN: Milliseconds = 50;
 const BETWEEN_RETRIES: Milliseconds = 250;
 /** Attempts settled in one statement, at most, and from one to the next under load: larger ones cost less for each. */
 const MOST_SETTLED = 1_000;
-const BETWEEN_SETTLINGS: Milliseconds = 10;
+const BETWEEN_SETTLINGS: Milliseconds = 30;
 
 export function createNotifier({ sql, clock, log, ownership, meters, roster, spread, wake }: NotifierOptions): Notifier {
   /** When the next retry is due as far as is known, and when to find out again (on the monotonic clock). */

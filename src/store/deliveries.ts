@@ -98,14 +98,25 @@ export async function loadDueDeliveries(
       where f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending' and (f.rank = 2, f.event) < (d.rank = 2, d.event)
       order by f.rank = 2 desc, f.event desc limit 1) b on true
     order by d.rank = 2, d.event`;
-  const due = rows.map(({ eventId, type, body, createdAt, behindId, behindDueAt, behindRank, ...row }) => ({
-    ...row,
-    event: { id: eventId, type, body, createdAt },
-    behind:
-      behindId === null || behindDueAt === null || behindRank === null
-        ? null
-        : { id: behindId, dueAt: behindDueAt, rank: behindRank },
-  }));
+  // Each field by name: taking some out of a row and spreading the rest costs more than all of this.
+  const due = rows.map(
+    (row): DueDelivery => ({
+      id: row.id,
+      subscriber: row.subscriber,
+      lane: row.lane,
+      position: row.position,
+      shard: row.shard,
+      rank: row.rank,
+      dueAt: row.dueAt,
+      attempts: row.attempts,
+      attemptsBefore: row.attemptsBefore,
+      event: { id: row.eventId, type: row.type, body: row.body, createdAt: row.createdAt },
+      behind:
+        row.behindId === null || row.behindDueAt === null || row.behindRank === null
+          ? null
+          : { id: row.behindId, dueAt: row.behindDueAt, rank: row.behindRank },
+    }),
+  );
   return { rows: due, more: withMore(due, wanted, perShard) };
 }
 
