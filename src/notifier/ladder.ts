@@ -120,6 +120,7 @@ export function createLadder({ sql, clock, log, replica }: LadderOptions): Ladde
     if (beyond === 0) log.warn({ subscriber: recipient.name, failures: ours.failures, detail }, 'subscriber.unreached');
   };
   const reached = ({ standing: { ours } }: Outlet): void => {
+    if (ours.failures === 0) return;
     Object.assign(ours, { failures: 0, until: Number.NEGATIVE_INFINITY, since: null, error: null });
   };
 
@@ -181,6 +182,12 @@ export function createLadder({ sql, clock, log, replica }: LadderOptions): Ladde
         return null;
       }
       reached(outlet);
+      // Nearly every attempt: nothing was wrong, and nothing is.
+      if (before === null && result.kind === 'delivered') {
+        standing.allowance = Math.min(standing.allowance + 1, recipient.concurrency);
+        standing.trying = 'no';
+        return null;
+      }
       const error = result.kind === 'delivered' ? null : result.detail;
       const retryAfter = result.kind === 'failed' ? result.retryAfter : null;
       const after = healthAfter(before, [{ at: clock.now(), began, error, retryAfter }], recipient.patience);

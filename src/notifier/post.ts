@@ -46,13 +46,15 @@ class Exchange implements Dispatcher.DispatchHandler {
   #settle: ((outcome: PostOutcome) => void) | null;
   readonly #timer: NodeJS.Timeout;
   readonly #signal: AbortSignal | undefined;
-  readonly #onAbort = (): void => this.#end(stopped());
+  #onAbort: (() => void) | null = null;
 
   constructor({ timeout, signal }: PostRequest, settle: (outcome: PostOutcome) => void) {
     this.#settle = settle;
     this.#timer = setTimeout(() => this.#end(new DeadlinePassed()), timeout);
     this.#signal = signal;
-    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (signal === undefined) return;
+    this.#onAbort = () => this.#end(stopped());
+    signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -69,7 +71,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#chunks.push(chunk.subarray(0, MOST_READ - this.#read));
+    const room = MOST_READ - this.#read;
+    this.#chunks.push(chunk.length <= room ? chunk : chunk.subarray(0, room));
     this.#read += chunk.length;
     if (this.#read < MOST_READ) return;
     this.#finish(null);
@@ -95,8 +98,10 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (settle === null) return;
     this.#settle = null;
     clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this.#onAbort);
-    const body = this.#chunks.length === 0 ? '' : Buffer.concat(this.#chunks).toString();
+    if (this.#onAbort !== null) this.#signal?.removeEventListener('abort', this.#onAbort);
+    const [first] = this.#chunks;
+    // Nearly every answer comes in one piece.
+    const body = first === undefined ? '' : (this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)).toString();
     settle({ status: this.#status, headers: this.#headers, body, error });
   }
 }

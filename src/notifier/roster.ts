@@ -164,8 +164,9 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
     all: () => outlets.values(),
     active: () => [...outlets.values()].filter(({ recipient }) => !off.has(recipient.id)),
     count: () => {
-      let count = 0;
-      for (const id of outlets.keys()) if (!off.has(id)) count += 1;
+      // Asked for with every delivery, and hardly anybody is off.
+      let count = outlets.size;
+      for (const id of off) if (outlets.has(id)) count -= 1;
       return count;
     },
     mayTell: (outlet) => outlets.get(outlet.recipient.id) === outlet && !off.has(outlet.recipient.id),

@@ -105,7 +105,8 @@ export async function settleSurely(
     onTrouble(): void;
   },
 ): Promise<ReadonlySet<number> | null> {
-  const epochs = new Map(jobs.map((job) => [job.delivery.shard, job.epoch]));
+  const epochs = new Map<number, number>();
+  for (const { delivery, epoch } of jobs) epochs.set(delivery.shard, epoch);
   const holdings = [...epochs].map(([shard, epoch]) => ({ shard, epoch }));
   const until = clock.monotonic() + SETTLE_FOR;
   for (;;) {
@@ -114,7 +115,7 @@ export async function settleSurely(
       for (const outlet of new Set(jobs.map((job) => job.outlet))) await ladder.save(outlet);
       return await settle(
         sql,
-        jobs.flatMap((job) => [job.settlement, ...job.along]),
+        jobs.flatMap(({ settlement, along }) => (along.length === 0 ? settlement : [settlement, ...along])),
         { replica: ownership.replica, holdings },
       );
     } catch (error) {
