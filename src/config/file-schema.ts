@@ -104,9 +104,10 @@ export const subscriber = section({
   headers: headers.optional(),
   clientCertificate: optional(
     kindOfSubscriber.pemCertificate,
-    'Certificate, and the chain behind it, that is shown to an https receiver who asks for one, as PEM',
+    'Certificate, and the chain behind it, that is shown to an https receiver or a broker who asks for one, as PEM',
   ),
   clientKey: optional(kindOfSubscriber.pemKey, 'Private key of that certificate, as PEM'),
+  credentials: optional(kindOfSubscriber.natsCredentials, 'Login at NATS: the content of a .creds file, or the seed of an NKEY'),
   subject: open(kindOfSubscriber.subject, 'Subject at NATS, with the placeholders `{type}` and `{site}`', DEFAULT_SUBJECT),
   exchange: open(kindOfSubscriber.exchange, 'Exchange at RabbitMQ; it must exist', 'required for RabbitMQ'),
   routingKey: open(

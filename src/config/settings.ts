@@ -59,15 +59,23 @@ export interface WebhookSettings extends NamedSubscriber {
   clientKey: string | null;
 }
 
-export interface NatsSettings extends NamedSubscriber {
+export interface NatsSettings extends NamedSubscriber, BrokerCertificate {
   kind: 'nats';
+  /** The content of a .creds file, or the seed of an NKEY. */
+  credentials?: string;
   /** Null: messages are not signed with a secret. */
   secret: string | null;
   /** With the placeholders `{type}` and `{site}`. */
   subject: string;
 }
 
-export interface RabbitSettings extends NamedSubscriber {
+/** There only when it is set: what an address is known by is made of all that is there. */
+interface BrokerCertificate {
+  clientCertificate?: string;
+  clientKey?: string;
+}
+
+export interface RabbitSettings extends NamedSubscriber, BrokerCertificate {
   kind: 'rabbitmq';
   secret: string | null;
   exchange: string;

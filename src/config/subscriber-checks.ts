@@ -12,6 +12,7 @@ export interface CheckedSubscriber {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly clientCertificate: string | null;
   readonly clientKey: string | null;
+  readonly credentials: string | null;
   readonly subject: string | undefined;
   readonly exchange: string | undefined;
   readonly routingKey: string | undefined;
@@ -23,11 +24,10 @@ export interface SubscriberProblem {
 }
 
 const WORDS: Readonly<Record<AddressKind, string>> = { webhook: 'a webhook', nats: 'NATS', rabbitmq: 'RabbitMQ' };
-/** Which kinds of subscribers a field is for; what is not listed is for all. */
+/** Which kind of subscribers a field is for; what is not listed is for all. */
 const ONLY_FOR: readonly (readonly [keyof CheckedSubscriber, AddressKind, string])[] = [
   ['headers', 'webhook', 'webhooks (http, https)'],
-  ['clientCertificate', 'webhook', 'webhooks (https)'],
-  ['clientKey', 'webhook', 'webhooks (https)'],
+  ['credentials', 'nats', 'NATS (nats, tls)'],
   ['subject', 'nats', 'NATS (nats, tls)'],
   ['exchange', 'rabbitmq', 'RabbitMQ (amqp, amqps)'],
   ['routingKey', 'rabbitmq', 'RabbitMQ (amqp, amqps)'],
@@ -56,7 +56,13 @@ export function subscriberProblems(subscriber: CheckedSubscriber, wrong: Readonl
   if (headers !== null) {
     found.push({ path: headers.name === null ? ['headers'] : ['headers', headers.name], problem: headers.problem });
   }
-  if (kind === null || kind === 'webhook') found.push(...certificateProblems(subscriber, wrong));
+  if (kind === 'nats' && subscriber.credentials !== null && /:\/\/[^/]*@/.test(subscriber.url)) {
+    found.push({
+      path: ['credentials'],
+      problem: 'is there while url holds a user or a token; NATS takes one login, leave one out',
+    });
+  }
+  found.push(...certificateProblems(subscriber, wrong));
   return found;
 }
 
@@ -80,6 +86,8 @@ export function oldSecretsProblem({ secret, oldSecrets }: Pick<CheckedSubscriber
   return all.length > MOST_SECRETS ? `makes ${all.length} secrets; at most ${MOST_SECRETS} sign at once` : null;
 }
 
+const WITH_TLS = /^(?:https|tls|amqps):/;
+
 function certificateProblems(
   { url, clientCertificate, clientKey }: CheckedSubscriber,
   wrong: ReadonlySet<unknown>,
@@ -90,8 +98,9 @@ function certificateProblems(
   if (clientCertificate === null) {
     return [{ path: ['clientCertificate'], problem: 'is missing while clientKey is set; set both or neither' }];
   }
-  if (!wrong.has('url') && !url.startsWith('https:')) {
-    return [{ path: ['clientCertificate'], problem: 'is shown with https only, and url is http; correct one of them' }];
+  if (!wrong.has('url') && !WITH_TLS.test(url)) {
+    const problem = `is shown with TLS only (https, tls, amqps), and url is ${/^[a-z]+/.exec(url)?.[0]}; correct one of them`;
+    return [{ path: ['clientCertificate'], problem }];
   }
   if (wrong.has('clientCertificate') || wrong.has('clientKey')) return [];
   const certificate = attempt(() => new X509Certificate(clientCertificate));

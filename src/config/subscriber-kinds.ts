@@ -1,4 +1,5 @@
 /** The kinds of values that only subscribers have. */
+import { brokerHref, brokerServers } from './broker-servers.ts';
 import { HEADER_VALUE, isHeaderValue } from './headers.ts';
 import { type Kind, receiverUrl } from './kinds.ts';
 import { readSigningKey } from './signing-key.ts';
@@ -13,12 +14,13 @@ export function addressKind(url: string): AddressKind {
   return BROKERS[/^([a-z]+):\/\//i.exec(url)?.[1]?.toLowerCase() ?? ''] ?? 'webhook';
 }
 
-function brokerUrl(value: string): URL | undefined {
-  const url = /[\s\p{Cc}]/u.test(value) ? null : URL.parse(value);
-  if (url === null || url.hostname === '' || url.search !== '' || url.hash !== '') return undefined;
+function brokerUrl(value: string): string | undefined {
+  const servers = /[\s\p{Cc}]/u.test(value) ? null : brokerServers(value);
+  if (servers === null) return undefined;
   try {
-    decodeURIComponent(url.username + url.password + url.pathname);
-    return url;
+    const { username, password, pathname } = servers[0]!;
+    decodeURIComponent(username + password + pathname);
+    return brokerHref(servers);
   } catch {
     // A percent sign that is meant as such has to be written as %25.
     return undefined;
@@ -28,10 +30,9 @@ function brokerUrl(value: string): URL | undefined {
 /** The address of a subscriber. People see it without its query and without a broker's credentials. */
 export const subscriberUrl: Kind<string> = {
   expected:
-    'an http or https address without credentials and fragment, or a broker without query: nats, tls (NATS with TLS), amqp or amqps (RabbitMQ)',
+    'an http or https address without credentials and fragment, or a broker without query: nats, tls (NATS with TLS), amqp or amqps (RabbitMQ), several servers separated by commas',
   json: { type: 'string', pattern: '^(?:(?:https?|nats|tls|amqps?)://[^#]+)$|\\$\\{' },
-  read: (value) =>
-    typeof value === 'string' && addressKind(value) !== 'webhook' ? brokerUrl(value)?.href : receiverUrl.read(value),
+  read: (value) => (typeof value === 'string' && addressKind(value) !== 'webhook' ? brokerUrl(value) : receiverUrl.read(value)),
   write: (value) => String(receiverUrl.write(value)).replace(/^([a-z]+:\/\/).*@/i, '$1'),
 };
 
@@ -65,6 +66,24 @@ function pem(what: string, begins: RegExp): Kind<string> {
 }
 export const pemCertificate = pem('a certificate', /-----BEGIN CERTIFICATE-----/);
 export const pemKey = pem('a private key without a passphrase', /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/);
+
+/** What a user of NATS shows: the content of a .creds file, or the seed of an NKEY. */
+export const natsCredentials: Kind<string> = {
+  expected: 'the content of a .creds file of NATS, or the seed of a user NKEY (SU…)',
+  json: { type: 'string', minLength: 1 },
+  read: (value) => (typeof value === 'string' && (isSeed(value) || isCredsFile(value)) ? value.trim() : undefined),
+  write: (value) => value,
+  secret: true,
+};
+
+/** Whether credentials of NATS are an NKEY's seed alone. */
+export function isSeed(credentials: string): boolean {
+  return /^SU[A-Z2-7]{56}$/.test(credentials.trim());
+}
+
+function isCredsFile(text: string): boolean {
+  return /-{3,}BEGIN NATS USER JWT-{3,}/.test(text) && /-{3,}BEGIN USER NKEY SEED-{3,}\s+SU[A-Z2-7]{56}\s/.test(text);
+}
 
 const PLACEHOLDER = /\{(?:type|site)\}/g;
 

@@ -47,7 +47,7 @@ const VARIABLES_SUBSCRIBER = {
 
 /** A subscriber of the file. What does not fit its kind was refused with the file, so here it is only left out. */
 function fromFile(name: string, each: FileSettings['subscribers'][string]): SubscriberSettings {
-  const { url, secret, oldSecrets, format, signingKey, clientCertificate, clientKey } = each;
+  const { url, secret, oldSecrets, format, signingKey, clientCertificate, clientKey, credentials } = each;
   const common = {
     name,
     url,
@@ -58,9 +58,12 @@ function fromFile(name: string, each: FileSettings['subscribers'][string]): Subs
     sites: each.sites ?? null,
     states: each.states ?? null,
   };
+  const certificate = clientCertificate !== null && clientKey !== null && { clientCertificate, clientKey };
   switch (addressKind(url)) {
-    case 'nats':
-      return { ...common, kind: 'nats', secret, subject: each.subject ?? DEFAULT_SUBJECT };
+    case 'nats': {
+      const subject = each.subject ?? DEFAULT_SUBJECT;
+      return { ...common, kind: 'nats', secret, subject, ...certificate, ...(credentials !== null && { credentials }) };
+    }
     case 'rabbitmq':
       return {
         ...common,
@@ -68,6 +71,7 @@ function fromFile(name: string, each: FileSettings['subscribers'][string]): Subs
         secret,
         exchange: each.exchange!,
         routingKey: each.routingKey ?? DEFAULT_ROUTING_KEY,
+        ...certificate,
       };
     case 'webhook':
       return { ...common, kind: 'webhook', secret: secret!, headers: each.headers ?? {}, clientCertificate, clientKey };

@@ -1,5 +1,12 @@
 /** Reads addresses of brokers. Their credentials are for the connection alone: nothing here quotes them. */
+import { brokerServers } from '../config/broker-servers.ts';
 import { AppError } from '../core/errors.ts';
+
+/** A client's certificate, with its chain, and the private key, in PEM. */
+export interface CertificatePair {
+  readonly certificate: string;
+  readonly key: string;
+}
 
 export interface BrokerAddress {
   /** `nats:`, `amqps:`, … */
@@ -15,13 +22,13 @@ export interface BrokerAddress {
   readonly path: string;
 }
 
-/** Throws AppError `configuration`, with an example, for what is no such address. */
+/** The servers that an address names. Throws AppError `configuration`, with an example, for what is no such address. */
 export function readBrokerAddress(
   text: string,
   { broker, protocols, example }: { broker: string; protocols: readonly string[]; example: string },
-): BrokerAddress {
-  const url = URL.parse(text);
-  if (url === null || !protocols.includes(url.protocol) || url.hostname === '' || url.search !== '' || url.hash !== '') {
+): BrokerAddress[] {
+  const servers = brokerServers(text);
+  if (servers === null || !protocols.includes(servers[0]!.protocol)) {
     throw new AppError('configuration', `${broker} needs an address such as ${example}, without ? and #`);
   }
   const decoded = (part: string): string => {
@@ -31,12 +38,12 @@ export function readBrokerAddress(
       throw new AppError('configuration', `the credentials in the address of ${broker} must be percent-encoded: a % is %25`);
     }
   };
-  return {
+  return servers.map((url) => ({
     protocol: url.protocol,
     hostname: url.hostname.replaceAll(/^\[|\]$/g, ''),
     port: url.port === '' ? null : Number(url.port),
     user: decoded(url.username),
     password: decoded(url.password),
     path: url.pathname,
-  };
+  }));
 }

@@ -147,6 +147,44 @@ export function createBrokerChannel({ open, compose, timeout }: BrokerChannelOpt
   };
 }
 
+/**
+ * Connects to one of several servers of a cluster: the one that served last, or the one after it when that connection was
+ * lost, then the others in turn. Each has its part of the time, so that one that says nothing does not keep the rest from
+ * being asked. Rejects with what the last one said.
+ */
+export function takingTurns<Server>(
+  servers: readonly Server[],
+  timeout: Milliseconds,
+  open: (server: Server, signal: AbortSignal) => Promise<BrokerLink>,
+): (signal: AbortSignal) => Promise<BrokerLink> {
+  if (servers.length === 1) return (signal) => open(servers[0]!, signal);
+  const share = Math.floor(timeout / servers.length);
+  let next = 0;
+  return async (signal) => {
+    let failure: unknown;
+    for (let asked = 0; asked < servers.length && !signal.aborted; asked++) {
+      const server = servers[next]!;
+      const tooLong = AbortSignal.timeout(share);
+      try {
+        const connecting = new AbortController();
+        const end = (): void => connecting.abort();
+        signal.addEventListener('abort', end, { once: true });
+        tooLong.addEventListener('abort', end, { once: true });
+        const link = await open(server, connecting.signal);
+        tooLong.removeEventListener('abort', end);
+        void link.ended.then(() => {
+          if (servers[next] === server) next = (next + 1) % servers.length;
+        });
+        return link;
+      } catch (error) {
+        failure = tooLong.aborted ? noConnection(share) : error;
+        next = (next + 1) % servers.length;
+      }
+    }
+    throw failure;
+  };
+}
+
 function noConnection(timeout: Milliseconds): BrokerFailure {
   const detail = `There was no connection to the broker within ${timeout} ms.`;
   return new BrokerFailure({ reason: 'timeout', detail, fault: 'receiver' });

@@ -1,7 +1,15 @@
 /** Connections to NATS that can be ended at any moment, also while they are being made. Loads the library: import it when needed. */
 import { createConnection, type Socket } from 'node:net';
 import { jetstream } from '@nats-io/jetstream';
-import { type ConnectionOptions, type NatsConnection, NatsConnectionImpl, setTransportFactory } from '@nats-io/transport-node';
+import {
+  type Authenticator,
+  type ConnectionOptions,
+  credsAuthenticator,
+  type NatsConnection,
+  NatsConnectionImpl,
+  nkeyAuthenticator,
+  setTransportFactory,
+} from '@nats-io/transport-node';
 import { NodeTransport, nodeResolveHost } from '@nats-io/transport-node/lib/node_transport.js';
 
 export { JetStreamApiError } from '@nats-io/jetstream';
@@ -53,6 +61,12 @@ export async function connectToNats(options: ConnectionOptions, signal: AbortSig
     endedBy: signal,
   };
   return await NatsConnectionImpl.connect(endable);
+}
+
+/** Logs in with the content of a .creds file, or with an NKEY's seed alone. */
+export function authenticatorOf(credentials: string, isSeedAlone: boolean): Authenticator {
+  const bytes = new TextEncoder().encode(credentials);
+  return isSeedAlone ? nkeyAuthenticator(bytes) : credsAuthenticator(bytes);
 }
 
 export { jetstream };

@@ -1,17 +1,26 @@
 /** The NATS channel: each event is published to JetStream, and delivered when a stream has confirmed that it keeps it. */
+
+import { isSeed } from '../config/subscriber-kinds.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { BodyFormat } from '../store/subscribers.ts';
 import type { SigningKey } from '../subscription/sealed.ts';
-import { BrokerFailure, type BrokerLink, connectionLost, createBrokerChannel, noBroker } from './broker.ts';
-import { readBrokerAddress } from './broker-address.ts';
+import { BrokerFailure, type BrokerLink, connectionLost, createBrokerChannel, noBroker, takingTurns } from './broker.ts';
+import { type CertificatePair, readBrokerAddress } from './broker-address.ts';
 import { type BrokerMessage, createComposer, readAddress } from './broker-message.ts';
 import type { Channel } from './channel.ts';
 import { excerpt } from './excerpt.ts';
 import { explain } from './network-failure.ts';
 
 export interface NatsOptions {
-  /** `nats://` or, with TLS required, `tls://`; `user:password@` or `token@` before the host when the server wants them. */
+  /**
+   * `nats://` or, with TLS required, `tls://`; `user:password@` or `token@` before the host when the server wants them.
+   * Several hosts, separated by commas, are servers of one cluster.
+   */
   readonly url: string;
+  /** The content of a .creds file, or the seed of a user NKEY. */
+  readonly credentials?: string | undefined;
+  /** Shown to a server that asks for it. */
+  readonly clientCertificate?: CertificatePair | undefined;
   /** Where events are published, with `{type}` and `{site}`. */
   readonly subject: string;
   readonly format: BodyFormat;
@@ -37,34 +46,35 @@ const GRACE: Milliseconds = 1_000;
  * A channel to one server or cluster, with one connection that is made at the first event. Throws AppError
  * `configuration` for an address, a subject or a key that could never work.
  */
-export function createNatsChannel({ url, subject, format, keys, timeout }: NatsOptions): Channel {
-  const server = readServer(url);
+export function createNatsChannel({ url, credentials, clientCertificate, subject, format, keys, timeout }: NatsOptions): Channel {
+  const servers = readServers(url, clientCertificate);
   const compose = createComposer({ address: readAddress(subject, SUBJECT), format, keys });
-  const open = async (signal: AbortSignal): Promise<BrokerLink> => {
+  const openOne = async (server: Server, signal: AbortSignal): Promise<BrokerLink> => {
     const library = await import('./nats-connection.ts');
-    return await openLink(library, { ...server, timeout, pingInterval: PING_INTERVAL, name: 'purchase-watch' }, signal);
+    const login = credentials === undefined ? {} : { authenticator: library.authenticatorOf(credentials, isSeed(credentials)) };
+    const options = { ...server, ...login, timeout, pingInterval: PING_INTERVAL, name: 'purchase-watch' };
+    return await openLink(library, options, signal);
   };
-  return createBrokerChannel({ open, compose, timeout });
+  return createBrokerChannel({ open: takingTurns(servers, timeout, openOne), compose, timeout });
 }
 
 interface Server {
   readonly servers: string;
-  readonly tls?: Record<string, never>;
+  readonly tls?: { readonly cert?: string; readonly key?: string };
   readonly user?: string;
   readonly pass?: string;
   readonly token?: string;
 }
 
-function readServer(text: string): Server {
+function readServers(text: string, pair: CertificatePair | undefined): Server[] {
   const example = 'nats://user:password@nats.example:4222, or tls://…';
-  const address = readBrokerAddress(text, { broker: 'NATS', protocols: ['nats:', 'tls:'], example });
-  const { protocol, hostname, port, user, password } = address;
-  return {
+  const addresses = readBrokerAddress(text, { broker: 'NATS', protocols: ['nats:', 'tls:'], example });
+  return addresses.map(({ protocol, hostname, port, user, password }) => ({
     servers: `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port ?? 4222}`,
-    ...(protocol === 'tls:' && { tls: {} }),
+    ...(protocol === 'tls:' && { tls: pair === undefined ? {} : { cert: pair.certificate, key: pair.key } }),
     // The convention of NATS: one word alone is a token.
     ...(password === '' ? user !== '' && { token: user } : { user, pass: password }),
-  };
+  }));
 }
 
 async function openLink(
@@ -100,7 +110,7 @@ async function openLink(
 
 function connectFailure(error: unknown, { errors }: Library): unknown {
   if (error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError) {
-    const detail = 'NATS refused the credentials in the address, or wants some.';
+    const detail = 'NATS refused the credentials, or wants some.';
     return new BrokerFailure({ reason: 'login_refused', detail, fault: 'receiver' }, error);
   }
   if (

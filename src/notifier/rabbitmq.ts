@@ -3,15 +3,20 @@ import type { ChannelModel, ConfirmChannel, Message } from 'amqplib';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { BodyFormat } from '../store/subscribers.ts';
 import type { SigningKey } from '../subscription/sealed.ts';
-import { BrokerFailure, type BrokerLink, connectionLost, createBrokerChannel, noBroker } from './broker.ts';
-import { readBrokerAddress } from './broker-address.ts';
+import { BrokerFailure, type BrokerLink, connectionLost, createBrokerChannel, noBroker, takingTurns } from './broker.ts';
+import { type CertificatePair, readBrokerAddress } from './broker-address.ts';
 import { type BrokerMessage, createComposer, readAddress } from './broker-message.ts';
 import type { Channel } from './channel.ts';
 import { explain, type NetworkFailure } from './network-failure.ts';
 
 export interface RabbitOptions {
-  /** `amqp://` or, with TLS, `amqps://`; the path is the virtual host. */
+  /**
+   * `amqp://` or, with TLS, `amqps://`; the path is the virtual host. Several hosts, separated by commas, are servers of one
+   * cluster.
+   */
   readonly url: string;
+  /** Shown to a broker that asks for it. */
+  readonly clientCertificate?: CertificatePair | undefined;
   /** Must exist. */
   readonly exchange: string;
   /** With `{type}` and `{site}`. */
@@ -31,10 +36,20 @@ const HEARTBEAT = 20;
  * A channel to one broker, with one connection that is made at the first event. Throws AppError `configuration` for an
  * address, a routing key or a key that could never work.
  */
-export function createRabbitChannel({ url, exchange, routingKey, format, keys, timeout }: RabbitOptions): Channel {
-  const server = readServer(url);
+export function createRabbitChannel({
+  url,
+  clientCertificate,
+  exchange,
+  routingKey,
+  format,
+  keys,
+  timeout,
+}: RabbitOptions): Channel {
+  const servers = readServers(url);
   const compose = createComposer({ address: readAddress(routingKey, ROUTING_KEY), format, keys });
-  return createBrokerChannel({ open: (signal) => openLink({ server, exchange, timeout }, signal), compose, timeout });
+  const openOne = (server: Server, signal: AbortSignal): Promise<BrokerLink> =>
+    openLink({ server, clientCertificate, exchange, timeout }, signal);
+  return createBrokerChannel({ open: takingTurns(servers, timeout, openOne), compose, timeout });
 }
 
 interface Server {
@@ -48,32 +63,35 @@ interface Server {
   readonly heartbeat: number;
 }
 
-function readServer(text: string): Server {
+function readServers(text: string): Server[] {
   const example = 'amqp://user:password@rabbitmq.example/vhost, or amqps://…';
-  const address = readBrokerAddress(text, { broker: 'RabbitMQ', protocols: ['amqp:', 'amqps:'], example });
-  const { protocol, hostname, port, user, password, path } = address;
-  const isAnonymous = user === '' && password === '';
-  return {
-    protocol: protocol.slice(0, -1),
-    hostname,
-    ...(port !== null && { port }),
-    username: isAnonymous ? 'guest' : user,
-    password: isAnonymous ? 'guest' : password,
-    vhost: path.slice(1),
-    heartbeat: HEARTBEAT,
-  };
+  const addresses = readBrokerAddress(text, { broker: 'RabbitMQ', protocols: ['amqp:', 'amqps:'], example });
+  return addresses.map(({ protocol, hostname, port, user, password, path }) => {
+    const isAnonymous = user === '' && password === '';
+    return {
+      protocol: protocol.slice(0, -1),
+      hostname,
+      ...(port !== null && { port }),
+      username: isAnonymous ? 'guest' : user,
+      password: isAnonymous ? 'guest' : password,
+      vhost: path.slice(1),
+      heartbeat: HEARTBEAT,
+    };
+  });
 }
 
 interface LinkOptions {
   readonly server: Server;
+  readonly clientCertificate: CertificatePair | undefined;
   readonly exchange: string;
   readonly timeout: Milliseconds;
 }
 
-async function openLink({ server, exchange, timeout }: LinkOptions, signal: AbortSignal): Promise<BrokerLink> {
+async function openLink({ server, clientCertificate, exchange, timeout }: LinkOptions, signal: AbortSignal): Promise<BrokerLink> {
   const { connect } = await import('amqplib');
   // The signal reaches the socket, so that it ends in every phase.
-  const socketOptions = { noDelay: true, timeout, signal, clientProperties: { connection_name: 'purchase-watch' } };
+  const shown = clientCertificate && { cert: clientCertificate.certificate, key: clientCertificate.key };
+  const socketOptions = { noDelay: true, timeout, signal, ...shown, clientProperties: { connection_name: 'purchase-watch' } };
   const connection = await connect(server, socketOptions).catch((error: unknown) => {
     throw connectFailure(error);
   });

@@ -56,12 +56,19 @@ function openNamed(subscriber: SubscriberSettings, settings: Settings): Opened {
   if (subscriber.kind === 'webhook') return openWebhook(configuredReach(subscriber), settings);
   const { timeout, concurrency } = settings.webhooks;
   const { url, format, secret, oldSecrets, signingKey } = subscriber;
-  const common = { url, format, keys: foreverKeys(secret, ...oldSecrets, signingKey), timeout };
+  const clientCertificate = pairOf(subscriber);
+  const common = { url, clientCertificate, format, keys: foreverKeys(secret, ...oldSecrets, signingKey), timeout };
   const channel =
     subscriber.kind === 'nats'
-      ? createNatsChannel({ ...common, subject: subscriber.subject })
+      ? createNatsChannel({ ...common, subject: subscriber.subject, credentials: subscriber.credentials })
       : createRabbitChannel({ ...common, exchange: subscriber.exchange, routingKey: subscriber.routingKey });
   return { channel, concurrency, spacing: 0, timeout };
+}
+
+function pairOf({ clientCertificate, clientKey }: { clientCertificate?: string; clientKey?: string }) {
+  return clientCertificate === undefined || clientKey === undefined
+    ? undefined
+    : { certificate: clientCertificate, key: clientKey };
 }
 
 /** How a webhook of the settings is reached. */

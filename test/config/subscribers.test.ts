@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { describeSettings } from '../../src/config/describe.ts';
 import { newSigningKey } from '../../src/config/signing-key.ts';
 import { makeAuthority } from '../support/certificates.ts';
+import { makeNkey, makeOperator } from '../support/nats-logins.ts';
 import { loadFile, problemsOf, SIGNING_SECRET } from './files.ts';
 
 const SIGNING_KEY = newSigningKey();
@@ -10,6 +11,7 @@ const load = (subscriber: object, env: NodeJS.ProcessEnv = {}) =>
   loadFile(JSON.stringify({ subscribers: { shop: subscriber } }), env);
 const problems = (subscriber: object, env: NodeJS.ProcessEnv = {}) => problemsOf(() => load(subscriber, env));
 const WEBHOOK = { url: 'https://shop.example/hooks', secret: SIGNING_SECRET };
+const NKEY_SEED = makeNkey().seed;
 const RABBIT = { url: 'amqp://mq.example', exchange: 'events' };
 
 test('a webhook may have headers, another format, a certificate and a key of its own', () => {
@@ -24,11 +26,54 @@ test('a webhook may have headers, another format, a certificate and a key of its
   expect(load({ ...WEBHOOK, ...further }).subscribers).toMatchObject([{ kind: 'webhook', ...WEBHOOK, ...further }]);
 });
 
+test.each(['tls://nats.example', 'amqps://mq.example'])('a broker with TLS may be shown a certificate: %s', (url) => {
+  const { certificate, key } = makeAuthority().issue('shop');
+  const pair = { clientCertificate: certificate, clientKey: key };
+  const exchange = url.startsWith('amqps') ? { exchange: 'events' } : {};
+  expect(load({ url, ...exchange, ...pair }).subscribers).toMatchObject([pair]);
+  expect(problems({ url: url.replace('s://', '://').replace('tl://', 'nats://'), ...exchange, ...pair })).toEqual([
+    expect.stringMatching(/^subscribers\.shop\.clientCertificate: is shown with TLS only .* and url is (?:nats|amqp);/),
+  ]);
+});
+
+test('a .creds file of NATS comes as it is', () => {
+  const credentials = makeOperator().creds('books').trim();
+  expect(load({ url: 'nats://nats.example', credentials: `\${CREDS}` }, { CREDS: credentials }).subscribers).toMatchObject([
+    { credentials },
+  ]);
+});
+
+test.each([
+  [{ url: 'nats://me:hush@n1.example:4222,n2.example:99999' }],
+  [{ url: 'nats://me:hush@n1.example,,n2.example' }],
+  [{ url: 'nats://me:hush@n1.example,other:hush@n2.example:99999' }],
+])('a list of servers that cannot be read is told without its password: %j', (written) => {
+  const [problem] = problems(written);
+  expect(problem).toMatch(/^subscribers\.shop\.url: /);
+  expect(problem).not.toContain('hush');
+});
+
+test.each([
+  [{ url: 'nats://me:hush@nats.example', credentials: NKEY_SEED }, /credentials: is there while url holds a user or a token/],
+  [{ url: 'nats://nats.example', credentials: 'hush' }, /credentials: .*not shown.* is not the content of a \.creds file/],
+  [{ ...RABBIT, credentials: NKEY_SEED }, /credentials: is for NATS/],
+])('credentials that do not fit are told without showing them: %j', (written, told) => {
+  const [problem] = problems(written);
+  expect(problem).toMatch(told);
+  expect(problem).not.toMatch(/hush|SUA/);
+});
+
 test.each([
   [{ url: 'nats://me:hush@nats.example:4222' }, { kind: 'nats', secret: null, subject: 'purchase-watch.{type}' }],
   [
     { url: 'tls://nats.example', subject: 'shop.{site}.{type}', secret: SIGNING_SECRET },
     { kind: 'nats', secret: SIGNING_SECRET },
+  ],
+  [{ url: 'nats://me:hush@n1.example:4222,n2.example,[::1]:4223' }, { kind: 'nats' }],
+  [{ ...RABBIT, url: 'amqps://me:p%40ss@mq1.example,mq2.example:5671/%2F' }, { kind: 'rabbitmq' }],
+  [
+    { url: 'nats://nats.example', credentials: NKEY_SEED },
+    { kind: 'nats', credentials: NKEY_SEED },
   ],
   [RABBIT, { kind: 'rabbitmq', exchange: 'events', routingKey: '{type}' }],
   [
@@ -103,7 +148,7 @@ describe('what is wrong', () => {
     [
       'a certificate for RabbitMQ',
       { ...RABBIT, clientKey: '-----BEGIN PRIVATE KEY-----' },
-      /^subscribers\.shop\.clientKey: is for webhooks/,
+      /^subscribers\.shop\.clientCertificate: is missing while clientKey is set/,
     ],
     [
       'another format',
@@ -165,7 +210,7 @@ describe('what is wrong', () => {
         clientKey: '-----BEGIN PRIVATE KEY-----',
         clientCertificate: '-----BEGIN CERTIFICATE-----',
       },
-      /^subscribers\.shop\.clientCertificate: is shown with https only/,
+      /^subscribers\.shop\.clientCertificate: is shown with TLS only \(https, tls, amqps\), and url is http;/,
     ],
     [
       'a secret as a signing key',

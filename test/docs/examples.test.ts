@@ -11,6 +11,7 @@ import { loadSettings } from '../../src/config/settings.ts';
 import { newSigningKey } from '../../src/config/signing-key.ts';
 import { schemaChecker } from '../api/schema-checker.ts';
 import { makeAuthority } from '../support/certificates.ts';
+import { makeOperator } from '../support/nats-logins.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 import { DRIVERS } from './drivers.ts';
 import { allExamples, type Example } from './examples.ts';
@@ -225,7 +226,12 @@ async function readYaml({ text }: Example): Promise<void> {
   const { certificate, key } = text.includes('_CERTIFICATE}')
     ? makeAuthority().issue('any.example')
     : { certificate: '', key: '' };
-  const others: Readonly<Record<string, string>> = { SIGNING_KEY: newSigningKey(), CERTIFICATE: certificate, KEY: key };
+  const others: Readonly<Record<string, string>> = {
+    SIGNING_KEY: newSigningKey(),
+    CERTIFICATE: certificate,
+    KEY: key,
+    CREDS: makeOperator().creds('audit'),
+  };
   const standIn = (name: string) =>
     name.endsWith('_URL') ? `https://a.example/${name}` : (others[name.slice(name.indexOf('_') + 1)] ?? SECRET);
   const named = [...text.matchAll(/(?<!\$)\$\{(\w+)\}/g)].map(([, name]) => [name!, standIn(name!)] as const);

@@ -26,12 +26,19 @@ export interface NatsServerOptions {
   readonly jetstream?: boolean;
   /** Makes it require TLS; a certificate of `localhost`. */
   readonly tls?: Pair;
+  /** With TLS: it takes only clients that show a certificate of this authority, in PEM. */
+  readonly clientsOf?: string;
   /** More of the configuration file. */
   readonly config?: string;
 }
 
 /** Starts one; `shop` may do everything. */
-export async function startNatsServer({ jetstream = true, tls, config = '' }: NatsServerOptions = {}): Promise<NatsServer> {
+export async function startNatsServer({
+  jetstream = true,
+  tls,
+  clientsOf,
+  config = '',
+}: NatsServerOptions = {}): Promise<NatsServer> {
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-nats-'));
   const [port, monitorPort] = (await freePorts(2)) as [number, number];
   const write = (name: string, content: string): string => {
@@ -47,8 +54,11 @@ export async function startNatsServer({ jetstream = true, tls, config = '' }: Na
       ...(jetstream ? [`jetstream { store_dir: ${JSON.stringify(join(folder, 'data'))} }`] : []),
       ...(tls === undefined
         ? []
-        : [`tls { cert_file: "${write('certificate.pem', tls.certificate)}", key_file: "${write('key.pem', tls.key)}" }`]),
-      config.includes('authorization') ? config : `authorization { users: [${all}] }\n${config}`,
+        : [
+            `tls { cert_file: "${write('certificate.pem', tls.certificate)}", key_file: "${write('key.pem', tls.key)}"`,
+            clientsOf === undefined ? '}' : `ca_file: "${write('ca.pem', clientsOf)}", verify: true }`,
+          ]),
+      /authorization|operator/.test(config) ? config : `authorization { users: [${all}] }\n${config}`,
     ].join('\n'),
   );
   let child: Child;

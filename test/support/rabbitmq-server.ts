@@ -50,8 +50,11 @@ export interface RabbitServer extends Broker {
   control(...args: readonly string[]): Promise<string>;
 }
 
-/** Starts one; `guest` may do everything. With a certificate (of `localhost`) it takes TLS connections as well. */
-export async function startRabbitServer({ tls }: { tls?: Pair } = {}): Promise<RabbitServer> {
+/**
+ * Starts one; `guest` may do everything. With a certificate (of `localhost`) it takes TLS connections as well, with
+ * `clientsOf` (an authority, in PEM) only of clients that show a certificate of it.
+ */
+export async function startRabbitServer({ tls, clientsOf }: { tls?: Pair; clientsOf?: string } = {}): Promise<RabbitServer> {
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-rabbitmq-'));
   const [port, tlsPort, between, epmdPort] = (await freePorts(4)) as [number, number, number, number];
   for (const name of ['home', 'data', 'log']) mkdirSync(join(folder, name));
@@ -73,6 +76,13 @@ export async function startRabbitServer({ tls }: { tls?: Pair } = {}): Promise<R
             `listeners.ssl.1 = 127.0.0.1:${tlsPort}`,
             `ssl_options.certfile = ${write('certificate.pem', tls.certificate)}`,
             `ssl_options.keyfile = ${write('key.pem', tls.key)}`,
+            ...(clientsOf === undefined
+              ? []
+              : [
+                  `ssl_options.cacertfile = ${write('ca.pem', clientsOf)}`,
+                  'ssl_options.verify = verify_peer',
+                  'ssl_options.fail_if_no_peer_cert = true',
+                ]),
           ]),
       `max_message_size = ${MOST_BYTES}`,
       `load_definitions = ${write('definitions.json', JSON.stringify(DEFINITIONS))}`,
