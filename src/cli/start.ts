@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { App } from '../app.ts';
+import { brokerServers } from '../config/broker-servers.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { examples } from './arguments.ts';
@@ -85,10 +86,10 @@ async function summaryOf(settings: Settings, { sql, url }: Pick<App, 'sql' | 'ur
   };
 }
 
-/** Where an address leads, without what in it may be secret. The scheme of a broker has no origin. */
+/** Where an address leads, without what in it may be secret: to one host, or to all servers of a broker. */
 function placeOf(url: string): string {
-  const { protocol, host } = new URL(url);
-  return `${protocol}//${host}`;
+  const servers = brokerServers(url) ?? [new URL(url)];
+  return `${servers[0]!.protocol}//${servers.map(({ host }) => host).join()}`;
 }
 
 function printSummary(context: CliContext, { sites, database, api, told }: Awaited<ReturnType<typeof summaryOf>>): void {

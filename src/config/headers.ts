@@ -21,10 +21,10 @@ const FORBIDDEN = new Map([
     'access-control-request-method',
     'access-control-request-headers',
   ].map((name) => [name, 'belongs to browsers; use a name of your own'] as const),
-  ...['forwarded', 'via', 'x-real-ip', 'x-client-ip', 'true-client-ip', 'cf-connecting-ip'].map(
+  ...['forwarded', 'via', 'x-forwarded', 'x-real-ip', 'x-client-ip', 'x-host', 'true-client-ip', 'cf-connecting-ip'].map(
     (name) => [name, 'is set by proxies on the way'] as const,
   ),
-  ...['x-original-url', 'x-rewrite-url', 'x-http-method-override', 'x-http-method', 'x-method-override'].map(
+  ...['x-original-url', 'x-original-uri', 'x-rewrite-url', 'x-http-method-override', 'x-http-method', 'x-method-override'].map(
     (name) => [name, 'is read in place of the address or the method'] as const,
   ),
   ['accept-encoding', 'asks for answers that are not read here'],
@@ -54,7 +54,8 @@ export function isHeaderName(name: string): boolean {
 /** Why there can be no header of this name, or null. */
 export function headerNameProblem(name: string): string | null {
   if (!isHeaderName(name)) return NO_NAME;
-  const lower = name.toLowerCase();
+  // Receivers that hand headers on as variables (CGI, WSGI) cannot tell the two apart.
+  const lower = name.toLowerCase().replaceAll('_', '-');
   const why = FORBIDDEN.get(lower) ?? RESERVED.find(([prefix]) => lower.startsWith(prefix))?.[1];
   return why === undefined ? null : `cannot be set: it ${why}`;
 }

@@ -2,6 +2,7 @@
  * The kinds of values a setting can have. A kind says what is expected in words, reads what was written, writes it back
  * for people, and describes itself as JSON Schema; everything else about settings is made from these.
  */
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { validate as isCronExpression } from 'node-cron';
 import { formatDuration, parseDuration } from '../core/duration.ts';
@@ -183,9 +184,11 @@ export const addressRange: Kind<string> = {
   json: { type: 'string', pattern: orPlaceholder('[0-9a-fA-F:.]+(?:/\\d{1,3})?') },
   read: (value) => {
     if (typeof value !== 'string') return undefined;
-    if (ipaddr.isValidCIDR(value)) return value;
-    if (ipaddr.IPv4.isValidFourPartDecimal(value)) return `${value}/32`;
-    return ipaddr.IPv6.isValid(value) ? `${value}/128` : undefined;
+    // Only the usual notation: 010.0.0.0 is 8.0.0.0 to some, and a zone says nothing of where an address leads.
+    const [address = '', length] = value.split('/', 2);
+    if (isIP(address) === 0 || address.includes('%')) return undefined;
+    if (length !== undefined) return ipaddr.isValidCIDR(value) ? value : undefined;
+    return `${value}/${isIP(address) === 4 ? 32 : 128}`;
   },
   write: same,
 };

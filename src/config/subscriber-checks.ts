@@ -1,5 +1,6 @@
 /** What is wrong only between the fields of one subscriber: each is fine by itself. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
 import { headersProblem } from './headers.ts';
 import { signingSecret } from './kinds.ts';
 import { type AddressKind, addressKind } from './subscriber-kinds.ts';
@@ -115,10 +116,16 @@ function certificateProblems(
       problem: 'its value (not shown) cannot be read as a private key in PEM without a passphrase',
     });
   }
-  if (certificate !== null && key !== null && !certificate.checkPrivateKey(key)) {
-    problems.push({ path: ['clientKey'], problem: 'does not belong to clientCertificate: they are of different key pairs' });
+  if (problems.length > 0) return problems;
+  if (!certificate!.checkPrivateKey(key!)) {
+    return [{ path: ['clientKey'], problem: 'does not belong to clientCertificate: they are of different key pairs' }];
   }
-  return problems;
+  // As each connection will use them: what is too short for today's TLS, or a broken link of the chain, shows only here.
+  if (attempt(() => createSecureContext({ cert: clientCertificate, key: clientKey })) === null) {
+    const problem = 'is refused by TLS here (not shown): its key may be too short, or a certificate of its chain broken';
+    return [{ path: ['clientCertificate'], problem }];
+  }
+  return [];
 }
 
 function attempt<T>(make: () => T): T | null {

@@ -33,7 +33,7 @@ export const subscriberUrl: Kind<string> = {
     'an http or https address without credentials and fragment, or a broker without query: nats, tls (NATS with TLS), amqp or amqps (RabbitMQ), several servers separated by commas',
   json: { type: 'string', pattern: '^(?:(?:https?|nats|tls|amqps?)://[^#]+)$|\\$\\{' },
   read: (value) => (typeof value === 'string' && addressKind(value) !== 'webhook' ? brokerUrl(value) : receiverUrl.read(value)),
-  write: (value) => String(receiverUrl.write(value)).replace(/^([a-z]+:\/\/).*@/i, '$1'),
+  write: (value) => String(receiverUrl.write(value)).replace(/^([a-z]+:\/\/)[^/?#]*@/i, '$1'),
 };
 
 /** An ed25519 key that signs. */

@@ -123,7 +123,15 @@ export function createProxiedConnector(options: ConnectorOptions & { readonly tu
     }
     const authority = `${isIP(hostname) === 6 ? `[${hostname}]` : hostname}:${target.port || 443}`;
     tunnels.open(authority).then(
-      (socket) => secure({ ...target, httpSocket: socket as Socket }, callback),
+      (socket) => {
+        try {
+          secure({ ...target, httpSocket: socket as Socket }, callback);
+        } catch (error) {
+          // Nobody waits for what a connector throws here: it would end the process.
+          socket.on('error', () => undefined).destroy();
+          callback(error as Error, null);
+        }
+      },
       (error: Error) => callback(error, null),
     );
   };

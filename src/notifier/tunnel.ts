@@ -37,6 +37,7 @@ export function createTunnels(proxy: string, limit: Milliseconds): Tunnels {
     connect: (options, callback) =>
       dial({ ...options, servername: isIP(hostname.replace(/^\[|\]$/g, '')) === 0 ? hostname : '' }, callback),
     headersTimeout: limit,
+    allowH2: false,
   });
   return {
     open: async (target) => {

@@ -56,6 +56,9 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
   const tunnels = proxy === null ? null : createTunnels(proxy, ownPart(timeout));
   const pool = new Pool(url.origin, {
     connections: concurrency,
+    // Otherwise a pool that has no connection yet makes one alone, to see which protocol it speaks, and everything else waits
+    // for it: until its own deadline, when the name server or the proxy says nothing.
+    allowH2: false,
     connect: connectorOf(options, url, tunnels),
     // One deadline of our own covers them.
     headersTimeout: 0,

@@ -138,7 +138,8 @@ function reachChanges(
   { url, format, headers, asymmetric }: Pick<Changes, 'url' | 'format' | 'headers' | 'asymmetric'>,
 ): ReachChanges | undefined {
   const { name, addressHash: was } = row;
-  const isElsewhere = url !== undefined && url !== openStored(secrets, row)?.url;
+  // Under another key the address could be stored, and what it goes with not be read with it.
+  const isElsewhere = url !== undefined && url !== requireOpened(requireSecrets(secrets), row).url;
   const version = { format, addressHash: newAddressHash(), isElsewhere };
   const address = url === undefined ? undefined : sealUrl(requireSecrets(secrets), name, url);
   if (headers === undefined && asymmetric === undefined) {
@@ -185,8 +186,8 @@ export async function rotateSecret(
     const until = Math.floor(now + overlap);
     const old = current
       .map(({ key, until: end }): SigningKey => ({ key, until: Math.min(end ?? until, until) }))
-      .filter(({ until: end }) => end !== null && end > now)
-      .slice(0, MOST_KEYS - 1);
+      .filter(({ until: end }) => end !== null && end > now);
+    if (old.length >= MOST_KEYS) throw new AppError('invalid', tooManyKeys(name, current));
     const oldKeysUntil = old.length === 0 ? null : Math.max(...old.map(({ until: end }) => end ?? 0));
     const keys = sealKeys(box, name, [{ key: secret, until: null }, ...old]);
     // Somebody else may rotate at the same time; then theirs is among the old ones.
@@ -194,6 +195,12 @@ export async function rotateSecret(
       return { secret, oldKeysUntil };
     }
   }
+}
+
+/** What was promised to sign until a moment does so; the way out ends all of them at once, and says so. */
+function tooManyKeys(name: string, keys: readonly SigningKey[]): string {
+  const first = new Date(Math.min(...keys.map(({ until }) => until ?? Number.POSITIVE_INFINITY))).toISOString();
+  return `${MOST_KEYS} secrets of ${JSON.stringify(name)} sign already, one of them until ${first}; rotate after that, or end the old ones at once with an overlap of 0s`;
 }
 
 /** Why a subscriber is off and how to switch it on, or null while it is on. */

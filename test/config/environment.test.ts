@@ -107,6 +107,15 @@ describe('other variables', () => {
     });
   });
 
+  test.each(['10.1/16', '010.0.0.0/8', '0x7f.0.0.0/8', 'fe80::1%eth0/64', '10.0.0.0/8/8', '10.0.0.0/'])(
+    '%s is no range: not everybody reads it in the same way',
+    (range) => {
+      expect(problemsOf(() => loadSettings({ WEBHOOK_ALLOW_ADDRESSES: range }))).toEqual([
+        expect.stringMatching(/^WEBHOOK_ALLOW_ADDRESSES: ".*" is not a range of addresses/),
+      ]);
+    },
+  );
+
   test('an address counts as the range of itself', () => {
     expect(loadSettings({ WEBHOOK_ALLOW_ADDRESSES: '10.0.0.7,fd00::/8,::1' }).webhooks.allowAddresses).toEqual([
       '10.0.0.7/32',

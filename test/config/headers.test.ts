@@ -41,6 +41,9 @@ test.each([
   'ce-id',
   'Proxy-Authorization',
   'Sec-Fetch-Site',
+  'X_Forwarded_For',
+  'webhook_signature',
+  'X-Host',
 ])('%s cannot be set', (name) => {
   expect(headerNameProblem(name)).toMatch(/^cannot be set: it /);
 });

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { describeSettings } from '../../src/config/describe.ts';
 import { newSigningKey } from '../../src/config/signing-key.ts';
-import { makeAuthority } from '../support/certificates.ts';
+import { subscriberUrl } from '../../src/config/subscriber-kinds.ts';
+import { makeAuthority, makeWeakPair } from '../support/certificates.ts';
 import { makeNkey, makeOperator } from '../support/nats-logins.ts';
 import { loadFile, problemsOf, SIGNING_SECRET } from './files.ts';
 
@@ -34,6 +35,18 @@ test.each(['tls://nats.example', 'amqps://mq.example'])('a broker with TLS may b
   expect(problems({ url: url.replace('s://', '://').replace('tl://', 'nats://'), ...exchange, ...pair })).toEqual([
     expect.stringMatching(/^subscribers\.shop\.clientCertificate: is shown with TLS only .* and url is (?:nats|amqp);/),
   ]);
+});
+
+test('a certificate that TLS refuses is told before anything is sent', () => {
+  const { certificate, key } = makeWeakPair();
+  expect(problems({ ...WEBHOOK, clientCertificate: certificate, clientKey: key })).toEqual([
+    expect.stringMatching(/^subscribers\.shop\.clientCertificate: is refused by TLS here \(not shown\)/),
+  ]);
+});
+
+test('an address is shown with the host it has, whatever stands in its path', () => {
+  expect(subscriberUrl.write('https://hooks.example/@team/x?token=hush')).toBe('https://hooks.example/@team/x?…');
+  expect(subscriberUrl.write('amqps://me:hush@mq1.example,mq2.example/a@b')).toBe('amqps://mq1.example,mq2.example/a@b');
 });
 
 test('a .creds file of NATS comes as it is', () => {

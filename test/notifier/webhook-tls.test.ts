@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { SendResult } from '../../src/notifier/channel.ts';
 import { createWebhookChannel, type WebhookOptions } from '../../src/notifier/webhook.ts';
-import { type Authority, makeAuthority, type Pair } from '../support/certificates.ts';
+import { type Authority, makeAuthority, makeWeakPair, type Pair } from '../support/certificates.ts';
 import { type ConnectProxy, startConnectProxy } from '../support/connect-proxy.ts';
 import { type HttpsReceiver, startHttpsReceiver } from '../support/https-receiver.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -60,6 +60,19 @@ describe('a client certificate', () => {
     const result = await send(`https://shop.example:${to.port}/hook`, { ...here, clientCertificate: caller });
     expect(result).toMatchObject({ kind: 'delivered', httpStatus: 200 });
     expect(to.received).toMatchObject([{ body: BODY, caller: 'purchase-watch of a test' }]);
+  });
+
+  test('that TLS refuses fails the attempt, directly and through a proxy, and nothing else', async () => {
+    const to = await receiver({ clients: authority.certificate });
+    const url = `https://shop.example:${to.port}/hook`;
+    const clientCertificate = makeWeakPair();
+    expect(await send(url, { ...here, clientCertificate })).toMatchObject({ kind: 'failed', reason: 'tls' });
+    const between = await proxy();
+    expect(await send(url, { proxy: `http://127.0.0.1:${between.port}`, clientCertificate })).toMatchObject({
+      kind: 'failed',
+      reason: 'tls',
+    });
+    expect(to.received).toEqual([]);
   });
 
   test('is missed by a receiver who asks for one, which is a failure of the receiver', async () => {
@@ -197,4 +210,26 @@ describe('a proxy', () => {
     expect(await send(to.url, options)).toMatchObject({ kind: 'delivered' });
     expect(between.asked).toEqual([]);
   });
+});
+
+test('failures of ours are ours for all that wait for a first connection at once', async () => {
+  const silent = await proxy();
+  silent.answer('silence');
+  const hanging = { resolve: () => new Promise<never>(() => {}) };
+  for (const way of [hanging, { proxy: `http://127.0.0.1:${silent.port}` }]) {
+    const channel = createWebhookChannel({
+      url: 'https://shop.example/hook',
+      keys: [{ key: KEY, until: null }],
+      timeout: 1_000,
+      allowAddresses: [],
+      concurrency: 8,
+      userAgent: 'purchase-watch/test',
+      ...way,
+    });
+    const sent = Array.from({ length: 5 }, (_, number) =>
+      channel.send({ id: `evt_${number}`, type: 'subscriber.test', body: BODY }, { attempt: 1, now: Date.now() }),
+    );
+    expect((await Promise.all(sent)).map((each) => each.kind === 'failed' && each.fault)).toEqual(Array(5).fill('ours'));
+    await channel.close();
+  }
 });

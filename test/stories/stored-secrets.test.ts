@@ -108,6 +108,32 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
   await receiver.stop();
 });
 
+test('under another key nothing of what is stored is changed', async () => {
+  t = await startTestApp({ env: { SECRETS_KEY: KEY } });
+  const { addSubscriber, changeSubscriber, rotateSecret } = await import('../../src/subscription/subscribers.ts');
+  const nothing = { types: null, sites: null, states: null, description: null };
+  await addSubscriber({ sql: t.app.sql, secrets: createSecrets(KEY) }, { name: 'books', url: 'https://a.example/1', ...nothing });
+  const before = await t.app.sql`select * from purchase_watch.subscribers where name = 'books'`;
+  const wrong = { sql: t.app.sql, secrets: createSecrets('another key of many many characters') };
+  const refused = expect.objectContaining({ reason: 'secrets_key_wrong' });
+  await expect(changeSubscriber(wrong, 'books', { url: 'https://a.example/2' })).rejects.toEqual(refused);
+  await expect(rotateSecret(wrong, 'books', { overlap: 0, now: Date.now() })).rejects.toEqual(refused);
+  expect(await t.app.sql`select * from purchase_watch.subscribers where name = 'books'`).toEqual(before);
+});
+
+test('more secrets than receivers like to look at are refused, and none that was promised to sign stops', async () => {
+  t = await startTestApp({ env: { SECRETS_KEY: KEY } });
+  const { addSubscriber, rotateSecret } = await import('../../src/subscription/subscribers.ts');
+  const means = { sql: t.app.sql, secrets: createSecrets(KEY) };
+  const nothing = { types: null, sites: null, states: null, description: null };
+  await addSubscriber(means, { name: 'books', url: 'https://a.example/1', ...nothing });
+  const rotate = (overlap: number) => rotateSecret(means, 'books', { overlap, now: Date.now() });
+  for (let turn = 0; turn < 4; turn++) await rotate(3_600_000);
+  await expect(rotate(3_600_000)).rejects.toThrow(/^5 secrets of "books" sign already, one of them until .*overlap of 0s$/);
+  // Whoever lost one must not wait.
+  expect(await rotate(0)).toMatchObject({ oldKeysUntil: null });
+});
+
 test('a key of our own is made once, whoever asks first, and only its owner may read it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
   const data = join(folder, 'data');

@@ -15,6 +15,18 @@ export interface Authority extends Pair {
   issue(name: string): Pair;
 }
 
+/** A pair that is well formed, and too short for TLS as it is today. */
+export function makeWeakPair(): Pair {
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-certificates-'));
+  try {
+    const made = ['-newkey', 'rsa:1024', '-nodes', '-keyout', 'key.pem', '-out', 'cert.pem', '-subj', '/CN=weak'];
+    execFileSync('openssl', ['req', '-x509', ...made], { cwd: folder, stdio: 'pipe' });
+    return { certificate: readFileSync(join(folder, 'cert.pem'), 'utf8'), key: readFileSync(join(folder, 'key.pem'), 'utf8') };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 /** Makes an authority; what it issues is good for a day. */
 export function makeAuthority(): Authority {
   const inFolder = <T>(work: (folder: string, openssl: (...argv: string[]) => void) => T): T => {
