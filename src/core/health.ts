@@ -96,7 +96,8 @@ export function healthAfter(
       if (!isOlder) health = WELL;
       continue;
     }
-    const asked = retryAfter === null ? 0 : at + Math.min(retryAfter, DAY);
+    // A rest of no time is none.
+    const asked = retryAfter === null || retryAfter <= 0 ? 0 : at + Math.min(retryAfter, DAY);
     const isSameTrouble = began < Math.max(health.pausedUntil ?? 0, health.failedAt ?? 0);
     if (isSameTrouble) {
       if (asked > (health.pausedUntil ?? 0)) health = { ...health, pausedUntil: asked, lastError: error };

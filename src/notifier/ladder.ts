@@ -10,7 +10,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { bringForward, type Which } from '../store/bring-forward.ts';
 import type { Sql } from '../store/database.ts';
-import { claimTry, eraseFailures, eraseUnreached, savePause, saveUnreached } from '../store/health.ts';
+import { claimTry, eraseFailures, eraseUnreached, hasTaken, savePause, saveUnreached } from '../store/health.ts';
 import type { SendResult } from './channel.ts';
 import type { Outlet } from './outlet.ts';
 import type { Known } from './roster.ts';
@@ -138,10 +138,21 @@ export function createLadder({ sql, clock, log, replica }: LadderOptions): Ladde
       if (wasOurs && health === null && !freed.has(outlet)) freed.set(outlet, { kind: 'ours' });
     }
   };
-  const saveHealth = async ({ recipient, standing }: Outlet): Promise<void> => {
+  /** Failures are counted here, and successes elsewhere are not heard of: what fails again and again may be one event alone. */
+  const onlySome = (outlet: Outlet, health: SubscriberHealth): void => {
+    const { standing, recipient } = outlet;
+    if (standing.health !== health) return;
+    standing.health = null;
+    outlet.lookFromStart();
+    const detail = 'Another replica got through meanwhile: only some of its events fail.';
+    log.info({ subscriber: recipient.name, failures: health.failures, detail }, 'subscriber.resumed');
+  };
+  const saveHealth = async (outlet: Outlet): Promise<void> => {
+    const { recipient, standing } = outlet;
     const { health, saved } = standing;
     if (health === saved) return;
     if (health === null) await eraseFailures(sql, recipient.id);
+    else if (isNewPause(health, saved) && (await hasTaken(sql, recipient.id, health.failingSince!))) onlySome(outlet, health);
     else if (health.pausedUntil !== null && health.pausedUntil !== saved?.pausedUntil) await savePause(sql, recipient.id, health);
     // A failure or two are kept in mind, not in the database.
     else return;
@@ -200,7 +211,9 @@ export function createLadder({ sql, clock, log, replica }: LadderOptions): Ladde
         if (before?.pausedUntil != null) {
           log.info({ subscriber: recipient.name, failures: before.failures }, 'subscriber.recovered');
           const since = before.failingSince ?? clock.now();
-          freed.set(outlet, { kind: 'explained', since, attempts: recipient.schedule.length + 1 });
+          // A rest that was asked for is over when it said so: what failed waits for its own time.
+          if (before.failures >= FAILURES_TO_PAUSE)
+            freed.set(outlet, { kind: 'explained', since, attempts: recipient.schedule.length + 1 });
         }
         return null;
       }
@@ -251,6 +264,11 @@ export function createLadder({ sql, clock, log, replica }: LadderOptions): Ladde
       while (freeing.size > 0) await Promise.all(freeing);
     },
   };
+}
+
+/** Whether it is paused for its failures, and nobody was told yet. */
+function isNewPause(health: SubscriberHealth, saved: SubscriberHealth | null): boolean {
+  return saved === null && health.pausedUntil !== null && !isAskedFor(health);
 }
 
 function isSame(one: SubscriberHealth | null, other: SubscriberHealth | null): boolean {

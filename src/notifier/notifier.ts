@@ -69,13 +69,13 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
   const ladder = createLadder({ sql, clock, log, replica: ownership.replica });
   const loader = createLoader({ sql, clock, ownership, ladder });
 
-  const onEnded = ({ outlet, delivery, epoch, result, off, along }: Ended): void => {
+  const onEnded = ({ outlet, delivery, epoch, result, off, along, isReplaced }: Ended): void => {
     const { recipient } = outlet;
     const now = clock.now();
-    const settlement = settlementOf(outlet, delivery, result, { now, spread: spread() });
+    const settlement = settlementOf(outlet, delivery, result, { now, spread: spread(), isReplaced });
     // What left with it shares its success; a failure is its own, and the others wait behind it.
     const others = result.kind === 'delivered' ? along : [];
-    const shared = others.map((each) => settlementOf(outlet, each, result, { now, spread: 0 }));
+    const shared = others.map((each) => settlementOf(outlet, each, result, { now, spread: 0, isReplaced }));
     if (result.kind === 'delivered') outlet.takenAt = Math.max(outlet.takenAt, now);
     if (others.length > 0) log.info({ subscriber: recipient.name, events: 1 + others.length }, 'delivery.together');
     for (const { event } of others) meters.subscriber(recipient.name).attempted('delivered', now - event.createdAt);

@@ -22,6 +22,8 @@ export interface Ended {
   readonly off: SwitchedOff | null;
   /** What left with it in the same message. */
   readonly along: readonly DueDelivery[];
+  /** It went to an address that is not the subscriber's any more. */
+  readonly isReplaced: boolean;
 }
 
 export interface Sender {
@@ -149,7 +151,7 @@ export function createSender({ clock, ownership, roster, ladder, notes, departur
     const off = reason === null ? null : { reason, addressHash: recipient.addressHash };
     // At once, so that nothing else leaves for somebody who wants nothing any more.
     if (off !== null) roster.switchedOff(outlet);
-    onEnded({ outlet, delivery, epoch, result, off, along });
+    onEnded({ outlet, delivery, epoch, result, off, along, isReplaced });
     if (isFree) pumpNext();
     pump(outlet);
   };

@@ -37,7 +37,7 @@ export function settlementOf(
   }: { recipient: Pick<Recipient, 'schedule'>; standing: { ours: { since: Instant | null } } },
   delivery: DueDelivery,
   result: SendResult,
-  { now, spread }: { now: Instant; spread: number },
+  { now, spread, isReplaced }: { now: Instant; spread: number; isReplaced: boolean },
 ): Settlement {
   const number = delivery.attempts + 1;
   const attempts = number - delivery.attemptsBefore;
@@ -48,6 +48,8 @@ export function settlementOf(
   }
   const failed = { ...common, outcome: result.reason, error: result.detail };
   if (result.kind === 'gone') return { ...failed, status: 'pending', dueAt: now, fault: 'receiver' };
+  // The schedule is for the address that there is now, which has not been tried.
+  if (isReplaced) return { ...failed, status: 'pending', dueAt: now, fault: result.fault };
   if (result.fault === 'ours') {
     return {
       ...failed,

@@ -18,6 +18,19 @@ export async function savePause(sql: Queries, subscriber: number, health: Subscr
     select pg_notify('purchase_watch_wake', 'subscribers') from saved`;
 }
 
+/** So many of the newest that it took are looked at. */
+const NEWEST = 100;
+
+/** Whether a subscriber has taken anything since, from any replica. */
+export async function hasTaken(sql: Queries, subscriber: number, since: Instant): Promise<boolean> {
+  const rows = await sql`
+    select from (
+      select settled_at from purchase_watch.deliveries
+      where subscriber = ${subscriber} and status = 'delivered' order by (id + 0) desc limit ${NEWEST}) newest
+    where settled_at > to_timestamp(${since}::float8 / 1000) limit 1`;
+  return rows.length > 0;
+}
+
 /** Forgets the failures of a subscriber that took something; what is known of those that were ours stays. */
 export async function eraseFailures(sql: Queries, subscriber: number): Promise<void> {
   await sql`

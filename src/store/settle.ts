@@ -102,9 +102,10 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
         ${batch.map((s) => s.error)}::text[], ${batch.map((s) => s.excerpt)}::text[], ${numbers(batch, (s) => s.delivery.attemptsBefore)}::integer[])
         as r (id, shard, number, status, due, rank, at, took, http_status, outcome, fault, error, excerpt, before)
       join held on held.id = r.shard),
-    -- Whoever asked for it to be sent again while the last attempt was under way gets another one.
+    -- Whoever asked for it to be sent again while an attempt was under way gets another one, when they asked for it.
     settled as (
-      update purchase_watch.deliveries d set attempts = r.number, due_at = to_timestamp(r.due / 1000), last_error = r.error,
+      update purchase_watch.deliveries d set attempts = r.number, last_error = r.error,
+        due_at = case when d.attempts_before > r.before then d.due_at else to_timestamp(r.due / 1000) end,
         rank = case when d.attempts_before > r.before then d.rank else r.rank end,
         attempts_before = case when r.fault = 'ours' then d.attempts_before + 1 else d.attempts_before end,
         status = case when r.status = 'exhausted' and d.attempts_before > r.before then 'pending' else r.status end,
