@@ -20,6 +20,8 @@ function brokerUrl(value: string): string | undefined {
   try {
     const { username, password, pathname } = servers[0]!;
     decodeURIComponent(username + password + pathname);
+    // What follows a host of NATS may be the rest of a password with a / that is not escaped.
+    if (addressKind(value) === 'nats' && !/^\/?$/.test(pathname)) return undefined;
     return brokerHref(servers);
   } catch {
     // A percent sign that is meant as such has to be written as %25.
@@ -30,7 +32,7 @@ function brokerUrl(value: string): string | undefined {
 /** The address of a subscriber. People see it without its query and without a broker's credentials. */
 export const subscriberUrl: Kind<string> = {
   expected:
-    'an http or https address without credentials and fragment, or a broker without query: nats, tls (NATS with TLS), amqp or amqps (RabbitMQ), several servers separated by commas',
+    'an http or https address without credentials and fragment, or a broker without query: nats, tls (NATS with TLS), amqp or amqps (RabbitMQ), its credentials percent-encoded (%2F for /, %40 for @, %23 for #), several servers separated by commas',
   json: { type: 'string', pattern: '^(?:(?:https?|nats|tls|amqps?)://[^#]+)$|\\$\\{' },
   read: (value) => (typeof value === 'string' && addressKind(value) !== 'webhook' ? brokerUrl(value) : receiverUrl.read(value)),
   write: (value) => String(receiverUrl.write(value)).replace(/^([a-z]+:\/\/)[^/?#]*@/i, '$1'),

@@ -3,12 +3,17 @@ import { AppError } from '../core/errors.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { BodyFormat } from '../store/subscribers.ts';
 import type { SigningKey } from '../subscription/sealed.ts';
-import type { OutgoingEvent } from './channel.ts';
+import type { OutgoingEvent, SendOptions } from './channel.ts';
 import { CLOUDEVENT_TYPE, toCloudEvent } from './cloudevent.ts';
 import { createAttemptSigner } from './signature.ts';
 
 export interface BrokerMessage {
   readonly id: string;
+  /**
+   * By what the broker knows a repeat. Streams and exchanges may be shared, so it names the subscriber, too; and what a replay
+   * sends again on purpose is no repeat.
+   */
+  readonly dedupId: string;
   readonly type: string;
   /** When what it tells of was recorded. */
   readonly at: Instant;
@@ -21,6 +26,8 @@ export interface BrokerMessage {
 }
 
 export interface MessageOptions {
+  /** The subscriber's. */
+  readonly name: string;
   readonly address: (about: EventFacts) => string;
   /** The stored body as it is, or a CloudEvent around the same data. */
   readonly format: BodyFormat;
@@ -36,14 +43,20 @@ export interface EventFacts {
 }
 
 /** Prepares making messages. Throws AppError `configuration` for a key that cannot sign. */
-export function createComposer({ address, format, keys }: MessageOptions): (event: OutgoingEvent, now: Instant) => BrokerMessage {
+export function createComposer({
+  name,
+  address,
+  format,
+  keys,
+}: MessageOptions): (event: OutgoingEvent, options: Pick<SendOptions, 'now' | 'again'>) => BrokerMessage {
   const sign = keys.length === 0 ? null : createAttemptSigner(keys);
-  return ({ id, type, body }, now) => {
+  return ({ id, type, body }, { now, again }) => {
     const { timestamp, data } = JSON.parse(body) as { timestamp: string; data: { site?: string } };
     const payload = format === 'cloudevents' ? toCloudEvent(body) : body;
     const signed = sign?.(id, now, payload);
     return {
       id,
+      dedupId: again === undefined ? `${id}/${name}` : `${id}/${name}/${again}`,
       type,
       at: Date.parse(timestamp),
       address: address({ type, site: data.site ?? null }),

@@ -2,7 +2,7 @@
  * What channels to message brokers have in common: one connection that is made when something is to be sent, kept, and
  * made anew after it was lost; one deadline for connecting, publishing and the broker's confirmation.
  */
-import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Milliseconds } from '../core/purchase.ts';
 import type { BrokerMessage } from './broker-message.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
 import { explain, type NetworkFailure } from './network-failure.ts';
@@ -35,7 +35,7 @@ export interface BrokerLink {
 export interface BrokerChannelOptions {
   /** Connects. An abort ends whatever there is, at once and without a further word to the broker. */
   readonly open: (signal: AbortSignal) => Promise<BrokerLink>;
-  readonly compose: (event: OutgoingEvent, now: Instant) => BrokerMessage;
+  readonly compose: (event: OutgoingEvent, options: SendOptions) => BrokerMessage;
   readonly timeout: Milliseconds;
 }
 
@@ -108,12 +108,13 @@ export function createBrokerChannel({ open, compose, timeout }: BrokerChannelOpt
     });
   };
 
-  const attempt = async (event: OutgoingEvent, { now, signal }: SendOptions): Promise<SendResult> => {
+  const attempt = async (event: OutgoingEvent, options: SendOptions): Promise<SendResult> => {
+    const { signal } = options;
     const started = performance.now();
     const tookMs = (): Milliseconds => Math.round(performance.now() - started);
     try {
       if (closing !== undefined || signal?.aborted) throw new BrokerFailure(STOPPED);
-      const message = compose(event, now);
+      const message = compose(event, options);
       current ??= connect();
       const excerpt = await unlessStopped(signal, publish(current, message, performance.now() + timeout));
       return { kind: 'delivered', httpStatus: null, tookMs: tookMs(), excerpt };

@@ -16,6 +16,8 @@ export interface SendOptions {
   /** Which try of this delivery it is, from 1. */
   readonly attempt: number;
   readonly now: Instant;
+  /** How many attempts it had when a replay began to send it again; left out when none did. */
+  readonly again?: number;
   /** Ends the attempt early (the daemon stops): it then counts as a failure of ours. */
   readonly signal?: AbortSignal;
 }

@@ -12,6 +12,8 @@ import { excerpt } from './excerpt.ts';
 import { explain } from './network-failure.ts';
 
 export interface NatsOptions {
+  /** The subscriber's. */
+  readonly name: string;
   /**
    * `nats://` or, with TLS required, `tls://`; `user:password@` or `token@` before the host when the server wants them.
    * Several hosts, separated by commas, are servers of one cluster.
@@ -46,9 +48,18 @@ const GRACE: Milliseconds = 1_000;
  * A channel to one server or cluster, with one connection that is made at the first event. Throws AppError
  * `configuration` for an address, a subject or a key that could never work.
  */
-export function createNatsChannel({ url, credentials, clientCertificate, subject, format, keys, timeout }: NatsOptions): Channel {
+export function createNatsChannel({
+  name,
+  url,
+  credentials,
+  clientCertificate,
+  subject,
+  format,
+  keys,
+  timeout,
+}: NatsOptions): Channel {
   const servers = readServers(url, clientCertificate);
-  const compose = createComposer({ address: readAddress(subject, SUBJECT), format, keys });
+  const compose = createComposer({ name, address: readAddress(subject, SUBJECT), format, keys });
   const openOne = async (server: Server, signal: AbortSignal): Promise<BrokerLink> => {
     const library = await import('./nats-connection.ts');
     const login = credentials === undefined ? {} : { authenticator: library.authenticatorOf(credentials, isSeed(credentials)) };
@@ -87,13 +98,13 @@ async function openLink(
   });
   const client = library.jetstream(connection);
   return {
-    publish: async ({ id, address, contentType, headers, body }: BrokerMessage, within: Milliseconds) => {
+    publish: async ({ dedupId, address, contentType, headers, body }: BrokerMessage, within: Milliseconds) => {
       const carried = library.headers();
       carried.set('content-type', contentType);
       for (const [name, value] of Object.entries(headers)) carried.set(name, value);
       try {
         const { stream, seq, duplicate } = await client.publish(address, body, {
-          msgID: id,
+          msgID: dedupId,
           headers: carried,
           timeout: within + GRACE,
         });
@@ -142,7 +153,7 @@ function publishFailure(error: unknown, { library, address, hasJetStream }: Circ
     return hasJetStream
       ? refused(
           'no_stream',
-          `No stream takes the subject ${address}; make one: nats stream add PURCHASES --subjects '${wildcard(address)}'`,
+          `No stream takes the subject ${address}, in the account of this user; make one: nats stream add PURCHASES --subjects '${wildcard(address)}'`,
         )
       : refused('no_jetstream', 'JetStream is not switched on at this NATS server; start it with --jetstream.');
   }

@@ -10,6 +10,8 @@ import type { Channel } from './channel.ts';
 import { explain, type NetworkFailure } from './network-failure.ts';
 
 export interface RabbitOptions {
+  /** The subscriber's. */
+  readonly name: string;
   /**
    * `amqp://` or, with TLS, `amqps://`; the path is the virtual host. Several hosts, separated by commas, are servers of one
    * cluster.
@@ -37,6 +39,7 @@ const HEARTBEAT = 20;
  * address, a routing key or a key that could never work.
  */
 export function createRabbitChannel({
+  name,
   url,
   clientCertificate,
   exchange,
@@ -46,7 +49,7 @@ export function createRabbitChannel({
   timeout,
 }: RabbitOptions): Channel {
   const servers = readServers(url);
-  const compose = createComposer({ address: readAddress(routingKey, ROUTING_KEY), format, keys });
+  const compose = createComposer({ name, address: readAddress(routingKey, ROUTING_KEY), format, keys });
   const openOne = (server: Server, signal: AbortSignal): Promise<BrokerLink> =>
     openLink({ server, clientCertificate, exchange, timeout }, signal);
   return createBrokerChannel({ open: takingTurns(servers, timeout, openOne), compose, timeout });
@@ -148,7 +151,7 @@ function createLink(connection: ChannelModel, channel: ConfirmChannel, exchange:
     }
   });
 
-  const handOver = ({ id, type, at, address, contentType, headers, body }: BrokerMessage): Promise<string> =>
+  const handOver = ({ id, dedupId, type, at, address, contentType, headers, body }: BrokerMessage): Promise<string> =>
     new Promise((resolve, reject) => {
       const one: Sent = { id, isReturned: false };
       sent.add(one);
@@ -164,7 +167,7 @@ function createLink(connection: ChannelModel, channel: ConfirmChannel, exchange:
           timestamp: Math.floor(at / 1_000),
           appId: 'purchase-watch',
           contentType,
-          headers: { ...headers, 'x-deduplication-header': id },
+          headers: { ...headers, 'x-deduplication-header': dedupId },
         },
         (error: unknown) => {
           sent.delete(one);
@@ -221,7 +224,7 @@ function connectFailure(error: unknown): unknown {
   }
   if (/OpenOk; got <ConnectionClose/.test(message)) {
     const detail =
-      'RabbitMQ refused the virtual host in the address: there is none of that name, or this user has no access to it.';
+      'RabbitMQ refused the virtual host in the address: there is none of that name, this user has no access to it, or it has as many connections as it may.';
     return failure('not_permitted', detail, error);
   }
   return noBroker('RabbitMQ', error);

@@ -55,9 +55,9 @@ function slackSubscriber(
 function openNamed(subscriber: SubscriberSettings, settings: Settings): Opened {
   if (subscriber.kind === 'webhook') return openWebhook(configuredReach(subscriber), settings);
   const { timeout, concurrency } = settings.webhooks;
-  const { url, format, secret, oldSecrets, signingKey } = subscriber;
+  const { name, url, format, secret, oldSecrets, signingKey } = subscriber;
   const clientCertificate = pairOf(subscriber);
-  const common = { url, clientCertificate, format, keys: foreverKeys(secret, ...oldSecrets, signingKey), timeout };
+  const common = { name, url, clientCertificate, format, keys: foreverKeys(secret, ...oldSecrets, signingKey), timeout };
   const channel =
     subscriber.kind === 'nats'
       ? createNatsChannel({ ...common, subject: subscriber.subject, credentials: subscriber.credentials })

@@ -2,7 +2,7 @@
 import type { Ownership } from '../core/ownership.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { DueDelivery } from '../store/deliveries.ts';
+import { type DueDelivery, REPLAYED } from '../store/deliveries.ts';
 import type { SwitchedOff } from '../store/subscribers.ts';
 import type { SendResult } from './channel.ts';
 import type { Departure, Departures } from './departure.ts';
@@ -156,8 +156,13 @@ export function createSender({ clock, ownership, roster, ladder, notes, departur
     pump(outlet);
   };
 
-  const attempt = ({ channel }: Recipient, { event, attempts }: DueDelivery, { along, together }: Going, now: Instant) => {
-    const options = { attempt: attempts + 1, now };
+  const attempt = (
+    { channel }: Recipient,
+    { event, attempts, attemptsBefore, rank }: DueDelivery,
+    { along, together }: Going,
+    now: Instant,
+  ) => {
+    const options = { attempt: attempts + 1, now, ...(rank === REPLAYED && { again: attemptsBefore }) };
     if (together === null || channel.sendAll === undefined) return channel.send(event, options);
     const all = [event, ...along.map((delivery) => delivery.event)];
     const made = all.map(({ createdAt }) => createdAt);

@@ -37,7 +37,7 @@ const eventOf = (sequence) => {
   const type = 'purchase.state_changed';
   return { id, type, body: JSON.stringify({ id, type, timestamp, data }) };
 };
-const common = { format: 'standard', keys: [{ key: process.env.BROKER_SECRET, until: null }], timeout: 5_000 };
+const common = { name: 'books', format: 'standard', keys: [{ key: process.env.BROKER_SECRET, until: null }], timeout: 5_000 };
 /** Until there is a place for it; made an hour ago, as far as its signature tells. */
 const send = async (channel, sequence) => {
   for (let attempt = 1; ; attempt++) {

@@ -19,7 +19,7 @@ const sending = (made: Channel) => {
   onTestFinished(() => made.close());
   return (number: number) => made.send(outgoingEvent(number), { attempt: 1, now: Date.now() });
 };
-const common = { format: 'standard', keys: [], timeout: 2_000 } as const;
+const common = { name: 'shop', format: 'standard', keys: [], timeout: 2_000 } as const;
 const nats = (url: string, options: Partial<NatsOptions> = {}) =>
   sending(createNatsChannel({ ...common, url, subject: 'shop.{site}.{type}', ...options }));
 const rabbit = (url: string, options: Partial<RabbitOptions> = {}) =>
@@ -90,6 +90,21 @@ describe.skipIf(noNats !== null)('NATS', () => {
     expect(await send(2)).toMatchObject({ kind: 'delivered' });
     expect(quiet.taken).toHaveLength(1);
     expect(quiet.taken[0]!.destroyed || quiet.taken[0]!.readableEnded).toBe(true);
+  });
+
+  test('subscribers may share a stream, and what a replay sends again is no repeat', async () => {
+    const server = await natsServer();
+    await askNats(server, (who) => who.addStream());
+    const url = `nats://${LOGIN}@127.0.0.1:${server.port}`;
+    for (const name of ['one', 'two'])
+      expect(await nats(url, { name, subject: `shop.${name}.{type}` })(1)).toMatchObject({ kind: 'delivered' });
+    expect(await askNats(server, (who) => who.keptIds())).toEqual(['evt_1', 'evt_1']);
+    const one = createNatsChannel({ ...common, url, name: 'one', subject: 'shop.one.{type}' });
+    onTestFinished(() => one.close());
+    const again = { attempt: 2, now: Date.now(), again: 1 };
+    for (const expected of [/sequence 3$/, /it was there already$/]) {
+      expect(await one.send(outgoingEvent(1), again)).toMatchObject({ excerpt: expect.stringMatching(expected) });
+    }
   });
 
   test('when the server that served is gone the next event goes to another one', async () => {

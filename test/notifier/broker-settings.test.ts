@@ -9,7 +9,7 @@ const NO_KEY = [{ key: 'hunter2', until: null }];
 
 describe('NATS', () => {
   const make = (options: Partial<NatsOptions>) => () =>
-    createNatsChannel({ url: 'nats://127.0.0.1', subject: 'shop.{type}', ...common, ...options });
+    createNatsChannel({ name: 'shop', url: 'nats://127.0.0.1', subject: 'shop.{type}', ...common, ...options });
 
   test.each(['http://127.0.0.1', 'not an address', 'nats://', 'nats://nats.example?timeout=5'])('the address %s', (url) => {
     expect(make({ url })).toThrow(AppError);
@@ -39,7 +39,7 @@ describe('NATS', () => {
 
 describe('RabbitMQ', () => {
   const make = (options: Partial<RabbitOptions>) => () =>
-    createRabbitChannel({ url: 'amqp://127.0.0.1', exchange: 'shop', routingKey: '{type}', ...common, ...options });
+    createRabbitChannel({ name: 'shop', url: 'amqp://127.0.0.1', exchange: 'shop', routingKey: '{type}', ...common, ...options });
 
   test.each(['http://127.0.0.1', 'not an address', 'amqp://', 'amqp://rabbitmq.example?heartbeat=5'])('the address %s', (url) => {
     expect(make({ url })).toThrow(AppError);

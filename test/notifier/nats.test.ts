@@ -19,6 +19,7 @@ function channel(
   options: Partial<NatsOptions> = {},
 ): Channel & { sendOne(one: OutgoingEvent): Promise<SendResult> } {
   const made = createNatsChannel({
+    name: 'books',
     url,
     subject: 'shop.{site}.{type}',
     format: 'standard',
@@ -62,7 +63,7 @@ describe.skipIf(noNats !== null)('a stream', () => {
     expect(kept).toMatchObject({
       subject: 'shop.se.purchase.state_changed',
       body: one.body,
-      headers: { 'Nats-Msg-Id': 'evt_101', 'webhook-id': 'evt_101', 'content-type': 'application/json' },
+      headers: { 'Nats-Msg-Id': 'evt_101/books', 'webhook-id': 'evt_101', 'content-type': 'application/json' },
     });
     for (const key of [KEY, OLD_KEY]) expect(new Webhook(key).verify(kept.body, kept.headers)).toMatchObject({ id: 'evt_101' });
   });
@@ -70,7 +71,7 @@ describe.skipIf(noNats !== null)('a stream', () => {
   test('without a key nothing is signed, and the id is there all the same', async () => {
     await channel(server.url).sendOne(outgoingEvent(102));
     const { headers } = (await askNats(server, (who) => who.kept())).at(-1)!;
-    expect(headers).toEqual({ 'Nats-Msg-Id': 'evt_102', 'webhook-id': 'evt_102', 'content-type': 'application/json' });
+    expect(headers).toEqual({ 'Nats-Msg-Id': 'evt_102/books', 'webhook-id': 'evt_102', 'content-type': 'application/json' });
   });
 
   test('an event that is sent again is kept once, and counts as delivered', async () => {

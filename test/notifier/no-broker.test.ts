@@ -8,8 +8,12 @@ import { failed, outgoingEvent } from '../support/outgoing-event.ts';
 const COMMON = { format: 'standard', keys: [], timeout: 5_000 } as const;
 
 test.each([
-  ['RabbitMQ', (host: string) => createRabbitChannel({ ...COMMON, url: `amqp://${host}`, exchange: 'x', routingKey: '{type}' })],
-  ['NATS', (host: string) => createNatsChannel({ ...COMMON, url: `nats://${host}`, subject: 'shop.{type}' })],
+  [
+    'RabbitMQ',
+    (host: string) =>
+      createRabbitChannel({ name: 'shop', ...COMMON, url: `amqp://${host}`, exchange: 'x', routingKey: '{type}' }),
+  ],
+  ['NATS', (host: string) => createNatsChannel({ name: 'shop', ...COMMON, url: `nats://${host}`, subject: 'shop.{type}' })],
 ])('what is no %s was never connected to, and that is said', async (kind, open) => {
   // As a mail server would answer.
   const other = createServer((socket) => void socket.on('error', () => undefined).end('220 mail.example ESMTP\r\n'));

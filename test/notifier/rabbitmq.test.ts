@@ -17,7 +17,15 @@ const KEY = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 type TestChannel = Channel & { sendOne(one: OutgoingEvent): Promise<SendResult> };
 
 function channel(url: string, options: Partial<RabbitOptions> = {}): TestChannel {
-  const fixed = { url, exchange: 'shop', routingKey: '{site}.{type}', format: 'standard', keys: [], timeout: 5_000 } as const;
+  const fixed = {
+    name: 'books',
+    url,
+    exchange: 'shop',
+    routingKey: '{site}.{type}',
+    format: 'standard',
+    keys: [],
+    timeout: 5_000,
+  } as const;
   const made = createRabbitChannel({ ...fixed, ...options });
   onTestFinished(() => made.close());
   return { ...made, sendOne: (one) => made.send(one, { attempt: 1, now: Date.now() }) };
@@ -57,7 +65,7 @@ describe.skipIf(noRabbit !== null)('RabbitMQ', () => {
       contentType: 'application/json',
       deliveryMode: 2,
       appId: 'purchase-watch',
-      headers: { 'x-deduplication-header': 'evt_1', 'webhook-id': 'evt_1' },
+      headers: { 'x-deduplication-header': 'evt_1/books', 'webhook-id': 'evt_1' },
     });
     expect(new Webhook(KEY).verify(content, properties.headers as Record<string, string>)).toMatchObject({ id: 'evt_1' });
   });
@@ -65,7 +73,7 @@ describe.skipIf(noRabbit !== null)('RabbitMQ', () => {
   test('without a key nothing is signed, and the ids are there all the same', async () => {
     await channel(server.url).sendOne(outgoingEvent(1));
     const [kept] = await operator.kept();
-    expect(kept!.properties.headers).toEqual({ 'x-deduplication-header': 'evt_1', 'webhook-id': 'evt_1' });
+    expect(kept!.properties.headers).toEqual({ 'x-deduplication-header': 'evt_1/books', 'webhook-id': 'evt_1' });
   });
 
   test('a CloudEvent is signed as it is sent, and keeps the digits', async () => {
