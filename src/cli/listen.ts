@@ -243,6 +243,6 @@ export function register(program: Command, context: CliContext): void {
     ['listen --subscribe --types purchase.stuck', 'nothing to set: a subscriber while it runs'],
     ['listen --json --count 10 | jq .data.to.name', 'for programs'],
     ['listen --forward localhost:3000/hooks', 'check first, then your own program'],
-    ['listen --fail 2', 'see the retries'],
+    ['listen --fail 1', 'see a retry; with traffic also a pause'],
   ]);
 }

@@ -1,5 +1,5 @@
 /** What the page for receivers shows is taken from the page and tried with requests of the daemon's own channel. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -12,18 +12,26 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { newSigningKey, publicKeyOf } from '../../src/config/signing-key.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/core/delivery-plan.ts';
 import { FAILURES_TO_PAUSE, FAILURES_TO_SWITCH_OFF, pauseAfter } from '../../src/core/health.ts';
-import { createWebhookChannel, type WebhookOptions } from '../../src/notifier/webhook.ts';
+import { createWebhookChannel } from '../../src/notifier/webhook.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { allExamples, ROOT } from './examples.ts';
 import { which } from './shell.ts';
+import {
+  BODY,
+  cases,
+  forged,
+  NO_SECRETS,
+  NODE,
+  PHP,
+  PYTHON,
+  type Request,
+  SECRET,
+  type Send,
+  SIGNING_KEY,
+  STRANGER,
+  UNPADDED,
+} from './verifiers.ts';
 
-const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
-/** Its base64 needs padding, has both signs that other alphabets write otherwise, and is written without the padding. */
-const UNPADDED = `whsec_${Buffer.alloc(32, 0xfb).toString('base64').replace('=', '')}`;
-const STRANGER = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-const SIGNING_KEY = newSigningKey();
-const BODY =
-  '{"id":"evt_1","type":"purchase.state_changed","timestamp":"2026-11-20T09:15:02.123Z","data":{"site":"se","purchaseId":"2f1c9a7e","sequence":3,"from":null,"to":{"value":2,"name":"Completed"},"reference":"Åsa 🦊 /","metadata":{"cart":7},"price":249.50,"currency":"SEK"}}';
 const ALLOWED = { timeout: 5_000, allowAddresses: ['127.0.0.0/8'], concurrency: 4, userAgent: 'purchase-watch/test' };
 
 const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
@@ -42,102 +50,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Request {
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
 /** What a subscriber with these keys is sent. */
-async function sent(
-  keys: readonly string[],
-  { at = Date.now(), ...options }: Partial<WebhookOptions> & { at?: number } = {},
-): Promise<Request> {
+const sent: Send = async (keys, { at = Date.now(), ...options } = {}) => {
   const timed = keys.map((key) => ({ key, until: null }));
   const channel = createWebhookChannel({ ...ALLOWED, ...options, url: captured.url, keys: timed });
   await channel.send({ id: 'evt_1', type: 'purchase.state_changed', body: BODY }, { attempt: 1, now: at });
   await channel.close();
   const { headers, body } = captured.received.at(-1)!;
   return { headers, body };
-}
-
-interface Case extends Request {
-  readonly about: string;
-  readonly secrets: readonly string[];
-  readonly good: boolean;
-}
-
-async function cases(): Promise<Case[]> {
-  const request = await sent([SECRET]);
-  const changed = (headers: IncomingHttpHeaders) => ({ ...request, headers: { ...request.headers, ...headers } });
-  const now = Number(request.headers['webhook-timestamp']);
-  const good = { secrets: [SECRET], good: true };
-  const bad = { secrets: [SECRET], good: false };
-  return [
-    { about: 'as it was sent', ...request, ...good },
-    { about: 'with a secret whose base64 has no padding', ...(await sent([UNPADDED])), secrets: [UNPADDED], good: true },
-    { about: 'signed four minutes ago', ...(await sent([SECRET], { at: Date.now() - 240_000 })), ...good },
-    { about: 'while a secret is replaced, for one who has the old one', ...(await sent([STRANGER, SECRET])), ...good },
-    { about: 'while a secret is replaced, for one who has the new one', ...(await sent([SECRET, STRANGER])), ...good },
-    { about: 'for one who has both, before it is replaced', ...request, secrets: [STRANGER, SECRET], good: true },
-    { about: 'for one who has both, after it was replaced', ...request, secrets: [SECRET, STRANGER], good: true },
-    { about: 'with a public signature before the other', ...(await sent([SIGNING_KEY, SECRET])), ...good },
-    { about: 'as a CloudEvent', ...(await sent([SECRET], { format: 'cloudevents' })), ...good },
-    { about: 'with a changed body', ...request, body: BODY.replace('249.50', '249.5'), ...bad },
-    { about: 'with a space more', ...request, body: `${BODY} `, ...bad },
-    { about: 'with another secret', ...request, secrets: [STRANGER], good: false },
-    { about: 'with a public signature alone', ...(await sent([SIGNING_KEY])), ...bad },
-    { about: 'signed six minutes ago', ...(await sent([SECRET], { at: Date.now() - 360_000 })), ...bad },
-    { about: 'signed six minutes from now', ...(await sent([SECRET], { at: Date.now() + 360_000 })), ...bad },
-    { about: 'with another id', ...changed({ 'webhook-id': 'evt_2' }), ...bad },
-    { about: 'with another time', ...changed({ 'webhook-timestamp': String(now - 1) }), ...bad },
-    { about: 'with a time that is none', ...changed({ 'webhook-timestamp': 'soon' }), ...bad },
-    {
-      about: 'with a signature cut short',
-      ...changed({ 'webhook-signature': String(request.headers['webhook-signature']).slice(0, 20) }),
-      ...bad,
-    },
-    { about: 'with an empty signature', ...changed({ 'webhook-signature': 'v1,' }), ...bad },
-    { about: 'without a signature', ...changed({ 'webhook-signature': undefined }), ...bad },
-    { about: 'without anything', ...request, headers: {}, ...bad },
-  ];
-}
-
-/** Each reads cases from standard input and says of each what the event says, or null when it was refused. */
-const NODE = (file: string): string => `
-import { readFileSync } from 'node:fs';
-import { verify } from './${file}';
-const said = JSON.parse(readFileSync(0)).map(({ headers, body, secrets }) => {
-  try {
-    const { data } = verify(Buffer.from(body), headers, secrets);
-    return [data.purchaseId, data.reference, String(data.price)];
-  } catch {
-    return null;
-  }
-});
-console.log(JSON.stringify(said));
-`;
-const PYTHON = `
-import json, sys
-from verify import verify
-def say(case):
-    try:
-        data = verify(case["body"].encode(), case["headers"], case["secrets"])["data"]
-        return [data["purchaseId"], data["reference"], str(data["price"])]
-    except ValueError:
-        return None
-print(json.dumps([say(case) for case in json.load(sys.stdin)]))
-`;
-const PHP = `<?php
-require __DIR__ . '/verify.php';
-echo json_encode(array_map(function (array $case) {
-    try {
-        $data = verify($case['body'], $case['headers'], $case['secrets'])['data'];
-        return [$data['purchaseId'], $data['reference'], number_format($data['price'], 2, '.', '')];
-    } catch (RuntimeException) {
-        return null;
-    }
-}, json_decode(file_get_contents('php://stdin'), true)));
-`;
+};
 
 test.each([
   ['node, with the library', process.execPath, 'library.mjs', NODE('verify-with-library.mjs'), '249.5'],
@@ -148,7 +69,7 @@ test.each([
   if (command !== process.execPath && which(command) === null) {
     return console.warn(`${command} is not installed here, so its example in docs/receiving.md was NOT tried`);
   }
-  const all = await cases();
+  const all = (await cases(sent)).filter(({ setting }) => setting === undefined || !file.startsWith('library'));
   writeFileSync(join(folder, file), program);
   const said = await output(command, [file], JSON.stringify(all));
   const verdicts = JSON.parse(said) as (string[] | null)[];
@@ -181,13 +102,13 @@ test('a public key accepts its own signatures over these bytes, and no others', 
   expect(verifyPublic(Buffer.from(body), (await sent([SECRET])).headers, own)).toBe(false);
 });
 
-/** Starts a server of the page; answers where it is. */
+/** Starts a server of the page; fails with what it said when it ends instead. */
 async function started(
   command: string,
   args: readonly string[],
   env: Record<string, string>,
   says: RegExp,
-): Promise<ChildProcess> {
+): Promise<{ said(): string }> {
   const child = spawn(command, args, {
     cwd: folder,
     env: { PATH: process.env.PATH ?? '', ...env },
@@ -207,7 +128,7 @@ async function started(
     }
     child.once('exit', () => reject(new Error(`ended: ${text}`)));
   });
-  return child;
+  return { said: () => text };
 }
 
 async function freePort(): Promise<number> {
@@ -226,6 +147,9 @@ function senderTo(url: string, key = SECRET) {
     (await channel.send({ id, type: 'purchase.state_changed', body }, { attempt: 1, now: Date.now() })).httpStatus;
 }
 
+const post = (url: string, { headers, body }: Request): Promise<Response> =>
+  fetch(url, { method: 'POST', headers: headers as Record<string, string>, body });
+
 test('php answers 204 to what is ours and 401 to everything else, as a server', async () => {
   if (which('php') === null) return console.warn('php is not installed here, so hook.php of docs/receiving.md was NOT tried');
   const port = await freePort();
@@ -234,6 +158,21 @@ test('php answers 204 to what is ours and 401 to everything else, as a server', 
   expect(await senderTo(url)('evt_1', BODY)).toBe(204);
   expect(await senderTo(url, UNPADDED)('evt_1', BODY)).toBe(401);
   expect((await fetch(url, { method: 'POST', body: BODY })).status).toBe(401);
+  expect(await senderTo(url)('evt_1', 'no JSON')).toBe(401);
+});
+
+test.each([...NO_SECRETS, `${SECRET} `])('php takes nothing that is forged, where the setting is %j', async (setting) => {
+  if (which('php') === null) return console.warn('php is not installed here, so hook.php of docs/receiving.md was NOT tried');
+  const port = await freePort();
+  const env = setting === null ? {} : { WEBHOOK_SECRET: setting };
+  const { said } = await started('php', ['-S', `127.0.0.1:${port}`, 'hook.php'], env, /started/);
+  const url = `http://127.0.0.1:${port}/`;
+  const isSet = setting === `${SECRET} `;
+  const answer = await post(url, forged());
+  expect([answer.status, await senderTo(url)('evt_1', BODY)]).toEqual(isSet ? [401, 204] : [500, 500]);
+  // Who calls need not know what is wrong here.
+  if (!isSet) expect(await answer.text()).toBe('');
+  expect(/WEBHOOK_SECRET is not set|a secret is not whsec_/.test(said())).toBe(!isSet);
 });
 
 describe('the whole receiver', () => {
@@ -282,6 +221,23 @@ describe('the whole receiver', () => {
       'evt_4',
       'evt_5',
     ]);
+  });
+
+  test.each(NO_SECRETS)('does not start, and says why, where the setting is %j', async (setting) => {
+    const env = { PORT: '0', ORDERS: join(folder, 'none.db'), ...(setting === null ? {} : { WEBHOOK_SECRET: setting }) };
+    await expect(started(process.execPath, ['receiver.mjs'], env, /listening/)).rejects.toThrow(
+      /WEBHOOK_SECRET is not set, or empty|a secret is not whsec_/,
+    );
+  });
+
+  test('refuses what is forged with the empty key, or no JSON, and takes either secret, whatever separates them', async () => {
+    const port = await freePort();
+    const env = { PORT: String(port), ORDERS: join(folder, 'comma.db'), WEBHOOK_SECRET: `${STRANGER},${SECRET} ` };
+    await started(process.execPath, ['receiver.mjs'], env, /listening/);
+    const url = `http://127.0.0.1:${port}/`;
+    expect((await post(url, forged())).status).toBe(401);
+    expect(await senderTo(url)('evt_0', 'no JSON')).toBe(401);
+    expect([await senderTo(url)('evt_1', BODY), await senderTo(url, STRANGER)('evt_2', BODY)]).toEqual([204, 204]);
   });
 
   test('remembers nothing of what it could not keep, and takes it when it comes again', async () => {
