@@ -3,10 +3,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DELIVERY_STATUSES, NOT_TOLD } from '../core/delivery-status.ts';
 import { AppError } from '../core/errors.ts';
 import type { Instant } from '../core/purchase.ts';
+import type { Sql } from '../store/database.ts';
 import type { DeliveryFilter, DeliveryRow } from '../store/delivery-list.ts';
 import { examples, namesItsCommands } from './arguments.ts';
 import type { CliContext } from './context.ts';
-import { withDatabase } from './database.ts';
+import { type OpenDatabase, withDatabase } from './database.ts';
 import { printFacts, printJson, printLine, printTable } from './output.ts';
 import type { RetryAllOptions } from './retry-all.ts';
 import { relative } from './times.ts';
@@ -33,6 +34,7 @@ async function list(context: CliContext, { json, limit, cursor, ...filter }: Lis
     const rows = await listDeliveries(sql, { filter, before: cursor ?? null, limit: limit + 1 });
     const page = rows.slice(0, limit);
     const next = rows.length > limit ? deliveryName(page.at(-1)!.id) : null;
+    if (page.length === 0 && filter.subscriber !== undefined) await requireKnown(sql, filter.subscriber);
     if (json) return printJson(context, { data: page.map(deliveryBody), nextCursor: next });
     if (page.length === 0) return void printLine(context, 'No deliveries.');
     const now = await databaseNow(sql);
@@ -54,6 +56,17 @@ async function list(context: CliContext, { json, limit, cursor, ...filter }: Lis
   });
 }
 
+/** A name that was mistyped brings nothing, and is not to be taken for one with nothing to show. */
+async function requireKnown(sql: Sql, name: string): Promise<void> {
+  const [{ isSubscriberKnown, subscriberNames }, { suggestion }] = await Promise.all([
+    import('../store/explain.ts'),
+    import('../config/nearest.ts'),
+  ]);
+  if (await isSubscriberKnown(sql, name)) return;
+  const hint = suggestion(name, await subscriberNames(sql));
+  throw new AppError('not_found', `there is no subscriber ${JSON.stringify(name)}${hint}`);
+}
+
 type Timed = Pick<DeliveryRow, 'status' | 'settledAt' | 'dueAt' | 'parkedUntil'>;
 
 function when({ status, settledAt, dueAt, parkedUntil }: Timed, now: Instant): string {
@@ -65,7 +78,7 @@ function when({ status, settledAt, dueAt, parkedUntil }: Timed, now: Instant): s
 }
 
 async function show(context: CliContext, id: number, { json }: JsonOption): Promise<void> {
-  await withDatabase(context, async ({ sql }) => {
+  await withDatabase(context, async ({ sql, settings }) => {
     const [{ findDelivery }, { deliveryDetails }, { deliveryName }, { databaseNow }] = await Promise.all([
       import('../store/delivery-list.ts'),
       import('../subscription/body.ts'),
@@ -76,6 +89,7 @@ async function show(context: CliContext, id: number, { json }: JsonOption): Prom
     if (row === null) throw new AppError('not_found', `there is no delivery ${deliveryName(id)}`);
     if (json) return printJson(context, deliveryDetails(row));
     const now = await databaseNow(sql);
+    const reason = row.reason ?? (row.settledAt === null ? await unreadable({ sql, settings }, row.subscriber) : null);
     printFacts(context, [
       ['delivery', deliveryName(row.id)],
       ['subscriber', row.subscriber],
@@ -85,7 +99,7 @@ async function show(context: CliContext, id: number, { json }: JsonOption): Prom
         'status',
         `${row.status}, ${when(row, now)}${row.replayed && row.settledAt === null ? ', replayed: after all that is new' : ''}`,
       ],
-      ['reason', row.reason, 'yellow'],
+      ['reason', reason, 'yellow'],
       ['trouble', row.lastError, 'red'],
     ]);
     if (row.tries.length === 0) return void printLine(context, '\nNo attempt was made yet.');
@@ -106,6 +120,17 @@ async function show(context: CliContext, id: number, { json }: JsonOption): Prom
   });
 }
 
+/** Why its subscriber cannot be sent anything, as the settings at hand tell, or null. */
+async function unreadable({ sql, settings }: OpenDatabase, name: string): Promise<string | null> {
+  const [{ findSubscriber }, { unreachableReason }, { secretsOf }] = await Promise.all([
+    import('../store/subscribers.ts'),
+    import('../subscription/subscribers.ts'),
+    import('../subscription/secrets.ts'),
+  ]);
+  const subscriber = await findSubscriber(sql, name);
+  return subscriber === null ? null : unreachableReason({ secrets: secretsOf(settings) }, subscriber);
+}
+
 async function retry(
   context: CliContext,
   ids: readonly number[],
@@ -120,19 +145,35 @@ async function retry(
   }
   const stray = Object.keys(all)[0];
   if (stray !== undefined) throw new AppError('invalid', `--${stray === 'dryRun' ? 'dry-run' : stray}: only with --subscriber`);
-  await withDatabase(context, async ({ sql }) => {
-    const [{ sendAgain }, { deliveryName }] = await Promise.all([
+  await withDatabase(context, async ({ sql, settings }) => {
+    const [{ sendAgain }, { deliveryName }, { Refused }, { secretsOf }] = await Promise.all([
       import('../subscription/replay.ts'),
       import('../subscription/names.ts'),
+      import('../subscription/refused.ts'),
+      import('../subscription/secrets.ts'),
     ]);
     const again: { id: string; status: string; note: string | null }[] = [];
+    const refused: { id: string; code: string; detail: string }[] = [];
     for (const id of ids) {
-      const { delivery, waits } = await sendAgain(sql, id);
-      again.push({ id: deliveryName(id), status: delivery.status, note: waits });
+      try {
+        const { delivery, waits } = await sendAgain(sql, id, { secrets: secretsOf(settings) });
+        again.push({ id: deliveryName(id), status: delivery.status, note: waits });
+      } catch (error) {
+        // The others are not to blame for one that cannot be sent.
+        if (!(error instanceof Refused)) throw error;
+        refused.push({ id: deliveryName(id), code: error.reason, detail: error.message });
+      }
     }
-    if (json) return printJson(context, { retried: again.map(({ id }) => id), deliveries: again });
-    for (const { id, note } of again)
-      printLine(context, `${id}: ${note === null ? 'scheduled; the running daemon sends it now' : `due again. ${note}`}`);
+    if (json) {
+      const retried = again.map(({ id }) => id);
+      printJson(context, { retried, deliveries: again, ...(refused.length > 0 && { refused }) });
+    } else {
+      for (const { id, note } of again)
+        printLine(context, `${id}: ${note === null ? 'scheduled; the running daemon sends it now' : `due again. ${note}`}`);
+    }
+    if (refused.length === 0) return;
+    const told = refused.map(({ id, detail }) => (detail.includes(id) ? detail : `${id}: ${detail}`));
+    throw new AppError('not_found', told.join('; '));
   });
 }
 

@@ -199,7 +199,7 @@ function beforeText({ attempts }: Facts, { delivery, schedule }: Told): string {
   if (delivery.attempts === 0) return delivery.replayed ? 'it is sent by a replay; ' : '';
   const last = attempts.find((each) => each.delivery === delivery.id && each.number === delivery.attempts);
   if (last?.fault === 'ours') return `the last attempt failed for a reason of ours, which does not count${error(delivery)}; `;
-  return delivery.replayed ? 'it is sent again by a replay; ' : 'it is sent once more by hand; ';
+  return delivery.replayed ? 'it is sent again, after all that is new; ' : 'it is sent once more by hand; ';
 }
 
 /** Which event of the purchase the subscriber gets first; null when this one is next. */
@@ -255,7 +255,12 @@ export function subscriberSteps(facts: Facts): { steps: Step[]; skip: Set<number
       });
       continue;
     }
-    if (status !== 'active') {
+    if (!subscriber.configured) {
+      // How it stood when it was taken away says nothing any more; and of one that has its name now the rest is told.
+      if (facts.subscribers.some((each) => each.name === name && each.configured)) continue;
+      const text = `${name} was removed, and is told of nothing any more`;
+      steps.push({ at: null, kind: 'subscriber', text, subscriber: name, reason: 'not_configured' });
+    } else if (status !== 'active') {
       const why = statusReason === null ? '' : `: ${statusReason}`;
       steps.push({ at: null, kind: 'subscriber', text: `${name} is switched off${why}`, subscriber: name, wrong: true });
     } else if (pauseText(facts, subscriber) !== null) {

@@ -120,13 +120,20 @@ function toldText(facts: Facts, none: readonly string[]): string {
   const { deliveries, subscribers, events, only } = facts;
   if (events.length === 0) return 'there was nothing to tell yet';
   const told = deliveries.filter(({ status }) => status === 'delivered');
-  const waiting = deliveries.filter(({ status }) => status === 'pending').length;
+  const present = new Set(subscribers.filter(({ configured }) => configured).map(({ id }) => id));
+  // What waits for one that was removed is not on its way.
+  const waiting = deliveries.filter(({ status, subscriber }) => status === 'pending' && present.has(subscriber)).length;
   const names = subscribers.filter(({ id }) => told.some(({ subscriber }) => subscriber === id)).map(({ name }) => name);
   if (waiting > 0) return waiting === 1 ? 'one delivery is on its way' : `${waiting} deliveries are on their way`;
   if (names.length > 0)
-    return only === null ? `whoever wants its events was told (${names.join(', ')})` : `${only} was told of what it wants`;
+    return only === null
+      ? `whoever wants its events was told (${names.join(', ')})`
+      : `${only} was told of what it wants${present.size === 0 ? ', and was removed later' : ''}`;
   if (only !== null && deliveries.length === 0) return none[0] ?? `${only} was told of none of its events`;
-  return deliveries.length > 0
-    ? 'its subscribers were switched off and were not told'
-    : 'nobody was told, because no subscriber wants its events';
+  if (deliveries.length === 0) return 'nobody was told, because no subscriber wants its events';
+  const meant = new Set(deliveries.map(({ subscriber }) => subscriber));
+  const gone = [...meant].filter((id) => !present.has(id)).length;
+  const how = gone === 0 ? 'switched off' : gone === meant.size ? 'removed' : 'switched off or removed';
+  if (only !== null) return `${only} was ${how} and was not told`;
+  return `its subscribers were ${how} and were not told`;
 }

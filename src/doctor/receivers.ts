@@ -1,4 +1,5 @@
 /** Checks who is told: webhooks and brokers get a really signed test event over the real channel, Slack an empty message that it refuses. */
+import { isIP } from 'node:net';
 import { ulid } from 'ulid';
 import type { Settings } from '../config/settings.ts';
 import { eventBody } from '../core/events.ts';
@@ -9,7 +10,7 @@ import { pingSlack } from '../notifier/slack-ping.ts';
 import type { Sql } from '../store/database.ts';
 import { databaseNow } from '../store/overview.ts';
 import { readSubscribers, type StoredSubscriber } from '../store/subscribers.ts';
-import { refusedUrl } from '../subscription/address.ts';
+import { isThisMachine, refusedUrl } from '../subscription/address.ts';
 import { openReach, type Reach } from '../subscription/sealed.ts';
 import { secretsOf } from '../subscription/secrets.ts';
 import type { Finding, Reporter } from './finding.ts';
@@ -107,6 +108,11 @@ function todoFor(reason: string, { url }: Reach, { webhooks }: Settings): string
   if (reason === 'http_401' || reason === 'http_403')
     return 'check that the receiver verifies with the same secret, and lets this machine in';
   if (reason === 'address_refused') {
+    const { protocol, hostname } = new URL(url);
+    const isName = isIP(hostname.replace(/^\[|\]$/g, '')) === 0 && !isThisMachine(hostname);
+    // Behind a proxy a name is not resolved here, so that no address that is allowed could be the one meant.
+    if (webhooks.proxy !== null && isName && protocol !== 'https:')
+      return 'use https in its address, because webhooks leave through a proxy; an http address that is allowed is written in numbers';
     const allowing = refusedUrl(url, webhooks.allowAddresses)?.allowing ?? null;
     return `if it is meant, ${allowing === null ? 'add that address to WEBHOOK_ALLOW_ADDRESSES' : `set ${allowing}`}`;
   }

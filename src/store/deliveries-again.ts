@@ -6,26 +6,37 @@ import { wanting } from './events.ts';
 
 /**
  * What it takes to send the deliveries of an earlier part `old` again, which it has locked: the attempt that delivered
- * becomes a row like the others, for the next one takes its place. Each keeps its number.
+ * becomes a row like the others, for the next one takes its place. Each keeps its number. Why one was suppressed is past, and
+ * no error of an attempt; the rank may be an expression over `old`.
  */
-export const sendingAgain = (sql: Queries, rank: Rank): Fragment => sql`
+export const sendingAgain = (sql: Queries, rank: Rank | Fragment): Fragment => sql`
     kept as (
       insert into purchase_watch.attempts (delivery, number, at, took_ms, http_status, outcome, excerpt)
       select id, attempts, settled_at, took_ms, http_status, 'delivered', excerpt from old
       where status = 'delivered' and took_ms is not null on conflict do nothing),
     again as (
       update purchase_watch.deliveries d set status = 'pending', settled_at = null, due_at = now(), attempts_before = d.attempts,
-        rank = ${rank}, took_ms = null, http_status = null, excerpt = null
-      from old where d.id = old.id returning d.id)`;
+        rank = ${rank}, took_ms = null, http_status = null, excerpt = null,
+        last_error = case when old.status = 'suppressed' then null else d.last_error end
+      from old where d.id = old.id returning d.id, d.rank)`;
 
-/** Makes one delivery due now, whatever became of it; false when there is none, or its subscriber is gone. */
+/** Whoever got it once misses nothing by waiting for it, and what is new must not wait for it: like what is replayed. */
+const handRank = (sql: Queries): Fragment => sql`
+  case when old.status = 'delivered'
+    or exists (select from purchase_watch.attempts a where a.delivery = old.id and a.outcome = 'delivered')
+  then ${REPLAYED}::smallint else 0 end`;
+
+/**
+ * Makes one delivery due now, whatever became of it; false when there is none, or its subscriber is gone. What was never
+ * delivered takes its place in the order again, before what is later; what was goes after all that is new.
+ */
 export async function retryDelivery(sql: Queries, id: number): Promise<boolean> {
   const rows = await sql`
     with old as materialized (
       select d.* from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber and s.configured
       where d.id = ${id} for update of d),
-    ${sendingAgain(sql, 0)}
-    select pg_notify('purchase_watch_wake', 'deliveries') from again`;
+    ${sendingAgain(sql, handRank(sql))}
+    select pg_notify('purchase_watch_wake', case rank when ${REPLAYED}::smallint then 'replays' else 'deliveries' end) from again`;
   return rows.length > 0;
 }
 

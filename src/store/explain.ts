@@ -110,6 +110,13 @@ export async function explainFacts(
   return row?.facts == null ? null : { ...(JSON.parse(row.facts) as Facts), only: subscriber };
 }
 
+/** Whether there is or was a subscriber of this name: what one was sent can still be read when it is gone. */
+export async function isSubscriberKnown(sql: Queries, name: string): Promise<boolean> {
+  const [row] = await sql<[{ known: boolean }]>`
+    select exists (select from purchase_watch.subscribers where name = ${name}) as known`;
+  return row.known;
+}
+
 /** The names of those who are told, for somebody who mistyped one. */
 export async function subscriberNames(sql: Queries): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`

@@ -5,18 +5,29 @@ import type { Instant } from '../core/purchase.ts';
 import { afterFailures, healthStatus, isAskedFor } from '../core/standing.ts';
 import { bringForward } from '../store/bring-forward.ts';
 import type { Queries } from '../store/database.ts';
-import { laneHead } from '../store/delivery-list.ts';
+import { type DeliveryRow, findDelivery, laneHead } from '../store/delivery-list.ts';
 import { eraseHealth } from '../store/health.ts';
 import { databaseNow } from '../store/overview.ts';
 import { livingReplicas } from '../store/replicas.ts';
 import { findSubscriber, type StoredSubscriber } from '../store/subscribers.ts';
 import { deliveryName } from './names.ts';
 import { Refused } from './refused.ts';
-import { offAdvice, requireSubscriber } from './subscribers.ts';
+import { type Means, offAdvice, requireSubscriber, unreachableReason } from './subscribers.ts';
+
+/** The key that opens addresses. Left out, nothing is known of whether they can be read. */
+export type Opening = Pick<Means, 'secrets'>;
 
 /** Why what is for a subscriber waits, and how to change that; null while it is told and reached. */
-export function waitAdvice(subscriber: StoredSubscriber, now: Instant): string | null {
-  return offAdvice(subscriber) ?? pauseAdvice(subscriber, now) ?? wayAdvice(subscriber);
+export function waitAdvice(subscriber: StoredSubscriber, now: Instant, opening?: Opening): string | null {
+  return offAdvice(subscriber) ?? unreadableAdvice(subscriber, opening) ?? pauseAdvice(subscriber, now) ?? wayAdvice(subscriber);
+}
+
+/** Of one whose address nobody can read. No pause ends that, so it comes first. */
+function unreadableAdvice(subscriber: StoredSubscriber, opening: Opening | undefined): string | null {
+  const why = opening === undefined ? null : unreachableReason(opening, subscriber);
+  if (why === null) return null;
+  const reason = why.replace(/^Its/, 'its').replace(/\.$/, '');
+  return `nothing can be sent to ${subscriber.name} (${reason}); set that key for every daemon and restart, or remove the subscriber and add it anew`;
 }
 
 /** Of one that is not reached: what to mend is here, not there. */
@@ -42,20 +53,29 @@ function pauseAdvice(subscriber: StoredSubscriber, now: Instant): string | null 
 /** What happens to a delivery that was asked for again, as a sentence; null when it leaves at once. */
 export async function whyItWaits(
   sql: Queries,
-  { id, subscriber: name }: { id: number; subscriber: string },
+  delivery: Pick<DeliveryRow, 'id' | 'subscriber' | 'purchaseId' | 'replayed'>,
+  opening?: Opening,
 ): Promise<string | null> {
+  const { id, subscriber: name } = delivery;
   const [subscriber, head, daemons, now] = await Promise.all([
     findSubscriber(sql, name),
     laneHead(sql, id),
     livingReplicas(sql),
     databaseNow(sql),
   ]);
-  const advice = subscriber === null ? null : waitAdvice(subscriber, now);
+  const advice = subscriber === null ? null : waitAdvice(subscriber, now, opening);
   if (advice !== null) return `It waits: ${advice}.`;
   if (daemons.length === 0) return 'It waits: no daemon is running on this database; start one with "purchase-watch start".';
   if (head === null || head.id === id) return null;
   const when = head.dueAt > now ? `, which is tried again at ${untilText(head.dueAt, now)}` : '';
-  return `It waits for ${deliveryName(head.id)}, an earlier event of the same purchase${when}.`;
+  return `It waits for ${deliveryName(head.id)}, ${headText(delivery, (await findDelivery(sql, head.id))?.replayed === true)}${when}.`;
+}
+
+/** What stands before it in its lane: of a purchase, or of all that is of no single one. */
+function headText({ purchaseId, replayed }: Pick<DeliveryRow, 'purchaseId' | 'replayed'>, isHeadReplayed: boolean): string {
+  const of = purchaseId === null ? 'that is of no single purchase' : 'of the same purchase';
+  // Perhaps a later one: what is sent again goes after all that is new.
+  return replayed && !isHeadReplayed ? `an event ${of} that is new and goes first` : `an earlier event ${of}`;
 }
 
 /**

@@ -8,7 +8,7 @@ import { findDelivery } from '../store/delivery-list.ts';
 import { paceOf } from '../store/pace.ts';
 import type { StoredSubscriber } from '../store/subscribers.ts';
 import { deliveryName } from './names.ts';
-import { whyItWaits } from './outlook.ts';
+import { type Opening, whyItWaits } from './outlook.ts';
 import { Refused } from './refused.ts';
 
 /** Events looked at in one statement: none holds locks for longer than this takes. */
@@ -105,10 +105,10 @@ async function unlessDeadlocked<T>(work: () => Promise<T>, tries = 5): Promise<T
  * Has one delivery sent again now. Answers it with its attempts, and why it does not leave at once, or null; throws Refused
  * when there is none, or nobody to send it to.
  */
-export async function sendAgain(sql: Queries, id: number) {
+export async function sendAgain(sql: Queries, id: number, opening?: Opening) {
   const again = await retryDelivery(sql, id);
   const delivery = await findDelivery(sql, id);
-  if (again && delivery !== null) return { delivery, waits: await whyItWaits(sql, delivery) };
+  if (again && delivery !== null) return { delivery, waits: await whyItWaits(sql, delivery, opening) };
   if (delivery === null) throw new Refused('delivery_not_found', `there is no delivery ${deliveryName(id)}`);
   throw new Refused(
     'subscriber_not_found',

@@ -101,6 +101,53 @@ describe('deliveries', () => {
   });
 });
 
+describe('what cannot be done', () => {
+  test('a mistyped subscriber is not one with nothing to show', async () => {
+    for (const json of [[], ['--json']]) {
+      const { exitCode, stdout, stderr } = await command('deliveries', '--subscriber', 'shpo', ...json);
+      expect([exitCode, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/there is no subscriber "shpo" \(did you mean shop\?\)/);
+    }
+    expect(await command('deliveries', '--subscriber', '@slack')).toMatchObject({ exitCode: 0, stdout: 'No deliveries.\n' });
+    await database.sql`
+      insert into purchase_watch.subscribers (name, kind, address_hash, origin, configured, deleted_at)
+      values ('gone', 'webhook', '', 'api', false, now())`;
+    expect(await command('deliveries', '--subscriber', 'gone')).toMatchObject({ exitCode: 0, stdout: 'No deliveries.\n' });
+  });
+
+  test('one that is not there does not keep the others from being sent again, and is named', async () => {
+    const { data } = JSON.parse((await command('deliveries', '--subscriber', 'shop', '--limit', '2', '--json')).stdout);
+    const [first, second] = data.map(({ id }: { id: string }) => id);
+    const told = await command('deliveries', 'retry', first, 'dlv_999998', second, 'dlv_999999');
+    expect(told.stdout).toMatch(new RegExp(`^${first}: due again\\. .*\n${second}: due again\\. .*\n$`));
+    expect([told.exitCode, told.stderr]).toEqual([
+      1,
+      expect.stringMatching(/there is no delivery dlv_999998; there is no delivery dlv_999999$/m),
+    ]);
+    const { exitCode, stdout } = await command('deliveries', 'retry', '--json', first, 'dlv_999999', second);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      retried: [first, second],
+      deliveries: [{ id: first }, { id: second }],
+      refused: [{ id: 'dlv_999999', code: 'delivery_not_found', detail: 'there is no delivery dlv_999999' }],
+    });
+  });
+
+  test('what is for an address that cannot be read says so', async () => {
+    await database.sql`
+      with s as (
+        insert into purchase_watch.subscribers (name, kind, address_hash, origin, url, keys)
+        values ('sealed', 'webhook', 'x', 'api', '\\x00', '\\x00') returning id)
+      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
+      select e.position, 0, s.id, 0, now() from s, (select min(position) as position from purchase_watch.events) e`;
+    const { data } = JSON.parse((await command('deliveries', '--subscriber', 'sealed', '--json')).stdout);
+    expect((await command('deliveries', 'show', data[0].id)).stdout).toMatch(/^reason +Its address cannot be read: SECRETS_KEY/m);
+    expect((await command('deliveries', 'retry', data[0].id)).stdout).toMatch(
+      /due again\. It waits: nothing can be sent to sealed \(its address cannot be read: SECRETS_KEY .*\); set that key/,
+    );
+  });
+});
+
 describe('all that one was not told', () => {
   const waitingAgain = async () =>
     (

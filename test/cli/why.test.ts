@@ -100,6 +100,15 @@ describe('a stuck purchase of which the shop has not heard', () => {
     await sql`delete from purchase_watch.incidents where id = 'inc_above'`;
   });
 
+  test('of a subscriber that was removed nothing is said that held before', async () => {
+    const { sql } = database;
+    await sql`update purchase_watch.subscribers set configured = false, status = 'off', matching_since = now() where name = 'shop'`;
+    const { stdout } = await why(STORY_ID);
+    expect(stdout).toMatch(/^.* shop was removed, and is told of nothing any more$/m);
+    expect(stdout).not.toMatch(/shop is (switched off|paused)/);
+    await sql`update purchase_watch.subscribers set configured = true, status = 'active', matching_since = now() - interval '1 day' where name = 'shop'`;
+  });
+
   test('control characters of others do not reach the terminal', async () => {
     await database.sql`update purchase_watch.deliveries set last_error = 'bad' || chr(27) || '[2J' where status = 'pending'`;
     const { stdout } = await why(STORY_ID);

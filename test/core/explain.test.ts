@@ -121,6 +121,46 @@ const explained = (facts: Parameters<typeof theFacts>[0] = {}) => explain(theFac
 const texts = (steps: readonly Step[], ...kinds: Step['kind'][]): string[] =>
   steps.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind)).map(({ text }) => text);
 
+describe('a subscriber that was removed', () => {
+  const health = { failures: 6, failingSince: T, pausedUntil: NOW - MINUTE, lastError: 'The receiver answered 503.' };
+  const removed = (differs: Partial<SubscriberFacts> = {}) => aSubscriber({ configured: false, health, ...differs });
+  const untold = aDelivery({ status: 'suppressed', settledAt: NOW, lastError: 'The subscriber was deleted.' });
+
+  test.each<[string, Partial<SubscriberFacts>]>([
+    ['paused', {}],
+    ['off', { status: 'off', statusReason: 'It was switched off by hand.' }],
+    ['not reached', { health: null, unreached: { failures: 3, since: T, error: 'No route.' } }],
+  ])('when it was %s is removed, and nothing else', (_, differs) => {
+    expect(texts(explained({ subscribers: [removed(differs)] }).standing, 'subscriber')).toEqual([
+      'shop was removed, and is told of nothing any more',
+    ]);
+  });
+  test('is left out of how things stand when another one has its name', () => {
+    const subscribers = [removed(), aSubscriber({ id: 2, health })];
+    expect(texts(explained({ subscribers }).standing, 'subscriber')).toEqual([expect.stringMatching(/^shop is paused, and is/)]);
+  });
+  test.each<[string, Parameters<typeof theFacts>[0], RegExp]>([
+    ['was not told', { deliveries: [untold], only: 'shop' }, /; shop was removed and was not told\.$/],
+    ['was alone', { deliveries: [untold] }, /; its subscribers were removed and were not told\.$/],
+    [
+      'was not the only one',
+      {
+        subscribers: [removed(), aSubscriber({ id: 2, name: 'books' })],
+        deliveries: [untold, aDelivery({ ...untold, id: 8, subscriber: 2 })],
+      },
+      /; its subscribers were switched off or removed and were not told\.$/,
+    ],
+    [
+      'is not told what waits',
+      { deliveries: [aDelivery()], attempts: [] },
+      /; its subscribers were removed and were not told\.$/,
+    ],
+    ['was told', { only: 'shop' }, /; shop was told of what it wants, and was removed later\.$/],
+  ])('and %s is not called switched off', (_, facts, verdict) => {
+    expect(explained({ subscribers: [removed()], ...facts }).verdict).toMatch(verdict);
+  });
+});
+
 describe('the next poll is explained by the plan:', () => {
   const recheck: PollPolicy = {
     ...DEFAULT_POLL_POLICY,
@@ -509,7 +549,7 @@ describe('who was told', () => {
       'again by a replay',
       { attempts: 1, attemptsBefore: 1, replayed: true },
       {},
-      /^shop has not been told yet: it is sent again by a replay; due/,
+      /^shop has not been told yet: it is sent again, after all that is new; due/,
       undefined,
     ],
     [

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { retryDelivery } from '../../src/store/deliveries-again.ts';
+import { findDelivery } from '../../src/store/delivery-list.ts';
+import { sendAgain } from '../../src/subscription/replay.ts';
 import { secretsOf } from '../../src/subscription/secrets.ts';
 import { addSubscriber, changeSubscriber } from '../../src/subscription/subscribers.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
@@ -65,7 +67,48 @@ describe('a delivery that is sent again by hand', () => {
     await t.app.deliverOnce();
     t.clock.advance('10m');
     await t.app.deliverOnce();
-    expect(sequences()).toEqual([1, 2, 2, 1, 2, 3]);
+    expect(sequences()).toEqual([1, 2, 2, 2, 3, 1]);
+  });
+
+  test('and was delivered once holds up nothing that is new, though it fails, and however often it is asked for', async () => {
+    const purchase = await seen('New');
+    await t.app.deliverOnce();
+    // The new one's answer is the second: what was sent again fails before it and after it.
+    t.receiver.respond({ status: 500 }, { status: 200 }, { status: 500 });
+    for (const _ of [1, 2]) await retryDelivery(t.app.sql, await deliveryOf(1));
+    await t.app.deliverOnce();
+    expect(sequences()).toEqual([1, 1]);
+    await changed(purchase, 'BeingProcessed');
+    await t.app.deliverOnce();
+    expect(sequences()).toEqual([1, 1, 2, 1]);
+    expect((await findDelivery(t.app.sql, await deliveryOf(2)))?.status).toBe('delivered');
+    t.clock.advance('10m');
+    await t.app.deliverOnce();
+    expect(sequences()).toEqual([1, 1, 2, 1, 1]);
+  });
+
+  test('and was delivered once waits for what is new, and says so', async () => {
+    const purchase = await seen('New');
+    await t.app.deliverOnce();
+    await changed(purchase, 'BeingProcessed');
+    const { waits } = await sendAgain(t.app.sql, await deliveryOf(1));
+    expect(waits).toMatch(/^It waits for dlv_\d+, an event of the same purchase that is new and goes first/);
+    await t.app.deliverOnce();
+    expect(sequences()).toEqual([1, 2, 1]);
+  });
+
+  test.each(['exhausted', 'suppressed'])('and was %s takes its place in the order', async (status) => {
+    await seen('New', 'BeingProcessed');
+    const id = await deliveryOf(1);
+    await t.app.sql`
+      update purchase_watch.deliveries set status = ${status}, settled_at = now(), last_error = 'What it was.' where id = ${id}`;
+    await retryDelivery(t.app.sql, id);
+    // Why it was never sent is past; what an attempt brought still tells something.
+    expect(await t.app.sql`select rank, last_error from purchase_watch.deliveries where id = ${id}`).toEqual([
+      { rank: 0, last_error: status === 'suppressed' ? null : 'What it was.' },
+    ]);
+    await t.app.deliverOnce();
+    expect(sequences()).toEqual([1, 2]);
   });
 });
 
