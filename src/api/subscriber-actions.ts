@@ -46,7 +46,7 @@ export function mountSubscriberActions(app: OpenAPIHono<{ Bindings: ApiBindings 
     const attempted = await waitForAttempt(sql, id, { within: wait, signal: AbortSignal.any(gone) });
     const body = deliveryDetails((await findDelivery(sql, id))!);
     if (attempted) return c.json(body, 200);
-    const advice = waitAdvice(subscriber, now);
+    const advice = waitAdvice(subscriber, now, { secrets });
     const hint =
       advice !== null
         ? `It waits: ${advice}.`
@@ -87,7 +87,7 @@ export function mountSubscriberActions(app: OpenAPIHono<{ Bindings: ApiBindings 
       );
     }
     const drain = dryRun ? await drainOf(sql, replayed, { subscriber: subscriber.id, concurrency }) : null;
-    return c.json(replayedBody(replayed, { dryRun, advice: waitAdvice(subscriber, now), drain }), 200);
+    return c.json(replayedBody(replayed, { dryRun, advice: waitAdvice(subscriber, now, { secrets }), drain }), 200);
   });
 }
 

@@ -128,7 +128,9 @@ async function unreadable({ sql, settings }: OpenDatabase, name: string): Promis
     import('../subscription/secrets.ts'),
   ]);
   const subscriber = await findSubscriber(sql, name);
-  return subscriber === null ? null : unreachableReason({ secrets: secretsOf(settings) }, subscriber);
+  const secrets = secretsOf(settings);
+  // Without a key in this shell nothing is known of the daemons' one.
+  return subscriber === null || secrets === null ? null : unreachableReason({ secrets }, subscriber);
 }
 
 async function retry(

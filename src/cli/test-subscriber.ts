@@ -13,7 +13,7 @@ export async function testSubscriber(
   { wait, json }: { readonly json?: true; readonly wait: Milliseconds },
 ): Promise<void> {
   await withDatabase(context, async (database) => {
-    const { sql } = database;
+    const { sql, settings } = database;
     const [
       { requireSubscriber, offAdvice, testSubscriber: announceTest },
       { deliveryDetails },
@@ -21,6 +21,7 @@ export async function testSubscriber(
       { waitForAttempt },
       { findDelivery },
       { waitAdvice },
+      { secretsOf },
     ] = await Promise.all([
       import('../subscription/subscribers.ts'),
       import('../subscription/body.ts'),
@@ -28,6 +29,7 @@ export async function testSubscriber(
       import('../subscription/wait.ts'),
       import('../store/delivery-list.ts'),
       import('../subscription/outlook.ts'),
+      import('../subscription/secrets.ts'),
     ]);
     const subscriber = await requireSubscriber(sql, name);
     if (subscriber.kind === 'slack') throw new AppError('invalid', `${name} is Slack; try it with: purchase-watch slack test`);
@@ -43,7 +45,7 @@ export async function testSubscriber(
     const body = deliveryDetails((await findDelivery(sql, id))!);
     if (json) printJson(context, body);
     if (!attempted) {
-      const advice = waitAdvice(await requireSubscriber(sql, name), await databaseNow(sql));
+      const advice = waitAdvice(await requireSubscriber(sql, name), await databaseNow(sql), { secrets: secretsOf(settings) });
       const otherwise = `no attempt was recorded within ${humanDuration(wait)}; see "purchase-watch deliveries show ${body.id}" later`;
       throw new AppError('unavailable', advice === null ? otherwise : `the test (${body.id}) is kept and waits: ${advice}`);
     }

@@ -24,7 +24,8 @@ export function waitAdvice(subscriber: StoredSubscriber, now: Instant, opening?:
 
 /** Of one whose address nobody can read. No pause ends that, so it comes first. */
 function unreadableAdvice(subscriber: StoredSubscriber, opening: Opening | undefined): string | null {
-  const why = opening === undefined ? null : unreachableReason(opening, subscriber);
+  // Without a key here nothing is known of the daemons' one.
+  const why = opening === undefined || opening.secrets === null ? null : unreachableReason(opening, subscriber);
   if (why === null) return null;
   const reason = why.replace(/^Its/, 'its').replace(/\.$/, '');
   return `nothing can be sent to ${subscriber.name} (${reason}); set that key for every daemon and restart, or remove the subscriber and add it anew`;

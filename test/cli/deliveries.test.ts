@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestDatabase } from '../support/database.ts';
 import { databaseOf, onDatabase } from './command.ts';
+import { runCommand } from './run.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -141,8 +142,12 @@ describe('what cannot be done', () => {
       insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
       select e.position, 0, s.id, 0, now() from s, (select min(position) as position from purchase_watch.events) e`;
     const { data } = JSON.parse((await command('deliveries', '--subscriber', 'sealed', '--json')).stdout);
-    expect((await command('deliveries', 'show', data[0].id)).stdout).toMatch(/^reason +Its address cannot be read: SECRETS_KEY/m);
-    expect((await command('deliveries', 'retry', data[0].id)).stdout).toMatch(
+    const withKey = (...argv: string[]) =>
+      runCommand(argv, { DATABASE_URL: database.url, SECRETS_KEY: 'another key of many many characters' });
+    expect((await withKey('deliveries', 'show', data[0].id)).stdout).toMatch(/^reason +Its address cannot be read: SECRETS_KEY/m);
+    // In a shell without a key nothing is known of the daemons' one.
+    expect((await command('deliveries', 'show', data[0].id)).stdout).not.toMatch(/SECRETS_KEY/);
+    expect((await withKey('deliveries', 'retry', data[0].id)).stdout).toMatch(
       /due again\. It waits: nothing can be sent to sealed \(its address cannot be read: SECRETS_KEY .*\); set that key/,
     );
   });
