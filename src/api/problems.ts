@@ -30,6 +30,7 @@ const KINDS = {
   subscriber_off: { status: 409, title: 'The subscriber is switched off' },
   secrets_key_missing: { status: 409, title: 'There is no key to encrypt secrets with' },
   secrets_key_wrong: { status: 409, title: 'What is stored was encrypted with another key' },
+  too_many_secrets: { status: 409, title: 'Too many secrets sign already' },
   incident_ended: { status: 409, title: 'The incident is over' },
   idempotency_key_in_use: { status: 409, title: 'The first request with this key is under way' },
   not_completed: { status: 409, title: 'The purchase is not completed' },

@@ -159,6 +159,7 @@ const rotateRoute = (means: Means) =>
         'subscriber_configured',
         'secrets_key_missing',
         'secrets_key_wrong',
+        'too_many_secrets',
         ...IDEMPOTENCY_PROBLEMS,
       ),
     },

@@ -12,6 +12,7 @@ const KINDS = {
   silence_not_found: 'not_found',
   secrets_key_missing: 'conflict',
   secrets_key_wrong: 'conflict',
+  too_many_secrets: 'conflict',
 } as const satisfies Record<string, ErrorCode>;
 
 export class Refused extends AppError {

@@ -164,7 +164,7 @@ export async function removeSubscriber(sql: Queries, name: string): Promise<void
 
 /**
  * Gives a subscriber a new secret; the old one goes on signing beside it for a while. Throws AppError `invalid` for one
- * longer than MOST_OVERLAP.
+ * longer than MOST_OVERLAP, and Refused when too many sign already.
  */
 export async function rotateSecret(
   { sql, secrets }: Means,
@@ -187,7 +187,7 @@ export async function rotateSecret(
     const old = current
       .map(({ key, until: end }): SigningKey => ({ key, until: Math.min(end ?? until, until) }))
       .filter(({ until: end }) => end !== null && end > now);
-    if (old.length >= MOST_KEYS) throw new AppError('invalid', tooManyKeys(name, current));
+    if (old.length >= MOST_KEYS) throw new Refused('too_many_secrets', tooManyKeys(name, current));
     const oldKeysUntil = old.length === 0 ? null : Math.max(...old.map(({ until: end }) => end ?? 0));
     const keys = sealKeys(box, name, [{ key: secret, until: null }, ...old]);
     // Somebody else may rotate at the same time; then theirs is among the old ones.

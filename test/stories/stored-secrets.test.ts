@@ -129,6 +129,7 @@ test('more secrets than receivers like to look at are refused, and none that was
   await addSubscriber(means, { name: 'books', url: 'https://a.example/1', ...nothing });
   const rotate = (overlap: number) => rotateSecret(means, 'books', { overlap, now: Date.now() });
   for (let turn = 0; turn < 4; turn++) await rotate(3_600_000);
+  await expect(rotate(3_600_000)).rejects.toMatchObject({ reason: 'too_many_secrets' });
   await expect(rotate(3_600_000)).rejects.toThrow(/^5 secrets of "books" sign already, one of them until .*overlap of 0s$/);
   // Whoever lost one must not wait.
   expect(await rotate(0)).toMatchObject({ oldKeysUntil: null });
