@@ -11,6 +11,9 @@ test('purchases from before the first start are one first look, and a digest tel
     },
   });
   try {
+    // Right after the moment of a digest: the next one finds all of them overdue, and none of them just becoming so.
+    const sinceDigest = (new Date(t.clock.now()).getUTCMinutes() + 15) % 30;
+    t.clock.advance(`${31 - sinceDigest}m`);
     for (let each = 0; each < 3; each++) await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
     const other = await t.another();
     const headlines = () => t.slack.received.map(({ text }) => text.split('\n')[0]!);
