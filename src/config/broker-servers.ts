@@ -16,7 +16,8 @@ export function brokerServers(text: string): URL[] | null {
 
 /** The one way of writing them; for one server it is the URL as it is. */
 export function brokerHref(servers: readonly URL[]): string {
-  const [first, ...others] = servers as [URL, ...URL[]];
-  const at = first.href.indexOf(first.host, first.href.lastIndexOf('@') + 1) + first.host.length;
-  return [first.href.slice(0, at), ...others.map(({ host }) => host)].join() + first.href.slice(at);
+  const { href, protocol, username, password, pathname } = servers[0]!;
+  if (servers.length === 1) return href;
+  const login = [username, ...(password === '' ? [] : [password])].join(':');
+  return `${protocol}//${login === '' ? '' : `${login}@`}${servers.map(({ host }) => host).join()}${pathname}`;
 }

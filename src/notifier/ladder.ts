@@ -152,7 +152,8 @@ export function createLadder({ sql, clock, log, replica }: LadderOptions): Ladde
     const { health, saved } = standing;
     if (health === saved) return;
     if (health === null) await eraseFailures(sql, recipient.id);
-    else if (isNewPause(health, saved) && (await hasTaken(sql, recipient.id, health.failingSince!))) onlySome(outlet, health);
+    else if (isNewPause(health, saved) && (await hasTaken(sql, recipient.id, health.failingSince!)))
+      return onlySome(outlet, health);
     else if (health.pausedUntil !== null && health.pausedUntil !== saved?.pausedUntil) await savePause(sql, recipient.id, health);
     // A failure or two are kept in mind, not in the database.
     else return;

@@ -1,5 +1,4 @@
 /** The NATS channel: each event is published to JetStream, and delivered when a stream has confirmed that it keeps it. */
-
 import { isSeed } from '../config/subscriber-kinds.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { BodyFormat } from '../store/subscribers.ts';

@@ -1,5 +1,4 @@
 /** What will come of deliveries that are to be sent: at once, later, or not before somebody does something. */
-
 import { untilText } from '../core/explain-standing.ts';
 import type { Instant } from '../core/purchase.ts';
 import { afterFailures, healthStatus, isAskedFor } from '../core/standing.ts';

@@ -84,6 +84,8 @@ test.each([
   ],
   [{ url: 'nats://me:hush@n1.example:4222,n2.example,[::1]:4223' }, { kind: 'nats' }],
   [{ ...RABBIT, url: 'amqps://me:p%40ss@mq1.example,mq2.example:5671/%2F' }, { kind: 'rabbitmq' }],
+  [{ ...RABBIT, url: 'amqps://me:hush@mq1.example,mq2.example/shop@home' }, { kind: 'rabbitmq' }],
+  [{ url: 'tls://token@n1.example,n2.example' }, { kind: 'nats' }],
   [
     { url: 'nats://nats.example', credentials: NKEY_SEED },
     { kind: 'nats', credentials: NKEY_SEED },
