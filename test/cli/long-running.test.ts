@@ -104,7 +104,11 @@ test('start says what it watches and where it keeps it, in log lines alone and w
 test('start warns once of what nobody will hear, in log lines alone', async () => {
   const [database, simulator] = [await testDatabase(), createSimulator()];
   await simulator.start();
+  // Nothing is refused of a broker in a private network, so nothing is said of it.
+  const file = join(mkdtempSync(join(tmpdir(), 'purchase-watch-test-')), 'config.yaml');
+  writeFileSync(file, 'subscribers: { queue: { url: "amqp://127.0.0.1:9", exchange: events } }');
   const daemon = started(['start'], {
+    PURCHASE_WATCH_CONFIG: file,
     DATABASE_URL: database.url,
     CHECKOUT_BASE_URL: simulator.url,
     CHECKOUT_CLIENT_ID: 'demo-client',
