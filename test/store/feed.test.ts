@@ -123,6 +123,22 @@ describe('a transaction that is held open', () => {
     await neighbour.drop();
   });
 
+  test('holds nothing up any more once it has ended, though the snapshot of the question says that it runs', async () => {
+    await other`begin`;
+    await announce(other);
+    // Without one that began later and has ended, no snapshot reaches as far as the writer.
+    await announce(sql);
+    await sql.begin('isolation level repeatable read', async (asking) => {
+      // The snapshot of the whole transaction, taken while the writer ran: what a question is that comes as the writer ends.
+      await asking`select 1`;
+      const running = await readHorizon(asking);
+      expect(comparePlaces(running.place, running.end)).toBeLessThan(0);
+      await other`commit`;
+      const ended = await readHorizon(asking);
+      expect(ended.place).toEqual(ended.end);
+    });
+  });
+
   test('is not passed by one that began later and wrote earlier', async () => {
     await other`begin`;
     await other`lock table purchase_watch.events in row exclusive mode`;
