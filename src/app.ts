@@ -115,12 +115,11 @@ export async function createApp(settings: Settings, replacements: Replacements =
       client: createCheckoutClient(site, { clock, fields: settings.store.fields }),
     }));
     for (const { client } of clients) closers.push(() => client.close());
-    const roster = createRoster({ sql, log, settings, secrets, configured });
-    closers.push(() => roster.close());
-
     const longest = Math.max(...settings.sites.map((site) => 2 * site.timeout), longestAttempt(settings));
     const ttl = longest + 4 * RENEW_EVERY;
     const replica = `rep_${ulid()}`;
+    const roster = createRoster({ sql, clock, log, settings, secrets, replica, configured });
+    closers.push(() => roster.close());
     const ownership = createOwnership({ sql, clock, log, replica, process: processIdentity(), ttl, renewEvery: RENEW_EVERY });
 
     const limits = createLimits({ sql, clock, policy: settings.policy });

@@ -201,7 +201,7 @@ export function metricFamilies({ version, health, engine, numbers }: MetricSourc
       'gauge',
       'subscriber_unreached',
       ['subscriber'],
-      'Whether nothing gets through to the subscriber for a reason of ours: name server, proxy or network.',
+      'Whether nothing gets through to the subscriber for a reason of ours: name server, proxy, network or a wrong SECRETS_KEY.',
       known(({ subscribers }) =>
         subscribers.map(({ name, unreached }) => ({ labels: { subscriber: name }, value: unreached === null ? 0 : 1 })),
       ),

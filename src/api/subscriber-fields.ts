@@ -125,7 +125,7 @@ export const healthSchema = z
   .object({
     status: z.enum(HEALTH_STATUSES).openapi({
       description:
-        'ok; failing: it failed lately; unreached: our name server, proxy or network lets nothing through to it, which is not held against it; paused: it failed so often that it is left alone, and what is for it is parked; off: the same, until somebody switches it on.',
+        'ok; failing: it failed lately; unreached: our name server, proxy or network lets nothing through to it, or (ourFailures 0) a daemon cannot use what is stored of it; it is not held against it; paused: it failed so often that it is left alone, and what is for it is parked; off: the same, until somebody switches it on.',
     }),
     failures: z.int().openapi({ description: 'Failures in a row that were its own; 0 while it is well.' }),
     failingSince: z.string().nullable().openapi({ description: 'The first of these failures.' }),

@@ -126,7 +126,14 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }, known: Known) =>
         description: 'It was added. Keep the secret.',
         content: { 'application/json': { schema: subscriberSchema.extend({ secret: z.string() }).openapi('AddedSubscriber') } },
       },
-      ...problems(...BODY_PROBLEMS, ...CHANGE_PROBLEMS, 'subscriber_exists', 'secrets_key_missing', ...IDEMPOTENCY_PROBLEMS),
+      ...problems(
+        ...BODY_PROBLEMS,
+        ...CHANGE_PROBLEMS,
+        'subscriber_exists',
+        'secrets_key_missing',
+        'secrets_key_wrong',
+        ...IDEMPOTENCY_PROBLEMS,
+      ),
     },
   });
 

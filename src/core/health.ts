@@ -24,9 +24,15 @@ export interface SubscriberHealth {
  * against it, and last until something gets through to it.
  */
 export interface Unreached {
+  /** 0: nothing is even tried, because what is stored of it cannot be used here; `error` says why. */
   readonly failures: number;
   readonly since: Instant;
   readonly error: string | null;
+}
+
+/** Whether nothing is even tried: then only the settings of a daemon help. */
+export function isUntried(unreached: Pick<Unreached, 'failures'> | null): boolean {
+  return unreached?.failures === 0;
 }
 
 const WELL: SubscriberHealth = { failures: 0, pauses: 0, failingSince: null, pausedUntil: null, lastError: null };

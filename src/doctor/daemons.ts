@@ -1,6 +1,7 @@
 /** Checks what the daemons are doing: alive, with every shard owned, not behind, and nothing stuck on the way out. */
 import { humanDuration } from '../core/duration.ts';
 import { untilText } from '../core/explain-standing.ts';
+import { isUntried } from '../core/health.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { afterFailures, isAskedFor } from '../core/standing.ts';
 import { isGone } from '../runtime/process-identity.ts';
@@ -103,6 +104,14 @@ async function outbox(sql: Sql, { untested }: Tested): Promise<Finding[]> {
     }
     if (unreached !== null) {
       const long = humanDuration(Math.max(Math.round(now - unreached.since), 0));
+      if (isUntried(unreached)) {
+        return [
+          report.warning(
+            `a daemon has sent nothing to it for ${long} (${reasonText(unreached.error)}); ${found}`,
+            'give every daemon the same settings, the SECRETS_KEY above all under which it was added, and restart them; what waits goes out in order then',
+          ),
+        ];
+      }
       return [
         report.warning(
           `nothing gets through to it for ${long}, for a reason of ours (${reasonText(unreached.error)}); ${found}`,

@@ -37,6 +37,7 @@ export function subscriberData(incident: Incident, condition: SubscriberConditio
     failures: condition?.failures ?? 0,
     failingSince: isoTimeOrNull(condition?.failingSince ?? null),
     ourFailingSince: isoTimeOrNull(condition?.ourFailingSince ?? null),
+    untried: condition?.untried ?? false,
     lastError: (condition?.status === 'off' ? condition.statusReason : condition?.lastError) ?? null,
     nextTryAt: isoTimeOrNull(condition?.nextTryAt ?? null),
     offSince: isoTimeOrNull(condition?.failedAt ?? null),

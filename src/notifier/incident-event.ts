@@ -29,6 +29,8 @@ export interface SubscriberIncident extends IncidentHead {
   readonly failingSince: Instant | null;
   /** Since when nothing gets through to it for a reason of ours. */
   readonly ourFailingSince: Instant | null;
+  /** Nothing is even tried: what is stored of it cannot be used. */
+  readonly untried: boolean;
   readonly lastError: string | null;
   readonly nextTryAt: Instant | null;
   readonly offSince: Instant | null;
@@ -124,6 +126,7 @@ function subscriberIncident(head: IncidentHead, data: Fields): SubscriberInciden
     failures: whole(data.failures) ?? 0,
     failingSince: instant(data.failingSince),
     ourFailingSince: instant(data.ourFailingSince),
+    untried: data.untried === true,
     lastError: text(data.lastError),
     nextTryAt: instant(data.nextTryAt),
     offSince: instant(data.offSince),

@@ -5,13 +5,15 @@
 import type { Settings } from '../config/settings.ts';
 import { SCHEDULE_WITH_PEOPLE } from '../core/delivery-plan.ts';
 import { AppError } from '../core/errors.ts';
-import { type SubscriberHealth, type Unreached, WITH_PEOPLE, WITH_SYSTEMS } from '../core/health.ts';
+import { isUntried, type SubscriberHealth, type Unreached, WITH_PEOPLE, WITH_SYSTEMS } from '../core/health.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Secrets } from '../runtime/secrets.ts';
 import type { Sql } from '../store/database.ts';
-import { eraseHealth } from '../store/health.ts';
+import { eraseHealth, eraseUnreached, saveUnreached } from '../store/health.ts';
 import { readSubscribers, type StoredSubscriber } from '../store/subscribers.ts';
 import { openReach } from '../subscription/sealed.ts';
+import { unreadable } from '../subscription/subscribers.ts';
 import type { Channel } from './channel.ts';
 import { createOutlet, NEVER_FAILED, type Outlet } from './outlet.ts';
 import { type ConfiguredSubscriber, type Opened, openWebhook } from './recipients.ts';
@@ -46,20 +48,23 @@ type Placed = Opened & { readonly addressHash: string; readonly place: string | 
 
 export interface RosterOptions {
   readonly sql: Sql;
+  readonly clock: Clock;
   readonly log: Logger;
   readonly settings: Settings;
   readonly secrets: Secrets | null;
+  /** This replica's id: what one cannot use, another may. */
+  readonly replica: string;
   readonly configured: readonly ConfiguredSubscriber[];
 }
 
-export function createRoster({ sql, log, settings, secrets, configured }: RosterOptions): Roster {
+export function createRoster({ sql, clock, log, settings, secrets, replica, configured }: RosterOptions): Roster {
   const outlets = new Map<number, Outlet>();
   /** Which address and keys each channel was opened with. */
   const versions = new Map<number, string>();
   /** The address behind each; null for those of the configuration, which do not change. */
   const places = new Map<number, string | null>();
-  /** What could not be opened, said once. */
-  const unopened = new Map<number, string>();
+  /** What could not be opened, said once, and why. */
+  const unopened = new Map<number, { readonly version: string; readonly detail: string }>();
   let off: ReadonlySet<number> = new Set();
   /** Those of them that were switched off since the database was last asked. */
   const switchedSince = new Set<number>();
@@ -78,8 +83,10 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
       unopened.delete(row.id);
       return opened;
     }
-    if (unopened.get(row.id) !== version) log.error({ subscriber: row.name, ...opened }, 'subscriber.unreachable');
-    unopened.set(row.id, version);
+    const { detail } = opened;
+    if (unopened.get(row.id)?.version !== version)
+      log.error({ subscriber: row.name, detail: `${detail} What is for it waits.` }, 'subscriber.unreachable');
+    unopened.set(row.id, { version, detail });
     return null;
   };
   const openOrSay = (row: StoredSubscriber): Placed | { detail: string } => {
@@ -87,23 +94,33 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
       return row.origin === 'api' ? openStored(row) : openConfigured(row);
     } catch (error) {
       // One that cannot be told must not keep the others from being told.
-      if (error instanceof AppError) return { detail: `It cannot be called: ${error.message}. What is for it waits.` };
+      if (error instanceof AppError) return { detail: `It cannot be called: ${error.message}.` };
       throw error;
     }
   };
   const openStored = (row: StoredSubscriber): Placed | { detail: string } => {
     const reach = openReach(secrets, row);
     if (reach !== null) return { ...openWebhook(reach, settings), addressHash: row.addressHash, place: reach.url };
-    return { detail: 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it. What is for it waits.' };
+    return { detail: unreadable(secrets) };
   };
   const openConfigured = (row: StoredSubscriber): Placed | { detail: string } => {
     const ours = configured.find(({ definition }) => definition.name === row.name);
     // What an old address of Slack's is sent is lost, and its refusal says nothing of the new one.
     if (ours !== undefined && row.kind === 'slack' && ours.definition.addressHash !== row.addressHash) {
-      return { detail: 'Another daemon was started later with another address for it. What is for it here waits.' };
+      return { detail: 'Another daemon was started later with another address for it.' };
     }
     if (ours !== undefined) return { ...ours.open(), addressHash: ours.definition.addressHash, place: null };
-    return { detail: 'It is in the configuration of another daemon, not in that of this one. What is for it here waits.' };
+    return { detail: 'It is in the configuration of another daemon, not in that of this one.' };
+  };
+
+  /** Has everybody know of those of the API that could not be opened here, and that it is over. */
+  const tellUntried = async ({ id, origin, status, unreached }: StoredSubscriber): Promise<void> => {
+    const why = unopened.get(id);
+    if (why === undefined) {
+      if (isUntried(unreached)) await eraseUnreached(sql, id, replica);
+    } else if (origin === 'api' && status === 'active' && unreached === null) {
+      await saveUnreached(sql, id, { failures: 0, since: clock.now(), error: why.detail, replica });
+    }
   };
 
   const forget = (id: number): void => {
@@ -160,6 +177,8 @@ export function createRoster({ sql, log, settings, secrets, configured }: Roster
       }
       const told = new Set(rows.map(({ id }) => id));
       for (const id of [...outlets.keys()]) if (!told.has(id)) forget(id);
+      for (const id of [...unopened.keys()]) if (!told.has(id)) unopened.delete(id);
+      for (const row of rows) await tellUntried(row);
     },
     all: () => outlets.values(),
     active: () => [...outlets.values()].filter(({ recipient }) => !off.has(recipient.id)),

@@ -63,7 +63,7 @@ function inWhich({ channel }: SubscriberIncident): string {
 
 /** What happens if nobody does anything. */
 function outlook(incident: SubscriberIncident, at: Instant): string {
-  const { channel, trouble, nextTryAt, waiting, givenUp } = incident;
+  const { channel, trouble, untried, nextTryAt, waiting, givenUp } = incident;
   const how = inWhich(incident);
   const lost = givenUp === 0 ? '' : ' What was given up used up its schedule and is not sent again by itself.';
   if (trouble === 'off' && channel === 'slack')
@@ -73,6 +73,8 @@ function outlook(incident: SubscriberIncident, at: Instant): string {
     return `Nothing is sent to it.${kept} What has happened since then is not sent to it by itself, not even later.${lost}`;
   }
   if (trouble === 'given_up') return `Other deliveries get through.${lost}`;
+  if (trouble === 'unreached' && untried)
+    return `Nothing is sent to it, not even a try, until a daemon can use what is stored of it. What is for it is kept and goes out ${how} then.${lost}`;
   if (trouble === 'unreached') {
     const kept = waiting === 0 ? '' : ` Once one gets through, all that waits goes out ${how}.`;
     return `One delivery tries again every few minutes.${kept} It is not held against the receiver: nothing is given up for it.${lost}`;
@@ -92,7 +94,7 @@ function outlook(incident: SubscriberIncident, at: Instant): string {
 }
 
 function remedy(incident: SubscriberIncident): string {
-  const { subscriber: name, channel, trouble, waiting, givenUp, givenUpFrom, offSince, failures, nextTryAt } = incident;
+  const { subscriber: name, channel, trouble, untried, waiting, givenUp, givenUpFrom, offSince, failures, nextTryAt } = incident;
   const list = (status: string): string => code(`purchase-watch deliveries --subscriber ${name} --status ${status}`, 160);
   const replay = (from: Instant | null): string =>
     channel === 'slack'
@@ -110,9 +112,14 @@ function remedy(incident: SubscriberIncident): string {
     return lines.join('\n');
   }
   if (trouble === 'unreached') {
-    lines.push(
-      `Mend our name server, proxy or network; to try at once: ${code(`purchase-watch subscribers resume ${name}`, 120)}.`,
-    );
+    if (untried)
+      lines.push(
+        `Give every daemon the settings that it was added under, ${code('SECRETS_KEY', 20)} above all, and restart them; ${code('purchase-watch doctor', 40)} shows whether that is right. If that key is lost, take the subscriber away and add it anew.`,
+      );
+    else
+      lines.push(
+        `Mend our name server, proxy or network; to try at once: ${code(`purchase-watch subscribers resume ${name}`, 120)}.`,
+      );
     if (waiting > 0) lines.push(`What waits: ${list('pending')}.`);
   } else if (trouble !== 'given_up') {
     lines.push(

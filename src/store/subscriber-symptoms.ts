@@ -65,6 +65,8 @@ export interface SubscriberCondition {
   readonly failingSince: Instant | null;
   /** Since when we do not get through to it, for a reason of ours. */
   readonly ourFailingSince: Instant | null;
+  /** Nothing is even tried: what is stored of it cannot be used by a daemon. */
+  readonly untried: boolean;
   /** When it is sent something next: something is due and its pause is over. Null when nothing waits, or it is off. */
   readonly nextTryAt: Instant | null;
   readonly lastError: string | null;
@@ -87,6 +89,7 @@ export async function subscriberCondition(
       (extract(epoch from case s.status when 'off' then s.failed_at end) * 1000)::float8 as "failedAt",
       coalesce(h.failures, 0) as failures, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
       (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince",
+      h.our_failing_since is not null and h.our_failures = 0 as untried,
       (extract(epoch from case when s.status = 'active' and n.due_at is not null then greatest(h.paused_until, n.due_at) end) * 1000)::float8 as "nextTryAt",
       coalesce(h.last_error, h.our_error, g.last_error) as "lastError", w.count as waiting, g.count as "givenUp",
       (extract(epoch from g.made) * 1000)::float8 as "givenUpFrom", (extract(epoch from t.settled_at) * 1000)::float8 as "deliveredAt"

@@ -16,7 +16,7 @@ import {
   suppressForDeleted,
   updateSubscriber,
 } from '../store/subscriber-changes.ts';
-import { type BodyFormat, findSubscriber, type StoredSubscriber } from '../store/subscribers.ts';
+import { type BodyFormat, findSubscriber, readSubscribers, type StoredSubscriber } from '../store/subscribers.ts';
 import { announceTest } from '../store/test-events.ts';
 import { Refused } from './refused.ts';
 import {
@@ -82,6 +82,7 @@ export async function addSubscriber(
   }: Wishes & Extras & { name: string; url: string; secret?: string | undefined },
 ): Promise<{ row: StoredSubscriber; secret: string }> {
   const box = requireSecrets(secrets);
+  await requireCommonKey(sql, box);
   const added = await insertSubscriber(sql, {
     name,
     ...wishes,
@@ -229,7 +230,13 @@ export async function testSubscriber(sql: Queries, subscriber: StoredSubscriber,
 /** Why nothing can be sent to it although it is there, or null. */
 export function unreachableReason({ secrets }: Pick<Means, 'secrets'>, row: StoredSubscriber): string | null {
   if (row.origin !== 'api' || openStored(secrets, row) !== null) return null;
-  return 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it.';
+  return unreadable(secrets);
+}
+
+/** Why the address of a subscriber of the API cannot be read, as a sentence. */
+export function unreadable(secrets: Secrets | null): string {
+  const why = secrets === null ? 'SECRETS_KEY is not set' : 'SECRETS_KEY is not the key that encrypted it';
+  return `Its address cannot be read: ${why}.`;
 }
 
 /** The subscriber of this name, if it may be changed here; throws Refused. */
@@ -256,6 +263,18 @@ function requireSecrets(secrets: Secrets | null): Secrets {
   throw new Refused(
     'secrets_key_missing',
     'SECRETS_KEY is not set, so secrets cannot be stored encrypted; make one with: openssl rand -base64 32, set it for every daemon, and restart',
+  );
+}
+
+/** Under a mistaken key one would be added that no daemon can read: somebody else's row tells. */
+async function requireCommonKey(sql: Queries, secrets: Secrets): Promise<void> {
+  const others = (await readSubscribers(sql)).filter(({ origin }) => origin === 'api');
+  if (others.length === 0 || others.some((row) => openStored(secrets, row) !== null)) return;
+  const names = others.map(({ name }) => JSON.stringify(name));
+  const all = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+  throw new Refused(
+    'secrets_key_wrong',
+    `what is stored of ${all} was encrypted with another SECRETS_KEY; set that one again, or delete what it encrypted and add it anew`,
   );
 }
 

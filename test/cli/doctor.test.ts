@@ -7,7 +7,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import type { Finding } from '../../src/doctor/finding.ts';
 import { createSecrets } from '../../src/runtime/secrets.ts';
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { saveUnreached } from '../../src/store/health.ts';
 import { insertSubscriber } from '../../src/store/subscriber-changes.ts';
+import { findSubscriber } from '../../src/store/subscribers.ts';
 import { sealKeys, sealUrl } from '../../src/subscription/sealed.ts';
 import { json, STATUS, startService, statusText } from '../checkout/service.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
@@ -262,6 +264,14 @@ describe('without a daemon', () => {
     expect(without.about('receiver made')).toEqual([
       expect.stringMatching(/^failed: its address cannot be read → set SECRETS_KEY/),
     ]);
+    const { id } = (await findSubscriber(database.sql, 'made'))!;
+    const error = 'Its address cannot be read: SECRETS_KEY is not set.';
+    await saveUnreached(database.sql, id, { failures: 0, since: Date.now() - 60_000, error, replica: 'rep_other' });
+    expect((await doctor({ ...settings, SECRETS_KEY: key })).about('receiver made')).toContainEqual(
+      expect.stringMatching(
+        /^warning: a daemon has sent nothing to it for 1 min \(Its address cannot be read: SECRETS_KEY is not set\); .* → give every daemon the same settings/,
+      ),
+    );
   });
 
   test('a receiver in a private network is refused until it is allowed', async () => {

@@ -11,6 +11,7 @@ const WELL: SubscriberCondition = {
   ...{
     failingSince: null,
     ourFailingSince: null,
+    untried: false,
     nextTryAt: null,
     lastError: null,
     waiting: 0,

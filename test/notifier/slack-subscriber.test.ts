@@ -230,3 +230,17 @@ test('of one that asked to be left alone nothing needs to be mended', () => {
   expect(shown('incident.opened', resting)).not.toMatch(/Mend the receiver|resume/);
   expect(shown('incident.opened', failing)).toMatch(/Mend the receiver; .*resume shop/);
 });
+
+test('of one that a daemon cannot use what is stored of, people hear what to set, and not of a network', () => {
+  const untried = {
+    ...failing,
+    ...{ trouble: 'unreached', untried: true, failures: 0, ourFailingSince: '2026-11-20T09:05:00.000Z' },
+    lastError: 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it.',
+  };
+  const text = shown('incident.opened', untried).replace(/ +/g, ' ');
+  expect(text).toContain('Nothing is sent to it, not even a try, until a daemon can use what is stored of it.');
+  expect(text).toContain('Give every daemon the settings that it was added under, SECRETS_KEY above all, and restart them');
+  expect(text).not.toMatch(/network|every few minutes/);
+  expect(messageProblem(message('incident.opened', untried))).toBeNull();
+  expect(shown('incident.opened', { ...untried, untried: false })).toMatch(/Mend our name server/);
+});

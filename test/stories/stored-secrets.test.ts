@@ -99,12 +99,34 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
   const [waiting] = await t.app.sql`
     select d.status from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber and s.name = 'books'`;
   expect(waiting).toEqual({ status: 'pending' });
+  const health = async () => {
+    const { subscriberCondition } = await import('../../src/store/subscriber-symptoms.ts');
+    const [{ healthBody }, { findSubscriber }] = await Promise.all([
+      import('../../src/subscription/body.ts'),
+      import('../../src/store/subscribers.ts'),
+    ]);
+    const row = (await findSubscriber(t!.app.sql, 'books'))!;
+    return { ...healthBody(row), untried: (await subscriberCondition(t!.app.sql, { name: 'books', since: 0 }))!.untried };
+  };
+  expect(await health()).toMatchObject({
+    ...{ status: 'unreached', ourFailures: 0, untried: true },
+    ourError: 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it.',
+  });
+  // Whoever resumes it finds it as it is.
+  const { eraseHealth } = await import('../../src/store/health.ts');
+  await eraseHealth(
+    t.app.sql,
+    (await t.app.sql<[{ id: number }]>`select id from purchase_watch.subscribers where name = 'books'`)[0].id,
+  );
+  await t.app.deliverOnce();
+  expect(await health()).toMatchObject({ status: 'unreached' });
   await t.app.sql`
     update purchase_watch.subscribers set url = ${createSecrets(KEY).seal(receiver.url, 'subscriber books url')},
       keys = ${createSecrets(KEY).seal(JSON.stringify([{ key: `whsec_${'A'.repeat(32)}`, until: null }]), 'subscriber books keys')}, address_hash = 'new'
     where name = 'books'`;
   await t.app.deliverOnce();
   expect(receiver.received).toHaveLength(1);
+  expect(await health()).toMatchObject({ status: 'ok', ourError: null, untried: false });
   await receiver.stop();
 });
 
@@ -118,6 +140,10 @@ test('under another key nothing of what is stored is changed', async () => {
   const refused = expect.objectContaining({ reason: 'secrets_key_wrong' });
   await expect(changeSubscriber(wrong, 'books', { url: 'https://a.example/2' })).rejects.toEqual(refused);
   await expect(rotateSecret(wrong, 'books', { overlap: 0, now: Date.now() })).rejects.toEqual(refused);
+  // Nor is one added that the daemons could not read, as long as any tells what their key is.
+  const more = { name: 'more', url: 'https://a.example/3', ...nothing };
+  await expect(addSubscriber(wrong, more)).rejects.toEqual(refused);
+  await expect(addSubscriber(wrong, more)).rejects.toThrow('"books"');
   expect(await t.app.sql`select * from purchase_watch.subscribers where name = 'books'`).toEqual(before);
 });
 

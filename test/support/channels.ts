@@ -75,7 +75,7 @@ export async function startChannels({
     const replica = `rep_${count}`;
     const process = `test-${count}`;
     const ownership = createOwnership({ sql, clock, log: logger, replica, process, ttl: 60_000, renewEvery: 2_000 });
-    const roster = createRoster({ sql, log: logger, settings: changed, secrets: null, configured });
+    const roster = createRoster({ sql, clock, log: logger, settings: changed, secrets: null, replica, configured });
     const notifier = createNotifier({
       ...{ sql, clock, log: logger, ownership, roster },
       ...{ meters: createMeters(), spread: () => 0, wake: () => {} },
