@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 /** A heartbeat whose loops did their work so long ago. */
-function heartbeat({ replica = 'rep_1', goodAgo = {}, timeout = 500, monotonic = () => 0 }: Options = {}) {
+function heartbeat({ replica = 'rep_1', goodAgo = {}, timeout = 10_000, monotonic = () => 0 }: Options = {}) {
   const now = Date.now();
   const loops = Object.entries({ poller: 0, judge: 0, notifier: 0, keeper: 0, ...goodAgo }).map(([name, ago]) => ({
     ...{ name, ok: true, error: null },
@@ -242,7 +242,7 @@ test('when the last channel for people is broken it is not called until one take
 });
 
 test('what goes wrong on the way is said once, without the address, until it works again', async () => {
-  const beat = heartbeat();
+  const beat = heartbeat({ timeout: 3_000 });
   const target = await startStandIn<Call>(({ path, body }) => ({ kept: { path, body } }));
   monitor.respond({ status: 302, headers: { location: `${target.origin}/elsewhere` } }, { status: 302 }, { status: 500 });
   for (let times = 0; times < 3; times++) expect(await beat.tick()).toBe(15_000);
@@ -256,7 +256,7 @@ test('what goes wrong on the way is said once, without the address, until it wor
   expect(said()).toEqual([
     'heartbeat.failed: It answered 302.',
     'heartbeat.failed: It answered 500.',
-    'heartbeat.failed: It did not answer within 500 ms.',
+    'heartbeat.failed: It did not answer within 3000 ms.',
     expect.stringMatching(/^heartbeat\.failed: No answer came \(\w+\)\.$/),
     'heartbeat.resumed',
   ]);
@@ -269,7 +269,7 @@ test('an endless answer is not read', async () => {
   monitor.respond({ trickle: 10, body: 'x'.repeat(1_000) });
   const began = performance.now();
   expect(await beat.tick()).toBe(MINUTE);
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(performance.now() - began).toBeLessThan(8_000);
   await beat.close();
 });
 

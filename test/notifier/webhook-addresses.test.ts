@@ -17,7 +17,7 @@ async function sendTo(url: string, { allow = [], resolve }: { allow?: string[]; 
   const channel = createWebhookChannel({
     url,
     keys: [{ key: KEY, until: null }],
-    timeout: 2_000,
+    timeout: 10_000,
     allowAddresses: allow,
     concurrency: 2,
     userAgent: 'purchase-watch/test',

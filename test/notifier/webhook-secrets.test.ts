@@ -13,7 +13,7 @@ function channel(url: string, options: Partial<WebhookOptions> = {}) {
   const made = createWebhookChannel({
     url,
     keys: [{ key: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', until: null }],
-    timeout: 2_000,
+    timeout: 10_000,
     allowAddresses: ['127.0.0.0/8'],
     concurrency: 4,
     userAgent: 'purchase-watch/test',

@@ -38,7 +38,7 @@ async function send(url: string, options: Partial<WebhookOptions> = {}, times = 
   const channel = createWebhookChannel({
     url,
     keys: [{ key: KEY, until: null }],
-    timeout: 2_000,
+    timeout: 10_000,
     allowAddresses: [],
     concurrency: 2,
     userAgent: 'purchase-watch/test',
