@@ -35,8 +35,12 @@ export interface Recorder {
 
 const MOST = 1_000;
 const LINGER = 50;
-/** A change that comes alone goes at once; in a stream of changes a statement every so often takes them along. */
+/**
+ * A change goes at once, and so do a few that happen to follow it; in a stream of changes a statement every so often takes
+ * them along, which costs less for each.
+ */
 const SPACING = 15;
+const BURST = 5;
 
 export function createRecorder({ sql, replica, meter, onRecorded, onFailed }: RecorderOptions): Recorder {
   const flush = async (jobs: readonly Job[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
@@ -69,6 +73,7 @@ export function createRecorder({ sql, replica, meter, onRecorded, onFailed }: Re
     most: MOST,
     linger: 0,
     spacing: SPACING,
+    burst: BURST,
     parallel: 1,
   });
   return {

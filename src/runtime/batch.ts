@@ -13,8 +13,10 @@ export interface BatchOptions {
   readonly most: number;
   /** How long an item may wait for company. 0: it goes at once, or when the flush before it has ended. */
   readonly linger: Milliseconds;
-  /** From the start of one flush to that of the next, at least: keeps batches worth their while under load. 0 unless told. */
+  /** From the start of one flush to that of the next, on average: keeps batches worth their while under load. 0 unless told. */
   readonly spacing?: Milliseconds;
+  /** So many flushes may follow one another at once after a quiet while, before the spacing holds: 1 unless told. */
+  readonly burst?: number;
   /** Flushes under way at once. */
   readonly parallel: number;
 }
@@ -22,24 +24,27 @@ export interface BatchOptions {
 /** `flush` must not reject: it decides itself what becomes of a batch that cannot be written. */
 export function createBatcher<T>(
   flush: (batch: T[]) => Promise<void>,
-  { most, linger, spacing = 0, parallel }: BatchOptions,
+  { most, linger, spacing = 0, burst = 1, parallel }: BatchOptions,
 ): Batcher<T> {
   let waiting: T[] = [];
   let running = 0;
   let flushing = 0;
   let timer: NodeJS.Timeout | null = null;
   let draining: (() => void)[] = [];
-  let startedAt = Number.NEGATIVE_INFINITY;
+  /** When a flush would be due if they were evenly spaced; a burst runs ahead of it. */
+  let evenly = Number.NEGATIVE_INFINITY;
 
   const start = (): void => {
     if (timer) clearTimeout(timer);
     timer = null;
-    const early = startedAt + spacing - performance.now();
+    const now = performance.now();
+    const early = evenly - (burst - 1) * spacing - now;
     if (early > 0 && waiting.length < most && draining.length === 0) {
       if (waiting.length > 0) timer = setTimeout(start, early);
       return;
     }
-    if (waiting.length > 0 && running < parallel) startedAt = performance.now();
+    // Full batches go whenever they are; that leaves no debt beyond a burst.
+    if (waiting.length > 0 && running < parallel) evenly = Math.min(Math.max(evenly, now), now + (burst - 1) * spacing) + spacing;
     while (waiting.length > 0 && running < parallel) {
       const batch = waiting.length <= most ? waiting : waiting.slice(0, most);
       waiting = waiting.length <= most ? [] : waiting.slice(most);

@@ -108,6 +108,68 @@ describe('with lingering', () => {
   });
 });
 
+describe('with spacing', () => {
+  /** Flushes end at once; times are those of their starts. */
+  function timed(options: Partial<BatchOptions>) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'queueMicrotask'] });
+    const begun = performance.now();
+    const flushes: [number, number][] = [];
+    const batcher = createBatcher<number>(async (batch) => void flushes.push([performance.now() - begun, batch.length]), {
+      most: 100,
+      linger: 0,
+      parallel: 1,
+      ...options,
+    });
+    /** Adds one every so often. */
+    const stream = async (count: number, every: number): Promise<void> => {
+      for (let added = 0; added < count; added++) {
+        batcher.add(added);
+        await vi.advanceTimersByTimeAsync(every);
+      }
+    };
+    return { batcher, flushes, stream };
+  }
+
+  test('one that comes alone goes at once, and in a stream one flush takes along what came meanwhile', async () => {
+    const { flushes, stream } = timed({ spacing: 10 });
+    await stream(1, 100);
+    await stream(30, 1);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(flushes).toEqual([
+      [0, 1],
+      [100, 1],
+      [110, 9],
+      [120, 10],
+      [130, 10],
+    ]);
+  });
+
+  test('a burst goes at once after a quiet while, and a stream gains no more by it than that', async () => {
+    const { flushes, stream } = timed({ spacing: 10, burst: 3 });
+    await stream(3, 2);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(flushes).toEqual([
+      [0, 1],
+      [2, 1],
+      [4, 1],
+    ]);
+    flushes.length = 0;
+    await stream(60, 1);
+    const times = flushes.map(([at]) => at - 106);
+    expect(times).toEqual([0, 1, 2, 10, 20, 30, 40, 50, 60]);
+  });
+
+  test('full batches go whenever they are full, and nobody waits for longer than the spacing because of them', async () => {
+    const { batcher, flushes, stream } = timed({ spacing: 10, burst: 3, most: 5 });
+    for (let item = 0; item < 100; item++) batcher.add(item);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(flushes.every(([at, size]) => at === 0 && size === 5)).toBe(true);
+    flushes.length = 0;
+    await stream(1, 10);
+    expect(flushes).toEqual([[10, 1]]);
+  });
+});
+
 test('no more flushes run at once than allowed', async () => {
   const { batcher, flushes, end, running } = held({ most: 1, parallel: 2 });
   for (const item of [1, 2, 3, 4]) batcher.add(item);
