@@ -110,7 +110,7 @@ export function clientOf(baseUrl: string, site: Partial<CheckoutSite> = {}, opti
       clientSecret: 'hush-hush',
       timeZone: 'Europe/Stockholm',
       concurrency: 4,
-      timeout: 5_000,
+      timeout: 10_000,
       ...site,
     },
     { fields: ['Price', 'CurrencyCode', 'OrderReference'], ...options },

@@ -19,7 +19,7 @@ const sending = (made: Channel) => {
   onTestFinished(() => made.close());
   return (number: number) => made.send(outgoingEvent(number), { attempt: 1, now: Date.now() });
 };
-const common = { name: 'shop', format: 'standard', keys: [], timeout: 2_000 } as const;
+const common = { name: 'shop', format: 'standard', keys: [], timeout: 10_000 } as const;
 const nats = (url: string, options: Partial<NatsOptions> = {}) =>
   sending(createNatsChannel({ ...common, url, subject: 'shop.{site}.{type}', ...options }));
 const rabbit = (url: string, options: Partial<RabbitOptions> = {}) =>
@@ -84,12 +84,13 @@ describe.skipIf(noNats !== null)('NATS', () => {
     const server = await natsServer();
     await askNats(server, (who) => who.addStream());
     const quiet = await silence();
-    const send = nats(`nats://${LOGIN}@127.0.0.1:1,127.0.0.1:${quiet.port},127.0.0.1:${server.port}`);
+    // A third of it for each: the quiet one uses up its own.
+    const send = nats(`nats://${LOGIN}@127.0.0.1:1,127.0.0.1:${quiet.port},127.0.0.1:${server.port}`, { timeout: 4_500 });
     expect(await send(1)).toMatchObject({ kind: 'delivered' });
     // It stays with the one that served.
     expect(await send(2)).toMatchObject({ kind: 'delivered' });
     expect(quiet.taken).toHaveLength(1);
-    expect(quiet.taken[0]!.destroyed || quiet.taken[0]!.readableEnded).toBe(true);
+    await expect.poll(() => quiet.taken[0]!.destroyed || quiet.taken[0]!.readableEnded).toBe(true);
   });
 
   test('subscribers may share a stream, and what a replay sends again is no repeat', async () => {
@@ -137,7 +138,11 @@ describe.skipIf(noRabbit !== null)('RabbitMQ', () => {
     return server;
   };
 
-  test('a broker that wants a certificate of its clients is shown one; of several servers the one that is there is taken', async () => {
+  // It takes seconds to start, and much longer on a machine that has other things to do.
+  const SLOW = 120_000;
+  test('a broker that wants a certificate of its clients is shown one; of several servers the one that is there is taken', {
+    timeout: SLOW,
+  }, async () => {
     const authority = makeAuthority();
     const server = await own({ tls: authority.issue('localhost'), clientsOf: authority.certificate });
     trust(authority.certificate);
@@ -148,7 +153,7 @@ describe.skipIf(noRabbit !== null)('RabbitMQ', () => {
 
     const quiet = await silence();
     const { host } = new URL(server.url);
-    const send = rabbit(server.url.replace(host, `127.0.0.1:1,127.0.0.1:${quiet.port},${host}`));
+    const send = rabbit(server.url.replace(host, `127.0.0.1:1,127.0.0.1:${quiet.port},${host}`), { timeout: 6_000 });
     for (const number of [3, 4]) expect(failed(await send(number))).toMatchObject({ reason: 'unroutable' });
     expect(quiet.taken).toHaveLength(1);
   });

@@ -69,7 +69,7 @@ test('a webhook gets the same bytes on every attempt, and the official library v
     url: to.url,
     keys: [{ key: secret, until: null }],
     format: 'cloudevents',
-    timeout: 2_000,
+    timeout: 10_000,
     allowAddresses: ['127.0.0.0/8'],
     concurrency: 1,
     userAgent: 'purchase-watch/test',

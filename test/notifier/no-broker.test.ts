@@ -5,7 +5,7 @@ import { createNatsChannel } from '../../src/notifier/nats.ts';
 import { createRabbitChannel } from '../../src/notifier/rabbitmq.ts';
 import { failed, outgoingEvent } from '../support/outgoing-event.ts';
 
-const COMMON = { format: 'standard', keys: [], timeout: 5_000 } as const;
+const COMMON = { format: 'standard', keys: [], timeout: 10_000 } as const;
 
 test.each([
   [

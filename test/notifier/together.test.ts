@@ -4,6 +4,9 @@ import { SITE_SHARD } from '../../src/store/events.ts';
 import { startChannels, type TestChannels } from '../support/channels.ts';
 import { SLACK_ANSWERS } from '../support/slack-stand-in.ts';
 
+/** A dozen messages and the second after each already fill half of what a test usually has. */
+const SLOW = 90_000;
+
 let t: TestChannels;
 beforeEach(async () => {
   t = await startChannels();
@@ -77,7 +80,7 @@ test('a 429 in the middle of a storm pauses the channel, and what comes meanwhil
   expect(await attempts()).toEqual([1, 2, 1, 1, 1, 1]);
 });
 
-test('Slack away for an hour: everything in one message within minutes of its return', async () => {
+test('Slack away for an hour: everything in one message within minutes of its return', { timeout: SLOW }, async () => {
   t.slack.respondAlways(SLACK_ANSWERS.broken);
   for (let step = 0; step < 12; step++) {
     if (step % 2 === 0) await t.announce(1);
@@ -98,7 +101,8 @@ test('Slack away for an hour: everything in one message within minutes of its re
 
 test('a daemon that loses its shard while Slack answers settles none of them, and the next one sends all', async () => {
   await t.announce(5);
-  t.slack.respond({ delay: 300 });
+  // Long enough for all that happens meanwhile, on a slow machine too.
+  t.slack.respond({ delay: 3_000 });
   const sending = t.daemon.deliver();
   await t.slack.waitFor((received) => received.length === 1);
   // Another one takes over, as after a crash.
@@ -129,7 +133,7 @@ test('two daemons at work say everything once', async () => {
   expect(await t.statuses()).toEqual({ delivered: 7 });
 });
 
-test('a single message that comes an hour late says so, and why', async () => {
+test('a single message that comes an hour late says so, and why', { timeout: SLOW }, async () => {
   t.slack.respondAlways(SLACK_ANSWERS.broken);
   await t.announce(1);
   for (let step = 0; step < 13; step++) {

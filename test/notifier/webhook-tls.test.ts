@@ -158,9 +158,8 @@ describe('a proxy', () => {
   });
 
   test('that is not there is a fault of ours, and its address is not told', async () => {
-    const between = await proxy();
-    await between.stop();
-    const options = { proxy: `http://me:hush@127.0.0.1:${between.port}` };
+    // Nobody is given that port; one that was free a moment ago may be another test's by now.
+    const options = { proxy: 'http://me:hush@127.0.0.1:1' };
     const result = await send('https://shop.example/hook', options);
     expect(result).toMatchObject({
       reason: 'proxy_failed',
@@ -172,10 +171,10 @@ describe('a proxy', () => {
   test('that never answers is a fault of ours before the deadline passes, and the channel closes', async () => {
     const between = await proxy();
     between.answer('silence');
-    const options = { proxy: `http://127.0.0.1:${between.port}`, timeout: 400 };
+    const options = { proxy: `http://127.0.0.1:${between.port}`, timeout: 2_000 };
     const result = await send('https://shop.example/hook', options);
+    // At the deadline it would be a `timeout`, and the receiver to blame.
     expect(result).toMatchObject({ kind: 'failed', httpStatus: null, reason: 'proxy_failed', fault: 'ours' });
-    expect(result.tookMs).toBeLessThan(1_000);
   });
 
   test('is followed by TLS with the receiver itself, whose certificate has to be good', async () => {
@@ -220,7 +219,7 @@ test('failures of ours are ours for all that wait for a first connection at once
     const channel = createWebhookChannel({
       url: 'https://shop.example/hook',
       keys: [{ key: KEY, until: null }],
-      timeout: 1_000,
+      timeout: 2_400,
       allowAddresses: [],
       concurrency: 8,
       userAgent: 'purchase-watch/test',

@@ -4,15 +4,20 @@ import { realClock } from '../../src/runtime/clock.ts';
 const never = new AbortController().signal;
 
 test("until told otherwise, the time is this machine's", () => {
-  expect(Math.abs(realClock().now() - Date.now())).toBeLessThanOrEqual(2);
+  // Between two readings, since this process may be held up at any point. Both are rounded.
+  const before = Date.now();
+  const now = realClock().now();
+  expect(now).toBeGreaterThanOrEqual(before - 2);
+  expect(now).toBeLessThanOrEqual(Date.now() + 2);
 });
 
 test("follows the database's clock from the moment of the reading on", () => {
   const clock = realClock();
   const readAt = clock.monotonic() - 500;
   clock.follow(1_000_000, readAt);
-  expect(clock.now()).toBeGreaterThanOrEqual(1_000_500);
-  expect(clock.now()).toBeLessThan(1_001_500);
+  const now = clock.now();
+  expect(now).toBeGreaterThanOrEqual(1_000_500);
+  expect(now).toBeLessThanOrEqual(1_000_000 + clock.monotonic() - readAt + 1);
 });
 
 test('instants are whole milliseconds, whatever the database said', () => {
@@ -25,7 +30,7 @@ test('monotonic time does not follow', () => {
   const clock = realClock();
   const before = clock.monotonic();
   clock.follow(0, before);
-  expect(clock.monotonic() - before).toBeLessThan(1_000);
+  expect(clock.monotonic() - before).toBeLessThan(60_000);
   expect(clock.monotonic()).toBeGreaterThanOrEqual(before);
 });
 
