@@ -58,7 +58,7 @@ export async function openStream(url: string, headers: Record<string, string> = 
     events: () => events,
     until: (condition) =>
       new Promise((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error(`it never came; this did:\n${text}`)), 8_000);
+        const timer = setTimeout(() => reject(new Error(`it never came; this did:\n${text}`)), 20_000);
         look = () => {
           if (!condition(stream)) return;
           clearTimeout(timer);

@@ -24,6 +24,7 @@ beforeAll(async () => {
   sql = t.database.sql;
   other = connect(t.database.url, { max: 1 });
   watcher = connect(t.database.url, { max: 1 });
+  end = (await get('?after=latest')).body.nextCursor;
 });
 afterAll(async () => {
   await Promise.all([other.end(), watcher.end()]);
@@ -33,7 +34,13 @@ afterAll(async () => {
 afterEach(() => other`rollback`);
 beforeEach(async () => {
   for (const stream of streams.splice(0)) stream.close();
-  end = (await get('?after=latest')).body.nextCursor;
+  // Before it lies all that former tests wrote, however late the feed shows it.
+  const mark = await announce(sql);
+  for (let found: string[] = []; !found.includes(mark); ) {
+    const page = await get(`?after=${end}&limit=1000`);
+    end = page.body.nextCursor;
+    found = idsOf(page);
+  }
 });
 
 interface Answer {
@@ -49,6 +56,19 @@ async function get(query: string): Promise<Answer> {
   return { status: response.status, text, body: JSON.parse(text) };
 }
 const idsOf = ({ body }: Answer): string[] => body.data.map(({ id }: { id: string }) => id);
+/**
+ * The page, once it shows so many. While another transaction begins, be it of another test's database, it may end earlier for
+ * a moment; what it has shown by then is a beginning of the whole.
+ */
+async function pageOf(query: string, ids: readonly string[]): Promise<Answer> {
+  for (;;) {
+    const answer = await get(query);
+    const found = idsOf(answer);
+    expect(found).toEqual(ids.slice(0, found.length));
+    if (found.length === ids.length) return answer;
+    await delay(5);
+  }
+}
 const streamed = (stream: EventStream): string[] => stream.events().map(({ data }) => JSON.parse(data).id);
 
 async function follow(query = `?after=${end}`, headers: Record<string, string> = {}): Promise<EventStream> {
@@ -66,30 +86,28 @@ async function whileWaiting<T>(ask: () => Promise<T>): Promise<{ answer: Promise
   const looks = () => watcher`
     select from pg_stat_activity where datname = current_database() and state = 'idle' and query like ${'%feed_page%'}
       and query_start > ${since}::text::timestamptz`;
-  await expect.poll(async () => (await looks()).length, { timeout: 5_000 }).toBeGreaterThan(0);
+  await expect.poll(async () => (await looks()).length).toBeGreaterThan(0);
   return { answer };
 }
 
 describe('a page', () => {
   test('begins with the oldest event, ends where asked, and its cursor goes on from there', async () => {
     const ids = [await announce(sql), await announce(sql), await announce(sql)];
-    const first = await get(`?after=${end}&limit=2`);
-    expect(idsOf(first)).toEqual(ids.slice(0, 2));
-    const second = await get(`?after=${first.body.nextCursor}&limit=2`);
-    expect(idsOf(second)).toEqual(ids.slice(2));
+    const first = await pageOf(`?after=${end}&limit=2`, ids.slice(0, 2));
+    const second = await pageOf(`?after=${first.body.nextCursor}&limit=2`, ids.slice(2));
     const third = await get(`?after=${second.body.nextCursor}`);
     expect(third.body).toEqual({ data: [], nextCursor: expect.any(String) });
-    expect(idsOf(await get('?limit=1000')).slice(-3)).toEqual(ids);
-    expect(idsOf(await get(`?after=${ids[1]}`))).toEqual([ids[2]]);
+    await expect.poll(async () => idsOf(await get('?limit=1000')).slice(-3)).toEqual(ids);
+    await pageOf(`?after=${ids[1]}`, [ids[2]!]);
   });
 
   test('holds only the types that are asked for', async () => {
     const down = await announce(sql, { type: 'site.unreachable' });
     await announce(sql, { type: 'incident.opened' });
     const up = await announce(sql, { type: 'site.reachable' });
-    expect(idsOf(await get(`?after=${end}`))).toEqual([down, up]);
-    expect(idsOf(await get(`?after=${end}&types=site.reachable`))).toEqual([up]);
-    expect(idsOf(await get(`?after=${end}&types=purchase.stuck,%20site.unreachable,site.unreachable`))).toEqual([down]);
+    await pageOf(`?after=${end}`, [down, up]);
+    await pageOf(`?after=${end}&types=site.reachable`, [up]);
+    await pageOf(`?after=${end}&types=purchase.stuck,%20site.unreachable,site.unreachable`, [down]);
   });
 
   test('holds the bytes that webhooks got', async () => {
@@ -100,7 +118,7 @@ describe('a page', () => {
     );
     expect(received!.verified).toBe(true);
     expect(received!.body).toContain('249.50');
-    const { text, body } = await get(`?after=${end}`);
+    const { text, body } = await pageOf(`?after=${end}`, [id]);
     expect(text).toBe(`{"data":[${received!.body}],"nextCursor":"${body.nextCursor}"}`);
     const stream = await follow();
     await stream.until((each) => each.events().length === 1);
@@ -136,14 +154,15 @@ describe('a page', () => {
 
 describe('waiting', () => {
   test('ends with the commit of what is waited for', async () => {
-    const begun = performance.now();
     const { answer } = await whileWaiting(() => get(`?after=${end}&wait=30s&types=site.reachable`));
     await announce(sql, { type: 'site.unreachable' });
     await other`begin`;
     const id = await announce(other);
     await other`commit`;
+    const begun = performance.now();
     expect(idsOf(await answer)).toEqual([id]);
-    expect(performance.now() - begun).toBeLessThan(3_000);
+    // Without being told, it would look again after five seconds.
+    expect(performance.now() - begun).toBeLessThan(4_000);
   });
 
   test('answers at once when there is something, and with an empty page when nothing came', async () => {
@@ -160,7 +179,8 @@ describe('waiting', () => {
     const begun = performance.now();
     await other`rollback`;
     expect(idsOf(await answer)).toEqual([id]);
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    // Without looking again soon, it would do so after five seconds.
+    expect(performance.now() - begun).toBeLessThan(4_000);
   });
 
   test('ends when the server closes, and for whoever hangs up', async () => {
@@ -172,11 +192,12 @@ describe('waiting', () => {
     const { answer } = await whileWaiting(() => api.call('GET', '/v1/events?after=latest&wait=30s'));
     hangUp.abort();
     await expect(left).rejects.toThrow();
-    await expect.poll(() => api.lines.filter((line) => line.includes('api.answered')).length, { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => api.lines.filter((line) => line.includes('api.answered')).length).toBe(1);
     const begun = performance.now();
     await api.close();
     expect((await answer).body.data).toEqual([]);
-    expect(performance.now() - begun).toBeLessThan(1_000);
+    // Connections on which somebody still waits are broken after two seconds.
+    expect(performance.now() - begun).toBeLessThan(1_900);
   });
 });
 
@@ -194,8 +215,8 @@ describe('a transaction that is held open', () => {
       const known = await get(`?after=${ids[1]}`);
       await other.unsafe(how);
       const expected = how === 'commit' ? [late, ...ids] : ids;
-      await expect.poll(async () => idsOf(await get(`?after=${early.body.nextCursor}`)), { timeout: 5_000 }).toEqual(expected);
-      expect(idsOf(await get(`?after=${known.body.nextCursor}`))).toEqual(expected);
+      await pageOf(`?after=${early.body.nextCursor}`, expected);
+      await pageOf(`?after=${known.body.nextCursor}`, expected);
       const last = await announce(sql);
       await stream.until((each) => streamed(each).includes(last));
       expect(streamed(stream)).toEqual([...expected, last]);
@@ -218,7 +239,7 @@ describe('a stream', () => {
     const [event] = stream.events();
     expect([event!.event, JSON.parse(event!.data).id]).toEqual(['site.unreachable', id]);
     const next = await announce(sql);
-    expect(idsOf(await get(`?after=${event!.id}`))).toEqual([next]);
+    await pageOf(`?after=${event!.id}`, [next]);
   });
 
   test('loses and repeats nothing when it is opened again with the last id, however often', async () => {
@@ -312,6 +333,7 @@ describe('a stream', () => {
     const api = await startTestApi({ sql, streams: { most: 2, silence: 30 } });
     const stream = await openStream(`${api.url}/v1/events/stream?types=site.unreachable`);
     streams.push(stream);
+    await stream.until((each) => each.lastId() !== '');
     const begin = stream.lastId();
     await announce(sql);
     await stream.until((each) => each.text().includes('\n: nothing new\nid: ') && each.lastId() !== begin);
@@ -333,20 +355,18 @@ describe('a stream', () => {
     expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([503, 'too_many_streams', '30']);
     first.close();
     await expect
-      .poll(
-        async () => {
-          const again = await openStream(url);
-          streams.push(again);
-          return again.status;
-        },
-        { timeout: 5_000 },
-      )
+      .poll(async () => {
+        const again = await openStream(url);
+        streams.push(again);
+        return again.status;
+      })
       .toBe(200);
     // The server's end is the end of all.
     const begun = performance.now();
     await api.close();
     await second.ended;
-    expect(performance.now() - begun).toBeLessThan(1_500);
+    // Those that do not end are broken after two seconds.
+    expect(performance.now() - begun).toBeLessThan(1_900);
   });
 
   test('ends when its database is away, and the next one is told so', async () => {
@@ -355,7 +375,9 @@ describe('a stream', () => {
     const stream = await openStream(`${api.url}/v1/events/stream`);
     await own.end({ timeout: 0 });
     await stream.ended;
-    expect(api.lines.some((line) => line.includes('api.unavailable') && line.includes('/v1/events/stream'))).toBe(true);
+    await expect
+      .poll(() => api.lines.some((line) => line.includes('api.unavailable') && line.includes('/v1/events/stream')))
+      .toBe(true);
     expect((await api.call('GET', '/v1/events/stream')).status).toBe(503);
     await api.close();
   });

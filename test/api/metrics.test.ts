@@ -40,8 +40,12 @@ describe('of a daemon at work', () => {
     const gone = await t.watch({ script: [{ state: 'New' }] });
     t.simulator.control.fail({ kind: '404', purchaseId: gone, for: '60m' });
     await t.app.start();
-    await t.receiver.waitFor((received) => received.length >= 1, 10_000);
+    await t.receiver.waitFor((received) => received.length >= 1, 20_000);
     await expect.poll(async () => numberOf(await scrape(t.app.url()!), 'polls_total', { outcome: 'unknown' })).toBeGreaterThan(0);
+    // The receiver knows of a delivery before the daemon does.
+    const delivered = { subscriber: 'default', outcome: 'delivered' };
+    await expect.poll(async () => numberOf(await scrape(t.app.url()!), 'delivery_attempts_total', delivered)).toBe(1);
+    await expect.poll(async () => numberOf(await scrape(t.app.url()!), 'loop_healthy', { loop: 'poller' })).toBe(1);
     const text = await (await fetch(`${t.app.url()}/metrics`)).text();
     const families = parseMetrics(text);
     expect(lint(families)).toEqual([]);
@@ -51,7 +55,7 @@ describe('of a daemon at work', () => {
     expect(numberOf(families, 'poll_duration_seconds', { site }, '_count')).toBeGreaterThanOrEqual(2);
     expect(numberOf(families, 'state_changes_total', { site })).toBe(1);
     expect(numberOf(families, 'events_total', { type: 'purchase.state_changed' })).toBe(1);
-    expect(numberOf(families, 'delivery_attempts_total', { subscriber: 'default', outcome: 'delivered' })).toBe(1);
+    expect(numberOf(families, 'delivery_attempts_total', delivered)).toBe(1);
     expect(numberOf(families, 'event_to_receipt_seconds', { subscriber: 'default' }, '_count')).toBe(1);
     expect(numberOf(families, 'shards_owned')).toBe(64);
     expect(numberOf(families, 'loop_healthy', { loop: 'poller' })).toBe(1);
@@ -66,7 +70,7 @@ describe('of a daemon at work', () => {
   test('what was done is added to the minute for everybody, and all of it by the time it stops', async () => {
     await t.watch({ script: [{ state: 'New' }] });
     await t.app.start();
-    await t.receiver.waitFor((received) => received.length >= 1, 10_000);
+    await t.receiver.waitFor((received) => received.length >= 1, 20_000);
     await t.app.stop();
     const [row] = await recentActivity(t.database.sql, 5);
     expect(row).toMatchObject({ site: 'default', failedPolls: 0, changes: 1 });

@@ -74,7 +74,7 @@ function sender(url: string, keys: readonly string[] = [SECRET], format: 'standa
     url,
     format,
     keys: keys.map((key) => ({ key, until: null })),
-    timeout: 5_000,
+    timeout: 15_000,
     allowAddresses: ['127.0.0.0/8'],
     concurrency: 4,
     userAgent: 'purchase-watch/test',
@@ -204,7 +204,7 @@ test('what is not verified is refused, and its reason said beside the events', a
   expect(said).toEqual([
     'evt_other: no signature matches: it was signed with another secret, or its body was changed on the way',
     expect.stringMatching(/^evt_old: it was signed 6 min 4\d s ago, and 5 min are accepted/),
-    expect.stringMatching(/^evt_new: it was signed 6 min (39|40) s from now: compare the clocks$/),
+    expect.stringMatching(/^evt_new: it was signed 6 min (3\d|40) s from now: compare the clocks$/),
     'evt_list: it is signed well, and is no event',
     'evt_text: it is signed well, and is no event',
     'evt_deep: it is signed well, and is no event',
@@ -273,10 +273,11 @@ test('a sender that does not wait for a delayed answer is said, and the end does
   const body = changed('evt_1', 1);
   const signature = createSigner([SECRET])('evt_1', Number(headers['webhook-timestamp']), body);
   const init = { method: 'POST', body, headers: { ...headers, 'webhook-signature': signature } };
-  await expect(fetch(listening.url, { ...init, signal: AbortSignal.timeout(300) })).rejects.toThrow();
+  await expect(fetch(listening.url, { ...init, signal: AbortSignal.timeout(2_000) })).rejects.toThrow();
   await listening.until(/\[answered 503: the sender did not wait so long\]/);
   const waiting = fetch(listening.url, init).then(({ status }) => status);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  // Who asks after it is answered at once: by then it was read.
+  for (let asked = 0; asked < 5; asked++) expect((await fetch(listening.url)).status).toBe(405);
   expect(await listening.end('SIGINT')).toBe(0);
   expect(await waiting).toBe(503);
 });
@@ -459,10 +460,10 @@ describe('--subscribe', () => {
     await listening.until(/a test came through/);
     await t.database.sql`
       insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
-      select id, 4, 1, now(), now() + interval '1 minute', 'The receiver answered 503.' from purchase_watch.subscribers where name = 'refusing'`;
+      select id, 4, 1, now(), now() + interval '1 hour', 'The receiver answered 503.' from purchase_watch.subscribers where name = 'refusing'`;
     await sender(listening.url, [OTHER])('evt_1', changed('evt_1', 1));
     await listening.until(
-      /^refusing is paused until \d\d:\d\d:\d\dZ \(5\d s( \d+ ms)? more\) after 4 failures in a row; then one delivery tries\. At once: purchase-watch subscribers resume refusing$/m,
+      /^refusing is paused until \d\d:\d\d:\d\dZ \((1 h|59 min( \d+ s)?) more\) after 4 failures in a row; then one delivery tries\. At once: purchase-watch subscribers resume refusing$/m,
     );
     expect(await listening.end('SIGINT')).toBe(0);
     expect(listening.err().match(/is paused until/g)).toHaveLength(1);

@@ -130,8 +130,9 @@ describe('with a daemon', () => {
   test('a purchase that is paid is well, and its plan is the one that is explained', async () => {
     const id = await t.watch({ script: [{ state: 'New' }] });
     await t.receiver.waitFor(() => t.changesOf(id).length === 1);
+    // What was received is settled a moment later.
+    await expect.poll(() => why(id)).toMatch(/^All is well: New for /m);
     const watched = await why(id);
-    expect(watched).toMatch(/^All is well: New for /m);
     expect(watched).toMatch(/next poll: the shortest wait in New, 10 s, give or take 10 %/);
     expect(watched).toMatch(/shard \d+ of 64 belongs to rep_\w+, whose lease lasts \d+ s/);
     t.simulator.control.setState(id, 'Completed');
@@ -157,13 +158,13 @@ describe('with a daemon', () => {
     t.receiver.respondAlways({ status: 503 });
     t.simulator.control.setState(id, 'BeingProcessed');
     await onDatabase(t.database, ['poll', id]);
-    await expect.poll(() => why(id)).toMatch(/default has not been told yet: 1 of 10 attempts failed/);
+    await expect.poll(() => why(id)).toMatch(/default has not been told yet: \d of 10 attempts failed/);
     t.simulator.control.setState(id, 'Completed');
     await onDatabase(t.database, ['poll', id]);
     const text = await why(id);
     expect(text).toMatch(/ default waits: it gets events in order, and event 2 \(evt_\w+\) is not delivered yet/);
     expect(text).toMatch(/attempt 1 failed: http_503 \(took /);
-    expect(text).toMatch(/attempt 2 to tell default of event 2/);
+    expect(text).toMatch(/attempt \d to tell default of event 2/);
   });
 });
 

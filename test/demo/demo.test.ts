@@ -19,7 +19,7 @@ const BEATS = [
   /first seen: New .*webhook ✓/,
   /→ Completed .*webhook ✓/,
   /2 {2}Now the page of demo-se breaks/,
-  /demo-se .*STUCK in WaitingForCardPayments after 10 s/,
+  /demo-se .*STUCK in WaitingForCardPayments after 1\d s/,
   /3 {2}Slack gets one message/,
   /│ 🔴 demo-se: \d+ customers stuck waiting for the card payment provider/,
   /4 {2}The page is fixed/,
@@ -29,7 +29,7 @@ const BEATS = [
   /customers were stuck, all of them moved on, and Slack got 2 messages/,
 ];
 
-test('the demo tells its story from the first purchase to the recovery', { timeout: 120_000 }, async () => {
+test('the demo tells its story from the first purchase to the recovery', { timeout: 300_000 }, async () => {
   const child = spawn(process.execPath, [BIN, 'demo', '--once'], { env: { DATA_DIR }, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   let complaints = '';

@@ -1,9 +1,9 @@
 /** What the page for receivers shows is taken from the page and tried with requests of the daemon's own channel. */
 import { execFile, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ import {
   UNPADDED,
 } from './verifiers.ts';
 
-const ALLOWED = { timeout: 5_000, allowAddresses: ['127.0.0.0/8'], concurrency: 4, userAgent: 'purchase-watch/test' };
+const ALLOWED = { timeout: 15_000, allowAddresses: ['127.0.0.0/8'], concurrency: 4, userAgent: 'purchase-watch/test' };
 
 const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
 let captured: Receiver;
@@ -131,13 +131,20 @@ async function started(
   return { said: () => text };
 }
 
+/** A free port below those that are given to whoever asks for any: until its server has it, no other test gets it. */
 async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    const probe = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(probe, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    probe.close();
+    await once(probe, 'close');
+    return port;
+  }
 }
 
 function senderTo(url: string, key = SECRET) {

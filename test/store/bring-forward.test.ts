@@ -68,7 +68,8 @@ test('a backlog that is due is not read for it, and what is being settled is wai
     with event as (
       insert into purchase_watch.events (id, type, site, shard, created_at, body)
       select 'evt_' || n, 'site.reachable', 'default', n % 64, now(), '{}' from generate_series(1, 20000) n returning position, shard)
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at) select position, position, 1, shard, now() from event`;
+    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
+    select position, position, 1, shard, to_timestamp(${now - MINUTE}::float8 / 1000) from event`;
   await sql`analyze purchase_watch.deliveries`;
   await waiting(...Array.from({ length: 10 }, () => [2, 0, MINUTE] as const));
   const { scanned, fetched } = await rowsRead(sql, 'deliveries', (tx) => bringForward(tx, 1, { kind: 'all' }, now));

@@ -18,7 +18,8 @@ test('a query that begins just as its idle connection breaks is answered or refu
   let refused = 0;
   for (let round = 0; round < 12; round++) {
     const sql = connect(wire.url, { max: 4, steadyPlans: true, answerWithin: 1_000 });
-    await Promise.all(Array.from({ length: 4 }, () => sql`select pg_sleep(0.005)`));
+    // On a machine at its limit even these may be overdue.
+    await expect.poll(() => Promise.all(Array.from({ length: 4 }, () => sql`select pg_sleep(0.005)`))).toHaveLength(4);
     let isOver = false;
     const pending: Promise<boolean>[] = [];
     const asking = (async () => {
@@ -41,9 +42,9 @@ test('a query that begins just as its idle connection breaks is answered or refu
     await new Promise((resolve) => setTimeout(resolve, 20));
     isOver = true;
     await asking;
-    const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), 8_000).unref());
+    const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), 30_000).unref());
     expect(await Promise.race([Promise.all(pending).then(() => true), late]), `round ${round}`).toBe(true);
     await sql.end({ timeout: 0 });
   }
   expect(refused).toBeGreaterThan(0);
-}, 60_000);
+}, 120_000);

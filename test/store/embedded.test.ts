@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { connect } from '../../src/store/database.ts';
 import { describeConnectionError } from '../../src/store/database-url.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../../src/store/embedded.ts';
@@ -29,6 +29,8 @@ const PROJECT = join(import.meta.dirname, '../..');
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 const settings = { fsync: 'off', shared_buffers: '16MB' };
+// Most make a cluster, and start it up to three times.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let folder: string;
 let dataDir: string;

@@ -56,27 +56,40 @@ async function readAll(after: FeedPlace, { types = EVENT_TYPES, limit = 1_000, f
   }
 }
 
+/**
+ * What the feed shows after a place, once it shows so many. While a transaction of another test's database begins it may end
+ * earlier for a moment; what it has shown by then is a beginning of the whole.
+ */
+async function shown(ids: readonly string[], after: FeedPlace = FEED_START, options: ReadOptions = {}) {
+  for (;;) {
+    const read = await readAll(after, options);
+    expect(read.ids).toEqual(ids.slice(0, read.ids.length));
+    if (read.ids.length === ids.length) return read;
+    await delay(5);
+  }
+}
+
 describe('a page', () => {
   test('shows events in the order they were written, whatever the size of the pages', async () => {
     const ids = [];
     for (let n = 0; n < 7; n++)
       ids.push(await announce(sql, { type: EVENT_TYPES[n % 4]! === 'purchase.stuck' ? 'site.unreachable' : 'site.reachable' }));
-    for (const limit of [1, 2, 3, 7, 8]) expect((await readAll(FEED_START, { limit })).ids).toEqual(ids);
+    for (const limit of [1, 2, 3, 7, 8]) await shown(ids, FEED_START, { limit });
   });
 
   test('holds the types that are asked for, and never what is said of incidents', async () => {
     const down = await announce(sql, { type: 'site.unreachable' });
     await announce(sql, { type: 'incident.opened' });
     const up = await announce(sql, { type: 'site.reachable' });
-    expect((await readAll(FEED_START)).ids).toEqual([down, up]);
-    expect((await readAll(FEED_START, { types: ['site.reachable'] })).ids).toEqual([up]);
+    await shown([down, up]);
+    await shown([up], FEED_START, { types: ['site.reachable'] });
     expect((await readAll(FEED_START, { types: ['purchase.stuck'] })).ids).toEqual([]);
   });
 
   test('goes on after an event that is known by its id', async () => {
     const [first, second] = [await announce(sql), await announce(sql)];
     const place = await placeOfEvent(sql, first, EVENT_TYPES);
-    expect((await readAll(place!)).ids).toEqual([second]);
+    await shown([second], place!);
     expect(await placeOfEvent(sql, 'evt_nobody', EVENT_TYPES)).toBeNull();
     const told = await announce(sql, { type: 'incident.opened' });
     expect(await placeOfEvent(sql, told, EVENT_TYPES)).toBeNull();
@@ -90,15 +103,13 @@ describe('a transaction that is held open', () => {
     const late = await announce(other);
     const after = [await announce(sql), await announce(sql)];
     // The later ones are committed and have higher positions; still they have to wait.
-    const held = await readAll(FEED_START);
-    expect(held.ids).toEqual([before]);
+    const held = await shown([before]);
     expect(await isFeedHeld(sql, { types: EVENT_TYPES, horizon: held.horizon })).toBe(true);
     expect(await isFeedHeld(sql, { types: ['purchase.stuck'], horizon: held.horizon })).toBe(false);
     await other.unsafe(end);
-    const rest = await readAll(held.last);
-    expect(rest.ids).toEqual(end === 'commit' ? [late, ...after] : after);
+    const rest = await shown(end === 'commit' ? [late, ...after] : after, held.last);
     expect(await isFeedHeld(sql, { types: EVENT_TYPES, horizon: rest.horizon })).toBe(false);
-    expect((await readAll(held.horizon.place)).ids).toEqual(rest.ids);
+    await shown(rest.ids, held.horizon.place);
     expect((await readAll(rest.last)).ids).toEqual([]);
   });
 
@@ -107,7 +118,7 @@ describe('a transaction that is held open', () => {
     await other`insert into purchase_watch.nudges (purchase, shard) values (1, 0)`;
     await other`select count(*) from purchase_watch.events`;
     const id = await announce(sql);
-    expect((await readAll(FEED_START)).ids).toEqual([id]);
+    await shown([id]);
     await other`rollback`;
   });
 
@@ -117,7 +128,7 @@ describe('a transaction that is held open', () => {
     await there`begin`;
     await announce(there);
     const id = await announce(sql);
-    expect((await readAll(FEED_START)).ids).toEqual([id]);
+    await shown([id]);
     await there`rollback`;
     await there.end();
     await neighbour.drop();
@@ -134,8 +145,12 @@ describe('a transaction that is held open', () => {
       const running = await readHorizon(asking);
       expect(comparePlaces(running.place, running.end)).toBeLessThan(0);
       await other`commit`;
-      const ended = await readHorizon(asking);
-      expect(ended.place).toEqual(ended.end);
+      // A transaction of another database that begins just then may stand in the way for a moment.
+      const ended = async () => {
+        const { place, end } = await readHorizon(asking);
+        return comparePlaces(place, end);
+      };
+      await expect.poll(ended).toBe(0);
     });
   });
 
@@ -147,7 +162,7 @@ describe('a transaction that is held open', () => {
     const slow = await announce(other, { type: 'site.unreachable' });
     expect((await readAll(FEED_START)).ids).toEqual([]);
     await other`commit`;
-    for (const limit of [1, 2]) expect((await readAll(FEED_START, { limit })).ids).toEqual([slow, quick]);
+    for (const limit of [1, 2]) await shown([slow, quick], FEED_START, { limit });
   });
 
   test('counts when it locked the events for writing and has written nothing yet', async () => {
@@ -230,10 +245,10 @@ describe('a database that was moved', () => {
     await sql`update purchase_watch.feed_era set origin = '7000000000000000000/00000001'`;
     expect(await Promise.all([settleFeedEra(sql), settleFeedEra(sql)])).toEqual([era + 1, era + 1]);
     const fresh = [await announce(sql), await announce(sql)];
-    expect((await readAll(FEED_START)).ids).toEqual([...old, ...fresh]);
+    await shown([...old, ...fresh]);
     const place = await placeOfEvent(sql, old[1]!, EVENT_TYPES);
     expect(place).toMatchObject({ era, xid: 9_000_000_000_000_000_000n });
-    expect((await readAll(place!)).ids).toEqual(fresh);
+    await shown(fresh, place!);
     const { place: horizon, end } = await readHorizon(sql);
     expect([horizon.era, end.era]).toEqual([era + 1, era + 1]);
   });

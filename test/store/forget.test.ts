@@ -35,7 +35,7 @@ test('events that name the id go, those that name a longer one or one of another
   await mention('several', 'incident.opened', '', ['other', purchase.purchaseId]);
   await mention('longer', 'incident.opened', 'se', [`${purchase.purchaseId}-2`]);
   await mention('elsewhere', 'incident.opened', 'fi', [purchase.purchaseId]);
-  expect(await eraseIt(1_000)).not.toBeNull();
+  expect(await eraseIt(20_000)).not.toBeNull();
   expect(await events()).toEqual(['longer', 'elsewhere']);
   await mention('late', 'site.unknown_state', 'se', [purchase.purchaseId]);
   expect(await eraseMentions(database.sql, purchase)).toBe(1);
@@ -43,7 +43,7 @@ test('events that name the id go, those that name a longer one or one of another
 });
 
 test('it leaves a hash of site and id, and no nudge', async () => {
-  await eraseIt(1_000);
+  await eraseIt(20_000);
   const [row] =
     await database.sql`select site, sha256, (select count(*)::int from purchase_watch.nudges) as nudges from purchase_watch.forgotten`;
   expect(row).toEqual({ site: 'se', sha256: fingerprint('se', purchase.purchaseId), nudges: 0 });
@@ -77,7 +77,7 @@ test('while somebody holds a row it waits and erases nothing, or all', async () 
   await holding.promise;
   expect(await eraseIt(100)).toBeNull();
   expect(await database.sql`select from purchase_watch.purchases`).toHaveLength(1);
-  const erased = eraseIt(5_000);
+  const erased = eraseIt(20_000);
   letGo.resolve();
   await holder;
   expect(await erased).not.toBeNull();

@@ -263,7 +263,8 @@ describe('registering', () => {
     expect(said).toEqual(['purchases']);
     expect(await one('p-1')).toMatchObject({ status: 'watching', failures: 0 });
     const [row] = await sql<{ fresh: boolean; revision: number }[]>`
-      select watched_since > now() - interval '1 minute' and due_slot = purchase_watch.due_slot(now()) as fresh, revision
+      select watched_since > now() - interval '1 minute' and next_poll_at between watched_since and now()
+        and due_slot = purchase_watch.due_slot(next_poll_at) as fresh, revision
       from purchase_watch.purchases`;
     expect([row, await nudged()]).toEqual([{ fresh: true, revision: 1 }, ['p-1']]);
   });

@@ -473,5 +473,6 @@ describe('roles, which belong to a whole cluster', () => {
       await server.stop();
       rmSync(folder, { recursive: true, force: true });
     }
-  });
+    // A cluster of its own, and four migrations of it.
+  }, 120_000);
 });
