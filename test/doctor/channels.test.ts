@@ -64,7 +64,7 @@ test('the dead man’s switch is not called from here; when it was called, and w
   const look = async () => (await doctor(file))("dead man's switch");
   expect(await look()).toEqual([expect.stringMatching(/^warning: it was never called → see that a daemon runs/)]);
   await noteHeartbeat(database.sql, Date.now() - 30_000);
-  expect(await look()).toEqual([expect.stringMatching(/^ok: it was called 3\d s ago/)]);
+  expect(await look()).toEqual([expect.stringMatching(/^ok: it was called [3-9]\d s ago/)]);
   await noteHeartbeat(database.sql, Date.now() - 600_000);
   const [row] = await database.sql<{ id: number }[]>`
     insert into purchase_watch.subscribers (name, kind, address_hash) values ('@slack', 'slack', 'a') returning id`;

@@ -80,7 +80,7 @@ test('a connection that silently leads nowhere is given up, and work goes on ove
   daemon = start(url.href);
   await daemon.says('started');
   await registerAll([t.simulator.control.add({ script: [{ state: 'New' }] }).purchaseId]);
-  await t.receiver.waitFor((received) => received.length === 1, 10_000);
+  await t.receiver.waitFor((received) => received.length === 1, 30_000);
   for (const socket of open) dead.add(socket);
   await registerAll([t.simulator.control.add({ script: [{ state: 'Completed' }] }).purchaseId]);
   await t.receiver.waitFor((received) => received.some(({ body }) => body.includes('Completed')), 60_000);

@@ -10,9 +10,10 @@ afterEach(() => t.stop());
 
 /** Every row of every table, as text. */
 async function wholeDatabase(): Promise<string> {
-  const tables = await t.app.sql<{ name: string }[]>`
+  const { sql } = t.database;
+  const tables = await sql<{ name: string }[]>`
     select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`;
-  const texts = await Promise.all(tables.map(({ name }) => t.app.sql.unsafe(`select t::text as row from ${name} t`)));
+  const texts = await Promise.all(tables.map(({ name }) => sql.unsafe(`select t::text as row from ${name} t`)));
   return texts.flatMap((rows) => rows.map(({ row }) => String(row))).join('\n');
 }
 
@@ -51,13 +52,13 @@ test('after forget no table names the purchase, its reference or its metadata, a
   for (const [name, id] of Object.entries({ stuck, odd }))
     for (const trace of [id, `ORD-${name}`, `cust-${name}`]) expect(after).not.toContain(trace);
   for (const trace of [other, 'ORD-other', 'cust-other']) expect(after).toContain(trace);
-});
+}, 60_000);
 
 test('a daemon in the middle of polls and deliveries brings nothing back and stumbles over nothing', async () => {
   t = await startTestApp({
     realClock: true,
     change: (settings) => {
-      settings.webhooks.timeout = 1_000;
+      settings.webhooks.timeout = 60_000;
     },
   });
   await t.app.start();
@@ -65,7 +66,8 @@ test('a daemon in the middle of polls and deliveries brings nothing back and stu
   const gone = await t.watch({ script: [{ state: 'New' }] }, about);
   await t.receiver.waitFor(() => t.eventsOf(gone).length === 1);
   // One event is being sent, the next waits in memory behind it.
-  t.receiver.respond({ hang: 'answer' });
+  const forgotten = Promise.withResolvers<void>();
+  t.receiver.respond({ after: forgotten.promise, reset: 'answer' });
   t.simulator.control.setState(gone, 'BeingProcessed');
   await onDatabase(t.database, ['poll', gone]);
   await t.receiver.waitFor(() => t.eventsOf(gone).length === 2);
@@ -73,7 +75,7 @@ test('a daemon in the middle of polls and deliveries brings nothing back and stu
   await onDatabase(t.database, ['poll', gone]);
   // And a poll is on its way, which will show another change.
   t.simulator.control.setState(gone, 'Completed');
-  t.simulator.control.setLatency(500);
+  t.simulator.control.setLatency(2_500);
   const calls = t.simulator.control.callsOf(gone);
   const [row] = await findPurchases(t.app.sql, { purchaseId: gone, site: null });
   await requestPoll(t.app.sql, row!.id);
@@ -82,11 +84,12 @@ test('a daemon in the middle of polls and deliveries brings nothing back and stu
   const { exitCode, stdout } = await forget(gone);
   expect({ exitCode, pending: JSON.parse(stdout).counts.pending }).toEqual({ exitCode: 0, pending: 2 });
   t.simulator.control.setLatency(0);
+  forgotten.resolve();
   const later = await t.watch({ script: [{ state: 'New' }] });
   await t.receiver.waitFor(() => t.eventsOf(later).length === 1);
-  const dump = await wholeDatabase();
   // Waits for what is under way.
   await t.app.stop();
+  const dump = await wholeDatabase();
 
   expect(t.eventsOf(gone).map(({ data }) => data.sequence)).toEqual([1, 2]);
   expect(t.simulator.control.callsOf(gone)).toBe(calls + 1);
@@ -94,26 +97,26 @@ test('a daemon in the middle of polls and deliveries brings nothing back and stu
   // The one attempt that could not be called back ended as a failure; nothing else went wrong.
   const troubles = t.log.map((line) => JSON.parse(line)).filter(({ level }) => ['warn', 'error', 'fatal'].includes(level));
   expect(troubles.map(({ event }) => event)).toEqual(['delivery.failed']);
-});
+}, 60_000);
 
 test('what waits in memory for its next poll is not asked for any more', async () => {
   t = await startTestApp({
     realClock: true,
     change: (settings) => {
-      const often = aStatePolicy({ poll: { first: 800, growth: 0, most: 800 } });
+      const often = aStatePolicy({ poll: { first: 1_500, growth: 0, most: 1_500 } });
       settings.policy = { ...settings.policy, states: new Map([[0, often]]) };
     },
   });
   await t.app.start();
   const [gone, other] = [await t.watch({ script: [{ state: 'New' }] }), await t.watch({ script: [{ state: 'New' }] })];
   const calls = (id: string): number => t.simulator.control.callsOf(id);
-  await expect.poll(() => calls(gone), { timeout: 5_000 }).toBeGreaterThan(1);
+  await expect.poll(() => calls(gone)).toBeGreaterThan(1);
   // Right after a poll was recorded, so that the next one is some way off.
   const polls = async () => (await findPurchases(t.app.sql, { purchaseId: gone, site: null }))[0]!.polls;
   const before = await polls();
-  await expect.poll(polls, { interval: 5, timeout: 5_000 }).toBe(before + 1);
+  await expect.poll(polls, { interval: 5 }).toBe(before + 1);
   await eraseNow(gone);
   const [asked, others] = [calls(gone), calls(other)];
-  await expect.poll(() => calls(other), { timeout: 5_000 }).toBeGreaterThan(others + 1);
+  await expect.poll(() => calls(other)).toBeGreaterThan(others + 1);
   expect(calls(gone)).toBe(asked);
 });

@@ -93,7 +93,7 @@ test('rechecks after a final state find a cancellation and announce it', async (
 test('a stopped purchase is not polled, and what was under way when it was stopped is not recorded', async () => {
   const purchase = await t.watch({ script: [{ state: 'New' }, { state: 'Completed', after: '1s' }] });
   await t.app.pollOnce();
-  t.simulator.control.setLatency(300);
+  t.simulator.control.setLatency(1_500);
   t.clock.advance('1m');
   const polling = t.app.pollOnce();
   await expect.poll(() => t.simulator.control.counters().inFlight).toBe(1);

@@ -107,14 +107,16 @@ test('one of no single purchase that is asked for again waits for an earlier one
 });
 
 test('one that is not answered yet is in flight, and nothing else', async () => {
-  t.receiver.respondAlways({ status: 200, delay: 3_000 });
+  const looked = Promise.withResolvers<void>();
+  t.receiver.respondAlways({ status: 200, after: looked.promise });
   await t.watch({ script: [{ state: 'New' }] });
   await t.app.pollOnce();
   const sending = t.app.deliverOnce();
-  await expect.poll(async () => (await list()).map(({ status }) => status), { timeout: 2_500 }).toEqual(['in_flight']);
+  await expect.poll(async () => (await list()).map(({ status }) => status)).toEqual(['in_flight']);
   expect((await why()).steps.filter(({ kind }) => kind === 'delivery').map(({ text }) => text)).toEqual([
     expect.stringMatching(/^default is being told: attempt 1 has been under way for /),
   ]);
+  looked.resolve();
   await sending;
   expect((await list()).map(({ status }) => status)).toEqual(['delivered']);
 });

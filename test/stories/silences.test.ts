@@ -23,8 +23,10 @@ const silence = (differs: object = {}) =>
     ...{ startsAt: t.clock.now() - HOUR, endsAt: t.clock.now() + 2 * HOUR },
     ...differs,
   });
-const fails = () => t.database.sql`update purchase_watch.sites set failing_since = now(), last_error = 'It is down.'`;
-const answers = () => t.database.sql`update purchase_watch.sites set failing_since = null, last_success_at = now()`;
+/** By the clock in the test's hand, of which the database's may be a little behind or, on a slow machine, ahead. */
+const now = () => t.database.sql`to_timestamp(${t.clock.now()}::float8 / 1000)`;
+const fails = () => t.database.sql`update purchase_watch.sites set failing_since = ${now()}, last_error = 'It is down.'`;
+const answers = () => t.database.sql`update purchase_watch.sites set failing_since = null, last_success_at = ${now()}`;
 const incident = async (): Promise<string> => {
   const [row] = await t.database.sql<{ id: string }[]>`select id from purchase_watch.incidents order by position desc limit 1`;
   return row!.id;

@@ -1,5 +1,4 @@
 /** What pauses a subscriber, what does not, and what switches it off. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { secretsOf } from '../../src/subscription/secrets.ts';
 import { addSubscriber, changeSubscriber } from '../../src/subscription/subscribers.ts';
@@ -44,6 +43,8 @@ async function told(count: number): Promise<string[]> {
   await t.app.deliverOnce();
   return ids;
 }
+const heardOf = async (event: string): Promise<void> =>
+  expect.poll(() => t.log.some((line) => line.includes(event)), { interval: 20 }).toBe(true);
 const shownAs = async (status: string, subscriber = 'books'): Promise<{ id: string; reason: string | null }[]> =>
   (await api.call('GET', `/v1/deliveries?status=${status}&subscriber=${subscriber}&limit=500`)).body.data;
 const subscriber = async (name = 'books') => {
@@ -80,7 +81,7 @@ test('an answer to what was sent before does not end the wait that was asked for
     if (purchaseId === one) {
       t.clock.advance('1s');
       // Its answer is read first; the other one was on its way already.
-      setTimeout(refused.resolve, 150);
+      void heardOf('subscriber.paused').then(refused.resolve, refused.reject);
       return { status: 429, headers: { 'retry-after': '120' } };
     }
     await refused.promise;
@@ -227,11 +228,7 @@ test('410 in the middle of a burst: nothing more leaves, what waits stays, and g
   });
   const telling = t.app.deliverOnce();
   await expect.poll(() => gone).toBe(true);
-  const isOff = async (): Promise<boolean> => {
-    await delay(20);
-    return t.log.some((line) => line.includes('subscriber.switched_off'));
-  };
-  await expect.poll(isOff).toBe(true);
+  await heardOf('subscriber.switched_off');
   const left = receiver.arrivals.length;
   gate.resolve();
   await telling;

@@ -4,9 +4,11 @@ import { findPurchases } from '../../src/store/purchases.ts';
 import { listSites } from '../../src/store/sites.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
+/** For a good answer on a busy machine; the tests of answers that never end wait for it. */
+const TIMEOUT = '1500ms';
 let t: TestApp;
 beforeEach(async () => {
-  t = await startTestApp({ env: { CHECKOUT_TIMEOUT: '400ms' } });
+  t = await startTestApp({ env: { CHECKOUT_TIMEOUT: TIMEOUT } });
 });
 afterEach(() => t.stop());
 
@@ -80,7 +82,8 @@ test('a site that fails gets a probe instead of a storm, no purchase is blamed, 
   // Some were on their way before the first failures came back; then nothing but probes.
   expect(t.simulator.control.counters().calls.status).toBeLessThanOrEqual(40);
   await t.app.pollOnce();
-  expect(t.simulator.control.counters().calls.status).toBeLessThanOrEqual(41);
+  // Of the sixty that wait: a pass makes one probe at most at a time, and rests between them grow.
+  expect(t.simulator.control.counters().calls.status).toBeLessThanOrEqual(45);
   const rows = await Promise.all(purchases.map(rowOf));
   expect(rows.filter((row) => row.failures > 0 || row.status !== 'watching' || row.lastError !== null)).toEqual([]);
   expect((await listSites(t.app.sql))[0]!.failingSince).not.toBeNull();
@@ -93,11 +96,11 @@ test('a site that fails gets a probe instead of a storm, no purchase is blamed, 
         await t.app.pollOnce();
         return (await Promise.all(purchases.map(rowOf))).filter((row) => row.polls < 2).length;
       },
-      { timeout: 20_000 },
+      { timeout: 25_000 },
     )
     .toBe(0);
   expect((await listSites(t.app.sql))[0]!.failingSince).toBeNull();
-});
+}, 60_000);
 
 test('one purchase whose calls always fail at a site that answers others is its own trouble', async () => {
   const poison = await t.watch({ script: [{ state: 'New' }] });
@@ -119,7 +122,7 @@ test('a call that hangs does not hold up the others', async () => {
   t.simulator.control.fail({ kind: 'hang', for: '10m', purchaseId: slow });
   const polling = t.app.pollOnce();
   await expect
-    .poll(async () => (await Promise.all(quick.map(rowOf))).every((row) => row.polls === 1), { timeout: 5_000, interval: 20 })
+    .poll(async () => (await Promise.all(quick.map(rowOf))).every((row) => row.polls === 1), { interval: 20 })
     .toBe(true);
   await polling;
   expect((await rowOf(slow)).polls).toBe(0);

@@ -103,7 +103,7 @@ test('what an address that was replaced says last makes nothing wait for the new
     await changeSubscriber(means(), 'books', { url: other.url });
     // The daemon hears of it while the answer is on its way.
     void t.app.deliverOnce();
-    await delay(200);
+    await delay(1_000);
     return NO;
   });
   await live(20 * SECOND);

@@ -34,7 +34,7 @@ export function startDaemon(args: readonly string[], env: Record<string, string>
   return {
     process: child,
     output: () => text,
-    says: (wanted, timeout = 15_000) =>
+    says: (wanted, timeout = 25_000) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => reject(new Error(`the daemon never said "${wanted}"; it said:\n${text}`)), timeout);
         const look = (): void => {

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 export function holdStill(pid: number): void {
   process.kill(pid, 'SIGSTOP');
   if (process.platform !== 'linux') return;
-  const until = performance.now() + 2_000;
+  const until = performance.now() + 20_000;
   while (performance.now() < until) {
     const threads = readdirSync(`/proc/${pid}/task`);
     // Behind the name in parentheses stands the state.

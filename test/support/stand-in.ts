@@ -11,6 +11,8 @@ export interface Answer {
   readonly body?: string;
   /** Milliseconds before the answer begins. */
   readonly delay?: number;
+  /** The answer begins when this resolves: for a test that has something to do first, however long that takes. */
+  readonly after?: Promise<unknown>;
   /** Never answers; with `body`, never ends what it began. */
   readonly hang?: 'answer' | 'body';
   /** Breaks the connection before the answer, or in its body. */
@@ -51,6 +53,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
 async function play(answer: Answer, response: ServerResponse): Promise<void> {
   const { status = 200, headers = {}, body = 'ok' } = answer;
   if (answer.delay !== undefined) await delay(answer.delay);
+  await answer.after;
   if (answer.hang === 'answer') return;
   if (answer.reset === 'answer') return void response.socket?.resetAndDestroy();
   response.writeHead(status, headers);
@@ -103,7 +106,7 @@ export async function startStandIn<T>(
     respondAlways: (answer) => {
       always = answer;
     },
-    waitFor: (predicate, timeout = 5_000) =>
+    waitFor: (predicate, timeout = 20_000) =>
       new Promise((resolve, reject) => {
         const end = (settle: () => void) => {
           waiting.delete(look);
