@@ -35,7 +35,10 @@ export interface RecordContext {
   readonly holdings: readonly Holding[];
 }
 
-/** Records polls that changed nothing but times and counters: one statement, no index touched. */
+/**
+ * Records polls that changed nothing but times and counters: one statement, no index touched. It waits for the disk all the
+ * same: a row whose new slot a crash of the database takes back lies behind its cursor, where only the patrol finds it.
+ */
 export async function recordUnchanged(
   sql: Queries,
   batch: readonly Decided[],
