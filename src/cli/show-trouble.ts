@@ -16,7 +16,7 @@ export function printTrouble(context: CliContext, troubled: readonly TroubledSub
 }
 
 function said(trouble: TroubledSubscriber, now: Instant): string {
-  const { name, offBecause, failing, lastError, givenUpAt, pausedUntil, ourFailingSince, ourError, parked } = trouble;
+  const { name, offBecause, failing, lastError, givenUpAt, pausedUntil, ourFailingSince, ourError, untried, parked } = trouble;
   const look = `purchase-watch deliveries --subscriber ${name}`;
   if (offBecause !== null) {
     const remedy =
@@ -30,6 +30,8 @@ function said(trouble: TroubledSubscriber, now: Instant): string {
   if (ourFailingSince !== null) {
     const long = humanDuration(Math.max(Math.round(now - ourFailingSince), 0));
     const many = `${parked < MOST_PARKED ? '' : 'at least '}${counted(parked, 'delivery waits', 'deliveries wait')}`;
+    if (untried)
+      return `${name} is sent nothing for ${long}: ${sentence(ourError ?? 'no reason is known')} ${many}. Restart every daemon with the settings that it was added under; see: purchase-watch doctor`;
     return `${name} is not reached for ${long}, for a reason of ours: ${sentence(ourError ?? 'no reason is known')} ${many}. Mended? Try at once: purchase-watch subscribers resume ${name}`;
   }
   if (failing > 0) {

@@ -124,8 +124,9 @@ async function resume(context: CliContext, name: string, { json }: JsonOption): 
       parts(database),
       import('../subscription/outlook.ts'),
     ]);
-    const { subscriber, wasPaused } = await resumeSubscriber(database.sql, name);
+    const { subscriber, wasPaused, held } = await resumeSubscriber(database.sql, name);
     if (json) return printJson(context, subscriberBody(subscriber, addresses));
+    if (held !== null) return printLine(context, `nothing was resumed: ${held}`);
     printLine(
       context,
       wasPaused

@@ -13,6 +13,8 @@ export interface TroubledSubscriber {
   readonly failingSince: Instant | null;
   /** Since when nothing gets through to it for a reason of ours, or null; and the reason. */
   readonly ourFailingSince: Instant | null;
+  /** Nothing is even tried: what is stored of it cannot be used by a daemon. */
+  readonly untried: boolean;
   readonly ourError: string | null;
   /** Until when it is left alone; when that is past, until one delivery gets through. Null while it is told. */
   readonly pausedUntil: Instant | null;
@@ -36,6 +38,7 @@ export async function troubledSubscribers(sql: Queries): Promise<TroubledSubscri
       coalesce(h.failures, 0) as failures, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
       (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil", p.parked,
       (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince", h.our_error as "ourError",
+      h.our_failing_since is not null and h.our_failures = 0 as untried,
       f.failing, coalesce(h.last_error, f.error) as "lastError", (extract(epoch from g.settled_at) * 1000)::float8 as "givenUpAt"
     from purchase_watch.subscribers s
     left join purchase_watch.subscriber_health h on h.subscriber = s.id

@@ -1,5 +1,6 @@
 /** What will come of deliveries that are to be sent: at once, later, or not before somebody does something. */
 import { untilText } from '../core/explain-standing.ts';
+import { isUntried } from '../core/health.ts';
 import type { Instant } from '../core/purchase.ts';
 import { afterFailures, healthStatus, isAskedFor } from '../core/standing.ts';
 import { bringForward } from '../store/bring-forward.ts';
@@ -34,6 +35,8 @@ function unreadableAdvice(subscriber: StoredSubscriber, opening: Opening | undef
 function wayAdvice({ name, unreached }: StoredSubscriber): string | null {
   if (unreached === null) return null;
   const why = unreached.error === null ? '' : ` (${unreached.error.replace(/\.$/, '')})`;
+  if (isUntried(unreached))
+    return `a daemon sends nothing to ${name}${why}; give every daemon the settings that it was added under, SECRETS_KEY above all, and restart them`;
   return `we do not get through to ${name}${why}, which is tried again every few minutes; once that is mended, at once: purchase-watch subscribers resume ${name}, or POST /v1/subscribers/${name}/resume`;
 }
 
@@ -80,17 +83,19 @@ function headText({ purchaseId, replayed }: Pick<DeliveryRow, 'purchaseId' | 're
 
 /**
  * Ends the pause of a subscriber at once, whatever it was for, and the waits of its deliveries; answers it as it is then,
- * and whether anything was held back. Throws Refused for one that is off.
+ * whether anything was held back, and why nothing is sent all the same: a daemon that cannot use its address is not helped
+ * by this. Throws Refused for one that is off.
  */
 export async function resumeSubscriber(
   sql: Queries,
   name: string,
-): Promise<{ readonly subscriber: StoredSubscriber; readonly wasPaused: boolean }> {
-  const subscriber = await requireSubscriber(sql, name);
-  const off = offAdvice(subscriber);
+): Promise<{ readonly subscriber: StoredSubscriber; readonly wasPaused: boolean; readonly held: string | null }> {
+  const before = await requireSubscriber(sql, name);
+  const off = offAdvice(before);
   if (off !== null) throw new Refused('subscriber_off', `nothing was resumed: ${off}`);
-  await eraseHealth(sql, subscriber.id);
-  const freed = await bringForward(sql, subscriber.id, { kind: 'all' }, await databaseNow(sql));
-  const wasPaused = freed > 0 || ['paused', 'unreached'].includes(healthStatus(subscriber));
-  return { subscriber: await requireSubscriber(sql, name), wasPaused };
+  await eraseHealth(sql, before.id);
+  const freed = await bringForward(sql, before.id, { kind: 'all' }, await databaseNow(sql));
+  const wasPaused = freed > 0 || ['paused', 'unreached'].includes(healthStatus(before));
+  const held = isUntried(before.unreached) ? wayAdvice(before) : null;
+  return { subscriber: await requireSubscriber(sql, name), wasPaused, held };
 }

@@ -112,14 +112,15 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
     ...{ status: 'unreached', ourFailures: 0, untried: true },
     ourError: 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it.',
   });
-  // Whoever resumes it finds it as it is.
-  const { eraseHealth } = await import('../../src/store/health.ts');
-  await eraseHealth(
-    t.app.sql,
-    (await t.app.sql<[{ id: number }]>`select id from purchase_watch.subscribers where name = 'books'`)[0].id,
+  // Whoever resumes it hears that this does not help, and finds it as it is.
+  const { resumeSubscriber } = await import('../../src/subscription/outlook.ts');
+  expect((await resumeSubscriber(t.app.sql, 'books')).held).toMatch(
+    /^a daemon sends nothing to books \(Its address cannot be read.*\); give every daemon the settings .* restart them$/,
   );
+  const { troubledSubscribers } = await import('../../src/store/subscriber-trouble.ts');
   await t.app.deliverOnce();
   expect(await health()).toMatchObject({ status: 'unreached' });
+  expect(await troubledSubscribers(t.app.sql)).toMatchObject([{ name: 'books', untried: true, parked: 1 }]);
   await t.app.sql`
     update purchase_watch.subscribers set url = ${createSecrets(KEY).seal(receiver.url, 'subscriber books url')},
       keys = ${createSecrets(KEY).seal(JSON.stringify([{ key: `whsec_${'A'.repeat(32)}`, until: null }]), 'subscriber books keys')}, address_hash = 'new'
