@@ -136,7 +136,7 @@ export const healthSchema = z
     lastError: z.string().nullable(),
     ourFailures: z.int().openapi({
       description:
-        'Failures in a row that were ours (name server, proxy, network), from the fourth on; 0 when something got through.',
+        'Failures in a row that were ours (name server, proxy, network), from the fourth on; 0 when something got through, and when a daemon cannot use what is stored of it.',
     }),
     ourFailingSince: z.string().nullable().openapi({ description: 'The first of these failures.' }),
     ourError: z.string().nullable().openapi({ description: 'Why the last of them failed.' }),

@@ -126,7 +126,7 @@ async function resume(context: CliContext, name: string, { json }: JsonOption): 
     ]);
     const { subscriber, wasPaused, held } = await resumeSubscriber(database.sql, name);
     if (json) return printJson(context, subscriberBody(subscriber, addresses));
-    if (held !== null) return printLine(context, `nothing was resumed: ${held}`);
+    if (held !== null) return printLine(context, `${wasPaused ? 'its waits were ended, but' : 'nothing was resumed:'} ${held}`);
     printLine(
       context,
       wasPaused

@@ -10,7 +10,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Secrets } from '../runtime/secrets.ts';
 import type { Sql } from '../store/database.ts';
-import { eraseHealth, eraseUnreached, saveUnreached } from '../store/health.ts';
+import { eraseHealth, eraseUnreached, saveUntried } from '../store/health.ts';
 import { readSubscribers, type StoredSubscriber } from '../store/subscribers.ts';
 import { openReach } from '../subscription/sealed.ts';
 import { unreadable } from '../subscription/subscribers.ts';
@@ -117,9 +117,9 @@ export function createRoster({ sql, clock, log, settings, secrets, replica, conf
   const tellUntried = async ({ id, origin, status, unreached }: StoredSubscriber): Promise<void> => {
     const why = unopened.get(id);
     if (why === undefined) {
-      if (isUntried(unreached)) await eraseUnreached(sql, id, replica);
-    } else if (origin === 'api' && status === 'active' && unreached === null) {
-      await saveUnreached(sql, id, { failures: 0, since: clock.now(), error: why.detail, replica });
+      if (isUntried(unreached)) await eraseUnreached(sql, id, replica, { untried: true });
+    } else if (origin === 'api' && status === 'active' && !(isUntried(unreached) && unreached?.error === why.detail)) {
+      await saveUntried(sql, id, { since: clock.now(), error: why.detail, replica });
     }
   };
 

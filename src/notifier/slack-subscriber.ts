@@ -74,7 +74,7 @@ function outlook(incident: SubscriberIncident, at: Instant): string {
   }
   if (trouble === 'given_up') return `Other deliveries get through.${lost}`;
   if (trouble === 'unreached' && untried)
-    return `Nothing is sent to it, not even a try, until a daemon can use what is stored of it. What is for it is kept and goes out ${how} then.${lost}`;
+    return `A daemon sends nothing of its share, not even a try, until it can use what is stored of it. What waits is kept and goes out ${how} then.${lost}`;
   if (trouble === 'unreached') {
     const kept = waiting === 0 ? '' : ` Once one gets through, all that waits goes out ${how}.`;
     return `One delivery tries again every few minutes.${kept} It is not held against the receiver: nothing is given up for it.${lost}`;
@@ -114,7 +114,7 @@ function remedy(incident: SubscriberIncident): string {
   if (trouble === 'unreached') {
     if (untried)
       lines.push(
-        `Give every daemon the settings that it was added under, ${code('SECRETS_KEY', 20)} above all, and restart them; ${code('purchase-watch doctor', 40)} shows whether that is right. If that key is lost, take the subscriber away and add it anew.`,
+        `Give every daemon the settings that it was added under, ${code('SECRETS_KEY', 20)} above all, and restart them; ${code('purchase-watch doctor', 40)} shows whether that is right. If that key is lost, take all that it encrypted away and add them anew.`,
       );
     else
       lines.push(

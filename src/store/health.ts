@@ -62,14 +62,44 @@ export async function saveUnreached(
 }
 
 /**
- * Forgets that a subscriber was not reached, now that it was; false when nothing was known, or when it is another living
- * replica that does not get through: its way may be as bad as it was.
+ * Writes that a replica does not even try a subscriber, because it cannot use what is stored of it, and tells everybody when
+ * that is news. What another living replica says of it stays; a replica whose lease is over says nothing, since whoever
+ * looks would take it back at once.
  */
-export async function eraseUnreached(sql: Queries, subscriber: number, replica: string): Promise<boolean> {
+export async function saveUntried(
+  sql: Queries,
+  subscriber: number,
+  { since, error, replica }: Pick<Unreached, 'since' | 'error'> & { readonly replica: string },
+): Promise<void> {
+  await sql`
+    with saved as (
+      insert into purchase_watch.subscriber_health as h (subscriber, our_failures, our_failing_since, our_error, our_replica)
+      select s.id, 0, to_timestamp(${since}::float8 / 1000), ${error}, ${replica} from purchase_watch.subscribers s
+      where s.id = ${subscriber} and exists (select from purchase_watch.replicas r where r.id = ${replica} and r.expires_at > now())
+      on conflict (subscriber) do update set our_failures = 0, our_error = excluded.our_error,
+        our_failing_since = coalesce(h.our_failing_since, excluded.our_failing_since), our_replica = excluded.our_replica
+      where h.our_failing_since is null or ((h.our_failures, h.our_error) is distinct from (0, excluded.our_error)
+        and (h.our_replica = excluded.our_replica
+          or not exists (select from purchase_watch.replicas r where r.id = h.our_replica and r.expires_at > now())))
+      returning subscriber)
+    select pg_notify('purchase_watch_wake', 'subscribers') from saved`;
+}
+
+/**
+ * Forgets that a subscriber was not reached, now that it was; false when nothing was known, or when it is another living
+ * replica that does not get through: its way may be as bad as it was. With `untried`, only that it was not even tried.
+ */
+export async function eraseUnreached(
+  sql: Queries,
+  subscriber: number,
+  replica: string,
+  { untried = false }: { readonly untried?: boolean } = {},
+): Promise<boolean> {
   const rows = await sql`
     with past as materialized (
       select h.subscriber, h.failures = 0 and h.paused_until is null as is_all from purchase_watch.subscriber_health h
-      where h.subscriber = ${subscriber} and h.our_failing_since is not null and (h.our_replica = ${replica}
+      where h.subscriber = ${subscriber} and h.our_failing_since is not null and (h.our_failures = 0 or not ${untried}::boolean)
+        and (h.our_replica = ${replica}
         or not exists (select from purchase_watch.replicas r where r.id = h.our_replica and r.expires_at > now())) for update),
     erased as (
       delete from purchase_watch.subscriber_health h using past p where h.subscriber = p.subscriber and p.is_all returning h.subscriber),

@@ -6,7 +6,7 @@ import { afterFailures, healthStatus, isAskedFor } from '../core/standing.ts';
 import { bringForward } from '../store/bring-forward.ts';
 import type { Queries } from '../store/database.ts';
 import { type DeliveryRow, findDelivery, laneHead } from '../store/delivery-list.ts';
-import { eraseHealth } from '../store/health.ts';
+import { eraseFailures, eraseHealth } from '../store/health.ts';
 import { databaseNow } from '../store/overview.ts';
 import { livingReplicas } from '../store/replicas.ts';
 import { findSubscriber, type StoredSubscriber } from '../store/subscribers.ts';
@@ -93,9 +93,11 @@ export async function resumeSubscriber(
   const before = await requireSubscriber(sql, name);
   const off = offAdvice(before);
   if (off !== null) throw new Refused('subscriber_off', `nothing was resumed: ${off}`);
-  await eraseHealth(sql, before.id);
+  const untried = isUntried(before.unreached);
+  await (untried ? eraseFailures(sql, before.id) : eraseHealth(sql, before.id));
   const freed = await bringForward(sql, before.id, { kind: 'all' }, await databaseNow(sql));
-  const wasPaused = freed > 0 || ['paused', 'unreached'].includes(healthStatus(before));
-  const held = isUntried(before.unreached) ? wayAdvice(before) : null;
+  const status = healthStatus(before);
+  const wasPaused = freed > 0 || status === 'paused' || (status === 'unreached' && !untried);
+  const held = untried ? wayAdvice(before) : null;
   return { subscriber: await requireSubscriber(sql, name), wasPaused, held };
 }

@@ -238,7 +238,7 @@ test('of one that a daemon cannot use what is stored of, people hear what to set
     lastError: 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it.',
   };
   const text = shown('incident.opened', untried).replace(/ +/g, ' ');
-  expect(text).toContain('Nothing is sent to it, not even a try, until a daemon can use what is stored of it.');
+  expect(text).toContain('A daemon sends nothing of its share, not even a try, until it can use what is stored of it.');
   expect(text).toContain('Give every daemon the settings that it was added under, SECRETS_KEY above all, and restart them');
   expect(text).not.toMatch(/network|every few minutes/);
   expect(messageProblem(message('incident.opened', untried))).toBeNull();

@@ -112,14 +112,26 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
     ...{ status: 'unreached', ourFailures: 0, untried: true },
     ourError: 'Its address cannot be read: SECRETS_KEY is not the key that encrypted it.',
   });
-  // Whoever resumes it hears that this does not help, and finds it as it is.
+  // Whoever resumes it hears that this does not help, and finds it as it is, since when it was.
+  const { ourFailingSince } = await health();
   const { resumeSubscriber } = await import('../../src/subscription/outlook.ts');
   expect((await resumeSubscriber(t.app.sql, 'books')).held).toMatch(
     /^a daemon sends nothing to books \(Its address cannot be read.*\); give every daemon the settings .* restart them$/,
   );
   const { troubledSubscribers } = await import('../../src/store/subscriber-trouble.ts');
   await t.app.deliverOnce();
-  expect(await health()).toMatchObject({ status: 'unreached' });
+  expect(await health()).toMatchObject({ status: 'unreached', ourFailingSince });
+  // What a daemon that is gone said of it is not true any more.
+  await t.app
+    .sql`update purchase_watch.subscriber_health set our_failures = 7, our_error = 'No route.', our_replica = 'rep_gone'`;
+  expect(await health()).toMatchObject({ ourFailures: 7, untried: false });
+  await t.app.deliverOnce();
+  expect(await health()).toMatchObject({
+    ourFailures: 0,
+    untried: true,
+    ourError: expect.stringContaining('SECRETS_KEY'),
+    ourFailingSince,
+  });
   expect(await troubledSubscribers(t.app.sql)).toMatchObject([{ name: 'books', untried: true, parked: 1 }]);
   await t.app.sql`
     update purchase_watch.subscribers set url = ${createSecrets(KEY).seal(receiver.url, 'subscriber books url')},
@@ -129,6 +141,32 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
   expect(receiver.received).toHaveLength(1);
   expect(await health()).toMatchObject({ status: 'ok', ourError: null, untried: false });
   await receiver.stop();
+});
+
+test('that a subscriber is not tried is said by who lives, and taken back as no more than that', async () => {
+  t = await startTestApp({ env: { SECRETS_KEY: KEY } });
+  const { sql } = t.app;
+  const { eraseUnreached, saveUnreached, saveUntried } = await import('../../src/store/health.ts');
+  const [{ id }] = await sql<[{ id: number }]>`select id from purchase_watch.subscribers where name = 'default'`;
+  await sql`
+    insert into purchase_watch.replicas (id, process, expires_at)
+    values ('rep_lives', 'a', now() + interval '1 hour'), ('rep_good', 'b', now() + interval '1 hour'), ('rep_late', 'c', now() - interval '1 second')`;
+  const known = async () =>
+    (
+      await sql`select our_failures as failures, our_error as error, our_replica as replica from purchase_watch.subscriber_health`
+    )[0];
+  const untried = (replica: string) => saveUntried(sql, id, { since: Date.now(), error: 'Its address cannot be read.', replica });
+  await untried('rep_late');
+  expect(await known()).toBeUndefined();
+  await untried('rep_lives');
+  expect(await known()).toEqual({ failures: 0, error: 'Its address cannot be read.', replica: 'rep_lives' });
+  expect(await eraseUnreached(sql, id, 'rep_good', { untried: true })).toBe(false);
+  await saveUnreached(sql, id, { failures: 4, since: Date.now(), error: 'No route.', replica: 'rep_good' });
+  await untried('rep_lives');
+  expect(await known()).toEqual({ failures: 4, error: 'No route.', replica: 'rep_good' });
+  expect(await eraseUnreached(sql, id, 'rep_good', { untried: true })).toBe(false);
+  expect(await eraseUnreached(sql, id, 'rep_good')).toBe(true);
+  expect(await known()).toBeUndefined();
 });
 
 test('under another key nothing of what is stored is changed', async () => {
