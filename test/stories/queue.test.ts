@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -17,9 +18,7 @@ test('a purchase whose place in the queue was read past while it was being recor
   });
   await held.promise;
   const polling = t.app.pollOnce();
-  await expect.poll(() => t.simulator.control.callsOf(purchase)).toBe(1);
-  t.clock.advance('2m');
-  const readingOn = t.app.pollOnce();
+  // Decided, too: an answer that is looked at after the clock went on is followed by a poll later than this test's time.
   await expect
     .poll(async () => {
       const [row] = await t.database.sql<{ waiting: number }[]>`
@@ -27,6 +26,11 @@ test('a purchase whose place in the queue was read past while it was being recor
       return row!.waiting;
     })
     .toBe(1);
+  expect(t.simulator.control.callsOf(purchase)).toBe(1);
+  t.clock.advance('2m');
+  const readingOn = t.app.pollOnce();
+  // The queue is read in this time; on a machine at its limit it may be read afterwards, which shows less and fails nothing.
+  await delay(300);
   release.resolve();
   await Promise.all([holding, polling, readingOn]);
   // With one of the next passes, as the loop makes them: what was just written may be read once more first.
