@@ -143,6 +143,24 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
   await receiver.stop();
 });
 
+test('people hear after a quarter of an hour that an address cannot be read, and what to set', async () => {
+  t = await startTestApp({ env: { SECRETS_KEY: KEY } });
+  const { addSubscriber } = await import('../../src/subscription/subscribers.ts');
+  const nothing = { types: null, sites: null, states: null, description: null };
+  await addSubscriber(
+    { sql: t.app.sql, secrets: createSecrets('another key of many many characters') },
+    { name: 'books', url: 'https://a.example/1', ...nothing },
+  );
+  await t.watch({ script: [{ state: 'New' }] });
+  const MINUTE = 60_000;
+  await t.live(14 * MINUTE);
+  expect(JSON.stringify(t.slack.received)).not.toContain('books');
+  await t.live(3 * MINUTE);
+  const said = JSON.stringify(t.slack.received);
+  expect(said).toContain('We cannot reach books');
+  expect(said).toContain('Give every daemon the settings that it was added under, `SECRETS_KEY` above all');
+}, 60_000);
+
 test('that a subscriber is not tried is said by who lives, and taken back as no more than that', async () => {
   t = await startTestApp({ env: { SECRETS_KEY: KEY } });
   const { sql } = t.app;
