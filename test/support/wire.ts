@@ -8,6 +8,8 @@ export type Fault =
   | { readonly kind: 'latency'; readonly ms: number }
   /** Takes connections and what is sent, and says nothing. */
   | { readonly kind: 'black hole' }
+  /** Keeps what is sent in both directions, and hands it on, in order, once the line is mended: a path that fails and heals. */
+  | { readonly kind: 'held' }
   /** Nobody listens. Connections that are open are broken. */
   | { readonly kind: 'refused' }
   /** The request arrives; the connection is reset in place of the answer's first byte. */
@@ -64,10 +66,13 @@ export async function startWire(target: string, tap?: () => Tap): Promise<Wire> 
       const isKept = (): boolean => one === near && seen?.keeps?.() === true;
       one.on('close', () => {
         open.delete(one);
-        if (!isKept()) other.destroy();
+        if (isKept()) return;
+        // A path that fails hides the end of a connection, too: it arrives behind what was sent before.
+        if (fault?.kind === 'held') later(() => other.destroySoon());
+        else other.destroy();
       });
       one.on('error', () => {
-        if (!isKept()) other.resetAndDestroy();
+        if (!isKept() && fault?.kind !== 'held') other.resetAndDestroy();
       });
     }
     near.on('data', (chunk: Buffer) => {
@@ -80,8 +85,10 @@ export async function startWire(target: string, tap?: () => Tap): Promise<Wire> 
     });
   });
 
+  let held: (() => void)[] = [];
   const later = (act: () => void): void => {
-    if (fault?.kind === 'latency') setTimeout(act, fault.ms);
+    if (fault?.kind === 'held') held.push(act);
+    else if (fault?.kind === 'latency') setTimeout(act, fault.ms);
     else act();
   };
   const answer = (near: Socket, chunk: Buffer): void => {
@@ -117,6 +124,9 @@ export async function startWire(target: string, tap?: () => Tap): Promise<Wire> 
     url: url.href,
     spoil: async (next) => {
       fault = next;
+      const kept = held;
+      held = [];
+      for (const act of kept) later(act);
       if (next?.kind === 'refused') refuse();
       else if (!server.listening) await listen(nearPort);
     },
