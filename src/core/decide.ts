@@ -265,12 +265,28 @@ function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string },
 
   const statePolicy = policyOf(policy, before.state ?? 0);
   const again = Math.max(now + failureBackoff(statePolicy, failures, spread), now + (trouble.retryAfter ?? 0));
-  // A recheck that failed is tried again like any other poll: it is the only look at a settled purchase.
-  const alsoSettled = statePolicy.recheck.length > 0 || wanted;
-  const asksOn = (status === 'settled' && alsoSettled) || (status === 'expired' && wanted);
-  const nextPollAt = polled ? Math.min(again, giveUpAt) : asksOn ? again : null;
+  const asksForInvoice = wanted && status !== 'stopped';
+  const rechecked = status === 'settled' ? afterFailedRecheck(purchase, statePolicy, { unknown, again, now }) : null;
+  const nextPollAt = polled ? Math.min(again, giveUpAt) : asksForInvoice ? again : rechecked;
   const changed = events.length > 0 || invoice !== before.invoice;
   return { ...kept, kind: changed ? 'changed' : 'failed', reason: trouble.reason, nextPollAt, events };
+}
+
+/** So many failures in a row of a recheck: about two hours with the usual plan. */
+const MOST_RECHECK_FAILURES = 8;
+
+/**
+ * When to poll a settled purchase after a recheck that failed. A service that does not know the purchase has forgotten it, so
+ * only the planned rechecks follow. Any other failure is tried again, but not for ever: retention waits for the last recheck.
+ */
+function afterFailedRecheck(
+  { stateSince, failures }: Purchase,
+  policy: StatePolicy,
+  { unknown, again, now }: { unknown: boolean; again: Instant; now: Instant },
+): Instant | null {
+  const planned = nextRecheck(policy, { now, since: stateSince ?? now });
+  const isTriedAgain = policy.recheck.length > 0 && !unknown && failures < MOST_RECHECK_FAILURES;
+  return isTriedAgain ? earlier(planned, again) : planned;
 }
 
 function postpone(before: Purchase, trouble: Trouble, { now, spread, strikes }: DecideContext): Outcome {

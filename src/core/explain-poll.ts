@@ -54,10 +54,10 @@ function byPlan(purchase: PurchaseFacts, policy: PollPolicy, now: Instant): { re
     return { reason: 'renewed', text: 'at once, because it was registered again' };
   if (near(at, giveUpMoment(purchase, policy)) && status !== 'settled')
     return { reason: 'give_up', text: 'the last look before watching is given up' };
+  const recheck = status === 'settled' ? recheckAt(purchase, statePolicy, at) : null;
+  if (recheck !== null) return recheck;
   if (failures > 0) return afterFailures(purchase, statePolicy, { at, lastPolledAt, now });
-  return status === 'settled'
-    ? afterFinal(purchase, statePolicy, { at, now })
-    : afterGoodPoll(purchase, statePolicy, { at, lastPolledAt, now });
+  return status === 'settled' ? unplanned(at, now) : afterGoodPoll(purchase, statePolicy, { at, lastPolledAt, now });
 }
 
 function whyNever({ status, state }: PurchaseFacts, policy: StatePolicy): string {
@@ -102,13 +102,13 @@ function afterFailures(
   return { reason: 'failure', text };
 }
 
-function afterFinal(
+function recheckAt(
   { stateSince, state }: PurchaseFacts,
   policy: StatePolicy,
-  { at, now }: { at: Instant; now: Instant },
-): { reason: PollReason; text: string } {
+  at: Instant,
+): { reason: PollReason; text: string } | null {
   const index = policy.recheck.findIndex((after) => near(at, (stateSince ?? 0) + after));
-  if (index < 0) return unplanned(at, now);
+  if (index < 0) return null;
   const which = policy.recheck.length === 1 ? 'the recheck' : `recheck ${index + 1} of ${policy.recheck.length}`;
   const text = `${which}: ${stateName(state ?? 0)} is final, and looked at once more ${humanDuration(policy.recheck[index]!)} later`;
   return { reason: 'recheck', text };

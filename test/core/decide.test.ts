@@ -118,6 +118,21 @@ describe('final states', () => {
     expect(failed.nextPollAt).toBeGreaterThan(T + HOUR);
   });
 
+  test('are not rechecked for ever: the service forgets a purchase, or never answers well again', () => {
+    const policy = planned(COMPLETED, { recheck: [HOUR, DAY] });
+    const settled = poll(atBank(), answer(COMPLETED), T, { policy }).purchase;
+    const forgotten = poll(settled, trouble('unknown'), T + HOUR, { policy });
+    expect(forgotten).toMatchObject({ kind: 'failed', purchase: { status: 'settled', unknowns: 1 }, nextPollAt: T + DAY });
+    const last = poll(forgotten.purchase, trouble('unknown'), T + DAY, { policy });
+    expect(last).toMatchObject({ kind: 'failed', purchase: { status: 'settled', unknowns: 2 }, nextPollAt: null });
+    let { purchase, nextPollAt } = poll(settled, trouble('malformed'), T + DAY, { policy });
+    for (let polls = 1; nextPollAt !== null; polls++) {
+      expect(polls).toBeLessThan(10);
+      ({ purchase, nextPollAt } = poll(purchase, trouble('malformed'), nextPollAt, { policy }));
+    }
+    expect(purchase.status).toBe('settled');
+  });
+
   test('that turn out not to be final are watched again', () => {
     const settled = poll(atBank(), answer(COMPLETED), T).purchase;
     const back = poll(settled, answer(NEW), T + HOUR);

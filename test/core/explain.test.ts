@@ -241,6 +241,13 @@ describe('the next poll is explained by the plan:', () => {
       /^recheck 2 of 2: Completed is final, and looked at once more 1 d later$/,
       recheck,
     ],
+    [
+      'a recheck after one that failed',
+      { ...settled, failures: 1, nextPollAt: NOW + 22 * HOUR },
+      'recheck',
+      /^recheck 2 of 2/,
+      recheck,
+    ],
     ['no more rechecks', { ...settled, nextPollAt: null }, 'never', /the last recheck has been made/, recheck],
     ['a final state', { ...settled, nextPollAt: null }, 'never', /^not polled any more: Completed is final$/],
     ['stopped', { status: 'stopped', nextPollAt: null }, 'never', /watching was stopped/],

@@ -68,17 +68,19 @@ test('the wait grows with the time in the state, and each poll is where the plan
   expect(later.nextPollAt! - later.lastPolledAt!).toBe(10_000);
 });
 
-test('rechecks after a final state find a cancellation and announce it', async () => {
+/** Starts again with rechecks of Completed. */
+async function restartWithRechecks(...recheck: number[]): Promise<void> {
   await t.stop();
   t = await startTestApp({
     change: (settings) => {
       const completed = settings.policy.states.get(2)!;
-      settings.policy = {
-        ...settings.policy,
-        states: new Map([...settings.policy.states, [2, { ...completed, recheck: [3_600_000] }]]),
-      };
+      settings.policy = { ...settings.policy, states: new Map([...settings.policy.states, [2, { ...completed, recheck }]]) };
     },
   });
+}
+
+test('rechecks after a final state find a cancellation and announce it', async () => {
+  await restartWithRechecks(3_600_000);
   const purchase = await t.watch({ script: [{ state: 'Completed' }, { state: 'Cancelled', after: '30m' }] });
   await t.app.pollOnce();
   t.clock.advance('59m');
@@ -88,6 +90,24 @@ test('rechecks after a final state find a cancellation and announce it', async (
   await t.app.pollOnce();
   await t.app.deliverOnce();
   expect(t.changesOf(purchase)).toEqual(['Completed', 'Cancelled']);
+});
+
+test('a settled purchase that the service has forgotten is rechecked as planned, stays settled, and is deleted in its time', async () => {
+  await restartWithRechecks(3_600_000, 86_400_000);
+  const purchase = await t.watch({ script: [{ state: 'Completed' }] });
+  await t.app.pollOnce();
+  await t.app.deliverOnce();
+  t.simulator.control.fail({ kind: '404', times: 1_000, purchaseId: purchase });
+  // Ten days, in steps that no wait after a failure can pass over.
+  for (let hours = 0; hours < 240; hours += 6) {
+    t.clock.advance('6h');
+    await t.app.pollOnce();
+  }
+  expect(t.simulator.control.callsOf(purchase)).toBe(3);
+  expect(await rowOf(purchase)).toMatchObject({ status: 'settled', state: 2, nextPollAt: null });
+  t.clock.advance('1000d');
+  await t.app.keepOnce();
+  expect(await t.database.sql`select from purchase_watch.purchases`).toHaveLength(0);
 });
 
 test('a stopped purchase is not polled, and what was under way when it was stopped is not recorded', async () => {
