@@ -106,7 +106,10 @@ export const incidentSchema = z
   .object({
     id: z.string(),
     kind: z.enum(INCIDENT_KINDS),
-    site: z.string().nullable().openapi({ description: 'Null when it is about a subscriber, or about several sites.' }),
+    site: z
+      .string()
+      .nullable()
+      .openapi({ description: 'Null when it is about a subscriber, about replicas of the daemon, or about several sites.' }),
     state: stateOrNull.openapi({ description: 'Null when it is about no state, or about several.' }),
     subscriber: z.string().nullable().openapi({ description: 'The subscriber that takes nothing, or not everything.' }),
     parent: z.string().nullable().openapi({ description: 'The incident that tells of this one, too.' }),
@@ -120,7 +123,7 @@ export const incidentSchema = z
     reopenedAt: timeSchema.nullable().openapi({ description: 'When it came back after it had ended.' }),
     count: z.int().openapi({
       description:
-        'Customers that are overdue now; 1 for a site that does not answer; deliveries that wait, or were given up, for a subscriber, counted to 1000.',
+        'Customers that are overdue now; 1 for a site that does not answer; deliveries that wait, or were given up, for a subscriber, counted to 1000; replicas that cannot do their work.',
     }),
     peak: z.int(),
     alarm: z.union([alarmSchema, z.null()]).openapi({ description: 'What it rests on; null where it rests on no count.' }),

@@ -26,7 +26,7 @@ export interface MetricSources {
 
 const PREFIX = 'purchase_watch_';
 const SITE_INCIDENTS: readonly IncidentKind[] = ['stuck', 'unreachable'];
-const SITELESS_INCIDENTS: readonly IncidentKind[] = ['stuck', 'subscriber'];
+const SITELESS_INCIDENTS: readonly IncidentKind[] = ['stuck', 'subscriber', 'replica'];
 
 /** All families. What they hold of the work done is this replica's alone; what the database knows is everybody's. */
 export function metricFamilies({ version, health, engine, numbers }: MetricSources): MetricFamily[] {
@@ -153,7 +153,7 @@ export function metricFamilies({ version, health, engine, numbers }: MetricSourc
       'gauge',
       'incidents_open',
       ['site', 'kind'],
-      'Incidents that have not ended and that no other one tells of. Those of several sites and of subscribers are of no site.',
+      'Incidents that have not ended and that no other one tells of. Those of several sites, of subscribers and of replicas are of no site.',
       known(({ sites, incidents }) => [
         ...sites.flatMap(({ name: site }) =>
           SITE_INCIDENTS.map((kind) => ({

@@ -10,6 +10,7 @@ import { counted } from './output.ts';
 /** Where it is: a site, a subscriber, or how many there are of both. */
 export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'kind' | 'site' | 'subscriber' | 'parts'>): string {
   if (kind === 'subscriber') return subscriber ?? 'a subscriber';
+  if (kind === 'replica') return 'the daemon';
   const sites = new Set(parts.flatMap((part) => part.site ?? [])).size;
   return site ?? (sites < 2 ? 'several sites' : `${sites} sites`);
 }
@@ -18,6 +19,7 @@ export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'ki
 export function whatOf({ kind, state, count, peak, endedAt, parts }: IncidentRow): string {
   if (kind === 'unreachable') return 'no usable answer';
   const most = endedAt === null ? count : peak;
+  if (kind === 'replica') return `${counted(most, 'replica')} cannot do ${most === 1 ? 'its' : 'their'} work`;
   if (kind === 'subscriber')
     return `not told everything; ${counted(most, 'delivery waits or was given up', 'deliveries wait or were given up')}`;
   const states = new Set(parts.flatMap((part) => part.state ?? [])).size;

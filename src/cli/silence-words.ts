@@ -9,6 +9,7 @@ import type { SilenceRow } from '../store/silences.ts';
 export function matterOf({ kind, site, state, subscriber }: SilenceRow): string {
   if (subscriber !== null) return `subscriber ${subscriber}`;
   if (kind === 'subscriber') return 'all subscribers';
+  if (kind === 'replica') return 'replicas of the daemon';
   const what = kind === 'unreachable' ? 'no answer' : kind === 'stuck' || state !== null ? 'stuck' : null;
   const where = [...(state === null ? [] : [`in ${stateName(state)}`]), ...(site === null ? [] : [`at ${site}`])];
   if (what === null) return site === null ? 'everything' : `everything ${where.join(' ')}`;

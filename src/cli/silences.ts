@@ -125,7 +125,7 @@ export function register(program: Command, context: CliContext): void {
     .summary('add one; what it does not name matches everything')
     .option('--site <name>', 'only incidents of this site')
     .option('--state <state>', 'only of this state, by name or number')
-    .option('--kind <kind>', 'only these: stuck, unreachable, subscriber')
+    .option('--kind <kind>', 'only these: stuck, unreachable, subscriber, replica')
     .option('--subscriber <name>', 'only about this subscriber')
     .option('--everything', 'all incidents: needed when none of these is given')
     .addOption(new Option('--for <duration>', 'how long it lasts, from its beginning').argParser(durationArgument))

@@ -4,8 +4,9 @@
  */
 import type { Alarm } from './detection.ts';
 import type { Instant, Milliseconds } from './purchase.ts';
+import { REPLICA_TROUBLES } from './replica-trouble.ts';
 
-export type IncidentKind = 'stuck' | 'unreachable' | 'subscriber';
+export type IncidentKind = 'stuck' | 'unreachable' | 'subscriber' | 'replica';
 
 /**
  * What may be wrong with a subscriber: it does not take everything, we do not get through to it, it takes nothing, that for
@@ -22,7 +23,7 @@ export const GIVEN_UP_LATELY: Milliseconds = 60 * 60_000;
 export interface Incident {
   readonly id: string;
   readonly kind: IncidentKind;
-  /** Null when it is about a subscriber, or about several sites. */
+  /** Null when it is about a subscriber, about replicas, or about several sites. */
   readonly site: string | null;
   /** Null when the incident is not about one state. */
   readonly state: number | null;
@@ -245,8 +246,9 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   if (before.saidAt === null || before.saidCount === null) return tell('opened', 'first');
   if (!wasSaid(before)) return tell('reopened', 'again');
   const mayGrowAt = before.saidAt + policy.groupInterval;
-  // That ever more waits for a subscriber that takes nothing is what everybody expects.
-  const isMore = before.kind !== 'subscriber' && symptom.count >= Math.max(before.saidCount, 1) * GROWTH;
+  // More deliveries waiting for a failing subscriber, or more replicas without the same database, are no news.
+  const isMore =
+    before.kind !== 'subscriber' && before.kind !== 'replica' && symptom.count >= Math.max(before.saidCount, 1) * GROWTH;
   const grew = isMore || symptom.severity > (before.saidSeverity ?? 0);
   if (grew && now >= mayGrowAt) return tell('grew', 'grew');
   const remindAt = reminderAfter(before.saidAt, reminders);
@@ -267,8 +269,15 @@ export function reopened(ended: Incident, now: Instant): Incident {
 /** How urgent an incident is. */
 export type Level = 'warning' | 'critical';
 
-/** A site that does not answer, a subscriber that loses events or is switched off, and many customers at once are urgent. */
+/** From which severity on a kind is urgent: subscribers that lose events or are off, replicas that do not judge or worse. */
+const CRITICAL_FROM: Readonly<Record<IncidentKind, number>> = {
+  stuck: 1,
+  unreachable: 0,
+  subscriber: SUBSCRIBER_TROUBLES.indexOf('losing'),
+  replica: REPLICA_TROUBLES.indexOf('not_judging'),
+};
+
+/** A site that does not answer and many customers at once are urgent, too. */
 export function levelOf({ kind, severity }: Pick<Incident, 'kind' | 'severity'>): Level {
-  if (kind === 'unreachable') return 'critical';
-  return severity >= (kind === 'subscriber' ? SUBSCRIBER_TROUBLES.indexOf('losing') : 1) ? 'critical' : 'warning';
+  return severity >= CRITICAL_FROM[kind] ? 'critical' : 'warning';
 }

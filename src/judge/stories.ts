@@ -2,14 +2,17 @@
 import type { ChannelRule } from '../core/audience.ts';
 import type { Detection } from '../core/detection.ts';
 import { type EventDraft, type IncidentEventType, isoTime, isoTimeOrNull } from '../core/events.ts';
-import type { JsonValue } from '../core/exact-json.ts';
+import { type JsonValue, parseExact } from '../core/exact-json.ts';
 import { type Incident, levelOf } from '../core/incident.ts';
 import type { Overdue, Told } from '../core/judgement.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
+import { type ReplicaTrouble, readReplicaData, replicaData, replicaSentence } from '../core/replica-trouble.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Sql } from '../store/database.ts';
 import { type NewEvent, SITE_SHARD } from '../store/events.ts';
 import { findIncident } from '../store/incident-list.ts';
+import { lastSaid } from '../store/incident-said.ts';
+import { replicaTroubles } from '../store/replica-troubles.ts';
 import { listSites } from '../store/sites.ts';
 import { subscriberCondition } from '../store/subscriber-symptoms.ts';
 import { stuckData } from './stuck-incident.ts';
@@ -78,6 +81,14 @@ export function createStories({ sql, limits, sessionLength }: StoryOptions): Sto
     return { events: events(told, now, data, context, condition?.id ?? null), sentence };
   };
 
+  /** For people alone. At the end it names what people were told last. */
+  const replicaStory = async (told: Told, now: Instant, context: StoryContext): Promise<Story> => {
+    const { incident } = told;
+    const troubles = incident.endedAt === null ? await replicaTroubles(sql) : await troublesTold(sql, incident.id);
+    const data = { ...(await head(incident)), ...replicaData(troubles) };
+    return { events: events(told, now, data, context), sentence: replicaSentence(troubles, incident.endedAt !== null) };
+  };
+
   /** What every incident's event begins with. */
   const head = async (incident: Incident): Promise<Record<string, JsonValue>> => {
     const { id, kind, site, openedAt, endedAt, reopenedAt, since, acknowledgedAt } = incident;
@@ -107,10 +118,19 @@ export function createStories({ sql, limits, sessionLength }: StoryOptions): Sto
       if (say === null && (announce === null || incident.kind === 'stuck')) return { events: [], sentence: null };
       if (incident.subscriber !== null) return subscriberStory(told, incident.subscriber, now, context);
       if (incident.kind === 'unreachable') return unreachableStory(told, now, context);
+      if (incident.kind === 'replica') return replicaStory(told, now, context);
       const data = { ...(await head(incident)), ...(await stuckData(told, { ...context, sql, limits, sessionLength })) };
       return { events: events(told, now, data, context), sentence: null };
     },
   };
+}
+
+/** The troubles of replicas that people were told last. */
+async function troublesTold(sql: Sql, incident: string): Promise<readonly ReplicaTrouble[]> {
+  const last = await lastSaid(sql, incident);
+  if (last === null) return [];
+  const { data } = parseExact(last.body) as { data?: { [key: string]: JsonValue } };
+  return readReplicaData(data ?? {});
 }
 
 /** What the merchant's own systems hear of a site that does not answer: once when it lasts, once when it is over. */

@@ -1,6 +1,7 @@
 /** Events for people, which only channels for people receive, read back from their body. */
 import { SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../core/incident.ts';
 import type { Instant } from '../core/purchase.ts';
+import { type ReplicaTrouble, readReplicaData } from '../core/replica-trouble.ts';
 import type { NamedState } from '../core/states.ts';
 import { count, type Fields, fields, instant, list, parsed, state, text, whole } from './event-fields.ts';
 import { type IncidentHead, readHead } from './incident-head.ts';
@@ -42,6 +43,13 @@ export interface SubscriberIncident extends IncidentHead {
   readonly givenUpFrom: Instant | null;
 }
 
+/** Replicas of the daemon that cannot do their work. */
+export interface ReplicaIncident extends IncidentHead {
+  readonly kind: 'replica';
+  /** At the end, those that people were told last. */
+  readonly troubles: readonly ReplicaTrouble[];
+}
+
 /** Purchases that had been waiting before anybody watched them. */
 export interface FirstLook {
   readonly kind: 'first_look';
@@ -72,7 +80,14 @@ export interface OtherEvent {
 }
 
 /** What an event for people is about. */
-export type PeopleEvent = StuckIncident | UnreachableIncident | SubscriberIncident | FirstLook | Digest | OtherEvent;
+export type PeopleEvent =
+  | StuckIncident
+  | UnreachableIncident
+  | SubscriberIncident
+  | ReplicaIncident
+  | FirstLook
+  | Digest
+  | OtherEvent;
 
 /** Reads an event's body. An alarm in an unknown shape is still an alarm: it comes back as `other`, never as an error. */
 export function readIncidentEvent(body: string): PeopleEvent {
@@ -83,11 +98,15 @@ export function readIncidentEvent(body: string): PeopleEvent {
   return known ?? { kind: 'other', id: text(event.id) ?? '', type };
 }
 
-function readIncident(event: Fields, data: Fields): StuckIncident | UnreachableIncident | SubscriberIncident | null {
+function readIncident(
+  event: Fields,
+  data: Fields,
+): StuckIncident | UnreachableIncident | SubscriberIncident | ReplicaIncident | null {
   const head = readHead(event, data);
   if (head === null) return null;
   if (data.kind === 'subscriber') return subscriberIncident(head, data);
   if (data.kind === 'stuck') return readStuck(head, data);
+  if (data.kind === 'replica') return { ...head, kind: 'replica', troubles: readReplicaData(data) };
   const site = text(data.site);
   if (data.kind !== 'unreachable' || site === null) return null;
   return { ...head, kind: 'unreachable', site, lastError: text(data.lastError) };

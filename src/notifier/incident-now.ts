@@ -2,10 +2,10 @@
 import type { Instant } from '../core/purchase.ts';
 import { namedState } from '../core/states.ts';
 import type { IncidentNow } from '../store/incidents-now.ts';
-import type { SubscriberIncident, UnreachableIncident } from './incident-event.ts';
+import type { ReplicaIncident, SubscriberIncident, UnreachableIncident } from './incident-event.ts';
 import type { StuckIncident, StuckPart } from './stuck-event.ts';
 
-export type ToldIncident = StuckIncident | UnreachableIncident | SubscriberIncident;
+export type ToldIncident = StuckIncident | UnreachableIncident | SubscriberIncident | ReplicaIncident;
 
 /**
  * As it is now. One whose end is told stays as it was told. What nobody counts anew (the money, the purchases, the causes)
@@ -18,7 +18,7 @@ export function broughtUpToDate(event: ToldIncident, now: IncidentNow, at: Insta
   const care = hasParent ? (acknowledged ?? event.acknowledged) : acknowledged;
   const stage = endedAt === null ? event.stage : 'ended';
   const common = { stage, since, endedAt, severity: level, acknowledged: care, at: Math.max(event.at, at) } as const;
-  if (event.kind === 'unreachable') return { ...event, ...common };
+  if (event.kind === 'unreachable' || event.kind === 'replica') return { ...event, ...common };
   if (event.kind === 'subscriber') {
     return event.trouble === 'given_up' ? { ...event, ...common, givenUp: count } : { ...event, ...common, waiting: count };
   }

@@ -135,7 +135,7 @@ function current(thread: Thread, { incidents, now }: FoldOptions): Thread {
 }
 
 function isIncident(event: PeopleEvent): event is ToldIncident {
-  return event.kind === 'stuck' || event.kind === 'unreachable' || event.kind === 'subscriber';
+  return event.kind === 'stuck' || event.kind === 'unreachable' || event.kind === 'subscriber' || event.kind === 'replica';
 }
 
 /** An incident as its own message would tell of it now. */
@@ -165,7 +165,9 @@ function nobodyNow(incident: StuckIncident): string {
 /** The worse the heavier. */
 function weight({ last }: Thread): number {
   const level = last.severity === 'warning' ? 0 : 1e9;
-  return level + (last.kind === 'stuck' ? Math.min(last.count, 1e8) : last.kind === 'unreachable' ? 1e8 : 0);
+  return (
+    level + (last.kind === 'stuck' ? Math.min(last.count, 1e8) : last.kind === 'unreachable' || last.kind === 'replica' ? 1e8 : 0)
+  );
 }
 
 function openLine(thread: Thread, { consoleUrl, now }: FoldOptions): string {
@@ -183,7 +185,7 @@ function openLine(thread: Thread, { consoleUrl, now }: FoldOptions): string {
 /** What is over, and nobody knew of. */
 function pastLine(incident: ToldIncident): string {
   const period = (from: Instant): string => `from ${moment(from)} to ${moment(incident.endedAt ?? incident.at)}`;
-  if (incident.kind === 'subscriber') return draftOf(incident, null).headline;
+  if (incident.kind === 'subscriber' || incident.kind === 'replica') return draftOf(incident, null).headline;
   if (incident.kind === 'unreachable')
     return `${OVER} ${plain(incident.site, LONGEST_NAME)}: no usable answer from the checkout service ${period(incident.since)}`;
   return `${OVER} ${pastWhat(incident)}, ${period(beganAt(incident))}`;

@@ -12,6 +12,7 @@ import { code, link, moment, plain } from './mrkdwn.ts';
 import { digestDraft } from './slack-digest.ts';
 import { type Draft, grouped, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './slack-draft.ts';
 import { layOut, type SlackMessage } from './slack-layout.ts';
+import { replicaDraft } from './slack-replica.ts';
 import { stuckDraft } from './slack-stuck.ts';
 import { subscriberDraft } from './slack-subscriber.ts';
 
@@ -47,7 +48,9 @@ export function draftOf(event: PeopleEvent, consoleUrl: string | null): Draft {
           ? stuckDraft(event)
           : event.kind === 'subscriber'
             ? subscriberDraft(event)
-            : unreachableDraft(event);
+            : event.kind === 'replica'
+              ? replicaDraft(event)
+              : unreachableDraft(event);
       return withNotes(aboutTest(event, lookedAfter(event, draft)), [
         ...commands(event),
         consoleLink(consoleUrl, incidentPage(event.incidentId)),

@@ -7,7 +7,7 @@ import type { Instant } from '../core/purchase.ts';
 import { readMoment } from '../subscription/moment.ts';
 import type { Checked } from '../subscription/rules.ts';
 
-export const INCIDENT_KINDS = ['stuck', 'unreachable', 'subscriber'] as const satisfies readonly IncidentKind[];
+export const INCIDENT_KINDS = ['stuck', 'unreachable', 'subscriber', 'replica'] as const satisfies readonly IncidentKind[];
 export const CAUSE_KEYS = Object.keys(CAUSES) as CauseKey[];
 
 /** Characters of a name, of a note, and of the reason of a silence at most, as the database keeps them. */

@@ -63,8 +63,10 @@ export function silenceProblems(
   if (wish.kind === 'unreachable' && isGiven('state'))
     refuse('state', 'cannot go with kind unreachable, which is about whole sites');
   const isOfSubscribers = wish.kind === 'subscriber' || isGiven('subscriber');
-  for (const field of ['site', 'state'] as const)
+  for (const field of ['site', 'state'] as const) {
     if (isOfSubscribers && isGiven(field)) refuse(field, 'cannot go with incidents of subscribers, which are of no site');
+    if (wish.kind === 'replica' && isGiven(field)) refuse(field, 'cannot go with kind replica, which is about no site');
+  }
   if (isGiven('subscriber') && isGiven('kind') && wish.kind !== 'subscriber')
     refuse('kind', 'must be subscriber, or left out, when a subscriber is named');
   if (wish.subscriber !== undefined && !isWrong('subscriber') && !subscribers.includes(wish.subscriber)) {

@@ -118,7 +118,7 @@ const openOnes = (sql: Queries, { site, kind }: IncidentFilter, further: Fragmen
   where i.ended_at is null and ${site === undefined ? sql`true` : sql`i.site = ${site}`}
     and ${kind === undefined ? sql`true` : sql`i.kind = ${kind}`} and ${further}`;
 
-/** The newest of each site and kind, of all subscribers, and of those of several sites: a page of each holds the page. */
+/** The newest of each site and kind, of all subscribers, of replicas, and of those of several sites: a page of each holds the page. */
 function newestOfEach(sql: Queries, { status, site, kind }: IncidentFilter, further: Fragment, limit: number): Fragment {
   const wanted = status === 'ended' ? sql`i.ended_at is not null` : sql`true`;
   const isWanted = (one: IncidentKind): boolean => site === undefined && (kind ?? one) === one;
@@ -133,6 +133,10 @@ function newestOfEach(sql: Queries, { status, site, kind }: IncidentFilter, furt
     union all
     (select i.* from purchase_watch.incidents i
     where i.kind = 'subscriber' and ${isWanted('subscriber')} and ${wanted} and ${further}
+    order by i.position desc limit ${limit})
+    union all
+    (select i.* from purchase_watch.incidents i
+    where i.kind = 'replica' and ${isWanted('replica')} and ${wanted} and ${further}
     order by i.position desc limit ${limit})
     union all
     (select i.* from purchase_watch.incidents i

@@ -3,21 +3,23 @@ import type { Alarm } from '../core/detection.ts';
 import { type Incident, type IncidentKind, REOPENS_WITHIN, type Symptom } from '../core/incident.ts';
 import type { Overdue } from '../core/judgement.ts';
 import type { Instant } from '../core/purchase.ts';
+import { replicaSymptoms } from '../core/replica-trouble.ts';
 import type { Queries } from './database.ts';
 import { announcing, type NewEvent } from './events.ts';
 import { MOST_OF_ONE_ORDER, orderOf, paidByAnother } from './evidence.ts';
+import { replicaTroubles } from './replica-troubles.ts';
 import type { Lease } from './replicas.ts';
 import { type StayResults, writingStays } from './stays.ts';
 import { subscriberSymptoms } from './subscriber-symptoms.ts';
 
-/** What is wrong now beside stuck purchases: sites that do not answer anybody, and subscribers in trouble. */
+/** What is wrong now beside stuck purchases: sites that do not answer anybody, subscribers and replicas in trouble. */
 export async function currentSymptoms(sql: Queries, now: Instant): Promise<Symptom[]> {
   const ofSites = await sql<Symptom[]>`
     select 'unreachable' as kind, name as site, null as state, null as subscriber, 0 as severity, 1 as count,
       (extract(epoch from failing_since) * 1000)::float8 as since
     from purchase_watch.sites
     where configured and failing_since is not null and (last_success_at is null or last_success_at <= failing_since)`;
-  return [...ofSites, ...(await subscriberSymptoms(sql, now))];
+  return [...ofSites, ...(await subscriberSymptoms(sql, now)), ...replicaSymptoms(await replicaTroubles(sql))];
 }
 
 /** Overdue purchases are counted up to this in each state of a site; more would only cost time. */

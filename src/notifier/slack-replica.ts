@@ -1,0 +1,62 @@
+/** What Slack shows of replicas of the daemon that cannot do their work. */
+import {
+  REPLICA_WORDS,
+  type ReplicaTrouble,
+  type ReplicaTroubleReason,
+  reasonsOf,
+  replicaRemedy,
+  sentence,
+} from '../core/replica-trouble.ts';
+import type { ReplicaIncident } from './incident-event.ts';
+import { code, moment, plain } from './mrkdwn.ts';
+import { type Draft, type Labelled, lasting, OVER, signOf } from './slack-draft.ts';
+
+const LONGEST_ERROR = 400;
+const MOST_REPLICAS = 5;
+
+export function replicaDraft(incident: ReplicaIncident): Draft {
+  const { stage, troubles, at, since, openedAt, endedAt } = incident;
+  const [worst] = reasonsOf(troubles);
+  if (stage === 'ended') {
+    const over = endedAt ?? at;
+    const from = Math.min(since, openedAt);
+    const works = worst === undefined ? 'every daemon does its work again' : REPLICA_WORDS[worst].over;
+    return {
+      headline: `${OVER} ${sentence(works)}, after ${lasting(from, over)}`,
+      facts: [
+        ['Began', moment(from)],
+        ['Over', moment(over)],
+      ],
+      paragraphs: [['What happens now', 'What became due meanwhile is done, the oldest first. Nothing needs to be done.']],
+    };
+  }
+  const wrong = worst === undefined ? 'a daemon cannot do its work' : REPLICA_WORDS[worst].wrong;
+  const often = { opened: '', reopened: ' again', grew: '', reminder: ' still' }[stage];
+  return {
+    headline: `${signOf(incident)} purchase-watch:${often} ${wrong} for ${lasting(since, at)}`,
+    facts: [
+      ['Since', moment(since)],
+      ['Replicas', replicas(troubles)],
+    ],
+    paragraphs: reasonsOf(troubles).flatMap((reason) => paragraphsOf(reason, troubles)),
+    notes: [['More: `purchase-watch doctor`, `/readyz` and the log of the daemon.', { order: 60 }]],
+  };
+}
+
+/** Of one reason: what is wrong, what it means, and what to do. */
+function paragraphsOf(reason: ReplicaTroubleReason, troubles: readonly ReplicaTrouble[]): Labelled[] {
+  const [first] = troubles.filter((trouble) => trouble.reason === reason);
+  const { wrong, meaning } = REPLICA_WORDS[reason];
+  const error = first?.error == null ? '' : `\nThe last error: ${plain(first.error, LONGEST_ERROR)}`;
+  const remedy = replicaRemedy({ reason, error: first?.error ?? null });
+  return [
+    [sentence(wrong), `${meaning}${error}`],
+    ['What to do', `${remedy} The daemon goes on by itself then.`],
+  ];
+}
+
+function replicas(troubles: readonly ReplicaTrouble[]): string {
+  const hosts = new Map(troubles.map(({ replica, host }) => [replica, host]));
+  const shown = [...hosts].slice(0, MOST_REPLICAS).map(([replica, host]) => `${code(replica, 40)} on ${plain(host, 80)}`);
+  return [...shown, ...(hosts.size > MOST_REPLICAS ? [`and ${hosts.size - MOST_REPLICAS} more`] : [])].join('\n');
+}

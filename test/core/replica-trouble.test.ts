@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { levelOf } from '../../src/core/incident.ts';
+import {
+  type ReplicaTrouble,
+  readReplicaData,
+  replicaData,
+  replicaRemedy,
+  replicaSentence,
+  replicaSeverity,
+  replicaSymptoms,
+} from '../../src/core/replica-trouble.ts';
+
+const T = Date.UTC(2026, 10, 20, 9, 15);
+const trouble = (replica: string, reason: ReplicaTrouble['reason'], error: string | null = null): ReplicaTrouble => ({
+  replica,
+  host: 'host-a (12)',
+  reason,
+  since: T,
+  error,
+});
+
+describe('what keeps replicas from their work', () => {
+  test('is one symptom for all of them, as bad as the worst of it', () => {
+    expect(replicaSymptoms([])).toEqual([]);
+    const both = [trouble('rep_1', 'not_settling'), trouble('rep_2', 'not_recording'), trouble('rep_2', 'reaches_no_site')];
+    expect(replicaSymptoms(both)).toMatchObject([{ kind: 'replica', count: 2, severity: replicaSeverity('not_recording') }]);
+  });
+
+  test('is critical unless other replicas do the work instead', () => {
+    const levels = (['reaches_no_receiver', 'reaches_no_site', 'not_judging', 'not_settling', 'not_recording'] as const).map(
+      (reason) => levelOf({ kind: 'replica', severity: replicaSeverity(reason) }),
+    );
+    expect(levels).toEqual(['warning', 'warning', 'critical', 'critical', 'critical']);
+  });
+
+  test.each([
+    ['could not extend file "base/5/1": No space left on device (53100)', /free space/],
+    ['cannot execute UPDATE in a read-only transaction (25006)', /read-only/],
+    ['permission denied for table purchases (42501)', /grant/],
+    ['sorry, too many clients already (53300)', /max_connections/],
+    ['canceling statement due to lock timeout (55P03)', /pg_stat_activity/],
+    ['connect ECONNREFUSED 10.0.0.1:5432 (ECONNREFUSED)', /network/],
+    ['write CONNECTION_CLOSED db:5432 (CONNECTION_CLOSED)', /network/],
+    ['something else', /log/],
+    [null, /log/],
+  ])('for %s says what to do', (error, remedy) => {
+    expect(replicaRemedy({ reason: 'not_recording', error })).toMatch(remedy);
+  });
+
+  test('comes back from an event as it was written, without what is not known here', () => {
+    const some = [trouble('rep_1', 'not_judging', 'why'), trouble('rep_2', 'not_settling')];
+    const data = replicaData(some);
+    expect(readReplicaData(data)).toEqual(some);
+    expect(readReplicaData({ troubles: [{ replica: 'rep_1', reason: 'of tomorrow' }, 7, null] })).toEqual([]);
+    expect(readReplicaData({})).toEqual([]);
+  });
+
+  test('is a sentence for the log', () => {
+    expect(replicaSentence([trouble('rep_1', 'not_recording', 'No space left.')], false)).toMatch(
+      /^Polls are not recorded\. No space left\. .*free space/,
+    );
+    expect(replicaSentence([trouble('rep_1', 'not_recording')], true)).toBe('Polls are recorded again.');
+  });
+});
