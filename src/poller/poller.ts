@@ -79,8 +79,9 @@ export function createPoller(options: PollerOptions): Poller {
   // A share of memory for each site, so that one that cannot be asked fills no other's.
   const capacity = Math.max(Math.floor(options.capacity / Math.max(options.sites.length, 1)), 1);
   const windows = new Map(options.sites.map(({ name }) => [name, createWindow({ capacity, epochOf: ownership.epochOf })]));
+  const laneParts = { sql, clock, log, replica: ownership.replica };
   const lanes = new Map<string, SiteLane>(
-    options.sites.map((site) => [site.name, createSiteLane(site, { sql, clock, log, spread, onReported: onSymptom })]),
+    options.sites.map((site) => [site.name, createSiteLane(site, { ...laneParts, spread, onReported: onSymptom })]),
   );
   const loader = createLoader({ sql, clock, log, ownership, windows });
   const beside = createBeside({

@@ -3,6 +3,7 @@ import type { InvoiceAnswer } from '../checkout/invoice-details.ts';
 import { afterAnswer, allowance, type Breaker, CLOSED, probeSent } from '../core/breaker.ts';
 import type { InvoiceSeen } from '../core/invoice.ts';
 import type { Milliseconds, Observation } from '../core/purchase.ts';
+import type { SiteTrouble } from '../core/reach.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sql } from '../store/database.ts';
@@ -50,6 +51,8 @@ export interface SiteLaneOptions {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Which replica asks: each notes for itself whether it reads the site. */
+  readonly replica: string;
   /** Jitter in [-1, 1]. */
   spread(): number;
   /** The database knows that the site fails, or that it is back. */
@@ -59,10 +62,11 @@ export interface SiteLaneOptions {
 /** Tell the database at most this often that a site answers. */
 const REPORT_EVERY: Milliseconds = 5_000;
 
-export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onReported }: SiteLaneOptions): SiteLane {
+export function createSiteLane(site: PolledSite, { sql, clock, log, replica, spread, onReported }: SiteLaneOptions): SiteLane {
   const budget = createBudget(clock.monotonic);
   let breaker: Breaker = CLOSED;
   let lastSuccessAt: number | null = null;
+  let lastReadAt: number | null = null;
   /** When an answer first showed a purchase: a wrong address may answer, too. */
   let firstSeenAt: number | null = null;
   /** The same on the monotonic clock. */
@@ -71,11 +75,15 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onRe
   let failing = false;
   let reporting: Promise<void> = Promise.resolve();
 
-  const report = (error: string | null): void => {
+  const report = (trouble: { readonly reason: SiteTrouble; readonly error: string } | null): void => {
     reportedAt = clock.monotonic();
     const before = failing;
-    failing = error !== null;
-    const word = { site: site.name, failing: error === null ? null : { since: clock.now(), error }, lastSuccessAt, firstSeenAt };
+    failing = trouble !== null;
+    const at = clock.now();
+    const word = {
+      ...{ site: site.name, replica, at, lastReadAt, lastSuccessAt, firstSeenAt },
+      failing: trouble === null ? null : { since: at, ...trouble },
+    };
     // One after the other: an older word must not overtake a newer one on another connection.
     reporting = reporting
       .then(() => reportSite(sql, word))
@@ -110,6 +118,7 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onRe
       breaker = afterAnswer(before, seen, { now, ceiling: site.maxRps, spread: spread(), purchase, probe, answeredAt });
       if (seen.kind === 'seen' || seen.kind === 'same' || seen.kind === 'unknown' || seen.kind === 'malformed') {
         lastSuccessAt = clock.now();
+        if (seen.kind === 'seen' || seen.kind === 'same') lastReadAt = lastSuccessAt;
         answeredAt = now;
         const isFirst = firstSeenAt === null && (seen.kind === 'seen' || seen.kind === 'same');
         if (isFirst) firstSeenAt = lastSuccessAt;
@@ -121,7 +130,7 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, spread, onRe
       const { reason, detail } = seen;
       if (before.kind !== 'open')
         log.warn({ site: site.name, reason, detail }, breaker.cause === 'throttled' ? 'site.throttled' : 'site.failing');
-      if (breaker.cause === 'failing') report(detail);
+      if (breaker.cause === 'failing') report({ reason: seen.kind, error: detail });
     },
     fails: () => breaker.kind !== 'closed',
     restsFor: () => (breaker.kind === 'open' ? Math.max(breaker.probeAt - clock.monotonic(), 1) : 0),

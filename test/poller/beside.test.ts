@@ -46,6 +46,7 @@ beforeEach(() => {
     sql: (async () => []) as never,
     clock: { now: () => elapsed, monotonic: () => elapsed, sleep: async () => {} },
     log: createLogger({ level: 'silent' }),
+    replica: 'rep_1',
     spread: () => 0,
     onReported: () => {},
   });

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Observation } from '../../src/core/purchase.ts';
 import { createSiteLane, type SiteLane } from '../../src/poller/site-lane.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
+import { renewReplica } from '../../src/store/replicas.ts';
 import { listSites, reportSite, syncSites } from '../../src/store/sites.ts';
 import { answer, trouble } from '../support/a-purchase.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
@@ -23,6 +24,7 @@ let reported: () => Promise<void>;
 beforeEach(async () => {
   database = await testDatabase();
   await syncSites(database.sql, ['se', 'no']);
+  await renewReplica(database.sql, { id: 'rep_1', process: 'test', ttl: 60 * SECOND });
   elapsed = 0;
   log = [];
   reports = 0;
@@ -43,6 +45,7 @@ beforeEach(async () => {
     sql: database.sql,
     clock: { now: () => START + elapsed, monotonic: () => elapsed, sleep: async () => {} },
     log: createLogger({ level: 'info', destination: { write: (line: string) => log.push(line) } as never }),
+    replica: 'rep_1',
     spread: () => 0,
     onReported: () => {
       reports += 1;
@@ -156,7 +159,10 @@ describe('the database', () => {
   });
 
   test('forgets what another replica, or an earlier life of this one, said of a site that answers', async () => {
-    await reportSite(database.sql, { site: 'se', failing: { since: 1, error: 'down' }, lastSuccessAt: null, firstSeenAt: null });
+    await renewReplica(database.sql, { id: 'rep_2', process: 'test', ttl: 60 * SECOND });
+    const failing = { since: 1, reason: 'unreachable', error: 'down' } as const;
+    const never = { lastReadAt: null, lastSuccessAt: null, firstSeenAt: null };
+    await reportSite(database.sql, { site: 'se', replica: 'rep_2', at: START, failing, ...never });
     answered(good);
     await expect.poll(async () => (await se()).failingSince).toBeNull();
   });

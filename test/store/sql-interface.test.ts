@@ -37,7 +37,7 @@ const VIEWS: Readonly<Record<string, string>> = {
   open_incidents: `incident_id text, kind text, site text, state integer, state_name text, opened_at timestamp with time zone,
     since timestamp with time zone, count integer, peak integer, subscriber text, parent text, severity text, owner text`,
   site_status: `site text, configured boolean, failing_since timestamp with time zone, last_success_at timestamp with time zone,
-    last_error text`,
+    last_error text, failing_reason text`,
   purchase_totals: `site text, status text, state integer, stuck boolean, count bigint, state_name text`,
 };
 
