@@ -140,6 +140,7 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
 
   const after: Purchase = {
     ...before,
+    polls: before.polls + 1,
     status,
     state,
     stateSince: since,
@@ -257,7 +258,7 @@ function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string },
   // Without a good status nobody asks for the invoice; that must not keep a settled purchase due for ever.
   const wanted = before.invoice === 'wanted' && failures < MOST_INVOICE_FAILURES;
   const invoice = before.invoice === 'wanted' && !wanted ? 'none' : before.invoice;
-  const purchase: Purchase = { ...before, status, failures, unknowns, invoice, sequence };
+  const purchase: Purchase = { ...before, polls: before.polls + 1, status, failures, unknowns, invoice, sequence };
   const kept = { purchase, lastError: trouble.detail, transition: null, stay: null, detailsChanged: false, unknownState: null };
   const polled = status === 'watching' || status === 'unreadable';
   const giveUpAt = giveUpMoment(purchase, policy);

@@ -20,6 +20,8 @@ export interface Purchase {
   readonly shard: number;
   /** Raised by every change from outside (stop, ask now); a poll begun before it is not recorded. */
   readonly revision: number;
+  /** Polls recorded so far. With the revision it is the row's version: a poll is recorded only if it is the next one. */
+  readonly polls: number;
   readonly status: PurchaseStatus;
   /** Null until the first good observation. */
   readonly state: number | null;

@@ -51,21 +51,24 @@ export function createAftermath(options: AftermathOptions): Aftermath {
 
   const onRecorded = (batch: readonly Job[], recorded: Recorded): void => {
     if (recorded.ids.size > 0) writeFailures = 0;
+    const lost = new Set(recorded.lostShards);
     let told = false;
     let symptom = false;
-    let overtaken = false;
+    let reads = false;
     for (const { entry, stays, decided } of batch) {
       const { outcome, slot } = decided;
       const { purchase, nextPollAt, events, transition } = outcome;
-      // Refused although the shard is ours: the purchase was changed from outside, and its nudge brings it back.
       const accepted = recorded.ids.has(purchase.id);
       const next = accepted && stays && nextPollAt !== null && slot !== null ? { purchase, dueAt: nextPollAt, slot } : null;
       const window = windows.get(purchase.site)!;
       if (next === null) loader.left(purchase.id);
       // While it was being written its cursor went by: nobody would come to where it lies now.
-      if (accepted && next === null && slot !== null && window.hasPassed(purchase.shard, slot)) {
+      const isPassed = accepted && next === null && slot !== null && window.hasPassed(purchase.shard, slot);
+      // Refused although this replica holds the shard: the row is newer than memory, which the row replaces.
+      const isStale = !accepted && !entry.gone && !lost.has(purchase.shard);
+      if (isPassed || isStale) {
         loader.readAgain(purchase.id, 0);
-        overtaken = true;
+        reads = true;
       }
       logOutcome(log, entry.purchase, outcome, accepted);
       window.settle(entry, next);
@@ -76,10 +79,10 @@ export function createAftermath(options: AftermathOptions): Aftermath {
       told ||= events.length > 0;
       symptom ||= events.some(({ type }) => SYMPTOMS.has(type));
     }
-    for (const shard of recorded.lostShards) ownership.lost(shard);
+    for (const shard of lost) ownership.lost(shard);
     if (told) onEvents();
     if (symptom) onSymptom();
-    if (overtaken) wake();
+    if (reads) wake();
     pump();
   };
 

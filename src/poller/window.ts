@@ -59,6 +59,11 @@ export interface Window {
   pressed(): boolean;
 }
 
+/** Whether a row that was read is another version than memory: changed from outside, or written by a poll that memory does not know. */
+function isNewer(row: Purchase, known: Purchase): boolean {
+  return row.revision !== known.revision || row.polls > known.polls;
+}
+
 /** A window on one site's queue. */
 export function createWindow({ capacity, epochOf }: { capacity: number; epochOf: (shard: number) => number | null }): Window {
   const entries = new Map<number, Entry>();
@@ -96,8 +101,7 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
     put: (row) => {
       const { purchase, nextPollAt, slot } = row;
       const known = entries.get(purchase.id);
-      // Only its owner writes a purchase, so memory is newer than a row read before, unless somebody outside raised the revision.
-      if (known && known.purchase.revision === purchase.revision) return;
+      if (known && !isNewer(purchase, known.purchase)) return;
       if (known?.busy) {
         known.newer = row;
         return;
@@ -132,7 +136,8 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
     },
     settle: (entry, next) => {
       if (entry.gone) return;
-      const { newer } = entry;
+      // A row that was read just after it was recorded says no more than the record.
+      const newer = entry.newer !== null && next !== null && !isNewer(entry.newer.purchase, next.purchase) ? null : entry.newer;
       entry.busy = false;
       entry.newer = null;
       if (newer !== null || next === null) {

@@ -28,7 +28,7 @@ type Row = Purchase & { nextPollAt: Instant | null; slot: number | null };
 
 // Rows are read as flat columns and times as epoch milliseconds: one object a row, nothing to convert.
 const COLUMNS = `
-  p.id::float8 as id, p.site, p.purchase_id as "purchaseId", p.shard, p.revision, p.status, p.state,
+  p.id::float8 as id, p.site, p.purchase_id as "purchaseId", p.shard, p.revision, p.polls::float8 as polls, p.status, p.state,
   (extract(epoch from p.state_since) * 1000)::float8 as "stateSince", p.excused_ms::float8 as excused,
   (extract(epoch from p.stuck_since) * 1000)::float8 as "stuckSince", (extract(epoch from p.seen_at) * 1000)::float8 as "seenAt",
   (extract(epoch from p.watched_since) * 1000)::float8 as "watchedSince", p.failures, p.unknowns, p.invoice, p.sequence,

@@ -1,7 +1,9 @@
 /**
  * The transactions that write what polls showed. Each first locks the shard rows it relies on, with the epoch as this
- * replica knows it: a result whose shard has a new owner, or whose purchase was changed from outside meanwhile, is
- * refused, and the purchase is simply due again.
+ * replica knows it, and writes a purchase's row only if it is still the version that the decision rested on (`revision`
+ * and `polls`). A result whose shard has a new owner, whose purchase was changed from outside, or that another record of
+ * the same purchase overtook is refused, and the purchase is read again and due again. So a statement that the client
+ * gave up, and that the database runs later, changes nothing.
  */
 import type { Outcome, Transition } from '../core/decide.ts';
 import type { EventDraft } from '../core/events.ts';
@@ -48,18 +50,18 @@ export async function recordUnchanged(
     with held as materialized (${heldShards(sql, replica, holdings)}),
     written as (
       update purchase_watch.purchases p set
-        polls = p.polls + 1, last_polled_at = to_timestamp(r.now / 1000),
+        polls = r.polls, last_polled_at = to_timestamp(r.now / 1000),
         seen_at = case when r.failures = 0 then to_timestamp(r.now / 1000) else p.seen_at end,
         next_poll_at = to_timestamp(r.next / 1000), due_slot = r.slot, excused_ms = r.excused,
         failures = r.failures, unknowns = r.unknowns, last_error = r.error
       from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.shard)}::smallint[],
-        ${numbers(batch, (d) => d.outcome.purchase.revision)}::integer[], ${numbers(batch, (d) => d.now)}::float8[],
-        ${numbers(batch, (d) => d.outcome.nextPollAt)}::float8[], ${numbers(batch, (d) => d.slot)}::integer[],
+        ${numbers(batch, (d) => d.outcome.purchase.revision)}::integer[], ${numbers(batch, (d) => d.outcome.purchase.polls)}::bigint[],
+        ${numbers(batch, (d) => d.now)}::float8[], ${numbers(batch, (d) => d.outcome.nextPollAt)}::float8[], ${numbers(batch, (d) => d.slot)}::integer[],
         ${numbers(batch, (d) => d.outcome.purchase.excused)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.failures)}::integer[],
         ${numbers(batch, (d) => d.outcome.purchase.unknowns)}::integer[], ${batch.map((d) => d.outcome.lastError)}::text[])
-        as r (id, shard, revision, now, next, slot, excused, failures, unknowns, error)
+        as r (id, shard, revision, polls, now, next, slot, excused, failures, unknowns, error)
       join held on held.id = r.shard
-      where p.id = r.id and p.revision = r.revision
+      where p.id = r.id and p.revision = r.revision and p.polls = r.polls - 1
       returning p.id)
     select id, null::smallint as shard from written union all select null, id from held`;
   return summarize(rows, holdings, []);
@@ -108,22 +110,22 @@ const heldShards = (sql: Queries, replica: string, holdings: readonly Holding[])
 
 const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
     update purchase_watch.purchases p set
-      polls = p.polls + 1, last_polled_at = to_timestamp(r.now / 1000), seen_at = to_timestamp(r.seen / 1000),
+      polls = r.polls, last_polled_at = to_timestamp(r.now / 1000), seen_at = to_timestamp(r.seen / 1000),
       next_poll_at = to_timestamp(r.next / 1000), due_slot = r.slot, status = r.status, state = r.state,
       state_since = to_timestamp(r.since / 1000), stuck_since = to_timestamp(r.stuck / 1000), excused_ms = r.excused,
       failures = r.failures, unknowns = r.unknowns, invoice = r.invoice, sequence = r.sequence, last_error = r.error,
       ended_at = case when r.status in ('settled', 'expired', 'stopped') then coalesce(case when p.status = r.status then p.ended_at end, to_timestamp(r.now / 1000)) end
     from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.shard)}::smallint[], ${numbers(batch, (d) => d.outcome.purchase.revision)}::integer[],
-      ${numbers(batch, (d) => d.now)}::float8[], ${numbers(batch, (d) => d.outcome.purchase.seenAt)}::float8[],
+      ${numbers(batch, (d) => d.outcome.purchase.polls)}::bigint[], ${numbers(batch, (d) => d.now)}::float8[], ${numbers(batch, (d) => d.outcome.purchase.seenAt)}::float8[],
       ${numbers(batch, (d) => d.outcome.nextPollAt)}::float8[], ${numbers(batch, (d) => d.slot)}::integer[],
       ${batch.map((d) => d.outcome.purchase.status)}::text[], ${numbers(batch, (d) => d.outcome.purchase.state)}::integer[],
       ${numbers(batch, (d) => d.outcome.purchase.stateSince)}::float8[], ${numbers(batch, (d) => d.outcome.purchase.stuckSince)}::float8[],
       ${numbers(batch, (d) => d.outcome.purchase.excused)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.failures)}::integer[],
       ${numbers(batch, (d) => d.outcome.purchase.unknowns)}::integer[], ${numbers(batch, (d) => d.outcome.purchase.sequence)}::integer[],
       ${batch.map((d) => d.outcome.purchase.invoice)}::text[], ${batch.map((d) => d.outcome.lastError)}::text[])
-      as r (id, shard, revision, now, seen, next, slot, status, state, since, stuck, excused, failures, unknowns, sequence, invoice, error)
+      as r (id, shard, revision, polls, now, seen, next, slot, status, state, since, stuck, excused, failures, unknowns, sequence, invoice, error)
     join held on held.id = r.shard
-    where p.id = r.id and p.revision = r.revision
+    where p.id = r.id and p.revision = r.revision and p.polls = r.polls - 1
     returning p.id`;
 
 // `from` is what this replica believes; where the last transition says otherwise, the foreign key refuses the whole batch.

@@ -54,7 +54,7 @@ describe('the same state again', () => {
     const before = atBank({ failures: 3, unknowns: 2 });
     const after = poll(before, answer(CARDS), T + 5 * SECOND);
     expect(after).toMatchObject({ kind: 'unchanged', reason: 'same', transition: null, events: [], detailsChanged: false });
-    expect(after.purchase).toEqual({ ...before, seenAt: T + 5 * SECOND, failures: 0, unknowns: 0 });
+    expect(after.purchase).toEqual({ ...before, polls: 1, seenAt: T + 5 * SECOND, failures: 0, unknowns: 0 });
     expect(after.nextPollAt).toBe(T + 10 * SECOND);
   });
 
@@ -270,7 +270,7 @@ describe("a purchase's own trouble", () => {
     for (let failure = 1; failure <= 4; failure++) {
       const failed = poll(purchase, trouble('malformed', { reason: 'not_json' }), T + MINUTE);
       expect(failed).toMatchObject({ kind: 'failed', reason: 'not_json', transition: null, events: [] });
-      expect(failed.purchase).toEqual({ ...purchase, failures: failure });
+      expect(failed.purchase).toEqual({ ...purchase, polls: failure, failures: failure });
       expect(failed.lastError).toContain('not_json');
       waits.push(failed.nextPollAt! - T - MINUTE);
       purchase = failed.purchase;
@@ -486,6 +486,7 @@ describe('through any life', () => {
       expect(outcome.events).toEqual([]);
       expect(purchase).toEqual({
         ...before,
+        polls: outcome.kind === 'postponed' ? before.polls : before.polls + 1,
         seenAt: purchase.seenAt,
         excused: purchase.excused,
         failures: purchase.failures,

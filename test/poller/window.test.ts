@@ -23,10 +23,11 @@ interface RowLike {
   readonly id?: number;
   readonly shard?: number;
   readonly revision?: number;
+  readonly polls?: number;
   readonly dueAt?: number | null;
 }
-function row({ id = 1, shard = 0, revision = 0, dueAt = 0 }: RowLike = {}): QueuedPurchase {
-  const purchase = aPurchase({ id, shard, revision });
+function row({ id = 1, shard = 0, revision = 0, polls = 0, dueAt = 0 }: RowLike = {}): QueuedPurchase {
+  const purchase = aPurchase({ id, shard, revision, polls });
   return { purchase, nextPollAt: dueAt, slot: dueAt === null ? null : dueSlot(dueAt) };
 }
 const ids = (now = END): number[] => {
@@ -144,6 +145,23 @@ describe('a row that is read again', () => {
     expect([size(), window.nextDue()]).toEqual([1, 5]);
     expect(taken().purchase.revision).toBe(1);
     expect(window.take(END)).toBeNull();
+  });
+
+  test('with polls that memory does not know replaces it; one with fewer does not', () => {
+    window.put(row({ dueAt: 100, polls: 3 }));
+    window.put(row({ dueAt: 5, polls: 2 }));
+    expect([size(), window.nextDue()]).toEqual([1, 100]);
+    window.put(row({ dueAt: 50, polls: 4 }));
+    expect([size(), window.nextDue()]).toEqual([1, 50]);
+    expect(taken().purchase.polls).toBe(4);
+  });
+
+  test('while it is recorded, and is what was recorded, leaves memory as it is', () => {
+    window.put(row({ dueAt: 100 }));
+    const entry = taken();
+    window.put(row({ dueAt: 900, polls: 1 }));
+    window.settle(entry, { purchase: { ...entry.purchase, polls: 1 }, dueAt: 900, slot: 0 });
+    expect(taken()).toBe(entry);
   });
 
   test('and is not polled any more leaves memory', () => {

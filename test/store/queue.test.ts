@@ -71,7 +71,7 @@ describe('reading what is due', () => {
     const { sql } = database;
     const [id] = await queue([100]);
     await sql`update purchase_watch.purchases set purchase_id = 'p-1', state = 6, state_since = to_timestamp(900.123), stuck_since = to_timestamp(901.5),
-      seen_at = to_timestamp(902), watched_since = to_timestamp(800), excused_ms = 77, failures = 2, unknowns = 1, sequence = 5, invoice = 'wanted',
+      polls = 12, seen_at = to_timestamp(902), watched_since = to_timestamp(800), excused_ms = 77, failures = 2, unknowns = 1, sequence = 5, invoice = 'wanted',
       revision = 4, reference = 'ORD-1', metadata = '{"a": 1.50}'`;
     await sql`insert into purchase_watch.purchase_details values (${id!}, '{"Price":249.50}'::text::json)`;
     const { rows } = await loadDue(sql, { site: 'default', cursors: [{ shard: 0, slot: -1, id: 0 }], through: 100, limit: 10 });
@@ -81,6 +81,7 @@ describe('reading what is due', () => {
       purchaseId: 'p-1',
       shard: 0,
       revision: 4,
+      polls: 12,
       status: 'watching',
       state: 6,
       stateSince: 900_123,

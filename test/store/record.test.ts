@@ -276,6 +276,54 @@ describe('what came too late', () => {
     expect([ids.size, lostShards.length]).toEqual([0, 64]);
   });
 
+  test.each(['unchanged', 'changed'] as const)(
+    '%s: a record that another one of the same purchase overtook is refused, whatever it decided',
+    async (kind) => {
+      const before = await live(await watchedOne(), answer(0), T);
+      // No change of state: nothing in the chain of transitions and events would refuse it.
+      const late = polled(before, kind === 'changed' ? answer(0, { Price: 1 }) : trouble('malformed'), T + SECOND);
+      const settled = await live(before, answer(2), T + 2 * SECOND);
+      expect(await writers[kind](sql, [late], context)).toMatchObject({ ids: new Set(), lostShards: [], events: 0 });
+      expect(await reloaded(before)).toEqual({ purchase: settled, nextPollAt: null, slot: null });
+      expect((await events()).map(({ sequence }) => sequence)).toEqual([1, 2]);
+    },
+  );
+
+  test.each(['unchanged', 'changed'] as const)(
+    '%s: a record whose answer was lost is refused when it is written once more',
+    async (kind) => {
+      const before = await live(await watchedOne(), answer(0), T);
+      const decided = polled(before, kind === 'changed' ? answer(1) : answer(0), T + SECOND);
+      expect((await writers[kind](sql, [decided], context)).ids).toEqual(new Set([before.id]));
+      expect((await writers[kind](sql, [decided], context)).ids).toEqual(new Set());
+      expect((await reloaded(before)).purchase).toEqual(decided.outcome.purchase);
+      expect(await events()).toHaveLength(kind === 'changed' ? 2 : 1);
+    },
+  );
+
+  test('of two records of one purchase that wait for one lock the first to get it is written, and the other refused', async () => {
+    const before = await live(await watchedOne(), answer(0), T);
+    const records = [answer(0, { Price: 1 }), answer(2)].map((seen, index) => polled(before, seen, T + (index + 1) * SECOND));
+    const locked = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    const holding = sql.begin(async (tx) => {
+      await tx`lock table purchase_watch.purchases in access exclusive mode`;
+      locked.resolve();
+      await release.promise;
+    });
+    await locked.promise;
+    const writing = records.map((record) => recordChanged(sql, [record], context));
+    const waiting = async () =>
+      (await sql`select from pg_locks where not granted and relation = 'purchase_watch.purchases'::regclass`).length;
+    await expect.poll(waiting, { timeout: 20_000 }).toBe(2);
+    release.resolve();
+    await holding;
+    const written = (await Promise.all(writing)).map(({ ids }) => ids.size);
+    expect(written.toSorted()).toEqual([0, 1]);
+    expect((await reloaded(before)).purchase).toEqual(records[written.indexOf(1)]!.outcome.purchase);
+    expect((await events()).map(({ sequence }) => sequence)).toEqual(written[1] === 1 ? [1, 2] : [1]);
+  });
+
   test('a takeover waits for a recording that is under way, and the next recording is refused', async () => {
     const purchase = await watchedOne();
     await sql`update purchase_watch.shards set owner = 'gone' where id <> ${purchase.shard}`;

@@ -10,6 +10,7 @@ export function aPurchase(differs: Partial<Purchase> = {}): Purchase {
     purchaseId: 'p-1',
     shard: 0,
     revision: 0,
+    polls: 0,
     status: 'watching',
     state: null,
     stateSince: null,

@@ -135,6 +135,6 @@ function gap(hourly: number, random: Random): number {
 
 function newPurchase(id: number, site: string, purchaseId: string, at: number): Purchase {
   const nothing = { state: null, stateSince: null, stuckSince: null, seenAt: null, invoice: null, reference: null };
-  const counts = { excused: 0, failures: 0, unknowns: 0, sequence: 0, revision: 0, shard: 0 };
+  const counts = { excused: 0, failures: 0, unknowns: 0, sequence: 0, revision: 0, polls: 0, shard: 0 };
   return { id, site, purchaseId, status: 'watching', watchedSince: at, metadata: null, details: null, ...nothing, ...counts };
 }
