@@ -29,6 +29,7 @@ import { startEmbedded } from './store/embedded.ts';
 import { settleFeedEra } from './store/feed.ts';
 import { listen } from './store/listen.ts';
 import { migrateOrExplain } from './store/migrate-or-explain.ts';
+import { agreeOnLimits } from './store/server-limits.ts';
 import { syncSites } from './store/sites.ts';
 import { suppressForDeleted } from './store/subscriber-changes.ts';
 import { namesOfTheApi, syncSubscribers } from './store/subscribers.ts';
@@ -40,6 +41,8 @@ export interface Replacements {
   readonly log?: Logger;
   /** In [0, 1), for jitter. */
   readonly random?: () => number;
+  /** How long the database may owe an answer. */
+  readonly databaseAnswersWithin?: number;
   /** Purchases in memory at most. */
   readonly windowCapacity?: number;
   /** Without API and console. */
@@ -77,14 +80,11 @@ export async function createApp(settings: Settings, replacements: Replacements =
   const embedded =
     settings.databaseUrl === null ? await startEmbedded({ dataDir: settings.dataDir, log: (text) => log.info(text) }) : null;
   const databaseUrl = settings.databaseUrl ?? embedded!.url;
-  const sql = connect(databaseUrl, { max: 10, steadyPlans: true, answerWithin: DATABASE_ANSWERS_WITHIN });
-  const outbox = connect(databaseUrl, {
-    max: 4,
-    name: 'outbox',
-    steadyPlans: true,
-    orderedPlans: true,
-    answerWithin: DATABASE_ANSWERS_WITHIN,
-  });
+  const patience = await agreeOnLimits(databaseUrl, replacements.databaseAnswersWithin ?? DATABASE_ANSWERS_WITHIN, (about) =>
+    log.warn(about, 'database.limits_refused'),
+  );
+  const sql = connect(databaseUrl, { max: 10, steadyPlans: true, ...patience });
+  const outbox = connect(databaseUrl, { max: 4, name: 'outbox', steadyPlans: true, orderedPlans: true, ...patience });
   const closers: (() => Promise<unknown>)[] = [];
   const closeAll = async (): Promise<void> => {
     for (const close of closers.reverse()) await close().catch((error: unknown) => log.warn({ error }, 'stop.failed'));
@@ -230,7 +230,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
           const { openApi } = await import('./api/open.ts');
           const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
           const parts = { databaseUrl, settings, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf };
-          const opened = await openApi(parts, { answerWithin: DATABASE_ANSWERS_WITHIN });
+          const opened = await openApi(parts, patience);
           closers.push(opened.disconnect);
           api = opened;
         }

@@ -1,5 +1,6 @@
 /** The API as the daemon runs it: with connections of its own, a feed that wakes, and a socket. */
 import { connect } from '../store/database.ts';
+import type { Patience } from '../store/server-limits.ts';
 import { createFeedHub, type FeedHub } from './feed-hub.ts';
 import { type ApiParts, createApi } from './routes.ts';
 import { type ApiServer, serveApi } from './serve.ts';
@@ -18,12 +19,12 @@ export interface OpenApi extends Pick<ApiServer, 'url'> {
 }
 
 /** Opens it. Throws AppError, with what to do, when it cannot listen there. */
-export async function openApi(parts: Parts, { answerWithin }: { answerWithin: number }): Promise<OpenApi> {
+export async function openApi(parts: Parts, { answerWithin, limits }: Patience): Promise<OpenApi> {
   const { databaseUrl, settings, log } = parts;
   // People's questions vary, and must not wait for the loops' connections.
-  const sql = connect(databaseUrl, { max: 8, name: 'api', answerWithin });
+  const sql = connect(databaseUrl, { max: 8, name: 'api', answerWithin, limits });
   // Everybody who follows the feed asks at the same moment, and always the same.
-  const feedSql = connect(databaseUrl, { max: 4, name: 'feed', steadyPlans: true, answerWithin });
+  const feedSql = connect(databaseUrl, { max: 4, name: 'feed', steadyPlans: true, answerWithin, limits });
   const disconnect = async (): Promise<void> => {
     await Promise.all([sql.end({ timeout: 5 }), feedSql.end({ timeout: 5 })]);
   };

@@ -59,7 +59,7 @@ export function createKeeper({ sql, clock, log, replica, retention }: KeeperOpti
   const smallThings = async (): Promise<void> => {
     if (clock.monotonic() < smallThingsAt) return;
     const before = clock.now() - SMALL_THINGS_KEPT;
-    await removeActivity(sql, before);
+    while ((await removeActivity(sql, { before, limit: SMALL_THINGS_AT_ONCE })) >= SMALL_THINGS_AT_ONCE);
     while ((await removeAnswers(sql, { before, limit: SMALL_THINGS_AT_ONCE })) >= SMALL_THINGS_AT_ONCE);
     await dropEmptyCounts(sql);
     // An event that was being written while its subscriber was deleted.

@@ -32,6 +32,7 @@ export interface Sweep {
 const PURCHASES_AT_ONCE = 200;
 const ATTEMPTS_AT_ONCE = 5_000;
 const EVENTS_AT_ONCE = 200;
+const ROWS_AT_ONCE = 5_000;
 
 /** A run that measures ages from its beginning. */
 export function createSweep(sql: Queries, retention: Retention, startedAt: Instant): Sweep {
@@ -64,12 +65,17 @@ export function createSweep(sql: Queries, retention: Retention, startedAt: Insta
         removed.siteEvents += events;
         return events >= EVENTS_AT_ONCE;
       },
-      async () => {
-        removed.incidents += await removeIncidents(sql, before);
-        removed.silences += await removeSilences(sql, before);
-        removed.days += await removeDays(sql, before);
-        return false;
-      },
+      ...(
+        [
+          ['incidents', removeIncidents],
+          ['silences', removeSilences],
+          ['days', removeDays],
+        ] as const
+      ).map(([kind, remove]) => async () => {
+        const rows = await remove(sql, { before, limit: ROWS_AT_ONCE });
+        removed[kind] += rows;
+        return rows > 0;
+      }),
     );
   return {
     startedAt,

@@ -31,6 +31,10 @@ export interface ConnectOptions {
   readonly orderedPlans?: boolean;
   /** A connection whose server says nothing for so long while it owes an answer is broken off; never unless told. */
   readonly answerWithin?: Milliseconds;
+  /** Limits of the server for each session; see server-limits.ts. None unless given: long work of commands takes as long as it takes. */
+  readonly limits?: Readonly<Record<string, Milliseconds>>;
+  /** In place of the URL's `connect_timeout`. */
+  readonly connectWithinSeconds?: number;
 }
 
 /** An array's element as text inside `{…}`. */
@@ -81,14 +85,14 @@ const types = {
  *   `(extract(epoch from x) * 1000)::float8`, and send `to_timestamp(${instant} / 1000.0)`.
  * - TLS follows the URL's `sslmode` as libpq reads it (`prefer` when it is missing).
  */
-export function connect(
-  url: string,
-  { max = 10, name, onNotice = () => {}, steadyPlans = false, orderedPlans = false, answerWithin }: ConnectOptions = {},
-): Sql {
+export function connect(url: string, options: ConnectOptions = {}): Sql {
+  const { max = 10, name, onNotice = () => {}, steadyPlans = false, orderedPlans = false } = options;
+  const { answerWithin, limits = {}, connectWithinSeconds } = options;
   const parsed = parseDatabaseUrl(url);
   const application = name === undefined ? 'purchase-watch' : `purchase-watch ${name}`;
   return postgres(parsed.url, {
     ...parsed.options,
+    ...(connectWithinSeconds === undefined ? {} : { connect_timeout: connectWithinSeconds }),
     max,
     types,
     fetch_types: false,
@@ -102,6 +106,7 @@ export function connect(
       jit: 'off',
       ...(steadyPlans ? STEADY_PLANS : {}),
       ...(orderedPlans ? ORDERED_PLANS : {}),
+      ...limits,
     },
   }) as unknown as Sql;
 }

@@ -1,6 +1,6 @@
-/** Deletes what is old enough: each call is one statement over a small batch that waits for nobody. */
+/** Deletes what is old enough: each call is one statement over a small batch that waits for nobody, well within the time that the server gives a statement. */
 import type { Instant } from '../core/purchase.ts';
-import type { Queries } from './database.ts';
+import type { Fragment, Queries } from './database.ts';
 import { lockingWhole } from './erase.ts';
 import type { Lease } from './replicas.ts';
 
@@ -21,27 +21,30 @@ const waiting = (sql: Queries) => sql`
   d.status = 'pending' and d.subscriber in (select id from purchase_watch.subscribers where configured)`;
 
 /**
- * Deletes purchases that ended before a moment, oldest first, with all that hangs on them. One that is to be polled once
- * more, or of which somebody is still to be told, waits. Answers how many, and where to go on; null at the end.
+ * Looks at the next purchases that ended before a moment, oldest first, and deletes them with all that hangs on them. One
+ * that is to be polled once more, or of which somebody is still to be told, waits. Answers how many, and where to go on; null at the end.
  */
 export async function removeEnded(
   sql: Queries,
   { before, limit, after }: Batch & { readonly after: EndedCursor | null },
 ): Promise<{ removed: number; last: EndedCursor | null }> {
   const [row] = await sql<[{ looked: number; removed: number; endedAt: string | null; id: number | null }]>`
-    with candidate as materialized (
+    with page as materialized (
       select p.id, p.ended_at from purchase_watch.purchases p
-      where p.ended_at < to_timestamp(${before}::float8 / 1000) and p.next_poll_at is null
+      where p.ended_at < to_timestamp(${before}::float8 / 1000)
         and ${after === null ? sql`true` : sql`p.ended_at >= ${after.endedAt}::text::timestamptz and (p.ended_at, p.id) > (${after.endedAt}::text::timestamptz, ${after.id}::bigint)`}
-        and not exists (
-          select from purchase_watch.events e join purchase_watch.deliveries d on d.event = e.position
-          where e.purchase = p.id and ${waiting(sql)})
-      order by p.ended_at, p.id limit ${limit} for update of p skip locked),
+      order by p.ended_at, p.id limit ${limit}),
+    candidate as materialized (
+      select p.id from page g join purchase_watch.purchases p on p.id = g.id
+      where p.ended_at = g.ended_at and p.next_poll_at is null and not exists (
+        select from purchase_watch.events e join purchase_watch.deliveries d on d.event = e.position
+        where e.purchase = p.id and ${waiting(sql)})
+      order by p.id for update of p skip locked),
     ${lockingWhole(sql)},
     removed as (
       delete from purchase_watch.purchases p using candidate c where p.id = c.id and c.id not in (select id from busy) returning p.id),
-    last as (select ended_at, id from candidate order by ended_at desc, id desc limit 1)
-    select (select count(*) from candidate)::float8 as looked, (select count(*) from removed)::float8 as removed,
+    last as (select ended_at, id from page order by ended_at desc, id desc limit 1)
+    select (select count(*) from page)::float8 as looked, (select count(*) from removed)::float8 as removed,
       (select ended_at::text from last) as "endedAt", (select id::float8 from last) as id`;
   const more = row.looked >= limit && row.endedAt !== null && row.id !== null;
   return { removed: row.removed, last: more ? { endedAt: row.endedAt!, id: row.id! } : null };
@@ -73,30 +76,34 @@ export async function removeSiteEvents(sql: Queries, { before, limit }: Batch): 
   return rows.count;
 }
 
+/** Rows of a table in a small batch, without an order: those that a condition names. */
+const batchOf = (sql: Queries, table: string, { condition, limit }: { condition: Fragment; limit: number }) => sql`
+  delete from ${sql(`purchase_watch.${table}`)} where ctid = any(array(
+    select ctid from ${sql(`purchase_watch.${table}`)} where ${condition} limit ${limit} for update skip locked))`;
+
+const olderThan = (sql: Queries, column: string, before: Instant): Fragment =>
+  sql`${sql(column)} < to_timestamp(${before}::float8 / 1000)`;
+
 /** Deletes incidents that ended before a moment. */
-export async function removeIncidents(sql: Queries, before: Instant): Promise<number> {
-  const rows = await sql`delete from purchase_watch.incidents where ended_at < to_timestamp(${before}::float8 / 1000)`;
-  return rows.count;
+export async function removeIncidents(sql: Queries, { before, limit }: Batch): Promise<number> {
+  return (await batchOf(sql, 'incidents', { condition: olderThan(sql, 'ended_at', before), limit })).count;
 }
 
 /** Deletes silences that ended before a moment. */
-export async function removeSilences(sql: Queries, before: Instant): Promise<number> {
-  const rows = await sql`delete from purchase_watch.silences where ends_at < to_timestamp(${before}::float8 / 1000)`;
-  return rows.count;
+export async function removeSilences(sql: Queries, { before, limit }: Batch): Promise<number> {
+  return (await batchOf(sql, 'silences', { condition: olderThan(sql, 'ends_at', before), limit })).count;
 }
 
 /** Deletes what was added up of stays on days before that of a moment. */
-export async function removeDays(sql: Queries, before: Instant): Promise<number> {
-  const day = sql`(to_timestamp(${before}::float8 / 1000) at time zone 'UTC')::date`;
-  const dwell = await sql`delete from purchase_watch.dwell_days where day < ${day}`;
-  const stays = await sql`delete from purchase_watch.stay_days where day < ${day}`;
-  return dwell.count + stays.count;
+export async function removeDays(sql: Queries, { before, limit }: Batch): Promise<number> {
+  const condition = sql`day < (to_timestamp(${before}::float8 / 1000) at time zone 'UTC')::date`;
+  const dwell = await batchOf(sql, 'dwell_days', { condition, limit });
+  return dwell.count > 0 ? dwell.count : (await batchOf(sql, 'stay_days', { condition, limit })).count;
 }
 
 /** Deletes the counts of minutes before a moment. */
-export async function removeActivity(sql: Queries, before: Instant): Promise<number> {
-  const rows = await sql`delete from purchase_watch.activity where minute < to_timestamp(${before}::float8 / 1000)`;
-  return rows.count;
+export async function removeActivity(sql: Queries, { before, limit }: Batch): Promise<number> {
+  return (await batchOf(sql, 'activity', { condition: olderThan(sql, 'minute', before), limit })).count;
 }
 
 /** Deletes kept answers to requests with an Idempotency-Key that were made before a moment. */

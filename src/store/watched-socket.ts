@@ -28,15 +28,23 @@ export function watchedSockets(answerWithin: Milliseconds): (target: Target) => 
   };
 }
 
-/** The driver closes connections that have nothing to do well before; whoever is silent for so long owes an answer. */
+/**
+ * The driver closes connections that have nothing to do well before; a server that is silent for so long owes an answer.
+ * The first question after an answer begins the wait again: it may be asked when the connection has been idle for a while.
+ */
 function watch(socket: Socket, answerWithin: Milliseconds): void {
-  let heard = -1;
-  let heardAt = performance.now();
+  let read = -1;
+  let written = -1;
+  let isAsked = false;
+  let since = performance.now();
   const look = (): void => {
-    if (socket.bytesRead !== heard) {
-      heard = socket.bytesRead;
-      heardAt = performance.now();
-    } else if (performance.now() - heardAt >= answerWithin) {
+    const isAnswered = socket.bytesRead !== read;
+    if (isAnswered || (!isAsked && socket.bytesWritten !== written)) {
+      isAsked = !isAnswered;
+      read = socket.bytesRead;
+      written = socket.bytesWritten;
+      since = performance.now();
+    } else if (performance.now() - since >= answerWithin) {
       socket.destroy(new Error(`the database has not answered for ${Math.round(answerWithin / 1_000)} s`));
     }
   };

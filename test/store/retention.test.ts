@@ -177,8 +177,9 @@ test('days of stays go when they are old enough', async () => {
       insert into purchase_watch.dwell_days (site, state, day, bucket, shortest, longest) values ('se', 6, ${day(ago)}::date, 20, 1, 1)`;
     await database.sql`insert into purchase_watch.stay_days (site, state, day, calm, well) values ('se', 6, ${day(ago)}::date, true, 1)`;
   }
-  expect(await removeDays(database.sql, now - 90 * DAY)).toBe(2);
-  expect(await removeDays(database.sql, now - 90 * DAY)).toBe(0);
+  const batch = { before: now - 90 * DAY, limit: 10 };
+  const removed = [await removeDays(database.sql, batch), await removeDays(database.sql, batch)];
+  expect([...removed, await removeDays(database.sql, batch)]).toEqual([1, 1, 0]);
   const left = await database.sql<{ day: string }[]>`select day::text as day from purchase_watch.dwell_days order by day`;
   expect(left.map((row) => row.day)).toEqual([day(90), day(89), day(0)]);
 });
@@ -195,8 +196,8 @@ test('ended incidents and silences, and old answers go; what is open stays', asy
   await sql`
     insert into purchase_watch.silences (starts_at, ends_at, reason, created_by) values
       ('2020-01-01', '2020-01-02', 'over', 'me'), ('2020-01-01', '2100-01-01', 'holds', 'me')`;
-  expect(await removeIncidents(sql, Date.now())).toBe(1);
-  expect(await removeSilences(sql, Date.now())).toBe(1);
+  expect(await removeIncidents(sql, { before: Date.now(), limit: 10 })).toBe(1);
+  expect(await removeSilences(sql, { before: Date.now(), limit: 10 })).toBe(1);
   expect(await removeAnswers(sql, { before: Date.now() - DAY, limit: 10 })).toBe(1);
   const [row] = await sql`select (select string_agg(id, ',') from purchase_watch.incidents) as open,
     (select string_agg(encode(key_hash, 'escape'), ',') from purchase_watch.idempotency_keys) as young`;

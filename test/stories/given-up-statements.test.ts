@@ -1,0 +1,100 @@
+/** Statements that the daemon gave up and that the database runs later, or would go on with for ever. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type App, createApp } from '../../src/app.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import { findPurchases, transitionsOf } from '../../src/store/purchases.ts';
+import { type HoldingWire, startHoldingWire } from '../support/holding-wire.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+/** In place of 15 s. */
+const ANSWERS_WITHIN = 2_000;
+
+let t: TestApp;
+let wire: HoldingWire;
+let app: App | undefined;
+beforeEach(async () => {
+  t = await startTestApp({
+    change: (settings) => {
+      settings.store.fields = ['Price'];
+    },
+  });
+  wire = await startHoldingWire(t.database.url);
+});
+afterEach(async () => {
+  await app?.stop();
+  app = undefined;
+  await wire.stop();
+  await t.stop();
+});
+
+/** A daemon that reaches its database over the wire; the one of the test app gives it everything. */
+async function takeOver(change: (settings: TestApp['settings']) => void = () => undefined): Promise<App> {
+  await t.app.stop();
+  const settings = structuredClone({ ...t.settings, databaseUrl: wire.url });
+  change(settings);
+  const destination = { write: (line: string) => t.log.push(line) } as unknown as NodeJS.WritableStream;
+  const log = createLogger({ level: 'debug', destination });
+  app = await createApp(settings, { clock: t.clock, random: () => 0.5, log, databaseAnswersWithin: ANSWERS_WITHIN });
+  return app;
+}
+const rowOf = async (purchaseId: string) => (await findPurchases(t.database.sql, { purchaseId, site: null }))[0]!;
+const said = (event: string): string[] => t.log.filter((line) => line.includes(`"${event}"`));
+
+test('a record that reaches the database after the daemon gave it up takes nothing back', async () => {
+  const purchase = await t.watch({ script: [{ state: 'BeingProcessed' }] });
+  await t.app.pollOnce();
+  // More fields are kept from now on, so the next poll writes the row although the state is the same.
+  const daemon = await takeOver((settings) => {
+    settings.store.fields = ['Price', 'CurrencyCode'];
+  });
+  const held = wire.hold('CurrencyCode');
+  t.clock.advance('1m');
+  await daemon.pollOnce();
+  await held;
+  expect(said('poll.not_recorded')).toHaveLength(1);
+  t.simulator.control.setState(purchase, 'Completed');
+  const settled = async (): Promise<string> => {
+    await daemon.pollOnce();
+    return (await rowOf(purchase)).status;
+  };
+  await expect.poll(settled, { timeout: 30_000 }).toBe('settled');
+  const before = await rowOf(purchase);
+
+  await wire.release();
+  expect(await rowOf(purchase)).toEqual(before);
+  await daemon.deliverOnce();
+  expect(t.changesOf(purchase)).toEqual(['BeingProcessed', 'Completed']);
+  expect(t.eventsOf(purchase).map(({ data }) => data.sequence)).toEqual([1, 2]);
+  expect((await transitionsOf(t.database.sql, before.id)).map(({ to }) => to)).toEqual([1, 2]);
+  expect(said('poll.unrecordable')).toEqual([]);
+}, 60_000);
+
+test('statements that wait for a lock are ended by the server and do not pile up', async () => {
+  const purchase = await t.watch({ script: [{ state: 'New' }] });
+  const daemon = await takeOver();
+  const { sql } = t.database;
+  const locked = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const holding = sql.begin(async (tx) => {
+    await tx`lock table purchase_watch.purchase_transitions in access exclusive mode`;
+    locked.resolve();
+    await release.promise;
+  });
+  await locked.promise;
+  const failures = async (): Promise<number> => {
+    await daemon.pollOnce();
+    return said('poll.not_recorded').length;
+  };
+  await expect.poll(failures, { timeout: 60_000 }).toBeGreaterThanOrEqual(3);
+  expect(said('poll.not_recorded').at(-1)).toContain('lock timeout');
+  expect(
+    await sql`select from pg_locks where not granted and relation = 'purchase_watch.purchase_transitions'::regclass`,
+  ).toHaveLength(0);
+  release.resolve();
+  await holding;
+  const seen = async (): Promise<number | null> => {
+    await daemon.pollOnce();
+    return (await rowOf(purchase)).state;
+  };
+  await expect.poll(seen, { timeout: 30_000 }).toBe(0);
+}, 120_000);
