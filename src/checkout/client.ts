@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
-import { type JsonValue, parseExact } from '../core/exact-json.ts';
+import { type JsonValue, parseExact, stringifyExact } from '../core/exact-json.ts';
 import type { InvoiceSeen } from '../core/invoice.ts';
-import type { Instant, Milliseconds, Observation } from '../core/purchase.ts';
+import { type Details, DIGEST_LENGTH, type Instant, type Milliseconds, type Observation } from '../core/purchase.ts';
 import { INVOICE_DETAILS_PATH, INVOICE_FIELDS, type InvoiceAnswer, noInvoice, readInvoice } from './invoice-details.ts';
 import { invoiceReducer } from './invoice-facts.ts';
 import { type LocalTime, localTimeReader } from './local-time.ts';
@@ -152,9 +152,9 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
       const digest = hash('sha1', reply.body, 'base64');
       if (digest === known) return SAME;
       const read = readStatus(purchaseId, reply);
-      return isTrouble(read)
-        ? read
-        : { kind: 'seen', state: read.wire.State, details: readDetails(read.wire, read.text), digest };
+      if (isTrouble(read)) return read;
+      const details = readDetails(read.wire, read.text);
+      return { kind: 'seen', state: read.wire.State, details, detailsDigest: digestOfDetails(details), digest };
     },
 
     paymentStatus: (purchaseId) =>
@@ -194,6 +194,11 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
       await Promise.all([calls.close(), tokens.close()]);
     },
   };
+}
+
+/** Computed for each answer that is new to memory; the store computes the same of the text that it keeps. */
+export function digestOfDetails(details: Details): string {
+  return hash('sha256', stringifyExact(details), 'base64').slice(0, DIGEST_LENGTH);
 }
 
 function isInvoiceField(name: string): boolean {

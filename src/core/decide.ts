@@ -2,8 +2,8 @@
  * One observation in, everything that must follow out. No I/O, no clock, no randomness: the poller brings the time and
  * the jitter, the recorder writes what this returns.
  */
-import { type EventDraft, isoTime, isoTimeOrNull, purchaseHead, purchaseTail, stateOrNull } from './events.ts';
-import { type JsonValue, parseExact, stringifyExact } from './exact-json.ts';
+import { type EventDraft, isoTime, isoTimeOrNull, purchaseHead, stateOrNull } from './events.ts';
+import type { JsonValue } from './exact-json.ts';
 import { decideInvoice, type InvoiceSeen, MOST_INVOICE_FAILURES } from './invoice.ts';
 import {
   failureBackoff,
@@ -45,7 +45,10 @@ export interface Outcome {
   readonly transition: Transition | null;
   /** What became of a stay in a state with a limit: it ended, or is overdue from now on. */
   readonly stay: Stay | null;
+  /** Without what the merchant attached and the stored fields: `completedEvents` adds them when they are written. */
   readonly events: readonly EventDraft[];
+  /** The fields of the answer that `store.fields` names; null when the poll brought none, and the stored ones hold. */
+  readonly details: Details | null;
   /** Whether the stored fields differ from those recorded last. */
   readonly detailsChanged: boolean;
   /** A number the specification does not list, seen in this purchase's answer. */
@@ -70,7 +73,7 @@ export interface DecideContext {
 
 /** Decides what follows from a poll. */
 export function decide(purchase: Purchase, seen: Observation, context: DecideContext): Outcome {
-  if (seen.kind === 'seen') return decideSeen(purchase, seen.state, seen.details, context);
+  if (seen.kind === 'seen') return decideSeen(purchase, seen.state, seen, context);
   // Only a caller that has seen the purchase before knows a digest, so there is a state.
   if (seen.kind === 'same') return decideSeen(purchase, purchase.state ?? 0, null, context);
   const own = blame(seen) === 'purchase' || context.strikes >= STRIKES_UNTIL_OWN_TROUBLE;
@@ -78,7 +81,12 @@ export function decide(purchase: Purchase, seen: Observation, context: DecideCon
 }
 
 /** `seen` is null when the answer is the same as last time: what was recorded of it still stands. */
-function decideSeen(before: Purchase, state: number, seen: Details | null, context: DecideContext): Outcome {
+function decideSeen(
+  before: Purchase,
+  state: number,
+  seen: { readonly details: Details; readonly detailsDigest: string } | null,
+  context: DecideContext,
+): Outcome {
   const { now, policy } = context;
   const events: EventDraft[] = [];
   let sequence = before.sequence;
@@ -89,7 +97,7 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
       sequence,
       at: now,
       state: about,
-      data: { ...purchaseHead(before, sequence), ...data, ...purchaseTail(before, seen ?? storedDetails(before)) },
+      data: { ...purchaseHead(before, sequence), ...data },
     });
   };
 
@@ -151,14 +159,15 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
     unknowns: 0,
     invoice: fetched === null ? before.invoice : fetched.invoice,
     sequence,
-    details: seen === null ? before.details : heldOrNew(before.details, stringifyExact(seen)),
+    detailsDigest: seen === null ? before.detailsDigest : seen.detailsDigest,
   };
-  const detailsChanged = after.details !== before.details;
+  const detailsChanged = after.detailsDigest !== before.detailsDigest;
   const kept = {
     purchase: after,
     lastError: fetched === null ? null : fetched.lastError,
     transition,
     stay,
+    details: seen === null ? null : seen.details,
     detailsChanged,
     unknownState: moved && !isKnownState(state) ? state : null,
   };
@@ -166,7 +175,7 @@ function decideSeen(before: Purchase, state: number, seen: Details | null, conte
   const isOther = after.status !== before.status || after.stuckSince !== before.stuckSince;
   const isChanged = events.length > 0 || detailsChanged || fetched !== null || isOther;
   const planned = whenNext(after, statePolicy, stuckSince === null ? stuckAt : null, context);
-  if (planned === 'expired') return expire(kept, events, seen ?? storedDetails(before), context);
+  if (planned === 'expired') return expire(kept, events, context);
   return {
     ...kept,
     kind: isChanged ? 'changed' : 'unchanged',
@@ -208,9 +217,12 @@ function giveUpMoment(purchase: Purchase, policy: PollPolicy): Instant {
   return Math.max(purchase.watchedSince, purchase.stateSince ?? 0) + policy.giveUpAfter;
 }
 
-type Kept = Pick<Outcome, 'purchase' | 'lastError' | 'transition' | 'stay' | 'detailsChanged' | 'unknownState'>;
+/** What a poll without a good answer leaves as it was. */
+const NOTHING_SEEN = { transition: null, stay: null, details: null, detailsChanged: false, unknownState: null } as const;
 
-function expire(kept: Kept, events: readonly EventDraft[], details: Details, { now }: DecideContext): Outcome {
+type Kept = Pick<Outcome, 'purchase' | 'lastError' | 'transition' | 'stay' | 'details' | 'detailsChanged' | 'unknownState'>;
+
+function expire(kept: Kept, events: readonly EventDraft[], { now }: DecideContext): Outcome {
   const sequence = kept.purchase.sequence + 1;
   const purchase: Purchase = { ...kept.purchase, status: 'expired', stuckSince: null, sequence };
   const data = {
@@ -218,7 +230,6 @@ function expire(kept: Kept, events: readonly EventDraft[], details: Details, { n
     state: stateOrNull(purchase.state),
     stateSince: isoTimeOrNull(purchase.stateSince),
     watchedSince: isoTime(purchase.watchedSince),
-    ...purchaseTail(purchase, details),
   };
   return {
     ...kept,
@@ -235,7 +246,6 @@ function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string },
   const unknown = trouble.kind === 'unknown';
   const failures = before.failures + 1;
   const unknowns = unknown ? before.unknowns + 1 : before.unknowns;
-  const details = storedDetails(before);
   const events: EventDraft[] = [];
   let { status, sequence } = before;
   if (unknown && status === 'watching' && unknowns >= policy.unreadableAfter) {
@@ -251,7 +261,6 @@ function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string },
         state: stateOrNull(before.state),
         tries: unknowns,
         reason: trouble.reason,
-        ...purchaseTail(before, details),
       },
     });
   }
@@ -259,10 +268,10 @@ function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string },
   const wanted = before.invoice === 'wanted' && failures < MOST_INVOICE_FAILURES;
   const invoice = before.invoice === 'wanted' && !wanted ? 'none' : before.invoice;
   const purchase: Purchase = { ...before, polls: before.polls + 1, status, failures, unknowns, invoice, sequence };
-  const kept = { purchase, lastError: trouble.detail, transition: null, stay: null, detailsChanged: false, unknownState: null };
+  const kept = { ...NOTHING_SEEN, purchase, lastError: trouble.detail };
   const polled = status === 'watching' || status === 'unreadable';
   const giveUpAt = giveUpMoment(purchase, policy);
-  if (polled && now >= giveUpAt) return expire(kept, events, details, context);
+  if (polled && now >= giveUpAt) return expire(kept, events, context);
 
   const statePolicy = policyOf(policy, before.state ?? 0);
   const again = Math.max(now + failureBackoff(statePolicy, failures, spread), now + (trouble.retryAfter ?? 0));
@@ -297,19 +306,7 @@ function postpone(before: Purchase, trouble: Trouble, { now, spread, strikes }: 
     purchase: before,
     nextPollAt: now + withJitter(postponement(strikes), spread),
     lastError: trouble.detail,
-    transition: null,
-    stay: null,
     events: [],
-    detailsChanged: false,
-    unknownState: null,
+    ...NOTHING_SEEN,
   };
-}
-
-/** Of two equal texts the one that is held already: a purchase that goes on unchanged costs no memory. */
-function heldOrNew(held: string | null, made: string): string {
-  return held === made ? held : made;
-}
-
-function storedDetails(purchase: Purchase): Details {
-  return purchase.details === null ? {} : (parseExact(purchase.details) as Details);
 }

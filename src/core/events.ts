@@ -3,7 +3,7 @@
  * the field order here is the order on the wire.
  */
 import { type Decimal, type JsonValue, parseExact, stringifyExact } from './exact-json.ts';
-import type { Details, Instant, Purchase } from './purchase.ts';
+import type { Attached, Details, Instant, Purchase } from './purchase.ts';
 import { namedState } from './states.ts';
 
 /** Types that webhook subscribers and the feed see, in the contract's order. */
@@ -55,13 +55,19 @@ export function purchaseHead(purchase: Purchase, sequence: number): { [key: stri
   return { site: purchase.site, purchaseId: purchase.purchaseId, sequence };
 }
 
-/** What every event of a purchase ends with: the merchant's own words and the amounts that `store.fields` allows. */
-export function purchaseTail(purchase: Purchase, details: Details): { [key: string]: JsonValue } {
-  return {
-    reference: purchase.reference,
-    metadata: purchase.metadata === null ? null : parseExact(purchase.metadata),
-    ...highlights(details),
+/**
+ * Completes the events of a purchase: each ends with what the merchant attached and the amounts that `store.fields` allows.
+ * `seen` are the details of the answer that led to the events; null when it brought none, and the stored ones hold.
+ */
+export function completedEvents(events: readonly EventDraft[], seen: Details | null, attached: Attached): EventDraft[] {
+  const { reference, metadata, details } = attached;
+  const stored = (): Details => (details === null ? {} : (parseExact(details) as Details));
+  const tail = {
+    reference,
+    metadata: metadata === null ? null : parseExact(metadata),
+    ...highlights(seen ?? stored()),
   };
+  return events.map((event) => ({ ...event, data: { ...event.data, ...tail } }));
 }
 
 /** The three fields that purchases and events show by their own names; null when not stored. */

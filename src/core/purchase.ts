@@ -11,7 +11,10 @@ export type PurchaseStatus = 'watching' | 'settled' | 'unreadable' | 'expired' |
 /** The fields of an answer that `store.fields` names, by the specification's field names; amounts are Decimals. */
 export type Details = { readonly [field: string]: JsonValue };
 
-/** A watched purchase as its shard's owner holds it in memory between two polls: what deciding needs, and no more. */
+/** Characters of a digest of Details: the first ones of the sha256 of their text, in base64. */
+export const DIGEST_LENGTH = 22;
+
+/** A watched purchase as the owner of its shard holds it in memory between two polls: what deciding needs, and no more. */
 export interface Purchase {
   /** The row's own key. */
   readonly id: number;
@@ -43,10 +46,16 @@ export interface Purchase {
   readonly invoice: 'wanted' | 'ready' | 'none' | null;
   /** Number of events told so far: the last event's `sequence`. */
   readonly sequence: number;
+  /** Digest of the stored Details, as last recorded: enough to see that they changed. */
+  readonly detailsDigest: string | null;
+}
+
+/** What only events need of a purchase. It may be large, so it stays in the database until there is an event to make. */
+export interface Attached {
   readonly reference: string | null;
   /** JSON text as registered. */
   readonly metadata: string | null;
-  /** JSON text of the stored Details, as last recorded. */
+  /** JSON text of the stored Details; null where none are stored. */
   readonly details: string | null;
 }
 
@@ -63,8 +72,14 @@ export interface Trouble {
 
 /** What one poll showed. Every poll ends in exactly one of these; nothing is thrown for what the service does. */
 export type Observation =
-  /** A well-formed answer about this purchase: the only kind that may change a state. The digest is of its bytes. */
-  | { readonly kind: 'seen'; readonly state: number; readonly details: Details; readonly digest: string }
+  /** A well-formed answer about this purchase: the only kind that may change a state. `digest` is of its bytes. */
+  | {
+      readonly kind: 'seen';
+      readonly state: number;
+      readonly details: Details;
+      readonly detailsDigest: string;
+      readonly digest: string;
+    }
   /** Byte for byte the answer whose digest the caller knew: the state and the details are what they were. */
   | { readonly kind: 'same' }
   /** The service answers, and does not know this id (400, 404, 410, 422): the purchase's own trouble. */

@@ -94,8 +94,9 @@ function context(replica: string, jobs: readonly Job[]): RecordContext {
   return { replica, holdings: [...epochs].map(([shard, epoch]) => ({ shard, epoch })) };
 }
 
-/** Classes 22 (data exception) and 23 (integrity constraint): the batch's content, not the database's condition. */
+/** Classes 22 (data exception) and 23 (integrity constraint), or nesting too deep: the batch's content, not the database's condition. */
 function isAboutData(error: unknown): boolean {
+  if (error instanceof RangeError) return true;
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' && /^2[23]...$/.test(code);
 }

@@ -1,5 +1,5 @@
 /** The queue as its owner reads it: purchases by shard and due slot, and the nudges that say what changed from outside. */
-import type { Instant, Purchase } from '../core/purchase.ts';
+import { type Attached, DIGEST_LENGTH, type Instant, type Purchase } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 
 /** Width of a due slot; `purchase_watch.due_slot` in the schema says the same. */
@@ -32,7 +32,7 @@ const COLUMNS = `
   (extract(epoch from p.state_since) * 1000)::float8 as "stateSince", p.excused_ms::float8 as excused,
   (extract(epoch from p.stuck_since) * 1000)::float8 as "stuckSince", (extract(epoch from p.seen_at) * 1000)::float8 as "seenAt",
   (extract(epoch from p.watched_since) * 1000)::float8 as "watchedSince", p.failures, p.unknowns, p.invoice, p.sequence,
-  p.reference, p.metadata::text as metadata, d.fields::text as details,
+  left(encode(sha256(convert_to(d.fields::text, 'UTF8')), 'base64'), ${DIGEST_LENGTH}) as "detailsDigest",
   (extract(epoch from p.next_poll_at) * 1000)::float8 as "nextPollAt", p.due_slot as slot`;
 
 /**
@@ -111,6 +111,19 @@ export async function loadPurchases(sql: Queries, ids: readonly number[]): Promi
     left join purchase_watch.purchase_details d on d.purchase = p.id
     where p.id = any(${`{${ids.join()}}`}::bigint[])`;
   return rows.map(queued);
+}
+
+/** By row id, what only events need. `details` names the purchases of which the stored fields are wanted, too. */
+export async function loadAttached(
+  sql: Queries,
+  { ids, details }: { ids: readonly number[]; details: readonly number[] },
+): Promise<Map<number, Attached>> {
+  const rows = await sql<(Attached & { readonly id: number })[]>`
+    select p.id::float8 as id, p.reference, p.metadata::text as metadata, d.fields::text as details
+    from purchase_watch.purchases p
+    left join purchase_watch.purchase_details d on d.purchase = p.id and p.id = any(${`{${details.join()}}`}::bigint[])
+    where p.id = any(${`{${ids.join()}}`}::bigint[])`;
+  return new Map(rows.map(({ id, ...attached }) => [id, attached]));
 }
 
 function queued({ nextPollAt, slot, ...purchase }: Row): QueuedPurchase {

@@ -6,7 +6,8 @@
  * gave up, and that the database runs later, changes nothing.
  */
 import type { Outcome, Transition } from '../core/decide.ts';
-import type { EventDraft } from '../core/events.ts';
+import { completedEvents, type EventDraft } from '../core/events.ts';
+import { stringifyExact } from '../core/exact-json.ts';
 import type { Holding } from '../core/ownership.ts';
 import type { Instant } from '../core/purchase.ts';
 import { namedState } from '../core/states.ts';
@@ -14,6 +15,7 @@ import type { Stay } from '../core/stay.ts';
 import { customerOf } from './customer.ts';
 import type { Queries } from './database.ts';
 import { announcing, type NewEvent, SITE_SHARD } from './events.ts';
+import { loadAttached } from './queue.ts';
 
 /** A decided poll with where its row must lie in the queue. */
 export interface Decided {
@@ -68,15 +70,16 @@ export async function recordUnchanged(
 }
 
 /**
- * Records polls that changed something: state, status, details, and everything that must be told, all or nothing. It is
- * one statement: every further round trip would be paid by whoever waits for the news, and a connection that is lost
+ * Records polls that changed something: state, status, details, and everything that must be told, all or nothing. What only
+ * events need is read before; all writing is one statement: every further round trip would be paid by whoever waits for the news, and a connection that is lost
  * leaves nothing half done.
  */
 export async function recordChanged(
   sql: Queries,
-  batch: readonly Decided[],
+  decided: readonly Decided[],
   { replica, holdings }: RecordContext,
 ): Promise<Recorded> {
+  const batch = await withAttached(sql, decided);
   const moves = batch.flatMap((d) =>
     d.outcome.transition === null ? [] : [{ id: d.outcome.purchase.id, ...d.outcome.transition }],
   );
@@ -99,6 +102,22 @@ export async function recordChanged(
     union all select null, id from held
     union all select null, null from told`;
   return summarize(rows, holdings, events);
+}
+
+/** Completes the events of a batch with what memory does not hold, read in one query and only where there are events. */
+async function withAttached(sql: Queries, batch: readonly Decided[]): Promise<readonly Decided[]> {
+  const announced = batch.map((d) => d.outcome).filter(({ events }) => events.length > 0);
+  if (announced.length === 0) return batch;
+  const attached = await loadAttached(sql, {
+    ids: announced.map(({ purchase }) => purchase.id),
+    details: announced.filter(({ details }) => details === null).map(({ purchase }) => purchase.id),
+  });
+  return batch.map((d) => {
+    const found = attached.get(d.outcome.purchase.id);
+    // A purchase that was erased meanwhile is not written.
+    if (found === undefined) return d;
+    return { ...d, outcome: { ...d.outcome, events: completedEvents(d.outcome.events, d.outcome.details, found) } };
+  });
 }
 
 /** The shards of the given holdings that are still ours, locked against a takeover until the transaction ends. */
@@ -162,7 +181,7 @@ const insertStays = (sql: Queries, stays: readonly (Stay & { readonly id: number
 const writeDetails = (sql: Queries, batch: readonly Decided[]) => sql`
     insert into purchase_watch.purchase_details (purchase, fields)
     select id, fields::json
-    from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${batch.map((d) => d.outcome.purchase.details)}::text[]) as r (id, fields)
+    from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${batch.map((d) => stringifyExact(d.outcome.details ?? {}))}::text[]) as r (id, fields)
     join written using (id)
     on conflict (purchase) do update set fields = excluded.fields`;
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type DecideContext, decide, type Outcome } from '../../src/core/decide.ts';
+import { completedEvents } from '../../src/core/events.ts';
 import { decimal } from '../../src/core/exact-json.ts';
 import { asksForInvoice, type InvoiceFacts, type InvoiceSeen, MOST_INVOICE_FAILURES } from '../../src/core/invoice.ts';
 import { DEFAULT_POLL_POLICY } from '../../src/core/poll-plan.ts';
@@ -78,9 +79,10 @@ describe('what completes', () => {
 
 describe('the invoice', () => {
   test('is announced after what else the poll shows, with the digits it came with and nothing personal', () => {
-    const after = poll(completed({ reference: 'ORD-1' }), answer(COMPLETED, { CurrencyCode: 'SEK' }), { invoice: READY });
+    const after = poll(completed(), answer(COMPLETED, { CurrencyCode: 'SEK' }), { invoice: READY });
     expect(typesOf(after)).toEqual(['purchase.invoice_ready']);
-    expect(JSON.stringify(after.events[0])).toBe(
+    const [event] = completedEvents(after.events, after.details, { reference: 'ORD-1', metadata: null, details: null });
+    expect(JSON.stringify(event)).toBe(
       `{"type":"purchase.invoice_ready","sequence":3,"at":${T},"state":2,"data":{"site":"default","purchaseId":"p-1","sequence":3,` +
         '"invoice":{"totalAmount":249.50,"totalAuthorizedAmount":300.00,"minimumAmountToPay":100,"invoiceDate":"2026-11-20T00:00:00",' +
         '"dueDate":"2026-12-20T00:00:00","completed":"2026-11-20T09:14:58.000Z","debitItems":2,"creditItems":0},' +
@@ -91,8 +93,9 @@ describe('the invoice', () => {
   });
 
   test('is announced with what the same answer was recorded as before', () => {
-    const { events } = poll(completed({ details: '{"Price":249.50}' }), { kind: 'same' }, { invoice: READY });
-    expect(JSON.stringify(events[0]!.data)).toContain('"price":249.50');
+    const { events, details } = poll(completed(), { kind: 'same' }, { invoice: READY });
+    const [event] = completedEvents(events, details, { reference: null, metadata: null, details: '{"Price":249.50}' });
+    expect(JSON.stringify(event!.data)).toContain('"price":249.50');
   });
 
   test('leaves the rechecks of the state as they are planned', () => {

@@ -1,23 +1,30 @@
 import { expect, test } from 'vitest';
 import {
+  completedEvents,
   EVENT_TYPES,
+  type EventDraft,
   eventBody,
   isoTime,
   isoTimeOrNull,
   purchaseHead,
-  purchaseTail,
   stateOrNull,
 } from '../../src/core/events.ts';
 import { decimal, parseExact } from '../../src/core/exact-json.ts';
+import type { Attached, Details } from '../../src/core/purchase.ts';
 import { aPurchase } from '../support/a-purchase.ts';
 
+const NOTHING: Attached = { reference: null, metadata: null, details: null };
 const at = Date.UTC(2026, 10, 20, 9, 15, 2, 123);
 
+/** What an event says whose own fields are `data`. */
+const completed = (data: EventDraft['data'], seen: Details | null, attached: Attached): EventDraft =>
+  completedEvents([{ type: 'purchase.state_changed', sequence: 3, at, state: 2, data }], seen, attached)[0]!;
+
 test('a body is the text of the contract, field by field', () => {
-  const purchase = aPurchase({ site: 'se', purchaseId: 'abc', reference: 'ORD-1', metadata: '{"cart": 7}' });
+  const data = { ...purchaseHead(aPurchase({ site: 'se', purchaseId: 'abc' }), 3), to: stateOrNull(2) };
+  const attached = { reference: 'ORD-1', metadata: '{"cart": 7}', details: null };
   const details = { Price: decimal('249.50'), CurrencyCode: 'SEK', OrderReference: 'o-1', SiteCode: 'x' };
-  const data = { ...purchaseHead(purchase, 3), to: stateOrNull(2), ...purchaseTail(purchase, details) };
-  expect(eventBody('evt_1', { type: 'purchase.state_changed', sequence: 3, at, state: 2, data })).toBe(
+  expect(eventBody('evt_1', completed(data, details, attached))).toBe(
     '{"id":"evt_1","type":"purchase.state_changed","timestamp":"2026-11-20T09:15:02.123Z","data":' +
       '{"site":"se","purchaseId":"abc","sequence":3,"to":{"value":2,"name":"Completed"},' +
       '"reference":"ORD-1","metadata":{"cart":7},"price":249.50,"currency":"SEK","orderReference":"o-1"}}',
@@ -25,7 +32,7 @@ test('a body is the text of the contract, field by field', () => {
 });
 
 test('what a purchase does not have is null, never left out', () => {
-  expect(purchaseTail(aPurchase(), {})).toEqual({
+  expect(completed({}, null, NOTHING).data).toEqual({
     reference: null,
     metadata: null,
     price: null,
@@ -37,17 +44,17 @@ test('what a purchase does not have is null, never left out', () => {
 });
 
 test('fields that have no name of their own in an event are not in it', () => {
-  expect(Object.keys(purchaseTail(aPurchase(), { PaymentMethod: 2, CountryCode: 'SE' }))).not.toContain('PaymentMethod');
+  expect(completed({}, { PaymentMethod: 2, CountryCode: 'SE' }, NOTHING).data).not.toHaveProperty('PaymentMethod');
+});
+
+test('fields come from the answer, and from the store where the poll brought none', () => {
+  const attached = { ...NOTHING, details: '{"Price":1.50}' };
+  expect(eventBody('evt_1', completed({}, { Price: 2 }, attached))).toContain('"price":2,');
+  expect(eventBody('evt_1', completed({}, null, attached))).toContain('"price":1.50,');
 });
 
 test('digits in metadata survive', () => {
-  const body = eventBody('evt_1', {
-    type: 'purchase.stuck',
-    sequence: 1,
-    at,
-    state: 6,
-    data: purchaseTail(aPurchase({ metadata: '{"sum": 10.10}' }), {}),
-  });
+  const body = eventBody('evt_1', completed({}, null, { ...NOTHING, metadata: '{"sum": 10.10}' }));
   expect(body).toContain('"metadata":{"sum":10.10}');
   expect(parseExact(body)).toMatchObject({ id: 'evt_1' });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { digestOfDetails } from '../../src/checkout/client.ts';
 import { decide } from '../../src/core/decide.ts';
 import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf } from '../../src/core/poll-plan.ts';
 import type { Purchase } from '../../src/core/purchase.ts';
@@ -10,7 +11,15 @@ const [BEING_PROCESSED, COMPLETED, ERROR, TIMED_OUT, CARDS, CANCELLED] = [1, 2, 
 const LIMIT = 15 * MINUTE;
 
 const atBank = (differs: Partial<Purchase> = {}): Purchase =>
-  aPurchase({ state: CARDS, stateSince: T, seenAt: T, watchedSince: T, sequence: 1, details: '{}', ...differs });
+  aPurchase({
+    state: CARDS,
+    stateSince: T,
+    seenAt: T,
+    watchedSince: T,
+    sequence: 1,
+    detailsDigest: digestOfDetails({}),
+    ...differs,
+  });
 const stayOf = (purchase: Purchase, state: number, now: number, policy: PollPolicy = DEFAULT_POLL_POLICY) =>
   decide(purchase, answer(state), { askedAt: now, now, policy, spread: 0, strikes: 1 }).stay;
 const withLimit = (stuckAfter: number | null, final = false): PollPolicy => {

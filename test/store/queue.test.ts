@@ -1,11 +1,14 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { digestOfDetails } from '../../src/checkout/client.ts';
+import { decimal } from '../../src/core/exact-json.ts';
 import { findPurchases, type PurchaseRow, requestPoll } from '../../src/store/purchases.ts';
 import {
   type Cursor,
   dropNudges,
   dropNudgesOf,
   dueSlot,
+  loadAttached,
   loadDue,
   loadPurchases,
   type QueuedPurchase,
@@ -93,12 +96,15 @@ describe('reading what is due', () => {
       unknowns: 1,
       invoice: 'wanted',
       sequence: 5,
-      reference: 'ORD-1',
-      metadata: '{"a": 1.50}',
-      details: '{"Price":249.50}',
+      detailsDigest: digestOfDetails({ Price: decimal('249.50') }),
     };
     expect(rows).toEqual([{ purchase, nextPollAt: 1_003_000, slot: 100 }]);
     expect(await loadPurchases(sql, [id!])).toEqual(rows);
+    const attached = { reference: 'ORD-1', metadata: '{"a": 1.50}', details: '{"Price":249.50}' };
+    expect(await loadAttached(sql, { ids: [id!], details: [id!] })).toEqual(new Map([[id, attached]]));
+    expect(await loadAttached(sql, { ids: [id!, id! + 1], details: [] })).toEqual(
+      new Map([[id, { ...attached, details: null }]]),
+    );
   });
 
   test('stops at the slot it was told, and leaves out what is not polled any more', async () => {

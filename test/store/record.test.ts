@@ -228,7 +228,7 @@ describe('what came too late', () => {
   const writers = { unchanged: recordUnchanged, changed: recordChanged };
   const nothingIsKnownOf = async (purchase: Purchase): Promise<void> => {
     expect(await transitionsOf(sql, purchase.id)).toEqual([]);
-    expect((await reloaded(purchase)).purchase.details).toBeNull();
+    expect((await reloaded(purchase)).purchase.detailsDigest).toBeNull();
     expect((await events()).filter((event) => event.purchase === purchase.id)).toEqual([]);
   };
 

@@ -1,4 +1,5 @@
 /** Purchases, answers and troubles as tests need them: whole, ordinary, and different only in what is named. */
+import { digestOfDetails } from '../../src/checkout/client.ts';
 import type { StatePolicy } from '../../src/core/poll-plan.ts';
 import type { Details, Observation, Purchase } from '../../src/core/purchase.ts';
 
@@ -22,16 +23,14 @@ export function aPurchase(differs: Partial<Purchase> = {}): Purchase {
     unknowns: 0,
     invoice: null,
     sequence: 0,
-    reference: null,
-    metadata: null,
-    details: null,
+    detailsDigest: null,
     ...differs,
   };
 }
 
 /** A well-formed answer. */
 export function answer(state: number, details: Details = {}): Observation {
-  return { kind: 'seen', digest: 'a digest', state, details };
+  return { kind: 'seen', digest: 'a digest', state, details, detailsDigest: digestOfDetails(details) };
 }
 
 /** An answer that could not be used. */

@@ -77,7 +77,7 @@ export function simulateShop(options: ShopOptions): Shop {
     polls += 1;
     const outcome = decide(
       before,
-      { kind: 'seen', state, details: {}, digest: '' },
+      { kind: 'seen', state, details: {}, detailsDigest: '', digest: '' },
       { askedAt: now, now: now + ROUND_TRIP, policy, spread: random() * 2 - 1, strikes: 0 },
     );
     watched.purchase = outcome.purchase;
@@ -134,7 +134,7 @@ function gap(hourly: number, random: Random): number {
 }
 
 function newPurchase(id: number, site: string, purchaseId: string, at: number): Purchase {
-  const nothing = { state: null, stateSince: null, stuckSince: null, seenAt: null, invoice: null, reference: null };
+  const nothing = { state: null, stateSince: null, stuckSince: null, seenAt: null, invoice: null };
   const counts = { excused: 0, failures: 0, unknowns: 0, sequence: 0, revision: 0, polls: 0, shard: 0 };
-  return { id, site, purchaseId, status: 'watching', watchedSince: at, metadata: null, details: null, ...nothing, ...counts };
+  return { id, site, purchaseId, status: 'watching', watchedSince: at, detailsDigest: null, ...nothing, ...counts };
 }
