@@ -20,6 +20,11 @@ export interface Ownership {
   outlasts(need: Milliseconds): boolean;
   /** Whether work of at most `need` may begin: the lease must outlast it, or a successor could do the same at the same time. */
   mayBegin(shard: number, need: Milliseconds): boolean;
+  /**
+   * Whether work that began under an epoch may still act outside for at most `need`: the shard was not lost meanwhile, and the
+   * lease outlasts it. To be asked right before anything leaves: the process may have stood still since the work began.
+   */
+  mayGoOn(shard: number, epoch: number, need: Milliseconds): boolean;
   /** Work on a shard begins, and ends under the epoch it began with; a shard is given away only when nothing is under way. */
   begin(shard: number): void;
   end(shard: number, epoch: number): void;

@@ -89,8 +89,9 @@ export function createBrokerChannel({ open, compose, timeout }: BrokerChannelOpt
     return slot;
   };
 
-  const publish = async (slot: Slot, message: BrokerMessage, until: number): Promise<string> => {
+  const publish = async (slot: Slot, message: BrokerMessage, until: number, { mayLeave }: SendOptions): Promise<string> => {
     const link = await before(until, slot.link, () => noConnection(timeout));
+    if (mayLeave?.() === false) throw new BrokerFailure(STOPPED);
     slot.handedOver += 1;
     const number = slot.handedOver;
     const answer = link.publish(message, until - performance.now()).then((said) => {
@@ -116,7 +117,7 @@ export function createBrokerChannel({ open, compose, timeout }: BrokerChannelOpt
       if (closing !== undefined || signal?.aborted) throw new BrokerFailure(STOPPED);
       const message = compose(event, options);
       current ??= connect();
-      const excerpt = await unlessStopped(signal, publish(current, message, performance.now() + timeout));
+      const excerpt = await unlessStopped(signal, publish(current, message, performance.now() + timeout, options));
       return { kind: 'delivered', httpStatus: null, tookMs: tookMs(), excerpt };
     } catch (error) {
       const failure = error instanceof BrokerFailure ? error.failure : explain(error);

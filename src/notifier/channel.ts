@@ -18,6 +18,11 @@ export interface SendOptions {
   readonly now: Instant;
   /** How many attempts it had when a replay began to send it again; left out when none did. */
   readonly again?: number;
+  /**
+   * Asked right before the event leaves this process; false: it must not, because the lease may have ended while the
+   * connection was made. The attempt then fails without having sent anything.
+   */
+  readonly mayLeave?: () => boolean;
   /** Ends the attempt early (the daemon stops): it then counts as a failure of ours. */
   readonly signal?: AbortSignal;
 }

@@ -53,6 +53,7 @@ export function createLoader({
     wants: (outlet, parties) => outlet.mayHoldMore && room(outlet, parties) > 0,
     load: async (outlets, late) => {
       const shards = ownership.owned();
+      const epochs = new Map(shards.map((shard) => [shard, ownership.epochOf(shard)]));
       const parties = Math.max(outlets.length, 1);
       const chosen = new Map<number, Outlet>();
       const looks = new Map<Outlet, number>();
@@ -81,8 +82,8 @@ export function createLoader({
       let added = 0;
       for (const row of rows) {
         const outlet = chosen.get(row.subscriber)!;
-        // It was paused meanwhile, and forgot what waits.
-        if (ladder.pausedUntil(outlet) !== null) outlet.lookFromStart();
+        // It was paused meanwhile, and forgot what waits; or another replica had the shard meanwhile, and may have sent it.
+        if (ladder.pausedUntil(outlet) !== null || ownership.epochOf(row.shard) !== epochs.get(row.shard)) outlet.lookFromStart();
         else if (outlet.has(row.id)) continue;
         else if (row.behind === null || outlet.has(row.behind.id)) {
           outlet.add(row);

@@ -15,6 +15,8 @@ export interface PostRequest {
   readonly body: string;
   readonly timeout: Milliseconds;
   readonly signal: AbortSignal | undefined;
+  /** Asked right before the request is written; false: it is not. */
+  readonly mayLeave?: (() => boolean) | undefined;
 }
 
 /** What came back. `error` is null when the answer is complete, or as much of it was read as is ever read. */
@@ -46,12 +48,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   #settle: ((outcome: PostOutcome) => void) | null;
   readonly #timer: NodeJS.Timeout;
   readonly #signal: AbortSignal | undefined;
+  readonly #mayLeave: (() => boolean) | undefined;
   #onAbort: (() => void) | null = null;
 
-  constructor({ timeout, signal }: PostRequest, settle: (outcome: PostOutcome) => void) {
+  constructor({ timeout, signal, mayLeave }: PostRequest, settle: (outcome: PostOutcome) => void) {
     this.#settle = settle;
     this.#timer = setTimeout(() => this.#end(new DeadlinePassed()), timeout);
     this.#signal = signal;
+    this.#mayLeave = mayLeave;
     if (signal === undefined) return;
     this.#onAbort = () => this.#end(stopped());
     signal.addEventListener('abort', this.#onAbort, { once: true });
@@ -59,8 +63,9 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Its turn came after it was given up.
-    if (this.#endedBy) controller.abort(this.#endedBy);
+    // Its turn came after it was given up, or its connection stood when the lease had ended.
+    if (this.#endedBy === null && this.#mayLeave?.() === false) this.#end(stopped());
+    else if (this.#endedBy) controller.abort(this.#endedBy);
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: PostOutcome['headers']): void {

@@ -1,10 +1,10 @@
 /** Starts attempts: whatever may leave now, for each subscriber within its limits, in the order that its memory gives. */
 import type { Ownership } from '../core/ownership.ts';
-import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type DueDelivery, REPLAYED } from '../store/deliveries.ts';
 import type { SwitchedOff } from '../store/subscribers.ts';
-import type { SendResult } from './channel.ts';
+import type { SendOptions, SendResult } from './channel.ts';
 import type { Departure, Departures } from './departure.ts';
 import type { Ladder } from './ladder.ts';
 import type { Outlet, Recipient } from './outlet.ts';
@@ -128,7 +128,9 @@ export function createSender({ clock, ownership, roster, ladder, notes, departur
     notes.began(delivery, epoch);
     const departure = recipient.channel.sendAll === undefined ? ALONE : await departures.plan(outlet, delivery);
     // Planning took its time.
-    const mayGo = departure === ALONE || (!isHeld && roster.mayTell(outlet) && outlasts(delivery, recipient));
+    const mayGo =
+      departure === ALONE ||
+      (!isHeld && roster.mayTell(outlet) && ownership.mayGoOn(delivery.shard, epoch, recipient.timeout + TIME_TO_SETTLE));
     if (departure.kind !== 'go' || !mayGo) return stay(outlet, delivery, epoch, departure);
     if (departure !== ALONE) {
       outlet.heldUntil = null;
@@ -136,7 +138,15 @@ export function createSender({ clock, ownership, roster, ladder, notes, departur
     }
     const { along } = departure;
     const began = clock.now();
-    const answer = await attempt(recipient, delivery, departure, began);
+    const until = clock.monotonic() + recipient.timeout + TIME_TO_SETTLE;
+    let isWithheld = false;
+    const mayLeave = (): boolean => {
+      isWithheld = !ownership.mayGoOn(delivery.shard, epoch, until - clock.monotonic());
+      return !isWithheld;
+    };
+    const answer = await attempt(recipient, delivery, departure, { now: began, mayLeave });
+    // The lease ended while the connection was made: another replica may be sending this.
+    if (isWithheld) return stay(outlet, delivery, epoch, departure);
     // An address that was replaced meanwhile speaks for nobody any more: the next attempt goes to the new one.
     const isReplaced = outlet.recipient !== recipient;
     const result =
@@ -160,17 +170,14 @@ export function createSender({ clock, ownership, roster, ladder, notes, departur
     { channel }: Recipient,
     { event, attempts, attemptsBefore, rank }: DueDelivery,
     { along, together }: Going,
-    now: Instant,
+    when: Pick<SendOptions, 'now' | 'mayLeave'>,
   ) => {
-    const options = { attempt: attempts + 1, now, ...(rank === REPLAYED && { again: attemptsBefore }) };
+    const options = { ...when, attempt: attempts + 1, ...(rank === REPLAYED && { again: attemptsBefore }) };
     if (together === null || channel.sendAll === undefined) return channel.send(event, options);
     const all = [event, ...along.map((delivery) => delivery.event)];
     const made = all.map(({ createdAt }) => createdAt);
     return channel.sendAll(all, { ...options, since: Math.min(...made), until: Math.max(...made), ...together });
   };
-
-  const outlasts = ({ shard }: DueDelivery, { timeout }: Recipient): boolean =>
-    ownership.mayBegin(shard, timeout + TIME_TO_SETTLE);
 
   /** Its attempt is over. Answers whether somebody who waits may have its slot. */
   const giveBack = (outlet: Outlet, delivery: DueDelivery): boolean => {

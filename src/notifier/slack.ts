@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { IncomingWebhook, IncomingWebhookHTTPError, IncomingWebhookRequestError } from '@slack/webhook';
 import { Agent, fetch } from 'undici';
-import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Milliseconds } from '../core/purchase.ts';
 import { readRetryAfter } from '../core/retry-after.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
 import { excerpt } from './excerpt.ts';
@@ -51,11 +51,16 @@ export function createSlackChannel({ url, consoleUrl, timeout, setting = 'SLACK_
   const agent = new Agent({ maxResponseSize: MOST_READ, connect: { timeout } });
   let closing: Promise<void> | undefined;
 
-  async function tell(message: SlackMessage | { text: string }, now: Instant, signal: AbortSignal): Promise<Answer> {
+  async function tell(
+    message: SlackMessage | { text: string },
+    { now, mayLeave }: SendOptions,
+    signal: AbortSignal,
+  ): Promise<Answer> {
     let retryAfter: Milliseconds | null = null;
     // The library reports a refusal without its headers, so a webhook per message reads them on the way.
     const webhook = new IncomingWebhook(url, {
       fetch: async (target, { method, headers, body } = {}) => {
+        if (mayLeave?.() === false) throw new DOMException('the attempt was stopped', 'AbortError');
         const response = await fetch(target, {
           method: method ?? 'POST',
           headers: headers ?? {},
@@ -79,15 +84,16 @@ export function createSlackChannel({ url, consoleUrl, timeout, setting = 'SLACK_
     }
   }
 
-  const post = async (message: SlackMessage, { now, signal }: SendOptions): Promise<SendResult> => {
+  const post = async (message: SlackMessage, options: SendOptions): Promise<SendResult> => {
+    const { signal } = options;
     const started = performance.now();
     const deadline = AbortSignal.timeout(timeout);
     const ended = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
-    let answer = await tell(message, now, ended);
+    let answer = await tell(message, options, ended);
     if (answer.kind === 'answered' && answer.status === 400 && BAD_PAYLOAD.test(answer.word.trim())) {
       // One message a second, whatever it answered.
       await setTimeout(BETWEEN_MESSAGES, undefined, { signal: ended }).catch(() => undefined);
-      answer = await tell({ text: message.text }, now, ended);
+      answer = await tell({ text: message.text }, options, ended);
     }
     return judge(answer, {
       ...{ hide, setting, timeout },

@@ -73,7 +73,7 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
   let closing: Promise<void> | undefined;
 
   return {
-    async send(event: OutgoingEvent, { now, signal }: SendOptions): Promise<SendResult> {
+    async send(event: OutgoingEvent, { now, signal, mayLeave }: SendOptions): Promise<SendResult> {
       const started = performance.now();
       const body = isCloudEvent ? toCloudEvent(event.body) : event.body;
       const { id, timestamp, signature } = sign(event.id, now, body);
@@ -83,6 +83,7 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
         body,
         timeout,
         signal,
+        mayLeave,
       });
       return judge(outcome, { now, url, hide, timeout, tookMs: Math.round(performance.now() - started) });
     },

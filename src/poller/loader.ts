@@ -1,5 +1,5 @@
 /** Brings into the windows what is due soon and what changed from outside. */
-import type { Ownership } from '../core/ownership.ts';
+import type { Holding, Ownership } from '../core/ownership.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -63,11 +63,20 @@ export function createLoader({ sql, clock, log, ownership, windows }: LoaderOpti
     for (const row of rows) if (!leavers.has(row.purchase.id)) windows.get(row.purchase.site)?.put(row);
   };
 
+  /** What this replica holds of some shards, as of now. */
+  const holdingsOf = (shards: Iterable<number>): Holding[] =>
+    [...shards].flatMap((shard) => {
+      const epoch = ownership.epochOf(shard);
+      return epoch === null ? [] : [{ shard, epoch }];
+    });
+
   const forgetOldNudges = async (): Promise<void> => {
     if (fresh.size === 0) return;
-    const shards = [...fresh];
-    await dropNudgesOf(sql, shards);
-    for (const shard of shards) fresh.delete(shard);
+    const holdings = holdingsOf(fresh);
+    await dropNudgesOf(sql, { replica: ownership.replica, holdings });
+    // A shard that was lost and gained meanwhile is fresh again.
+    for (const { shard, epoch } of holdings) if (ownership.epochOf(shard) === epoch) fresh.delete(shard);
+    for (const shard of fresh) if (ownership.epochOf(shard) === null) fresh.delete(shard);
   };
 
   const readWrittenAgain = async (): Promise<boolean> => {
@@ -83,16 +92,15 @@ export function createLoader({ sql, clock, log, ownership, windows }: LoaderOpti
   };
 
   const readNudged = async (shards: readonly number[]): Promise<boolean> => {
-    const epochs = new Map(shards.map((shard) => [shard, ownership.epochOf(shard)]));
+    const holdings = holdingsOf(shards);
     const { rows, orphans, more } = await readNudges(sql, { shards, limit: NUDGES_AT_ONCE });
     if (rows.length + orphans.length === 0) return false;
     take(rows);
     // Only now: the rows are in memory, or their cursor will come by. A shard that changed hands meanwhile keeps its nudges.
-    const ours = rows.filter(
-      ({ purchase: { shard } }) => ownership.epochOf(shard) !== null && ownership.epochOf(shard) === epochs.get(shard),
-    );
+    const kept = holdings.filter(({ shard, epoch }) => ownership.epochOf(shard) === epoch);
     // Left where they are, orphans would be read with every tick, and in the end nothing else.
-    await dropNudges(sql, [...orphans, ...ours.flatMap(({ nudges }) => nudges)]);
+    const nudges = [...orphans, ...rows.flatMap((row) => row.nudges)];
+    await dropNudges(sql, nudges, { replica: ownership.replica, holdings: kept });
     return more;
   };
 

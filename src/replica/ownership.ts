@@ -1,15 +1,24 @@
 /** Keeps this replica's lease alive and its fair share of the shards in hand. */
-import { type Ownership, SHARDS } from '../core/ownership.ts';
+import { type Holding, type Ownership, SHARDS } from '../core/ownership.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { FollowingClock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { isGone } from '../runtime/process-identity.ts';
 import type { Sql } from '../store/database.ts';
-import { forgetReplica, ownedShards, releaseLeases, releaseShards, renewReplica, takeShards } from '../store/replicas.ts';
+import {
+  expireReplica,
+  forgetReplica,
+  type OtherReplica,
+  releaseAllShards,
+  releaseLeases,
+  releaseShards,
+  renewReplica,
+  takeShards,
+} from '../store/replicas.ts';
 
 export interface OwnershipOptions {
   readonly sql: Sql;
-  readonly clock: Pick<FollowingClock, 'monotonic'> & Partial<Pick<FollowingClock, 'follow'>>;
+  readonly clock: Pick<FollowingClock, 'monotonic'> & Partial<Pick<FollowingClock, 'follow' | 'wall'>>;
   readonly log: Logger;
   readonly replica: string;
   /** See runtime/process-identity.ts. */
@@ -27,50 +36,103 @@ export interface OwnershipKeeper extends Ownership {
   release(): Promise<void>;
 }
 
+/** This machine's wall clock runs on while a virtual machine is suspended, its monotonic clock does not: so far apart, a lease is void. */
+const LARGEST_JUMP: Milliseconds = 5_000;
+
+type Held = { epoch: number; busy: number; leaving: boolean };
+
 export function createOwnership({ sql, clock, log, replica, process, ttl, renewEvery }: OwnershipOptions): OwnershipKeeper {
-  const held = new Map<number, { epoch: number; busy: number; leaving: boolean }>();
+  const held = new Map<number, Held>();
+  /** Shards whose release was sent and not confirmed, with their epochs: the release may still happen, so they stay unused. */
+  const releasing = new Map<number, number>();
   const listeners: ((change: { gained: readonly number[]; lost: readonly number[] }) => void)[] = [];
-  let leaseEndsAt: Milliseconds = Number.NEGATIVE_INFINITY;
-  let releasing = false;
+  const others = createOthers(clock, ttl);
+  /** When this replica's row was inserted, as of the last renewal whose holdings count. */
+  let startedAt: string | null = null;
+  let lease = { endsAt: Number.NEGATIVE_INFINITY, wallAhead: 0 };
+  let stopping = false;
   let idle: (() => void) | null = null;
+
+  /** How far this machine's wall clock is ahead of its monotonic clock. */
+  const wallAhead = (): Milliseconds => (clock.wall === undefined ? 0 : clock.wall() - clock.monotonic());
 
   const tell = (gained: readonly number[], lost: readonly number[]): void => {
     if (gained.length === 0 && lost.length === 0) return;
     for (const listener of listeners) listener({ gained, lost });
+    log.info({ owned: held.size, gained: gained.length, lost: lost.length }, 'shards.changed');
+  };
+  const add = (holdings: readonly Holding[]): number[] => {
+    for (const { shard, epoch } of holdings) held.set(shard, { epoch, busy: 0, leaving: false });
+    return holdings.map(({ shard }) => shard);
   };
 
-  /** Brings memory in line with the rows; a shard whose epoch moved was somebody else's in between. */
-  const adopt = async (): Promise<void> => {
-    const now = new Map((await ownedShards(sql, replica)).map((holding) => [holding.shard, holding.epoch]));
+  /** Brings memory in line with the rows; a shard whose epoch moved belonged to another replica in between. */
+  const adopt = (holdings: readonly Holding[]): void => {
+    const now = new Map(holdings.map(({ shard, epoch }) => [shard, epoch]));
+    for (const [shard, epoch] of releasing) if (now.get(shard) !== epoch) releasing.delete(shard);
     const lost = [...held].filter(([shard, { epoch }]) => now.get(shard) !== epoch).map(([shard]) => shard);
     for (const shard of lost) held.delete(shard);
-    const gained = [...now].filter(([shard]) => !held.has(shard));
-    for (const [shard, epoch] of gained) held.set(shard, { epoch, busy: 0, leaving: false });
-    tell(
-      gained.map(([shard]) => shard),
-      lost,
-    );
-    if (gained.length > 0 || lost.length > 0)
-      log.info({ owned: held.size, gained: gained.length, lost: lost.length }, 'shards.changed');
+    tell(add(holdings.filter(({ shard }) => !held.has(shard) && !releasing.has(shard))), lost);
+  };
+
+  /** The row had been deleted, so another replica may own or have owned any of these shards: all of them are taken again. */
+  const startOver = async (since: string): Promise<void> => {
+    const lost = [...held.keys()];
+    held.clear();
+    releasing.clear();
+    if (startedAt !== null) {
+      const advice =
+        'nothing: this replica takes its share again; if this repeats, look why it could not reach the database for so long';
+      log.warn({ shards: lost.length, leaseMs: ttl, advice }, 'lease.lost');
+    }
+    tell([], lost);
+    await releaseAllShards(sql, replica);
+    startedAt = since;
   };
 
   const giveBack = async (): Promise<void> => {
-    const free = [...held].filter(([, shard]) => shard.leaving && shard.busy === 0).map(([id]) => id);
-    if (free.length === 0) return;
-    for (const shard of free) held.delete(shard);
-    tell([], free);
-    await releaseShards(sql, { replica, shards: free });
+    const free = [...held].filter(([, shard]) => shard.leaving && shard.busy === 0);
+    for (const [shard, { epoch }] of free) {
+      held.delete(shard);
+      releasing.set(shard, epoch);
+    }
+    tell(
+      [],
+      free.map(([shard]) => shard),
+    );
+    const shards = [...releasing.keys()];
+    await releaseShards(sql, { replica, shards });
+    for (const shard of shards) releasing.delete(shard);
+  };
+
+  /** Deletes replicas whose process or lease ended; answers how many are left besides this one. */
+  const countLiving = async (rows: readonly OtherReplica[]): Promise<number> => {
+    const ended = others.ended(rows);
+    let living = rows.length;
+    for (const row of rows) {
+      if (isGone(row.process)) {
+        log.warn({ replica: row.id }, 'replica.gone');
+        await forgetReplica(sql, row.id);
+        living -= 1;
+      } else if (ended.has(row.id) && (await expireReplica(sql, row))) {
+        const detail = 'It did not renew its lease in time. The other replicas take over its purchases and deliveries.';
+        log.warn({ replica: row.id, leaseMs: Math.max(row.leaseMs, ttl), detail }, 'replica.expired');
+        living -= 1;
+      }
+    }
+    return living;
   };
 
   const keeper: OwnershipKeeper = {
     replica,
     owned: () => [...held].filter(([, shard]) => !shard.leaving).map(([id]) => id),
     epochOf: (shard) => held.get(shard)?.epoch ?? null,
-    outlasts: (need) => clock.monotonic() + need < leaseEndsAt,
+    outlasts: (need) => clock.monotonic() + need < lease.endsAt && Math.abs(wallAhead() - lease.wallAhead) < LARGEST_JUMP,
     mayBegin: (shard, need) => {
       const holding = held.get(shard);
       return holding !== undefined && !holding.leaving && keeper.outlasts(need);
     },
+    mayGoOn: (shard, epoch, need) => held.get(shard)?.epoch === epoch && keeper.outlasts(need),
     begin: (shard) => {
       const holding = held.get(shard);
       if (holding) holding.busy += 1;
@@ -89,27 +151,24 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
       listeners.push(listener);
     },
     tick: async () => {
-      if (releasing) return renewEvery;
-      const asked = clock.monotonic();
-      const { alive, databaseNow, readAt } = await renewReplica(sql, { id: replica, process, ttl });
-      clock.follow?.(databaseNow, readAt);
-      leaseEndsAt = asked + ttl;
-      for (const other of alive) {
-        if (other.id === replica || !isGone(other.process)) continue;
-        log.warn({ replica: other.id }, 'replica.gone');
-        await forgetReplica(sql, other.id);
-      }
-      const living = alive.filter((other) => other.id === replica || !isGone(other.process)).length;
-      const fair = Math.ceil(SHARDS / Math.max(living, 1));
-      await adopt();
+      if (stopping) return renewEvery;
+      const asked = { at: clock.monotonic(), wallAhead: wallAhead() };
+      const renewal = await renewReplica(sql, { id: replica, process, ttl });
+      clock.follow?.(renewal.databaseNow, asked.at, clock.monotonic());
+      if (renewal.startedAt === startedAt) adopt(renewal.holdings);
+      else await startOver(renewal.startedAt);
+      // Only now: the lease covers what memory holds from here on.
+      lease = { endsAt: asked.at + ttl, wallAhead: asked.wallAhead };
+      const living = 1 + (await countLiving(renewal.others));
+      const fair = Math.ceil(SHARDS / living);
       const staying = keeper.owned();
       for (const shard of staying.slice(fair)) held.get(shard)!.leaving = true;
       await giveBack();
-      if (staying.length < fair && (await takeShards(sql, { replica, wanted: fair - staying.length })) > 0) await adopt();
+      if (staying.length < fair) tell(add(await takeShards(sql, { replica, wanted: fair - staying.length })), []);
       return renewEvery;
     },
     release: async () => {
-      releasing = true;
+      stopping = true;
       for (const shard of held.values()) shard.leaving = true;
       if ([...held.values()].some(({ busy }) => busy > 0)) {
         await new Promise<void>((resolve) => {
@@ -122,4 +181,25 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
     },
   };
   return keeper;
+}
+
+/**
+ * Sees when leases of other replicas end: once a row has stood unchanged for the lease's length by this process' own clock.
+ * The database's clock does not count, for it may step by hours.
+ */
+function createOthers({ monotonic }: Pick<FollowingClock, 'monotonic'>, ttl: Milliseconds) {
+  let seen = new Map<string, { readonly renewal: string; readonly since: Milliseconds }>();
+  return {
+    /** The ids of those whose lease ended. */
+    ended: (rows: readonly OtherReplica[]): ReadonlySet<string> => {
+      const now = monotonic();
+      seen = new Map(
+        rows.map(({ id, renewal }) => {
+          const before = seen.get(id);
+          return [id, before?.renewal === renewal ? before : { renewal, since: now }];
+        }),
+      );
+      return new Set(rows.filter(({ id, leaseMs }) => now - seen.get(id)!.since >= Math.max(leaseMs, ttl)).map(({ id }) => id));
+    },
+  };
 }

@@ -11,13 +11,19 @@ export interface Clock {
   sleep(duration: Milliseconds, signal: AbortSignal): Promise<void>;
 }
 
-/** A clock that follows the database's: `follow` takes a reading of `now()` there, made at the given monotonic moment. */
+/** A clock that follows the database's. */
 export interface FollowingClock extends Clock {
-  follow(databaseNow: Instant, readAt: Milliseconds): void;
+  /** Takes a reading of the database's clock, made between two monotonic moments. */
+  follow(databaseNow: Instant, asked: Milliseconds, answered: Milliseconds): void;
+  /** This machine's wall clock. Unlike the monotonic clock it runs on while a virtual machine is suspended. */
+  wall(): Instant;
 }
 
 /** Node's timers overflow beyond 24.8 days; rests are short and due times live in rows. */
 const LONGEST_REST = 2 ** 31 - 1;
+
+/** A reading whose answer came within this says what the time is. */
+const QUICK: Milliseconds = 1_000;
 
 /** The real clock. Until `follow` is called it is this machine's wall clock. */
 export function realClock(): FollowingClock {
@@ -25,9 +31,14 @@ export function realClock(): FollowingClock {
   return {
     now: () => Math.round(performance.now() + offset),
     monotonic: () => performance.now(),
-    follow: (databaseNow, readAt) => {
-      offset = databaseNow - readAt;
+    follow: (databaseNow, asked, answered) => {
+      // The answer may have waited for a lock: then the middle says little, and what is not contradicted stays.
+      offset =
+        answered - asked <= QUICK
+          ? databaseNow - (asked + answered) / 2
+          : Math.min(Math.max(offset, databaseNow - answered), databaseNow - asked);
     },
+    wall: () => Date.now(),
     sleep: async (duration, signal) => {
       if (signal.aborted) return;
       await delay(Math.min(Math.max(duration, 0), LONGEST_REST), undefined, { signal }).catch(() => undefined);

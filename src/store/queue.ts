@@ -1,6 +1,7 @@
 /** The queue as its owner reads it: purchases by shard and due slot, and the nudges that say what changed from outside. */
 import { type Attached, DIGEST_LENGTH, type Instant, type Purchase } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
+import { held, type Writer } from './settle.ts';
 
 /** Width of a due slot; `purchase_watch.due_slot` in the schema says the same. */
 const SLOT_WIDTH = 10_000;
@@ -94,14 +95,16 @@ export async function readNudged(
   return { rows: nudged, orphans, more: rows.reduce((sum, { nudges }) => sum + nudges.length, 0) >= limit };
 }
 
-/** Drops nudges whose purchases have been taken over. */
-export async function dropNudges(sql: Queries, nudges: readonly number[]): Promise<void> {
-  await sql`delete from purchase_watch.nudges where id = any(${`{${nudges.join()}}`}::bigint[])`;
+/** Drops nudges whose purchases have been taken over, in the shards that the writer still holds. */
+export async function dropNudges(sql: Queries, nudges: readonly number[], writer: Writer): Promise<void> {
+  await sql`
+    with ${held(sql, writer)}
+    delete from purchase_watch.nudges n using held where n.id = any(${`{${nudges.join()}}`}::bigint[]) and n.shard = held.id`;
 }
 
-/** Drops the nudges of shards whose queue is about to be read from its beginning. */
-export async function dropNudgesOf(sql: Queries, shards: readonly number[]): Promise<void> {
-  await sql`delete from purchase_watch.nudges where shard = any(${`{${shards.join()}}`}::smallint[])`;
+/** Drops the nudges of the shards that the writer still holds, because their queues are about to be read from the beginning. */
+export async function dropNudgesOf(sql: Queries, writer: Writer): Promise<void> {
+  await sql`with ${held(sql, writer)} delete from purchase_watch.nudges n using held where n.shard = held.id`;
 }
 
 /** Purchases by row id, as they are now. */

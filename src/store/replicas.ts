@@ -18,27 +18,61 @@ export interface Lease {
   readonly epoch: number;
 }
 
+/** Another replica's row as this replica sees it. */
+export interface OtherReplica extends ReplicaRow {
+  /** Differs after each renewal. */
+  readonly renewal: string;
+  /** How long its lease lasts from a renewal; 0 when a daemon of an older version wrote the row. */
+  readonly leaseMs: Milliseconds;
+}
+
+export interface Renewal {
+  /** When this replica's row was inserted. Another value than before means that the row was deleted meanwhile. */
+  readonly startedAt: string;
+  /** The shards this replica owns; to be ignored when the row was inserted by this very statement. */
+  readonly holdings: readonly Holding[];
+  readonly others: readonly OtherReplica[];
+  readonly databaseNow: Instant;
+}
+
 /**
- * Renews this replica's lease, forgets replicas whose lease ran out, and answers who is alive; with it the database's
- * clock and the monotonic moment at which it showed that.
+ * Renews this replica's lease and reads what the lease covers, in one statement: while the row exists, no other replica
+ * takes these shards.
  */
 export async function renewReplica(
   sql: Queries,
   { id, process, ttl }: { id: string; process: string; ttl: Milliseconds },
-): Promise<{ alive: ReplicaRow[]; databaseNow: Instant; readAt: Milliseconds }> {
-  await sql`
-    insert into purchase_watch.replicas as r (id, process, expires_at)
-    values (${id}, ${process}, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond')
-    on conflict (id) do update set expires_at = excluded.expires_at`;
-  const asked = performance.now();
-  const rows = await sql<{ id: string; process: string; expired: boolean; databaseNow: number }[]>`
-    select id, process, expires_at < clock_timestamp() as expired, (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow"
-    from purchase_watch.replicas order by id`;
-  const readAt = (asked + performance.now()) / 2;
-  // A lease that is being renewed right now holds its row's lock: the delete waits, looks again and leaves it alone.
-  if (rows.some((row) => row.expired)) await sql`delete from purchase_watch.replicas where expires_at < clock_timestamp()`;
-  const alive = rows.filter((row) => !row.expired).map((row) => ({ id: row.id, process: row.process }));
-  return { alive, databaseNow: rows[0]!.databaseNow, readAt };
+): Promise<Renewal> {
+  type Row = { startedAt: string; databaseNow: Instant; shards: number[] | null; epochs: number[] | null } & {
+    [F in keyof OtherReplica]: OtherReplica[F] | null;
+  };
+  const rows = await sql<Row[]>`
+    with renewed as (
+      insert into purchase_watch.replicas as r (id, process, expires_at, lease_ms)
+      values (${id}, ${process}, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond', ${Math.ceil(ttl)})
+      on conflict (id) do update set lease_ms = excluded.lease_ms,
+        expires_at = clock_timestamp() + ${ttl}::float8 * interval '1 millisecond'
+      returning r.started_at::text as started_at),
+    held as (
+      select array_agg(id order by id) as shards, array_agg(epoch order by id) as epochs
+      from purchase_watch.shards where owner = ${id})
+    select n.started_at as "startedAt", (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow", h.shards, h.epochs,
+      o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs"
+    from renewed n cross join held h left join purchase_watch.replicas o on o.id <> ${id} order by o.id`;
+  const { startedAt, databaseNow, shards, epochs } = rows[0]!;
+  const holdings = (shards ?? []).map((shard, index) => ({ shard, epoch: epochs![index]! }));
+  const others = rows.flatMap(({ id: other, process: where, renewal, leaseMs }) =>
+    other === null ? [] : [{ id: other, process: where!, renewal: renewal!, leaseMs: leaseMs! }],
+  );
+  return { startedAt, databaseNow, holdings, others };
+}
+
+/** Deletes a replica whose lease ended, unless it has renewed the lease since; answers whether it was deleted. */
+export async function expireReplica(sql: Queries, { id, renewal }: { id: string; renewal: string }): Promise<boolean> {
+  // A renewal under way holds the row's lock: the delete waits for it, and then finds another value.
+  const { count } =
+    await sql`delete from purchase_watch.replicas where id = ${id} and expires_at = ${renewal}::text::timestamptz`;
+  return count > 0;
 }
 
 /** Forgets a replica at once: our own on a clean stop, or one whose process is known to be gone. */
@@ -46,22 +80,28 @@ export async function forgetReplica(sql: Queries, id: string): Promise<void> {
   await sql`delete from purchase_watch.replicas where id = ${id}`;
 }
 
-/** Takes up to `wanted` shards that nobody alive owns. Each gets a new epoch, which shuts out what its last owner still has under way. Answers how many. */
-export async function takeShards(sql: Queries, { replica, wanted }: { replica: string; wanted: number }): Promise<number> {
-  // Materialized: a plan may run a subquery once for every row, and its limit would hold for each run alone.
-  const taken = await sql`
+/**
+ * Takes up to `wanted` shards that no living replica owns; answers them. Each gets a new epoch, which shuts out what its
+ * last owner still has under way. Takes nothing for a replica whose own row is missing.
+ */
+export async function takeShards(sql: Queries, { replica, wanted }: { replica: string; wanted: number }): Promise<Holding[]> {
+  // A row that another replica took meanwhile is looked at once more, but beside the replicas as they were before: the
+  // epoch shows that it was taken. Materialized: a plan may run a subquery for each row, and its limit would hold for each run.
+  return sql<Holding[]>`
     with free as materialized (
-      select id from purchase_watch.shards s
-      where s.owner is null or not exists (select from purchase_watch.replicas r where r.id = s.owner)
-      order by id limit ${wanted} for update skip locked)
-    update purchase_watch.shards s set owner = ${replica}, epoch = epoch + 1 from free where s.id = free.id`;
-  return taken.count;
+      select id, epoch from purchase_watch.shards s
+      where (s.owner is null or not exists (select from purchase_watch.replicas r where r.id = s.owner))
+        and exists (select from purchase_watch.replicas r where r.id = ${replica})),
+    locked as materialized (
+      select s.id from free f join purchase_watch.shards s on s.id = f.id and s.epoch = f.epoch
+      order by s.id limit ${wanted} for update of s skip locked)
+    update purchase_watch.shards s set owner = ${replica}, epoch = epoch + 1 from locked l where s.id = l.id
+    returning s.id as shard, s.epoch::float8 as epoch`;
 }
 
-/** The shards a replica owns, with their epochs. */
-export async function ownedShards(sql: Queries, replica: string): Promise<Holding[]> {
-  return sql<Holding[]>`
-    select id as shard, epoch::float8 as epoch from purchase_watch.shards where owner = ${replica} order by id`;
+/** Releases all shards that the rows still say are this replica's. */
+export async function releaseAllShards(sql: Queries, replica: string): Promise<void> {
+  await sql`update purchase_watch.shards set owner = null where owner = ${replica}`;
 }
 
 /** Gives shards back and wakes whoever may take them. */
@@ -81,11 +121,15 @@ export async function takeLease(sql: Queries, { name, replica }: { name: string;
   const [kept] = await sql<{ epoch: number }[]>`
     select epoch::float8 as epoch from purchase_watch.leases where name = ${name} and owner = ${replica}`;
   if (kept) return kept.epoch;
+  // The epoch that was seen: a lease that another replica took meanwhile stays with that replica.
   const [taken] = await sql<{ epoch: number }[]>`
-    update purchase_watch.leases l set owner = ${replica}, epoch = epoch + 1
-    where name = ${name} and (owner is null or not exists (select from purchase_watch.replicas r where r.id = l.owner))
-      and exists (select from purchase_watch.replicas r where r.id = ${replica})
-    returning epoch::float8 as epoch`;
+    with free as materialized (
+      select l.name, l.epoch from purchase_watch.leases l
+      where l.name = ${name} and (l.owner is null or not exists (select from purchase_watch.replicas r where r.id = l.owner))
+        and exists (select from purchase_watch.replicas r where r.id = ${replica}))
+    update purchase_watch.leases l set owner = ${replica}, epoch = l.epoch + 1 from free f
+    where l.name = f.name and l.epoch = f.epoch
+    returning l.epoch::float8 as epoch`;
   return taken?.epoch ?? null;
 }
 

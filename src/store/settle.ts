@@ -65,7 +65,7 @@ const numbers = <T>(batch: readonly T[], value: (item: T) => number | null): str
   `{${batch.map((item) => value(item) ?? 'NULL').join()}}`;
 
 /** Locks the shards that are still held as the writer believes. */
-const held = (sql: Queries, { replica, holdings }: Writer): Fragment => sql`
+export const held = (sql: Queries, { replica, holdings }: Writer): Fragment => sql`
   held as materialized (
     select s.id from purchase_watch.shards s
     join unnest(${numbers(holdings, (h) => h.shard)}::smallint[], ${numbers(holdings, (h) => h.epoch)}::bigint[]) as h (id, epoch)

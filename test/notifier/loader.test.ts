@@ -37,7 +37,7 @@ function loading(asked: Sql) {
   const channel = { send: () => Promise.reject(new Error('not sent here')), close: async () => {} };
   const means = { channel, concurrency: 4, spacing: 0, timeout: 1_000, schedule: [], patience: WITH_SYSTEMS };
   const outlet = createOutlet({ id: shop, name: 'shop', addressHash: 'x', ...means });
-  const ownership = { owned: () => Array.from({ length: 64 }, (_, shard) => shard) } as unknown as Ownership;
+  const ownership = { owned: () => Array.from({ length: 64 }, (_, shard) => shard), epochOf: () => 1 } as unknown as Ownership;
   const ladder = { pausedUntil: () => null } as unknown as Ladder;
   return { outlet, loader: createLoader({ sql: asked, clock: realClock(), ownership, ladder }) };
 }

@@ -15,8 +15,22 @@ const LEAVING = 5;
 /** A sender whose shard 5 is ours and being given away; what leaves is noted and never answered. */
 function sending() {
   const left: string[] = [];
+  const lease = { isValid: true, stayed: 0 };
   const channel: Channel = {
-    send: ({ id }) => {
+    send: async ({ id }, { mayLeave }) => {
+      // Connecting takes its time.
+      if (!lease.isValid) await new Promise((resolve) => setImmediate(resolve));
+      if (mayLeave?.() === false)
+        return {
+          kind: 'failed',
+          reason: 'stopped',
+          detail: '',
+          httpStatus: null,
+          retryAfter: null,
+          fault: 'ours',
+          tookMs: 0,
+          excerpt: '',
+        };
       left.push(id);
       return new Promise(() => {});
     },
@@ -37,6 +51,8 @@ function sending() {
     epochOf: () => 1,
     owned: () => [1, 2, 3],
     mayBegin: (shard: number) => shard !== LEAVING,
+    mayGoOn: () => lease.isValid,
+    end: () => {},
     begin: () => {},
   } as unknown as Ownership;
   const sender = createSender({
@@ -46,10 +62,12 @@ function sending() {
     ladder: { mayBegin: ({ inFlight }: { inFlight: number }) => inFlight < 4 } as unknown as Ladder,
     notes: { began: () => {}, ended: () => {} } as unknown as UnderWayNotes,
     departures: { plan: () => Promise.reject(new Error('not for webhooks')) },
-    onStayed: () => {},
+    onStayed: () => {
+      lease.stayed += 1;
+    },
     onEnded: () => {},
   });
-  return { sender, outlet, left };
+  return { sender, outlet, left, lease };
 }
 
 function delivery(id: number, shard: number): DueDelivery {
@@ -81,4 +99,15 @@ test('while it is held nothing leaves, and afterwards everything does', () => {
   sender.hold(false);
   sender.pump(outlet);
   expect(left).toEqual(['evt_1']);
+});
+
+test('what was on its way when the lease ended does not leave, costs no attempt, and waits where it was', async () => {
+  const { sender, outlet, left, lease } = sending();
+  outlet.add(delivery(1, 1));
+  lease.isValid = false;
+  sender.pump(outlet);
+  await expect.poll(() => lease.stayed).toBe(1);
+  expect([left, outlet.has(1), outlet.inFlight]).toEqual([[], true, 0]);
+  lease.isValid = true;
+  await expect.poll(() => left).toEqual(['evt_1']);
 });

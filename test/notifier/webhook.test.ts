@@ -286,3 +286,20 @@ test('a replaced key signs until its end, and not after it, without anybody doin
     [false, 1],
   ]);
 });
+
+test('an event that may not leave any more when its connection stands is not sent', async () => {
+  const to = await receiver();
+  const made = channel(to.url);
+  const asked: number[] = [];
+  const mayLeave = (): boolean => {
+    asked.push(to.connections());
+    return false;
+  };
+  expect(failed(await made.send(event, { attempt: 1, now: Date.now(), mayLeave }))).toMatchObject({
+    reason: 'stopped',
+    fault: 'ours',
+  });
+  expect(asked).toHaveLength(1);
+  expect(await made.send(event, { attempt: 1, now: Date.now(), mayLeave: () => true })).toMatchObject({ kind: 'delivered' });
+  expect(to.received).toHaveLength(1);
+});

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOwnership, type OwnershipKeeper } from '../../src/replica/ownership.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { processIdentity } from '../../src/runtime/process-identity.ts';
-import { livingReplicas, takeLease } from '../../src/store/replicas.ts';
+import type { Sql } from '../../src/store/database.ts';
+import { livingReplicas, takeLease, takeShards } from '../../src/store/replicas.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
 const TTL = 30_000;
@@ -12,9 +13,12 @@ const log = createLogger({ level: 'silent' });
 let database: TestDatabase;
 /** Monotonic milliseconds of every replica. */
 let elapsed: number;
+/** How far wall clocks are ahead of monotonic ones. */
+let wallAhead: number;
 beforeEach(async () => {
   database = await testDatabase();
   elapsed = 0;
+  wallAhead = 0;
 });
 afterEach(() => database.drop());
 
@@ -24,10 +28,10 @@ interface Replica extends OwnershipKeeper {
   readonly followed: number[];
 }
 /** A replica on a machine of its own, unless told otherwise: nobody can see whether its process lives. */
-function replica(id: string, { process = `machine-of-${id} 1 1` } = {}): Replica {
+function replica(id: string, { process = `machine-of-${id} 1 1`, sql = database.sql } = {}): Replica {
   const followed: number[] = [];
-  const clock = { monotonic: () => elapsed, follow: (now: number) => void followed.push(now) };
-  const keeper = createOwnership({ sql: database.sql, clock, log, replica: id, process, ttl: TTL, renewEvery: 2_000 });
+  const clock = { monotonic: () => elapsed, wall: () => elapsed + wallAhead, follow: (now: number) => void followed.push(now) };
+  const keeper = createOwnership({ sql, clock, log, replica: id, process, ttl: TTL, renewEvery: 2_000 });
   const gained: number[] = [];
   const lostShards: number[] = [];
   keeper.onChange((change) => {
@@ -40,10 +44,24 @@ function replica(id: string, { process = `machine-of-${id} 1 1` } = {}): Replica
 async function settle(...replicas: Replica[]): Promise<void> {
   for (let round = 0; round < 3; round++) for (const each of replicas) await each.tick();
 }
+/** Connections on which a statement that contains the text fails: before it is carried out, or after. */
+function failing(text: string, when: 'before' | 'after'): { sql: Sql; isOff: boolean } {
+  const failure = { isOff: false, sql: database.sql };
+  failure.sql = new Proxy(database.sql, {
+    apply: (target, self, given: [TemplateStringsArray, ...unknown[]]) => {
+      if (failure.isOff || !given[0].join('').includes(text)) return Reflect.apply(target, self, given);
+      const lost = new Error('the connection broke');
+      return when === 'before' ? Promise.reject(lost) : Reflect.apply(target, self, given).then(() => Promise.reject(lost));
+    },
+  });
+  return failure;
+}
 const counts = (...replicas: Replica[]): number[] => replicas.map((each) => each.owned().length);
-/** The lease of a replica that does not renew it runs out. */
-const runOut = (id: string) => database.sql`
-  update purchase_watch.replicas set expires_at = clock_timestamp() - interval '1 millisecond' where id = ${id}`;
+/** The lease of each replica runs out that does not renew it: the others have seen it unchanged for so long. */
+async function runOut(...others: Replica[]): Promise<void> {
+  for (const each of others) await each.tick();
+  elapsed += TTL;
+}
 const shards = () => database.sql<{ id: number; owner: string | null; epoch: number }[]>`
   select id, owner, epoch::float8 as epoch from purchase_watch.shards order by id`;
 
@@ -66,7 +84,7 @@ describe('one replica', () => {
   test("renews its lease by the database's clock, and learns that clock's time", async () => {
     const a = replica('a');
     await a.tick();
-    await runOut('a');
+    await database.sql`update purchase_watch.replicas set expires_at = clock_timestamp() - interval '1 hour'`;
     await a.tick();
     const [row] = await database.sql<{ left: number; now: number }[]>`
       select (extract(epoch from expires_at - clock_timestamp()) * 1000)::float8 as left,
@@ -147,7 +165,7 @@ describe('a lease that ran out', () => {
   test('lets others take over, each shard under a new epoch', async () => {
     const [a, b] = [replica('a'), replica('b')];
     await settle(a);
-    await runOut('a');
+    await runOut(b);
     await b.tick();
     expect(b.owned()).toEqual(ALL);
     expect((await shards()).every(({ owner, epoch }) => owner === 'b' && epoch === 2)).toBe(true);
@@ -157,16 +175,16 @@ describe('a lease that ran out', () => {
     const [a, b, c] = [replica('a'), replica('b'), replica('c')];
     await settle(a);
     await settle(a, b, c);
-    await runOut('a');
-    await b.tick();
-    await c.tick();
+    await runOut(b, c);
+    await Promise.all([b.tick(), c.tick()]);
+    await settle(b, c);
     expect(counts(b, c)).toEqual([32, 32]);
   });
 
   test('is noticed by its replica when it comes back: it lost everything and gets its part again', async () => {
     const [a, b] = [replica('a'), replica('b')];
     await settle(a);
-    await runOut('a');
+    await runOut(b);
     await b.tick();
     await a.tick();
     expect([a.owned(), a.lostShards]).toEqual([[], ALL]);
@@ -178,9 +196,10 @@ describe('a lease that ran out', () => {
   test('that nobody took advantage of costs nothing', async () => {
     const a = replica('a');
     await settle(a);
-    await runOut('a');
+    await runOut();
+    expect(a.mayBegin(0, 0)).toBe(false);
     await a.tick();
-    expect([a.owned(), a.lostShards, a.epochOf(0)]).toEqual([ALL, [], 1]);
+    expect([a.owned(), a.lostShards, a.epochOf(0), a.mayBegin(0, 0)]).toEqual([ALL, [], 1, true]);
   });
 
   test('and a shard that went to another and came back in between counts as lost and gained', async () => {
@@ -236,6 +255,143 @@ describe('whether work may begin', () => {
   });
 });
 
+describe('a row that was deleted', () => {
+  const deleteRow = () => database.sql`delete from purchase_watch.replicas`;
+
+  test('and inserted again drops every shard, and those that nobody took are taken under a new epoch', async () => {
+    const a = replica('a');
+    await settle(a);
+    await deleteRow();
+    await a.tick();
+    expect([a.lostShards, a.gained.slice(64), a.epochOf(0)]).toEqual([ALL, ALL, 2]);
+    await a.tick();
+    expect([a.lostShards.length, a.epochOf(0)]).toEqual([64, 2]);
+  });
+
+  test('lets nothing begin before the shards are known, whatever fails after the renewal', async () => {
+    const line = failing('update purchase_watch.shards', 'before');
+    line.isOff = true;
+    const [a, b] = [replica('a', { sql: line.sql }), replica('b')];
+    await settle(a);
+    await deleteRow();
+    await b.tick();
+    expect(b.owned()).toEqual(ALL);
+    line.isOff = false;
+    await expect(a.tick()).rejects.toThrow('the connection broke');
+    expect(ALL.filter((shard) => a.mayBegin(shard, 0) || a.mayGoOn(shard, 1, 0))).toEqual([]);
+    line.isOff = true;
+    await settle(b, a);
+    expect(counts(a, b)).toEqual([32, 32]);
+  });
+
+  test('counts as deleted also when the answer to its insertion was lost', async () => {
+    const line = failing('insert into purchase_watch.replicas', 'after');
+    line.isOff = true;
+    const a = replica('a', { sql: line.sql });
+    await settle(a);
+    await deleteRow();
+    line.isOff = false;
+    await expect(a.tick()).rejects.toThrow('the connection broke');
+    line.isOff = true;
+    await a.tick();
+    expect([a.lostShards, a.epochOf(0)]).toEqual([ALL, 2]);
+  });
+
+  test('takes nothing until it is inserted again', async () => {
+    const [a] = [replica('a')];
+    await settle(a);
+    await deleteRow();
+    await database.sql`update purchase_watch.shards set owner = null`;
+    expect(await takeShards(database.sql, { replica: 'a', wanted: 64 })).toEqual([]);
+    expect(await takeLease(database.sql, { name: 'judge', replica: 'a' })).toBeNull();
+  });
+});
+
+describe('a statement whose answer is lost', () => {
+  test('renewing: nothing is extended', async () => {
+    const line = failing('insert into purchase_watch.replicas', 'after');
+    line.isOff = true;
+    const a = replica('a', { sql: line.sql });
+    await settle(a);
+    line.isOff = false;
+    elapsed += TTL - 1_000;
+    await expect(a.tick()).rejects.toThrow('the connection broke');
+    expect([a.outlasts(999), a.outlasts(1_000)]).toEqual([true, false]);
+  });
+
+  test('taking: the next renewal shows what was taken', async () => {
+    const line = failing('for update of s skip locked', 'after');
+    const a = replica('a', { sql: line.sql });
+    await expect(a.tick()).rejects.toThrow('the connection broke');
+    expect(a.owned()).toEqual([]);
+    line.isOff = true;
+    await a.tick();
+    expect([a.owned(), a.epochOf(0)]).toEqual([ALL, 1]);
+  });
+
+  test('releasing: the shards stay unused until the release is confirmed, for it may still be carried out', async () => {
+    const line = failing("pg_notify('purchase_watch_wake', 'shards')", 'before');
+    const [a, b] = [replica('a', { sql: line.sql }), replica('b')];
+    await settle(a);
+    await b.tick();
+    for (let round = 0; round < 2; round++) {
+      await expect(a.tick()).rejects.toThrow('the connection broke');
+      expect([a.owned().length, a.share(), a.gained.length]).toEqual([32, 0.5, 64]);
+    }
+    line.isOff = true;
+    await settle(a, b);
+    expect(counts(a, b)).toEqual([32, 32]);
+  });
+});
+
+describe("the database's clock", () => {
+  /** What other replicas see when it steps: every lease seems to end so much earlier or later. */
+  const step = (by: string) => database.sql`update purchase_watch.replicas set expires_at = expires_at - ${by}::interval`;
+
+  test('stepping forward by hours ends no lease', async () => {
+    const [a, b] = [replica('a'), replica('b')];
+    await settle(a);
+    await settle(a, b);
+    await step('5 hours');
+    // a stands still for a while, yet not for as long as its lease.
+    elapsed += TTL - 1;
+    await b.tick();
+    expect([counts(a, b), b.epochOf(b.owned()[0]!)]).toEqual([[32, 32], 2]);
+    await settle(a, b);
+    expect([a.lostShards.length, b.lostShards.length]).toEqual([32, 0]);
+  });
+
+  test('stepping back by hours makes no lease longer', async () => {
+    const [a, b] = [replica('a'), replica('b')];
+    await settle(a);
+    await settle(a, b);
+    await step('-5 hours');
+    await runOut(b);
+    await b.tick();
+    expect(b.owned().toSorted((x, y) => x - y)).toEqual(ALL);
+  });
+});
+
+test('while a virtual machine was suspended its monotonic clock stood still: the lease is void until it is renewed', async () => {
+  const a = replica('a');
+  await settle(a);
+  wallAhead = 3_600_000;
+  expect([a.mayBegin(0, 0), a.mayGoOn(0, 1, 0)]).toEqual([false, false]);
+  await a.tick();
+  expect([a.mayBegin(0, 0), a.mayGoOn(0, 1, 0)]).toEqual([true, true]);
+  // A clock that is slewed takes nothing away.
+  wallAhead += 1_000;
+  expect(a.mayBegin(0, 0)).toBe(true);
+});
+
+test('work that began goes on only under the epoch it began with, and while the lease outlasts it', async () => {
+  const a = replica('a');
+  await settle(a);
+  expect([a.mayGoOn(0, 1, TTL - 1), a.mayGoOn(0, 1, TTL), a.mayGoOn(0, 2, 0)]).toEqual([true, false, false]);
+  a.lost(0);
+  expect(a.mayGoOn(0, 1, 0)).toBe(false);
+});
+
 describe('a clean stop', () => {
   test('waits for what is under way, begins nothing, and gives everything back at once', async () => {
     const [a, b] = [replica('a'), replica('b')];
@@ -286,9 +442,8 @@ describe('a process that is gone', () => {
     const far = replica('far', { process: `elsewhere ${pid} ${Number(start) - 1}` });
     await settle(far);
     const next = replica('next', { process: processIdentity() });
-    await next.tick();
+    await runOut(next);
     expect(next.owned()).toEqual([]);
-    await runOut('far');
     await next.tick();
     expect(next.owned()).toEqual(ALL);
   });

@@ -14,22 +14,33 @@ test("until told otherwise, the time is this machine's", () => {
 test("follows the database's clock from the moment of the reading on", () => {
   const clock = realClock();
   const readAt = clock.monotonic() - 500;
-  clock.follow(1_000_000, readAt);
+  clock.follow(1_000_000, readAt, readAt);
   const now = clock.now();
   expect(now).toBeGreaterThanOrEqual(1_000_500);
   expect(now).toBeLessThanOrEqual(1_000_000 + clock.monotonic() - readAt + 1);
 });
 
+test('a reading that took long moves the time no further than it must', () => {
+  const clock = realClock();
+  const asked = clock.monotonic();
+  clock.follow(1_000_000, asked, asked);
+  // The answer waited ten seconds for a lock, and may show any moment of them.
+  clock.follow(1_009_000, asked, asked + 10_000);
+  expect(clock.now() - 1_000_000).toBeLessThan(clock.monotonic() - asked + 1);
+  clock.follow(1_012_000, asked, asked + 10_000);
+  expect(clock.now() - 1_002_000).toBeGreaterThanOrEqual(0);
+});
+
 test('instants are whole milliseconds, whatever the database said', () => {
   const clock = realClock();
-  clock.follow(1_000_000.123, clock.monotonic());
+  clock.follow(1_000_000.123, clock.monotonic(), clock.monotonic());
   expect(Number.isInteger(clock.now())).toBe(true);
 });
 
 test('monotonic time does not follow', () => {
   const clock = realClock();
   const before = clock.monotonic();
-  clock.follow(0, before);
+  clock.follow(0, before, before);
   expect(clock.monotonic() - before).toBeLessThan(60_000);
   expect(clock.monotonic()).toBeGreaterThanOrEqual(before);
 });

@@ -22,6 +22,7 @@ afterAll(() => database.drop());
 beforeEach(async () => {
   await database.sql`truncate purchase_watch.purchases, purchase_watch.nudges cascade`;
   await syncSites(database.sql, ['default', 'se']);
+  await database.sql`update purchase_watch.shards set owner = 'owner'`;
 });
 
 const one = async (purchaseId: string, site: string | null = null) =>
@@ -41,6 +42,7 @@ async function changed() {
   await dropNudges(
     database.sql,
     rows.flatMap(({ nudges }) => nudges),
+    { replica: 'owner', holdings: ALL.map((shard) => ({ shard, epoch: 0 })) },
   );
   return rows;
 }

@@ -26,6 +26,7 @@ let database: TestDatabase;
 beforeAll(async () => {
   database = await testDatabase();
   await syncSites(database.sql, ['default']);
+  await database.sql`update purchase_watch.shards set owner = 'owner'`;
 });
 afterAll(() => database.drop());
 beforeEach(() => database.sql`truncate purchase_watch.purchases, purchase_watch.nudges cascade`);
@@ -207,6 +208,7 @@ describe('nudges', () => {
     await database.sql`insert into purchase_watch.nudges (purchase, shard) select id, shard from purchase_watch.purchases order by id`;
   };
 
+  const holding = (...shards: number[]) => ({ replica: 'owner', holdings: shards.map((shard) => ({ shard, epoch: 0 })) });
   const read = (shards: number[], limit = 10) => readNudged(database.sql, { shards, limit });
 
   test('are read in order, so many at a time, with the purchase as it is now, until they are dropped', async () => {
@@ -221,6 +223,7 @@ describe('nudges', () => {
     await dropNudges(
       database.sql,
       first.rows.flatMap(({ nudges }) => nudges),
+      holding(0),
     );
     const rest = await read([0], 2);
     expect([idsOf(rest.rows), rest.more]).toEqual([[ids[2]], false]);
@@ -232,7 +235,7 @@ describe('nudges', () => {
     await database.sql`delete from purchase_watch.purchases where id = ${ids[0]!}`;
     const first = await read([0], 1);
     expect([first.rows, first.orphans.length, first.more]).toEqual([[], 1, true]);
-    await dropNudges(database.sql, first.orphans);
+    await dropNudges(database.sql, first.orphans, holding(0));
     expect(idsOf((await read([0], 1)).rows)).toEqual([ids[1]]);
   });
 
@@ -240,10 +243,27 @@ describe('nudges', () => {
     const ids = await queue([10, 10], [3, 4]);
     await nudgeAll();
     expect(idsOf((await read([3])).rows)).toEqual([ids[0]]);
-    await dropNudgesOf(database.sql, [3]);
+    await dropNudgesOf(database.sql, holding(3));
     expect(idsOf((await read([3, 4])).rows)).toEqual([ids[1]]);
-    await dropNudgesOf(database.sql, [3, 4]);
+    await dropNudgesOf(database.sql, holding(3, 4));
     expect((await read(ALL)).rows).toEqual([]);
+  });
+
+  test('of shards that another replica owns by now stay for it', async () => {
+    const ids = await queue([10, 10], [3, 4]);
+    await nudgeAll();
+    const { rows } = await read([3, 4]);
+    const before = holding(3, 4);
+    await database.sql`update purchase_watch.shards set owner = 'successor', epoch = epoch + 1 where id = 3`;
+    await dropNudges(
+      database.sql,
+      rows.flatMap(({ nudges }) => nudges),
+      before,
+    );
+    expect(idsOf((await read(ALL)).rows)).toEqual([ids[0]]);
+    await dropNudgesOf(database.sql, before);
+    expect(idsOf((await read(ALL)).rows)).toEqual([ids[0]]);
+    await database.sql`update purchase_watch.shards set owner = 'owner', epoch = 0 where id = 3`;
   });
 
   test('that say the same bring a purchase once, and are dropped together', async () => {
@@ -252,7 +272,7 @@ describe('nudges', () => {
     await database.sql`insert into purchase_watch.nudges (purchase, shard) values (${id}, 0), (${id}, 0)`;
     const { rows, more } = await read([0], 3);
     expect([idsOf(rows), rows[0]!.nudges.length, more]).toEqual([[id], 3, true]);
-    await dropNudges(database.sql, rows[0]!.nudges);
+    await dropNudges(database.sql, rows[0]!.nudges, holding(0));
     expect(await database.sql`select from purchase_watch.nudges`).toHaveLength(0);
   });
 
@@ -261,7 +281,7 @@ describe('nudges', () => {
     await nudgeAll();
     const { rows } = await read([0]);
     await database.sql`insert into purchase_watch.nudges (purchase, shard) values (${id}, 0)`;
-    await dropNudges(database.sql, rows[0]!.nudges);
+    await dropNudges(database.sql, rows[0]!.nudges, holding(0));
     expect(idsOf((await read([0])).rows)).toEqual([id]);
   });
 

@@ -338,10 +338,10 @@ describe('what came too late', () => {
     });
     await recorded.promise;
     // The lease of this replica ran out: all shards are free, and the one that is being recorded on is passed over.
-    expect(await takeShards(sql, { replica: 'successor', wanted: 64 })).toBe(63);
+    expect(await takeShards(sql, { replica: 'successor', wanted: 64 })).toHaveLength(63);
     commit.resolve();
     await recording;
-    expect(await takeShards(sql, { replica: 'successor', wanted: 64 })).toBe(1);
+    expect(await takeShards(sql, { replica: 'successor', wanted: 64 })).toHaveLength(1);
     const late = await recordUnchanged(sql, [polled(purchase, trouble('malformed'), T)], { replica: 'me', holdings });
     expect(late).toMatchObject({ ids: new Set(), lostShards: [purchase.shard] });
   });

@@ -47,7 +47,7 @@ const becomeOverdue = (state: number, customers = 4) =>
     from generate_series(1, ${customers}::integer) n`;
 const getOn = () =>
   t.app.sql`update purchase_watch.purchases set stuck_since = null, status = 'settled' where stuck_since is not null`;
-const endLeases = () => t.app.sql`update purchase_watch.replicas set expires_at = clock_timestamp() - interval '1 second'`;
+const endLeases = () => t.app.sql`delete from purchase_watch.replicas`;
 
 /** A judge whose line to the database ends for ever at the n-th request; answers whether it came to that. */
 async function judgeUntilCut(request: number, side: Side): Promise<boolean> {

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { register } from '../../src/store/purchases.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { holdStill } from '../support/hold-still.ts';
 import { watchStalls } from '../support/stalls.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
+import { startWire } from '../support/wire.ts';
 
 let t: TestApp;
 let daemons: Daemon[] = [];
@@ -159,3 +161,44 @@ test('a daemon that was killed and is started again on the same machine goes on 
   await t.receiver.waitFor((received) => received.length === 1, 15_000);
   expect(t.changesOf(id)).toEqual(['Completed']);
 }, 90_000);
+
+test('a replica that stood still for longer than its lease sends nothing of the shards that it lost meanwhile', async () => {
+  t = await startTestApp({ realClock: true });
+  // Each answer of the database comes late, so that much can happen between two of them when the replica goes on.
+  const database = await startWire(t.database.url);
+  const config = join(mkdtempSync(join(tmpdir(), 'purchase-watch-test-')), 'config.yaml');
+  const quick = { New: { poll: { first: '300ms', growth: 0.1, most: '1s' } } };
+  // Short calls make a short lease; one delivery at a time lets the others wait in memory.
+  writeFileSync(config, JSON.stringify({ states: quick, webhooks: { timeout: '1s', concurrency: 1 } }));
+  const short = { CHECKOUT_TIMEOUT: '1s', PURCHASE_WATCH_CONFIG: config };
+  try {
+    const frozen = replica({ ...short, DATABASE_URL: database.url });
+    await frozen.says('started');
+    await expect.poll(owners).toEqual([64]);
+    // The receiver keeps the replica waiting, so that the other events wait in the replica's memory.
+    t.receiver.respond({}, { delay: 600 }, { delay: 600 }, { delay: 600 }, { delay: 600 });
+    const ids = t.simulator.control.addMany(30, { script: [{ state: 'New' }] }).map(({ purchaseId }) => purchaseId);
+    await register(
+      t.app.sql,
+      ids.map((purchaseId) => ({ purchaseId, site: null, reference: null, metadata: null })),
+    );
+    await t.receiver.waitFor((received) => received.length >= 2, 30_000);
+    holdStill(frozen.process.pid!);
+    const second = replica(short);
+    await second.says('started');
+    await expect.poll(() => t.app.sql`select id from purchase_watch.replicas`, { timeout: 60_000 }).toHaveLength(1);
+    const told = (id: string): number => Math.max(0, ...t.eventsOf(id).map(({ data }) => data.sequence));
+    await expect.poll(() => ids.filter((id) => told(id) < 1).length, { timeout: 60_000 }).toBe(0);
+    for (const id of ids) t.simulator.control.setState(id, 'Completed');
+    await expect.poll(() => ids.filter((id) => told(id) < 2).length, { timeout: 60_000 }).toBe(0);
+    const before = t.receiver.received.length;
+    await database.spoil({ kind: 'latency', ms: 400 });
+    frozen.process.kill('SIGCONT');
+    await expect.poll(owners, { timeout: 60_000 }).toEqual([32, 32]);
+    // What the first replica had in its memory was delivered by the second one.
+    expect(t.receiver.received.slice(before).map(({ type }) => type)).toEqual([]);
+    expect(frozen.output()).toContain('lease.lost');
+  } finally {
+    await database.stop();
+  }
+}, 120_000);

@@ -90,7 +90,7 @@ export async function startChannels({
       vanish: async () => {
         await notifier.stop();
         await roster.close();
-        await sql`update purchase_watch.replicas set expires_at = now() - interval '1 second' where id = ${replica}`;
+        await sql`delete from purchase_watch.replicas where id = ${replica}`;
       },
     };
   };
