@@ -80,6 +80,13 @@ export function metricFamilies({ version, health, engine, numbers }: MetricSourc
       'Changes of state that were recorded.',
       bySite(({ changes }) => changes),
     ),
+    family(
+      'counter',
+      'purchases_repaired_total',
+      ['site'],
+      'Purchases whose stored state disagreed with their last announced transition and was set back to it.',
+      bySite(({ repairs }) => repairs),
+    ),
     family('gauge', 'polls_unrecorded', [], 'Polls that were made and wait to be recorded.', one(engine.unwritten)),
     family(
       'histogram',

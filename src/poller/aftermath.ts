@@ -29,6 +29,8 @@ export interface AftermathOptions {
 
 export interface Aftermath {
   onRecorded(batch: readonly Job[], recorded: Recorded): void;
+  /** The row of a refused poll was repaired. */
+  onRepaired(batch: readonly Job[]): void;
   /** `poison` marks a single poll that the database refuses for what it holds. */
   onFailed(batch: readonly Job[], error: unknown, poison: boolean): void;
   /** How long nothing is asked because the database could not be written. */
@@ -86,16 +88,31 @@ export function createAftermath(options: AftermathOptions): Aftermath {
     pump();
   };
 
-  const onFailed = (batch: readonly Job[], error: unknown, poison: boolean): void => {
+  /** Memory gives way to the rows, which are read after a rest. */
+  const readRowsAgain = (batch: readonly Job[], rest: Milliseconds): void => {
     for (const { entry } of batch) {
-      const { id, shard, site, purchaseId } = entry.purchase;
-      if (poison) log.error({ error, site, purchaseId }, 'poll.unrecordable');
-      // What was written before a connection broke is not known, and what was refused may rest on a mistake: the rows tell.
+      const { id, shard, site } = entry.purchase;
       windows.get(site)?.settle(entry, null);
-      loader.readAgain(id, poison ? POISON_REST : 0);
+      loader.readAgain(id, rest);
       ownership.end(shard, entry.epoch);
     }
-    if (!poison) {
+  };
+
+  const onRepaired = (batch: readonly Job[]): void => {
+    readRowsAgain(batch, 0);
+    wake();
+    pump();
+  };
+
+  const onFailed = (batch: readonly Job[], error: unknown, poison: boolean): void => {
+    // What was written before a connection broke is not known, and what was refused may rest on a mistake: the rows tell.
+    readRowsAgain(batch, poison ? POISON_REST : 0);
+    if (poison) {
+      for (const { entry } of batch) {
+        const { site, purchaseId } = entry.purchase;
+        log.error({ error, site, purchaseId }, 'poll.unrecordable');
+      }
+    } else {
       writeFailures += 1;
       pausedUntil = clock.monotonic() + Math.min(FIRST_PAUSE * 2 ** (writeFailures - 1), LONGEST_PAUSE);
       log.error({ error, polls: batch.length }, 'poll.not_recorded');
@@ -104,5 +121,5 @@ export function createAftermath(options: AftermathOptions): Aftermath {
     pump();
   };
 
-  return { onRecorded, onFailed, pause: () => Math.max(pausedUntil - clock.monotonic(), 0) };
+  return { onRecorded, onRepaired, onFailed, pause: () => Math.max(pausedUntil - clock.monotonic(), 0) };
 }

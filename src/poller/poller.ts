@@ -15,6 +15,7 @@ import { createAftermath, POISON_REST } from './aftermath.ts';
 import { createBeside, type InvoiceOf } from './beside.ts';
 import { createLoader } from './loader.ts';
 import { createRecorder } from './recorder.ts';
+import { createRepair } from './repair.ts';
 import { createSiteLane, type PolledSite, type SiteLane } from './site-lane.ts';
 import { createWindow, type Entry } from './window.ts';
 
@@ -225,7 +226,13 @@ export function createPoller(options: PollerOptions): Poller {
     wake,
     pump: () => pumpOn(),
   });
-  const recorder = createRecorder({ sql, replica: ownership.replica, meter: meters.recording, ...aftermath });
+  const recorder = createRecorder({
+    sql,
+    replica: ownership.replica,
+    meter: meters.recording,
+    repair: createRepair({ sql, log, meters, replica: ownership.replica, policyFor }),
+    ...aftermath,
+  });
 
   // Waiting ---------------------------------------------------------------------------------------------------------
 

@@ -23,6 +23,10 @@ export interface RecorderOptions {
   readonly meter?: Meters['recording'];
   /** A batch was written; ids that are missing in the answer were refused. */
   onRecorded(batch: readonly Job[], recorded: Recorded): void;
+  /** Tries to repair the purchase of a poll that the database refuses for what it holds. Never rejects. */
+  repair(job: Job): Promise<boolean>;
+  /** A refused poll's purchase was repaired. */
+  onRepaired(batch: readonly Job[]): void;
   /** A batch could not be written. `poison` marks a single poll that the database refuses for what it holds. */
   onFailed(batch: readonly Job[], error: unknown, poison: boolean): void;
 }
@@ -42,7 +46,7 @@ const LINGER = 50;
 const SPACING = 15;
 const BURST = 5;
 
-export function createRecorder({ sql, replica, meter, onRecorded, onFailed }: RecorderOptions): Recorder {
+export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepaired, onFailed }: RecorderOptions): Recorder {
   const flush = async (jobs: readonly Job[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
     const live = jobs.filter((job) => !job.entry.gone);
     if (live.length === 0) {
@@ -61,7 +65,7 @@ export function createRecorder({ sql, replica, meter, onRecorded, onFailed }: Re
       onRecorded(jobs, recorded);
     } catch (error) {
       if (!isAboutData(error)) return onFailed(jobs, error, false);
-      if (live.length === 1) return onFailed(jobs, error, true);
+      if (live.length === 1) return (await repair(live[0]!)) ? onRepaired(jobs) : onFailed(jobs, error, true);
       // One row that cannot be written must not take the others with it: halves find it in a few steps.
       const middle = jobs.length >> 1;
       await flush(jobs.slice(0, middle), write);

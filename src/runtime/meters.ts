@@ -36,6 +36,8 @@ export interface SiteMeter {
   inFlight: number;
   /** Changes of state that were recorded. */
   changes: number;
+  /** Purchases whose row was set back to what had been announced of them. */
+  repairs: number;
   /** A poll ended. */
   polled(outcome: PollOutcome, took: Milliseconds): void;
 }
@@ -103,6 +105,7 @@ function createSiteMeter(): SiteMeter {
     took,
     inFlight: 0,
     changes: 0,
+    repairs: 0,
     polled: (outcome, milliseconds) => {
       polls[outcome] += 1;
       took.add(milliseconds / 1_000);

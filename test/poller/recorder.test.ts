@@ -27,6 +27,8 @@ beforeEach(async () => {
     sql,
     replica: 'me',
     onRecorded: (batch, result) => recorded.push({ batch, result }),
+    repair: async () => false,
+    onRepaired: () => undefined,
     onFailed: (batch, error, poison) => failed.push({ batch, error, poison }),
   });
 });
@@ -90,7 +92,8 @@ test('what changed nothing is written too, apart from the changes', async () => 
 test('a change does not wait for company', async () => {
   const [entry] = (await watched(1)) as [Entry];
   const written = new Promise<void>((resolve) => {
-    recorder = createRecorder({ sql: database.sql, replica: 'me', onRecorded: () => resolve(), onFailed: () => {} });
+    const rest = { repair: async () => false, onRepaired: () => {}, onFailed: () => {} };
+    recorder = createRecorder({ sql: database.sql, replica: 'me', onRecorded: () => resolve(), ...rest });
   });
   recorder.add(polled(entry, answer(6)));
   await written;
