@@ -6,10 +6,13 @@ import type { OpenApi } from './api/open.ts';
 import { createCheckoutClient } from './checkout/client.ts';
 import type { Settings } from './config/settings.ts';
 import { channelCeilings, channelRules } from './config/slack.ts';
+import { troublesSeen } from './core/loop-health.ts';
 import { createHeartbeat } from './heartbeat/heartbeat.ts';
+import { createTroubles } from './heartbeat/troubles.ts';
 import { createJudge } from './judge/judge.ts';
 import { createKeeper } from './keeper/keeper.ts';
 import { createLimits } from './limits/limits.ts';
+import { createDirectPosts } from './notifier/direct-post.ts';
 import { createNotifier } from './notifier/notifier.ts';
 import { configuredSubscribers, longestAttempt } from './notifier/recipients.ts';
 import { createRoster } from './notifier/roster.ts';
@@ -125,6 +128,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
     const limits = createLimits({ sql, clock, policy: settings.policy });
 
     const meters = createMeters();
+    const health = createHealth(() => Date.now(), clock.monotonic);
     const loops = new Map<string, Loop>();
     const wake = (name: string): void => loops.get(name)?.wake();
     const poller = createPoller({
@@ -133,6 +137,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
       log,
       ownership,
       meters,
+      writes: health.writesOf('poller'),
       sites: clients.map(({ site, client }) => polledSite(site, client)),
       policyFor: limits.policyFor,
       spread: () => random() * 2 - 1,
@@ -148,10 +153,12 @@ export async function createApp(settings: Settings, replacements: Replacements =
       log,
       ownership,
       meters,
+      writes: health.writesOf('notifier'),
       roster,
       spread: random,
       wake: () => wake('notifier'),
     });
+    const channels = channelRules(settings);
     const judge = createJudge({
       sql,
       clock,
@@ -163,15 +170,21 @@ export async function createApp(settings: Settings, replacements: Replacements =
       limits,
       sites: settings.sites,
       digest: settings.slack.digest,
-      channels: channelRules(settings),
+      channels,
+      isReplicaPosted: () => troubles.isPosted(),
       onEvents: () => wake('notifier'),
+    });
+    const troubles = createTroubles({
+      ...{ sql, clock, log, replica },
+      sources: [() => troublesSeen(health.seen())],
+      mayAlert: () => judge.hadLease() !== false,
+      post: createDirectPosts({ clock, log, configured, channels }).post,
     });
 
     const activity = createActivity({ sql, meters });
 
     const keeper = createKeeper({ sql, clock, log, replica, retention: settings.store.retention });
 
-    const health = createHealth(() => Date.now());
     const { deadMansSwitch } = settings.slack;
     const alive = { sql, clock, log, replica, health, ceilings: channelCeilings(settings) };
     const heartbeat = deadMansSwitch === null ? null : createHeartbeat({ ...alive, url: deadMansSwitch });
@@ -201,7 +214,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
     const orderly = async (): Promise<void> => {
       await api?.close();
       await heartbeat?.close();
-      for (const name of ['heartbeat', 'keeper', 'limits', 'judge', 'poller', 'notifier', 'activity'])
+      for (const name of ['heartbeat', 'troubles', 'keeper', 'limits', 'judge', 'poller', 'notifier', 'activity'])
         await loops.get(name)?.stop();
       await Promise.all([poller.stop(), notifier.stop()]);
       await loops.get('ownership')?.stop();
@@ -244,10 +257,11 @@ export async function createApp(settings: Settings, replacements: Replacements =
         run('judge', judge.tick);
         run('keeper', keeper.tick);
         run('activity', activity.tick);
+        run('troubles', troubles.tick);
         if (heartbeat !== null) run('heartbeat', heartbeat.tick);
         // A worker answers nobody who waits for events.
-        const channels = replacements.worker ? ['purchase_watch_wake'] : ['purchase_watch_wake', 'purchase_watch_events'];
-        const listener = listen(databaseUrl, channels, {
+        const wakeUps = replacements.worker ? ['purchase_watch_wake'] : ['purchase_watch_wake', 'purchase_watch_events'];
+        const listener = listen(databaseUrl, wakeUps, {
           onNotify: (payload, channel) => {
             if (channel === 'purchase_watch_events') return api?.feed.wake();
             if (payload === 'subscribers') notifier.subscribersChanged();

@@ -1,13 +1,7 @@
 /** Whether all is so well that the dead man's switch may be called. Pure. */
 import { allowedFrom } from './channel-pace.ts';
+import { HANGS_AFTER, type LoopSeen } from './loop-health.ts';
 import type { Instant, Milliseconds } from './purchase.ts';
-
-/** A loop of the daemon, as far as it says that work is done. */
-export interface LoopSeen {
-  readonly name: string;
-  /** How long ago it last did its work; null while it never did. */
-  readonly goodAgo: Milliseconds | null;
-}
 
 /** What waits for a channel for people that is on and not paused. */
 export interface ChannelQueue {
@@ -32,8 +26,8 @@ export interface People {
 
 /** Loops without which nobody would be told of a broken page. */
 const NEEDED = ['poller', 'judge', 'notifier'];
-/** A loop that did its work within this is alive. */
-const ALIVE: Milliseconds = 2 * 60_000;
+/** The loop that renews this replica's lease, without which none of these begins anything. */
+const LEASES = 'ownership';
 /** What was due for longer than this, and could have left, does not leave. */
 const LATE: Milliseconds = 15 * 60_000;
 /** Messages of so long ago may still have held back what is late by now. */
@@ -41,7 +35,7 @@ export const MESSAGES_WITHIN: Milliseconds = LATE + 60 * 60_000;
 
 /** Whether each loop that is needed has done its work at least once, or has had the time to. */
 export function hasBegun(loops: readonly LoopSeen[], runningFor: Milliseconds): boolean {
-  return runningFor > ALIVE || NEEDED.every((name) => loops.some((loop) => loop.name === name && loop.goodAgo !== null));
+  return runningFor > HANGS_AFTER || NEEDED.every((name) => loops.some((loop) => loop.name === name && loop.goodAgo !== null));
 }
 
 /** The first channel that should have been told something long ago and was not; null when there is none. */
@@ -55,9 +49,11 @@ export function lateChannel(queues: readonly ChannelQueue[], now: Instant): stri
 
 /** Why it must not be called, as a sentence; null when all is well. */
 export function reasonToWithhold(loops: readonly LoopSeen[], people: People, now: Instant): string | null {
+  const troubled = loops.find(({ name, failing }) => failing !== null && (NEEDED.includes(name) || name === LEASES));
+  if (troubled !== undefined) return `The work of the ${troubled.name} has been failing for a minute; /readyz says why.`;
   for (const name of NEEDED) {
     const goodAgo = loops.find((loop) => loop.name === name)?.goodAgo ?? null;
-    if (goodAgo === null || goodAgo > ALIVE) return `The ${name} has not done its work for two minutes.`;
+    if (goodAgo === null || goodAgo > HANGS_AFTER) return `The ${name} has not done its work for two minutes.`;
   }
   if (people.all > 0 && people.hearing === 0) return 'No channel for people takes messages.';
   const late = lateChannel(people.queues, now);

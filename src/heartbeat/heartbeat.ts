@@ -4,7 +4,7 @@
  * counts.
  */
 import { Agent, fetch } from 'undici';
-import { hasBegun, type LoopSeen, reasonToWithhold } from '../core/heartbeat.ts';
+import { hasBegun, reasonToWithhold } from '../core/heartbeat.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Health } from '../runtime/health.ts';
@@ -21,11 +21,9 @@ export interface HeartbeatOptions {
   /** A secret: whoever has it may keep the alarm quiet. The operator's own, so it may lead anywhere. */
   readonly url: string;
   /** The loops of this process. */
-  readonly health: Pick<Health, 'loops'>;
+  readonly health: Pick<Health, 'seen'>;
   /** How many messages an hour each channel for people may get, by its subscriber's name. */
   readonly ceilings: ReadonlyMap<string, number>;
-  /** The clock of `health`: epoch milliseconds of this machine. */
-  readonly wallNow?: () => number;
   readonly timeout?: Milliseconds;
 }
 
@@ -45,14 +43,12 @@ const TIMEOUT: Milliseconds = 10_000;
 const LEASE = 'judge';
 
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { sql, clock, log, replica, url, health, ceilings, wallNow = Date.now, timeout = TIMEOUT } = options;
+  const { sql, clock, log, replica, url, health, ceilings, timeout = TIMEOUT } = options;
   const agent = new Agent({ connect: { timeout } });
   const startedAt = clock.monotonic();
   /** What was said last, so that it is said once. */
   let said: string | null = null;
   let closed = false;
-  const loops = (): LoopSeen[] =>
-    health.loops().map(({ name, lastGoodAt }) => ({ name, goodAgo: lastGoodAt === null ? null : wallNow() - lastGoodAt }));
   const say = (event: 'heartbeat.withheld' | 'heartbeat.failed', detail: string): void => {
     if (said !== event + detail && !closed) log.warn({ detail }, event);
     said = event + detail;
@@ -82,9 +78,9 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
         return AGAIN;
       }
       // Right after the start nothing is wrong yet.
-      if (!hasBegun(loops(), clock.monotonic() - startedAt)) return SOON;
+      if (!hasBegun(health.seen(), clock.monotonic() - startedAt)) return SOON;
       const now = clock.now();
-      const reason = reasonToWithhold(loops(), await channelsForPeople(sql, now, ceilings), now);
+      const reason = reasonToWithhold(health.seen(), await channelsForPeople(sql, now, ceilings), now);
       if (reason !== null) {
         say('heartbeat.withheld', reason);
         return AGAIN;

@@ -2,7 +2,7 @@
 import { ulid } from 'ulid';
 import { audienceOf, type ChannelRule } from '../core/audience.ts';
 import { calm, type Detection, type Usual } from '../core/detection.ts';
-import type { AlertPolicy } from '../core/incident.ts';
+import type { AlertPolicy, Silence } from '../core/incident.ts';
 import { isLeaf } from '../core/incident-tree.ts';
 import { judge, type Told, weigh } from '../core/judgement.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
@@ -38,6 +38,8 @@ export interface JudgeOptions {
   readonly digest: string | null;
   /** What the channels for people want to hear, by the names of their subscribers. */
   readonly channels: readonly ChannelRule[];
+  /** This replica alerted people of its own trouble by itself: they need no second alert of it. */
+  isReplicaPosted(): boolean;
   /** Something was said: the notifier has work. */
   onEvents(): void;
 }
@@ -45,6 +47,8 @@ export interface JudgeOptions {
 export interface Judge {
   /** Looks once; answers how long to rest. */
   tick(): Promise<Milliseconds>;
+  /** Whether this replica had the judge's lease when the database last said who has it; null while it never did. */
+  hadLease(): boolean | null;
 }
 
 const SWEEP: Milliseconds = 5_000;
@@ -55,6 +59,8 @@ const STAYS_AT_ONCE = 2_000;
 /** What is usual is learned from so many days, and looked up again after this. */
 const USUAL_WINDOW: Milliseconds = 14 * 86_400_000;
 const USUAL_FOR: Milliseconds = 10 * 60_000;
+/** While a post of this replica stands, looked at again after this. */
+const POSTED_FOR: Milliseconds = 60_000;
 const NOTHING_KNOWN: Usual = { share: null, perDay: null };
 
 interface Look {
@@ -75,6 +81,7 @@ export function createJudge(options: JudgeOptions): Judge {
   });
   let usualOf: ReadonlyMap<string, Usual> = new Map();
   let usualReadAt = Number.NEGATIVE_INFINITY;
+  let hadLease: boolean | null = null;
 
   const lookUpUsual = async (now: Instant): Promise<void> => {
     if (now - usualReadAt < USUAL_FOR) return;
@@ -116,7 +123,7 @@ export function createJudge(options: JudgeOptions): Judge {
       overdue,
       symptoms,
       incidents: known,
-      silences: await silencesAt(sql, now),
+      silences: [...(await silencesAt(sql, now)), ...(options.isReplicaPosted() ? [whilePosted(now)] : [])],
       channels: channels.map((channel) => ({ ...channel, isDeaf: !hearing.includes(channel.name) })),
       heard: (incident) => heard.get(incident) ?? [],
       policy,
@@ -178,8 +185,10 @@ export function createJudge(options: JudgeOptions): Judge {
   };
 
   return {
+    hadLease: () => hadLease,
     tick: async () => {
       const epoch = await takeLease(sql, { name: LEASE, replica });
+      hadLease = epoch !== null;
       if (epoch === null) return SWEEP;
       const { isMore, ...incidents } = await look(epoch);
       const outcomes = [incidents, ...(isMore ? [] : await tellTheRest(epoch))];
@@ -189,4 +198,9 @@ export function createJudge(options: JudgeOptions): Judge {
       return Math.min(Math.max(Math.min(...rests), 10), SWEEP);
     },
   };
+}
+
+/** What was posted without an incident needs none of its own while it lasts. */
+function whilePosted(now: Instant): Silence {
+  return { kind: 'replica', site: null, state: null, subscriber: null, startsAt: now, endsAt: now + POSTED_FOR };
 }

@@ -3,6 +3,7 @@ import type { Ownership } from '../core/ownership.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { createBatcher } from '../runtime/batch.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Writes } from '../runtime/health.ts';
 import { createIdle } from '../runtime/idle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Meters } from '../runtime/meters.ts';
@@ -22,6 +23,8 @@ export interface NotifierOptions {
   readonly log: Logger;
   readonly ownership: Ownership;
   readonly meters: Meters;
+  /** Whether results of attempts can be written. */
+  readonly writes: Writes;
   readonly roster: Roster;
   /** Jitter in [0, 1]. */
   spread(): number;
@@ -55,7 +58,8 @@ const BETWEEN_RETRIES: Milliseconds = 250;
 const MOST_SETTLED = 1_000;
 const BETWEEN_SETTLINGS: Milliseconds = 30;
 
-export function createNotifier({ sql, clock, log, ownership, meters, roster, spread, wake }: NotifierOptions): Notifier {
+export function createNotifier(options: NotifierOptions): Notifier {
+  const { sql, clock, log, ownership, meters, writes, roster, spread, wake } = options;
   /** When the next retry is due as far as is known, and when to find out again (on the monotonic clock). */
   let nextRetryAt = Number.POSITIVE_INFINITY;
   let lookAgainAt = Number.NEGATIVE_INFINITY;
@@ -63,7 +67,10 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
   let changed = true;
   /** Something is sent again. */
   let isReplay = false;
-  let stopped = false;
+  const stopping = new AbortController();
+  const stopped = stopping.signal;
+  /** Results cannot be written: nothing is sent, because its result could not be written either. */
+  let isUnsettled = false;
   const notes = createUnderWayNotes({ sql, clock, log, replica: ownership.replica });
   const idle = createIdle(() => notes.count);
   const ladder = createLadder({ sql, clock, log, replica: ownership.replica });
@@ -105,14 +112,24 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
   });
 
   const flush = async (jobs: readonly Job[]): Promise<void> => {
-    const onTrouble = (): void => sender.hold(true);
-    const written = await settleSurely(jobs, { sql, clock, log, ownership, ladder, isStopped: () => stopped, onTrouble });
-    if (written !== null) sender.hold(stopped);
+    const onTrouble = (): void => {
+      isUnsettled = true;
+      sender.hold(true);
+    };
+    const { written, unwritable } = await settleSurely(jobs, { sql, clock, log, ownership, ladder, writes, stopped, onTrouble });
+    if (isUnsettled && !stopped.aborted) {
+      isUnsettled = false;
+      sender.hold(false);
+      // Every subscriber waited.
+      wake();
+    }
     const outlets = new Set<Job['outlet']>();
     for (const { outlet, delivery, settlement, epoch, along } of jobs) {
       outlets.add(outlet);
       ownership.end(delivery.shard, epoch);
-      const isSettled = written?.has(delivery.id) && settlement.status !== 'pending';
+      // It stays in memory as sent, so that it is not sent again; a restart reads it from the outbox.
+      if (unwritable.has(delivery.id)) continue;
+      const isSettled = written.has(delivery.id) && settlement.status !== 'pending';
       if (isSettled) outlet.done(delivery);
       else outlet.giveUp(delivery);
       // It waits for its next attempt, is not ours any more, or freed what it had put off: the outbox knows more than memory.
@@ -132,7 +149,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
     const outlets = roster.active();
     const { blocked, added } = await loader.load(outlets, late);
     // The database answers.
-    sender.hold(stopped);
+    sender.hold(stopped.aborted || isUnsettled);
     for (const outlet of outlets) sender.pump(outlet);
     await putOff(sql, blocked);
     return added;
@@ -206,7 +223,7 @@ export function createNotifier({ sql, clock, log, ownership, meters, roster, spr
       }
     },
     stop: async () => {
-      stopped = true;
+      stopping.abort();
       sender.hold(true);
       await quiet();
       await notes.stop();

@@ -3,8 +3,9 @@ import { afterOurFailure, nextAttempt } from '../core/delivery-plan.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Writes } from '../runtime/health.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Sql } from '../store/database.ts';
+import { isAboutData, type Sql } from '../store/database.ts';
 import { type DueDelivery, type Rank, REPLAYED } from '../store/deliveries.ts';
 import { type Settlement, settle } from '../store/settle.ts';
 import { type SwitchedOff, switchOff } from '../store/subscribers.ts';
@@ -26,8 +27,12 @@ export interface Job {
 
 /** Failures on the schedule after which a delivery makes way for what is new. */
 const LATE = 2;
-/** How long a settlement is tried while the database is away. What is not settled is sent again, with the same id. */
-const SETTLE_FOR: Milliseconds = 20_000;
+/** Rests between tries to write results: short for a blip, and no load on a database that is in trouble for long. */
+const FIRST_REST: Milliseconds = 500;
+const LONGEST_REST: Milliseconds = 30_000;
+/** The kind of work that writing results is, for the notifier's health. */
+const RESULTS = 'results';
+const UNWRITABLE_ADVICE = 'It was sent, and is sent once more after a restart; report this with the error.';
 
 /** What an attempt means for its delivery. `spread` in [0, 1] is how much of the jitter is added. */
 export function settlementOf(
@@ -82,49 +87,77 @@ export function report(
   else log.warn({ ...about, reason, detail, retryInMs: dueAt - at }, 'delivery.failed');
 }
 
+/** What writing results needs. */
+export interface SettlingContext {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ownership: Ownership;
+  readonly ladder: Ladder;
+  readonly writes: Writes;
+  /** Ends a rest between two tries, and the tries. */
+  readonly stopped: AbortSignal;
+  /** The database does not take results: what is sent meanwhile could not be settled either. */
+  onTrouble(): void;
+}
+
+/** What became of results. */
+export interface Settled {
+  /** Ids of deliveries whose result was written. */
+  readonly written: ReadonlySet<number>;
+  /** Ids of those whose result cannot be written: the database refuses what it holds, or the daemon stops. */
+  readonly unwritable: ReadonlySet<number>;
+}
+
 /**
- * Writes what became of attempts and of their subscribers, and tries again while the database is away. Answers the ids
- * written, or null when it was given up.
+ * Writes what became of attempts and of their subscribers, and tries again until that is written: what was sent is in memory
+ * until then and is not sent again. Gives up only when the daemon stops; what is not written then is sent again by whoever
+ * starts next, with the same id.
  */
-export async function settleSurely(
-  jobs: readonly Job[],
-  {
-    sql,
-    clock,
-    log,
-    ownership,
-    ladder,
-    isStopped,
-    onTrouble,
-  }: {
-    sql: Sql;
-    clock: Clock;
-    log: Logger;
-    ownership: Ownership;
-    ladder: Ladder;
-    isStopped(): boolean;
-    /** The database does not take it: what is sent meanwhile could not be settled either. */
-    onTrouble(): void;
-  },
-): Promise<ReadonlySet<number> | null> {
+export async function settleSurely(jobs: readonly Job[], context: SettlingContext): Promise<Settled> {
+  const { clock, log, writes, stopped, onTrouble } = context;
+  for (let rest = FIRST_REST; ; rest = Math.min(2 * rest, LONGEST_REST)) {
+    try {
+      const written = await settleOnce(jobs, context);
+      writes.done(RESULTS);
+      return { written, unwritable: new Set() };
+    } catch (error) {
+      if (isAboutData(error)) return settleApart(jobs, context, error);
+      onTrouble();
+      writes.failed(RESULTS, error);
+      log.error({ error, deliveries: jobs.length, retryInMs: rest }, 'delivery.not_settled');
+      if (stopped.aborted) return { written: new Set(), unwritable: new Set(jobs.map(({ delivery }) => delivery.id)) };
+      await clock.sleep(rest, stopped);
+    }
+  }
+}
+
+/** One result that the database refuses must not keep the others from being written: halves find it in a few steps. */
+async function settleApart(jobs: readonly Job[], context: SettlingContext, error: unknown): Promise<Settled> {
+  const [job] = jobs;
+  if (jobs.length <= 1) {
+    if (job !== undefined)
+      context.log.error(
+        { error, subscriber: job.outlet.recipient.name, eventId: job.delivery.event.id, advice: UNWRITABLE_ADVICE },
+        'delivery.unsettleable',
+      );
+    return { written: new Set(), unwritable: new Set(jobs.map(({ delivery }) => delivery.id)) };
+  }
+  const middle = jobs.length >> 1;
+  const first = await settleSurely(jobs.slice(0, middle), context);
+  const second = await settleSurely(jobs.slice(middle), context);
+  return { written: first.written.union(second.written), unwritable: first.unwritable.union(second.unwritable) };
+}
+
+async function settleOnce(jobs: readonly Job[], { sql, ownership, ladder }: SettlingContext): Promise<ReadonlySet<number>> {
   const epochs = new Map<number, number>();
   for (const { delivery, epoch } of jobs) epochs.set(delivery.shard, epoch);
   const holdings = [...epochs].map(([shard, epoch]) => ({ shard, epoch }));
-  const until = clock.monotonic() + SETTLE_FOR;
-  for (;;) {
-    try {
-      for (const { outlet, off } of jobs) if (off !== null) await switchOff(sql, { subscriber: outlet.recipient.id, ...off });
-      for (const outlet of new Set(jobs.map((job) => job.outlet))) await ladder.save(outlet);
-      return await settle(
-        sql,
-        jobs.flatMap(({ settlement, along }) => (along.length === 0 ? settlement : [settlement, ...along])),
-        { replica: ownership.replica, holdings },
-      );
-    } catch (error) {
-      onTrouble();
-      log.error({ error, deliveries: jobs.length }, 'delivery.not_settled');
-      if (clock.monotonic() > until || isStopped()) return null;
-      await clock.sleep(500, new AbortController().signal);
-    }
-  }
+  for (const { outlet, off } of jobs) if (off !== null) await switchOff(sql, { subscriber: outlet.recipient.id, ...off });
+  for (const outlet of new Set(jobs.map((job) => job.outlet))) await ladder.save(outlet);
+  return settle(
+    sql,
+    jobs.flatMap(({ settlement, along }) => (along.length === 0 ? settlement : [settlement, ...along])),
+    { replica: ownership.replica, holdings },
+  );
 }

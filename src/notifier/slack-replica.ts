@@ -1,21 +1,15 @@
 /** What Slack shows of replicas of the daemon that cannot do their work. */
-import {
-  REPLICA_WORDS,
-  type ReplicaTrouble,
-  type ReplicaTroubleReason,
-  reasonsOf,
-  replicaRemedy,
-  sentence,
-} from '../core/replica-trouble.ts';
+import { REPLICA_WORDS, type ReplicaTrouble, reasonsOf, replicaRemedy, sentence } from '../core/replica-trouble.ts';
 import type { ReplicaIncident } from './incident-event.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 import { type Draft, type Labelled, lasting, OVER, signOf } from './slack-draft.ts';
 
 const LONGEST_ERROR = 400;
+const MOST_ERRORS = 3;
 const MOST_REPLICAS = 5;
 
 export function replicaDraft(incident: ReplicaIncident): Draft {
-  const { stage, troubles, at, since, openedAt, endedAt } = incident;
+  const { incidentId, stage, troubles, at, since, openedAt, endedAt } = incident;
   const [worst] = reasonsOf(troubles);
   if (stage === 'ended') {
     const over = endedAt ?? at;
@@ -38,20 +32,25 @@ export function replicaDraft(incident: ReplicaIncident): Draft {
       ['Since', moment(since)],
       ['Replicas', replicas(troubles)],
     ],
-    paragraphs: reasonsOf(troubles).flatMap((reason) => paragraphsOf(reason, troubles)),
-    notes: [['More: `purchase-watch doctor`, `/readyz` and the log of the daemon.', { order: 60 }]],
+    paragraphs: paragraphsOf(troubles),
+    notes: [
+      ...(incidentId === '' ? [['The daemon posted this itself: the database keeps no alert at present.'] as const] : []),
+      ['More: `purchase-watch doctor`, `/readyz` and the log of the daemon.', { order: 60 }],
+    ],
   };
 }
 
-/** Of one reason: what is wrong, what it means, and what to do. */
-function paragraphsOf(reason: ReplicaTroubleReason, troubles: readonly ReplicaTrouble[]): Labelled[] {
-  const [first] = troubles.filter((trouble) => trouble.reason === reason);
-  const { wrong, meaning } = REPLICA_WORDS[reason];
-  const error = first?.error == null ? '' : `\nThe last error: ${plain(first.error, LONGEST_ERROR)}`;
-  const remedy = replicaRemedy({ reason, error: first?.error ?? null });
+/** What each reason means, the errors, and what to do: reasons that have one cause say it once. */
+function paragraphsOf(troubles: readonly ReplicaTrouble[]): Labelled[] {
+  const meanings = reasonsOf(troubles).map(
+    (reason) => `• ${sentence(REPLICA_WORDS[reason].wrong)}. ${REPLICA_WORDS[reason].meaning}`,
+  );
+  const errors = new Set(troubles.flatMap(({ error }) => (error === null ? [] : [plain(error, LONGEST_ERROR)])));
+  const remedies = new Set(troubles.map(replicaRemedy));
   return [
-    [sentence(wrong), `${meaning}${error}`],
-    ['What to do', `${remedy} The daemon goes on by itself then.`],
+    ['What it means', meanings.join('\n')],
+    ...(errors.size === 0 ? [] : [['The last error', [...errors].slice(0, MOST_ERRORS).join('\n')] as const]),
+    ['What to do', `${[...remedies].join('\n')}\nThe daemon goes on by itself then.`],
   ];
 }
 

@@ -2,6 +2,7 @@
 import type { Ownership } from '../core/ownership.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Writes } from '../runtime/health.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Meters } from '../runtime/meters.ts';
 import type { Recorded } from '../store/record.ts';
@@ -17,6 +18,7 @@ export interface AftermathOptions {
   readonly ownership: Ownership;
   readonly loader: Loader;
   readonly windows: ReadonlyMap<string, Window>;
+  readonly writes: Writes;
   /** Events were committed: somebody may have something to tell. */
   onEvents(): void;
   /** Something happened that the judge looks at. */
@@ -46,13 +48,16 @@ export const POISON_REST: Milliseconds = 60_000;
 const SYMPTOMS: ReadonlySet<string> = new Set(['purchase.stuck', 'purchase.recovered', 'purchase.expired']);
 
 export function createAftermath(options: AftermathOptions): Aftermath {
-  const { clock, log, meters, ownership, loader, windows, onEvents, onSymptom, wake, pump } = options;
+  const { clock, log, meters, ownership, loader, windows, writes, onEvents, onSymptom, wake, pump } = options;
   /** The database could not be written so many times in a row, and until when nothing is asked because of it. */
   let writeFailures = 0;
   let pausedUntil = Number.NEGATIVE_INFINITY;
 
   const onRecorded = (batch: readonly Job[], recorded: Recorded): void => {
-    if (recorded.ids.size > 0) writeFailures = 0;
+    if (recorded.ids.size > 0) {
+      writeFailures = 0;
+      writes.done(kindOf(batch));
+    }
     const lost = new Set(recorded.lostShards);
     let told = false;
     let symptom = false;
@@ -114,6 +119,7 @@ export function createAftermath(options: AftermathOptions): Aftermath {
       }
     } else {
       writeFailures += 1;
+      writes.failed(kindOf(batch), error);
       pausedUntil = clock.monotonic() + Math.min(FIRST_PAUSE * 2 ** (writeFailures - 1), LONGEST_PAUSE);
       log.error({ error, polls: batch.length }, 'poll.not_recorded');
       wake();
@@ -122,4 +128,9 @@ export function createAftermath(options: AftermathOptions): Aftermath {
   };
 
   return { onRecorded, onRepaired, onFailed, pause: () => Math.max(pausedUntil - clock.monotonic(), 0) };
+}
+
+/** Changes and polls without one are written apart: one may fail while the other does not. */
+function kindOf([job]: readonly Job[]): string {
+  return job?.decided.outcome.kind === 'changed' ? 'changes' : 'polls';
 }

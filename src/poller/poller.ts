@@ -7,6 +7,7 @@ import type { PollPolicy } from '../core/poll-plan.ts';
 import { blame, type Instant, type Milliseconds, type Observation } from '../core/purchase.ts';
 import { createAlarm } from '../runtime/alarm.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Writes } from '../runtime/health.ts';
 import { createIdle } from '../runtime/idle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Meters } from '../runtime/meters.ts';
@@ -25,6 +26,8 @@ export interface PollerOptions {
   readonly log: Logger;
   readonly ownership: Ownership;
   readonly meters: Meters;
+  /** Whether outcomes can be written. */
+  readonly writes: Writes;
   readonly sites: readonly PolledSite[];
   /** The plan for a site. */
   policyFor(site: string): PollPolicy;
@@ -76,7 +79,7 @@ function needOf({ timeout }: PolledSite): Milliseconds {
 }
 
 export function createPoller(options: PollerOptions): Poller {
-  const { sql, clock, log, ownership, meters, policyFor, spread, onEvents, onSymptom, wake } = options;
+  const { sql, clock, log, ownership, meters, writes, policyFor, spread, onEvents, onSymptom, wake } = options;
   // A share of memory for each site, so that one that cannot be asked fills no other's.
   const capacity = Math.max(Math.floor(options.capacity / Math.max(options.sites.length, 1)), 1);
   const windows = new Map(options.sites.map(({ name }) => [name, createWindow({ capacity, epochOf: ownership.epochOf })]));
@@ -221,6 +224,7 @@ export function createPoller(options: PollerOptions): Poller {
     ownership,
     loader,
     windows,
+    writes,
     onEvents,
     onSymptom,
     wake,

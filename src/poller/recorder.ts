@@ -5,7 +5,7 @@
 
 import { createBatcher } from '../runtime/batch.ts';
 import type { Meters } from '../runtime/meters.ts';
-import type { Sql } from '../store/database.ts';
+import { isAboutData, type Sql } from '../store/database.ts';
 import type { RecordContext, Recorded } from '../store/record.ts';
 import { type Decided, recordChanged, recordUnchanged } from '../store/record.ts';
 import type { Entry } from './window.ts';
@@ -96,11 +96,4 @@ export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepa
 function context(replica: string, jobs: readonly Job[]): RecordContext {
   const epochs = new Map(jobs.map(({ entry }) => [entry.purchase.shard, entry.epoch]));
   return { replica, holdings: [...epochs].map(([shard, epoch]) => ({ shard, epoch })) };
-}
-
-/** Classes 22 (data exception) and 23 (integrity constraint), or nesting too deep: the batch's content, not the database's condition. */
-function isAboutData(error: unknown): boolean {
-  if (error instanceof RangeError) return true;
-  const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === 'string' && /^2[23]...$/.test(code);
 }

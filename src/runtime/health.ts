@@ -1,4 +1,6 @@
-/** Which loops run and which failed, for /readyz and for people. */
+/** Which loops run and which failed, for /readyz, the dead man's switch and people. */
+import { type Failing, failedAgain, type LoopSeen, longFailure } from '../core/loop-health.ts';
+import type { Milliseconds } from '../core/purchase.ts';
 
 export interface LoopHealth {
   readonly name: string;
@@ -8,30 +10,95 @@ export interface LoopHealth {
   readonly error: string | null;
 }
 
+/** What a loop writes in the background, by kind: a tick may end well while this fails. */
+export interface Writes {
+  failed(kind: string, error: unknown): void;
+  done(kind: string): void;
+}
+
 export interface Health {
+  /** A round of the loop ended well. */
   good(loop: string): void;
   bad(loop: string, error: unknown): void;
+  writesOf(loop: string): Writes;
   loops(): LoopHealth[];
+  /** The same with durations, which a step of the machine's clock does not change. */
+  seen(): LoopSeen[];
   ok(): boolean;
 }
 
-/** Keeps the last word of every loop. A loop that failed is bad until it succeeds again; the others are not touched. */
-export function createHealth(now: () => number): Health {
-  const loops = new Map<string, LoopHealth>();
+interface Loop {
+  goodAt: Milliseconds | null;
+  lastGoodAt: number | null;
+  /** Why the last round failed. */
+  error: string | null;
+  readonly failing: Map<string, Failing>;
+}
+
+/** The kind of work that the rounds themselves are. */
+const ROUND = 'round';
+
+/**
+ * Keeps the state of every loop. A loop whose round failed is bad until one succeeds; a loop whose writes have failed for a
+ * minute is bad until they succeed. The other loops are not touched.
+ */
+export function createHealth(now: () => number, monotonic: () => Milliseconds = now): Health {
+  const loops = new Map<string, Loop>();
+  const loopOf = (name: string): Loop => {
+    const known = loops.get(name);
+    if (known !== undefined) return known;
+    const made: Loop = { goodAt: null, lastGoodAt: null, error: null, failing: new Map() };
+    loops.set(name, made);
+    return made;
+  };
+  const fail = ({ failing }: Loop, kind: string, error: string): void => {
+    failing.set(kind, failedAgain(failing.get(kind), error, monotonic()));
+  };
+  const shown = (): LoopHealth[] =>
+    [...loops].map(([name, { failing, error, lastGoodAt }]) => {
+      const why = error ?? longFailure(failing.values(), monotonic())?.error ?? null;
+      return { name, ok: why === null, lastGoodAt, error: why };
+    });
+
   return {
     good: (name) => {
-      loops.set(name, { name, ok: true, lastGoodAt: now(), error: null });
+      const loop = loopOf(name);
+      loop.error = null;
+      loop.failing.delete(ROUND);
+      if (longFailure(loop.failing.values(), monotonic()) !== null) return;
+      loop.goodAt = monotonic();
+      loop.lastGoodAt = now();
     },
     bad: (name, error) => {
-      const before = loops.get(name);
-      loops.set(name, {
-        name,
-        ok: false,
-        lastGoodAt: before?.lastGoodAt ?? null,
-        error: error instanceof Error ? error.message : String(error),
-      });
+      const loop = loopOf(name);
+      loop.error = errorText(error);
+      fail(loop, ROUND, loop.error);
     },
-    loops: () => [...loops.values()],
-    ok: () => [...loops.values()].every((loop) => loop.ok),
+    writesOf: (name) => ({
+      failed: (kind, error) => fail(loopOf(name), kind, errorText(error)),
+      done: (kind) => void loops.get(name)?.failing.delete(kind),
+    }),
+    loops: shown,
+    seen: () =>
+      [...loops].map(([name, { goodAt, failing }]) => {
+        const long = longFailure(failing.values(), monotonic());
+        return {
+          name,
+          goodAgo: goodAt === null ? null : monotonic() - goodAt,
+          failing: long === null ? null : { for: monotonic() - long.since, error: long.error },
+        };
+      }),
+    ok: () => shown().every((loop) => loop.ok),
   };
+}
+
+/** Of an error what people need: its text and the code by which they find what to do. */
+function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message } = error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : null;
+  if (code === null) return message;
+  // Postgres may cite the data that it refuses.
+  if (/^2[23]...$/.test(code)) return `The database refuses the data (${code}).`;
+  return message.includes(code) ? message : `${message} (${code})`.trim();
 }

@@ -166,3 +166,10 @@ export function readClock(sql: Sql): Promise<{ now: Instant; readAt: Millisecond
     return { now: best!.now, readAt: best!.readAt };
   });
 }
+
+/** Whether an error is about a statement's data (classes 22 and 23, or nesting too deep), and not about the database's condition. */
+export function isAboutData(error: unknown): boolean {
+  if (error instanceof RangeError) return true;
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && /^2[23]...$/.test(code);
+}

@@ -34,24 +34,23 @@ afterEach(async () => {
 });
 
 /** A heartbeat whose loops did their work so long ago. */
-function heartbeat({ replica = 'rep_1', goodAgo = {}, timeout = 10_000, monotonic = () => 0 }: Options = {}) {
-  const now = Date.now();
-  const loops = Object.entries({ poller: 0, judge: 0, notifier: 0, keeper: 0, ...goodAgo }).map(([name, ago]) => ({
-    ...{ name, ok: true, error: null },
-    lastGoodAt: ago === null ? null : now - ago,
+function heartbeat({ replica = 'rep_1', goodAgo = {}, failing = '', timeout = 10_000, monotonic = () => 0 }: Options = {}) {
+  const loops = Object.entries({ poller: 0, judge: 0, notifier: 0, ownership: 0, keeper: 0, ...goodAgo }).map(([name, ago]) => ({
+    ...{ name, goodAgo: ago },
+    failing: name === failing ? { for: MINUTE, error: 'No space left on device (53100)' } : null,
   }));
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
   return createHeartbeat({
     ...{ sql: database.sql, clock: { ...testClock(), monotonic }, replica, timeout, ceilings: CEILINGS },
     url: `${monitor.origin}${SECRET_PATH}`,
     log: createLogger({ level: 'debug', destination }),
-    health: { loops: () => loops },
-    wallNow: () => now,
+    health: { seen: () => loops },
   });
 }
 interface Options {
   readonly replica?: string;
   readonly goodAgo?: Readonly<Record<string, number | null>>;
+  readonly failing?: string;
   readonly timeout?: number;
   readonly monotonic?: () => number;
 }
@@ -85,6 +84,17 @@ test.each([
   expect(said()).toEqual([`heartbeat.withheld: ${reason}`]);
   await beat.close();
 });
+
+test.each(['poller', 'judge', 'notifier', 'ownership'])(
+  'when the work of the %s fails for a minute it is not called',
+  async (name) => {
+    const beat = heartbeat({ failing: name });
+    for (let times = 0; times < 3; times++) expect(await beat.tick()).toBeLessThan(MINUTE);
+    expect(monitor.received).toEqual([]);
+    expect(said()).toEqual([`heartbeat.withheld: The work of the ${name} has been failing for a minute; /readyz says why.`]);
+    await beat.close();
+  },
+);
 
 test('a loop that rests for less than two minutes, and one that nobody needs, do not matter', async () => {
   const beat = heartbeat({ goodAgo: { judge: 2 * MINUTE, keeper: 24 * 60 * MINUTE } });

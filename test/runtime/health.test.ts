@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
 import { createHealth } from '../../src/runtime/health.ts';
 
-const at = (...moments: number[]) => createHealth(() => moments.shift()!);
+const at = (...moments: number[]) =>
+  createHealth(
+    () => moments.shift()!,
+    () => 0,
+  );
 
 test('with no loops nothing is wrong', () => {
   expect(at().ok()).toBe(true);
@@ -28,4 +32,35 @@ test('a loop that never did its work says so', () => {
   health.bad('notifier', 'no such table');
   health.bad('notifier', 'still none');
   expect(health.loops()).toEqual([{ name: 'notifier', ok: false, lastGoodAt: null, error: 'still none' }]);
+});
+
+test('a loop whose rounds end well but whose writes fail for a minute is bad until they succeed', () => {
+  let now = 0;
+  const health = createHealth(() => now);
+  const writes = health.writesOf('poller');
+  const full = Object.assign(new Error('No space left on device'), { code: '53100' });
+  for (const second of [0, 1, 3, 7, 15, 31]) {
+    now = second * 1_000;
+    writes.failed('polls', full);
+    health.good('poller');
+  }
+  expect([health.ok(), health.loops()[0]?.lastGoodAt]).toEqual([true, 31_000]);
+  now = 61_000;
+  writes.failed('polls', full);
+  // Another kind of its work says nothing of this one.
+  writes.done('changes');
+  health.good('poller');
+  expect(health.loops()).toEqual([{ name: 'poller', ok: false, lastGoodAt: 31_000, error: 'No space left on device (53100)' }]);
+  expect(health.seen()).toEqual([
+    { name: 'poller', goodAgo: 30_000, failing: { for: 61_000, error: 'No space left on device (53100)' } },
+  ]);
+  writes.done('polls');
+  health.good('poller');
+  expect([health.ok(), health.seen()]).toEqual([true, [{ name: 'poller', goodAgo: 0, failing: null }]]);
+});
+
+test('an error of the database that may cite data is shown by its code alone', () => {
+  const health = createHealth(() => 0);
+  health.bad('poller', Object.assign(new Error('invalid input syntax: "secret"'), { code: '22P02' }));
+  expect(health.loops()[0]?.error).toBe('The database refuses the data (22P02).');
 });

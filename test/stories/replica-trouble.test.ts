@@ -1,6 +1,9 @@
 /** A daemon that cannot do its work says so: to orchestrators, to the dead man's switch, and to people. */
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { register } from '../../src/store/purchases.ts';
 import { saveReplicaTroubles } from '../../src/store/replica-troubles.ts';
+import { refuseAll, refuseWrites } from '../support/refused-writes.ts';
+import { type StandIn, startStandIn } from '../support/stand-in.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -50,4 +53,103 @@ test('what replicas say they cannot do is one alert for all of them, with what t
   await judgeFor(60);
   expect(headlines()).toHaveLength(2);
   expect(headlines()[1]).toMatch(/^✅ Polls are recorded again, after \d/);
+});
+
+describe('a daemon whose database refuses writes', () => {
+  let monitor: StandIn<string>;
+  let allowed: () => Promise<void>;
+  beforeEach(async () => {
+    monitor = await startStandIn<string>(({ path }) => ({ kept: path }));
+    t = await startTestApp({ wholeClock: true, env: { DEAD_MANS_SWITCH_URL: `${monitor.origin}/alive`, LOG_LEVEL: 'debug' } });
+    await t.app.start();
+    await t.watch({ script: [{ state: 'New' }, { state: 'Completed', after: '1h' }] });
+    await t.receiver.waitFor((received) => received.length === 1, 30_000);
+    await expect.poll(ready, PATIENCE).toMatchObject({ status: 200 });
+    await expect.poll(() => monitor.received.length, PATIENCE).toBeGreaterThan(0);
+  });
+  afterEach(() => monitor.stop());
+
+  const PATIENCE = { timeout: 30_000, interval: 50 };
+  const ready = async () => {
+    const response = await fetch(`${t.app.url()}/readyz`);
+    const body = (await response.json()) as { loops: { name: string; ok: boolean; error: string | null }[] };
+    return { status: response.status, bad: body.loops.filter(({ ok }) => !ok).map(({ name, error }) => `${name}: ${error}`) };
+  };
+  /** Five seconds for the daemon that runs; on a slow machine they take as much longer as its own work does. */
+  async function step(): Promise<void> {
+    t.clock.advance('5s');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    for (let times = 0; times < 3; times++) {
+      await t.database.sql`select`;
+      await fetch(`${t.app.url()}/healthz`);
+    }
+  }
+  /** Lets time pass until something holds; fails after twenty minutes of it. */
+  async function passUntil(holds: () => boolean | Promise<boolean>): Promise<void> {
+    for (let steps = 0; steps < 240; steps++) {
+      if (await holds()) return;
+      await step();
+    }
+    throw new Error('It did not come about.');
+  }
+
+  test('polls that are not recorded for a minute make it unready, silence the dead man’s switch, and alert people once', async () => {
+    allowed = await refuseWrites(t.database.sql, [['purchases', 'update']]);
+    await passUntil(() => t.slack.received.length > 0);
+    expect(headlines()).toEqual([expect.stringMatching(/^🔴 purchase-watch: polls are not recorded for \d/)]);
+    expect(t.slack.received[0]!.text).toContain('free space');
+    const { status, bad } = await ready();
+    expect([status, bad.join()]).toEqual([503, expect.stringContaining('poller: could not extend file')]);
+    expect(t.log.join('')).toContain('heartbeat.withheld');
+    const calls = monitor.received.length;
+    for (let steps = 0; steps < 24; steps++) await step();
+    expect([t.slack.received.length, monitor.received.length]).toEqual([1, calls]);
+
+    await allowed();
+    await passUntil(() => t.slack.received.length > 1);
+    expect(headlines()[1]).toMatch(/^✅ Polls are recorded again, after \d/);
+    await passUntil(async () => (await ready()).status === 200 && monitor.received.length > calls);
+  }, 60_000);
+
+  test('when nothing at all can be written it posts straight to Slack, once, and once when that is over', async () => {
+    allowed = await refuseAll(t.database.sql);
+    await passUntil(() => t.slack.received.length > 0);
+    expect(headlines()).toEqual([expect.stringMatching(/^🔴 purchase-watch: polls are not recorded for \d/)]);
+    expect((await ready()).status).toBe(503);
+    for (let steps = 0; steps < 24; steps++) await step();
+    expect(t.slack.received).toHaveLength(1);
+
+    await allowed();
+    await passUntil(() => t.slack.received.length > 1);
+    expect(headlines()[1]).toMatch(/^✅ .*again, after \d/);
+    await passUntil(async () => (await ready()).status === 200);
+    for (let steps = 0; steps < 24; steps++) await step();
+    // Nothing of it is told a second time by way of the database.
+    expect(t.slack.received).toHaveLength(2);
+    expect(await t.database.sql`select from purchase_watch.incidents where said_at is not null`).toHaveLength(0);
+  }, 60_000);
+
+  test('deliveries whose results cannot be recorded are sent once, and the rest waits until they can', async () => {
+    const before = t.receiver.received.length;
+    allowed = await refuseWrites(t.database.sql, [['deliveries', 'update']]);
+    const ids = t.simulator.control.addMany(100, { script: [{ state: 'New' }] }).map(({ purchaseId }) => purchaseId);
+    await register(
+      t.database.sql,
+      ids.map((purchaseId) => ({ purchaseId, site: null, reference: null, metadata: null })),
+    );
+    for (let steps = 0; steps < 30; steps++) await step();
+    const sent = t.receiver.received.length - before;
+    expect(sent).toBeGreaterThan(0);
+    expect((await ready()).bad.join()).toContain('notifier: could not extend file');
+    expect(headlines()).toEqual([expect.stringMatching(/^🔴 purchase-watch: results of deliveries are not recorded for \d/)]);
+
+    await allowed();
+    const delivered = async () =>
+      (await t.database.sql`select from purchase_watch.deliveries where status = 'delivered' and lane > 0`).length;
+    await passUntil(async () => (await delivered()) === 101);
+    const times = Map.groupBy(t.receiver.received.slice(before), ({ body }) => body);
+    expect([times.size, t.receiver.received.length - before]).toEqual([100, 100]);
+    await passUntil(() => t.slack.received.length > 1);
+    expect(headlines()[1]).toMatch(/^✅ Results of deliveries are recorded again/);
+  }, 60_000);
 });

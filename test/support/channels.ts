@@ -5,6 +5,7 @@ import { createNotifier } from '../../src/notifier/notifier.ts';
 import { configuredSubscribers } from '../../src/notifier/recipients.ts';
 import { createRoster } from '../../src/notifier/roster.ts';
 import { createOwnership } from '../../src/replica/ownership.ts';
+import { createHealth } from '../../src/runtime/health.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { createMeters } from '../../src/runtime/meters.ts';
 import type { Sql } from '../../src/store/database.ts';
@@ -78,7 +79,7 @@ export async function startChannels({
     const roster = createRoster({ sql, clock, log: logger, settings: changed, secrets: null, replica, configured });
     const notifier = createNotifier({
       ...{ sql, clock, log: logger, ownership, roster },
-      ...{ meters: createMeters(), spread: () => 0, wake: () => {} },
+      ...{ meters: createMeters(), writes: createHealth(Date.now).writesOf('notifier'), spread: () => 0, wake: () => {} },
     });
     await ownership.tick();
     return {

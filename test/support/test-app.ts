@@ -55,6 +55,8 @@ export interface TestAppOptions {
   readonly change?: (settings: Settings) => void;
   readonly env?: Record<string, string>;
   readonly replacements?: Replacements;
+  /** The test moves the monotonic clock, too, for daemons that run. */
+  readonly wholeClock?: boolean;
   /** The clock runs by itself, as in the real daemon. */
   readonly realClock?: boolean;
 }
@@ -62,7 +64,7 @@ export interface TestAppOptions {
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   // The clock after it: the first database of a run is made from migrations, which takes its time.
   const database = await testDatabase();
-  const clock = testClock();
+  const clock = testClock({ isWhole: options.wholeClock ?? false });
   const simulator = createSimulator({ ...(options.realClock ? {} : { now: clock.now }), ...options.simulator });
   await simulator.start();
   const receiver = await startReceiver({ secret: SECRET });

@@ -7,17 +7,23 @@ export interface TestClock extends Clock {
   advance(duration: string): void;
 }
 
-/** Starts at the machine's time, so that what the database's own clock stamps is in its past. */
-export function testClock(): TestClock {
+/**
+ * Starts at the machine's time, so that what the database's own clock stamps is in its past. With `isWhole` a move is one of
+ * the monotonic clock, too: rests, pauses and leases of a daemon that runs pass with it.
+ */
+export function testClock({ isWhole = false } = {}): TestClock {
   let now = Date.now() + 1_000;
+  let moved = 0;
   return {
     now: () => now,
-    monotonic: () => performance.now(),
+    monotonic: () => performance.now() + (isWhole ? moved : 0),
     sleep: async (duration) => {
       await new Promise((resolve) => setTimeout(resolve, Math.min(duration, 50)));
     },
     advance: (duration) => {
-      now += parseDuration(duration) ?? Number.NaN;
+      const length = parseDuration(duration) ?? Number.NaN;
+      now += length;
+      moved += length;
     },
   };
 }
