@@ -1,34 +1,34 @@
 /**
  * Whether a site may be called now. While it fails, one probe at growing intervals stands in for all its purchases;
- * when it answers again, calls return smoothly. Pure: states in, states out; times are the caller's monotonic clock.
+ * when it answers again, calls return smoothly. States in, states out; times are the caller's monotonic clock.
  */
 import type { Milliseconds, Observation, Trouble } from './purchase.ts';
+import { forgetOutage, isSiteAtFault, noteFailure, noteUsable, type SiteAnswers } from './site-answers.ts';
 
 /** Moment on a monotonic clock, in milliseconds. */
 type Moment = number;
 
-export type Breaker =
-  /** `culprits`: the purchases whose calls failed in this row, the first few. */
-  | { readonly kind: 'closed'; readonly failuresInRow: number; readonly culprits: readonly number[] }
-  /** `cause` is `throttled` when the site answers and only asks for fewer calls: a pause, not an outage. */
-  | {
-      readonly kind: 'open';
-      readonly cause: 'failing' | 'throttled';
-      readonly probeAt: Moment;
-      readonly wait: Milliseconds;
-      readonly probing: boolean;
-    }
-  | { readonly kind: 'recovering'; readonly since: Moment; readonly wait: Milliseconds; readonly failuresInRow: number };
+type Closed = { readonly kind: 'closed' };
+type Open = {
+  readonly kind: 'open';
+  /** `throttled` when the site answers and only asks for fewer calls: a pause, not an outage. */
+  readonly cause: 'failing' | 'throttled';
+  readonly probeAt: Moment;
+  readonly wait: Milliseconds;
+  readonly probing: boolean;
+  /** Calls a second once the site answers again. */
+  readonly rate: number;
+  /**
+   * Calls that left before the failures came are on their way still, and failures are quicker than good answers. This is
+   * the breaker to go back to when one of these calls is answered well; null once none can be, or a probe failed.
+   */
+  readonly unless: Closed | Recovering | null;
+};
+type Recovering = { readonly kind: 'recovering'; readonly since: Moment; readonly wait: Milliseconds; readonly rate: number };
+export type Breaker = Closed | Open | Recovering;
 
-export const CLOSED: Breaker = { kind: 'closed', failuresInRow: 0, culprits: [] };
+export const CLOSED: Breaker = { kind: 'closed' };
 
-/** Failures in a row that open the breaker. */
-const FAILURES_UNTIL_OPEN = 5;
-/** They must be of several purchases: one whose calls always fail says nothing about the site. */
-const CULPRITS_UNTIL_OPEN = 3;
-/** Unless the site has answered nobody for so long: then few purchases are all there is to ask about. */
-const SILENCE_UNTIL_OPEN: Milliseconds = 5 * 60_000;
-const FAILURES_WHILE_RECOVERING = 2;
 const FIRST_WAIT: Milliseconds = 1_000;
 const LONGEST_WAIT: Milliseconds = 30_000;
 /** Calls a second when an open breaker lets calls through again; doubles every second until the ceiling is reached. */
@@ -43,10 +43,13 @@ export type Allowance =
 
 export function allowance(breaker: Breaker, now: Moment): Allowance {
   if (breaker.kind === 'closed') return { kind: 'all' };
-  if (breaker.kind === 'recovering')
-    return { kind: 'limited', rate: FIRST_RATE * 2 ** Math.min((now - breaker.since) / 1_000, 30) };
+  if (breaker.kind === 'recovering') return { kind: 'limited', rate: rateOf(breaker, now) };
   if (breaker.probing) return { kind: 'none', until: null };
   return now >= breaker.probeAt ? { kind: 'probe' } : { kind: 'none', until: breaker.probeAt };
+}
+
+function rateOf({ rate, since }: Recovering, now: Moment): number {
+  return rate * 2 ** Math.min((now - since) / 1_000, 30);
 }
 
 /** The probe has left: nothing else leaves until its answer. */
@@ -64,45 +67,81 @@ export interface AnswerContext {
   readonly purchase: number;
   /** Whether it answers the probe of an open breaker. */
   readonly probe: boolean;
-  /** When the site last gave a usable answer about any purchase; null when never. */
-  readonly answeredAt: Moment | null;
+  /** Calls to the site that are not answered yet. */
+  readonly awaited: number;
+  /** What is known of the site's answers; this one is noted there. */
+  readonly answers: SiteAnswers;
 }
 
 /** The breaker after an answer. */
 export function afterAnswer(breaker: Breaker, seen: Observation, context: AnswerContext): Breaker {
-  const { now, ceiling, spread, purchase, probe, answeredAt } = context;
-  // Answers to calls that left before it opened say nothing new, good or bad; only Retry-After is heeded.
-  if (breaker.kind === 'open' && !probe) return 'retryAfter' in seen ? delayed(breaker, now + (seen.retryAfter ?? 0)) : breaker;
-  if (seen.kind === 'seen' || seen.kind === 'same' || seen.kind === 'unknown' || seen.kind === 'malformed') {
-    if (breaker.kind === 'open') return { kind: 'recovering', since: now, wait: breaker.wait, failuresInRow: 0 };
-    if (breaker.kind === 'closed') return breaker.failuresInRow === 0 ? breaker : CLOSED;
-    const allowed = allowance(breaker, now);
-    return allowed.kind === 'limited' && allowed.rate >= ceiling ? CLOSED : { ...breaker, failuresInRow: 0 };
+  if (breaker.kind === 'open')
+    return context.probe ? afterProbe(breaker, seen, context) : afterLateAnswer(breaker, seen, context);
+  const { now, ceiling, purchase, answers, awaited } = context;
+  if (isUsable(seen)) {
+    noteUsable(answers, purchase, { good: isGood(seen), now });
+    return breaker.kind === 'recovering' && rateOf(breaker, now) >= ceiling ? CLOSED : breaker;
   }
-
-  const cause = seen.kind === 'throttled' ? 'throttled' : 'failing';
-  if (breaker.kind === 'open') return open(cause, Math.min(breaker.wait * 2, LONGEST_WAIT), seen, now, spread);
-  const failuresInRow = breaker.failuresInRow + 1;
-  if (breaker.kind === 'recovering') {
-    if (cause === 'failing' && failuresInRow < FAILURES_WHILE_RECOVERING) return { ...breaker, failuresInRow };
-    return open(cause, Math.min(breaker.wait * 2, LONGEST_WAIT), seen, now, spread);
-  }
-  const known = breaker.culprits.includes(purchase) || breaker.culprits.length >= CULPRITS_UNTIL_OPEN;
-  const culprits = known ? breaker.culprits : [...breaker.culprits, purchase];
-  const silent = answeredAt === null || now - answeredAt >= SILENCE_UNTIL_OPEN;
-  const several = culprits.length >= CULPRITS_UNTIL_OPEN || silent;
-  if (cause === 'failing' && !(failuresInRow >= FAILURES_UNTIL_OPEN && several))
-    return { kind: 'closed', failuresInRow, culprits };
-  return open(cause, FIRST_WAIT, seen, now, spread);
+  const rate = breaker.kind === 'closed' ? ceiling : Math.min(rateOf(breaker, now), ceiling);
+  // The site has answered others since it last asked for fewer calls, so the pause is as short as the first one.
+  if (seen.kind === 'throttled') return throttled(FIRST_WAIT, rate, seen, context);
+  noteFailure(answers, purchase);
+  if (!isSiteAtFault(answers, now)) return breaker;
+  const wait = breaker.kind === 'closed' ? FIRST_WAIT : longer(breaker.wait);
+  return { ...opened('failing', wait, seen, context), rate: FIRST_RATE, unless: awaited > 0 ? breaker : null };
 }
 
-function open(cause: 'failing' | 'throttled', wait: Milliseconds, seen: Trouble, now: Moment, spread: number): Breaker {
-  const asked = seen.retryAfter ?? 0;
+/** Whether the service answered about the purchase, if only that it does not know it. */
+export function isUsable(seen: Observation): seen is Extract<Observation, { kind: 'seen' | 'same' | 'unknown' | 'malformed' }> {
+  return isGood(seen) || seen.kind === 'unknown' || seen.kind === 'malformed';
+}
+
+function isGood({ kind }: Observation): boolean {
+  return kind === 'seen' || kind === 'same';
+}
+
+function afterProbe(breaker: Open, seen: Observation, { now, spread, purchase, answers }: AnswerContext): Breaker {
+  if (isUsable(seen)) {
+    if (breaker.cause === 'failing') forgetOutage(answers);
+    noteUsable(answers, purchase, { good: isGood(seen), now });
+    return { kind: 'recovering', since: now, wait: breaker.wait, rate: breaker.rate };
+  }
+  // The next probe is about another purchase.
+  answers.well.delete(purchase);
+  const wait = longer(breaker.wait);
+  if (seen.kind === 'throttled') return throttled(wait, breaker.rate, seen, { now, spread });
+  return { ...opened('failing', wait, seen, { now, spread }), rate: FIRST_RATE };
+}
+
+/** After an answer to a call that left before the breaker opened. */
+function afterLateAnswer(breaker: Open, seen: Observation, { now, purchase, answers, awaited }: AnswerContext): Breaker {
+  if (isUsable(seen)) {
+    if (breaker.unless === null) return breaker;
+    noteUsable(answers, purchase, { good: isGood(seen), now });
+    return breaker.unless;
+  }
+  answers.well.delete(purchase);
+  const until = now + (seen.retryAfter ?? 0);
+  const later = until > breaker.probeAt ? { ...breaker, probeAt: until } : breaker;
+  return awaited === 0 && later.unless !== null ? { ...later, unless: null } : later;
+}
+
+function longer(wait: Milliseconds): Milliseconds {
+  return Math.min(wait * 2, LONGEST_WAIT);
+}
+
+/** A pause because the site asks for fewer calls than `rate` a second. Afterwards it gets half as many. */
+function throttled(wait: Milliseconds, rate: number, seen: Trouble, when: Pick<AnswerContext, 'now' | 'spread'>): Open {
+  return { ...opened('throttled', wait, seen, when), rate: Math.max(rate / 2, FIRST_RATE) };
+}
+
+function opened(
+  cause: Open['cause'],
+  wait: Milliseconds,
+  { retryAfter }: Trouble,
+  { now, spread }: Pick<AnswerContext, 'now' | 'spread'>,
+): Omit<Open, 'rate'> {
   // Jitter only adds: replicas and restarts must not probe in step, nor earlier than asked.
-  const pause = Math.max(wait, asked) * (1 + 0.1 * Math.abs(spread));
-  return { kind: 'open', cause, probeAt: now + pause, wait, probing: false };
-}
-
-function delayed(breaker: Extract<Breaker, { kind: 'open' }>, until: Moment): Breaker {
-  return until > breaker.probeAt ? { ...breaker, probeAt: until } : breaker;
+  const pause = Math.max(wait, retryAfter ?? 0) * (1 + 0.1 * Math.abs(spread));
+  return { kind: 'open', cause, probeAt: now + pause, wait, probing: false, unless: null };
 }

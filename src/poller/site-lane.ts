@@ -1,9 +1,10 @@
 /** One site as this replica asks it: how many calls may leave, whether the site answers, and who hears when it does not. */
 import type { InvoiceAnswer } from '../checkout/invoice-details.ts';
-import { afterAnswer, allowance, type Breaker, CLOSED, probeSent } from '../core/breaker.ts';
+import { afterAnswer, allowance, type Breaker, CLOSED, isUsable, probeSent } from '../core/breaker.ts';
 import type { InvoiceSeen } from '../core/invoice.ts';
 import type { Milliseconds, Observation } from '../core/purchase.ts';
 import type { SiteTrouble } from '../core/reach.ts';
+import { isSiteDoubtful, newSiteAnswers } from '../core/site-answers.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sql } from '../store/database.ts';
@@ -39,6 +40,11 @@ export interface SiteLane {
    * `probe`: the call stands in for all others, and its answer decides.
    */
   take(share: number): { readonly wait: Milliseconds; readonly probe: boolean };
+  /**
+   * Purchases that answered well lately, the latest first, when asking about one of these says most: for a probe, and while
+   * failures may be the site's or single purchases'. Otherwise none.
+   */
+  probes(): readonly number[];
   /** Learns from an answer, and tells the database when the site fails or is back. */
   answered(seen: Observation, call: { readonly purchase: number; readonly probe: boolean }): void;
   /** Whether failures are the whole site's: then none is held against a purchase. */
@@ -61,6 +67,7 @@ export interface SiteLaneOptions {
 
 /** Tell the database at most this often that a site answers. */
 const REPORT_EVERY: Milliseconds = 5_000;
+const NONE: readonly number[] = [];
 
 export function createSiteLane(site: PolledSite, { sql, clock, log, replica, spread, onReported }: SiteLaneOptions): SiteLane {
   const budget = createBudget(clock.monotonic);
@@ -69,8 +76,7 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, replica, spr
   let lastReadAt: number | null = null;
   /** When an answer first showed a purchase: a wrong address may answer, too. */
   let firstSeenAt: number | null = null;
-  /** The same on the monotonic clock. */
-  let answeredAt: number | null = null;
+  const answers = newSiteAnswers();
   let reportedAt = Number.NEGATIVE_INFINITY;
   let failing = false;
   let reporting: Promise<void> = Promise.resolve();
@@ -97,7 +103,7 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, replica, spr
       });
   };
 
-  return {
+  const lane: SiteLane = {
     site,
     inFlight: 0,
     turns: createTurns(),
@@ -112,27 +118,37 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, replica, spr
       if (probe) breaker = probeSent(breaker);
       return { wait, probe };
     },
+    probes: () => {
+      const isWanted = breaker.kind === 'open' ? breaker.probeAt <= clock.monotonic() : isSiteDoubtful(answers);
+      return isWanted ? [...answers.well.keys()].reverse() : NONE;
+    },
     answered: (seen, { purchase, probe }) => {
       const before = breaker;
       const now = clock.monotonic();
-      breaker = afterAnswer(before, seen, { now, ceiling: site.maxRps, spread: spread(), purchase, probe, answeredAt });
-      if (seen.kind === 'seen' || seen.kind === 'same' || seen.kind === 'unknown' || seen.kind === 'malformed') {
+      const context = { now, ceiling: site.maxRps, spread: spread(), purchase, probe, awaited: lane.inFlight, answers };
+      breaker = afterAnswer(before, seen, context);
+      if (isUsable(seen)) {
         lastSuccessAt = clock.now();
         if (seen.kind === 'seen' || seen.kind === 'same') lastReadAt = lastSuccessAt;
-        answeredAt = now;
         const isFirst = firstSeenAt === null && (seen.kind === 'seen' || seen.kind === 'same');
         if (isFirst) firstSeenAt = lastSuccessAt;
-        if (before.kind === 'open' && breaker.kind !== 'open') log.info({ site: site.name }, 'site.answers');
+        if (isCertain(before) && breaker.kind !== 'open') log.info({ site: site.name }, 'site.answers');
         if (failing || isFirst || clock.monotonic() - reportedAt >= REPORT_EVERY) report(null);
         return;
       }
-      if (breaker.kind !== 'open' || breaker === before) return;
+      if (!isCertain(breaker) || breaker === before) return;
       const { reason, detail } = seen;
-      if (before.kind !== 'open')
+      if (!isCertain(before))
         log.warn({ site: site.name, reason, detail }, breaker.cause === 'throttled' ? 'site.throttled' : 'site.failing');
       if (breaker.cause === 'failing') report({ reason: seen.kind, error: detail });
     },
     fails: () => breaker.kind !== 'closed',
     restsFor: () => (breaker.kind === 'open' ? Math.max(breaker.probeAt - clock.monotonic(), 1) : 0),
   };
+  return lane;
+}
+
+/** Whether nothing but probes leaves, and no call that left before can show any more that the site answers. */
+function isCertain(breaker: Breaker): breaker is Extract<Breaker, { kind: 'open' }> {
+  return breaker.kind === 'open' && breaker.unless === null;
 }

@@ -40,6 +40,8 @@ export interface Window {
   remove(id: number): void;
   /** The earliest entry that is due, made busy; null when none is. */
   take(now: Instant): Entry | null;
+  /** The first of some purchases that is in memory, idle and usable, due or not, made busy; null when none is. */
+  takeOneOf(ids: readonly number[], isUsable: (purchase: Purchase) => boolean): Entry | null;
   /** When the earliest entry is due; null when there is none. */
   nextDue(): Instant | null;
   /** Where a row must lie for its next poll, and whether its entry stays in memory. */
@@ -123,6 +125,15 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
       if (!entry || entry.dueAt > now) return null;
       heap.pop();
       entry.busy = true;
+      return entry;
+    },
+    takeOneOf: (ids, isUsable) => {
+      const known = ids.map((id) => entries.get(id)).find((entry) => entry && !entry.busy && isUsable(entry.purchase));
+      if (known === undefined) return null;
+      // The heap holds the entry somewhere below its top and drops one that is gone, so another takes its place.
+      const entry: Entry = { ...known, busy: true };
+      known.gone = true;
+      entries.set(entry.purchase.id, entry);
       return entry;
     },
     nextDue: () => top()?.dueAt ?? null,

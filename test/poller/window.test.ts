@@ -67,6 +67,17 @@ describe('what is due', () => {
     expect(window.nextDue()).toBe(500);
   });
 
+  test('gives way to the first of some that are named, due or not, as long as these are idle and usable', () => {
+    for (const id of [1, 2, 3]) window.put(row({ id, dueAt: id * 100 }));
+    const takeOneOf = (...named: number[]): Entry | null => window.takeOneOf(named, ({ id }) => id !== 2);
+    const early = takeOneOf(9, 2, 3)!;
+    expect([early.purchase.id, takeOneOf(9, 2, 3), size()]).toEqual([3, null, 3]);
+    expect([window.take(400)!.purchase.id, window.take(400)!.purchase.id, window.take(400)]).toEqual([1, 2, null]);
+    window.settle(early, { purchase: early.purchase, dueAt: 50, slot: 0 });
+    expect([window.nextDue(), size()]).toEqual([50, 3]);
+    expect(ids()).toEqual([3]);
+  });
+
   test('remembers the epoch under which it was read', () => {
     window.put(row({ shard: 1 }));
     epochs.set(1, 9);

@@ -1,0 +1,38 @@
+/** A site that answers well about most purchases and badly about some: the purchases are at fault, not the site. */
+import { afterEach, expect, test } from 'vitest';
+import type { FaultKind } from '../../src/simulator/faults.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+let t: TestApp;
+afterEach(() => t.stop());
+
+const logged = (name: string): number =>
+  t.log.filter((line) => (JSON.parse(line) as { event?: string }).event === name).length;
+const announced = async (type: string): Promise<number> => {
+  const [row] = await t.app.sql<[{ n: number }]>`select count(*)::integer as n from purchase_watch.events where type = ${type}`;
+  return row.n;
+};
+
+const ODD: readonly FaultKind[] = ['500', 'reset', '503'];
+
+test('54 purchases of which 14 give two odd answers each take no pause of the site, and no alert', async () => {
+  t = await startTestApp({
+    realClock: true,
+    change: (settings) => {
+      settings.slack.groupWait = 1;
+    },
+  });
+  const purchases: string[] = [];
+  for (let index = 0; index < 54; index++) {
+    const { purchaseId } = t.simulator.control.add({ script: [{ state: 'Completed' }] });
+    purchases.push(purchaseId);
+    // Every fourth one, from the second on.
+    if (index % 4 === 1) t.simulator.control.fail({ kind: ODD[index % 3]!, times: 2, only: 'status', purchaseId });
+  }
+  await t.app.sql`insert into purchase_watch.purchases (purchase_id) select unnest(${purchases}::text[])`;
+  await t.app.start();
+  await expect.poll(() => announced('purchase.state_changed'), { timeout: 120_000, interval: 100 }).toBe(54);
+  expect([logged('site.failing'), logged('site.answers')]).toEqual([0, 0]);
+  expect(await announced('site.unreachable')).toBe(0);
+  expect(t.simulator.control.counters().calls.status).toBe(54 + 28);
+}, 150_000);
