@@ -6,8 +6,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 let t: TestApp;
 afterEach(() => t.stop());
 
-const logged = (name: string): number =>
-  t.log.filter((line) => (JSON.parse(line) as { event?: string }).event === name).length;
+const logged = (name: string): number => t.log.filter((line) => (JSON.parse(line) as { event?: string }).event === name).length;
 const announced = async (type: string): Promise<number> => {
   const [row] = await t.app.sql<[{ n: number }]>`select count(*)::integer as n from purchase_watch.events where type = ${type}`;
   return row.n;
