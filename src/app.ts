@@ -1,6 +1,5 @@
 /** Builds and joins all parts, once, for the process and for tests. */
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ulid } from 'ulid';
 import type { OpenApi } from './api/open.ts';
 import { createCheckoutClient } from './checkout/client.ts';
@@ -26,16 +25,13 @@ import { createLogger, type Logger } from './runtime/logger.ts';
 import { createMeters } from './runtime/meters.ts';
 import { processIdentity } from './runtime/process-identity.ts';
 import { type Loop, repeat } from './runtime/repeat.ts';
+import { beginShutdown, unlessAborted } from './runtime/shutdown.ts';
 import { readWakeUp } from './runtime/wake-ups.ts';
-import { connect, type Sql } from './store/database.ts';
-import { startEmbedded } from './store/embedded.ts';
+import type { Sql } from './store/database.ts';
 import { settleFeedEra } from './store/feed.ts';
 import { listen } from './store/listen.ts';
-import { migrateOrExplain } from './store/migrate-or-explain.ts';
-import { agreeOnLimits } from './store/server-limits.ts';
-import { syncSites } from './store/sites.ts';
-import { suppressForDeleted } from './store/subscriber-changes.ts';
-import { namesOfTheApi, syncSubscribers } from './store/subscribers.ts';
+import { openStore } from './store/open.ts';
+import { prepareStore } from './store/prepare.ts';
 import { secretsOf } from './subscription/secrets.ts';
 
 export interface Replacements {
@@ -50,6 +46,8 @@ export interface Replacements {
   readonly windowCapacity?: number;
   /** Without API and console. */
   readonly worker?: boolean;
+  /** Breaks off what waits while the app is created. */
+  readonly signal?: AbortSignal;
 }
 
 export interface App {
@@ -59,8 +57,11 @@ export interface App {
   url(): string | null;
   /** Starts all loops and the API. */
   start(): Promise<void>;
-  /** Ends what is under way, gives shards back, closes everything. May be called again. */
-  stop(): Promise<void>;
+  /**
+   * Hands shards over, ends what is under way and closes everything, within `shutdownTimeout`. Answers whether everything was
+   * handed over and closed; what was not is logged. May be called again.
+   */
+  stop(): Promise<boolean>;
   /** For tests, without `start`: one pass each, over everything that is due. */
   pollOnce(): Promise<void>;
   deliverOnce(): Promise<void>;
@@ -72,45 +73,41 @@ const MIGRATIONS = join(import.meta.dirname, '../migrations');
 const RENEW_EVERY = 2_000;
 /** A database that owes an answer for so long is taken for gone, and dialled again. */
 const DATABASE_ANSWERS_WITHIN = 15_000;
-/** A stop that takes longer than this is broken off: what is under way is then done again by whoever comes next. */
-const STOP_WITHIN = 25_000;
+/**
+ * Shares of `shutdownTimeout` after which a stop goes on without calls to services (the next owner makes them again),
+ * without deliveries and other work under way, without the database's answer that the shards are released, and in any case.
+ */
+const CALLS_UNTIL = 0.25;
+const WORK_UNTIL = 0.7;
+const RELEASED_UNTIL = 0.8;
+const CLOSED_UNTIL = 0.95;
 
 /** Connects, migrates and builds every part; nothing runs until `start`. Throws AppError for what a person must mend. */
 export async function createApp(settings: Settings, replacements: Replacements = {}): Promise<App> {
   const log = replacements.log ?? createLogger({ level: settings.logLevel });
   const clock = replacements.clock ?? realClock();
   const random = replacements.random ?? Math.random;
-  const embedded =
-    settings.databaseUrl === null ? await startEmbedded({ dataDir: settings.dataDir, log: (text) => log.info(text) }) : null;
-  const databaseUrl = settings.databaseUrl ?? embedded!.url;
-  const patience = await agreeOnLimits(databaseUrl, replacements.databaseAnswersWithin ?? DATABASE_ANSWERS_WITHIN, (about) =>
-    log.warn(about, 'database.limits_refused'),
-  );
-  const sql = connect(databaseUrl, { max: 10, steadyPlans: true, ...patience });
-  const outbox = connect(databaseUrl, { max: 4, name: 'outbox', steadyPlans: true, orderedPlans: true, ...patience });
+  const { signal, databaseAnswersWithin: answerWithin = DATABASE_ANSWERS_WITHIN } = replacements;
+  const store = await openStore(settings, { answerWithin, log, signal });
+  const { sql, databaseUrl, patience } = store;
   const closers: (() => Promise<unknown>)[] = [];
-  const closeAll = async (): Promise<void> => {
-    for (const close of closers.reverse()) await close().catch((error: unknown) => log.warn({ error }, 'stop.failed'));
-    await Promise.all([sql.end({ timeout: 5 }), outbox.end({ timeout: 5 })]);
-    await embedded?.stop();
+  const closeAll = async ({ end, left } = beginShutdown(settings.shutdownTimeout, log)): Promise<boolean> => {
+    const closed = await end('connections to services and receivers', RELEASED_UNTIL, () =>
+      Promise.all(closers.map((close) => close())),
+    );
+    return (await end('the database', CLOSED_UNTIL, () => store.close(() => left(CLOSED_UNTIL)))) && closed;
   };
 
   try {
-    const { applied, advice } = await migrateOrExplain(databaseUrl, MIGRATIONS);
+    const configured = configuredSubscribers(settings);
+    const sites = settings.sites.map((site) => site.name);
+    const subscribers = configured.map(({ definition }) => definition);
+    const preparing = prepareStore(store, { migrations: MIGRATIONS, sites, subscribers });
+    const { applied, advice, takenOver } = await unlessAborted(preparing, signal);
     if (applied.length > 0) log.info({ applied }, 'schema.migrated');
     if (advice !== undefined) log.warn({ advice }, 'schema.roles_missing');
-    await settleFeedEra(sql);
-    await syncSites(
-      sql,
-      settings.sites.map((site) => site.name),
-    );
-    const configured = configuredSubscribers(settings);
-    const definitions = configured.map(({ definition }) => definition);
-    const names = definitions.map(({ name }) => name);
     // The configuration wins, and what waits goes to the address it names.
-    for (const subscriber of await namesOfTheApi(sql, names)) log.warn({ subscriber }, 'subscriber.taken_over');
-    await syncSubscribers(sql, definitions);
-    await suppressForDeleted(sql);
+    for (const subscriber of takenOver) log.warn({ subscriber }, 'subscriber.taken_over');
     const secrets = secretsOf(settings);
 
     const clients = settings.sites.map((site) => ({
@@ -148,7 +145,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
     });
     ownership.onChange(() => wake('poller'));
     const notifier = createNotifier({
-      sql: outbox,
+      sql: store.outbox,
       clock,
       log,
       ownership,
@@ -210,26 +207,24 @@ export async function createApp(settings: Settings, replacements: Replacements =
     };
 
     let api: OpenApi | null = null;
-    let stopping: Promise<void> | null = null;
-    const orderly = async (): Promise<void> => {
-      await api?.close();
-      await heartbeat?.close();
-      for (const name of ['heartbeat', 'troubles', 'keeper', 'limits', 'judge', 'poller', 'notifier', 'activity'])
-        await loops.get(name)?.stop();
-      await Promise.all([poller.stop(), notifier.stop()]);
-      await loops.get('ownership')?.stop();
-      await ownership.release();
-      await activity.tick();
-    };
-    const stop = async (): Promise<void> => {
-      const deadline = new AbortController();
-      const late = delay(STOP_WITHIN, undefined, { signal: deadline.signal }).then(
-        () => log.warn({ afterMs: STOP_WITHIN }, 'stop.broken_off'),
-        () => undefined,
-      );
-      await Promise.race([orderly().catch((error: unknown) => log.warn({ error }, 'stop.failed')), late]);
-      deadline.abort();
-      await closeAll();
+    let stopping: Promise<boolean> | null = null;
+    const stop = async (): Promise<boolean> => {
+      const shutdown = beginShutdown(settings.shutdownTimeout, log);
+      const { end, left } = shutdown;
+      const hangUp = setTimeout(() => clients.forEach(({ client }) => void client.close()), left(CALLS_UNTIL));
+      await Promise.all([
+        // Begun first: the other replicas go on at once with every shard on which nothing is under way.
+        end('the handing over of shards', WORK_UNTIL, ownership.handOver),
+        end('requests to the API', WORK_UNTIL, async () => api?.close()),
+        end('the heartbeat', WORK_UNTIL, async () => heartbeat?.close()),
+        ...[...loops].map(([name, loop]) => end(`loop ${name}`, WORK_UNTIL, loop.stop)),
+        end('polls', WORK_UNTIL, poller.stop),
+        end('deliveries', WORK_UNTIL, notifier.stop),
+      ]);
+      clearTimeout(hangUp);
+      await end('the count of polls', RELEASED_UNTIL, activity.tick);
+      const released = await end('the release of shards', RELEASED_UNTIL, ownership.release);
+      return (await closeAll(shutdown)) && released;
     };
 
     return {
@@ -304,6 +299,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
       },
     };
   } catch (error) {
+    if (signal?.aborted) store.breakOff();
     await closeAll();
     throw error;
   }

@@ -26,6 +26,7 @@ import { register as watch } from './cli/watch.ts';
 import { register as why } from './cli/why.ts';
 import { AppError } from './core/errors.ts';
 import { packageVersion } from './runtime/package-version.ts';
+import type { TakeSignals } from './runtime/signals.ts';
 
 /**
  * The commands in the order of the help. Their files declare arguments and import what they work with inside the action,
@@ -63,7 +64,6 @@ const LONG_RUNNING: ReadonlySet<string> = new Set(['start', 'demo', 'simulate', 
 const DONE = 0;
 const FAILED = 1;
 const WRONG_USAGE = 2;
-const INTERRUPTED = 130;
 
 function createProgram(context: CliContext): Command {
   const program = new Command('purchase-watch')
@@ -117,21 +117,24 @@ export async function run(argv: readonly string[], context: CliContext, beforeCo
   }
 }
 
-/** Runs the command of this process. */
-export async function main(argv: readonly string[]): Promise<void> {
+/** Runs the command of this process. `takeSignals` is what bin/purchase-watch.mjs, which handles signals first, hands on. */
+export async function main(argv: readonly string[], takeSignals: TakeSignals): Promise<void> {
   const { env, stdin, stdout, stderr } = process;
-  let longRunning = false;
+  let name = '';
+  let isEnding = false;
   for (const stream of [stdout, stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') throw error;
       // The reader has seen enough, as in `… | head`. The command still ends as it should: it may have a database open.
       // Told once: a second signal would end a long-running one at once, without that.
-      if (longRunning) process.kill(process.pid, 'SIGTERM');
-      longRunning = false;
+      if (LONG_RUNNING.has(name) && !isEnding) process.kill(process.pid, 'SIGTERM');
+      isEnding = true;
     });
   }
-  process.exitCode = await run(argv, { env, stdin, stdout, stderr, isTTY: stdout.isTTY === true }, (command) => {
-    longRunning = LONG_RUNNING.has(command);
-    if (!longRunning) process.once('SIGINT', () => process.exit(INTERRUPTED));
+  const context = { env, stdin, stdout, stderr, isTTY: stdout.isTTY === true, takeSignals };
+  process.exitCode = await run(argv, context, (command) => {
+    name = command;
   });
+  // A connection on which the other end is silent would keep the process alive.
+  if (name === 'start') process.exit();
 }

@@ -1,3 +1,5 @@
+import type { TakeSignals } from '../runtime/signals.ts';
+
 /** What a command may touch of its process, so that tests can run commands without one. */
 export interface CliContext {
   readonly env: NodeJS.ProcessEnv;
@@ -6,4 +8,6 @@ export interface CliContext {
   readonly stderr: NodeJS.WritableStream;
   /** Whether standard output is a terminal. */
   readonly isTTY: boolean;
+  /** Absent in tests. */
+  readonly takeSignals?: TakeSignals;
 }

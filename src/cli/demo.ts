@@ -9,7 +9,7 @@ const DEFAULT_DATA_DIR = './.purchase-watch';
 async function demo(context: CliContext, once: boolean): Promise<void> {
   const [{ runDemo }, { untilToldToStop }] = await Promise.all([import('../demo/demo.ts'), import('../runtime/signals.ts')]);
   const stopping = new AbortController();
-  void untilToldToStop().then(() => stopping.abort());
+  void untilToldToStop(context.takeSignals).then(() => stopping.abort());
   await runDemo({
     // The demo has settings of its own: what a real daemon lacks or has wrong must not keep it from starting.
     dataDir: context.env.DATA_DIR || DEFAULT_DATA_DIR,

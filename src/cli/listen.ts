@@ -52,7 +52,7 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
   const answered = name === null ? guessPauses(screen.say) : watchPauses(own, { name, say: screen.say, signal });
   const receive = await receiverOf(options, { keys, name, screen, answered, end: () => ending.abort(), signal });
 
-  void untilToldToStop().then(() => ending.abort());
+  void untilToldToStop(context.takeSignals).then(() => ending.abort());
   // A terminal that is closed must not leave a subscriber behind; it says so more than once.
   const hangUp = (): void => {
     screen.mute();

@@ -26,7 +26,7 @@ async function simulate(context: CliContext, { json, ...options }: SimulateOptio
   const { port, host, load, timeScale } = options;
   // A database that is kept remembers the ids of earlier runs.
   const seed = options.seed ?? randomInt(2 ** 31);
-  const stop = untilToldToStop();
+  const stop = untilToldToStop(context.takeSignals);
   const simulator = createSimulator({ ...options, ...CREDENTIALS, seed });
   await simulator.start().catch((cause: unknown) => {
     const { code } = cause as { code?: string };

@@ -1,9 +1,11 @@
 /** `start`: the daemon, until it is told to stop. */
 import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { App } from '../app.ts';
 import { brokerServers } from '../config/broker-servers.ts';
 import type { Settings } from '../config/settings.ts';
+import { AppError } from '../core/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { examples } from './arguments.ts';
 import type { CliContext } from './context.ts';
@@ -18,20 +20,40 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
   ]);
   const settings = loadSettings(context.env, { requireSite: true });
   const log = createLogger({ level: settings.logLevel });
-  const stop = untilToldToStop();
-  const app = await createApp(settings, { log, worker });
-  try {
-    await app.start();
-    const summary = await summaryOf(settings, app);
-    // A log collector must find nothing but log lines.
-    if (context.isTTY) printSummary(context, summary);
-    log.info(context.isTTY ? {} : summary, 'started');
-    await warn(settings, log);
-    log.info({ signal: await stop }, 'stopping');
-  } finally {
-    await app.stop();
-  }
-  log.info('stopped');
+  const aborting = new AbortController();
+  const stop = untilToldToStop(context.takeSignals).then((signal) => {
+    log.info({ signal }, 'stopping');
+    aborting.abort();
+  });
+  const run = async (): Promise<boolean> => {
+    const app = await createApp(settings, { log, worker, signal: aborting.signal });
+    try {
+      await app.start();
+      const summary = await summaryOf(settings, app);
+      // A log collector must find nothing but log lines.
+      if (context.isTTY) printSummary(context, summary);
+      log.info(context.isTTY ? {} : summary, 'started');
+      await warn(settings, log);
+      await stop;
+      return await app.stop();
+    } finally {
+      await app.stop();
+    }
+  };
+  const running = run().catch((error: unknown) => {
+    // A start that a stop breaks off has nothing to end.
+    if (!aborting.signal.aborted) throw error;
+    log.info({ error }, 'start.broken_off');
+    return true;
+  });
+  // The stop ends a little before; a start that hangs does not.
+  const late = stop.then(() => delay(settings.shutdownTimeout, false));
+  if (await Promise.race([running, late])) return log.info('stopped');
+  const afterMs = settings.shutdownTimeout;
+  const advice =
+    'the process ends now; shards that it could not release are taken by other replicas when its lease ends, and what was under way is done again';
+  log.error({ afterMs, advice }, 'stop.broken_off');
+  throw new AppError('unavailable', `the stop did not end well within SHUTDOWN_TIMEOUT (${afterMs} ms); the log says what hung`);
 }
 
 /** Says once what keeps people and systems from hearing anything, as far as the settings tell. */

@@ -121,6 +121,7 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     variable('PORT', settings.port),
     variable('API_KEY', settings.apiKey),
     variable('API_READ_KEY', settings.apiReadKey),
+    variable('SHUTDOWN_TIMEOUT', settings.shutdownTimeout),
     variable('LOG_LEVEL', settings.logLevel),
     ...settings.sites.flatMap((each) => named('sites', site.shape, each, 'CHECKOUT_')),
     ...[...settings.policy.states].map(([value, policy]) => plan(stateName(value), policy)),

@@ -128,6 +128,8 @@ export interface Settings {
   secretsKey: string | null;
   host: string;
   port: number;
+  /** How long a stop may take. */
+  shutdownTimeout: Milliseconds;
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   /** The file that was read. */
   configFile: string | null;
@@ -169,6 +171,7 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
     secretsKey: read('SECRETS_KEY'),
     host: read('HOST'),
     port: read('PORT'),
+    shutdownTimeout: read('SHUTDOWN_TIMEOUT'),
     logLevel: read('LOG_LEVEL'),
     configFile: path,
     origins: new Map([...(found?.origins ?? []), ...environment.origins()]),

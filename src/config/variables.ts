@@ -41,6 +41,11 @@ export const VARIABLES = {
   SECRETS_KEY: optional(kind.encryptionKey, 'Encrypts stored secrets', 'a key kept in `DATA_DIR` when embedded'),
   HOST: preset(kind.text, '127.0.0.1', 'Address to listen on'),
   PORT: preset(kind.whole(0, 65_535), 8080, 'Port to listen on; 0 takes a free one'),
+  SHUTDOWN_TIMEOUT: preset(
+    kind.duration,
+    '8s',
+    'How long a stop may take; then the process ends whatever is still under way. Keep it below the time after which Docker (10 s) or Kubernetes (30 s) kills',
+  ),
   LOG_LEVEL: preset(
     kind.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     'info',

@@ -8,9 +8,10 @@ import type { Sql } from '../store/database.ts';
 import {
   expireReplica,
   forgetReplica,
+  markLeaving,
   type OtherReplica,
   releaseAllShards,
-  releaseLeases,
+  releaseReplica,
   releaseShards,
   renewReplica,
   takeShards,
@@ -32,7 +33,9 @@ export interface OwnershipOptions {
 export interface OwnershipKeeper extends Ownership {
   /** Renews, takes and gives back; answers how long to rest. */
   tick(): Promise<Milliseconds>;
-  /** Begins nothing new, waits until nothing is under way, and gives everything back. */
+  /** Begins nothing new; gives back every shard as soon as nothing is under way on it. Resolves when none is left. */
+  handOver(): Promise<void>;
+  /** Gives up everything at once, whatever is under way: its results are refused from then on. */
   release(): Promise<void>;
 }
 
@@ -51,7 +54,7 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
   let startedAt: string | null = null;
   let lease = { endsAt: Number.NEGATIVE_INFINITY, wallAhead: 0 };
   let stopping = false;
-  let idle: (() => void) | null = null;
+  let onIdle = (): void => undefined;
 
   /** How far this machine's wall clock is ahead of its monotonic clock. */
   const wallAhead = (): Milliseconds => (clock.wall === undefined ? 0 : clock.wall() - clock.monotonic());
@@ -62,7 +65,7 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
     log.info({ owned: held.size, gained: gained.length, lost: lost.length }, 'shards.changed');
   };
   const add = (holdings: readonly Holding[]): number[] => {
-    for (const { shard, epoch } of holdings) held.set(shard, { epoch, busy: 0, leaving: false });
+    for (const { shard, epoch } of holdings) held.set(shard, { epoch, busy: 0, leaving: stopping });
     return holdings.map(({ shard }) => shard);
   };
 
@@ -105,7 +108,7 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
     for (const shard of shards) releasing.delete(shard);
   };
 
-  /** Deletes replicas whose process or lease ended; answers how many are left besides this one. */
+  /** Deletes replicas whose process or lease ended; answers how many besides this one take shards. */
   const countLiving = async (rows: readonly OtherReplica[]): Promise<number> => {
     const ended = others.ended(rows);
     let living = rows.length;
@@ -118,7 +121,7 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
         const detail = 'It did not renew its lease in time. The other replicas take over its purchases and deliveries.';
         log.warn({ replica: row.id, leaseMs: Math.max(row.leaseMs, ttl), detail }, 'replica.expired');
         living -= 1;
-      }
+      } else if (row.leaving) living -= 1;
     }
     return living;
   };
@@ -141,7 +144,7 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
       const holding = held.get(shard);
       // Work that began before the shard was lost and came back is not this holding's.
       if (holding?.epoch === epoch && holding.busy > 0) holding.busy -= 1;
-      if (idle && [...held.values()].every(({ busy }) => busy === 0)) idle();
+      if (holding?.busy === 0) onIdle();
     },
     lost: (shard) => {
       if (held.delete(shard)) tell([], [shard]);
@@ -167,17 +170,25 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
       if (staying.length < fair) tell(add(await takeShards(sql, { replica, wanted: fair - staying.length })), []);
       return renewEvery;
     },
-    release: async () => {
+    handOver: async () => {
       stopping = true;
       for (const shard of held.values()) shard.leaving = true;
-      if ([...held.values()].some(({ busy }) => busy > 0)) {
-        await new Promise<void>((resolve) => {
-          idle = resolve;
-        });
+      await markLeaving(sql, replica);
+      while (held.size > 0) {
+        if ([...held.values()].every(({ busy }) => busy > 0)) {
+          await new Promise<void>((resolve) => {
+            onIdle = resolve;
+          });
+        }
+        await giveBack();
       }
-      await giveBack();
-      await releaseLeases(sql, replica);
-      await forgetReplica(sql, replica);
+    },
+    release: async () => {
+      stopping = true;
+      const shards = [...held.keys()];
+      held.clear();
+      tell([], shards);
+      await releaseReplica(sql, replica);
     },
   };
   return keeper;

@@ -1,7 +1,15 @@
 /** How a person or an orchestrator ends the process. */
 
+/** Sets what SIGINT and SIGTERM do, in place of what they did before. */
+export type TakeSignals = (handle: (signal: NodeJS.Signals) => void) => void;
+
+const addHandlers: TakeSignals = (handle) => {
+  process.on('SIGINT', handle);
+  process.on('SIGTERM', handle);
+};
+
 /** Resolves with the first SIGINT or SIGTERM. A second one ends the process at once, for people who cannot wait. */
-export function untilToldToStop(): Promise<NodeJS.Signals> {
+export function untilToldToStop(takeSignals: TakeSignals = addHandlers): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let told = false;
     const heard = (signal: NodeJS.Signals): void => {
@@ -9,8 +17,7 @@ export function untilToldToStop(): Promise<NodeJS.Signals> {
       told = true;
       resolve(signal);
     };
-    process.on('SIGINT', heard);
-    process.on('SIGTERM', heard);
+    takeSignals(heard);
     // npx runs us below a shell, and a SIGTERM for npx ends both of them and not us.
     if (process.env.npm_command === undefined) return;
     const parent = process.ppid;

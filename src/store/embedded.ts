@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
+import type { Milliseconds } from '../core/purchase.ts';
 import { openSession, type Session } from './database.ts';
 import { type Cluster, openCluster, type ServerSettings, SUPERUSER } from './embedded-cluster.ts';
 import { giveTo, ownerOf, prepareHome } from './embedded-files.ts';
@@ -21,14 +22,19 @@ export interface EmbeddedOptions {
   readonly settings?: ServerSettings;
   /** Where data and binaries go when DATA_DIR is closed to the server's user (only ever as root). */
   readonly systemDir?: string;
+  /** Breaks off the start. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface EmbeddedPostgres {
   readonly url: string;
   /** Whether it ran already. */
   readonly adopted: boolean;
-  /** Stops the server, unless another process uses it too. End the pools first: it disconnects them. */
-  stop(): Promise<void>;
+  /**
+   * Stops the server, unless another process uses it too. End the pools first: it disconnects them. A server that has not
+   * stopped in time is killed, and recovers from its log at the next start.
+   */
+  stop(within?: Milliseconds): Promise<void>;
 }
 
 /** Time for the server to show life; while it says that it is recovering it has as much again. */
@@ -56,9 +62,10 @@ export async function startEmbedded({
   log = () => {},
   settings = {},
   systemDir,
+  signal: giveUp,
 }: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const cluster = await openDataDir(dataDir, settings, systemDir);
-  let running = await ensureRunning(cluster, null);
+  let running = await ensureRunning(cluster, null, giveUp);
   const { port, adopted } = running;
   log(adopted ? `found the embedded Postgres running on port ${port}` : `started the embedded Postgres on port ${port}`);
 
@@ -97,9 +104,9 @@ export async function startEmbedded({
   return {
     url: urlOf(cluster, port),
     adopted,
-    stop: () => {
+    stop: (within = STOP_WITHIN) => {
       stopping.abort();
-      stopped ??= supervision.then(() => leave(cluster, running));
+      stopped ??= supervision.then(() => leave(cluster, running, within));
       return stopped;
     },
   };
@@ -206,7 +213,7 @@ function rememberPort(cluster: Cluster, port: number): void {
 }
 
 /** Stops the server if we were its last user. */
-async function leave(cluster: Cluster, { session, pid }: Running): Promise<void> {
+async function leave(cluster: Cluster, { session, pid }: Running, within: Milliseconds): Promise<void> {
   const { sql } = session;
   try {
     // Ours goes first: two that leave at once would otherwise each find the other still there.
@@ -220,7 +227,8 @@ async function leave(cluster: Cluster, { session, pid }: Running): Promise<void>
   } finally {
     await sql.end({ timeout: 0 });
   }
-  const deadline = performance.now() + STOP_WITHIN;
+  // The rest of the time is for the end of one that is killed.
+  const deadline = performance.now() + within * 0.75;
   for (let signalled = false; isServer(cluster, pid); await delay(LOOK_AGAIN)) {
     if (signalled || performance.now() < deadline) continue;
     // It recovers from its log at the next start.

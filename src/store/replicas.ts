@@ -24,6 +24,8 @@ export interface OtherReplica extends ReplicaRow {
   readonly renewal: string;
   /** How long its lease lasts from a renewal; 0 when a daemon of an older version wrote the row. */
   readonly leaseMs: Milliseconds;
+  /** It is stopping and takes no shards. */
+  readonly leaving: boolean;
 }
 
 export interface Renewal {
@@ -57,12 +59,12 @@ export async function renewReplica(
       select array_agg(id order by id) as shards, array_agg(epoch order by id) as epochs
       from purchase_watch.shards where owner = ${id})
     select n.started_at as "startedAt", (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow", h.shards, h.epochs,
-      o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs"
+      o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs", o.leaving
     from renewed n cross join held h left join purchase_watch.replicas o on o.id <> ${id} order by o.id`;
   const { startedAt, databaseNow, shards, epochs } = rows[0]!;
   const holdings = (shards ?? []).map((shard, index) => ({ shard, epoch: epochs![index]! }));
-  const others = rows.flatMap(({ id: other, process: where, renewal, leaseMs }) =>
-    other === null ? [] : [{ id: other, process: where!, renewal: renewal!, leaseMs: leaseMs! }],
+  const others = rows.flatMap(({ id: other, process: where, renewal, leaseMs, leaving }) =>
+    other === null ? [] : [{ id: other, process: where!, renewal: renewal!, leaseMs: leaseMs!, leaving: leaving! }],
   );
   return { startedAt, databaseNow, holdings, others };
 }
@@ -75,7 +77,12 @@ export async function expireReplica(sql: Queries, { id, renewal }: { id: string;
   return count > 0;
 }
 
-/** Forgets a replica at once: our own on a clean stop, or one whose process is known to be gone. */
+/** Says that this replica is stopping: from now on the others share all shards among themselves. */
+export async function markLeaving(sql: Queries, replica: string): Promise<void> {
+  await sql`update purchase_watch.replicas set leaving = true where id = ${replica}`;
+}
+
+/** Forgets a replica whose process is known to be gone. */
 export async function forgetReplica(sql: Queries, id: string): Promise<void> {
   await sql`delete from purchase_watch.replicas where id = ${id}`;
 }
@@ -133,9 +140,13 @@ export async function takeLease(sql: Queries, { name, replica }: { name: string;
   return taken?.epoch ?? null;
 }
 
-/** Gives up every named lease of a replica. */
-export async function releaseLeases(sql: Queries, replica: string): Promise<void> {
-  await sql`update purchase_watch.leases set owner = null where owner = ${replica}`;
+/** Gives up everything that a replica owns, forgets the replica, and wakes the others. */
+export async function releaseReplica(sql: Queries, replica: string): Promise<void> {
+  await sql`
+    with shards as (update purchase_watch.shards set owner = null where owner = ${replica}),
+    leases as (update purchase_watch.leases set owner = null where owner = ${replica}),
+    gone as (delete from purchase_watch.replicas where id = ${replica} returning id)
+    select pg_notify('purchase_watch_wake', 'shards') from gone`;
 }
 
 export interface LivingReplica extends ReplicaRow {

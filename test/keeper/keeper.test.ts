@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createKeeper, type Keeper } from '../../src/keeper/keeper.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
-import { releaseLeases, renewReplica } from '../../src/store/replicas.ts';
+import { releaseReplica, renewReplica } from '../../src/store/replicas.ts';
 import { syncSites } from '../../src/store/sites.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { startTestApp } from '../support/test-app.ts';
@@ -86,7 +86,7 @@ test('one replica at a time does it, and the next one goes on where it ended', a
   await keep(b);
   expect(await left()).toBe(1_000);
   // The first one ends in the middle of its run.
-  await releaseLeases(database.sql, 'a');
+  await releaseReplica(database.sql, 'a');
   await keep(b);
   expect(await left()).toBe(0);
   expect(log.map((line) => (JSON.parse(line) as { purchases: number }).purchases)).toEqual([1_000]);

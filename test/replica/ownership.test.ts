@@ -393,25 +393,35 @@ test('work that began goes on only under the epoch it began with, and while the 
 });
 
 describe('a clean stop', () => {
-  test('waits for what is under way, begins nothing, and gives everything back at once', async () => {
+  test('hands over at once what is idle and the rest when it is, begins nothing, and gives everything up at the end', async () => {
     const [a, b] = [replica('a'), replica('b')];
     await settle(a);
     await takeLease(database.sql, { name: 'judge', replica: 'a' });
     a.begin(3);
-    let released = false;
-    const releasing = a.release().then(() => {
-      released = true;
+    let left = false;
+    const leaving = a.handOver().then(() => {
+      left = true;
     });
     expect([a.mayBegin(3, 0), a.owned()]).toEqual([false, []]);
+    await expect.poll(async () => (await shards()).filter(({ owner }) => owner !== null).length).toBe(1);
     await b.tick();
-    expect([released, b.owned()]).toEqual([false, []]);
+    expect([left, b.owned()]).toEqual([false, ALL.filter((shard) => shard !== 3)]);
     a.end(3, a.epochOf(3)!);
-    await releasing;
+    await leaving;
+    await b.tick();
+    expect(b.owned()).toHaveLength(64);
+    expect(await takeLease(database.sql, { name: 'judge', replica: 'b' })).toBeNull();
+    await a.release();
     expect(await livingReplicas(database.sql)).toMatchObject([{ id: 'b' }]);
-    expect((await shards()).every(({ owner }) => owner === null)).toBe(true);
-    const leases = await database.sql`select owner from purchase_watch.leases where owner is not null`;
-    expect(leases).toHaveLength(0);
     expect(await takeLease(database.sql, { name: 'judge', replica: 'b' })).toBe(2);
+  });
+
+  test('that cannot wait gives up what is under way, too', async () => {
+    const [a, b] = [replica('a'), replica('b')];
+    await settle(a);
+    a.begin(3);
+    await a.release();
+    expect([a.epochOf(3), a.lostShards]).toEqual([null, ALL]);
     await b.tick();
     expect(b.owned()).toEqual(ALL);
   });

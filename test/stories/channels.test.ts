@@ -55,7 +55,7 @@ async function withAddress(t: TestApp, webhookUrl: string) {
     destination: { write: (line: string) => t.log.push(line) } as unknown as NodeJS.WritableStream,
   });
   const app = await createApp(settings, { clock: t.clock, random: () => 0.5, log });
-  onTestFinished(() => app.stop());
+  onTestFinished(async () => void (await app.stop()));
   return app;
 }
 

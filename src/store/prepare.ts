@@ -1,0 +1,34 @@
+/** What every start of the daemon does with the database before anything runs. */
+
+import { settleFeedEra } from './feed.ts';
+import { migrateOrExplain } from './migrate-or-explain.ts';
+import type { Store } from './open.ts';
+import { syncSites } from './sites.ts';
+import { suppressForDeleted } from './subscriber-changes.ts';
+import { namesOfTheApi, type SubscriberDefinition, syncSubscribers } from './subscribers.ts';
+
+export interface Prepared {
+  /** The migrations that were missing. */
+  readonly applied: readonly string[];
+  /** What an administrator has to do, because this role may not. */
+  readonly advice: string | undefined;
+  /** Subscribers that the API added and the configuration names from now on. */
+  readonly takenOver: readonly string[];
+}
+
+/** Brings the schema up to date, and sites and subscribers in line with the configuration. */
+export async function prepareStore(
+  { sql, databaseUrl }: Pick<Store, 'sql' | 'databaseUrl'>,
+  { migrations, sites, subscribers }: { migrations: string; sites: readonly string[]; subscribers: SubscriberDefinition[] },
+): Promise<Prepared> {
+  const { applied, advice } = await migrateOrExplain(databaseUrl, migrations);
+  await settleFeedEra(sql);
+  await syncSites(sql, sites);
+  const takenOver = await namesOfTheApi(
+    sql,
+    subscribers.map(({ name }) => name),
+  );
+  await syncSubscribers(sql, subscribers);
+  await suppressForDeleted(sql);
+  return { applied, advice, takenOver };
+}
