@@ -1,7 +1,8 @@
 /** Builds and joins all parts, once, for the process and for tests. */
 import { join } from 'node:path';
 import { ulid } from 'ulid';
-import type { OpenApi } from './api/open.ts';
+import { type Front, openFront } from './api/front.ts';
+import { type OpenApi, openApi } from './api/open.ts';
 import { createCheckoutClient } from './checkout/client.ts';
 import type { Settings } from './config/settings.ts';
 import { channelCeilings, channelRules } from './config/slack.ts';
@@ -44,8 +45,10 @@ export interface Replacements {
   readonly databaseAnswersWithin?: number;
   /** Purchases in memory at most. */
   readonly windowCapacity?: number;
-  /** Without API and console. */
+  /** Without API and console: only /healthz, /readyz and /metrics. */
   readonly worker?: boolean;
+  /** The socket that is open already; `start` opens one otherwise. */
+  readonly front?: Front;
   /** Breaks off what waits while the app is created. */
   readonly signal?: AbortSignal;
 }
@@ -53,7 +56,7 @@ export interface Replacements {
 export interface App {
   readonly sql: Sql;
   readonly databaseUrl: string;
-  /** The API's address once started, or null. */
+  /** The address of the API, for a worker of health and metrics; null before the start. */
   url(): string | null;
   /** Starts all loops and the API. */
   start(): Promise<void>;
@@ -87,7 +90,9 @@ export async function createApp(settings: Settings, replacements: Replacements =
   const log = replacements.log ?? createLogger({ level: settings.logLevel });
   const clock = replacements.clock ?? realClock();
   const random = replacements.random ?? Math.random;
-  const { signal, databaseAnswersWithin: answerWithin = DATABASE_ANSWERS_WITHIN } = replacements;
+  const { signal, worker = false, databaseAnswersWithin: answerWithin = DATABASE_ANSWERS_WITHIN } = replacements;
+  const step = (text: string): void => replacements.front?.at(text);
+  if (settings.databaseUrl === null) step('starting the embedded Postgres');
   const store = await openStore(settings, { answerWithin, log, signal });
   const { sql, databaseUrl, patience } = store;
   const closers: (() => Promise<unknown>)[] = [];
@@ -102,7 +107,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
     const configured = configuredSubscribers(settings);
     const sites = settings.sites.map((site) => site.name);
     const subscribers = configured.map(({ definition }) => definition);
-    const preparing = prepareStore(store, { migrations: MIGRATIONS, sites, subscribers });
+    const preparing = prepareStore(store, { migrations: MIGRATIONS, sites, subscribers, onStep: step });
     const { applied, advice, takenOver } = await unlessAborted(preparing, signal);
     if (applied.length > 0) log.info({ applied }, 'schema.migrated');
     if (advice !== undefined) log.warn({ advice }, 'schema.roles_missing');
@@ -206,6 +211,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
       );
     };
 
+    let { front } = replacements;
     let api: OpenApi | null = null;
     let stopping: Promise<boolean> | null = null;
     const stop = async (): Promise<boolean> => {
@@ -215,7 +221,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
       await Promise.all([
         // Begun first: the other replicas go on at once with every shard on which nothing is under way.
         end('the handing over of shards', WORK_UNTIL, ownership.handOver),
-        end('requests to the API', WORK_UNTIL, async () => api?.close()),
+        end('requests to the API', WORK_UNTIL, async () => front?.close()),
         end('the heartbeat', WORK_UNTIL, async () => heartbeat?.close()),
         ...[...loops].map(([name, loop]) => end(`loop ${name}`, WORK_UNTIL, loop.stop)),
         end('polls', WORK_UNTIL, poller.stop),
@@ -230,18 +236,15 @@ export async function createApp(settings: Settings, replacements: Replacements =
     return {
       sql,
       databaseUrl,
-      url: () => api?.url ?? null,
+      url: () => front?.url ?? null,
       start: async () => {
         // First of all: a port that is taken must stop the start before other daemons give shards away to this one.
-        if (!replacements.worker) {
-          // A worker never loads what only the API needs.
-          const { openApi } = await import('./api/open.ts');
-          const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
-          const parts = { databaseUrl, settings, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf };
-          const opened = await openApi(parts, patience);
-          closers.push(opened.disconnect);
-          api = opened;
-        }
+        front ??= await openFront(settings, log);
+        front.at('taking over shards');
+        const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
+        const parts = { databaseUrl, settings, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf };
+        api = await openApi(parts, { ...patience, worker });
+        closers.push(api.disconnect);
         await ownership.tick();
         // Before the first poll: a default may be shorter than what was learned. If it fails, its loop says so and tries again.
         await limits.tick().catch(() => undefined);
@@ -255,10 +258,10 @@ export async function createApp(settings: Settings, replacements: Replacements =
         run('troubles', troubles.tick);
         if (heartbeat !== null) run('heartbeat', heartbeat.tick);
         // A worker answers nobody who waits for events.
-        const wakeUps = replacements.worker ? ['purchase_watch_wake'] : ['purchase_watch_wake', 'purchase_watch_events'];
+        const wakeUps = worker ? ['purchase_watch_wake'] : ['purchase_watch_wake', 'purchase_watch_events'];
         const listener = listen(databaseUrl, wakeUps, {
           onNotify: (payload, channel) => {
-            if (channel === 'purchase_watch_events') return api?.feed.wake();
+            if (channel === 'purchase_watch_events') return api?.feed?.wake();
             if (payload === 'subscribers') notifier.subscribersChanged();
             if (payload === 'replays') notifier.replayed();
             const { loop, erased } = readWakeUp(payload);
@@ -268,13 +271,14 @@ export async function createApp(settings: Settings, replacements: Replacements =
           onListening: () => {
             notifier.subscribersChanged();
             for (const name of loops.keys()) wake(name);
-            api?.feed.wake();
+            api?.feed?.wake();
             // The connection may have been lost because a standby took over.
             settleFeedEra(sql).catch((error: unknown) => log.warn({ error }, 'feed.era_unsettled'));
           },
           onTrouble: (error) => log.warn({ error }, 'listen.lost'),
         });
         closers.push(() => listener.stop());
+        front.serve(api.app);
       },
       stop: () => {
         stopping ??= stop();

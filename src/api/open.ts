@@ -1,40 +1,34 @@
-/** The API as the daemon runs it: with connections of its own, a feed that wakes, and a socket. */
+/** The API as the daemon runs it: with connections of its own and a feed that wakes. A worker has the operators' part only. */
 import { connect } from '../store/database.ts';
 import type { Patience } from '../store/server-limits.ts';
 import { createFeedHub, type FeedHub } from './feed-hub.ts';
-import { type ApiParts, createApi } from './routes.ts';
-import { type ApiServer, serveApi } from './serve.ts';
+import { createOperations } from './operations.ts';
+import type { ApiParts } from './routes.ts';
+import type { ServedApp } from './serve.ts';
 
-type Parts = Omit<ApiParts, 'sql' | 'feed' | 'settings'> & {
-  readonly settings: ApiParts['settings'] & { host: string; port: number };
-};
-
-export interface OpenApi extends Pick<ApiServer, 'url'> {
-  /** To be woken when events are committed. */
-  readonly feed: FeedHub;
-  /** Answers what is under way and listens no longer. */
-  close(): Promise<void>;
+export interface OpenApi {
+  readonly app: ServedApp;
+  /** To be woken when events are committed; a worker has none. */
+  readonly feed: FeedHub | null;
   /** Ends the connections to the database, once nothing is under way any more. */
-  disconnect(): Promise<void>;
+  disconnect(): Promise<unknown>;
 }
 
-/** Opens it. Throws AppError, with what to do, when it cannot listen there. */
-export async function openApi(parts: Parts, { answerWithin, limits }: Patience): Promise<OpenApi> {
-  const { databaseUrl, settings, log } = parts;
+type Parts = Omit<ApiParts, 'sql' | 'feed' | 'engine'> & Required<Pick<ApiParts, 'engine'>>;
+
+export async function openApi(parts: Parts, { answerWithin, limits, worker }: Patience & { worker: boolean }): Promise<OpenApi> {
+  const { databaseUrl } = parts;
   // People's questions vary, and must not wait for the loops' connections.
-  const sql = connect(databaseUrl, { max: 8, name: 'api', answerWithin, limits });
+  const sql = connect(databaseUrl, { max: worker ? 2 : 8, name: 'api', answerWithin, limits });
+  if (worker) return { app: createOperations({ ...parts, sql }), feed: null, disconnect: () => sql.end({ timeout: 5 }) };
   // Everybody who follows the feed asks at the same moment, and always the same.
   const feedSql = connect(databaseUrl, { max: 4, name: 'feed', steadyPlans: true, answerWithin, limits });
-  const disconnect = async (): Promise<void> => {
-    await Promise.all([sql.end({ timeout: 5 }), feedSql.end({ timeout: 5 })]);
-  };
   const feed = createFeedHub(feedSql);
-  try {
-    const server = await serveApi(createApi({ ...parts, sql, feed }), { host: settings.host, port: settings.port });
-    log.info({ url: server.url }, 'api.listening');
-    return { url: server.url, feed, close: server.close, disconnect };
-  } catch (error) {
-    await disconnect();
-    throw error;
-  }
+  // A worker never loads what only the API needs.
+  const { createApi } = await import('./routes.ts');
+  return {
+    app: createApi({ ...parts, sql, feed }),
+    feed,
+    disconnect: () => Promise.all([sql, feedSql].map((pool) => pool.end({ timeout: 5 }))),
+  };
 }

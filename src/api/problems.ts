@@ -42,6 +42,7 @@ const KINDS = {
   internal: { status: 500, title: 'Something went wrong here' },
   checkout_unavailable: { status: 502, title: 'The checkout service gives no usable answer' },
   checkout_busy: { status: 503, title: 'The checkout service takes no more calls now' },
+  starting: { status: 503, title: 'The daemon is starting' },
   unavailable: { status: 503, title: 'The database cannot be reached' },
   too_many_streams: { status: 503, title: 'Too many event streams are open' },
 } as const satisfies Record<string, { status: ContentfulStatusCode; title: string }>;

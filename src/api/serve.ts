@@ -9,6 +9,8 @@ import { Problem, problemResponse } from './problems.ts';
 export interface ApiServer {
   /** Where it listens, with the port it got. */
   readonly url: string;
+  /** Lets another app answer the requests that come from now on. */
+  serve(app: ServedApp): void;
   /** Answers what is under way, ends waiting requests and idle connections, and stops listening. */
   close(): Promise<void>;
 }
@@ -29,7 +31,8 @@ const GRACE = 2_000;
 /** Serves the app. Throws AppError, with what to do, when it cannot listen there. */
 export async function serveApi(app: ServedApp, { host, port }: { host: string; port: number }): Promise<ApiServer> {
   const closing = new AbortController();
-  const listener = getRequestListener((request) => app.fetch(request, { closing: closing.signal }), {
+  let served = app;
+  const listener = getRequestListener((request) => served.fetch(request, { closing: closing.signal }), {
     // The process's own Request and Response belong to everybody in it.
     overrideGlobalObjects: false,
     errorHandler: () =>
@@ -49,6 +52,9 @@ export async function serveApi(app: ServedApp, { host, port }: { host: string; p
   let closed: Promise<void> | null = null;
   return {
     url: `http://${name}:${(server.address() as AddressInfo).port}`,
+    serve: (next) => {
+      served = next;
+    },
     close: () => {
       closing.abort();
       closed ??= close(server);
@@ -74,7 +80,7 @@ function cannotListen(cause: unknown, { host, port }: { host: string; port: numb
     case 'EADDRINUSE':
       return new AppError(
         'conflict',
-        `port ${port} of ${host} is in use, perhaps by another purchase-watch; stop that, or set PORT to a free port`,
+        `port ${port} of ${host} is in use, perhaps by another purchase-watch; stop that, set PORT to a free port, or set PORT=0 to take any`,
         { cause },
       );
     case 'EACCES':

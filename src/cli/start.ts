@@ -12,8 +12,9 @@ import type { CliContext } from './context.ts';
 import { printFacts, printLine, styled } from './output.ts';
 
 async function start(context: CliContext, worker: boolean): Promise<void> {
-  const [{ createApp }, { loadSettings }, { createLogger }, { untilToldToStop }] = await Promise.all([
+  const [{ createApp }, { openFront }, { loadSettings }, { createLogger }, { untilToldToStop }] = await Promise.all([
     import('../app.ts'),
+    import('../api/front.ts'),
     import('../config/settings.ts'),
     import('../runtime/logger.ts'),
     import('../runtime/signals.ts'),
@@ -26,10 +27,16 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
     aborting.abort();
   });
   const run = async (): Promise<boolean> => {
-    const app = await createApp(settings, { log, worker, signal: aborting.signal });
+    // Before anything takes time: an orchestrator sees that the process lives, and people what it does.
+    const front = await openFront(settings, log);
+    const starting = createApp(settings, { log, worker, front, signal: aborting.signal });
+    const app = await starting.catch(async (error: unknown) => {
+      await front.close();
+      throw error;
+    });
     try {
       await app.start();
-      const summary = await summaryOf(settings, app);
+      const summary = await summaryOf(settings, app, worker);
       // A log collector must find nothing but log lines.
       if (context.isTTY) printSummary(context, summary);
       log.info(context.isTTY ? {} : summary, 'started');
@@ -88,7 +95,7 @@ async function warn(settings: Settings, log: Logger): Promise<void> {
 const MOST_NAMED = 20;
 
 /** What somebody who starts it wants to see: what is watched, where it is kept, who is told. No secrets. */
-async function summaryOf(settings: Settings, { sql, url }: Pick<App, 'sql' | 'url'>) {
+async function summaryOf(settings: Settings, { sql, url }: Pick<App, 'sql' | 'url'>, worker: boolean) {
   const [{ describeTarget }, { readSubscribers }] = await Promise.all([
     import('../store/database-url.ts'),
     import('../store/subscribers.ts'),
@@ -99,7 +106,7 @@ async function summaryOf(settings: Settings, { sql, url }: Pick<App, 'sql' | 'ur
     sites: settings.sites.map(({ name, baseUrl }) => `${name} (${baseUrl})`),
     database:
       databaseUrl === null ? `embedded Postgres, data in ${resolve(dataDir)}` : `Postgres at ${describeTarget(databaseUrl)}`,
-    api: url() ?? 'none (--worker)',
+    api: worker ? `none (--worker); health and metrics at ${url()}` : url(),
     told: [
       ...subscribers.map((each) => `${each.name} (${placeOf(each.url)})`),
       ...added.slice(0, MOST_NAMED).map(({ name }) => `${name} (added)`),
@@ -119,7 +126,7 @@ function printSummary(context: CliContext, { sites, database, api, told }: Await
   printFacts(context, [
     [sites.length === 1 ? 'site' : 'sites', sites.join(', ')],
     ['database', database],
-    ['API', api],
+    ['API', api ?? ''],
     ['told', told.length === 0 ? 'nobody: set WEBHOOK_URL and WEBHOOK_SECRET, or SLACK_WEBHOOK_URL' : told.join(', ')],
   ]);
   printLine(context, styled(context, 'gray', 'Register purchases with "purchase-watch watch <id>". Ctrl-C ends the daemon.'));
@@ -134,10 +141,10 @@ export function register(program: Command, context: CliContext): void {
     .description(
       'Runs the daemon: brings the schema up to date, polls, decides, delivers and serves the API. Ctrl-C or SIGTERM ends it after what is under way; a second one at once.',
     )
-    .option('--worker', 'without the API: for replicas that only poll and deliver')
+    .option('--worker', 'without the API, only /healthz, /readyz and /metrics: for replicas that only poll and deliver')
     .action(({ worker = false }: { worker?: boolean }) => start(context, worker));
   examples(command, [
     ['start', 'with the settings of the environment; "purchase-watch config" shows them'],
-    ['start --worker', 'a further replica on the same DATABASE_URL'],
+    ['start --worker', 'a further replica on the same DATABASE_URL; on the same machine with another PORT'],
   ]);
 }

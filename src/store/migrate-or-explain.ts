@@ -5,10 +5,14 @@ import { describeConnectionError } from './database-url.ts';
 import { type Migrated, migrate } from './migrate.ts';
 
 /** Applies what is missing of a folder of migrations; throws AppError for what a person must mend. On a connection of its own, because building an index may take longer than any query of the loops. */
-export async function migrateOrExplain(databaseUrl: string, migrations: string): Promise<Migrated> {
+export async function migrateOrExplain(
+  databaseUrl: string,
+  migrations: string,
+  onStep?: (step: string) => void,
+): Promise<Migrated> {
   const sql = connect(databaseUrl, { max: 1, name: 'migrate' });
   try {
-    return await migrate(sql, migrations);
+    return await migrate(sql, migrations, onStep);
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw new AppError('unavailable', describeConnectionError(databaseUrl, error), { cause: error });

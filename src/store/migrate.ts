@@ -29,9 +29,13 @@ export interface Migrated {
   readonly advice?: string | undefined;
 }
 
-/** Applies the files that are pending. Several processes may do this at once: one works, the others wait and find nothing. */
-export async function migrate(sql: Sql, folder: string): Promise<Migrated> {
+/**
+ * Applies the files that are pending. Several processes may do this at once: one works, the others wait and find nothing.
+ * `onStep` is given what is done from now on, in words for people.
+ */
+export async function migrate(sql: Sql, folder: string, onStep: (step: string) => void = () => {}): Promise<Migrated> {
   const files = readFolder(folder);
+  onStep('waiting for the database and for other starts that are migrating it');
   return sql.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(${LOCK})`;
     // A role or a pool may limit statements to seconds; an index over a large table takes longer.
@@ -39,7 +43,10 @@ export async function migrate(sql: Sql, folder: string): Promise<Migrated> {
     const applied = await readApplied(tx);
     if (applied === null) await createTable(tx);
     const pending = compare(files, applied ?? []);
-    for (const file of pending) await apply(tx, file);
+    for (const [index, file] of pending.entries()) {
+      onStep(`migrating: ${file.name} (${index + 1} of ${pending.length})`);
+      await apply(tx, file);
+    }
     const advice = pending.length > 0 ? await setUpRoles(tx) : undefined;
     return { applied: pending.map((file) => file.name), version: files.length, advice };
   });

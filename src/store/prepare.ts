@@ -16,12 +16,22 @@ export interface Prepared {
   readonly takenOver: readonly string[];
 }
 
+interface Wanted {
+  /** The folder of migrations. */
+  readonly migrations: string;
+  readonly sites: readonly string[];
+  readonly subscribers: readonly SubscriberDefinition[];
+  /** Is given what is done from now on, in words for people. */
+  readonly onStep: (step: string) => void;
+}
+
 /** Brings the schema up to date, and sites and subscribers in line with the configuration. */
 export async function prepareStore(
   { sql, databaseUrl }: Pick<Store, 'sql' | 'databaseUrl'>,
-  { migrations, sites, subscribers }: { migrations: string; sites: readonly string[]; subscribers: SubscriberDefinition[] },
+  { migrations, sites, subscribers, onStep }: Wanted,
 ): Promise<Prepared> {
-  const { applied, advice } = await migrateOrExplain(databaseUrl, migrations);
+  const { applied, advice } = await migrateOrExplain(databaseUrl, migrations, onStep);
+  onStep('bringing sites and subscribers in line with the configuration');
   await settleFeedEra(sql);
   await syncSites(sql, sites);
   const takenOver = await namesOfTheApi(

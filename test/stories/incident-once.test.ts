@@ -112,6 +112,7 @@ test('a daemon that is killed while an incident is open goes on with it, and say
   const start = () =>
     startDaemon(['start', '--worker'], {
       DATABASE_URL: t.database.url,
+      PORT: '0',
       CHECKOUT_BASE_URL: t.simulator.url,
       CHECKOUT_CLIENT_ID: 'demo-client',
       CHECKOUT_CLIENT_SECRET: 'demo-secret',

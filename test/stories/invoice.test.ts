@@ -236,6 +236,7 @@ test('with two replicas, one of them killed in the middle, every invoice is told
   const start = (): Daemon => {
     const daemon = startDaemon(['start', '--worker'], {
       DATABASE_URL: t.database.url,
+      PORT: '0',
       CHECKOUT_BASE_URL: t.simulator.url,
       CHECKOUT_CLIENT_ID: 'demo-client',
       CHECKOUT_CLIENT_SECRET: 'demo-secret',

@@ -78,7 +78,14 @@ test('a start that waits for the schema lock ends with the first signal', async 
 }, 60_000);
 
 test('a stop hands over at once every shard on which nothing is under way, and the last one when its delivery has ended', async () => {
-  const t = await startTestApp({ realClock: true, env: { SHUTDOWN_TIMEOUT: '1m' } });
+  const t = await startTestApp({
+    realClock: true,
+    env: { SHUTDOWN_TIMEOUT: '5m' },
+    // The delivery is held longer than a receiver may take otherwise.
+    change: ({ webhooks }) => {
+      webhooks.timeout = 120_000;
+    },
+  });
   cleanUp.push(() => t.stop());
   await t.app.start();
   const held = Promise.withResolvers<void>();

@@ -1,0 +1,100 @@
+/** What operators' tools ask, and what holds for every route: access, one line per request, failures to problems. */
+import { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context, MiddlewareHandler } from 'hono';
+import type { Settings } from '../config/settings.ts';
+import type { Health } from '../runtime/health.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Sql } from '../store/database.ts';
+import { guardKeyless, requireKey } from './access.ts';
+import { mountHealth } from './health.ts';
+import { invalid } from './invalid.ts';
+import type { Engine } from './metric-families.ts';
+import { mountMetrics } from './metrics.ts';
+import { Problem, problemFrom, problemResponse } from './problems.ts';
+import type { ApiBindings } from './serve.ts';
+
+export interface OperationsParts {
+  readonly sql: Sql;
+  readonly settings: Pick<Settings, 'apiKey' | 'apiReadKey'>;
+  readonly health: Health;
+  readonly log: Logger;
+  /** What is counted in /metrics. */
+  readonly engine: Engine;
+}
+
+export type Api = OpenAPIHono<{ Bindings: ApiBindings }>;
+
+/** Builds an app with /healthz, /readyz and /metrics. */
+export function createOperations({ sql, settings, health, log, engine }: OperationsParts): Api {
+  const app: Api = new OpenAPIHono({
+    // Thrown rather than answered, so that there is one place where failures become answers.
+    defaultHook: (result) => {
+      if (!result.success) throw invalid(result.error, checkedBy(result));
+    },
+  });
+  app.use(requestLog(log), answerHeaders, guardKeyless(settings));
+  app.use('/v1/*', requireKey(settings));
+  app.use('/metrics', requireKey(settings));
+  mountHealth(app, { sql, health });
+  mountMetrics(app, { sql, health, engine });
+
+  let methodsAt: ReturnType<typeof methodTable> | undefined;
+  app.notFound((c) => {
+    methodsAt ??= methodTable(app);
+    return problemResponse(nothingHere(c, methodsAt(c.req.path)));
+  });
+  app.onError((error, c) => {
+    const problem = problemFrom(error);
+    const where = { method: c.req.method, path: c.req.path.slice(0, 300), error };
+    if (problem.code === 'internal') log.error(where, 'api.failed');
+    // The loops say that the database is away; a line per request would only repeat it.
+    else if (problem.code === 'unavailable') log.debug(where, 'api.unavailable');
+    return problemResponse(problem);
+  });
+  return app;
+}
+
+/** What was checked. The framework hands it along and leaves it out of its types. */
+function checkedBy(result: object): unknown {
+  return 'data' in result ? result.data : undefined;
+}
+
+/** One line per request, for who asks for them: no bodies, no headers, no query. */
+function requestLog(log: Logger): MiddlewareHandler {
+  return async (c, next) => {
+    const begun = performance.now();
+    await next();
+    const tookMs = Math.round(performance.now() - begun);
+    log.debug({ method: c.req.method, path: c.req.path.slice(0, 300), status: c.res.status, tookMs }, 'api.answered');
+  };
+}
+
+/** Answers are about now and for the caller alone, and are what they say they are. */
+const answerHeaders: MiddlewareHandler = async (c, next) => {
+  await next();
+  c.header('cache-control', 'no-store');
+  c.header('x-content-type-options', 'nosniff');
+};
+
+/** Looks up which methods a path has, to tell a wrong method from a wrong address. */
+function methodTable(app: Api): (path: string) => string[] {
+  const routes = app.routes
+    .filter((route) => route.method !== 'ALL')
+    .map(({ method, path }) => ({ method, matches: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`) }));
+  return (path) => {
+    const methods = new Set(routes.filter((route) => route.matches.test(path)).map((route) => route.method));
+    if (methods.has('GET')) methods.add('HEAD');
+    return [...methods].sort();
+  };
+}
+
+function nothingHere(c: Context, methods: readonly string[]): Problem {
+  const path = JSON.stringify(c.req.path.slice(0, 200));
+  if (methods.length === 0) {
+    return new Problem('not_found', `There is nothing at ${path}; what there is stands in /openapi.json.`);
+  }
+  const allow = methods.join(', ');
+  return new Problem('method_not_allowed', `${path} does not accept ${c.req.method}; it accepts ${allow}.`, {
+    headers: { allow },
+  });
+}

@@ -1,0 +1,77 @@
+import { afterEach, expect, test } from 'vitest';
+import { connect } from '../../src/store/database.ts';
+import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+
+const SCHEMA_LOCK = 7_236_019_444;
+const PATIENCE = { timeout: 30_000 };
+let database: TestDatabase;
+let daemons: Daemon[] = [];
+afterEach(async () => {
+  await Promise.all(daemons.map((daemon) => daemon.end('SIGKILL')));
+  daemons = [];
+  await database.drop();
+});
+
+function start(args: readonly string[], env: Record<string, string> = {}): Daemon {
+  const daemon = startDaemon(['start', ...args], {
+    DATABASE_URL: database.url,
+    CHECKOUT_BASE_URL: 'http://127.0.0.1:9',
+    CHECKOUT_CLIENT_ID: 'demo-client',
+    CHECKOUT_CLIENT_SECRET: 'demo-secret',
+    PORT: '0',
+    ...env,
+  });
+  daemons.push(daemon);
+  return daemon;
+}
+async function addressOf(daemon: Daemon): Promise<string> {
+  await daemon.says('"api.listening"');
+  return /"url":"([^"]+)"[^\n]*"api.listening"/.exec(daemon.output())![1]!;
+}
+async function ask(url: string): Promise<{ status: number; body: Record<string, unknown>; text: string }> {
+  const response = await fetch(url);
+  const text = await response.text();
+  return { status: response.status, text, body: text.startsWith('{') ? JSON.parse(text) : {} };
+}
+
+test('while a daemon starts its port is open: it lives, is not ready, and says what it does; then the API takes over', async () => {
+  database = await testDatabase({ empty: true });
+  const holder = connect(database.url, { max: 1 });
+  await holder`select pg_advisory_lock(${SCHEMA_LOCK})`;
+  const daemon = start([]);
+  const url = await addressOf(daemon);
+  expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200, body: { status: 'alive' } });
+  await expect
+    .poll(() => ask(`${url}/readyz`), PATIENCE)
+    .toMatchObject({ status: 503, body: { status: 'starting', doing: expect.stringContaining('migrating it') } });
+  const refused = await fetch(`${url}/v1/purchases`);
+  expect([refused.status, refused.headers.get('content-type'), refused.headers.get('retry-after')]).toEqual([
+    503,
+    'application/problem+json',
+    '5',
+  ]);
+  expect(await refused.json()).toMatchObject({ code: 'starting' });
+  await holder`select pg_advisory_unlock(${SCHEMA_LOCK})`;
+  await daemon.says('"started"');
+  expect(daemon.output()).toMatch(/"doing":"migrating: 0001_watch_purchases.sql \(1 of \d+\)"/);
+  await expect.poll(() => ask(`${url}/readyz`), PATIENCE).toMatchObject({ status: 200, body: { status: 'ready' } });
+  expect((await ask(`${url}/v1/purchases`)).status).toBe(200);
+  await holder.end();
+}, 60_000);
+
+test('a worker serves health and metrics and nothing else, and a port that is taken stops it', async () => {
+  database = await testDatabase();
+  const worker = start(['--worker']);
+  const url = await addressOf(worker);
+  await worker.says('"started"');
+  await expect.poll(() => ask(`${url}/readyz`), PATIENCE).toMatchObject({ status: 200, body: { status: 'ready' } });
+  expect((await ask(`${url}/healthz`)).status).toBe(200);
+  expect((await ask(`${url}/metrics`)).text).toContain('purchase_watch_polls_total');
+  expect((await ask(`${url}/v1/purchases`)).status).toBe(404);
+  const { port } = new URL(url);
+  const second = start(['--worker'], { PORT: port });
+  await second.says(`port ${port} of 127.0.0.1 is in use`);
+  expect(await second.end('SIGCONT')).toBe(1);
+  expect(await worker.end('SIGTERM')).toBe(0);
+}, 60_000);
