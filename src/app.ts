@@ -23,9 +23,9 @@ import { createOwnership } from './replica/ownership.ts';
 import { type Clock, type FollowingClock, realClock } from './runtime/clock.ts';
 import { createHealth } from './runtime/health.ts';
 import { createLogger, type Logger } from './runtime/logger.ts';
+import { createLoops } from './runtime/loops.ts';
 import { createMeters } from './runtime/meters.ts';
 import { processIdentity } from './runtime/process-identity.ts';
-import { type Loop, repeat } from './runtime/repeat.ts';
 import { beginShutdown, unlessAborted } from './runtime/shutdown.ts';
 import { readWakeUp } from './runtime/wake-ups.ts';
 import type { Sql } from './store/database.ts';
@@ -131,8 +131,8 @@ export async function createApp(settings: Settings, replacements: Replacements =
 
     const meters = createMeters();
     const health = createHealth(() => Date.now(), clock.monotonic);
-    const loops = new Map<string, Loop>();
-    const wake = (name: string): void => loops.get(name)?.wake();
+    const loops = createLoops({ clock, log, health });
+    const { run, wake } = loops;
     const poller = createPoller({
       sql,
       clock,
@@ -190,27 +190,6 @@ export async function createApp(settings: Settings, replacements: Replacements =
     const { deadMansSwitch } = settings.slack;
     const alive = { sql, clock, log, replica, health, ceilings: channelCeilings(settings) };
     const heartbeat = deadMansSwitch === null ? null : createHeartbeat({ ...alive, url: deadMansSwitch });
-    const run = (name: string, tick: () => Promise<number>): void => {
-      let failing = false;
-      loops.set(
-        name,
-        repeat(tick, {
-          clock,
-          onTick: () => {
-            if (failing) log.info({ loop: name }, 'loop.recovered');
-            failing = false;
-            health.good(name);
-          },
-          onError: (error) => {
-            // Said once, not with every try.
-            if (!failing) log.error({ error, loop: name }, 'loop.failed');
-            failing = true;
-            health.bad(name, error);
-          },
-        }),
-      );
-    };
-
     let { front } = replacements;
     let api: OpenApi | null = null;
     let stopping: Promise<boolean> | null = null;
@@ -223,7 +202,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
         end('the handing over of shards', WORK_UNTIL, ownership.handOver),
         end('requests to the API', WORK_UNTIL, async () => front?.close()),
         end('the heartbeat', WORK_UNTIL, async () => heartbeat?.close()),
-        ...[...loops].map(([name, loop]) => end(`loop ${name}`, WORK_UNTIL, loop.stop)),
+        ...loops.all().map(([name, loop]) => end(`loop ${name}`, WORK_UNTIL, loop.stop)),
         end('polls', WORK_UNTIL, poller.stop),
         end('deliveries', WORK_UNTIL, notifier.stop),
       ]);
@@ -270,7 +249,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
           },
           onListening: () => {
             notifier.subscribersChanged();
-            for (const name of loops.keys()) wake(name);
+            for (const [name] of loops.all()) wake(name);
             api?.feed?.wake();
             // The connection may have been lost because a standby took over.
             settleFeedEra(sql).catch((error: unknown) => log.warn({ error }, 'feed.era_unsettled'));
