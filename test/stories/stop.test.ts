@@ -122,12 +122,13 @@ async function untilSomebodyWaits(databaseUrl: string): Promise<void> {
 }
 
 // `unshare` needs rights that containers of a CI often lack; process 1 can then not be played.
+const UNSHARE_PROGRAM = '/usr/bin/unshare';
 const UNSHARE = ['--pid', '--fork', '--mount-proc'];
-const canUnshare = spawnSync('unshare', [...UNSHARE, 'true'], { stdio: 'ignore' }).status === 0;
+const canUnshare = spawnSync(UNSHARE_PROGRAM, [...UNSHARE, 'true'], { stdio: 'ignore' }).status === 0;
 
 /** Starts a command as process 1 of a namespace. `signal` goes to it, as from `docker stop`. */
 function processOne(args: readonly string[], env: NodeJS.ProcessEnv) {
-  const child = spawn('unshare', [...UNSHARE, process.execPath, BIN, ...args], { env: { PATH: process.env.PATH, ...env } });
+  const child = spawn(UNSHARE_PROGRAM, [...UNSHARE, process.execPath, BIN, ...args], { env: { PATH: process.env.PATH, ...env } });
   const ended = once(child, 'exit');
   cleanUp.push(async () => {
     if (child.exitCode === null && child.signalCode === null) signal('SIGKILL');
