@@ -18,7 +18,7 @@ create table purchase_watch.site_reach (
 comment on table purchase_watch.site_reach is 'Whether each replica can read purchases at each site. Each replica writes its own rows, every few seconds at most.';
 create index site_reach_replica on purchase_watch.site_reach (replica);
 
-alter table purchase_watch.sites add column failing_reason text;
+alter table purchase_watch.sites add column failing_reason text, add column last_read_at timestamptz;
 comment on column purchase_watch.sites.failing_since is 'Since when no replica has read a purchase; null while one does. Derived from site_reach with every report.';
 
 -- Sites that were failing when this column came are marked until their next report.
@@ -30,5 +30,5 @@ create index purchases_failing on purchase_watch.purchases (site, id) where fail
 
 create or replace view purchase_watch.site_status as
 select name as site, configured, failing_since, last_success_at, last_error, failing_reason from purchase_watch.sites;
-comment on column purchase_watch.site_status.failing_reason is 'Why: throttled, malformed, unknown, refused or unreachable; null while it answers.';
+comment on column purchase_watch.site_status.failing_reason is 'Why it last failed: throttled, malformed, unknown, refused or unreachable; may be of the past, see failing_since.';
 comment on column purchase_watch.site_status.failing_since is 'Since when no purchase of the site can be read; null while it answers.';

@@ -151,9 +151,20 @@ export function metricFamilies({ version, health, engine, numbers }: MetricSourc
       'gauge',
       'site_up',
       ['site'],
-      'Whether the site gives usable answers.',
+      'Whether purchases of the site can be read.',
       known(({ sites }) =>
         sites.map(({ name, failingSince }) => ({ labels: { site: name }, value: failingSince === null ? 1 : 0 })),
+      ),
+    ),
+    family(
+      'gauge',
+      'site_last_read_seconds',
+      ['site'],
+      "How long ago an answer last showed a purchase's status; none before the first. A site where nothing is due reads nothing, too.",
+      known(({ at, sites }) =>
+        sites.flatMap(({ name, lastReadAt }) =>
+          lastReadAt === null ? [] : [{ labels: { site: name }, value: Math.max(at - lastReadAt, 0) / 1_000 }],
+        ),
       ),
     ),
     family(

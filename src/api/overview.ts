@@ -51,14 +51,16 @@ async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> 
       })),
     },
     polling: { due: dueBody(totalLag(lags)), perMinute: rates(null) },
-    sites: sites.map(({ name, configured, failingSince, lastSuccessAt, lastError }) => ({
+    sites: sites.map(({ name, configured, failingSince, failingReason, lastSuccessAt, lastReadAt, lastError }) => ({
       site: name,
       configured,
       answers: failingSince === null,
       failingSince: isoTimeOrNull(failingSince),
-      // The last error stays in the row when the site answers again; then it is past.
+      // Reason and last error stay in the row when the site answers again; then they are past.
+      reason: failingSince === null ? null : failingReason,
       lastError: failingSince === null ? null : lastError,
       lastAnswerAt: isoTimeOrNull(lastSuccessAt),
+      lastReadAt: isoTimeOrNull(lastReadAt),
       openIncidents: sum(incidents.filter(({ site }) => site === name).map(({ atSite }) => atSite)),
       due: dueBody(totalLag(lags.filter(({ site }) => site === name))),
       perMinute: rates(name),
@@ -127,8 +129,12 @@ const overviewSchema = z
         configured: z.boolean(),
         answers: z.boolean(),
         failingSince: timeSchema.nullable(),
+        reason: z.string().nullable().openapi({
+          description: 'Why no purchase can be read: throttled, malformed, unknown, refused or unreachable.',
+        }),
         lastError: z.string().nullable(),
         lastAnswerAt: timeSchema.nullable(),
+        lastReadAt: timeSchema.nullable().openapi({ description: "The last answer that showed a purchase's status." }),
         openIncidents: z.int().openapi({ description: 'Here, also as a part of one of several sites.' }),
         due: dueSchema,
         perMinute: ratesSchema,

@@ -17,7 +17,7 @@ export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'ki
 
 /** What is wrong, or was: `14 customers overdue in WaitingForCardPayments`. */
 export function whatOf({ kind, state, count, peak, endedAt, parts }: IncidentRow): string {
-  if (kind === 'unreachable') return 'no usable answer';
+  if (kind === 'unreachable') return 'no purchase can be read';
   const most = endedAt === null ? count : peak;
   if (kind === 'replica') return `${counted(most, 'replica')} cannot do ${most === 1 ? 'its' : 'their'} work`;
   if (kind === 'subscriber')

@@ -87,9 +87,11 @@ export async function showOverview(
 function overviewBody({ now, sites, counts, lag, daemons, subscribers, oldest, incidents }: Overview) {
   return {
     at: isoTime(now),
-    sites: sites.map(({ failingSince, lastSuccessAt, ...site }) => ({
+    sites: sites.map(({ failingSince, failingReason, lastSuccessAt, lastReadAt, ...site }) => ({
       ...site,
       failingSince: isoTimeOrNull(failingSince),
+      failingReason: failingSince === null ? null : failingReason,
+      lastReadAt: isoTimeOrNull(lastReadAt),
       lastSuccessAt: isoTimeOrNull(lastSuccessAt),
     })),
     purchases: counts.map(({ state, oldest, ...row }) => ({

@@ -93,16 +93,29 @@ export type InvoiceReadyEvent = Event<
   }
 >;
 
-/** A site gives no usable answer. */
+/** Why no purchase of a site can be read. Later versions may add reasons. */
+export type SiteTroubleReason = 'throttled' | 'malformed' | 'unknown' | 'refused' | 'unreachable';
+
+/** No purchase of a site can be read. */
 export type SiteUnreachableEvent = Event<
   'site.unreachable',
-  { readonly site: string; readonly since: string; readonly lastError: string | null }
+  {
+    readonly site: string;
+    readonly since: string;
+    readonly reason: SiteTroubleReason | null;
+    readonly lastError: string | null;
+  }
 >;
 
 /** It does again. */
 export type SiteReachableEvent = Event<
   'site.reachable',
-  { readonly site: string; readonly since: string; readonly until: string | null }
+  {
+    readonly site: string;
+    readonly since: string;
+    readonly until: string | null;
+    readonly reason: SiteTroubleReason | null;
+  }
 >;
 
 /** A state number that the specification does not list; once per site and number. */

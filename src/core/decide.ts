@@ -65,6 +65,8 @@ export interface DecideContext {
   readonly spread: number;
   /** Failed polls of this purchase in a row that looked like the site's trouble, this one included. */
   readonly strikes: number;
+  /** Whether no purchase of the site can be read: then no failure is this purchase's own. */
+  readonly excused?: boolean;
   /** Whether the site asks for the invoice of what completes. */
   readonly invoices?: boolean;
   /** What asking for the invoice showed, when this poll did that too. */
@@ -76,8 +78,8 @@ export function decide(purchase: Purchase, seen: Observation, context: DecideCon
   if (seen.kind === 'seen') return decideSeen(purchase, seen.state, seen, context);
   // Only a caller that has seen the purchase before knows a digest, so there is a state.
   if (seen.kind === 'same') return decideSeen(purchase, purchase.state ?? 0, null, context);
-  const own = blame(seen) === 'purchase' || context.strikes >= STRIKES_UNTIL_OWN_TROUBLE;
-  return own ? decideOwnTrouble(purchase, seen, context) : postpone(purchase, seen, context);
+  const isOwn = blame(seen) === 'purchase' || context.strikes >= STRIKES_UNTIL_OWN_TROUBLE;
+  return isOwn && context.excused !== true ? decideOwnTrouble(purchase, seen, context) : postpone(purchase, seen, context);
 }
 
 /** `seen` is null when the answer is the same as last time: what was recorded of it still stands. */

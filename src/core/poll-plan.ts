@@ -2,7 +2,7 @@
  * When to ask again (contract, "States"): the time already spent in the state × growth, between `first` and `most`,
  * ± 10 % jitter, and never past the moment the purchase would count as stuck.
  */
-import type { Instant, Milliseconds } from './purchase.ts';
+import { blame, type Instant, type Milliseconds, type Observation } from './purchase.ts';
 import { STATE_NAMES } from './states.ts';
 
 const SECOND = 1_000;
@@ -133,6 +133,15 @@ export function failureBackoff(policy: StatePolicy, failures: number, spread: nu
 
 /** So many failures in a row of one purchase, at a site that answers others, are the purchase's own trouble. */
 export const STRIKES_UNTIL_OWN_TROUBLE = 6;
+
+/** Failures in a row of one purchase that look like the site's, after another answer. Excused ones grow its wait, and do not make it the purchase's own trouble. */
+export function strikesAfter(strikes: number, seen: Observation, excused: boolean): number {
+  const whose = blame(seen);
+  if (whose === 'nobody') return 0;
+  if (excused) return Math.min(strikes + 1, STRIKES_UNTIL_OWN_TROUBLE - 1);
+  return whose === 'site' ? strikes + 1 : 0;
+}
+
 /** First wait after a failure that looks like the site's; the breaker takes over when it is. */
 const FIRST_POSTPONEMENT: Milliseconds = 1_000;
 const LONGEST_POSTPONEMENT: Milliseconds = 60_000;

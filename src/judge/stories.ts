@@ -57,13 +57,14 @@ export function createStories({ sql, limits, sessionLength }: StoryOptions): Sto
   const unreachableStory = async (told: Told, now: Instant, context: StoryContext): Promise<Story> => {
     const { incident, announce } = told;
     const site = (await listSites(sql)).find(({ name }) => name === incident.site);
-    const data = { ...(await head(incident)), lastError: site?.lastError ?? null };
+    const trouble = { reason: site?.failingReason ?? null, lastError: site?.lastError ?? null };
+    const data = { ...(await head(incident)), ...trouble };
     const forMachines: NewEvent[] =
       announce === null
         ? []
         : [
             {
-              draft: siteEvent(incident, announce, site?.lastError ?? null, now),
+              draft: siteEvent(incident, announce, trouble, now),
               site: incident.site ?? '',
               purchase: null,
               shard: SITE_SHARD,
@@ -134,14 +135,19 @@ async function troublesTold(sql: Sql, incident: string): Promise<readonly Replic
 }
 
 /** What the merchant's own systems hear of a site that does not answer: once when it lasts, once when it is over. */
-function siteEvent(incident: Incident, announce: 'opened' | 'ended', lastError: JsonValue, now: Instant): EventDraft {
+function siteEvent(
+  incident: Incident,
+  announce: 'opened' | 'ended',
+  { reason, lastError }: { readonly reason: string | null; readonly lastError: string | null },
+  now: Instant,
+): EventDraft {
   const { site, since } = incident;
   const common = { state: null, sequence: null, at: now };
   return announce === 'opened'
-    ? { type: 'site.unreachable', ...common, data: { site, since: isoTime(since), lastError } }
+    ? { type: 'site.unreachable', ...common, data: { site, since: isoTime(since), reason, lastError } }
     : {
         type: 'site.reachable',
         ...common,
-        data: { site, since: isoTime(since), until: isoTimeOrNull(incident.quietSince) },
+        data: { site, since: isoTime(since), until: isoTimeOrNull(incident.quietSince), reason },
       };
 }

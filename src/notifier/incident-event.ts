@@ -7,10 +7,12 @@ import { count, type Fields, fields, instant, list, parsed, state, text, whole }
 import { type IncidentHead, readHead } from './incident-head.ts';
 import { readStuck, type StuckIncident } from './stuck-event.ts';
 
-/** A site that does not answer. */
+/** A site of which no purchase can be read. */
 export interface UnreachableIncident extends IncidentHead {
   readonly kind: 'unreachable';
   readonly site: string;
+  /** See SiteTrouble; null in events from before it was kept. */
+  readonly reason: string | null;
   readonly lastError: string | null;
 }
 
@@ -109,7 +111,7 @@ function readIncident(
   if (data.kind === 'replica') return { ...head, kind: 'replica', troubles: readReplicaData(data) };
   const site = text(data.site);
   if (data.kind !== 'unreachable' || site === null) return null;
-  return { ...head, kind: 'unreachable', site, lastError: text(data.lastError) };
+  return { ...head, kind: 'unreachable', site, reason: text(data.reason), lastError: text(data.lastError) };
 }
 
 function readFirstLook(event: Fields, data: Fields): FirstLook | null {

@@ -151,7 +151,7 @@ function incidentsOf(site: Fields): ToldIncident[] {
     const several = partOf === null ? '' : ', with other sites';
     const what =
       row.kind === 'unreachable'
-        ? 'the checkout service did not answer'
+        ? 'no purchase could be read'
         : `customers stuck${place}${several}${worst === null ? '' : `, ${grouped(worst)} at the worst`}`;
     return [{ id, what, openedAt, endedAt: instant(row.endedAt), owner: text(row.owner), cause: text(row.cause) }];
   });

@@ -12,6 +12,7 @@ import { causeTitle } from './slack-causes.ts';
 import { customers, type Draft, grouped, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './slack-draft.ts';
 import { layOut, type SlackMessage } from './slack-layout.ts';
 import { consoleLink, draftOf, incidentPage } from './slack-message.ts';
+import { wordsOfSite } from './slack-site.ts';
 import type { StuckIncident } from './stuck-event.ts';
 import { beganAt, stuckPlace, stuckWhere } from './stuck-words.ts';
 
@@ -187,7 +188,7 @@ function pastLine(incident: ToldIncident): string {
   const period = (from: Instant): string => `from ${moment(from)} to ${moment(incident.endedAt ?? incident.at)}`;
   if (incident.kind === 'subscriber' || incident.kind === 'replica') return draftOf(incident, null).headline;
   if (incident.kind === 'unreachable')
-    return `${OVER} ${plain(incident.site, LONGEST_NAME)}: no usable answer from the checkout service ${period(incident.since)}`;
+    return `${OVER} ${plain(incident.site, LONGEST_NAME)}: ${wordsOfSite(incident).what} ${period(incident.since)}`;
   return `${OVER} ${pastWhat(incident)}, ${period(beganAt(incident))}`;
 }
 

@@ -1,18 +1,13 @@
 /** What Slack shows of an event: reads it, has it drafted by what it is about, and lays it out. */
 import { waitingFor } from './advice.ts';
-import {
-  type FirstLook,
-  type OtherEvent,
-  type PeopleEvent,
-  readIncidentEvent,
-  type UnreachableIncident,
-} from './incident-event.ts';
+import { type FirstLook, type OtherEvent, type PeopleEvent, readIncidentEvent } from './incident-event.ts';
 import { type IncidentHead, isLookedAfter } from './incident-head.ts';
 import { code, link, moment, plain } from './mrkdwn.ts';
 import { digestDraft } from './slack-digest.ts';
-import { type Draft, grouped, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './slack-draft.ts';
+import { type Draft, grouped, type Labelled, LONGEST_NAME, NEUTRAL, OVER } from './slack-draft.ts';
 import { layOut, type SlackMessage } from './slack-layout.ts';
 import { replicaDraft } from './slack-replica.ts';
+import { unreachableDraft } from './slack-site.ts';
 import { stuckDraft } from './slack-stuck.ts';
 import { subscriberDraft } from './slack-subscriber.ts';
 
@@ -100,47 +95,6 @@ export function incidentPage(incidentId: string): string {
 export function consoleLink(consoleUrl: string | null, page: string, label = 'Open in the console'): string | null {
   if (consoleUrl === null || consoleUrl.length + page.length > LONGEST_URL) return null;
   return link(consoleUrl.replace(/\/+$/, '') + page, label);
-}
-
-function unreachableDraft(incident: UnreachableIncident): Draft {
-  const { stage, site, at, since, openedAt, endedAt, lastError } = incident;
-  const where = plain(site, LONGEST_NAME);
-  if (stage === 'ended') {
-    const end = endedAt ?? at;
-    return {
-      headline: `${OVER} ${where}: the checkout service answers again, after ${lasting(Math.min(since, openedAt), end)}`,
-      facts: [
-        ['Site', where],
-        ['No answer since', moment(since)],
-        ['Over', moment(end)],
-      ],
-      paragraphs: [
-        ['What happens now', 'Every purchase that became due meanwhile is asked, the oldest first. Nothing needs to be done.'],
-      ],
-    };
-  }
-  const often = { opened: '', reopened: 'again ', grew: 'still ', reminder: 'still ' }[stage];
-  return {
-    headline: `${signOf(incident)} ${where}: ${often}no usable answer from the checkout service for ${lasting(since, at)}`,
-    facts: [
-      ['Site', where],
-      ['No answer since', moment(since)],
-    ],
-    paragraphs: [
-      [
-        'Likely cause',
-        lastError === null ? 'The service or the way to it is down.' : `The last call ended with: ${plain(lastError, 600)}`,
-      ],
-      [
-        'What to do',
-        'Ask the service whether it has trouble; run `purchase-watch doctor` to check address, credentials and network from here.',
-      ],
-      [
-        'Meanwhile',
-        `No state of this site's purchases is known, and none is called stuck for this time. One call at a time, 30 s apart at most, finds out when it answers again; what is overdue then follows by itself.`,
-      ],
-    ],
-  };
 }
 
 /** Told once, when a site is asked for the first time and somebody has been waiting there. */

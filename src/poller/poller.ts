@@ -3,8 +3,8 @@ import type { InvoiceReply } from '../checkout/invoice-details.ts';
 import { decide } from '../core/decide.ts';
 import { asksForInvoice, type InvoiceSeen, observationOf } from '../core/invoice.ts';
 import type { Ownership } from '../core/ownership.ts';
-import type { PollPolicy } from '../core/poll-plan.ts';
-import { blame, type Instant, type Milliseconds, type Observation } from '../core/purchase.ts';
+import { type PollPolicy, strikesAfter } from '../core/poll-plan.ts';
+import type { Instant, Milliseconds, Observation } from '../core/purchase.ts';
 import { createAlarm } from '../runtime/alarm.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Writes } from '../runtime/health.ts';
@@ -108,7 +108,10 @@ export function createPoller(options: PollerOptions): Poller {
     const pause = aftermath.pause();
     if (pause > 0) return pause;
     let next = Number.POSITIVE_INFINITY;
-    for (const lane of lanes.values()) next = Math.min(next, pumpSite(lane));
+    for (const lane of lanes.values()) {
+      lane.look();
+      next = Math.min(next, pumpSite(lane));
+    }
     return next;
   };
 
@@ -166,7 +169,7 @@ export function createPoller(options: PollerOptions): Poller {
     meter.polled(seen.kind, clock.monotonic() - begun);
     lane.inFlight -= 1;
     try {
-      lane.answered(seen, { purchase: id, probe });
+      lane.answered(seen, { purchase: id, probe, asked: entry.purchase });
       if (entry.purchase.invoice === 'wanted' && !entry.gone && asksForInvoice(entry.purchase, seen))
         await askInvoice(lane, entry, seen, askedAt);
       else conclude(lane, entry, seen, askedAt, null);
@@ -198,12 +201,13 @@ export function createPoller(options: PollerOptions): Poller {
       return;
     }
     const last = invoice === null ? seen : observationOf(invoice);
-    entry.strikes = blame(last) === 'site' && !lane.fails() ? entry.strikes + 1 : 0;
+    const excused = lane.excuses();
+    entry.strikes = lane.fails() ? 0 : strikesAfter(entry.strikes, last, excused);
     // Two replicas' readings of the database's clock differ by a little; time must not run backwards for a purchase.
     const now = Math.max(clock.now(), askedAt, entry.purchase.seenAt ?? 0);
     const { invoices } = lane.site;
     const policy = policyFor(site);
-    const context = { askedAt, now, policy, spread: spread(), strikes: entry.strikes, invoices, invoice };
+    const context = { askedAt, now, policy, spread: spread(), strikes: entry.strikes, excused, invoices, invoice };
     const outcome = decide(entry.purchase, seen, context);
     if (outcome.kind === 'postponed') {
       log.debug({ site, purchaseId, reason: outcome.reason }, 'poll.postponed');

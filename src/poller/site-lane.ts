@@ -3,13 +3,13 @@ import type { InvoiceAnswer } from '../checkout/invoice-details.ts';
 import { afterAnswer, allowance, type Breaker, CLOSED, isUsable, probeSent } from '../core/breaker.ts';
 import type { InvoiceSeen } from '../core/invoice.ts';
 import type { Milliseconds, Observation } from '../core/purchase.ts';
-import type { SiteTrouble } from '../core/reach.ts';
+import type { Asked } from '../core/reach.ts';
 import { isSiteDoubtful, newSiteAnswers } from '../core/site-answers.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sql } from '../store/database.ts';
-import { reportSite } from '../store/sites.ts';
 import { createBudget } from './budget.ts';
+import { createSiteReach } from './site-reach.ts';
 import { createTurns, type Turns } from './turns.ts';
 
 /** What the poller needs of a site. */
@@ -29,6 +29,13 @@ export interface PolledSite {
   invoice(purchaseId: string): Promise<InvoiceAnswer>;
 }
 
+/** Which call an answer is to; `asked` is set when it asked for a purchase's status. */
+export interface AnsweredCall {
+  readonly purchase: number;
+  readonly probe: boolean;
+  readonly asked?: Asked;
+}
+
 export interface SiteLane {
   readonly site: PolledSite;
   inFlight: number;
@@ -46,9 +53,13 @@ export interface SiteLane {
    */
   probes(): readonly number[];
   /** Learns from an answer, and tells the database when the site fails or is back. */
-  answered(seen: Observation, call: { readonly purchase: number; readonly probe: boolean }): void;
+  answered(seen: Observation, call: AnsweredCall): void;
   /** Whether failures are the whole site's: then none is held against a purchase. */
   fails(): boolean;
+  /** Whether no purchase of the site can be read, nonsense and unknown ids included: no failure is a purchase's own. */
+  excuses(): boolean;
+  /** Time has passed: a site that rests for long may be blind by now. */
+  look(): void;
   /** While nothing but a probe may leave: how long, as far as it is known; otherwise 0. */
   restsFor(): Milliseconds;
 }
@@ -65,43 +76,13 @@ export interface SiteLaneOptions {
   onReported(): void;
 }
 
-/** Tell the database at most this often that a site answers. */
-const REPORT_EVERY: Milliseconds = 5_000;
 const NONE: readonly number[] = [];
 
 export function createSiteLane(site: PolledSite, { sql, clock, log, replica, spread, onReported }: SiteLaneOptions): SiteLane {
   const budget = createBudget(clock.monotonic);
   let breaker: Breaker = CLOSED;
-  let lastSuccessAt: number | null = null;
-  let lastReadAt: number | null = null;
-  /** When an answer first showed a purchase: a wrong address may answer, too. */
-  let firstSeenAt: number | null = null;
   const answers = newSiteAnswers();
-  let reportedAt = Number.NEGATIVE_INFINITY;
-  let failing = false;
-  let reporting: Promise<void> = Promise.resolve();
-
-  const report = (trouble: { readonly reason: SiteTrouble; readonly error: string } | null): void => {
-    reportedAt = clock.monotonic();
-    const before = failing;
-    failing = trouble !== null;
-    const at = clock.now();
-    const word = {
-      ...{ site: site.name, replica, at, lastReadAt, lastSuccessAt, firstSeenAt },
-      failing: trouble === null ? null : { since: at, ...trouble },
-    };
-    // One after the other: an older word must not overtake a newer one on another connection.
-    reporting = reporting
-      .then(() => reportSite(sql, word))
-      .then(() => {
-        if (before !== failing) onReported();
-      })
-      .catch((problem: unknown) => {
-        // Said again with the next answer or probe.
-        failing = before;
-        log.warn({ error: problem, site: site.name }, 'site.report_failed');
-      });
-  };
+  const reach = createSiteReach(site.name, { sql, clock, log, replica, onReported });
 
   const lane: SiteLane = {
     site,
@@ -122,27 +103,26 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, replica, spr
       const isWanted = breaker.kind === 'open' ? breaker.probeAt <= clock.monotonic() : isSiteDoubtful(answers);
       return isWanted ? [...answers.well.keys()].reverse() : NONE;
     },
-    answered: (seen, { purchase, probe }) => {
+    answered: (seen, { purchase, probe, asked = null }) => {
       const before = breaker;
-      const now = clock.monotonic();
-      const context = { now, ceiling: site.maxRps, spread: spread(), purchase, probe, awaited: lane.inFlight, answers };
-      breaker = afterAnswer(before, seen, context);
-      if (isUsable(seen)) {
-        lastSuccessAt = clock.now();
-        if (seen.kind === 'seen' || seen.kind === 'same') lastReadAt = lastSuccessAt;
-        const isFirst = firstSeenAt === null && (seen.kind === 'seen' || seen.kind === 'same');
-        if (isFirst) firstSeenAt = lastSuccessAt;
+      const taken = reach.answered(seen, asked);
+      const context = { now: clock.monotonic(), ceiling: site.maxRps, spread: spread(), purchase, probe, awaited: lane.inFlight };
+      breaker = afterAnswer(before, taken, { ...context, answers });
+      if (isUsable(taken)) {
         if (isCertain(before) && breaker.kind !== 'open') log.info({ site: site.name }, 'site.answers');
-        if (failing || isFirst || clock.monotonic() - reportedAt >= REPORT_EVERY) report(null);
-        return;
+      } else if (isCertain(breaker) && breaker !== before) {
+        const { reason, detail } = taken;
+        if (!isCertain(before))
+          log.warn({ site: site.name, reason, detail }, breaker.cause === 'throttled' ? 'site.throttled' : 'site.failing');
+        if (breaker.cause === 'failing' && taken === seen) reach.fails(taken.kind, detail);
       }
-      if (!isCertain(breaker) || breaker === before) return;
-      const { reason, detail } = seen;
-      if (!isCertain(before))
-        log.warn({ site: site.name, reason, detail }, breaker.cause === 'throttled' ? 'site.throttled' : 'site.failing');
-      if (breaker.cause === 'failing') report({ reason: seen.kind, error: detail });
+      reach.report();
     },
     fails: () => breaker.kind !== 'closed',
+    excuses: reach.excuses,
+    look: () => {
+      if (breaker.kind === 'open') reach.look();
+    },
     restsFor: () => (breaker.kind === 'open' ? Math.max(breaker.probeAt - clock.monotonic(), 1) : 0),
   };
   return lane;

@@ -18,7 +18,7 @@ export async function currentSymptoms(sql: Queries, now: Instant): Promise<Sympt
     select 'unreachable' as kind, name as site, null as state, null as subscriber, 0 as severity, 1 as count,
       (extract(epoch from failing_since) * 1000)::float8 as since
     from purchase_watch.sites
-    where configured and failing_since is not null and (last_success_at is null or last_success_at <= failing_since)`;
+    where configured and failing_since is not null`;
   return [...ofSites, ...(await subscriberSymptoms(sql, now)), ...replicaSymptoms(await replicaTroubles(sql))];
 }
 

@@ -20,6 +20,6 @@ export async function retireEverything(sql: Sql): Promise<void> {
       where status = 'pending'`;
     await tx`delete from purchase_watch.subscriber_health`;
     await tx`delete from purchase_watch.under_way`;
-    await tx`update purchase_watch.sites set failing_since = null, failing_reason = null where failing_since is not null`;
+    await tx`update purchase_watch.sites set failing_since = null where failing_since is not null`;
   });
 }

@@ -87,7 +87,7 @@ describe('without a daemon', () => {
       /^incident inc_1, open for 20 min( \d+ s)?: se: 1 customer overdue in WaitingForCardPayments; Ann looks after it$/m,
     );
     expect(stdout).toMatch(
-      /^incident inc_2, open for 5 min( \d+ s)?: fi: no usable answer; critical; silenced until [-\d]{10} [:\d]{8}Z \((2 d|1 d .*) more\)$/m,
+      /^incident inc_2, open for 5 min( \d+ s)?: fi: no purchase can be read; critical; silenced until [-\d]{10} [:\d]{8}Z \((2 d|1 d .*) more\)$/m,
     );
     expect(stdout).toMatch(
       /^incident inc_3, open for 25 min( \d+ s)?: shop: not told everything; 412 deliveries wait or were given up$/m,

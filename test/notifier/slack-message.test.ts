@@ -119,7 +119,7 @@ test('the end says how long it was, how bad, and how many moved on', () => {
 test('an unreachable site says what the last error was and that nothing is lost', () => {
   const { text } = message('incident.opened', unreachable);
   expect(text).toContain('The last call ended with: The service answered 503.');
-  expect(text).toContain('One call at a time, 30 s apart at most, finds out when it answers again');
+  expect(text).toContain('One call at a time, 30 s apart at most, finds out when the service answers again');
 });
 
 test('whoever looks after an incident is named in all kinds of messages, with what they said; nobody else is asked to', () => {
