@@ -14,7 +14,7 @@ import type { Meters } from '../runtime/meters.ts';
 import type { Sql } from '../store/database.ts';
 import { readUsual } from '../store/dwell.ts';
 import { countOverdue, currentSymptoms, heardBy, openIncidents, saveVerdicts } from '../store/incidents.ts';
-import { takeLease } from '../store/replicas.ts';
+import { raiseLease, takeLease } from '../store/replicas.ts';
 import { silencesAt } from '../store/silences.ts';
 import { loadDetections, loadStays } from '../store/stays.ts';
 import { hearingChannels } from '../store/subscriber-symptoms.ts';
@@ -184,14 +184,20 @@ export function createJudge(options: JudgeOptions): Judge {
     return [await tellFirstLooks(options, telling), await digests.tell(telling)];
   };
 
+  /** A look failed, and the database may yet run a statement of it. */
+  let isUnsure = false;
+
   return {
     hadLease: () => hadLease,
     tick: async () => {
+      if (isUnsure) await raiseLease(sql, { name: LEASE, replica });
       const epoch = await takeLease(sql, { name: LEASE, replica });
       hadLease = epoch !== null;
+      isUnsure = hadLease;
       if (epoch === null) return SWEEP;
       const { isMore, ...incidents } = await look(epoch);
       const outcomes = [incidents, ...(isMore ? [] : await tellTheRest(epoch))];
+      isUnsure = false;
       if (outcomes.some(({ said }) => said > 0)) onEvents();
       if (isMore) return 0;
       const rests = outcomes.map(({ lookAgainAt }) => (lookAgainAt === null ? SWEEP : lookAgainAt - clock.now()));

@@ -93,7 +93,8 @@ export function createLoader({
           if (row.behind.dueAt <= now) outlet.lookFromStart();
           const { subscriber, lane, rank, position, behind } = row;
           const isReplayed = rank === REPLAYED;
-          blocked.push({ subscriber, lane, position: position - 1, isReplayed, dueAt: behind.dueAt, rank: behind.rank });
+          const { id: head, dueAt, rank: behindRank } = behind;
+          blocked.push({ head, subscriber, lane, position: position - 1, isReplayed, dueAt, rank: behindRank });
         }
       }
       for (const [id, outlet] of chosen) {

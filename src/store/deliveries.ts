@@ -157,6 +157,8 @@ export async function nextDue(
 
 /** What stands first in a lane and is due later, so that what is behind it has to wait as long. */
 export interface LaneHead {
+  /** The delivery that stands first. */
+  readonly head: number;
   readonly subscriber: number;
   readonly lane: number;
   /** What comes after this position waits; of what is replayed when it is itself, otherwise of the rest and all that is replayed. */
@@ -170,7 +172,10 @@ export interface LaneHead {
 /** No purchase changes so often; the limit keeps the order, and with it the index. */
 export const LONGEST_LANE = 100_000;
 
-/** Puts off what waits behind a delivery in its lane until that one is due. */
+/**
+ * Puts off what waits behind a delivery in its lane until that one is due. Only while that one waits for so long: a statement
+ * that runs late puts nothing off behind what has been sent meanwhile.
+ */
 export async function putOff(sql: Queries, heads: readonly LaneHead[]): Promise<void> {
   if (heads.length === 0) return;
   await sql`
@@ -178,7 +183,11 @@ export async function putOff(sql: Queries, heads: readonly LaneHead[]): Promise<
     from unnest(${`{${heads.map((h) => h.subscriber).join()}}`}::integer[], ${`{${heads.map((h) => h.lane).join()}}`}::bigint[],
       ${`{${heads.map((h) => h.position).join()}}`}::bigint[], ${`{${heads.map((h) => h.isReplayed).join()}}`}::boolean[],
       ${`{${heads.map((h) => h.dueAt).join()}}`}::float8[],
-      ${`{${heads.map((h) => h.rank).join()}}`}::smallint[]) as r (subscriber, lane, position, replayed, due, rank)
+      ${`{${heads.map((h) => h.rank).join()}}`}::smallint[], ${`{${heads.map((h) => h.head).join()}}`}::bigint[])
+      as r (subscriber, lane, position, replayed, due, rank, head)
+    cross join lateral (
+      select from purchase_watch.deliveries h
+      where h.id = r.head and h.settled_at is null and h.due_at >= to_timestamp(r.due / 1000) - interval '1 second' limit 1) first
     cross join lateral (
       select f.id from purchase_watch.deliveries f
       where f.subscriber = r.subscriber and f.lane = r.lane and f.status = 'pending' and (f.rank = 2, f.event) > (r.replayed, r.position)

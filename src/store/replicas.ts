@@ -140,6 +140,14 @@ export async function takeLease(sql: Queries, { name, replica }: { name: string;
   return taken?.epoch ?? null;
 }
 
+/**
+ * Gives a lease that the replica holds another epoch, after a statement under it failed in an unknown way: if the database
+ * runs that statement later, it is refused.
+ */
+export async function raiseLease(sql: Queries, { name, replica }: { name: string; replica: string }): Promise<void> {
+  await sql`update purchase_watch.leases set epoch = epoch + 1 where name = ${name} and owner = ${replica}`;
+}
+
 /** Gives up everything that a replica owns, forgets the replica, and wakes the others. */
 export async function releaseReplica(sql: Queries, replica: string): Promise<void> {
   await sql`

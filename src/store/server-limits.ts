@@ -65,6 +65,6 @@ async function refusedLimits(url: string, limits: ServerLimits): Promise<string[
     if (!(error instanceof postgres.PostgresError)) return [];
     return Object.keys(limits).filter((name) => error.message.includes(name));
   } finally {
-    await sql.end({ timeout: 1 });
+    await sql.end({ timeout: 0 });
   }
 }

@@ -38,7 +38,8 @@ export interface Writer {
 
 /**
  * Writes attempts and what became of their deliveries. A failure moves what waits behind it in its lane to the same
- * moment; a lane that is free again is due at once. Answers the ids written: shards that are not ours any more are refused.
+ * moment; a lane that is free again is due at once. Answers the ids written. Refused are attempts in shards that this replica
+ * does not hold any more, and attempts that do not follow the last one written: those of a statement that runs late.
  */
 export async function settle(sql: Queries, batch: readonly Settlement[], writer: Writer): Promise<Set<number>> {
   await freeFollowers(
@@ -53,9 +54,9 @@ export async function settle(sql: Queries, batch: readonly Settlement[], writer:
   const waiting = failed.filter(({ status, delivery }) => status === 'pending' && written.has(delivery.id));
   await putOff(
     sql,
-    waiting.map(({ delivery: { subscriber, lane, position }, rank, dueAt }) => {
+    waiting.map(({ delivery: { id: head, subscriber, lane, position }, rank, dueAt }) => {
       const isReplayed = rank === REPLAYED;
-      return { subscriber, lane, position, isReplayed, dueAt, rank };
+      return { head, subscriber, lane, position, isReplayed, dueAt, rank };
     }),
   );
   return written;
@@ -86,7 +87,7 @@ async function settleDelivered(sql: Queries, batch: readonly Settlement[], write
     settled as (
       update purchase_watch.deliveries d set status = 'delivered', attempts = r.number, settled_at = to_timestamp(r.at / 1000),
         took_ms = r.took, http_status = r.http_status, excerpt = r.excerpt, last_error = null
-      from result r where d.id = r.id and d.settled_at is null returning d.id)
+      from result r where d.id = r.id and d.settled_at is null and d.attempts = r.number - 1 returning d.id)
     select string_agg(id::text, ',') as ids from settled`;
   return row.ids?.split(',').map(Number) ?? [];
 }
@@ -111,7 +112,7 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
         status = case when r.status = 'exhausted' and d.attempts_before > r.before then 'pending' else r.status end,
         settled_at = case when r.status = 'pending' or r.status = 'exhausted' and d.attempts_before > r.before then null
           else to_timestamp(r.at / 1000) end
-      from result r where d.id = r.id and d.settled_at is null returning d.id),
+      from result r where d.id = r.id and d.settled_at is null and d.attempts = r.number - 1 returning d.id),
     attempt as (
       insert into purchase_watch.attempts (delivery, number, at, took_ms, http_status, outcome, fault, excerpt)
       select r.id, r.number, to_timestamp(r.at / 1000), r.took, r.http_status, r.outcome, r.fault, r.excerpt

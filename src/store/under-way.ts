@@ -18,6 +18,8 @@ export async function noteUnderWay(sql: Queries, replica: string, attempts: read
     select delivery, shard, epoch, to_timestamp(since / 1000), ${replica}
     from unnest(${list((a) => a.delivery)}::bigint[], ${list((a) => a.shard)}::smallint[], ${list((a) => a.epoch)}::bigint[],
       ${list((a) => a.since)}::float8[]) as r (delivery, shard, epoch, since)
+    -- A statement that runs late, after the delivery was settled, leaves nothing behind.
+    where exists (select from purchase_watch.deliveries d where d.id = r.delivery and d.settled_at is null)
     on conflict (delivery) do update set shard = excluded.shard, epoch = excluded.epoch, since = excluded.since, replica = excluded.replica`;
 }
 

@@ -339,6 +339,25 @@ describe('an attempt that ended', () => {
     expect(await sql`select from purchase_watch.attempts`).toHaveLength(1);
   });
 
+  test('is refused when it comes after a later one', async () => {
+    const [id] = (await lane('a', [{}])) as [number];
+    const first = await attempt(id, { status: 'pending', dueAt: T + MINUTE, fault: 'ours' });
+    expect(await settle(sql, [first], me)).toEqual(new Set([id]));
+    await failed(id, T + 30 * MINUTE);
+    expect(await settle(sql, [first], me)).toEqual(new Set());
+    expect(await row(id)).toMatchObject({ attempts: 2, due: T + 30 * MINUTE });
+    expect((await load({ now: T + 30 * MINUTE })).rows[0]).toMatchObject({ attempts: 2, attemptsBefore: 1 });
+  });
+
+  test('does not count for a delivery that is to be sent again since', async () => {
+    const [id] = (await lane('a', [{}])) as [number];
+    const ended = await attempt(id);
+    await settle(sql, [ended], me);
+    await retryDelivery(sql, id);
+    expect(await settle(sql, [ended], me)).toEqual(new Set());
+    expect(await row(id)).toMatchObject({ status: 'pending', attempts: 1 });
+  });
+
   test('on a shard that has another owner or epoch is refused, and changes nothing', async () => {
     const [lost, ours] = [(await lane('a', [{ shard: 1 }]))[0]!, (await lane('b', [{ shard: 2 }]))[0]!];
     const batch = [await attempt(lost), await attempt(ours)];
@@ -466,13 +485,30 @@ describe('in a lane', () => {
     const [a1, a2] = (await lane('a', [{}, {}])) as [number, number];
     const [b1, b2, b3] = (await lane('b', [{}, {}, { dueAt: T + 60 * MINUTE }])) as [number, number, number];
     const [first, second] = [(await attempt(a1)).delivery, (await attempt(b1)).delivery];
+    const waits = (id: number, until: number) =>
+      sql`update purchase_watch.deliveries set due_at = to_timestamp(${until}::float8 / 1000) where id = ${id}`;
+    await waits(a1, T + MINUTE);
+    await waits(b1, T + 2 * MINUTE);
     await putOff(sql, [
-      { ...first, isReplayed: false, dueAt: T + MINUTE },
-      { ...second, isReplayed: false, dueAt: T + 2 * MINUTE },
+      { ...first, head: a1, isReplayed: false, dueAt: T + MINUTE },
+      { ...second, head: b1, isReplayed: false, dueAt: T + 2 * MINUTE },
     ]);
-    expect(await dues([a1, a2, b1, b2, b3])).toEqual([T, T + MINUTE, T, T + 2 * MINUTE, T + 60 * MINUTE]);
-    await putOff(sql, [{ ...second, isReplayed: false, rank: 0, dueAt: T - MINUTE }]);
+    expect(await dues([a2, b2, b3])).toEqual([T + MINUTE, T + 2 * MINUTE, T + 60 * MINUTE]);
+    await putOff(sql, [{ ...second, head: b1, isReplayed: false, rank: 0, dueAt: T - MINUTE }]);
     expect(await dues([b2])).toEqual([T + 2 * MINUTE]);
     await putOff(sql, []);
+  });
+
+  test('nothing is put off late, behind what was sent meanwhile or is due sooner', async () => {
+    const [first, second] = (await lane('a', [{}, {}])) as [number, number];
+    const { delivery } = await attempt(first);
+    const late = { ...delivery, head: first, isReplayed: false, dueAt: T + 60 * MINUTE };
+    await putOff(sql, [late]);
+    expect(await dues([second])).toEqual([T]);
+    await failed(first, T + 60 * MINUTE);
+    expect(await dues([second])).toEqual([T + 60 * MINUTE]);
+    await settled(first, { at: T + MINUTE });
+    await putOff(sql, [late]);
+    expect(await dues([second])).toEqual([T + MINUTE]);
   });
 });

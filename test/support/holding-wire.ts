@@ -12,7 +12,16 @@ export interface HoldingWire {
   stop(): Promise<void>;
 }
 
-export async function startHoldingWire(target: string): Promise<HoldingWire> {
+const SSL_REQUEST = 80_877_103;
+
+/**
+ * Lays the line. It refuses sessions that begin with settings of the names in `refuses`, as PgBouncer does with those it does
+ * not know: it names the first.
+ */
+export async function startHoldingWire(
+  target: string,
+  { refuses = [] }: { refuses?: readonly string[] } = {},
+): Promise<HoldingWire> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
   let wanted: { readonly text: string; found(): void } | null = null;
@@ -25,7 +34,13 @@ export async function startHoldingWire(target: string): Promise<HoldingWire> {
       side.setNoDelay(true);
       side.on('error', () => undefined).on('close', () => open.delete(side));
     }
+    let isBegun = false;
     near.on('data', (piece: Buffer) => {
+      if (!isBegun && piece.readInt32BE(4) !== SSL_REQUEST) {
+        isBegun = true;
+        const name = refuses.find((each) => piece.includes(`${each}\0`));
+        if (name !== undefined) return void near.end(refusal(`unsupported startup parameter: ${name}`));
+      }
       if (wanted !== null && piece.includes(wanted.text)) {
         held = { far, pieces: [] };
         wanted.found();
@@ -64,4 +79,12 @@ export async function startHoldingWire(target: string): Promise<HoldingWire> {
       await once(server, 'close');
     },
   };
+}
+
+/** The message of the protocol with which a session is refused. */
+function refusal(message: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C08P01\0M${message}\0\0`);
+  const head = Buffer.from([0x45, 0, 0, 0, 0]);
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
 }
