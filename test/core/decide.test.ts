@@ -4,7 +4,7 @@ import { digestOfDetails } from '../../src/checkout/client.ts';
 import { type DecideContext, decide, type Outcome } from '../../src/core/decide.ts';
 import { completedEvents } from '../../src/core/events.ts';
 import { decimal } from '../../src/core/exact-json.ts';
-import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf, type StatePolicy } from '../../src/core/poll-plan.ts';
+import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf, type StatePolicy, strikesAfter } from '../../src/core/poll-plan.ts';
 import type { Observation, Purchase } from '../../src/core/purchase.ts';
 import { stuckMoment } from '../../src/core/stuck.ts';
 import { answer, aPurchase, aStatePolicy, trouble } from '../support/a-purchase.ts';
@@ -350,6 +350,19 @@ describe("the site's trouble", () => {
     const waits = [1, 2, 3, 4, 5].map((strikes) => poll(atBank(), trouble('unreachable'), T, { strikes }).nextPollAt! - T);
     expect(waits).toEqual([1, 2, 4, 8, 16].map((seconds) => seconds * SECOND));
     expect(poll(atBank(), trouble('unreachable'), T, { strikes: 0 }).nextPollAt).toBe(T + SECOND);
+  });
+
+  test('while no purchase of the site can be read, is never its own, whatever the answer; its wait grows to 16 s', () => {
+    for (const kind of ['unknown', 'malformed', 'refused'] as const) {
+      const purchase = atBank({ failures: 3, unknowns: 4 });
+      expect(poll(purchase, trouble(kind), T, { strikes: 9, excused: true })).toMatchObject({ kind: 'postponed', purchase });
+    }
+    const strikes = (seen: Observation, excused: boolean) => [0, 3, 5, 7].map((before) => strikesAfter(before, seen, excused));
+    expect(strikes(trouble('unknown'), true)).toEqual([1, 4, 5, 5]);
+    expect(poll(atBank(), trouble('unknown'), T, { strikes: 5, excused: true }).nextPollAt).toBe(T + 16 * SECOND);
+    expect(strikes(trouble('unknown'), false)).toEqual([0, 0, 0, 0]);
+    expect(strikes(trouble('unreachable'), false)).toEqual([1, 4, 6, 8]);
+    expect(strikes(answer(CARDS), true)).toEqual([0, 0, 0, 0]);
   });
 
   test('that is only ever this purchase is its own after six times', () => {
