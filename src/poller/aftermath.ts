@@ -69,11 +69,12 @@ export function createAftermath(options: AftermathOptions): Aftermath {
       const next = accepted && stays && nextPollAt !== null && slot !== null ? { purchase, dueAt: nextPollAt, slot } : null;
       const window = windows.get(purchase.site)!;
       if (next === null) loader.left(purchase.id);
-      // While it was being written its cursor went by: nobody would come to where it lies now.
-      const isPassed = accepted && next === null && slot !== null && window.hasPassed(purchase.shard, slot);
+      // The cursor passed this place while the row was written: the row is loaded by id, or the cursor returns where others come first.
+      const isPassed = accepted && next === null && slot !== null && window.hasPassed(purchase.shard, slot, purchase.id);
       // Refused although this replica holds the shard: the row is newer than memory, which the row replaces.
       const isStale = !accepted && !entry.gone && !lost.has(purchase.shard);
-      if (isPassed || isStale) {
+      if (isPassed && window.pressed()) window.rewind(purchase.shard, slot, purchase.id);
+      else if (isPassed || isStale) {
         loader.readAgain(purchase.id, 0);
         reads = true;
       }
@@ -89,7 +90,7 @@ export function createAftermath(options: AftermathOptions): Aftermath {
     for (const shard of lost) ownership.lost(shard);
     if (told) onEvents();
     if (symptom) onSymptom();
-    if (reads) wake();
+    if (reads || [...windows.values()].some((window) => window.hasRoomAgain())) wake();
     pump();
   };
 

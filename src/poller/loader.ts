@@ -11,6 +11,7 @@ import {
   loadDue,
   loadPurchases,
   type QueuedPurchase,
+  type QueueRead,
   readNudged as readNudges,
 } from '../store/queue.ts';
 import type { Window } from './window.ts';
@@ -34,12 +35,40 @@ export interface Loader {
 }
 
 const NUDGES_AT_ONCE = 5_000;
-const ROWS_PER_SHARD = 1_000;
-/** Room for fewer rows a shard than this is not worth a query. */
-const FEWEST_ROWS_PER_SHARD = 2;
-/** How often to look for overdue purchases that no cursor will come to, and from how many slots of delay on. */
+const ROWS_PER_SHARD = 300;
+/** Room for fewer rows than this is worth a query only when nothing else can be done. */
+const FEWEST_ROWS = 64;
+/** What one statement reads at most: index ranges, and rows. */
+const MOST_RANGES = 4_096;
+const MOST_ROWS = 20_000;
+/** How often to look for overdue purchases that no cursor comes to, from how many slots of delay on, and how many of a shard. */
 const PATROL_EVERY: Milliseconds = 60_000;
 const OVERDUE_SLOTS = 6;
+const PATROL_ROWS = 10;
+
+/** What is to be read into a window. */
+interface WindowRead extends QueueRead {
+  readonly window: Window;
+}
+
+/** Reads of many sites in as few statements as their ranges and rows allow, in order. */
+function inStatements(reads: readonly WindowRead[]): WindowRead[][] {
+  const statements: WindowRead[][] = [];
+  let ranges = 0;
+  let rows = 0;
+  for (const read of reads) {
+    const { length } = read.cursors;
+    ranges += length;
+    rows += length * read.limit;
+    if (statements.length === 0 || ranges > MOST_RANGES || rows > MOST_ROWS) {
+      statements.push([]);
+      ranges = length;
+      rows = length * read.limit;
+    }
+    statements.at(-1)!.push(read);
+  }
+  return statements;
+}
 
 export function createLoader({ sql, clock, log, ownership, windows }: LoaderOptions): Loader {
   /** Shards whose nudges are older than what is about to be read. */
@@ -104,40 +133,69 @@ export function createLoader({ sql, clock, log, ownership, windows }: LoaderOpti
     return more;
   };
 
-  /**
-   * Reads on in a site's queue. First all that is overdue, whatever its age: it leaves memory again with its poll. Only
-   * then what is due soon, so that memory is never filled with what can wait while something overdue is not read.
-   */
-  const readDue = async (site: string, window: Window): Promise<boolean> => {
+  /** What to read next of a site's queue, or null when there is nothing, or no room. */
+  const nextRead = (site: string, window: Window): WindowRead | null => {
     const slot = dueSlot(clock.now());
-    const through = window.behind(slot - 1).length > 0 ? slot - 1 : slot + 1;
+    // All that is overdue comes first, whatever its age; then what becomes due in this slot; then what is due soon.
+    const through = [slot - 1, slot, slot + 1].find((each) => window.behind(each).length > 0);
+    if (through === undefined) return null;
     const behind = window.behind(through);
-    if (behind.length === 0) return false;
-    const perShard = Math.min(Math.floor(window.room() / behind.length), ROWS_PER_SHARD);
-    if (perShard < FEWEST_ROWS_PER_SHARD) {
-      // Polls make room.
-      window.setPressure(true);
-      return false;
-    }
-    const { rows, cursors } = await loadDue(sql, { site, cursors: behind, through, limit: perShard });
-    window.moved(behind, cursors, through);
-    take(rows);
-    return window.behind(slot + 1).length > 0;
+    const room = through > slot ? window.roomAhead() : window.makeRoom(Math.max(behind.length, FEWEST_ROWS), through);
+    // A few rows are not worth a query while polls are making room.
+    const isWaiting = room < FEWEST_ROWS && (window.nextDue() ?? Number.POSITIVE_INFINITY) <= clock.now();
+    if (room === 0 || isWaiting) return null;
+    // With little room, only some shards: those that are furthest behind.
+    const cursors = behind.length <= room ? behind : behind.toSorted((a, b) => a.slot - b.slot || a.id - b.id).slice(0, room);
+    return { window, site, cursors, through, limit: Math.min(Math.floor(room / cursors.length), ROWS_PER_SHARD) };
   };
 
-  /** The net below the rope: what is long overdue and in nobody's memory is taken up, and said, for it should not happen. */
+  /** Reads on in the queues; answers whether there is more to read at once. */
+  const readDue = async (): Promise<boolean> => {
+    const reads: WindowRead[] = [];
+    for (const [site, window] of windows) {
+      const read = nextRead(site, window);
+      if (read !== null) reads.push(read);
+    }
+    for (const together of inStatements(reads)) {
+      const results = await loadDue(sql, together);
+      results.forEach(({ rows, cursors }, index) => {
+        together[index]!.window.moved(together[index]!.cursors, cursors);
+        // What rests is read by its id when the rest is over.
+        take(rows.filter(({ purchase: { id } }) => !again.has(id)));
+      });
+    }
+    const slot = dueSlot(clock.now());
+    let more = false;
+    for (const [site, window] of windows) {
+      const isReadable = nextRead(site, window) !== null;
+      window.setPressure(!isReadable && window.behind(slot).length > 0);
+      if (isReadable) more = true;
+    }
+    return more;
+  };
+
+  /**
+   * Loads rows that are long overdue, but in no replica's memory and beyond no cursor, and logs them, because that is a bug.
+   */
   const patrol = async (owned: readonly number[]): Promise<void> => {
     if (clock.monotonic() < patrolAt) return;
     patrolAt = clock.monotonic() + PATROL_EVERY;
     const through = dueSlot(clock.now()) - OVERDUE_SLOTS;
-    for (const [site, window] of windows) {
-      if (window.pressed() || window.behind(through).length > 0) continue;
-      const cursors = owned.map((shard) => ({ shard, slot: -1, id: 0 }));
-      const { rows } = await loadDue(sql, { site, cursors, through, limit: FEWEST_ROWS_PER_SHARD * 5 });
-      const lost = rows.filter(({ purchase: { id } }) => !window.knows(id) && !leavers.has(id));
-      if (lost.length === 0) continue;
-      log.warn({ site, purchases: lost.length }, 'queue.found_overdue');
-      take(lost);
+    const reads = [...windows]
+      .filter(([, window]) => !window.pressed() && window.behind(through).length === 0)
+      .map(([site, window]): WindowRead => {
+        const cursors = owned.map((shard) => ({ shard, slot: -1, id: 0 }));
+        return { window, site, cursors, through, limit: PATROL_ROWS };
+      });
+    for (const together of inStatements(reads)) {
+      const results = await loadDue(sql, together);
+      results.forEach(({ rows }, index) => {
+        const { site, window } = together[index]!;
+        const lost = rows.filter(({ purchase: { id } }) => !window.knows(id) && !leavers.has(id) && !again.has(id));
+        if (lost.length === 0) return;
+        log.warn({ site, purchases: lost.length }, 'queue.found_overdue');
+        take(lost);
+      });
     }
   };
 
@@ -150,7 +208,7 @@ export function createLoader({ sql, clock, log, ownership, windows }: LoaderOpti
         if (owned.length === 0) return false;
         let more = await readWrittenAgain();
         if (await readNudged(owned)) more = true;
-        for (const [site, window] of windows) if (await readDue(site, window)) more = true;
+        if (await readDue()) more = true;
         await patrol(owned);
         return more || leavers.size > 0;
       } finally {

@@ -64,6 +64,7 @@ const SWEEP: Milliseconds = 5_000;
 const SOON: Milliseconds = 20;
 /** While memory is full, polls make room. */
 const MAKING_ROOM: Milliseconds = 250;
+const LEAST_CAPACITY = 100;
 /** Answers that wait to be written; beyond it nothing new is asked. */
 const MOST_UNWRITTEN = 10_000;
 /** A poll (a token and a call, each within the time-out) and its recording must end before the lease does. */
@@ -80,8 +81,8 @@ function needOf({ timeout }: PolledSite): Milliseconds {
 
 export function createPoller(options: PollerOptions): Poller {
   const { sql, clock, log, ownership, meters, writes, policyFor, spread, onEvents, onSymptom, wake } = options;
-  // A share of memory for each site, so that one that cannot be asked fills no other's.
-  const capacity = Math.max(Math.floor(options.capacity / Math.max(options.sites.length, 1)), 1);
+  // A share of memory for each site, so that one that cannot be asked fills no other's; with many sites the least that works well.
+  const capacity = Math.max(Math.floor(options.capacity / Math.max(options.sites.length, 1)), LEAST_CAPACITY);
   const windows = new Map(options.sites.map(({ name }) => [name, createWindow({ capacity, epochOf: ownership.epochOf })]));
   const laneParts = { sql, clock, log, replica: ownership.replica };
   const lanes = new Map<string, SiteLane>(
@@ -216,7 +217,7 @@ export function createPoller(options: PollerOptions): Poller {
       return;
     }
     if (seen.kind === 'seen') entry.digest = seen.digest;
-    const { slot, stays } = window.place(entry, outcome.nextPollAt);
+    const { slot, stays } = window.place(entry, outcome.nextPollAt, now);
     recorder.add({ entry, stays, decided: { outcome, askedAt, now, slot } });
   };
 

@@ -36,38 +36,58 @@ const COLUMNS = `
   left(encode(sha256(convert_to(d.fields::text, 'UTF8')), 'base64'), ${DIGEST_LENGTH}) as "detailsDigest",
   (extract(epoch from p.next_poll_at) * 1000)::float8 as "nextPollAt", p.due_slot as slot`;
 
+/** What is to be read of one site's queue. */
+export interface QueueRead {
+  readonly site: string;
+  readonly cursors: readonly Cursor[];
+  /** The last slot. */
+  readonly through: number;
+  /** Rows of a shard, at most. */
+  readonly limit: number;
+}
+
 /**
- * Reads a site's queue on from each cursor through slot `through`, at most `limit` rows a shard, in slot order: an index
- * range each, whatever the table's size. Answers the rows and the cursors moved on.
+ * Reads queues of sites on from each cursor, in slot order: an index range each, whatever the table's size, and one
+ * statement for all. Answers, for each read, the rows and the cursors moved on.
  */
 export async function loadDue(
   sql: Queries,
-  { site, cursors, through, limit }: { site: string; cursors: readonly Cursor[]; through: number; limit: number },
-): Promise<{ rows: QueuedPurchase[]; cursors: Cursor[] }> {
-  if (cursors.length === 0) return { rows: [], cursors: [] };
-  const column = (value: (cursor: Cursor) => number): string => `{${cursors.map(value).join()}}`;
-  const rows = await sql<Row[]>`
-    select ${sql.unsafe(COLUMNS)}
-    from unnest(${column((c) => c.shard)}::smallint[], ${column((c) => c.slot)}::integer[], ${column((c) => c.id)}::bigint[])
-      as c (shard, slot, id)
+  reads: readonly QueueRead[],
+): Promise<{ rows: QueuedPurchase[]; cursors: Cursor[] }[]> {
+  const ranges = reads.flatMap(({ cursors }, index) => cursors.map((cursor) => ({ ...cursor, read: index + 1 })));
+  if (ranges.length === 0) return reads.map(() => ({ rows: [], cursors: [] }));
+  const column = (value: (range: (typeof ranges)[number]) => number): string => `{${ranges.map(value).join()}}`;
+  const rows = await sql<(Row & { readonly read: number })[]>`
+    select c.read, ${sql.unsafe(COLUMNS)}
+    from unnest(${column((c) => c.read)}::integer[], ${column((c) => c.shard)}::smallint[], ${column((c) => c.slot)}::integer[],
+      ${column((c) => c.id)}::bigint[]) as c (read, shard, slot, id)
     cross join lateral (
       select * from purchase_watch.purchases q
-      where q.site = ${site} and q.shard = c.shard and q.due_slot is not null and (q.due_slot, q.id) > (c.slot, c.id) and q.due_slot <= ${through}
-      order by q.due_slot, q.id limit ${limit}) p
+      where q.site = (${reads.map(({ site }) => site)}::text[])[c.read] and q.shard = c.shard and q.due_slot is not null
+        and (q.due_slot, q.id) > (c.slot, c.id) and q.due_slot <= (${`{${reads.map(({ through }) => through).join()}}`}::integer[])[c.read]
+      order by q.due_slot, q.id limit (${`{${reads.map(({ limit }) => limit).join()}}`}::integer[])[c.read]) p
     left join purchase_watch.purchase_details d on d.purchase = p.id`;
+  const groups = Map.groupBy(rows, ({ read }) => read);
+  return reads.map((read, index) => {
+    const own = groups.get(index + 1) ?? [];
+    return { rows: own.map(queued), cursors: movedOn(read, own) };
+  });
+}
+
+/** Where the cursors of a read stand after it: at its last row of a shard where it was cut off, otherwise at the end of the last slot. */
+function movedOn({ cursors, through, limit }: QueueRead, rows: readonly Row[]): Cursor[] {
   const counts = new Map<number, { count: number; last: Row }>();
   for (const row of rows) {
     const seen = counts.get(row.shard);
     const further = !seen || row.slot! > seen.last.slot! || (row.slot === seen.last.slot && row.id > seen.last.id);
     counts.set(row.shard, { count: (seen?.count ?? 0) + 1, last: further ? row : seen.last });
   }
-  const moved = cursors.map((cursor) => {
-    const read = counts.get(cursor.shard);
+  return cursors.map(({ shard }) => {
+    const read = counts.get(shard);
     return read !== undefined && read.count >= limit
-      ? { shard: cursor.shard, slot: read.last.slot!, id: read.last.id }
-      : { shard: cursor.shard, slot: through, id: Number.MAX_SAFE_INTEGER };
+      ? { shard, slot: read.last.slot!, id: read.last.id }
+      : { shard, slot: through, id: Number.MAX_SAFE_INTEGER };
   });
-  return { rows: rows.map(queued), cursors: moved };
 }
 
 /** A purchase that changed from outside, as it is now, and the nudges that said so. */
@@ -129,6 +149,6 @@ export async function loadAttached(
   return new Map(rows.map(({ id, ...attached }) => [id, attached]));
 }
 
-function queued({ nextPollAt, slot, ...purchase }: Row): QueuedPurchase {
+function queued({ nextPollAt, slot, read: _, ...purchase }: Row & { readonly read?: number }): QueuedPurchase {
   return { purchase, nextPollAt, slot };
 }

@@ -39,8 +39,9 @@ async function watched(count: number): Promise<Entry[]> {
   await database.sql`
     insert into purchase_watch.purchases (purchase_id) select 'p-' || i from generate_series(1, ${count}) i`;
   const cursors = Array.from({ length: 64 }, (_, shard) => ({ shard, slot: -1, id: 0 }));
-  const { rows } = await loadDue(database.sql, { site: 'default', cursors, through: dueSlot(Date.now()) + 1, limit: 1_000 });
-  return rows
+  const read = { site: 'default', cursors, through: dueSlot(Date.now()) + 1, limit: 1_000 };
+  const [due] = await loadDue(database.sql, [read]);
+  return due!.rows
     .sort((a, b) => a.purchase.id - b.purchase.id)
     .map(({ purchase, nextPollAt, slot }) => ({
       purchase,

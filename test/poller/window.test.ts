@@ -42,13 +42,16 @@ const readThrough = (slot: number, id = END): void => {
   window.moved(
     behind,
     behind.map(({ shard }) => ({ shard, slot, id })),
-    slot,
   );
 };
+/** As after a first reading: what the tests put in lies in slot 0. */
+const readBeginning = (): void => readThrough(0);
 const size = (): number => CAPACITY - window.room();
 const cursorOf = (shard: number) => window.behind(END).find((cursor) => cursor.shard === shard);
 
 describe('what is due', () => {
+  beforeEach(readBeginning);
+
   test('comes out earliest first, and not before it is due', () => {
     window.put(row({ id: 1, dueAt: 300 }));
     window.put(row({ id: 2, dueAt: 100 }));
@@ -132,9 +135,52 @@ describe('a full window', () => {
     window.moved(
       behind,
       behind.map(({ shard }) => ({ shard, slot: 12, id: END })),
-      12,
     );
     expect(window.behind(12)).toEqual([{ shard: 0, slot: 3, id: 10 }]);
+  });
+
+  test('gives way to what is due in earlier slots: what is due later leaves, and its cursor comes by again', () => {
+    window.put(row({ id: 11, shard: 1, dueAt: SLOT }));
+    expect([window.knows(11), window.knows(1), window.pressed()]).toEqual([true, false, false]);
+    expect([cursorOf(0), cursorOf(1)]).toEqual([
+      { shard: 0, slot: 2, id: 0 },
+      { shard: 1, slot: 9, id: END },
+    ]);
+    expect(ids()).toEqual([11]);
+    // They are read again, and are in memory as before.
+    readThrough(9);
+    for (let id = 1; id <= 3; id++) window.put(row({ id, dueAt: 2 * SLOT }));
+    expect([1, 2, 3].every((id) => window.knows(id))).toBe(true);
+  });
+
+  test('keeps what is being asked, what will be tried again, and what is due as early', () => {
+    const asked = taken();
+    const postponed = taken();
+    window.settle(postponed, { purchase: postponed.purchase, dueAt: 4 * SLOT, slot: 2 });
+    expect([window.makeRoom(1, 2), window.makeRoom(1, 1)]).toEqual([0, CAPACITY - 2]);
+    expect([window.knows(asked.purchase.id), window.knows(postponed.purchase.id)]).toEqual([true, true]);
+    // Asked for once more, it may go, too.
+    window.settle(asked, { purchase: asked.purchase, dueAt: 3 * SLOT, slot: 3 });
+    for (let id = 11; window.room() > 0; id++) window.put(row({ id, dueAt: SLOT }));
+    expect([window.makeRoom(1, 1), window.knows(asked.purchase.id)]).toEqual([1, false]);
+  });
+
+  test('keeps rows where they are due, so that they can leave it', () => {
+    const entry = taken();
+    expect(window.place(entry, 5 * SLOT, 0)).toEqual({ slot: 5, stays: true });
+    window.settle(entry, null);
+    while (window.roomAhead() === 0) window.settle(taken(), null);
+    expect(window.place(taken(), 5 * SLOT, 0)).toEqual({ slot: 2, stays: true });
+  });
+
+  test('says when what had no room may be read again', () => {
+    expect(window.hasRoomAgain()).toBe(false);
+    window.put(row({ id: 11, dueAt: 2 * SLOT }));
+    expect(window.hasRoomAgain()).toBe(false);
+    for (let polls = 0; polls < 3; polls++) window.settle(taken(), null);
+    expect(window.hasRoomAgain()).toBe(true);
+    window.setPressure(false);
+    expect(window.hasRoomAgain()).toBe(false);
   });
 
   test('still learns of what it knows', () => {
@@ -144,6 +190,8 @@ describe('a full window', () => {
 });
 
 describe('a row that is read again', () => {
+  beforeEach(readBeginning);
+
   test('with the same revision is no newer than memory', () => {
     window.put(row({ dueAt: 100 }));
     window.put(row({ dueAt: 999 }));
@@ -200,6 +248,19 @@ describe('a row that is read again', () => {
     expect([size(), window.nextDue()]).toEqual([0, null]);
   });
 
+  test('beyond its cursor is left to the cursor, whatever memory knew of it', () => {
+    window.put(row({ dueAt: SLOT }));
+    expect(size()).toBe(0);
+    window.put(row({ dueAt: 100 }));
+    window.put(row({ dueAt: SLOT, revision: 1 }));
+    expect([size(), window.nextDue()]).toEqual([0, null]);
+    // Within the slot in which the cursor stands, the id counts.
+    readThrough(1, 5);
+    window.put(row({ id: 6, dueAt: SLOT }));
+    window.put(row({ id: 5, dueAt: SLOT }));
+    expect([window.knows(6), window.knows(5)]).toEqual([false, true]);
+  });
+
   test('of a shard that is not ours is left alone', () => {
     window.put(row({ shard: 2 }));
     expect(size()).toBe(0);
@@ -207,6 +268,8 @@ describe('a row that is read again', () => {
 });
 
 describe('a shard that was lost', () => {
+  beforeEach(readBeginning);
+
   test('takes its purchases along, those under way too', () => {
     window.put(row({ id: 1, shard: 0 }));
     window.put(row({ id: 2, shard: 1 }));
@@ -225,10 +288,13 @@ describe('a shard that was lost', () => {
       const entry = taken();
       window.drop([0]);
       window.gain([0]);
+      readBeginning();
       window.put(row({ dueAt: 100 }));
       window.settle(entry, late);
       expect([window.knows(1), window.nextDue()]).toEqual([true, 100]);
       window.drop([0]);
+      window.gain([0]);
+      readBeginning();
     }
   });
 
@@ -244,10 +310,10 @@ describe('a shard that was lost', () => {
     const behind = window.behind(5);
     const read = behind.map(({ shard }) => ({ shard, slot: 5, id: END }));
     window.drop([0]);
-    window.moved(behind, read, 5);
+    window.moved(behind, read);
     expect(window.behind(5)).toEqual([]);
     window.gain([0]);
-    window.moved(behind, read, 5);
+    window.moved(behind, read);
     expect(window.behind(5)).toEqual([{ shard: 0, slot: -1, id: 0 }]);
   });
 });
@@ -261,55 +327,60 @@ describe('where a row must lie', () => {
   test('what is due within what has been read stays in memory, and its row where it is', () => {
     readThrough(9);
     const entry = entryAt(2 * SLOT);
-    expect(window.place(entry, 5 * SLOT)).toEqual({ slot: 2, stays: true });
-    expect(window.place(entry, 9 * SLOT + 9_999)).toEqual({ slot: 2, stays: true });
+    expect(window.place(entry, 5 * SLOT, 0)).toEqual({ slot: 2, stays: true });
+    expect(window.place(entry, 9 * SLOT + 9_999, 0)).toEqual({ slot: 2, stays: true });
   });
 
   test('what is due later leaves, and lies where the cursor will come to it', () => {
     readThrough(9);
-    expect(window.place(entryAt(2 * SLOT), 10 * SLOT)).toEqual({ slot: 10, stays: false });
+    expect(window.place(entryAt(2 * SLOT), 10 * SLOT, 0)).toEqual({ slot: 10, stays: false });
   });
 
   test('what is due earlier than its row says lies there', () => {
     readThrough(9);
     const entry = entryAt(7 * SLOT);
-    expect(window.place(entry, 3 * SLOT)).toEqual({ slot: 3, stays: true });
+    expect(window.place(entry, 3 * SLOT, 0)).toEqual({ slot: 3, stays: true });
   });
 
   test('what is not polled any more lies nowhere', () => {
-    expect(window.place(entryAt(0), null)).toEqual({ slot: null, stays: false });
+    expect(window.place(entryAt(0), null, 0)).toEqual({ slot: null, stays: false });
   });
 
-  test('when more is due than fits, makes room and lies ahead of the cursor', () => {
+  test('when more is due than fits, makes room and lies where it is due', () => {
     readThrough(9);
     window.setPressure(true);
     const entry = entryAt(2 * SLOT);
-    expect(window.place(entry, 5 * SLOT)).toEqual({ slot: 10, stays: false });
-    expect(window.place(entry, 30 * SLOT)).toEqual({ slot: 30, stays: false });
+    expect(window.place(entry, 5 * SLOT, 2 * SLOT)).toEqual({ slot: 5, stays: false });
+    expect(window.place(entry, 2 * SLOT + 9, 2 * SLOT + 7)).toEqual({ slot: 3, stays: false });
+    expect(window.place(entry, 30 * SLOT, 0)).toEqual({ slot: 30, stays: false });
   });
 
   test('of a shard that is not read at all is its own slot', () => {
+    readThrough(9);
     const entry = entryAt(2 * SLOT);
     window.drop([0]);
-    expect(window.place(entry, 5 * SLOT)).toEqual({ slot: 5, stays: false });
+    expect(window.place(entry, 5 * SLOT, 0)).toEqual({ slot: 5, stays: false });
   });
 });
 
 test('more is to be read until every cursor has come through the slot', () => {
   const [first, second] = window.behind(4) as [Cursor, Cursor];
-  window.moved([first], [{ shard: 0, slot: 4, id: END }], 4);
-  expect([window.behind(4), window.pressed()]).toEqual([[second], true]);
+  window.moved([first], [{ shard: 0, slot: 4, id: END }]);
+  expect(window.behind(4)).toEqual([second]);
   const half = { shard: 1, slot: 4, id: 17 };
-  window.moved([second], [half], 4);
+  window.moved([second], [half]);
   expect(window.behind(4)).toEqual([half]);
-  window.moved([half], [{ shard: 1, slot: 4, id: END }], 4);
-  expect([window.behind(4), window.pressed()]).toEqual([[], false]);
+  window.moved([half], [{ shard: 1, slot: 4, id: END }]);
+  expect([window.behind(4), window.behind(3)]).toEqual([[], []]);
+  window.rewind(1, 3, 5);
+  expect([window.behind(4), window.behind(2)]).toEqual([[{ shard: 1, slot: 3, id: 4 }], []]);
 });
 
-test('a row that comes to lie where its cursor has been is found by nobody, and that is told', () => {
+test('a cursor does not come to a row that is written where it has been, and that is known', () => {
   readThrough(9, 17);
-  expect([8, 9, 10].map((slot) => window.hasPassed(0, slot))).toEqual([true, true, false]);
-  expect(window.hasPassed(2, 0)).toBe(false);
+  expect([8, 9, 10].map((slot) => window.hasPassed(0, slot, 17))).toEqual([true, true, false]);
+  expect(window.hasPassed(0, 9, 18)).toBe(false);
+  expect(window.hasPassed(2, 0, 1)).toBe(false);
 });
 
 test('through anything that may happen it holds what a plain list would', () => {
@@ -338,7 +409,15 @@ test('through anything that may happen it holds what a plain list would', () => 
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
       const owned = new Set([0, 1]);
       const tested = createWindow({ capacity: 100, epochOf: (shard) => (owned.has(shard) ? 1 : null) });
+      const read = (shards: number[]): void => {
+        const behind = tested.behind(0).filter(({ shard }) => shards.includes(shard));
+        tested.moved(
+          behind,
+          behind.map(({ shard }) => ({ shard, slot: 0, id: END })),
+        );
+      };
       tested.gain([0, 1]);
+      read([0, 1]);
       const model = new Map<number, Known>();
       const under: Entry[] = [];
       const put = (queued: QueuedPurchase): void => {
@@ -389,6 +468,7 @@ test('through anything that may happen it holds what a plain list would', () => 
           if (owned.has(action.shard)) continue;
           owned.add(action.shard);
           tested.gain([action.shard]);
+          read([action.shard]);
         } else {
           owned.delete(action.shard);
           tested.drop([action.shard]);

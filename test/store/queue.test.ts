@@ -2,16 +2,18 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { digestOfDetails } from '../../src/checkout/client.ts';
 import { decimal } from '../../src/core/exact-json.ts';
+import type { Queries } from '../../src/store/database.ts';
 import { findPurchases, type PurchaseRow, requestPoll } from '../../src/store/purchases.ts';
 import {
   type Cursor,
   dropNudges,
   dropNudgesOf,
   dueSlot,
+  loadDue as loadAllDue,
   loadAttached,
-  loadDue,
   loadPurchases,
   type QueuedPurchase,
+  type QueueRead,
   readNudged,
 } from '../../src/store/queue.ts';
 import { syncSites } from '../../src/store/sites.ts';
@@ -46,6 +48,7 @@ async function queue(slots: readonly number[], shards: readonly number[] = [0]):
     from unnest(${`{${ids.join()}}`}::bigint[], ${`{${placed.join()}}`}::smallint[]) as r (id, shard) where p.id = r.id`;
   return ids;
 }
+const loadDue = async (sql: Queries, read: QueueRead) => (await loadAllDue(sql, [read]))[0]!;
 const idsOf = (rows: readonly QueuedPurchase[]): number[] => rows.map(({ purchase }) => purchase.id);
 const sorted = (ids: readonly number[]): number[] => ids.toSorted((a, b) => a - b);
 
@@ -137,6 +140,21 @@ describe('reading what is due', () => {
     const of = async (site: string) =>
       idsOf((await loadDue(database.sql, { site, cursors: FROM_THE_BEGINNING, through: 20, limit: 1 })).rows);
     expect([await of('default'), await of('se'), await of('no')]).toEqual([[ours], [theirs], []]);
+  });
+
+  test('reads queues of several sites in one statement, each as far and as much as it is asked to', async () => {
+    await syncSites(database.sql, ['default', 'se']);
+    const ids = await queue([10, 11, 12, 10, 11, 12]);
+    await database.sql`update purchase_watch.purchases set site = 'se' where id >= ${ids[3]!}`;
+    const cursors = [{ shard: 0, slot: -1, id: 0 }];
+    const [none, ours, theirs] = await loadAllDue(database.sql, [
+      { site: 'no', cursors, through: 12, limit: 5 },
+      { site: 'default', cursors, through: 11, limit: 5 },
+      { site: 'se', cursors, through: 12, limit: 1 },
+    ]);
+    expect(none).toEqual({ rows: [], cursors: [{ shard: 0, slot: 12, id: END }] });
+    expect([idsOf(ours!.rows), ours!.cursors]).toEqual([ids.slice(0, 2), [{ shard: 0, slot: 11, id: END }]]);
+    expect([idsOf(theirs!.rows), theirs!.cursors]).toEqual([[ids[3]], [{ shard: 0, slot: 10, id: ids[3] }]]);
   });
 
   test('takes the oldest slot first, however late it was registered', async () => {

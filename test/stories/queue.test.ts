@@ -70,3 +70,91 @@ test('a nudge is kept until its purchase is in memory, and a purchase that was s
   expect(t.simulator.control.callsOf(purchase)).toBe(2);
   expect(await t.app.sql`select from purchase_watch.nudges`).toHaveLength(0);
 });
+
+/** Registers purchases by SQL that the service has, due so many seconds from now by the test's clock. */
+async function registerDue(count: number, inSeconds: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => t.simulator.control.add({ script: [{ state: 'BeingProcessed' }] }).purchaseId);
+  await t.app.sql`
+    insert into purchase_watch.purchases (purchase_id, next_poll_at)
+    select id, to_timestamp(${t.clock.now() / 1_000 + inSeconds}::float8) from unnest(${ids}::text[]) id`;
+  return ids;
+}
+const callsOf = (ids: readonly string[]): number[] => ids.map((id) => t.simulator.control.callsOf(id));
+const once = (ids: readonly string[]): number[] => ids.map(() => 1);
+
+test('purchases that are due later fill no memory: what is due is polled, however many they are', async () => {
+  t = await startTestApp({ replacements: { windowCapacity: 200 } });
+  await t.app.pollOnce();
+  const later = await registerDue(600, 3_600);
+  await t.app.pollOnce();
+  const due = await registerDue(300, -1);
+  await t.app.pollOnce();
+  expect(callsOf(due)).toEqual(once(due));
+  expect(callsOf(later).every((calls) => calls === 0)).toBe(true);
+  expect(await t.app.sql`select from purchase_watch.nudges`).toHaveLength(0);
+  t.clock.advance('1h');
+  await t.app.pollOnce();
+  expect(callsOf(later)).toEqual(once(later));
+  expect(t.log.join()).not.toContain('queue.found_overdue');
+});
+
+test('what is due takes the place of what is due in a moment, which is polled in its time', async () => {
+  t = await startTestApp({ replacements: { windowCapacity: 200 } });
+  // To the beginning of a slot, so that what follows lies in the next one.
+  t.clock.advance(`${10_000 - (t.clock.now() % 10_000)}ms`);
+  const soon = await registerDue(400, 15);
+  await t.app.pollOnce();
+  const due = await registerDue(500, -1);
+  await t.app.pollOnce();
+  expect(callsOf(due)).toEqual(once(due));
+  expect(callsOf(soon).every((calls) => calls === 0)).toBe(true);
+  t.clock.advance('15s');
+  await t.app.pollOnce();
+  expect(callsOf(soon)).toEqual(once(soon));
+  expect(t.log.join()).not.toContain('queue.found_overdue');
+});
+
+test('more purchases than memory holds, each due again within seconds, are all polled in turn while changes come from outside', async () => {
+  t = await startTestApp({ replacements: { windowCapacity: 100 } });
+  const ids = await registerDue(400, 0);
+  t.clock.advance('1ms');
+  for (let second = 0; second < 40; second++) {
+    t.clock.advance('1s');
+    await t.app.sql`
+      update purchase_watch.purchases set next_poll_at = to_timestamp(${t.clock.now() / 1_000}::float8), revision = revision + 1,
+        due_slot = purchase_watch.due_slot(to_timestamp(${t.clock.now() / 1_000}::float8))
+      where id % 40 = ${second}`;
+    await t.app
+      .sql`insert into purchase_watch.nudges (purchase, shard) select id, shard from purchase_watch.purchases where id % 40 = ${second}`;
+    await t.app.pollOnce();
+    const [row] = await t.app.sql<{ late: number }[]>`
+      select (${t.clock.now() / 1_000}::float8 - extract(epoch from min(next_poll_at)))::float8 as late from purchase_watch.purchases`;
+    // The present slot ends, and what had no room in it is polled.
+    expect(row!.late).toBeLessThan(15);
+  }
+  // Each five seconds, and up to a slot late: four times at the least.
+  expect(Math.min(...callsOf(ids))).toBeGreaterThanOrEqual(4);
+  expect(t.log.join()).not.toContain('queue.found_overdue');
+});
+
+test('each of many sites has room, and all are read with a few statements', async () => {
+  const names = Array.from({ length: 30 }, (_, index) => `site-${index}`);
+  t = await startTestApp({
+    replacements: { windowCapacity: 300 },
+    change: (settings) => {
+      const [site] = settings.sites;
+      settings.sites = names.map((name) => ({ ...site!, name }));
+    },
+  });
+  const ids = names.flatMap(() =>
+    Array.from({ length: 5 }, () => t.simulator.control.add({ script: [{ state: 'New' }] }).purchaseId),
+  );
+  await t.app.sql`
+    insert into purchase_watch.purchases (purchase_id, site)
+    select id, (${names}::text[])[1 + (place - 1) / 5] from unnest(${ids}::text[]) with ordinality u (id, place)`;
+  // As for a daemon that takes the shards over: it reads the queue.
+  await t.app.sql`delete from purchase_watch.nudges`;
+  t.clock.advance('1s');
+  await t.app.pollOnce();
+  expect(callsOf(ids)).toEqual(once(ids));
+});
