@@ -57,6 +57,11 @@ export function nextAttempt({ schedule, attempts, now, retryAfter, spread }: Fai
   return now + Math.round(Math.max(planned, asked) * (1 + JITTER * spread));
 }
 
+/** When a delivery is tried again whose receiver asked for fewer messages; its schedule does not count that attempt. */
+export function afterLimit({ now, retryAfter }: { now: Instant; retryAfter: Milliseconds }): Instant {
+  return now + Math.ceil(Math.min(retryAfter, LONGEST_RETRY_AFTER));
+}
+
 /** A failure of ours says nothing of the receiver: the wait grows with the time for which we fail, within these. */
 const OUR_FIRST_WAIT = 5 * SECOND;
 const OUR_LONGEST_WAIT = 5 * MINUTE;

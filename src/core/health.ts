@@ -15,6 +15,8 @@ export interface SubscriberHealth {
   /** Nothing is sent before; then one delivery tries. Null: it is not paused. */
   readonly pausedUntil: Instant | null;
   readonly lastError: string | null;
+  /** The word for the last failure, as far as it is known. */
+  readonly cause?: string | null;
   /** When the last of them ended, as this process saw it: what began before tells nothing new. */
   readonly failedAt?: Instant;
 }
@@ -72,9 +74,18 @@ export interface Ended {
   readonly at: Instant;
   /** Null: delivered. */
   readonly error: string | null;
+  /** The word for a failure. */
+  readonly cause?: string | null;
   /** What the receiver asked for with `Retry-After`. */
   readonly retryAfter: Milliseconds | null;
+  /** It asked for fewer messages and nothing else is wrong: it rests for as long as it asked, and no failure is added to another. */
+  readonly isLimit?: boolean;
 }
+
+/** A pause that began because the address was refused here ends when other addresses are allowed. */
+export const ADDRESS_REFUSED = 'address_refused';
+/** Answers that another secret or another header may cure. */
+export const REFUSED_CREDENTIALS: readonly string[] = ['http_401', 'http_403'];
 
 /** So long nothing is sent after a second and a third failure in a row: a receiver that restarts is not hammered, and not paused. */
 const HOLDS: readonly Milliseconds[] = [0, 0, 1_000, 2_000];
@@ -95,7 +106,7 @@ export function healthAfter(
   patience: Patience = WITH_SYSTEMS,
 ): SubscriberHealth | null {
   let health = before ?? WELL;
-  for (const { at, began, error, retryAfter } of attempts) {
+  for (const { at, began, error, cause = null, retryAfter, isLimit = false } of attempts) {
     if (error === null) {
       // An answer to what was sent before the receiver asked for a rest does not end the rest.
       const isOlder = health.pausedUntil !== null && began < (health.failedAt ?? 0);
@@ -106,11 +117,11 @@ export function healthAfter(
     const asked = retryAfter === null || retryAfter <= 0 ? 0 : at + Math.min(retryAfter, DAY);
     const isSameTrouble = began < Math.max(health.pausedUntil ?? 0, health.failedAt ?? 0);
     if (isSameTrouble) {
-      if (asked > (health.pausedUntil ?? 0)) health = { ...health, pausedUntil: asked, lastError: error };
+      if (asked > (health.pausedUntil ?? 0)) health = { ...health, pausedUntil: asked, lastError: error, cause };
       continue;
     }
-    const failures = health.failures + 1;
-    const isPause = failures >= FAILURES_TO_PAUSE;
+    const failures = isLimit ? Math.max(health.failures, 1) : health.failures + 1;
+    const isPause = failures >= FAILURES_TO_PAUSE && !isLimit;
     const planned = isPause ? at + pauseAfter(health.pauses, patience) : 0;
     health = {
       failures,
@@ -118,6 +129,7 @@ export function healthAfter(
       failingSince: health.failingSince ?? at,
       pausedUntil: Math.max(planned, asked) || null,
       lastError: error,
+      cause,
       failedAt: at,
     };
   }

@@ -55,7 +55,13 @@ interface Refusal {
 export type SendResult =
   | ({ readonly kind: 'delivered'; readonly httpStatus: number | null } & Attempted)
   /** To be tried again. A fault of `ours` (no name server, no free socket) is not held against the receiver. */
-  | ({ readonly kind: 'failed'; readonly retryAfter: Milliseconds | null; readonly fault: 'receiver' | 'ours' } & Refusal &
+  | ({
+      readonly kind: 'failed';
+      readonly retryAfter: Milliseconds | null;
+      readonly fault: 'receiver' | 'ours';
+      /** It takes messages, and asked for fewer: it is tried again after `retryAfter`, and its schedule does not count this. */
+      readonly isLimit?: boolean;
+    } & Refusal &
       Attempted)
   /** The receiver will never take anything again: the subscriber is switched off and says why. */
   | ({ readonly kind: 'gone' } & Refusal & Attempted);

@@ -85,8 +85,10 @@ export function createDepartures({ sql, clock, log, read }: DeparturesOptions): 
     }
     const { attempts, attemptsBefore, event } = head;
     const behind = outlet.behind(head).length;
+    // A message that Slack asked to have later counts nowhere else.
+    const refusals = outlet.standing.health?.failures ?? 0;
     const reason = togetherBecause(
-      { madeAt: event.createdAt, attempts, refused: attempts - attemptsBefore, behind },
+      { madeAt: event.createdAt, attempts, refused: Math.max(attempts - attemptsBefore, refusals), behind },
       { isHeld: outlet.heldUntil !== null, isLast },
       now,
     );

@@ -154,7 +154,8 @@ export function createLadder({ sql, clock, log, replica }: LadderOptions): Ladde
     if (health === null) await eraseFailures(sql, recipient.id);
     else if (isNewPause(health, saved) && (await hasTaken(sql, recipient.id, health.failingSince!)))
       return onlySome(outlet, health);
-    else if (health.pausedUntil !== null && health.pausedUntil !== saved?.pausedUntil) await savePause(sql, recipient.id, health);
+    else if (health.pausedUntil !== null && health.pausedUntil !== saved?.pausedUntil)
+      await savePause(sql, recipient.id, health, recipient.allowed ?? null);
     // A failure or two are kept in mind, not in the database.
     else return;
     standing.saved = health;
@@ -201,8 +202,9 @@ export function createLadder({ sql, clock, log, replica }: LadderOptions): Ladde
         return null;
       }
       const error = result.kind === 'delivered' ? null : result.detail;
-      const retryAfter = result.kind === 'failed' ? result.retryAfter : null;
-      const after = healthAfter(before, [{ at: clock.now(), began, error, retryAfter }], recipient.patience);
+      const { retryAfter = null, isLimit = false } = result.kind === 'failed' ? result : {};
+      const cause = result.kind === 'delivered' ? null : result.reason;
+      const after = healthAfter(before, [{ at: clock.now(), began, error, cause, retryAfter, isLimit }], recipient.patience);
       standing.health = after;
       if (error === null) {
         // It was sent before the pause and tells nothing of its end.

@@ -24,6 +24,8 @@ export interface Recipient {
   /** Waits after the first, second, … failure. */
   readonly schedule: readonly Milliseconds[];
   readonly patience: Patience;
+  /** A digest of the addresses that are not public and may be called; of webhooks. */
+  readonly allowed?: string;
   /** Messages within an hour, at most; without it there is no such limit. */
   readonly maxPerHour?: number;
 }

@@ -13,7 +13,7 @@ import { createWebhookChannel } from './webhook.ts';
 const SLACK_TIMEOUT = 10_000;
 
 /** What a channel brings to a recipient. */
-export type Opened = Pick<Recipient, 'channel' | 'spacing' | 'timeout' | 'concurrency' | 'maxPerHour'>;
+export type Opened = Pick<Recipient, 'channel' | 'spacing' | 'timeout' | 'concurrency' | 'maxPerHour' | 'allowed'>;
 
 /** A subscriber that the settings name, with what opens its channel. */
 export interface ConfiguredSubscriber {
@@ -90,7 +90,12 @@ export function configuredReach({
 export function openWebhook(reach: Reach, { webhooks }: Pick<Settings, 'webhooks'>): Opened {
   const { timeout, allowAddresses, concurrency, proxy } = webhooks;
   const channel = createWebhookChannel({ ...reach, timeout, allowAddresses, concurrency, proxy, userAgent: 'purchase-watch' });
-  return { channel, concurrency, spacing: 0, timeout };
+  return { channel, concurrency, spacing: 0, timeout, allowed: allowedDigest(webhooks) };
+}
+
+/** Tells one list of allowed addresses from another. */
+export function allowedDigest({ allowAddresses }: Pick<Settings['webhooks'], 'allowAddresses'>): string {
+  return hash(JSON.stringify(allowAddresses)).slice(0, 16);
 }
 
 /** The longest that any attempt may take, also for subscribers that are made while the daemon runs. */

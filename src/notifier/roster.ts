@@ -10,13 +10,14 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Secrets } from '../runtime/secrets.ts';
 import type { Sql } from '../store/database.ts';
-import { eraseHealth, eraseUnreached, saveUntried } from '../store/health.ts';
+import { eraseHealth, eraseUnreached, pausedUnderOtherAddresses, saveUntried } from '../store/health.ts';
 import { readSubscribers, type StoredSubscriber } from '../store/subscribers.ts';
+import { resumeSubscriber } from '../subscription/outlook.ts';
 import { openReach } from '../subscription/sealed.ts';
 import { unreadable } from '../subscription/subscribers.ts';
 import type { Channel } from './channel.ts';
 import { createOutlet, NEVER_FAILED, type Outlet } from './outlet.ts';
-import { type ConfiguredSubscriber, type Opened, openWebhook } from './recipients.ts';
+import { allowedDigest, type ConfiguredSubscriber, type Opened, openWebhook } from './recipients.ts';
 
 export interface Roster {
   /** Makes the outlets what the database says. `heard` is told how it stands with each, and what was known before asking. */
@@ -69,6 +70,8 @@ export function createRoster({ sql, clock, log, settings, secrets, replica, conf
   /** Those of them that were switched off since the database was last asked. */
   const switchedSince = new Set<number>();
   const closing = new Set<Promise<void>>();
+  /** Pauses that the settings of this process cure were ended. */
+  let hasCured = false;
 
   const close = (channel: Channel): void => {
     const closed = channel.close().catch((error: unknown) => log.warn({ error }, 'channel.not_closed'));
@@ -123,6 +126,16 @@ export function createRoster({ sql, clock, log, settings, secrets, replica, conf
     }
   };
 
+  /** Once, at the start: a daemon with other settings that runs beside this one must not end pauses by turns with it. */
+  const endCuredPauses = async (): Promise<void> => {
+    if (hasCured) return;
+    for (const subscriber of await pausedUnderOtherAddresses(sql, allowedDigest(settings.webhooks))) {
+      await resumeSubscriber(sql, subscriber);
+      log.info({ subscriber, detail: 'Its address was refused, and other addresses are allowed now.' }, 'subscriber.resumed');
+    }
+    hasCured = true;
+  };
+
   const forget = (id: number): void => {
     const outlet = outlets.get(id);
     outlets.delete(id);
@@ -137,6 +150,7 @@ export function createRoster({ sql, clock, log, settings, secrets, replica, conf
         [...outlets].map(([id, { standing }]) => [id, { health: standing.saved, unreached: standing.ours.saved }]),
       );
       switchedSince.clear();
+      await endCuredPauses();
       const rows = await readSubscribers(sql);
       // The database may not know yet who wants nothing any more since it was asked.
       off = new Set([...rows.filter(({ status }) => status === 'off').map(({ id }) => id), ...switchedSince]);
@@ -158,7 +172,7 @@ export function createRoster({ sql, clock, log, settings, secrets, replica, conf
             // What is under way ends on the old channel.
             close(outlet.recipient.channel);
             outlet.recipient = recipient;
-            // Another address begins as one that is well; other keys, headers or another body end no pause.
+            // Another address begins as one that is well; other keys, headers or another body end none here.
             if (places.get(id) !== place) {
               const { standing } = outlet;
               if (standing.saved !== null || standing.ours.saved !== null) await eraseHealth(sql, id);

@@ -1,5 +1,5 @@
 /** What follows from an attempt: for its delivery, in the log, and in the database. */
-import { afterOurFailure, nextAttempt } from '../core/delivery-plan.ts';
+import { afterLimit, afterOurFailure, nextAttempt } from '../core/delivery-plan.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -62,6 +62,10 @@ export function settlementOf(
       fault: 'ours',
       dueAt: afterOurFailure({ now, since: standing.ours.since ?? now, spread }),
     };
+  }
+  if (result.isLimit === true && result.retryAfter !== null) {
+    const dueAt = afterLimit({ now, retryAfter: result.retryAfter });
+    return { ...failed, status: 'pending', fault: 'receiver', isUncounted: true, dueAt };
   }
   const again = nextAttempt({ schedule, attempts, now, retryAfter: result.retryAfter, spread });
   const rank: Rank = delivery.rank === REPLAYED ? REPLAYED : attempts >= LATE ? 1 : 0;

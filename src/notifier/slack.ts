@@ -147,5 +147,6 @@ function judge(answer: Answer, { hide, setting, timedOut, timeout, tookMs }: Cir
       : status === 200
         ? 'The answer was 200, but not the "ok" of Slack.'
         : `Slack answered ${status} (${reason}).`;
-  return { kind: 'failed', reason, detail, fault: 'receiver', retryAfter, ...attempted };
+  const isLimit = status === 429 && retryAfter !== null;
+  return { kind: 'failed', reason, detail, fault: 'receiver', retryAfter, isLimit, ...attempted };
 }

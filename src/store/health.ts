@@ -1,19 +1,24 @@
 /** The health of subscribers: written when one is paused, erased when it is well again. */
-import type { SubscriberHealth, Unreached } from '../core/health.ts';
+import { ADDRESS_REFUSED, type SubscriberHealth, type Unreached } from '../core/health.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 
 /** Writes that a subscriber is left alone, unless another replica knows of more failures, and tells everybody. */
-export async function savePause(sql: Queries, subscriber: number, health: SubscriberHealth): Promise<void> {
-  const { failures, pauses, failingSince, pausedUntil, lastError } = health;
+export async function savePause(
+  sql: Queries,
+  subscriber: number,
+  health: SubscriberHealth,
+  allowed: string | null = null,
+): Promise<void> {
+  const { failures, pauses, failingSince, pausedUntil, lastError, cause = null } = health;
   await sql`
     with saved as (
-      insert into purchase_watch.subscriber_health as h (subscriber, failures, pauses, failing_since, paused_until, last_error)
-      select id, ${failures}, ${pauses}, to_timestamp(${failingSince}::float8 / 1000), to_timestamp(${pausedUntil}::float8 / 1000), ${lastError}
+      insert into purchase_watch.subscriber_health as h (subscriber, failures, pauses, failing_since, paused_until, last_error, cause, allowed)
+      select id, ${failures}, ${pauses}, to_timestamp(${failingSince}::float8 / 1000), to_timestamp(${pausedUntil}::float8 / 1000), ${lastError}, ${cause}, ${allowed}
       from purchase_watch.subscribers where id = ${subscriber}
       on conflict (subscriber) do update set failures = excluded.failures, pauses = excluded.pauses,
         failing_since = coalesce(h.failing_since, excluded.failing_since), paused_until = greatest(h.paused_until, excluded.paused_until),
-        last_error = excluded.last_error, trying_until = null
+        last_error = excluded.last_error, cause = excluded.cause, allowed = excluded.allowed, trying_until = null
       where excluded.failures >= h.failures returning subscriber)
     select pg_notify('purchase_watch_wake', 'subscribers') from saved`;
 }
@@ -38,7 +43,7 @@ export async function eraseFailures(sql: Queries, subscriber: number): Promise<v
       delete from purchase_watch.subscriber_health where subscriber = ${subscriber} and our_failing_since is null returning subscriber),
     kept as (
       update purchase_watch.subscriber_health
-      set failures = 0, pauses = 0, failing_since = null, paused_until = null, trying_until = null, last_error = null
+      set failures = 0, pauses = 0, failing_since = null, paused_until = null, trying_until = null, last_error = null, cause = null, allowed = null
       where subscriber = ${subscriber} and our_failing_since is not null returning subscriber)
     select pg_notify('purchase_watch_wake', 'subscribers') from (select from erased union all select from kept) changed`;
 }
@@ -129,4 +134,13 @@ export async function claimTry(
     where subscriber = ${subscriber} and (trying_until is null or trying_until <= to_timestamp(${now}::float8 / 1000))
       and (paused_until is null or paused_until <= to_timestamp(${now}::float8 / 1000)) returning subscriber`;
   return rows.length > 0;
+}
+
+/** Subscribers whose pause began because their address was refused while other addresses were allowed than now. */
+export async function pausedUnderOtherAddresses(sql: Queries, allowed: string): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select s.name from purchase_watch.subscriber_health h join purchase_watch.subscribers s on s.id = h.subscriber
+    where s.configured and s.status = 'active' and h.paused_until is not null and h.cause = ${ADDRESS_REFUSED} and h.allowed <> ${allowed}
+    order by s.id`;
+  return rows.map(({ name }) => name);
 }

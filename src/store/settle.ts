@@ -21,6 +21,8 @@ export interface Settlement {
   readonly outcome: string;
   /** Null when it was delivered. A fault of ours does not count on its schedule. */
   readonly fault: 'receiver' | 'ours' | null;
+  /** Nor does this attempt, whosever fault it was. */
+  readonly isUncounted?: boolean;
   readonly error: string | null;
   readonly excerpt: string | null;
 }
@@ -100,15 +102,16 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
         ${numbers(batch, (s) => s.number)}::integer[], ${batch.map((s) => s.status)}::text[], ${numbers(batch, (s) => s.dueAt)}::float8[],
         ${numbers(batch, (s) => s.rank)}::smallint[], ${numbers(batch, (s) => s.at)}::float8[], ${numbers(batch, (s) => Math.round(s.tookMs))}::integer[],
         ${numbers(batch, (s) => s.httpStatus)}::integer[], ${batch.map((s) => s.outcome)}::text[], ${batch.map((s) => s.fault)}::text[],
-        ${batch.map((s) => s.error)}::text[], ${batch.map((s) => s.excerpt)}::text[], ${numbers(batch, (s) => s.delivery.attemptsBefore)}::integer[])
-        as r (id, shard, number, status, due, rank, at, took, http_status, outcome, fault, error, excerpt, before)
+        ${batch.map((s) => s.error)}::text[], ${batch.map((s) => s.excerpt)}::text[], ${numbers(batch, (s) => s.delivery.attemptsBefore)}::integer[],
+        ${numbers(batch, (s) => (s.fault === 'ours' || s.isUncounted === true ? 1 : 0))}::integer[])
+        as r (id, shard, number, status, due, rank, at, took, http_status, outcome, fault, error, excerpt, before, uncounted)
       join held on held.id = r.shard),
     -- Whoever asked for it to be sent again while an attempt was under way gets another one, when they asked for it.
     settled as (
       update purchase_watch.deliveries d set attempts = r.number, last_error = r.error,
         due_at = case when d.attempts_before > r.before then d.due_at else to_timestamp(r.due / 1000) end,
         rank = case when d.attempts_before > r.before then d.rank else r.rank end,
-        attempts_before = case when r.fault = 'ours' then d.attempts_before + 1 else d.attempts_before end,
+        attempts_before = d.attempts_before + r.uncounted,
         status = case when r.status = 'exhausted' and d.attempts_before > r.before then 'pending' else r.status end,
         settled_at = case when r.status = 'pending' or r.status = 'exhausted' and d.attempts_before > r.before then null
           else to_timestamp(r.at / 1000) end

@@ -1,4 +1,5 @@
 /** What the API does to its subscribers. Each change tells the daemons at once. */
+import { REFUSED_CREDENTIALS } from '../core/health.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 import type { BodyFormat } from './subscribers.ts';
@@ -49,7 +50,7 @@ export interface ReachChanges {
   readonly options?: Uint8Array | null | undefined;
   readonly format?: BodyFormat | undefined;
   readonly addressHash: string;
-  /** Whether this is another address: what the one before answered says nothing of it. Other keys or headers end no pause. */
+  /** Whether this is another address: what the one before answered says nothing of it. */
   readonly isElsewhere: boolean;
   /** The hash that was read with what the change is made of; undefined when nothing was read. */
   readonly was?: string | undefined;
@@ -81,10 +82,11 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
         matching_since = case when s.types is not distinct from n.types and s.sites is not distinct from n.sites
           and s.states is not distinct from n.states and s.status = n.status then s.matching_since else now() end
       from next n where s.id = n.id returning s.id),
-    -- Switched on again, or given another address, it begins as one that is well.
+    -- Switched on again, or given another address, it begins as one that is well; one that refused what it was sent with, also with other headers.
     forgotten as (
       delete from purchase_watch.subscriber_health h using changed c
-      where h.subscriber = c.id and ${status !== undefined || reach?.isElsewhere === true})
+      where h.subscriber = c.id and (${status !== undefined || reach?.isElsewhere === true}
+        or ${options !== undefined} and h.cause = any(${REFUSED_CREDENTIALS as string[]}::text[])))
     select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
   return rows.length > 0;
 }
@@ -99,7 +101,11 @@ export async function replaceKeys(
     with changed as (
       update purchase_watch.subscribers set keys = ${Buffer.from(keys)}::bytea, address_hash = ${addressHash},
         old_keys_until = to_timestamp(${oldKeysUntil}::float8 / 1000)
-      where id = ${id} and origin = 'api' and deleted_at is null and address_hash = ${was} returning id)
+      where id = ${id} and origin = 'api' and deleted_at is null and address_hash = ${was} returning id),
+    -- One that refused what the old keys signed begins as one that is well.
+    forgotten as (
+      delete from purchase_watch.subscriber_health h using changed c
+      where h.subscriber = c.id and h.cause = any(${REFUSED_CREDENTIALS as string[]}::text[]))
     select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
   return rows.length > 0;
 }

@@ -54,7 +54,7 @@ const COLUMNS = `
   s.url, s.keys, s.options, s.format, (extract(epoch from case when s.old_keys_until > now() then s.old_keys_until end) * 1000)::float8 as "oldKeysUntil",
   s.address_hash as "addressHash", (extract(epoch from s.created_at) * 1000)::float8 as "createdAt",
   h.failures, h.pauses, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
-  (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil", h.last_error as "lastError",
+  (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil", h.last_error as "lastError", h.cause,
   h.our_failures as "ourFailures", (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince", h.our_error as "ourError"`;
 const JOINED = 'purchase_watch.subscribers s left join purchase_watch.subscriber_health h on h.subscriber = s.id';
 
@@ -63,10 +63,11 @@ type Row = Omit<StoredSubscriber, 'health' | 'unreached'> & {
 } & { readonly ourFailures: number | null; readonly ourFailingSince: Instant | null; readonly ourError: string | null };
 
 function withHealth(stored: Row): StoredSubscriber {
-  const { failures, pauses, failingSince, pausedUntil, lastError, ourFailures, ourFailingSince, ourError, ...row } = stored;
+  const { failures, pauses, failingSince, pausedUntil, lastError, cause, ourFailures, ourFailingSince, ourError, ...row } =
+    stored;
   // A row may hold one trouble, the other, or both.
   const isFailing = failures !== null && pauses !== null && (failures > 0 || pausedUntil !== null);
-  const health = isFailing ? { failures, pauses, failingSince, pausedUntil, lastError } : null;
+  const health = isFailing ? { failures, pauses, failingSince, pausedUntil, lastError, cause: cause ?? null } : null;
   const unreached = ourFailingSince === null ? null : { failures: ourFailures ?? 0, since: ourFailingSince, error: ourError };
   return { ...row, health, unreached };
 }

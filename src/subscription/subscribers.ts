@@ -3,6 +3,7 @@ import { newSigningKey } from '../config/signing-key.ts';
 import { formatDuration } from '../core/duration.ts';
 import { AppError } from '../core/errors.ts';
 import type { EventDraft } from '../core/events.ts';
+import { REFUSED_CREDENTIALS } from '../core/health.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Secrets } from '../runtime/secrets.ts';
 import { bringForward } from '../store/bring-forward.ts';
@@ -123,7 +124,9 @@ export async function changeSubscriber({ sql, secrets }: Means, name: string, ch
     // Somebody else may change the options at the same time; then theirs are what this change starts from.
     if ((await updateSubscriber(sql, row.id, { ...wishes, reach, status: next })) || reach?.was === undefined) {
       // What waits because of how it was waits for nothing any more.
-      if (changed === 'active' || reach?.isElsewhere) await bringForward(sql, row.id, { kind: 'all' }, await databaseNow(sql));
+      const isCured = reach?.options !== undefined && isRefusing(row);
+      if (changed === 'active' || reach?.isElsewhere || isCured)
+        await bringForward(sql, row.id, { kind: 'all' }, await databaseNow(sql));
       return requireSubscriber(sql, name);
     }
   }
@@ -154,6 +157,11 @@ function reachChanges(
     signingKey: asymmetric === undefined ? options.signingKey : key,
   };
   return { ...version, url: address, options: sealOptions(box, name, changed), was };
+}
+
+/** Whether it is paused because it refused what it was sent with: another secret or header may cure that. */
+function isRefusing({ health }: StoredSubscriber): boolean {
+  return REFUSED_CREDENTIALS.includes(health?.cause ?? '');
 }
 
 /** Takes a subscriber away; what waits for it is suppressed, and its name is free again. */
@@ -193,6 +201,7 @@ export async function rotateSecret(
     const keys = sealKeys(box, name, [{ key: secret, until: null }, ...old]);
     // Somebody else may rotate at the same time; then theirs is among the old ones.
     if (await replaceKeys(sql, row.id, { keys, addressHash: newAddressHash(), was: row.addressHash, oldKeysUntil })) {
+      if (isRefusing(row)) await bringForward(sql, row.id, { kind: 'all' }, await databaseNow(sql));
       return { secret, oldKeysUntil };
     }
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { afterOurFailure, DEFAULT_DELIVERY_SCHEDULE, nextAttempt } from '../../src/core/delivery-plan.ts';
+import { afterLimit, afterOurFailure, DEFAULT_DELIVERY_SCHEDULE, nextAttempt } from '../../src/core/delivery-plan.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -23,6 +23,11 @@ test('Retry-After delays, and never makes an attempt come sooner', () => {
   expect(nextAttempt({ schedule, attempts: 1, now, retryAfter: 90_000, spread: 0 })).toBe(now + 90_000);
   expect(nextAttempt({ schedule, attempts: 2, now, retryAfter: 90_000, spread: 0 })).toBe(now + 300_000);
   expect(nextAttempt({ schedule, attempts: 2, now, retryAfter: 0, spread: 0 })).toBe(now + 300_000);
+});
+
+test('a receiver that asks for fewer messages is tried again when it asked for it, within a day', () => {
+  expect(afterLimit({ now, retryAfter: 2_000 })).toBe(now + 2_000);
+  expect(afterLimit({ now, retryAfter: 30 * DAY })).toBe(now + DAY);
 });
 
 test('Retry-After is granted up to a day', () => {

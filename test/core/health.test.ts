@@ -82,6 +82,17 @@ test('a success that began before the pause does not end it, one that began late
   expect(healthAfter(paused, [success(T + 1)])).toBeNull();
 });
 
+test('a request for fewer messages rests as long as it asks, and is one failure however often it comes', () => {
+  const limit = (at: number) => ({ ...failure(at, { retryAfter: 2_000 }), isLimit: true });
+  const often = Array.from({ length: 10 }, (_, index) => limit(T + index * 2_000));
+  const health = healthAfter(null, often)!;
+  expect(health).toMatchObject({ failures: 1, pauses: 0, failingSince: T, pausedUntil: T + 20_000 });
+  expect(isAskedFor(health)).toBe(true);
+  expect(healthAfter(health, [failure(T + 20_000)])).toMatchObject({ failures: 2, pausedUntil: null });
+  const paused = healthAfter(null, [failure(T), failure(T), failure(T), failure(T)])!;
+  expect(healthAfter(paused, [limit(T + MINUTE)])).toMatchObject({ failures: 4, pauses: 1, pausedUntil: T + MINUTE + 2_000 });
+});
+
 describe('Retry-After', () => {
   test('pauses at the first failure, for what was asked', () => {
     const health = healthAfter(null, [failure(T, { retryAfter: 2 * MINUTE })]);
