@@ -153,6 +153,7 @@ describe('a subscriber is in trouble', () => {
     await failing(50 * MINUTE, { subscriber: 3 });
     expect((await found()).map(([name]) => name)).toEqual(['shop', '@slack']);
     await sql`insert into purchase_watch.sites (name, failing_since) values ('se', now())`;
+    await sql`insert into purchase_watch.purchases (site, purchase_id) values ('se', 'p-1')`;
     expect((await currentSymptoms(sql, now)).map(({ kind, site, subscriber }) => [kind, site, subscriber])).toEqual([
       ['unreachable', 'se', null],
       ['subscriber', null, 'shop'],

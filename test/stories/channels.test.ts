@@ -82,6 +82,8 @@ async function statusOf(t: TestApp): Promise<string> {
 /** The site stops answering, or answers again, and the judge has time to see it. */
 async function site(t: TestApp, is: 'down' | 'up', app: Pick<TestApp['app'], 'sql' | 'judgeOnce' | 'deliverOnce'> = t.app) {
   const at = app.sql`to_timestamp(${t.clock.now()}::float8 / 1000)`;
+  // A site without anything to ask is no incident.
+  await app.sql`insert into purchase_watch.purchases (purchase_id) values ('p-1') on conflict do nothing`;
   if (is === 'down')
     await app.sql`update purchase_watch.sites set failing_since = ${at}, last_error = 'HTTP 503' where name = 'default'`;
   else await app.sql`update purchase_watch.sites set failing_since = null, last_success_at = ${at} where name = 'default'`;

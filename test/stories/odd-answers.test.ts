@@ -1,6 +1,7 @@
 /** A site that answers well about most purchases and badly about some: the purchases are at fault, not the site. */
 import { afterEach, expect, test } from 'vitest';
 import type { FaultKind } from '../../src/simulator/faults.ts';
+import { findPurchases, stopPurchase } from '../../src/store/purchases.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -35,3 +36,39 @@ test('54 purchases of which 14 give two odd answers each take no pause of the si
   expect(await announced('site.unreachable')).toBe(0);
   expect(t.simulator.control.counters().calls.status).toBe(54 + 28);
 }, 150_000);
+
+test('a site that fails until nothing is left to ask there is no incident any more', async () => {
+  t = await startTestApp();
+  const purchases = await Promise.all([1, 2, 3].map(() => t.watch({ script: [{ state: 'New' }] })));
+  t.simulator.control.fail({ kind: '503', for: '60m' });
+  const judgeAfter = async (time: string): Promise<number[]> => {
+    t.clock.advance(time);
+    await t.app.judgeOnce();
+    return [await announced('site.unreachable'), await announced('site.reachable')];
+  };
+  await expect
+    .poll(
+      async () => {
+        t.clock.advance('2s');
+        await t.app.pollOnce();
+        return logged('site.failing');
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(1);
+  // The report is on its way.
+  await expect
+    .poll(() => t.app.sql`select from purchase_watch.sites where failing_since is not null`, { timeout: 20_000 })
+    .toHaveLength(1);
+  // Not before groupWait, which is half a minute.
+  expect(await judgeAfter('1s')).toEqual([0, 0]);
+  expect(await judgeAfter('28s')).toEqual([0, 0]);
+  expect(await judgeAfter('3s')).toEqual([1, 0]);
+  for (const purchaseId of purchases) {
+    expect(await judgeAfter('1h')).toEqual([1, 0]);
+    const [row] = await findPurchases(t.app.sql, { purchaseId, site: null });
+    await stopPurchase(t.app.sql, row!.id);
+  }
+  expect(await judgeAfter('1s')).toEqual([1, 0]);
+  expect(await judgeAfter('31s')).toEqual([1, 1]);
+}, 60_000);

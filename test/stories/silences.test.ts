@@ -9,6 +9,8 @@ const HOUR = 3_600_000;
 let t: TestApp;
 beforeEach(async () => {
   t = await startTestApp();
+  // A site without anything to ask is no incident.
+  await t.database.sql`insert into purchase_watch.purchases (purchase_id) values ('p-1')`;
 });
 afterEach(() => t.stop());
 
