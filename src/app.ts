@@ -20,6 +20,7 @@ import { polledSite } from './poller/polled-site.ts';
 import { createPoller } from './poller/poller.ts';
 import { createActivity } from './replica/activity.ts';
 import { createOwnership } from './replica/ownership.ts';
+import { createReach } from './replica/reach.ts';
 import { type Clock, type FollowingClock, realClock } from './runtime/clock.ts';
 import { createHealth } from './runtime/health.ts';
 import { createLogger, type Logger } from './runtime/logger.ts';
@@ -160,6 +161,10 @@ export async function createApp(settings: Settings, replacements: Replacements =
       spread: random,
       wake: () => wake('notifier'),
     });
+    const reach = createReach({
+      ...{ clock, log, setAway: ownership.setAway },
+      outsides: [poller.outside, notifier.outside],
+    });
     const channels = channelRules(settings);
     const judge = createJudge({
       sql,
@@ -178,7 +183,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
     });
     const troubles = createTroubles({
       ...{ sql, clock, log, replica },
-      sources: [() => troublesSeen(health.seen())],
+      sources: [() => troublesSeen(health.seen()), reach.troubles],
       mayAlert: () => judge.hadLease() !== false,
       post: createDirectPosts({ clock, log, configured, channels }).post,
     });
@@ -235,6 +240,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
         run('keeper', keeper.tick);
         run('activity', activity.tick);
         run('troubles', troubles.tick);
+        run('reach', reach.tick);
         if (heartbeat !== null) run('heartbeat', heartbeat.tick);
         // A worker answers nobody who waits for events.
         const wakeUps = worker ? ['purchase_watch_wake'] : ['purchase_watch_wake', 'purchase_watch_events'];

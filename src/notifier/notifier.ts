@@ -12,6 +12,7 @@ import { nextDue, putOff } from '../store/deliveries.ts';
 import { createDepartures } from './departure.ts';
 import { createLadder } from './ladder.ts';
 import { createLoader } from './loader.ts';
+import { createReceiverOutside, type ReceiverOutside } from './receiver-outside.ts';
 import type { Roster } from './roster.ts';
 import { createSender, type Ended } from './sender.ts';
 import { type Job, report, settlementOf, settleSurely } from './settling.ts';
@@ -41,6 +42,8 @@ export interface Notifier {
   replayed(): void;
   /** A purchase was erased: what waits of it in memory is not sent. */
   forget(purchase: number): void;
+  /** The receivers, as something that this replica may not reach. */
+  readonly outside: ReceiverOutside;
   /** Sends everything that is due now and waits until it is settled. For tests. */
   deliverDue(): Promise<void>;
   /** Starts nothing any more, and waits for what is under way. */
@@ -76,8 +79,10 @@ export function createNotifier(options: NotifierOptions): Notifier {
   const ladder = createLadder({ sql, clock, log, replica: ownership.replica });
   const loader = createLoader({ sql, clock, ownership, ladder });
 
+  const outside = createReceiverOutside({ sql, clock });
   const onEnded = ({ outlet, delivery, epoch, result, off, along, isReplaced }: Ended): void => {
     const { recipient } = outlet;
+    outside.ended(outlet, result);
     const now = clock.now();
     const settlement = settlementOf(outlet, delivery, result, { now, spread: spread(), isReplaced });
     // What left with it shares its success; a failure is its own, and the others wait behind it.
@@ -200,6 +205,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       const pauses = roster.active().map((outlet) => ladder.pausedUntil(outlet) ?? Number.POSITIVE_INFINITY);
       return Math.min(Math.max(Math.min(nextRetryAt, ...pauses) - clock.now(), SOON), SWEEP);
     },
+    outside,
     forget: (purchase) => {
       for (const outlet of roster.all()) outlet.dropLane(purchase);
     },

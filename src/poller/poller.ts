@@ -18,6 +18,7 @@ import { createLoader } from './loader.ts';
 import { createRecorder } from './recorder.ts';
 import { createRepair } from './repair.ts';
 import { createSiteLane, type PolledSite, type SiteLane } from './site-lane.ts';
+import { createSiteOutside, type SiteOutside } from './site-outside.ts';
 import { createWindow, type Entry } from './window.ts';
 
 export interface PollerOptions {
@@ -50,6 +51,8 @@ export interface Poller {
   pollDue(): Promise<void>;
   /** Asks the service for a purchase's whole invoice, for somebody; nothing is recorded. Never rejects. */
   invoiceOf(purchase: InvoiceOf): Promise<InvoiceReply>;
+  /** The checkout services, as something that this replica may not reach. */
+  readonly outside: SiteOutside;
   /** Polls that were made and are not recorded yet. */
   unwritten(): number;
   /** A purchase was erased: it leaves memory, and nothing of it is asked any more. */
@@ -284,6 +287,7 @@ export function createPoller(options: PollerOptions): Poller {
       alarm.cancel();
     },
     invoiceOf: beside.invoiceOf,
+    outside: createSiteOutside({ sql, clock, replica: ownership.replica, lanes }),
     unwritten: () => recorder.pending(),
     forget: (id) => {
       loader.left(id);

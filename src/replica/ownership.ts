@@ -33,6 +33,8 @@ export interface OwnershipOptions {
 export interface OwnershipKeeper extends Ownership {
   /** Renews, takes and gives back; answers how long to rest. */
   tick(): Promise<Milliseconds>;
+  /** Leaves the shards to the other replicas, or takes this replica's share back. */
+  setAway(isAway: boolean): void;
   /** Begins nothing new; gives back every shard as soon as nothing is under way on it. Resolves when none is left. */
   handOver(): Promise<void>;
   /** Gives up everything at once, whatever is under way: its results are refused from then on. */
@@ -55,6 +57,9 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
   let lease = { endsAt: Number.NEGATIVE_INFINITY, wallAhead: 0 };
   let stopping = false;
   let onIdle = (): void => undefined;
+  let isAway = false;
+  /** What this replica's row says of it. */
+  let saidAway = false;
 
   /** How far this machine's wall clock is ahead of its monotonic clock. */
   const wallAhead = (): Milliseconds => (clock.wall === undefined ? 0 : clock.wall() - clock.monotonic());
@@ -91,6 +96,7 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
     tell([], lost);
     await releaseAllShards(sql, replica);
     startedAt = since;
+    saidAway = false;
   };
 
   const giveBack = async (): Promise<void> => {
@@ -109,21 +115,19 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
   };
 
   /** Deletes replicas whose process or lease ended; answers how many besides this one take shards. */
-  const countLiving = async (rows: readonly OtherReplica[]): Promise<number> => {
+  const countOthers = async (rows: readonly OtherReplica[]): Promise<number> => {
     const ended = others.ended(rows);
-    let living = rows.length;
+    let taking = 0;
     for (const row of rows) {
       if (isGone(row.process)) {
         log.warn({ replica: row.id }, 'replica.gone');
         await forgetReplica(sql, row.id);
-        living -= 1;
       } else if (ended.has(row.id) && (await expireReplica(sql, row))) {
         const detail = 'It did not renew its lease in time. The other replicas take over its purchases and deliveries.';
         log.warn({ replica: row.id, leaseMs: Math.max(row.leaseMs, ttl), detail }, 'replica.expired');
-        living -= 1;
-      } else if (row.leaving) living -= 1;
+      } else if (!row.leaving) taking += 1;
     }
-    return living;
+    return taking;
   };
 
   const keeper: OwnershipKeeper = {
@@ -162,13 +166,19 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
       else await startOver(renewal.startedAt);
       // Only now: the lease covers what memory holds from here on.
       lease = { endsAt: asked.at + ttl, wallAhead: asked.wallAhead };
-      const living = 1 + (await countLiving(renewal.others));
-      const fair = Math.ceil(SHARDS / living);
+      if (isAway !== saidAway) await markLeaving(sql, replica, isAway);
+      saidAway = isAway;
+      const taking = await countOthers(renewal.others);
+      // The last one never leaves its shards.
+      const fair = isAway && taking > 0 ? 0 : Math.ceil(SHARDS / (1 + taking));
       const staying = keeper.owned();
       for (const shard of staying.slice(fair)) held.get(shard)!.leaving = true;
       await giveBack();
       if (staying.length < fair) tell(add(await takeShards(sql, { replica, wanted: fair - staying.length })), []);
       return renewEvery;
+    },
+    setAway: (away) => {
+      isAway = away;
     },
     handOver: async () => {
       stopping = true;

@@ -24,7 +24,7 @@ export interface OtherReplica extends ReplicaRow {
   readonly renewal: string;
   /** How long its lease lasts from a renewal; 0 when a daemon of an older version wrote the row. */
   readonly leaseMs: Milliseconds;
-  /** It is stopping and takes no shards. */
+  /** It takes no shards: it is stopping, or reaches nothing. */
   readonly leaving: boolean;
 }
 
@@ -71,15 +71,16 @@ export async function renewReplica(
 
 /** Deletes a replica whose lease ended, unless it has renewed the lease since; answers whether it was deleted. */
 export async function expireReplica(sql: Queries, { id, renewal }: { id: string; renewal: string }): Promise<boolean> {
-  // A renewal under way holds the row's lock: the delete waits for it, and then finds another value.
-  const { count } =
-    await sql`delete from purchase_watch.replicas where id = ${id} and expires_at = ${renewal}::text::timestamptz`;
+  // A renewal under way holds the row's lock: then the lease is looked at again with the next tick, and nothing waits here.
+  const { count } = await sql`
+    delete from purchase_watch.replicas where id = (
+      select id from purchase_watch.replicas where id = ${id} and expires_at = ${renewal}::text::timestamptz for update skip locked)`;
   return count > 0;
 }
 
-/** Says that this replica is stopping: from now on the others share all shards among themselves. */
-export async function markLeaving(sql: Queries, replica: string): Promise<void> {
-  await sql`update purchase_watch.replicas set leaving = true where id = ${replica}`;
+/** Says whether this replica leaves all shards to the others, because it is stopping or reaches nothing. */
+export async function markLeaving(sql: Queries, replica: string, leaving = true): Promise<void> {
+  await sql`update purchase_watch.replicas set leaving = ${leaving} where id = ${replica}`;
 }
 
 /** Forgets a replica whose process is known to be gone. */

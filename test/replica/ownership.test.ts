@@ -392,6 +392,31 @@ test('work that began goes on only under the epoch it began with, and while the 
   expect(a.mayGoOn(0, 1, 0)).toBe(false);
 });
 
+describe('a replica that leaves its shards to the others', () => {
+  test('gives all of them away, and takes its share again when it takes part', async () => {
+    const [a, b, c] = [replica('a'), replica('b'), replica('c')];
+    await settle(a);
+    await settle(a, b, c);
+    a.setAway(true);
+    await settle(a, b, c);
+    expect(counts(a, b, c)).toEqual([0, 32, 32]);
+    a.setAway(false);
+    await settle(a, b, c);
+    expect(counts(a, b, c).sort()).toEqual([20, 22, 22]);
+  });
+
+  test('keeps them while no other replica takes part', async () => {
+    const [a, b] = [replica('a'), replica('b')];
+    a.setAway(true);
+    await settle(a);
+    expect(counts(a)).toEqual([64]);
+    b.setAway(true);
+    await settle(a, b);
+    await settle(a, b);
+    expect(counts(a, b).reduce((sum, each) => sum + each)).toBe(64);
+  });
+});
+
 describe('a clean stop', () => {
   test('hands over at once what is idle and the rest when it is, begins nothing, and gives everything up at the end', async () => {
     const [a, b] = [replica('a'), replica('b')];
