@@ -8,7 +8,15 @@ import { AppError } from '../core/errors.ts';
 const CLIENT_SIDE = [
   ['host', 'port', 'connect_timeout', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'],
   ['channel_binding', 'gssencmode', 'krbsrvname', 'sslcompression', 'sslsni', 'sslpassword', 'ssl_min_protocol_version'],
-  ['keepalives', 'keepalives_idle', 'keepalives_interval', 'keepalives_count', 'tcp_user_timeout', 'load_balance_hosts'],
+  [
+    'target_session_attrs',
+    'keepalives',
+    'keepalives_idle',
+    'keepalives_interval',
+    'keepalives_count',
+    'tcp_user_timeout',
+    'load_balance_hosts',
+  ],
 ].flat();
 
 /** Seconds until a connection that does not come up counts as failed, unless the URL's `connect_timeout` says otherwise. */
@@ -16,9 +24,20 @@ const CONNECT_TIMEOUT_SECONDS = 10;
 
 type Encryption = false | 'prefer' | 'require' | ConnectionOptions;
 
+/** Sessions that cannot write are of no use here. */
+const READ_ONLY_SESSIONS = ['read-only', 'standby', 'prefer-standby'];
+
+export interface Host {
+  readonly name: string;
+  readonly port: number;
+}
+
 /** A URL in the driver's terms: what remains of it, and what had to be taken out of it. */
 export interface ParsedUrl {
+  /** With the first host only. */
   readonly url: string;
+  /** All of them. The driver does not choose well among several, so it is given one at a time; see primary.ts. */
+  readonly hosts: readonly Host[];
   readonly target: Target;
   readonly options: { ssl: Encryption; connect_timeout: number; host?: string; port?: number };
 }
@@ -42,27 +61,51 @@ export function parseDatabaseUrl(text: string): ParsedUrl {
     );
   }
   const query = new URLSearchParams(search);
+  const attributes = query.get('target_session_attrs');
+  if (attributes !== null && READ_ONLY_SESSIONS.includes(attributes)) {
+    throw new AppError(
+      'configuration',
+      `the database URL's target_session_attrs is "${attributes}", and purchase-watch writes: use read-write, or leave it out`,
+    );
+  }
   const host = query.get('host');
   const port = query.get('port');
   const timeout = Number(query.get('connect_timeout') ?? CONNECT_TIMEOUT_SECONDS);
-  const hosts = host === null ? authority.slice(at + 1) || 'localhost' : `${host}${port === null ? '' : `:${port}`}`;
+  const given = authority.slice(at + 1);
+  const hosts = hostsOf(host ?? (given || 'localhost'), port ?? '5432');
+  const first = hosts[0]!;
   const options: ParsedUrl['options'] = {
-    ssl: encryption(query, host ?? hosts),
+    ssl: encryption(query, host ?? given),
     connect_timeout: Number.isFinite(timeout) && timeout > 0 ? timeout : CONNECT_TIMEOUT_SECONDS,
-    ...(host === null ? {} : { host }),
-    ...(port === null ? {} : { port: Number(port) }),
+    ...(host === null ? {} : { host: first.name }),
+    ...(port === null ? {} : { port: first.port }),
   };
   for (const name of CLIENT_SIDE) query.delete(name);
   const rest = query.size === 0 ? '' : `?${query}`;
+  const base = text.slice(0, text.length - search.length);
   return {
-    url: text.slice(0, text.length - search.length) + rest,
+    url: (given.includes(',') ? base.replace(given, given.split(',')[0]!) : base) + rest,
+    hosts,
     target: {
-      hosts: hosts.startsWith('/') || /:\d+$/.test(hosts) ? hosts : `${hosts}:5432`,
+      hosts: first.name.startsWith('/')
+        ? `${first.name}${port === null ? '' : `:${port}`}`
+        : hosts.map(({ name, port }) => `${name.includes(':') ? `[${name}]` : name}:${port}`).join(),
       user: decodeURIComponent(at < 0 ? '' : (authority.slice(0, at).split(':')[0] ?? '')),
       database: decodeURIComponent(path.slice(1)),
     },
     options,
   };
+}
+
+/** Hosts separated by commas, each with its port; `ports` are for those that have none: one for all, or one for each. */
+function hostsOf(names: string, ports: string): Host[] {
+  const others = ports.split(',');
+  return names.split(',').map((text, index) => {
+    // An IPv6 address without brackets has no port.
+    if (!text.startsWith('[') && text.split(':').length > 2) return { name: text, port: Number(others[index] ?? others[0]) };
+    const [, name = text, port] = /^\[?([^[\]]*?)\]?(?::(\d+))?$/.exec(text) ?? [];
+    return { name, port: Number(port ?? others[index] ?? others[0]) };
+  });
 }
 
 function isUrl(text: string, authority: string): boolean {
@@ -142,6 +185,10 @@ function reason(error: unknown, target: Target): string {
       return 'the password is not accepted';
     case '3D000':
       return `there is no database "${target.database}"; create it first`;
+    case 'NO_PRIMARY':
+      return `${message}; one of the hosts must be the primary`;
+    case '25006':
+      return 'the session is read-only; let DATABASE_URL lead to the primary, or name all hosts: postgres://user@a:5432,b:5432/db';
     case '53300':
       return 'it has no free connections; raise max_connections there, or stop other clients';
     case '57P03':

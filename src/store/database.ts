@@ -3,8 +3,10 @@ import postgres from 'postgres';
 import * as postgresArray from 'postgres-array';
 import { type JsonValue, parseExact, stringifyExact } from '../core/exact-json.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
-import { parseDatabaseUrl } from './database-url.ts';
-import { watchedSockets } from './watched-socket.ts';
+import { type ParsedUrl, parseDatabaseUrl } from './database-url.ts';
+import { createPrimaryFinder } from './primary.ts';
+import { noticeReadOnly } from './read-only.ts';
+import { createSockets, type Sockets } from './watched-socket.ts';
 
 interface OwnTypes extends Record<string, unknown> {
   bigint: number | bigint;
@@ -90,7 +92,8 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
   const { answerWithin, limits = {}, connectWithinSeconds } = options;
   const parsed = parseDatabaseUrl(url);
   const application = name === undefined ? 'purchase-watch' : `purchase-watch ${name}`;
-  return postgres(parsed.url, {
+  const sockets = socketsFor(url, parsed, answerWithin);
+  const sql = postgres(parsed.url, {
     ...parsed.options,
     ...(connectWithinSeconds === undefined ? {} : { connect_timeout: connectWithinSeconds }),
     max,
@@ -98,7 +101,8 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
     fetch_types: false,
     // A database that is back is worth a try a second; the driver's own rests grow to twenty.
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
-    ...(answerWithin === undefined ? {} : { socket: watchedSockets(answerWithin) as never, idle_timeout: answerWithin / 2_000 }),
+    ...(sockets === null ? {} : { socket: sockets.dial as never }),
+    ...(answerWithin === undefined ? {} : { idle_timeout: answerWithin / 2_000 }),
     onnotice: onNotice,
     // No query here is worth compiling: that takes longer than the query.
     connection: {
@@ -109,6 +113,13 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
       ...limits,
     },
   }) as unknown as Sql;
+  return sockets === null ? sql : noticeReadOnly(sql, sockets.breakAll);
+}
+
+/** The sockets of the daemon's pools, and of all connections to several hosts; null: the driver's own. */
+function socketsFor(url: string, parsed: ParsedUrl, answerWithin?: Milliseconds): Sockets | null {
+  const findHost = parsed.hosts.length > 1 ? createPrimaryFinder(parsed) : undefined;
+  return findHost === undefined && answerWithin === undefined ? null : createSockets(url, { answerWithin, findHost });
 }
 
 /**
@@ -134,8 +145,10 @@ export interface Session {
 export function openSession(url: string, name: string, onNotify?: (channel: string, payload: string) => void): Session {
   const parsed = parseDatabaseUrl(url);
   const closed = Promise.withResolvers<void>();
+  const sockets = socketsFor(url, parsed);
   const options = {
     ...parsed.options,
+    ...(sockets === null ? {} : { socket: sockets.dial as never }),
     max: 1,
     types,
     idle_timeout: 0,

@@ -1,5 +1,7 @@
 /** The event feed: all events in an order into which nothing is inserted later, page by page. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType } from '../core/events.ts';
+import type { Milliseconds } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 
 /** A place in the feed. What is after it in (era, xid, position) is yet to be read. */
@@ -34,10 +36,19 @@ export function comparePlaces(a: FeedPlace, b: FeedPlace): number {
   return a.position - b.position;
 }
 
-/** Begins a new era of the feed when the database was moved or set back since the last start; answers the era. */
+/** Between two looks whether the writers of an older era have ended. */
+const LOOK_AGAIN: Milliseconds = 50;
+
+/**
+ * Begins a new era of the feed when the database was moved or set back since the last start; answers the era. Waits for writers that
+ * began before, and needs no lock on the events.
+ */
 export async function settleFeedEra(sql: Queries): Promise<number> {
-  const [row] = await sql<[{ era: number }]>`select purchase_watch.settle_feed_era() as era`;
-  return row.era;
+  for (;;) {
+    const [row] = await sql<[{ era: number | null }]>`select purchase_watch.settle_feed_era() as era`;
+    if (row.era !== null) return row.era;
+    await delay(LOOK_AGAIN);
+  }
 }
 
 /** Asks how far the feed is complete, for pages whose query begins after the answer. */

@@ -3,8 +3,9 @@
  * forgot the connection, a machine that lost power) the kernel keeps sending for a quarter of an hour, and a query waits
  * that long; the driver has no time-out for queries of its own.
  */
-import { connect as dial, type Socket } from 'node:net';
+import { connect as dial, Socket } from 'node:net';
 import type { Milliseconds } from '../core/purchase.ts';
+import type { Host } from './database-url.ts';
 
 /** What the driver passes to whoever makes its sockets. */
 interface Target {
@@ -13,19 +14,56 @@ interface Target {
   readonly path?: string | false;
 }
 
-/** Makes sockets for the driver, one after the other for each host, that break when an answer is overdue. */
-export function watchedSockets(answerWithin: Milliseconds): (target: Target) => Socket {
-  let made = 0;
-  return ({ host, port, path }) => {
-    const turn = made++ % host.length;
-    // What is written before the connection is up waits in the socket; a failure ends it as it would later.
-    const socket = path ? dial(path) : dial({ host: host[turn]!, port: port[turn] ?? port[0]! });
-    // The driver reads this to tell TLS which name to expect.
-    Object.assign(socket, { host: host[turn], port: port[turn] });
-    watch(socket, answerWithin);
+export interface Sockets {
+  /** Makes a socket for the driver. */
+  dial(target: Target): Socket | Promise<Socket>;
+  /** Breaks all sockets to this database, of every pool of the process, so that each is dialled again; at most once a second. */
+  breakAll(): void;
+}
+
+const BREAK_AT_MOST_EVERY: Milliseconds = 1_000;
+const databases = new Map<string, { readonly open: Set<Socket>; brokenAt: Milliseconds }>();
+
+/**
+ * Sockets to a database, by its URL. They break when an answer is overdue (`answerWithin`); among several hosts the one that
+ * takes writes is dialled (`findHost`).
+ */
+export function createSockets(
+  url: string,
+  { answerWithin, findHost }: { answerWithin: Milliseconds | undefined; findHost: (() => Promise<Host>) | undefined },
+): Sockets {
+  const database = databases.get(url) ?? { open: new Set<Socket>(), brokenAt: Number.NEGATIVE_INFINITY };
+  databases.set(url, database);
+  const prepare = (socket: Socket): Socket => {
+    database.open.add(socket);
+    socket.once('close', () => database.open.delete(socket));
+    if (answerWithin !== undefined) watch(socket, answerWithin);
     refuseLatecomers(socket);
     return socket;
   };
+  // What is written before the connection is up waits in the socket; a failure ends it as it would later.
+  // The driver reads host and port to tell TLS which name to expect.
+  const dialHost = ({ name, port }: Host): Socket => prepare(Object.assign(dial({ host: name, port }), { host: name, port }));
+  return {
+    dial: ({ host, port, path }) => {
+      if (findHost !== undefined) return findHost().then(dialHost, brokenSocket);
+      return path ? prepare(dial(path)) : dialHost({ name: host[0]!, port: port[0]! });
+    },
+    breakAll: () => {
+      if (performance.now() - database.brokenAt < BREAK_AT_MOST_EVERY) return;
+      database.brokenAt = performance.now();
+      const reason = new Error('the session is read-only, as after a failover: the connection is broken and dialled again');
+      // The statement that was refused is answered first.
+      setImmediate(() => database.open.forEach((socket) => void socket.destroy(reason)));
+    },
+  };
+}
+
+/** A socket that fails as one that was refused: the driver would lose the connection for good if `dial` rejected. */
+function brokenSocket(reason: Error): Socket {
+  const socket = new Socket();
+  setImmediate(() => socket.destroy(reason));
+  return socket;
 }
 
 /**

@@ -253,6 +253,27 @@ describe('a database that was moved', () => {
     expect([horizon.era, end.era]).toEqual([era + 1, era + 1]);
   });
 
+  test('begins a new one while somebody reads the events, and shows it when the writers that were under way have ended', async () => {
+    const era = await settleFeedEra(sql);
+    const [reader, writer] = [connect(database.url, { max: 1 }), connect(database.url, { max: 1 })];
+    await reader.unsafe('begin; select count(*) from purchase_watch.events');
+    await writer.unsafe('begin');
+    const late = await announce(writer);
+    await sql`update purchase_watch.feed_era set origin = '7000000000000000000/00000001'`;
+    const settled = settleFeedEra(sql);
+    const written = async () => (await sql<{ written: number }[]>`select written from purchase_watch.feed_era`)[0]!.written;
+    await expect.poll(written).toBe(era + 1);
+    const fresh = await announce(sql);
+    const [row] = await sql<{ era: number }[]>`select era from purchase_watch.events where id = ${fresh}`;
+    expect(row!.era).toBe(era + 1);
+    expect((await readHorizon(sql)).place.era).toBe(era);
+    await writer.unsafe('commit');
+    expect(await settled).toBe(era + 1);
+    await shown([late, fresh]);
+    await reader.unsafe('rollback');
+    await Promise.all([reader.end(), writer.end()]);
+  });
+
   test('begins a new one when another timeline took over', async () => {
     const era = await settleFeedEra(sql);
     await sql`update purchase_watch.feed_era set origin = split_part(origin, '/', 1) || '/0000000F'`;

@@ -1,0 +1,31 @@
+/** Sees statements that were refused because their session is read-only, as it is after a failover. */
+import type { Sql } from './database.ts';
+
+const READ_ONLY = '25006';
+
+/** The same pool; calls back when one of its statements, or of its transactions, was refused so. */
+export function noticeReadOnly(sql: Sql, onReadOnly: () => void): Sql {
+  const notice = <T>(query: T): T => {
+    if (!(query instanceof Promise)) return query;
+    const rejecting = query as unknown as { reject: (error: unknown) => void };
+    const { reject } = rejecting;
+    // Only the driver's queries have it. To listen as for any promise would begin the query, and a fragment is none.
+    if (typeof reject !== 'function') return query;
+    rejecting.reject = (error) => {
+      if ((error as { code?: unknown } | null)?.code === READ_ONLY) onReadOnly();
+      reject(error);
+    };
+    return query;
+  };
+  return new Proxy(sql, {
+    apply: (target, self, values) => notice(Reflect.apply(target as never, self, values)),
+    get: (target, name) => {
+      if (name === 'unsafe') return (...values: Parameters<Sql['unsafe']>) => notice(target.unsafe(...values));
+      if (name !== 'begin') return Reflect.get(target, name);
+      return (...values: unknown[]) => {
+        const work = values.pop() as (tx: Sql) => unknown;
+        return Reflect.apply(target.begin, target, [...values, (tx: Sql) => work(noticeReadOnly(tx, onReadOnly))]);
+      };
+    },
+  });
+}

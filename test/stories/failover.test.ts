@@ -1,0 +1,106 @@
+import { afterEach, expect, test } from 'vitest';
+import { connect, type Sql } from '../../src/store/database.ts';
+import { register } from '../../src/store/purchases.ts';
+import { startDaemon } from '../support/daemon.ts';
+import { canPair, startPostgresPair } from '../support/postgres-pair.ts';
+import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
+
+const cleanUp: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const step of cleanUp.splice(0).reverse()) await step();
+});
+
+async function testApp(): Promise<TestApp> {
+  const t = await startTestApp({ realClock: true });
+  cleanUp.push(() => t.stop());
+  return t;
+}
+const pool = (url: string, name: string): Sql => {
+  const sql = connect(url, { max: 1, name });
+  cleanUp.push(() => sql.end({ timeout: 0 }));
+  return sql;
+};
+const settingsFor = (t: TestApp, databaseUrl: string): Record<string, string> => ({
+  DATABASE_URL: databaseUrl,
+  CHECKOUT_BASE_URL: t.simulator.url,
+  CHECKOUT_CLIENT_ID: 'demo-client',
+  CHECKOUT_CLIENT_SECRET: 'demo-secret',
+  WEBHOOK_URL: t.receiver.url,
+  WEBHOOK_SECRET: SECRET,
+  WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+  PORT: '0',
+});
+/** A purchase at the simulator, registered by a program of its own. */
+async function registered(t: TestApp, sql: Sql): Promise<string> {
+  const { purchaseId } = t.simulator.control.add({ script: [{ state: 'Completed' }] });
+  await register(sql, [{ purchaseId, site: null, reference: null, metadata: null }]);
+  return purchaseId;
+}
+const arrived = (t: TestApp, id: string) => t.receiver.waitFor(() => t.changesOf(id).includes('Completed'), 60_000);
+
+test('sessions that a failover left read-only are dropped, and work goes on over new ones', async () => {
+  const t = await testApp();
+  await t.app.start();
+  const admin = pool(t.database.url, 'admin');
+  await arrived(t, await registered(t, admin));
+  const name = decodeURIComponent(new URL(t.database.url).pathname.slice(1));
+  // As a proxy shows it that leads to a primary which was demoted: every session that begins now is read-only for good.
+  await admin`alter database ${admin(name)} set default_transaction_read_only = on`;
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and application_name like 'purchase-watch%'`;
+  const readOnly = async () =>
+    (await admin`select from pg_stat_activity where datname = current_database() and application_name = 'purchase-watch'`).length;
+  await expect.poll(() => t.log.some((line) => line.includes('read-only transaction')), { timeout: 30_000 }).toBe(true);
+  await expect.poll(readOnly, { timeout: 30_000 }).toBeGreaterThan(0);
+  await admin`alter database ${admin(name)} reset default_transaction_read_only`;
+  await arrived(t, await registered(t, admin));
+}, 120_000);
+
+test.skipIf(!canPair)(
+  'of several hosts the primary is used, and after a failover the other one',
+  async () => {
+    const t = await testApp();
+    const pair = await startPostgresPair();
+    cleanUp.push(() => pair.stop());
+    const daemon = startDaemon(['start'], settingsFor(t, pair.url));
+    cleanUp.push(() => daemon.end('SIGKILL'));
+    await daemon.says('"started"', 60_000);
+    expect(daemon.output()).toContain(`"database":"Postgres at ${new URL(pair.standbyUrl).host},127.0.0.1:`);
+    const before = pool(pair.url, 'test');
+    await arrived(t, await registered(t, before));
+    await pair.failOver();
+    const after = pool(pair.standbyUrl, 'test');
+    await arrived(t, await registered(t, after));
+    // A database that stays where it is cannot have written a second era: the standby's timeline is another one.
+    await expect.poll(async () => (await after`select era from purchase_watch.feed_era`)[0]!.era, { timeout: 30_000 }).toBe(2);
+    expect(await daemon.end('SIGTERM')).toBe(0);
+  },
+  180_000,
+);
+
+test.skipIf(!canPair)(
+  'a standby alone is refused, with what to do',
+  async () => {
+    const t = await testApp();
+    const pair = await startPostgresPair();
+    cleanUp.push(() => pair.stop());
+    const url = new URL(pair.standbyUrl);
+    const daemon = startDaemon(['start'], settingsFor(t, `postgres://postgres@${url.host},127.0.0.1:1/postgres`));
+    cleanUp.push(() => daemon.end('SIGKILL'));
+    await daemon.says('no host takes writes', 60_000);
+    expect(await daemon.end('SIGCONT')).toBe(1);
+    expect(daemon.output()).toMatch(/it is read-only: a standby.*one of the hosts must be the primary/);
+  },
+  120_000,
+);
+
+test('a start after a restore does not wait for those who read the events', async () => {
+  const t = await testApp();
+  const [reader, admin] = [pool(t.database.url, 'reader'), pool(t.database.url, 'admin')];
+  await admin`update purchase_watch.feed_era set origin = '7000000000000000000/00000001'`;
+  await reader.unsafe('begin; select count(*) from purchase_watch.events');
+  const daemon = startDaemon(['start'], settingsFor(t, t.database.url));
+  cleanUp.push(() => daemon.end('SIGKILL'));
+  await daemon.says('"started"');
+  await arrived(t, await registered(t, admin));
+}, 60_000);

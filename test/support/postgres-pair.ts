@@ -1,0 +1,85 @@
+/** A real primary and a real standby of it, from the Postgres that the system has installed. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { connect } from '../../src/store/database.ts';
+import { freePorts } from './broker-process.ts';
+
+const INSTALLED = '/usr/lib/postgresql';
+const BIN = existsSync(INSTALLED)
+  ? readdirSync(INSTALLED)
+      .map((version) => join(INSTALLED, version, 'bin'))
+      .find((bin) => existsSync(join(bin, 'pg_basebackup')) && existsSync(join(bin, 'initdb')))
+  : undefined;
+/** Debian's packages bring the server and its tools; without them there is no pair. */
+export const canPair = BIN !== undefined;
+
+export interface PostgresPair {
+  /** Both hosts, the standby first. */
+  readonly url: string;
+  /** The standby alone. */
+  readonly standbyUrl: string;
+  /** Kills the primary and promotes the standby. */
+  failOver(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startPostgresPair(): Promise<PostgresPair> {
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-pair-'));
+  // Postgres does not run as root.
+  const [, , uid, gid] = /^postgres:.*$/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0].split(':') ?? [];
+  const user = process.getuid?.() === 0 ? { uid: Number(uid), gid: Number(gid) } : {};
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
+  chmodSync(folder, 0o700);
+  const run = (program: string, ...args: string[]) => promisify(execFile)(join(BIN!, program), args, { ...user, cwd: '/' });
+  const [primaryPort, standbyPort] = (await freePorts(2)) as [number, number];
+  const urlOf = (...ports: number[]) => `postgres://postgres@${ports.map((port) => `127.0.0.1:${port}`).join()}/postgres`;
+  const serve = async (data: string, port: number) => {
+    const settings = [
+      `port=${port}`,
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+      'fsync=off',
+      'shared_buffers=16MB',
+    ];
+    const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
+    const server = spawn(join(BIN!, 'postgres'), args, { ...user, cwd: '/', stdio: 'ignore' });
+    const ended = once(server, 'exit');
+    const sql = connect(urlOf(port), { max: 1 });
+    for (;;) {
+      const answers = await sql`select 1`.then(
+        () => true,
+        () => false,
+      );
+      if (answers) break;
+    }
+    await sql.end();
+    return async () => {
+      if (server.exitCode === null && server.signalCode === null) server.kill('SIGQUIT');
+      await ended;
+    };
+  };
+  const [primaryData, standbyData] = [join(folder, 'primary'), join(folder, 'standby')];
+  await run('initdb', '-D', primaryData, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync');
+  const stopPrimary = await serve(primaryData, primaryPort);
+  const from = ['-h', '127.0.0.1', '-p', String(primaryPort), '-U', 'postgres'];
+  await run('pg_basebackup', ...from, '-D', standbyData, '-R', '-X', 'stream', '-c', 'fast', '--no-sync');
+  const stopStandby = await serve(standbyData, standbyPort);
+  return {
+    url: urlOf(standbyPort, primaryPort),
+    standbyUrl: urlOf(standbyPort),
+    failOver: async () => {
+      await stopPrimary();
+      const sql = connect(urlOf(standbyPort), { max: 1 });
+      await sql`select pg_promote()`;
+      await sql.end();
+    },
+    stop: async () => {
+      await Promise.all([stopPrimary(), stopStandby()]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
