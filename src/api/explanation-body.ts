@@ -25,6 +25,11 @@ const stepSchema = z
     outcome: z.string().optional(),
     httpStatus: z.int().nullable().optional(),
     incidentId: z.string().optional(),
+    channels: z
+      .array(z.string())
+      .readonly()
+      .optional()
+      .openapi({ description: 'Of an alert: the channels for people that got it.' }),
     limit: limitSchema.optional(),
   })
   .openapi('ExplanationStep');

@@ -1,5 +1,6 @@
 /** The HTTP API for programs: mounts the resources; access; failures to problems. */
 import type { Settings } from '../config/settings.ts';
+import { channelRules } from '../config/slack.ts';
 import { createLimits, type Limits } from '../limits/limits.ts';
 import type { Health } from '../runtime/health.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -27,7 +28,8 @@ import { mountWhy } from './why.ts';
 export interface ApiParts {
   readonly sql: Sql;
   readonly databaseUrl: string;
-  readonly settings: Pick<Settings, 'apiKey' | 'apiReadKey' | 'sites' | 'policy' | 'webhooks' | 'subscribers'>;
+  readonly settings: Pick<Settings, 'apiKey' | 'apiReadKey' | 'sites' | 'policy' | 'webhooks' | 'subscribers'> &
+    Partial<Pick<Settings, 'slack'>>;
   /** Encrypts what is stored of subscribers; without it nothing secret can be stored. */
   readonly secrets?: Secrets | null;
   readonly health: Health;
@@ -55,7 +57,9 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountStream(app, { feed, log, limits: streams });
   mountOverview(app, { sql });
   mountInvoice(app, { sql, invoiceOf });
-  mountWhy(app, { sql, limits, schedule: settings.webhooks.schedule });
+  // Parts without these settings know of no channel.
+  const channels = settings.slack === undefined ? [] : channelRules({ slack: settings.slack });
+  mountWhy(app, { sql, limits, schedule: settings.webhooks.schedule, channels });
   const known = { sites: settings.sites.map((site) => site.name), webhooks: settings.webhooks };
   mountSubscribers(app, { sql, secrets, known, configured: settings.subscribers });
   const { concurrency } = settings.webhooks;

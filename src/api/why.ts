@@ -1,6 +1,7 @@
 /** Why a purchase has (not) been polled, flagged or announced. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { suggestion } from '../config/nearest.ts';
+import type { ChannelRule } from '../core/audience.ts';
 import { explain } from '../core/explain.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -16,7 +17,12 @@ import type { ApiBindings } from './serve.ts';
 /** Mounts the call. */
 export function mountWhy(
   app: OpenAPIHono<{ Bindings: ApiBindings }>,
-  { sql, limits, schedule }: { sql: Sql; limits: Limits; schedule: readonly Milliseconds[] },
+  {
+    sql,
+    limits,
+    schedule,
+    channels,
+  }: { sql: Sql; limits: Limits; schedule: readonly Milliseconds[]; channels: readonly ChannelRule[] },
 ): void {
   app.openapi(whyRoute, async (c) => {
     const { site, subscriber = null } = c.req.valid('query');
@@ -25,7 +31,7 @@ export function mountWhy(
     if (facts === null) throw new Problem('purchase_not_found', `${JSON.stringify(row.purchaseId)} was removed just now.`);
     if (subscriber !== null && facts.subscribers.length === 0) throw await noSubscriber(sql, subscriber);
     const limitOf = (state: number) => limits.limitOf(row.site, state);
-    return c.json(explanationBody(explain(facts, { polling: limits.policyFor(row.site), limitOf, schedule })), 200);
+    return c.json(explanationBody(explain(facts, { polling: limits.policyFor(row.site), limitOf, schedule, channels })), 200);
   });
 }
 

@@ -76,7 +76,7 @@ async function timeOf(sql: Sql, options: Options): Promise<{ from: Instant; to: 
 async function channelsOf({ slack }: Pick<Settings, 'slack'>) {
   const { channelRules, channelSubscriber, DEFAULT_CHANNEL } = await import('../config/slack.ts');
   const rules = channelRules({ slack });
-  const everything = { name: channelSubscriber(DEFAULT_CHANNEL), sites: null, severity: 'warning' as const };
+  const everything = { name: channelSubscriber(DEFAULT_CHANNEL), sites: null, severity: 'warning' as const, stuck: slack.stuck };
   return rules.length === 0 ? { channels: [everything], invented: true } : { channels: rules, invented: false };
 }
 
@@ -105,7 +105,7 @@ export function register(program: Command, context: CliContext): void {
     .command('rehearse')
     .summary('show what would have been said in a past time under other settings')
     .description(
-      'Goes through the recorded changes of state of a past time again and prints which messages about incidents would have been sent, when and to which channel, beside what was really sent. With --config, the states, polling and slack of that file are tried. The 14 days before teach what is usual. Only reads, so a daemon may run meanwhile.',
+      'Goes through the recorded changes of state of a past time again and prints which messages about incidents and single stuck checkouts would have been sent, when and to which channel, beside what was really sent. With --config, the states, polling and slack of that file are tried. The 14 days before teach what is usual. Only reads, so a daemon may run meanwhile.',
     )
     .requiredOption('--from <moment>', 'from when: a duration back such as 7d, or a time with its zone')
     .option('--to <moment>', 'up to when; now unless told')

@@ -5,7 +5,7 @@ import type { IncidentKind } from '../core/incident.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { namedState } from '../core/states.ts';
 import { slackMessage } from '../notifier/slack-message.ts';
-import { rehearsedBody } from '../rehearsal/message.ts';
+import { rehearsedBody, rehearsedCheckoutsBody } from '../rehearsal/message.ts';
 import type { Rehearsed } from '../rehearsal/rehearse.ts';
 import type { CliContext } from './context.ts';
 import { counted, printLine, printTable, styled } from './output.ts';
@@ -18,7 +18,7 @@ interface ShownMessage {
   readonly stage: string;
   readonly channels: readonly string[];
   readonly incidentId: string | null;
-  readonly kind: IncidentKind;
+  readonly kind: IncidentKind | 'checkouts';
   readonly headline: string;
 }
 
@@ -63,7 +63,9 @@ interface Asked {
 
 /** Everything that is told of a rehearsal. */
 export function rehearsalBody(rehearsed: Rehearsed, { from, to, site, config, ignoreSilences, invented }: Asked): RehearsalBody {
-  const said = rehearsed.messages.map((message) => shown(rehearsedBody(message), message.at, message.channels));
+  const incidentMessages = rehearsed.messages.map((message) => shown(rehearsedBody(message), message.at, message.channels));
+  const singles = rehearsed.checkouts.map((message) => shown(rehearsedCheckoutsBody(message), message.at, message.channels));
+  const said = [...incidentMessages, ...singles].toSorted((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
   // With channels, what none of them was told was not said; without any, it is what would have been.
   const told = rehearsed.really.messages.filter(({ channels }) => invented || channels.length > 0);
   const really = told.map(({ at, channels, body }) => shown(body, at, channels));
@@ -89,11 +91,11 @@ export function rehearsalBody(rehearsed: Rehearsed, { from, to, site, config, ig
   };
 }
 
-const STAGES = ['opened', 'reopened', 'grew', 'reminder', 'ended'] as const;
+const STAGES = ['opened', 'reopened', 'grew', 'reminder', 'ended', 'checkouts'] as const;
 
 /** The headline is that of the message in Slack, without its markup. */
 function shown(body: string, at: Instant, channels: readonly string[]): ShownMessage {
-  const { type, data } = JSON.parse(body) as { type: string; data: { incidentId?: string; kind: IncidentKind } };
+  const { type, data } = JSON.parse(body) as { type: string; data: { incidentId?: string; kind: ShownMessage['kind'] } };
   const [headline = ''] = slackMessage(body, { consoleUrl: null }).text.split('\n');
   const plain = headline.replace(/^\*|\*$/g, '').replace(/&(amp|lt|gt);/g, (_, name: 'amp' | 'lt' | 'gt') => ENTITIES[name]);
   const stage = type.replace(/^incident\./, '');

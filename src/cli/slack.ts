@@ -95,9 +95,9 @@ export function register(program: Command, context: CliContext): void {
     .description('Shows that messages arrive in Slack, and how they look.');
   const command = slack
     .command('test')
-    .summary('post two messages, marked as a test')
+    .summary('post three messages, marked as a test')
     .description(
-      'Posts two messages that are marked as a test to every configured channel: an incident at its very longest, and one that is over. They are built and sent as alerts are. Needs no daemon and no database.',
+      'Posts three messages that are marked as a test to every configured channel: an incident at its very longest, one that is over, and single stuck checkouts. They are built and sent as alerts are. Needs no daemon and no database.',
     )
     .option('--channel <name>', 'only this channel; that of SLACK_WEBHOOK_URL is called default')
     .option('--json', 'write JSON')

@@ -12,15 +12,17 @@ interface WhyOptions {
 
 async function why(context: CliContext, purchaseId: string, { site, subscriber, json }: WhyOptions): Promise<void> {
   await withDatabase(context, async ({ sql, settings }) => {
-    const [{ findPurchase }, { showExplanation }, { learnedLimits }] = await Promise.all([
+    const [{ findPurchase }, { showExplanation }, { learnedLimits }, { channelRules }] = await Promise.all([
       import('./purchase.ts'),
       import('./show-explanation.ts'),
       import('../limits/limits.ts'),
+      import('../config/slack.ts'),
     ]);
     const { id, site: itsSite } = await findPurchase(sql, { purchaseId, site });
     const limits = await learnedLimits(sql, settings.policy);
     const limitOf = (state: number) => limits.limitOf(itsSite, state);
-    const policy = { polling: limits.policyFor(itsSite), limitOf, schedule: settings.webhooks.schedule };
+    const channels = channelRules(settings);
+    const policy = { polling: limits.policyFor(itsSite), limitOf, channels, schedule: settings.webhooks.schedule };
     await showExplanation(context, sql, { id, purchaseId, subscriber: subscriber ?? null, policy, json: json === true });
   });
 }

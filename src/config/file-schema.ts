@@ -1,5 +1,6 @@
 /** The settings file, section by section: its check, its defaults and its meaning in one place. */
 import * as z from 'zod';
+import { STUCK_MODES } from '../core/audience.ts';
 import { EVENT_TYPES } from '../core/events.ts';
 import { STATE_NAMES } from '../core/states.ts';
 import { absentable, entry, list, open, openList, optional, preset, required, section } from './field.ts';
@@ -143,6 +144,7 @@ const polling = section({
 });
 
 const messagesPerHour = kind.whole(3, 1_000);
+const stuckMode = kind.oneOf(STUCK_MODES);
 
 /** A channel of Slack beside the one of the variables. What is not given is that of all channels. */
 export const slackChannel = section({
@@ -154,9 +156,15 @@ export const slackChannel = section({
     'The least urgent that it hears of; with `critical` neither digests nor first looks',
   ),
   maxPerHour: open(messagesPerHour, 'Messages to it within an hour, at most', 'as `slack.maxPerHour`'),
+  stuck: open(stuckMode, 'When a single stuck checkout alerts it: `auto`, `each` or `incidents`', 'as `slack.stuck`'),
 });
 
 const slack = section({
+  stuck: preset(
+    stuckMode,
+    'auto',
+    'When a single stuck checkout alerts people: `each` always, `incidents` never (only when a page counts as broken), `auto` while fewer than 100 stays or 20 customers a day are known of its state and site',
+  ),
   groupWait: preset(kind.duration, '30s', 'Time a new incident gathers purchases before it is told'),
   quietFor: preset(kind.duration, '10m', 'Time without symptoms after which stuck purchases are told as over'),
   groupInterval: preset(kind.duration, '5m', 'Shortest time between two messages about a growing incident'),

@@ -1,4 +1,5 @@
 /** What the operator chose, checked: the only place that reads the environment and the settings file. */
+import type { StuckMode } from '../core/audience.ts';
 import { AppError } from '../core/errors.ts';
 import type { PollPolicy } from '../core/poll-plan.ts';
 import type { Milliseconds } from '../core/purchase.ts';
@@ -94,6 +95,8 @@ export interface Settings {
   slack: {
     /** `default`, of the variable, first. */
     channels: readonly ChannelSettings[];
+    /** When a single stuck checkout alerts the channels that have no mode of their own. */
+    stuck: StuckMode;
     /** Messages to a channel within an hour, for those that have no number of their own. */
     maxPerHour: number;
     /** Called every minute while all is well; a secret. Null: nothing is called. */

@@ -1,5 +1,5 @@
 /** The channels for people that settings name: that of the variable, and those of the file. */
-import type { ChannelRule } from '../core/audience.ts';
+import type { ChannelRule, StuckMode } from '../core/audience.ts';
 import type { Environment } from './environment.ts';
 import type { FileSettings } from './file-schema.ts';
 import { suggestion } from './nearest.ts';
@@ -16,6 +16,8 @@ export interface ChannelSettings {
   readonly severity: 'warning' | 'critical';
   /** Messages within an hour, at most. */
   readonly maxPerHour: number;
+  /** When a single stuck checkout alerts it. */
+  readonly stuck: StuckMode;
 }
 
 /** The channel of SLACK_WEBHOOK_URL. */
@@ -28,7 +30,7 @@ export function channelSubscriber(name: string): string {
 
 /** What each channel wants to hear, by its subscriber's name. */
 export function channelRules({ slack }: Pick<Settings, 'slack'>): ChannelRule[] {
-  return slack.channels.map(({ name, sites, severity }) => ({ name: channelSubscriber(name), sites, severity }));
+  return slack.channels.map(({ name, sites, severity, stuck }) => ({ name: channelSubscriber(name), sites, severity, stuck }));
 }
 
 /** How many messages an hour each channel gets at most, by its subscriber's name. */
@@ -54,8 +56,8 @@ export function slackSettings(
       `slack.channels.${DEFAULT_CHANNEL}: SLACK_WEBHOOK_URL makes a channel of the same name; keep one of them, or rename this one`,
     );
   }
-  const { maxPerHour } = section;
-  const everything = { sites: null, severity: 'warning', maxPerHour } as const;
+  const { maxPerHour, stuck } = section;
+  const everything = { sites: null, severity: 'warning', maxPerHour, stuck } as const;
   const entries = Object.entries(named).toSorted(([one], [other]) => rank(one) - rank(other));
   const deadMansSwitch = environment.read('DEAD_MANS_SWITCH_URL', problems);
   return {
@@ -68,6 +70,7 @@ export function slackSettings(
         sites: each.sites ?? null,
         severity: each.severity,
         maxPerHour: each.maxPerHour ?? maxPerHour,
+        stuck: each.stuck ?? stuck,
       })),
     ],
     deadMansSwitch: environment.isSet('DEAD_MANS_SWITCH_URL') ? deadMansSwitch : section.deadMansSwitch,

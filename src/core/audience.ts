@@ -1,6 +1,10 @@
 /** Which channels are told of an incident. Pure. */
 import { type Incident, type Level, levelOf } from './incident.ts';
 
+/** When a stuck checkout alerts people by itself: while no share can be judged, always, or never. */
+export const STUCK_MODES = ['auto', 'each', 'incidents'] as const;
+export type StuckMode = (typeof STUCK_MODES)[number];
+
 /** What a channel for people wants to hear. */
 export interface ChannelRule {
   readonly name: string;
@@ -8,8 +12,15 @@ export interface ChannelRule {
   readonly sites: readonly string[] | null;
   /** The least urgent that it wants to hear. */
   readonly severity: Level;
+  /** When it is alerted of single stuck checkouts; `auto` unless given. */
+  readonly stuck?: StuckMode;
   /** It takes nothing at present; false unless said. */
   readonly isDeaf?: boolean;
+}
+
+/** When single stuck checkouts alert a channel. */
+export function modeOf({ stuck = 'auto' }: Pick<ChannelRule, 'stuck'>): StuckMode {
+  return stuck;
 }
 
 /**

@@ -23,7 +23,8 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** Types for channels that speak to people: one per thing said about an incident. Not in the feed, not sent to webhooks. */
-export type IncidentEventType = `incident.${'opened' | 'reopened' | 'grew' | 'reminder' | 'ended' | 'first_look' | 'digest'}`;
+export type IncidentEventType =
+  `incident.${'opened' | 'reopened' | 'grew' | 'reminder' | 'ended' | 'first_look' | 'digest' | 'checkouts'}`;
 
 /** An event before it has an id: its place in the purchase's order (null for events of a site) and what it says. */
 export interface EventDraft {

@@ -3,6 +3,7 @@ import type { StoredStatus } from './delivery-status.ts';
 import type { IncidentKind } from './incident.ts';
 import type { Instant, Milliseconds, PurchaseStatus } from './purchase.ts';
 import type { Standing } from './standing.ts';
+import type { Known } from './usual.ts';
 
 export interface PurchaseFacts {
   readonly id: number;
@@ -136,6 +137,23 @@ export interface IncidentFacts {
   readonly silencedUntil: Instant | null;
 }
 
+/** Alerts about this purchase by itself, of one stay in a state. */
+export interface SingleFacts {
+  readonly state: number;
+  /** When the stay began. */
+  readonly since: Instant;
+  /** When people were alerted that it is stuck, and that it is over; null while they were not. */
+  readonly alertedAt: Instant | null;
+  readonly endedAt: Instant | null;
+  /** Names of the channels that were alerted. */
+  readonly channels: readonly string[];
+  readonly mode: 'auto' | 'each' | null;
+  readonly counted: number | null;
+  readonly perDay: number | null;
+  /** From then on incidents alert instead. */
+  readonly isLast: boolean;
+}
+
 export interface Facts {
   readonly now: Instant;
   readonly purchase: PurchaseFacts;
@@ -152,6 +170,10 @@ export interface Facts {
   readonly attempts: readonly AttemptFacts[];
   /** Open ones that it belongs to. */
   readonly incidents: readonly IncidentFacts[];
+  /** The oldest first. */
+  readonly singles: readonly SingleFacts[];
+  /** What is known of its state at its site. */
+  readonly known: Known;
   /** Whether Slack is configured, without which nobody hears of incidents. */
   readonly slack: boolean;
   /** What there is beyond the bounds. */

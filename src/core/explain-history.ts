@@ -1,6 +1,7 @@
 /** What happened to a purchase, event by event, and who was told of each. */
 import { humanDuration } from './duration.ts';
 import type { EventFacts, Facts, PurchaseFacts, TransitionFacts } from './explain-facts.ts';
+import { singleSteps } from './explain-singles.ts';
 import type { Matter, Step } from './explain-step.ts';
 import { type ToldOptions, toldSteps } from './explain-told.ts';
 import { type PollPolicy, policyOf } from './poll-plan.ts';
@@ -34,6 +35,7 @@ export function historySteps(facts: Facts, policy: PollPolicy, options: ToldOpti
     groups.push([{ ...transitionFields(transition), text, wrong: true }]);
     matters.push({ code: 'event_missing', text: `Change ${transition.sequence} was never announced: it has no event.` });
   }
+  for (const step of singleSteps(facts)) groups.push([step]);
   const ended = endedStep(purchase);
   if (ended !== null) groups.push([ended]);
   // Groups stay together, so that who was told follows what it was told of.

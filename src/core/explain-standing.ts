@@ -1,16 +1,24 @@
 /** How things stand with a purchase now: polling, site, shard, stuck clock, incident. */
+import type { ChannelRule } from './audience.ts';
 import { humanDuration } from './duration.ts';
 import { type Limit, shownLimit, workingText } from './dwell.ts';
 import { isoTime } from './events.ts';
 import type { Facts, IncidentFacts } from './explain-facts.ts';
 import { answeredWell, stuckClock } from './explain-poll.ts';
+import { singleStanding } from './explain-singles.ts';
 import type { Step } from './explain-step.ts';
 import { type PollPolicy, policyOf } from './poll-plan.ts';
 import type { Instant } from './purchase.ts';
 import { stateName } from './states.ts';
 
+export interface StandingOptions {
+  limitOf(state: number): Limit;
+  /** Without them nothing is said of when single checkouts alert. */
+  readonly channels?: readonly ChannelRule[] | undefined;
+}
+
 /** Each fact that holds now, as a step. */
-export function standingSteps(facts: Facts, policy: PollPolicy, limitOf: (state: number) => Limit): Step[] {
+export function standingSteps(facts: Facts, policy: PollPolicy, { limitOf, channels }: StandingOptions): Step[] {
   const clock = stuckClockStep(facts, policy, limitOf);
   return [
     polledStep(facts, policy),
@@ -18,7 +26,7 @@ export function standingSteps(facts: Facts, policy: PollPolicy, limitOf: (state:
     shardStep(facts),
     ...(clock === null ? [] : [clock]),
     ...facts.incidents.map((incident) => incidentStep(facts, incident)),
-    ...missingIncident(facts),
+    ...missingIncident(facts, channels),
   ];
 }
 
@@ -159,12 +167,14 @@ function incidentStep({ now, purchase, slack }: Facts, incident: IncidentFacts):
 }
 
 /** Stuck, and no incident is open: one customer who left says nothing of the page. */
-function missingIncident({ purchase, incidents, owner, site }: Facts): Step[] {
+function missingIncident(facts: Facts, channels: readonly ChannelRule[] | undefined): Step[] {
+  const { purchase, incidents, owner, site } = facts;
   if (purchase.stuckSince === null || incidents.some(({ kind }) => kind === 'stuck')) return [];
   const text = !site.configured
     ? `no incident: those of former sites are not told`
     : owner.daemons === 0
       ? 'no incident is open: no daemon is there to open one'
       : 'no incident is open: one is when so many become overdue here that the page must be broken';
-  return [{ at: null, kind: 'incident', text }];
+  const single = site.configured ? singleStanding(facts, channels) : null;
+  return [{ at: null, kind: 'incident', text: single === null ? text : `${text}; ${single}` }];
 }

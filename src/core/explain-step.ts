@@ -11,6 +11,7 @@ export const STEP_KINDS = [
   'delivery',
   'attempt',
   'ended',
+  'alert',
   'more',
   'polled',
   'site',
@@ -44,6 +45,8 @@ export interface Step {
   readonly outcome?: string;
   readonly httpStatus?: number | null;
   readonly incidentId?: string;
+  /** Of an alert: the channels for people that got it. */
+  readonly channels?: readonly string[];
   /** Of the stuck clock. */
   readonly limit?: ShownLimit;
 }

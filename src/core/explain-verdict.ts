@@ -2,6 +2,7 @@
 import { humanDuration } from './duration.ts';
 import type { Facts } from './explain-facts.ts';
 import { answeredWell, lateness, whyLate } from './explain-poll.ts';
+import { singleStanding } from './explain-singles.ts';
 import { NO_CHANNEL_HEARS, NOBODY_HEARS, untilText } from './explain-standing.ts';
 import { MATTER_CODES, type Matter } from './explain-step.ts';
 import { type PollPolicy, policyOf } from './poll-plan.ts';
@@ -73,8 +74,11 @@ function purchaseMatters(facts: Facts, policy: PollPolicy): Matter[] {
   return matters;
 }
 
-function peopleText({ incidents, slack, now }: Facts): string {
+function peopleText(facts: Facts): string {
+  const { incidents, slack, now, singles, purchase } = facts;
   const incident = incidents.find(({ kind }) => kind === 'stuck');
+  const single = singles.find(({ since, alertedAt }) => since === purchase.stateSince && alertedAt !== null);
+  if (incident === undefined && single !== undefined) return `${singleStanding(facts, undefined)}`;
   if (incident === undefined) return 'no incident is open, so people are not told of it';
   if (!slack) return `its incident is open, and ${NOBODY_HEARS}`;
   if (incident.silencedUntil !== null) return `its incident is silenced until ${untilText(incident.silencedUntil, now)}`;

@@ -2,6 +2,7 @@
  * Why a purchase has (not) been polled, flagged or announced: what happened, how things stand, what comes, and in one
  * sentence what is the matter. Pure: rows, the time and the policy in, the answer out.
  */
+import type { ChannelRule } from './audience.ts';
 import { humanDuration } from './duration.ts';
 import { configuredLimit, type Limit } from './dwell.ts';
 import type { Facts } from './explain-facts.ts';
@@ -20,16 +21,18 @@ export interface ExplainPolicy {
   readonly polling: PollPolicy;
   /** What the limit of a state at its site rests on; without it, the policy alone. */
   limitOf?(state: number): Limit;
+  /** The channels for people, for when single checkouts alert them. */
+  readonly channels?: readonly ChannelRule[];
   /** The waits between the attempts of a delivery. */
   readonly schedule: readonly Milliseconds[];
 }
 
 /** Explains a purchase. */
-export function explain(facts: Facts, { polling, schedule, limitOf = byPolicy(polling) }: ExplainPolicy): Explanation {
+export function explain(facts: Facts, { polling, schedule, channels, limitOf = byPolicy(polling) }: ExplainPolicy): Explanation {
   const { purchase, owner, now, more } = facts;
   const subscribers = subscriberSteps(facts);
   const history = historySteps(facts, polling, { schedule, skip: subscribers.skip });
-  const standing = [...standingSteps(facts, polling, limitOf), ...subscribers.steps];
+  const standing = [...standingSteps(facts, polling, { limitOf, channels }), ...subscribers.steps];
   if (more.subscribers > 0) {
     standing.push({
       at: null,

@@ -2,12 +2,11 @@
  * What stays taught over the days: what is usual in each state of a site, and the limits that are learned. The same rules
  * as those of the tables that the daemon keeps, here in memory. Deterministic, without I/O.
  */
-import type { Usual } from './detection.ts';
 import { autoLimit, configuredLimit, type Dwell, type DwellCount, dwellOf, type Limit, mostLimit } from './dwell.ts';
 import { type PollPolicy, policyOf } from './poll-plan.ts';
 import type { Instant, Milliseconds } from './purchase.ts';
 import { type DwellChange, dayOf, type StayChange } from './tally.ts';
-import { usualOf } from './usual.ts';
+import { type Known, usualOf } from './usual.ts';
 
 const DAY: Milliseconds = 86_400_000;
 /** So many days count, today included. */
@@ -17,7 +16,7 @@ export interface Learned {
   add(changes: { readonly dwell: readonly DwellChange[]; readonly stays: readonly StayChange[] }): void;
   /** Forgets days that count no more, and learns limits from those that do. */
   learn(now: Instant): void;
-  usual(site: string, state: number, now: Instant): Usual;
+  usual(site: string, state: number, now: Instant): Known;
   /** As learned last. */
   limitOf(site: string, state: number): Limit;
 }

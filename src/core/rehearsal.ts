@@ -3,7 +3,7 @@
  * the same questions as the judge (`judgement.ts`), at moments as far apart as its ticks. Deterministic, without I/O.
  */
 import type { ChannelRule } from './audience.ts';
-import type { Detection, SiteStay, Usual } from './detection.ts';
+import type { Detection, SiteStay } from './detection.ts';
 import type { Limit } from './dwell.ts';
 import { type AlertPolicy, type Incident, REOPENS_WITHIN, type Silence, type Symptom } from './incident.ts';
 import { isLeaf } from './incident-tree.ts';
@@ -12,6 +12,8 @@ import { createLearned } from './learned.ts';
 import { type PollPolicy, policyOf } from './poll-plan.ts';
 import type { Instant, Milliseconds } from './purchase.ts';
 import { asLeft, asOverdue, type RecordedOutage, type RecordedStay, type RehearsedStay, rehearseStay } from './recorded-stay.ts';
+import { createCheckoutRehearsal, type RehearsedCheckouts } from './rehearsed-checkouts.ts';
+import type { Known } from './usual.ts';
 
 /** The daemon's judge looks this often. */
 const TICK: Milliseconds = 5_000;
@@ -42,6 +44,8 @@ export interface RehearsedMessage extends Message {
 
 export interface RehearsalResult {
   readonly messages: readonly RehearsedMessage[];
+  /** Messages about single stuck checkouts. */
+  readonly checkouts: readonly RehearsedCheckouts[];
   /** Stays gone through, those of the time before included. */
   readonly stays: number;
   /** Purchases that would have been flagged. */
@@ -80,6 +84,8 @@ export function createRehearsal(options: RehearsalOptions): Rehearsal {
   const waiting = new Map<string, Map<number, RecordedStay>>();
   const heard = new Map<string, Set<string>>();
   const messages: RehearsedMessage[] = [];
+  const checkouts: RehearsedCheckouts[] = [];
+  const singles = createCheckoutRehearsal({ channels, silences, alerts });
   /** Those that were opened in the time, as they are now. */
   const opened = new Map<string, Incident>();
   const said = new Set<string>();
@@ -91,7 +97,7 @@ export function createRehearsal(options: RehearsalOptions): Rehearsal {
   let lookAt: Instant | null = null;
   let learnAt = Number.NEGATIVE_INFINITY;
   let usualAt = Number.NEGATIVE_INFINITY;
-  const usualOf = new Map<string, Usual>();
+  const usualOf = new Map<string, Known>();
   let count = 0;
   let overdue = 0;
   let made = 0;
@@ -119,10 +125,14 @@ export function createRehearsal(options: RehearsalOptions): Rehearsal {
     const key = keyOf(stay.recorded);
     const here = waiting.get(key) ?? new Map<number, RecordedStay>();
     waiting.set(key, here);
-    if (what !== 'overdue') here.delete(place);
+    if (what !== 'overdue') {
+      here.delete(place);
+      singles.over(place, at, what === 'left' ? stay.recorded.toState : null);
+    }
     if (what === 'gone') return null;
     if (what === 'left') return asLeft(stay);
     here.set(place, stay.recorded);
+    singles.stuck(place, stay.recorded, at);
     if (at >= from) overdue += 1;
     return asOverdue(stay);
   };
@@ -146,7 +156,7 @@ export function createRehearsal(options: RehearsalOptions): Rehearsal {
       .filter(({ noticedAt, until }) => noticedAt <= now && (until === null || now < until))
       .map(({ site, since }) => ({ kind: 'unreachable', site, state: null, subscriber: null, severity: 0, count: 1, since }));
 
-  const usualAround = (site: string, state: number, now: Instant): Usual => {
+  const usualAround = (site: string, state: number, now: Instant): Known => {
     if (now - usualAt >= USUAL_FOR) {
       usualOf.clear();
       usualAt = now;
@@ -157,6 +167,8 @@ export function createRehearsal(options: RehearsalOptions): Rehearsal {
     return usual;
   };
 
+  const around = (now: Instant) => (site: string, state: number) => usualAround(site, state, now);
+
   const note = ({ incident, messages: told, parts }: Told, now: Instant): void => {
     if (opened.has(incident.id) || (incident.openedAt === now && now >= from)) opened.set(incident.id, incident);
     for (const { stage, channels: names } of told) {
@@ -164,6 +176,7 @@ export function createRehearsal(options: RehearsalOptions): Rehearsal {
       heard.set(incident.id, new Set([...before, ...names]));
       if (names.length > 0) said.add(incident.id);
       const limit = isLeaf(incident) ? learned.limitOf(incident.site!, incident.state!) : null;
+      if (stage === 'opened' || stage === 'reopened') singles.takenOver([incident, ...parts], around(now));
       if (now >= from && names.length > 0) messages.push({ at: now, stage, channels: names, incident, parts, limit });
     }
   };
@@ -201,7 +214,10 @@ export function createRehearsal(options: RehearsalOptions): Rehearsal {
       ...[...changed.values()].filter(({ id }) => !known.some((incident) => incident.id === id)),
     ];
     for (const told of judged.verdicts) note(told, now);
-    lookAt = judged.lookAgainAt;
+    const told = singles.look(now, incidents, around(now));
+    if (now >= from) checkouts.push(...told.messages);
+    const next = [judged.lookAgainAt, told.lookAgainAt].filter((at) => at !== null);
+    lookAt = next.length === 0 ? null : Math.min(...next);
   };
 
   /** Lives through everything before a moment. */
@@ -251,6 +267,7 @@ export function createRehearsal(options: RehearsalOptions): Rehearsal {
       const openAfter = incidents.filter(speaks).length;
       return {
         messages,
+        checkouts,
         stays: count,
         overdue,
         opened: own.length,

@@ -36,7 +36,6 @@ const CHECKOUT_PORT = 8_090;
 const API_PORT = 8_080;
 /** What takes a customer minutes takes seconds. */
 const TIME_SCALE = 25;
-const FIRST_MESSAGE = ['What has one cause is one message, gathered for a moment. This is what Slack would show:'];
 /** New purchases a minute once the story is told. */
 const CALM = 12;
 
@@ -106,7 +105,7 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     for (const remark of remarks) stage.write(stage.paint('gray', `    ${remark}`));
 
     await tellStory({ control: simulator.control, narrator, tally, messages: slack.messages, signal });
-    narrator.headline('5  What you saw', recap(tally, { messages: slack.messages(), took: took() }));
+    narrator.headline('6  What you saw', recap(tally, { messages: slack.messages(), took: took() }));
     if (once) return void stage.write('  Without --once the demo goes on, and says what to open and try.');
 
     const databaseFile = join(home, 'database-url');
@@ -144,8 +143,7 @@ async function openSlack(narrator: Narrator) {
     const { text, blocks } = message;
     if (text === undefined) return { status: 400, body: 'no_text' };
     messages += 1;
-    if (messages === 1) narrator.headline('3  Slack gets one message, however many are stuck', FIRST_MESSAGE);
-    else narrator.say('Slack gets a message:');
+    narrator.say('Slack gets a message:');
     narrator.show(renderForTerminal(blocks === undefined ? { text } : { text, blocks }));
     return { status: 200, body: 'ok' };
   });

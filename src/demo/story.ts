@@ -1,4 +1,4 @@
-/** The story that the demo tells: shopping, a page that breaks, customers who get stuck, the message, the fix, the end. */
+/** The story that the demo tells: shopping, one customer who does not come back, a page that breaks, customers who get stuck, the message, the fix, the end. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Control } from '../simulator/control.ts';
 import type { Narrator } from './narrator.ts';
@@ -38,6 +38,11 @@ const BAD_DAY: readonly Life[] = [
   { site: BROKEN_SITE, script: QUICK },
   { site: 'demo-fi', script: 'card-paid' },
 ];
+/** Does not come back from the bank for so long that nobody waits for it: the story brings this customer back. */
+const LOST: Life = {
+  site: 'demo-fi',
+  script: [{ state: 'New' }, { state: 'BeingProcessed', after: '20s' }, { state: BROKEN_STATE, after: '40s' }],
+};
 const ARRIVALS = { good: 1_300, bad: 1_000, recovery: 2_500 };
 
 /** Long enough to read a few lines of traffic. */
@@ -48,7 +53,7 @@ const READING = 5_000;
 const PATIENCE = 45_000;
 const LOOK_AGAIN = 50;
 
-/** Tells the story; takes about 55 seconds. Throws when the signal says so. */
+/** Tells the story; takes about 85 seconds. Throws when the signal says so. */
 export async function tellStory({ control, narrator, tally, messages, signal }: StoryParts): Promise<void> {
   const until = async (happened: () => boolean): Promise<void> => {
     const deadline = performance.now() + PATIENCE;
@@ -64,11 +69,23 @@ export async function tellStory({ control, narrator, tally, messages, signal }: 
     'each line is a webhook that the shop just got, signature checked (✓), so soon after the poll.',
   ]);
   let customers = sendCustomers(control, GOOD_DAY, ARRIVALS.good);
+  const lost = control.add(LOST);
   try {
     await delay(SHOPPING, undefined, { signal });
     await until(() => tally.completed() >= 2);
+    await until(() => tally.stuckNow.size >= 1);
+    narrator.headline('2  One customer does not come back from the bank', [
+      'The site is new here, so too little is known to judge it by the share of stuck customers.',
+      'Until it is, each stuck checkout alerts people by itself, gathered for a moment, and once more when it is over:',
+    ]);
+    const silent = messages();
+    await until(() => messages() > silent);
+    await delay(READING, undefined, { signal });
+    control.setState(lost.purchaseId, 'Completed');
+    const alerted = messages();
+    await until(() => messages() > alerted);
 
-    narrator.headline(`2  Now the page of ${BROKEN_SITE} breaks`, [
+    narrator.headline(`3  Now the page of ${BROKEN_SITE} breaks`, [
       'A deploy went wrong: customers who come back from their bank get a page that cannot render again.',
       `Nobody sees an error. The service just goes on saying ${BROKEN_STATE}. The other site is fine.`,
     ]);
@@ -77,6 +94,9 @@ export async function tellStory({ control, narrator, tally, messages, signal }: 
     customers = sendCustomers(control, BAD_DAY, ARRIVALS.bad);
     await until(() => tally.stuckNow.size >= 1);
     narrator.say('The first customer is over the limit, and one more poll has confirmed it: stuck.');
+    narrator.headline('4  Slack gets one message, however many are stuck', [
+      'With the fourth in a row the page counts as broken. What has one cause is one message:',
+    ]);
 
     const before = messages();
     await until(() => messages() > before);
@@ -84,7 +104,7 @@ export async function tellStory({ control, narrator, tally, messages, signal }: 
 
     customers.stop();
     customers = sendCustomers(control, BAD_DAY, ARRIVALS.bad);
-    narrator.headline('4  The page is fixed', ['Whoever reads the message rolls the deploy back. Customers come back and pay.']);
+    narrator.headline('5  The page is fixed', ['Whoever reads the message rolls the deploy back. Customers come back and pay.']);
     const told = messages();
     control.fixPage({ site: BROKEN_SITE, states: [BROKEN_STATE] });
     await until(() => tally.stuckNow.size === 0);

@@ -2,6 +2,7 @@
  * The first look at a site: purchases that had been waiting before anybody watched them are told once, in one message, and
  * nothing is concluded from them.
  */
+import { type ChannelRule, modeOf } from '../core/audience.ts';
 import { isoTime } from '../core/events.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { namedState } from '../core/states.ts';
@@ -22,8 +23,8 @@ export type RecipientsOf = (site: string) => readonly number[];
 export interface Telling {
   readonly now: Instant;
   readonly lease: Lease;
-  /** Asked only when something is due. */
-  recipients(): Promise<RecipientsOf>;
+  /** Asked only when something is due; of all channels, or of those that are wanted. */
+  recipients(isWanted?: (channel: ChannelRule) => boolean): Promise<RecipientsOf>;
 }
 
 /** How many events were written, and when to look again even if nothing happens; null: not before something does. */
@@ -48,8 +49,16 @@ export async function tellFirstLooks({ sql, log, meters }: FirstLookOptions, tel
   if (due.length === 0) return { said: 0, lookAgainAt };
 
   const seen = await Promise.all(due.map(async (each) => ({ ...each, found: await lookAtSite(sql, each.site) })));
-  const recipientsOf = await telling.recipients();
-  const events = seen.flatMap((each) => eventsOf(each, recipientsOf(each.site), now));
+  // Where each of them was alerted of by itself, only channels for incidents still have to know.
+  const areAllSingle = ({ found }: { found: FirstLookFindings }): boolean => found.single === overdueOf(found);
+  const [recipientsOf, ofIncidentsOnly] = [
+    await telling.recipients(),
+    await telling.recipients((channel) => modeOf(channel) === 'incidents'),
+  ];
+  const events = seen.flatMap((each) => {
+    const recipients = areAllSingle(each) ? ofIncidentsOnly(each.site) : recipientsOf(each.site);
+    return eventsOf(each, recipients, now);
+  });
   const sites = await saveFirstLooks(sql, { sites: due.map(({ site }) => site), events, now, lease });
   const written = events.filter(({ site }) => sites.includes(site));
   for (const { draft } of written) meters.told(draft.type);

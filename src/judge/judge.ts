@@ -1,7 +1,7 @@
 /** Judges what is wrong now: opens incidents, says what has to be said, and ends them. One replica at a time does it. */
 import { ulid } from 'ulid';
-import { audienceOf, type ChannelRule } from '../core/audience.ts';
-import { calm, type Detection, type Usual } from '../core/detection.ts';
+import { audienceOf, type ChannelRule, modeOf } from '../core/audience.ts';
+import { calm, type Detection } from '../core/detection.ts';
 import type { AlertPolicy, Silence } from '../core/incident.ts';
 import { isLeaf } from '../core/incident-tree.ts';
 import { judge, type Told, weigh } from '../core/judgement.ts';
@@ -12,16 +12,17 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Meters } from '../runtime/meters.ts';
 import type { Sql } from '../store/database.ts';
-import { readUsual } from '../store/dwell.ts';
 import { countOverdue, currentSymptoms, heardBy, openIncidents, saveVerdicts } from '../store/incidents.ts';
 import { raiseLease, takeLease } from '../store/replicas.ts';
 import { silencesAt } from '../store/silences.ts';
 import { loadDetections, loadStays } from '../store/stays.ts';
 import { hearingChannels } from '../store/subscriber-symptoms.ts';
-import { listSubscribers } from '../store/subscribers.ts';
+import { peopleChannels } from '../store/subscribers.ts';
 import { createDigests } from './digest.ts';
 import { type Outcome, type RecipientsOf, type Telling, tellFirstLooks } from './first-look.ts';
 import { createStories, type Story } from './stories.ts';
+import { createCheckoutAlerts } from './stuck-checkouts.ts';
+import { createUsualReader } from './usual.ts';
 
 export interface JudgeOptions {
   readonly sql: Sql;
@@ -56,12 +57,8 @@ const LEASE = 'judge';
 const ONLY_HERE = 'no channel for people takes messages, so this is said here only; see: purchase-watch subscribers';
 /** Stays added up in one statement. */
 const STAYS_AT_ONCE = 2_000;
-/** What is usual is learned from so many days, and looked up again after this. */
-const USUAL_WINDOW: Milliseconds = 14 * 86_400_000;
-const USUAL_FOR: Milliseconds = 10 * 60_000;
 /** While a post of this replica stands, looked at again after this. */
 const POSTED_FOR: Milliseconds = 60_000;
-const NOTHING_KNOWN: Usual = { share: null, perDay: null };
 
 interface Look {
   readonly said: number;
@@ -73,31 +70,25 @@ interface Look {
 export function createJudge(options: JudgeOptions): Judge {
   const { sql, clock, log, replica, meters, policy, limits, channels, onEvents } = options;
   const sites = new Set(options.sites.map(({ name }) => name));
-  const { storyOf } = createStories(options);
+  const usual = createUsualReader(sql);
+  const { storyOf } = createStories({ ...options, usual });
+  const checkouts = createCheckoutAlerts({ ...options, usual });
+  const isSingleWanted = channels.some((channel) => modeOf(channel) !== 'incidents');
   const digests = createDigests({
     ...options,
     expression: options.digest,
     limitOf: (site, state) => limits.limitOf(site, state).ms,
   });
-  let usualOf: ReadonlyMap<string, Usual> = new Map();
-  let usualReadAt = Number.NEGATIVE_INFINITY;
   let hadLease: boolean | null = null;
-
-  const lookUpUsual = async (now: Instant): Promise<void> => {
-    if (now - usualReadAt < USUAL_FOR) return;
-    const rows = await readUsual(sql, { since: now - USUAL_WINDOW, now });
-    usualOf = new Map(rows.map(({ site, state, share, perDay }) => [`${site} ${state}`, { share, perDay }]));
-    usualReadAt = now;
-  };
 
   const look = async (epoch: number): Promise<Look> => {
     const now = clock.now();
     const taken = await loadStays(sql, STAYS_AT_ONCE);
-    if (taken.length > 0) await lookUpUsual(now);
+    if (taken.length > 0) await usual.refresh(now);
     const known = await openIncidents(sql, now);
     const weighed = weigh(await loadDetections(sql), taken, {
       open: known.filter(({ endedAt }) => endedAt === null),
-      usual: (site, state) => usualOf.get(`${site} ${state}`) ?? NOTHING_KNOWN,
+      usual: usual.of,
     });
     // Of a site that is not polled any more, or a state without a limit, nothing more is known: an alarm is no longer one.
     const isWatched = ({ site, state }: Detection): boolean => sites.has(site) && limits.limitOf(site, state).ms !== null;
@@ -144,7 +135,10 @@ export function createJudge(options: JudgeOptions): Judge {
     );
     const stays = { ...weighed, taken: taken.map(({ id }) => id), detections: [...remembered.values()] };
     const incidents = verdicts.map(({ incident }) => incident);
-    const isOurs = await saveVerdicts(sql, { incidents, events, stays, lease: { name: LEASE, replica, epoch } });
+    const stuck = isSingleWanted ? taken.filter(({ outcome }) => outcome === 'overdue') : [];
+    const takenOver = stories.flatMap((story) => story.takenOver ?? []);
+    const lease = { name: LEASE, replica, epoch };
+    const isOurs = await saveVerdicts(sql, { incidents, events, stays, stuck, takenOver, lease });
     // Somebody else judges now, from the same rows.
     if (!isOurs) return { said: 0, lookAgainAt: null, isMore: false };
     for (const { draft } of events) meters.told(draft.type);
@@ -153,8 +147,8 @@ export function createJudge(options: JudgeOptions): Judge {
   };
 
   const channelIds = async (): Promise<(name: string) => number[]> => {
-    const rows = await listSubscribers(sql);
-    return (name) => rows.filter((row) => row.name === name && row.kind === 'slack').map(({ id }) => id);
+    const ids = await peopleChannels(sql);
+    return (name) => ids.filter((row) => row.name === name).map(({ id }) => id);
   };
 
   const report = (
@@ -175,13 +169,14 @@ export function createJudge(options: JudgeOptions): Judge {
   };
 
   /** First looks and digests are no more urgent than a warning. */
-  const recipients = async (): Promise<RecipientsOf> => {
+  const recipients: Telling['recipients'] = async (isWanted = () => true): Promise<RecipientsOf> => {
     const idsOf = await channelIds();
-    return (site) => audienceOf({ kind: 'stuck', severity: 0, subscriber: null }, [site], channels).flatMap(idsOf);
+    const wanted = channels.filter(isWanted);
+    return (site) => audienceOf({ kind: 'stuck', severity: 0, subscriber: null }, [site], wanted).flatMap(idsOf);
   };
   const tellTheRest = async (epoch: number): Promise<Outcome[]> => {
     const telling: Telling = { now: clock.now(), lease: { name: LEASE, replica, epoch }, recipients };
-    return [await tellFirstLooks(options, telling), await digests.tell(telling)];
+    return [await checkouts.tell(telling), await tellFirstLooks(options, telling), await digests.tell(telling)];
   };
 
   /** A look failed, and the database may yet run a statement of it. */

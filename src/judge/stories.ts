@@ -15,13 +15,17 @@ import { lastSaid } from '../store/incident-said.ts';
 import { replicaTroubles } from '../store/replica-troubles.ts';
 import { listSites } from '../store/sites.ts';
 import { subscriberCondition } from '../store/subscriber-symptoms.ts';
+import { insteadOfSingles } from './instead-of-singles.ts';
 import { stuckData } from './stuck-incident.ts';
 import { subscriberData, subscriberSentence } from './subscriber-incident.ts';
+import type { UsualReader } from './usual.ts';
 
 /** Events, and for the log what they say in a sentence, where names and counts do not. */
 export interface Story {
   readonly events: readonly NewEvent[];
   readonly sentence: string | null;
+  /** Row ids of the last single alerts at places where an incident says that it takes over. */
+  readonly takenOver?: readonly number[];
 }
 
 export interface StoryContext {
@@ -36,13 +40,14 @@ export interface StoryOptions {
   readonly limits: Limits;
   readonly sessionLength: Milliseconds;
   readonly channels: readonly ChannelRule[];
+  readonly usual: UsualReader;
 }
 
 export interface Stories {
   storyOf(told: Told, now: Instant, context: StoryContext): Promise<Story>;
 }
 
-export function createStories({ sql, limits, sessionLength }: StoryOptions): Stories {
+export function createStories({ sql, limits, sessionLength, channels: rules, usual }: StoryOptions): Stories {
   const events = (told: Told, now: Instant, data: Record<string, JsonValue>, context: StoryContext, about?: number | null) => {
     const { incident, messages } = told;
     return messages.map(({ stage, channels }): NewEvent => {
@@ -120,8 +125,10 @@ export function createStories({ sql, limits, sessionLength }: StoryOptions): Sto
       if (incident.subscriber !== null) return subscriberStory(told, incident.subscriber, now, context);
       if (incident.kind === 'unreachable') return unreachableStory(told, now, context);
       if (incident.kind === 'replica') return replicaStory(told, now, context);
-      const data = { ...(await head(incident)), ...(await stuckData(told, { ...context, sql, limits, sessionLength })) };
-      return { events: events(told, now, data, context), sentence: null };
+      const { singles, takenOver } = await insteadOfSingles(sql, told, { channels: rules, usual, now });
+      const stuck = await stuckData(told, { ...context, sql, limits, sessionLength });
+      const data = { ...(await head(incident)), ...stuck, singles };
+      return { events: events(told, now, data, context), sentence: null, takenOver };
     },
   };
 }

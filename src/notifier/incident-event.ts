@@ -3,6 +3,7 @@ import { SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../core/incident.ts
 import type { Instant } from '../core/purchase.ts';
 import { type ReplicaTrouble, readReplicaData } from '../core/replica-trouble.ts';
 import type { NamedState } from '../core/states.ts';
+import { type Checkouts, readCheckouts } from './checkouts-event.ts';
 import { count, type Fields, fields, instant, list, parsed, state, text, whole } from './event-fields.ts';
 import { type IncidentHead, readHead } from './incident-head.ts';
 import { readStuck, type StuckIncident } from './stuck-event.ts';
@@ -89,6 +90,7 @@ export type PeopleEvent =
   | ReplicaIncident
   | FirstLook
   | Digest
+  | Checkouts
   | OtherEvent;
 
 /** Reads an event's body. An alarm in an unknown shape is still an alarm: it comes back as `other`, never as an error. */
@@ -96,7 +98,7 @@ export function readIncidentEvent(body: string): PeopleEvent {
   const event = fields(parsed(body));
   const data = fields(event.data);
   const type = text(event.type) ?? '';
-  const known = readFirstLook(event, data) ?? readDigest(event, data) ?? readIncident(event, data);
+  const known = readFirstLook(event, data) ?? readDigest(event, data) ?? readCheckouts(event, data) ?? readIncident(event, data);
   return known ?? { kind: 'other', id: text(event.id) ?? '', type };
 }
 

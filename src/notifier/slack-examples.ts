@@ -13,9 +13,30 @@ const LONGEST_SITE = 63;
 const LONGEST_ID = 200;
 const CURRENCIES = ['SEK', 'NOK', 'DKK', 'EUR', 'PLN', 'GBP', 'CHF', 'USD'];
 
-/** An incident at many sites that has just been found, and one that is over. */
+/** An incident at many sites that has just been found, one that is over, and single stuck checkouts. */
 export function exampleEvents(now: Instant): OutgoingEvent[] {
-  return [example('opened', now, openedData(now)), example('ended', now, endedData(now))];
+  return [example('opened', now, openedData(now)), example('ended', now, endedData(now)), checkouts(now)];
+}
+
+/** More checkouts than one message names, each with the longest id. */
+function checkouts(now: Instant): OutgoingEvent {
+  const place = { site: long('test-site-', LONGEST_SITE), state: { ...namedState(6) } };
+  const named = (number: number): { [key: string]: JsonValue } => ({
+    ...{ ...place, purchaseId: long(`test-purchase-${number}-`, LONGEST_ID), orderReference: `TEST-${number}` },
+    ...{ price: `${1_234 + number}.50`, currency: 'SEK', since: isoTime(now - (15 + number) * MINUTE) },
+  });
+  const data = {
+    ...{ kind: 'checkouts', severity: 'warning', test: true, stuckCount: 30, overCount: 2 },
+    stuck: Array.from({ length: 30 }, (_, index) => ({ ...named(index), limitMs: 15 * MINUTE })),
+    over: [31, 32].map((number) => ({ ...named(number), outcome: 'got_on', to: { ...namedState(2) }, overAt: isoTime(now) })),
+    reasons: [
+      { ...place, mode: 'auto', counted: 14, perDay: 5, isLast: false, count: 30, lastWellAt: isoTime(now - 180 * MINUTE) },
+    ],
+    causes: longestCauses().map((cause) => ({ cause, why: 'Somebody made this up for the test.' })),
+  };
+  const type: IncidentEventType = 'incident.checkouts';
+  const id = 'evt_test_checkouts';
+  return { id, type, body: eventBody(id, { type, sequence: null, at: now, state: null, data }) };
 }
 
 function example(stage: 'opened' | 'ended', now: Instant, data: { [key: string]: JsonValue }): OutgoingEvent {

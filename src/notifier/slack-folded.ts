@@ -5,10 +5,12 @@
 import type { TogetherReason } from '../core/channel-pace.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { IncidentNow } from '../store/incidents-now.ts';
+import { joined } from './checkouts-event.ts';
 import { type PeopleEvent, readIncidentEvent } from './incident-event.ts';
 import { broughtUpToDate, type ToldIncident } from './incident-now.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 import { causeTitle } from './slack-causes.ts';
+import { checkoutLines } from './slack-checkouts.ts';
 import { customers, type Draft, grouped, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './slack-draft.ts';
 import { layOut, type SlackMessage } from './slack-layout.ts';
 import { consoleLink, draftOf, incidentPage } from './slack-message.ts';
@@ -50,7 +52,11 @@ const MOST_LINES = 12;
 export function slackFolded(events: readonly string[], options: FoldOptions): SlackMessage {
   const read = events.map(readIncidentEvent);
   const threads = threadsOf(read).map((thread) => current(thread, options));
-  const others = read.filter((event) => !isIncident(event));
+  const checkouts = read.filter((event) => event.kind === 'checkouts');
+  const others: PeopleEvent[] = [
+    ...read.filter((event) => !isIncident(event) && event.kind !== 'checkouts'),
+    ...(checkouts.length === 0 ? [] : [joined(checkouts)]),
+  ];
   const draft = foldedDraft(threads, others, events.length, options);
   return layOut({ ...draft, notes: [[whyOne(events.length, options)], ...(draft.notes ?? [])] });
 }
@@ -77,9 +83,10 @@ function foldedDraft(threads: readonly Thread[], others: readonly PeopleEvent[],
     ),
     ...lines(
       'Besides',
-      others.map((event) => `• ${draftOf(event, null).headline}`),
+      others.filter((event) => event.kind !== 'checkouts').map((event) => `• ${draftOf(event, null).headline}`),
       10,
     ),
+    ...others.flatMap((event) => (event.kind === 'checkouts' ? checkoutLines(event, 25) : [])),
   ];
   const [first] = open;
   // One thing goes on: that is the message, the rest comes after it.

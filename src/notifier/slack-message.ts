@@ -3,6 +3,7 @@ import { waitingFor } from './advice.ts';
 import { type FirstLook, type OtherEvent, type PeopleEvent, readIncidentEvent } from './incident-event.ts';
 import { type IncidentHead, isLookedAfter } from './incident-head.ts';
 import { code, link, moment, plain } from './mrkdwn.ts';
+import { checkoutsDraft } from './slack-checkouts.ts';
 import { digestDraft } from './slack-digest.ts';
 import { type Draft, grouped, type Labelled, LONGEST_NAME, NEUTRAL, OVER } from './slack-draft.ts';
 import { layOut, type SlackMessage } from './slack-layout.ts';
@@ -35,6 +36,8 @@ export function draftOf(event: PeopleEvent, consoleUrl: string | null): Draft {
       return withNotes(otherDraft(event), [consoleLink(consoleUrl, '')]);
     case 'digest':
       return withNotes(digestDraft(event), [consoleLink(consoleUrl, '')]);
+    case 'checkouts':
+      return withNotes(checkoutsDraft(event), [consoleLink(consoleUrl, '/purchases')]);
     case 'first_look':
       return withNotes(firstLookDraft(event), [consoleLink(consoleUrl, '')]);
     default: {

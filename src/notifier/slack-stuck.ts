@@ -3,6 +3,7 @@
  * bad; then since when and how sure it is, why it may be, and what to do.
  */
 import { humanDuration } from '../core/duration.ts';
+import { enoughKnown } from '../core/stuck-checkouts.ts';
 import { waitingFor } from './advice.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 import { answered, causeParagraphs, earlierParagraph } from './slack-causes.ts';
@@ -46,8 +47,21 @@ function openDraft(incident: StuckIncident): Draft {
       ...causeParagraphs(incident),
       ...(trust === null ? [] : [['How sure this is', trust, { order: 10 }] as const]),
       ...purchasesParagraph(incident),
+      ...singlesParagraph(incident),
     ],
   };
+}
+
+/** What becomes of alerts about single stuck checkouts. */
+function singlesParagraph({ singles }: StuckIncident): Labelled[] {
+  if (singles === null) return [];
+  const mode = code('slack.stuck: auto', 40);
+  if (singles.until === 'over')
+    return [['Single checkouts', `They alert nobody here until this is over (${mode}).`, { order: 11 }]];
+  const known = `${enoughKnown(singles)}, enough to judge the page by the share of stuck customers`;
+  return [
+    ['From now on incidents take over', `Single stuck checkouts alert nobody here any more: ${known} (${mode}).`, { order: 85 }],
+  ];
 }
 
 /** What somebody said it is or was, which may be before it was reopened; else what it was the last time. */

@@ -75,6 +75,15 @@ export interface StuckIncident extends IncidentHead {
   readonly movedOn: number | null;
   /** Incidents that are told with this one. */
   readonly includes: readonly string[];
+  /** What becomes of alerts about single stuck checkouts; null when nothing changes. */
+  readonly singles: Singles | null;
+}
+
+/** Single alerts rest until the incident is over, or (`until` is null) incidents alert instead from here on. */
+export interface Singles {
+  readonly until: 'over' | null;
+  readonly counted: number;
+  readonly perDay: number | null;
 }
 
 /** Reads what an event says of stuck purchases; null when it does not say where or how many. */
@@ -116,6 +125,7 @@ export function readStuck(head: IncidentHead, data: Fields): StuckIncident | nul
     answer: readAnswer(fields(data.answer)),
     movedOn: count(data.movedOn),
     includes: list(data.includes).flatMap((id) => text(id) ?? []),
+    singles: readSingles(fields(data.singles)),
   };
 }
 
@@ -154,6 +164,11 @@ function readAlarm(alarm: Fields): ToldAlarm | null {
 function readLately(lately: Fields): StuckIncident['lately'] {
   const [entrants, overdue] = [count(lately.entrants), count(lately.overdue)];
   return entrants === null || overdue === null ? null : { entrants, overdue };
+}
+
+function readSingles({ until, counted, perDay }: Fields): Singles | null {
+  const stays = count(counted);
+  return stays === null ? null : { until: until === 'over' ? 'over' : null, counted: stays, perDay: quantity(perDay) };
 }
 
 function readAnswer(answer: Fields): Answer | null {

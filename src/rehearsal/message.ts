@@ -5,13 +5,34 @@ import type { JsonValue } from '../core/exact-json.ts';
 import { type Incident, levelOf } from '../core/incident.ts';
 import { isLeaf } from '../core/incident-tree.ts';
 import type { RehearsedMessage } from '../core/rehearsal.ts';
+import type { RehearsedCheckout, RehearsedCheckouts } from '../core/rehearsed-checkouts.ts';
 import { namedState } from '../core/states.ts';
+import { checkoutOutcome } from '../core/stuck-checkouts.ts';
 
 /** The text of the event: ids of purchases, amounts and causes are missing. */
 export function rehearsedBody(message: RehearsedMessage): string {
   const { at, stage, incident } = message;
   const data = incident.kind === 'stuck' ? stuckData(message) : { ...head(incident), lastError: null };
   return eventBody(incident.id, { type: `incident.${stage}`, sequence: null, at, state: incident.state, data });
+}
+
+/** A message about single stuck checkouts, likewise: without ids and amounts. */
+export function rehearsedCheckoutsBody({ at, stuck, over, reasons }: RehearsedCheckouts): string {
+  const name = ({ site, state, stay }: RehearsedCheckout): Record<string, JsonValue> => ({
+    ...{ site, state: named(state), purchaseId: 'rehearsed', since: isoTime(stay.enteredAt) },
+  });
+  const outcome = ({ toState, stay }: RehearsedCheckout): string =>
+    checkoutOutcome({ toState, isPaid: stay.paidAt !== null, status: 'stopped' });
+  const data: Record<string, JsonValue> = {
+    ...{ kind: 'checkouts', severity: 'warning', stuckCount: stuck.length, overCount: over.length },
+    stuck: stuck.map(name),
+    over: over.map((each) => ({
+      ...name(each),
+      ...{ outcome: outcome(each), to: each.toState === null ? null : named(each.toState), overAt: isoTimeOrNull(each.overAt) },
+    })),
+    reasons: reasons.map((reason) => ({ ...reason, state: named(reason.state) })),
+  };
+  return eventBody('rehearsed', { type: 'incident.checkouts', sequence: null, at, state: null, data });
 }
 
 function head(incident: Incident): Record<string, JsonValue> {

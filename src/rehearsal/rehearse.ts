@@ -81,9 +81,11 @@ function shortestLimit({ states, fallback }: PollPolicy): Milliseconds {
 /** What depends on these settings: messages about stuck purchases and sites, and of these one site's alone if one is named. */
 function isAboutPurchases(body: string, site: string | null): boolean {
   const data = fields(fields(parseExact(body)).data);
-  if (data.kind !== 'stuck' && data.kind !== 'unreachable') return false;
+  if (data.kind !== 'stuck' && data.kind !== 'unreachable' && data.kind !== 'checkouts') return false;
   if (site === null || data.site === site) return true;
-  return Array.isArray(data.parts) && data.parts.some((part: JsonValue) => fields(part).site === site);
+  return [data.parts, data.stuck, data.over].some(
+    (list) => Array.isArray(list) && list.some((part: JsonValue) => fields(part).site === site),
+  );
 }
 
 function fields(value: JsonValue | undefined): { readonly [key: string]: JsonValue | undefined } {

@@ -1,7 +1,9 @@
 /** What explaining a purchase rests on, read as one moment: rows that commit together are never seen apart. */
 import type { Facts } from '../core/explain-facts.ts';
 import { MOST_OTHERS } from '../core/explain-poll.ts';
+import { NOTHING_KNOWN } from '../core/usual.ts';
 import type { Queries } from './database.ts';
+import { readUsual, USUAL_WINDOW } from './dwell.ts';
 
 /** The latest of each are read; how many more there are is told. */
 const MOST_EVENTS = 200;
@@ -98,6 +100,11 @@ export async function explainFacts(
         left join purchase_watch.incidents one on one.id = i.parent left join purchase_watch.incidents two on two.id = one.parent
         where i.ended_at is null and i.site = p.site
           and (i.kind = 'unreachable' or (i.kind = 'stuck' and p.stuck_since is not null and i.state = p.state))),
+      'singles', (select coalesce(json_agg(json_build_object('state', a.state, 'since', ${ms('a.state_since')},
+          'alertedAt', ${ms('a.alerted_at')}, 'endedAt', ${ms('a.ended_at')}, 'mode', a.mode, 'counted', a.counted_stays,
+          'perDay', a.stays_per_day, 'isLast', a.is_last,
+          'channels', (select coalesce(json_agg(c.name order by c.name), '[]') from purchase_watch.subscribers c where c.id = any(a.alerted))) order by a.id), '[]')
+        from purchase_watch.stuck_alerts a where a.purchase = p.id),
       'slack', exists(select from purchase_watch.subscribers where kind = 'slack' and configured),
       'more', json_build_object(
         'transitions', (select count(*) from purchase_watch.purchase_transitions x where x.purchase = p.id) - (select count(*) from t),
@@ -107,7 +114,11 @@ export async function explainFacts(
         'attempts', (select count(*) from tried) - (select count(*) from a)))::text as facts
     from p`;
   // All numbers in it are counts, keys and times: a double holds them.
-  return row?.facts == null ? null : { ...(JSON.parse(row.facts) as Facts), only: subscriber };
+  if (row?.facts == null) return null;
+  const facts = JSON.parse(row.facts) as Facts;
+  const { now, purchase } = facts;
+  const usual = await readUsual(sql, { since: now - USUAL_WINDOW, now, site: purchase.site });
+  return { ...facts, known: usual.find(({ state }) => state === purchase.state) ?? NOTHING_KNOWN, only: subscriber };
 }
 
 /** Whether there is or was a subscriber of this name: what one was sent can still be read when it is gone. */

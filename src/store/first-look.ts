@@ -28,12 +28,16 @@ export interface FirstLookFindings {
   /** Purchases registered at the site, and those of them that were never seen yet. */
   readonly registered: number;
   readonly unseen: number;
+  /** Of those overdue now, how many people were alerted of by themselves. */
+  readonly single: number;
 }
 
 /** Reads the purchases that are overdue at a site, and counters. */
 export async function lookAtSite(sql: Queries, site: string): Promise<FirstLookFindings> {
-  const overdue = await sql<{ state: number; count: number; since: Instant }[]>`
-    select p.state, count(*)::float8 as count, (extract(epoch from min(p.state_since)) * 1000)::float8 as since
+  const overdue = await sql<{ state: number; count: number; since: Instant; single: number }[]>`
+    select p.state, count(*)::float8 as count, count(*) filter (where exists (
+        select from purchase_watch.stuck_alerts a
+        where a.purchase = p.id and a.state_since = p.state_since and a.alerted_at is not null))::float8 as single, (extract(epoch from min(p.state_since)) * 1000)::float8 as since
     from purchase_watch.purchases p join purchase_watch.sites s on s.name = p.site
     where p.stuck_since is not null and p.site = ${site}
       and p.registered_at <= s.first_success_at + ${BEFORE_US}::float8 * interval '1 millisecond'
@@ -42,7 +46,8 @@ export async function lookAtSite(sql: Queries, site: string): Promise<FirstLookF
     select coalesce(sum(count), 0)::float8 as registered,
       coalesce(sum(count) filter (where state is null and status = 'watching'), 0)::float8 as unseen
     from purchase_watch.purchase_totals where site = ${site}`;
-  return { overdue, ...totals };
+  const single = overdue.reduce((sum, each) => sum + each.single, 0);
+  return { overdue: overdue.map(({ single: _, ...each }) => each), single, ...totals };
 }
 
 /**

@@ -9,7 +9,8 @@ import { announcing, type NewEvent } from './events.ts';
 import { MOST_OF_ONE_ORDER, orderOf, paidByAnother } from './evidence.ts';
 import { replicaTroubles } from './replica-troubles.ts';
 import type { Lease } from './replicas.ts';
-import { type StayResults, writingStays } from './stays.ts';
+import { type StayResults, type StoredStay, writingStays } from './stays.ts';
+import { notingStuck, notingTakenOver } from './stuck-alerts.ts';
 import { subscriberSymptoms } from './subscriber-symptoms.ts';
 
 /** What is wrong now beside stuck purchases: sites that do not answer anybody, subscribers and replicas in trouble. */
@@ -132,7 +133,17 @@ export async function saveVerdicts(
     events,
     lease,
     stays,
-  }: { incidents: readonly Incident[]; events: readonly NewEvent[]; lease: Lease; stays: StayResults },
+    stuck,
+    takenOver,
+  }: {
+    incidents: readonly Incident[];
+    events: readonly NewEvent[];
+    lease: Lease;
+    stays: StayResults;
+    /** Stays to alert people of by themselves, and the alerts whose place an incident takes over. */
+    stuck: readonly StoredStay[];
+    takenOver: readonly number[];
+  },
 ): Promise<boolean> {
   const numbers = (value: (incident: Incident) => number | null): string =>
     `{${incidents.map((i) => value(i) ?? 'NULL').join()}}`;
@@ -160,6 +171,8 @@ export async function saveVerdicts(
         announced_at = excluded.announced_at, parent = excluded.parent, severity = excluded.severity, alarm = excluded.alarm,
         reopened_at = excluded.reopened_at, reminders = excluded.reminders, moved_on = excluded.moved_on),
     ${writingStays(sql, stays)},
+    ${notingStuck(sql, stuck)},
+    ${notingTakenOver(sql, takenOver)},
     ${announcing(sql, events, sql`exists (select from held)`)}
     select true as held from held union all select null from told`;
   return rows.some((row) => row.held);

@@ -162,8 +162,8 @@ const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonl
 // Who was there before us is known by a first transition that begins nowhere, of a purchase that was registered before the
 // site had been asked, or soon after.
 const insertStays = (sql: Queries, stays: readonly (Stay & { readonly id: number })[]) => sql`
-    insert into purchase_watch.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
-    select ${customerOf(sql)},
+    insert into purchase_watch.stays (purchase, customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
+    select r.id, ${customerOf(sql)},
       to_timestamp(r.entered / 1000), to_timestamp(r.at / 1000), r.shortest, r.longest, r.state, r.to_state, p.site, r.outcome,
       p.registered_at <= coalesce(s.first_success_at, now()) + interval '10 minutes' and (
         select t.from_sequence is null from purchase_watch.purchase_transitions t where t.purchase = r.id order by t.sequence desc limit 1),

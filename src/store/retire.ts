@@ -2,7 +2,8 @@
 import type { Sql } from './database.ts';
 
 /**
- * Stops every purchase, ends open incidents quietly and gives up deliveries that wait. For a database whose checkout
+ * Stops every purchase, ends open incidents quietly and gives up deliveries that wait; how many customers came
+ * before is forgotten, so that each run begins as a new shop does. For a database whose checkout
  * service and subscribers are gone for good, as the demo's are after each run; no daemon may be running on it.
  */
 export async function retireEverything(sql: Sql): Promise<void> {
@@ -14,6 +15,8 @@ export async function retireEverything(sql: Sql): Promise<void> {
     await tx`delete from purchase_watch.nudges`;
     await tx`delete from purchase_watch.stays`;
     await tx`delete from purchase_watch.detections`;
+    await tx`delete from purchase_watch.stay_days`;
+    await tx`delete from purchase_watch.stuck_alerts`;
     await tx`update purchase_watch.incidents set ended_at = now() where ended_at is null`;
     await tx`
       update purchase_watch.deliveries set status = 'suppressed', settled_at = now(), last_error = 'What it was about ended before it was sent.'

@@ -6,12 +6,14 @@ import type { Queries } from './database.ts';
 
 export interface StoredStay extends SiteStay {
   readonly id: number;
+  /** The row id of its purchase; null in rows of an earlier version. */
+  readonly purchase: number | null;
 }
 
 /** The next stays in the order in which they were written. */
 export async function loadStays(sql: Queries, limit: number): Promise<StoredStay[]> {
   return sql<StoredStay[]>`
-    select id::float8 as id, site, state, to_state as "toState", outcome, customer::text as customer, first_sight as "firstSight", found_late as "foundLate",
+    select id::float8 as id, purchase::float8 as purchase, site, state, to_state as "toState", outcome, customer::text as customer, first_sight as "firstSight", found_late as "foundLate",
       (extract(epoch from entered_at) * 1000)::float8 as "enteredAt", (extract(epoch from at) * 1000)::float8 as at,
       shortest_ms::float8 as shortest, longest_ms::float8 as longest
     from purchase_watch.stays order by id limit ${limit}`;

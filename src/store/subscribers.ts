@@ -117,6 +117,11 @@ export async function listSubscribers(sql: Queries): Promise<SubscriberRow[]> {
     select id, name, kind, status, status_reason as "statusReason" from purchase_watch.subscribers where configured order by id`;
 }
 
+/** The channels for people. */
+export async function peopleChannels(sql: Queries): Promise<{ id: number; name: string }[]> {
+  return (await listSubscribers(sql)).filter(({ kind }) => kind === 'slack');
+}
+
 /** The same, with all that is stored. */
 export async function readSubscribers(sql: Queries): Promise<StoredSubscriber[]> {
   const rows = await sql<Row[]>`select ${sql.unsafe(COLUMNS)} from ${sql.unsafe(JOINED)} where s.configured order by s.id`;

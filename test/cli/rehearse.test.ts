@@ -94,11 +94,22 @@ test('what would have been said stands beside what was', async () => {
   expect(stdout).toMatch(/^1 incident; open at the beginning 0, at the end 0$/m);
 });
 
+test('single stuck checkouts are rehearsed under the mode of the channel', async () => {
+  const path = settings(
+    'slack: { stuck: each, channels: { ops: { webhookUrl: "https://hooks.slack.com/services/a/b/c", sites: [se] } } }',
+  );
+  const { rehearsed } = JSON.parse((await rehearse('--config', path, '--json')).stdout);
+  expect(rehearsed.stages.checkouts).toBeGreaterThan(2);
+  expect(rehearsed.said[0]).toMatchObject({ stage: 'checkouts', kind: 'checkouts', channels: ['@slack-ops'], incidentId: null });
+  expect(rehearsed.said[0].headline).toMatch(/^🟠 se: 1 checkout stuck waiting for the card payment provider for 15 min/);
+  expect(rehearsed.said.some(({ headline }: { headline: string }) => headline.includes('left (SessionTimedOut)'))).toBe(true);
+});
+
 test('settings to try are taken from a file, and what they say from its states and channels', async () => {
   const path = settings(
     [
       'states: { WaitingForCardPayments: { stuckAfter: 5m } }',
-      'slack: { groupWait: 1m, channels: { ops: { webhookUrl: "https://hooks.slack.com/services/a/b/c", sites: [se] } } }',
+      'slack: { stuck: incidents, groupWait: 1m, channels: { ops: { webhookUrl: "https://hooks.slack.com/services/a/b/c", sites: [se] } } }',
     ].join('\n'),
   );
   const { exitCode, stdout } = await rehearse('--config', path, '--json');

@@ -25,13 +25,14 @@ test('every channel gets the longest messages, which say that they are a test', 
   const { exitCode, stdout, stderr } = await runCommand(['slack', 'test'], settings(first, night));
   expect([exitCode, stderr]).toEqual([0, '']);
   expect(stdout).toBe(
-    'ok      default: Slack took 2 messages; look at the channel.\nok      night: Slack took 2 messages; look at the channel.\n',
+    'ok      default: Slack took 3 messages; look at the channel.\nok      night: Slack took 3 messages; look at the channel.\n',
   );
   for (const { received } of [first, night]) {
-    expect(received.map(({ problem }) => problem)).toEqual([null, null]);
+    expect(received.map(({ problem }) => problem)).toEqual([null, null, null]);
     expect(received.map(({ text }) => text.split('\n')[0])).toEqual([
       expect.stringMatching(/^🔴 TEST: 200 sites at once/),
       expect.stringMatching(/^✅ TEST: .+ no longer stuck/),
+      expect.stringMatching(/^🟠 TEST: .+ 30 checkouts stuck/),
     ]);
     for (const { text } of received) expect(text).toContain('*This is a TEST*');
   }
@@ -43,7 +44,7 @@ test('a channel may be chosen, and one that does not exist is told by its neares
   const { exitCode, stdout } = await runCommand(['slack', 'test', '--channel', 'night', '--json'], env);
   expect([exitCode, JSON.parse(stdout)]).toEqual([
     0,
-    { ok: true, channels: [{ channel: 'night', ok: true, messages: 2, detail: null }] },
+    { ok: true, channels: [{ channel: 'night', ok: true, messages: 3, detail: null }] },
   ]);
   expect(first.received).toEqual([]);
   const wrong = await runCommand(['slack', 'test', '--channel', 'nihgt'], env);
@@ -56,7 +57,7 @@ test('a channel that takes nothing fails alone, by name, with the reason and wit
   const { exitCode, stdout, stderr } = await runCommand(['slack', 'test', '--json'], settings(first, night));
   expect([exitCode, stderr]).toEqual([1, 'error: Slack did not take every message, of 1 channel: night\n']);
   const { ok, channels } = JSON.parse(stdout) as { ok: boolean; channels: object[] };
-  expect([ok, channels[0]]).toEqual([false, { channel: 'default', ok: true, messages: 2, detail: null }]);
+  expect([ok, channels[0]]).toEqual([false, { channel: 'default', ok: true, messages: 3, detail: null }]);
   expect(channels[1]).toMatchObject({ channel: 'night', ok: false, messages: 0, detail: expect.stringMatching(/no_service/) });
   expect(stdout).not.toContain('a-secret-path');
   expect(stdout).toContain('slack.channels.night.webhookUrl');

@@ -50,6 +50,7 @@ describe('a whole file', () => {
       channels: [],
       deadMansSwitch: null,
       maxPerHour: 20,
+      stuck: 'auto',
       quietFor: 600_000,
       groupWait: 1_000,
       groupInterval: 120_000,
@@ -197,7 +198,7 @@ describe('what is wrong', () => {
     ['a field', 'store: { fields: [Price, OrderReferense] }', /^store\.fields\[1\]: .*did you mean OrderReference/],
     ['a duration', 'webhooks: { schedule: [5s, 5min] }', /^webhooks\.schedule\[1\]: "5min" is not a duration/],
     ['a list that is none', 'webhooks: { allowAddresses: 10.0.0.0/8 }', /^webhooks\.allowAddresses: is not a list/],
-    ['a section that is none', 'slack: 5s', /^slack: is not a mapping with groupWait/],
+    ['a section that is none', 'slack: 5s', /^slack: is not a mapping with stuck/],
     ['a cron expression', 'slack: { digest: daily }', /^slack\.digest: "daily" is not a cron expression/],
     ['a schedule without a wait', 'webhooks: { schedule: [] }', /^webhooks\.schedule: is not a list with at least one entry/],
     [

@@ -25,9 +25,9 @@ const ENV = { SLACK_WEBHOOK_URL: URL_A, OPS: URL_B, SHOP: URL_C, SWITCH: 'https:
 test('the channel of the variable comes first, and those of the file have what they do not say from all', () => {
   const { slack } = loadFile(FILE, ENV);
   expect(slack.channels).toEqual([
-    { name: 'default', webhookUrl: URL_A, sites: null, severity: 'warning', maxPerHour: 12 },
-    { name: 'ops', webhookUrl: URL_B, sites: null, severity: 'critical', maxPerHour: 6 },
-    { name: 'shop-se', webhookUrl: URL_C, sites: ['se'], severity: 'warning', maxPerHour: 12 },
+    { name: 'default', webhookUrl: URL_A, sites: null, severity: 'warning', maxPerHour: 12, stuck: 'auto' },
+    { name: 'ops', webhookUrl: URL_B, sites: null, severity: 'critical', maxPerHour: 6, stuck: 'auto' },
+    { name: 'shop-se', webhookUrl: URL_C, sites: ['se'], severity: 'warning', maxPerHour: 12, stuck: 'auto' },
   ]);
   expect(slack.deadMansSwitch).toBe('https://alive.example/sentinel-d');
   expect(slack.channels.map(({ name }) => channelSubscriber(name))).toEqual(['@slack', '@slack-ops', '@slack-shop-se']);

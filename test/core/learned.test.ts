@@ -46,7 +46,7 @@ test('fourteen days count, today included', () => {
   expect(learned.limitOf('se', CARD).source).toBe('learned');
   learned.learn(T + 14 * DAY);
   expect(learned.limitOf('se', CARD).source).toBe('default');
-  expect(learned.usual('se', CARD, T + 14 * DAY)).toEqual({ share: null, perDay: null });
+  expect(learned.usual('se', CARD, T + 14 * DAY)).toEqual({ share: null, perDay: null, counted: 0 });
 });
 
 test('what is usual is the share of calm times, and the number of all', () => {
@@ -62,6 +62,6 @@ test('what is usual is the share of calm times, and the number of all', () => {
       { ...where, calm: false, well: 0, overdue: 5 },
     ],
   });
-  expect(learned.usual('se', CARD, T)).toEqual({ share: 10 / 120, perDay: 190 / 9.5 });
-  expect(learned.usual('no', CARD, T)).toEqual({ share: null, perDay: null });
+  expect(learned.usual('se', CARD, T)).toEqual({ share: 10 / 120, perDay: 190 / 9.5, counted: 120 });
+  expect(learned.usual('no', CARD, T)).toEqual({ share: null, perDay: null, counted: 0 });
 });

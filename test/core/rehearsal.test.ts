@@ -200,3 +200,27 @@ test('who was there before us proves nothing', () => {
   const stays = customersOf({ broken: BROKEN }).map((stay) => ({ ...stay, firstSight: true }));
   expect(rehearse(stays)).toMatchObject({ messages: [], overdue: 12, opened: 0 });
 });
+
+test('a small shop: each stuck checkout is named, and once more when it is over, as the mode of the channel says', () => {
+  const lost = T + DAY + 6 * HOUR;
+  const stays = customersOf({ every: 6 * HOUR, broken: [lost, lost + MINUTE] });
+  const { checkouts, messages } = rehearse(stays);
+  expect(messages).toEqual([]);
+  expect(checkouts.map(({ stuck, over, channels }) => [stuck.length, over.length, channels])).toEqual([
+    [1, 0, ['@slack']],
+    [0, 1, ['@slack']],
+  ]);
+  expect(checkouts[0]!.at - lost).toBe(15 * MINUTE + 30 * SECOND);
+  expect(checkouts[0]!.reasons).toMatchObject([{ mode: 'auto', isLast: false }]);
+  expect(checkouts[1]!.over[0]).toMatchObject({ toState: TIMED_OUT });
+  const silent = [{ ...OPTIONS.channels[0]!, stuck: 'incidents' as const }];
+  expect(rehearse(stays, { channels: silent }).checkouts).toEqual([]);
+});
+
+test('a shop of which enough is known: only with each are single checkouts named', () => {
+  const lost = T + DAY + 6 * HOUR;
+  const stays = customersOf({ broken: [lost, lost + MINUTE] });
+  expect(rehearse(stays).checkouts).toEqual([]);
+  const each = [{ ...OPTIONS.channels[0]!, stuck: 'each' as const }];
+  expect(rehearse(stays, { channels: each }).checkouts).toHaveLength(2);
+});

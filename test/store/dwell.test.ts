@@ -78,8 +78,8 @@ describe('what is usual', () => {
     );
     // From the beginning of the first day on: nine days and six hours.
     expect(await usual()).toEqual([
-      { site: 'fi', state: CARD, share: 0.5, perDay: 100 / 1.25 },
-      { site: 'se', state: CARD, share: 8 / 260, perDay: 360 / 9.25 },
+      { site: 'fi', state: CARD, share: 0.5, perDay: 100 / 1.25, counted: 100 },
+      { site: 'se', state: CARD, share: 8 / 260, perDay: 360 / 9.25, counted: 260 },
     ]);
   });
 

@@ -1,6 +1,7 @@
 /** The whole product for one test: own database, simulator, receiver and Slack stand-in, clock in the test's hand. */
 import { type App, createApp, type Replacements } from '../../src/app.ts';
 import { loadSettings, type Settings } from '../../src/config/settings.ts';
+import type { StuckMode } from '../../src/core/audience.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { register } from '../../src/store/purchases.ts';
@@ -51,6 +52,8 @@ export interface ReceivedEvent {
 
 export interface TestAppOptions {
   readonly simulator?: SimulatorOptions;
+  /** Mode of the channel of Slack. `incidents` unless given: most stories are about incidents, or about no Slack at all. */
+  readonly stuck?: StuckMode;
   /** Changes to the settings. */
   readonly change?: (settings: Settings) => void;
   readonly env?: Record<string, string>;
@@ -83,6 +86,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     PORT: '0',
     ...options.env,
   });
+  const { stuck = 'incidents' } = options;
+  settings.slack = { ...settings.slack, stuck, channels: settings.slack.channels.map((each) => ({ ...each, stuck })) };
   options.change?.(settings);
   const log: string[] = [];
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
