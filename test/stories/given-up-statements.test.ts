@@ -77,6 +77,21 @@ test('a record that reaches the database after the daemon gave it up takes nothi
   expect(said('poll.unrecordable')).toEqual([]);
 }, 60_000);
 
+test('a record that rests on an older row than there is, is refused once; the next poll rests on the row', async () => {
+  const purchase = await t.watch({ script: [{ state: 'New' }] });
+  await t.app.pollOnce();
+  // Memory holds the purchase. A statement that was given up commits now, or had committed when its answer was lost.
+  await t.database.sql`update purchase_watch.purchases set polls = polls + 1`;
+  t.simulator.control.setState(purchase, 'BeingProcessed');
+  t.clock.advance('10s');
+  await t.app.pollOnce();
+  expect(await rowOf(purchase)).toMatchObject({ state: 1, polls: 3 });
+  expect(t.simulator.control.callsOf(purchase)).toBe(3);
+  await t.app.deliverOnce();
+  expect(t.eventsOf(purchase).map(({ data }) => data.sequence)).toEqual([1, 2]);
+  expect(t.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+}, 60_000);
+
 test('a purchase whose row was taken back is repaired from its last transition, reported once, and polled on', async () => {
   const purchase = await t.watch({ script: [{ state: 'New' }] });
   await t.app.pollOnce();
