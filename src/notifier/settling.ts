@@ -29,7 +29,7 @@ export interface Job {
 const LATE = 2;
 /** Rests between tries to write results: short for a blip, and no load on a database that is in trouble for long. */
 const FIRST_REST: Milliseconds = 500;
-const LONGEST_REST: Milliseconds = 30_000;
+const LONGEST_REST: Milliseconds = 15_000;
 /** The kind of work that writing results is, for the notifier's health. */
 const RESULTS = 'results';
 const UNWRITABLE_ADVICE = 'It was sent, and is sent once more after a restart; report this with the error.';

@@ -41,7 +41,7 @@ export interface Aftermath {
 
 /** What cannot be recorded must not be asked for again and again: rests after failed writes grow from one to the other. */
 const FIRST_PAUSE: Milliseconds = 1_000;
-const LONGEST_PAUSE: Milliseconds = 30_000;
+const LONGEST_PAUSE: Milliseconds = 15_000;
 /** A single purchase that cannot be recorded, or not even decided, is left alone for so long. */
 export const POISON_REST: Milliseconds = 60_000;
 /** Events after which the judge looks. */
@@ -52,6 +52,10 @@ export function createAftermath(options: AftermathOptions): Aftermath {
   /** The database could not be written so many times in a row, and until when nothing is asked because of it. */
   let writeFailures = 0;
   let pausedUntil = Number.NEGATIVE_INFINITY;
+
+  ownership.onChange(({ lost }) => {
+    if (lost.length > 0) writes.forget();
+  });
 
   const onRecorded = (batch: readonly Job[], recorded: Recorded): void => {
     if (recorded.ids.size > 0) {

@@ -14,6 +14,8 @@ export interface LoopHealth {
 export interface Writes {
   failed(kind: string, error: unknown): void;
   done(kind: string): void;
+  /** What failed is another replica's work now: failures from here on start a new count. */
+  forget(): void;
 }
 
 export interface Health {
@@ -77,6 +79,10 @@ export function createHealth(now: () => number, monotonic: () => Milliseconds = 
     writesOf: (name) => ({
       failed: (kind, error) => fail(loopOf(name), kind, errorText(error)),
       done: (kind) => void loops.get(name)?.failing.delete(kind),
+      forget: () => {
+        const failing = loops.get(name)?.failing;
+        for (const kind of [...(failing?.keys() ?? [])]) if (kind !== ROUND) failing?.delete(kind);
+      },
     }),
     loops: shown,
     seen: () =>

@@ -54,7 +54,9 @@ test('a loop whose rounds end well but whose writes fail for a minute is bad unt
   expect(health.seen()).toEqual([
     { name: 'poller', goodAgo: 30_000, failing: { for: 61_000, error: 'No space left on device (53100)' } },
   ]);
+  writes.failed('changes', full);
   writes.done('polls');
+  writes.forget();
   health.good('poller');
   expect([health.ok(), health.seen()]).toEqual([true, [{ name: 'poller', goodAgo: 0, failing: null }]]);
 });

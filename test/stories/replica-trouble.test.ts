@@ -1,10 +1,11 @@
 /** A daemon that cannot do its work says so: to orchestrators, to the dead man's switch, and to people. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { register } from '../../src/store/purchases.ts';
 import { saveReplicaTroubles } from '../../src/store/replica-troubles.ts';
 import { refuseAll, refuseWrites } from '../support/refused-writes.ts';
 import { type StandIn, startStandIn } from '../support/stand-in.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { startWire } from '../support/wire.ts';
 
 let t: TestApp;
 afterEach(() => t.stop());
@@ -153,3 +154,30 @@ describe('a daemon whose database refuses writes', () => {
     expect(headlines()[1]).toMatch(/^✅ Results of deliveries are recorded again/);
   }, 60_000);
 });
+
+test('a database that cannot be reached for a minute is posted straight to Slack, once, and once when it is reached again', async () => {
+  t = await startTestApp({ wholeClock: true });
+  const wire = await startWire(t.database.url);
+  onTestFinished(wire.stop);
+  Object.assign(t.settings, { databaseUrl: wire.url });
+  const daemon = await t.another();
+  await daemon.start();
+  const judged = async () =>
+    (await t.database.sql`select from purchase_watch.leases where name = 'judge' and owner is not null`).length > 0;
+  await expect.poll(judged, { timeout: 30_000 }).toBe(true);
+  /** Small steps: a new connection is tried once a second of real time at most. */
+  const pass = async (count: number): Promise<void> => {
+    for (let seconds = 0; t.slack.received.length < count; seconds++) {
+      if (seconds > 600) throw new Error('It did not come about.');
+      t.clock.advance('1s');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  await wire.spoil({ kind: 'refused' });
+  await pass(1);
+  expect(t.slack.received[0]!.text).toMatch(/^🔴 purchase-watch: polls are not recorded for .*(.|\n)*DATABASE_URL/);
+  expect(t.slack.received[0]!.text).toContain('The daemon posted this itself');
+  await wire.spoil(null);
+  await pass(2);
+  expect(headlines()[1]).toMatch(/^✅ Polls are recorded again, after \d/);
+}, 90_000);
