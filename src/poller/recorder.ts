@@ -1,5 +1,6 @@
 /**
- * Writes decided polls in batches. Polls that changed nothing wait a little for company; a change goes at once. A batch
+ * Writes decided polls in batches. Polls that changed nothing wait a little for company; a change goes at once. First sights
+ * have batches of their own, so that a bulk load of purchases does not delay the changes of others. A batch
  * that cannot be written is given back: its purchases are read again from their rows, and asked again.
  */
 
@@ -45,6 +46,8 @@ const LINGER = 50;
  */
 const SPACING = 15;
 const BURST = 5;
+/** First sights at once: few enough to leave room for changes between two batches. */
+const MOST_FIRST_SIGHTS = 250;
 
 export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepaired, onFailed }: RecorderOptions): Recorder {
   const flush = async (jobs: readonly Job[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
@@ -73,21 +76,19 @@ export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepa
     }
   };
   const unchanged = createBatcher<Job>((batch) => flush(batch, recordUnchanged), { most: MOST, linger: LINGER, parallel: 1 });
-  const changed = createBatcher<Job>((batch) => flush(batch, recordChanged), {
-    most: MOST,
-    linger: 0,
-    spacing: SPACING,
-    burst: BURST,
-    parallel: 1,
-  });
+  const atOnce = { linger: 0, spacing: SPACING, burst: BURST, parallel: 1 };
+  const changed = createBatcher<Job>((batch) => flush(batch, recordChanged), { ...atOnce, most: MOST });
+  const firstSights = createBatcher<Job>((batch) => flush(batch, recordChanged), { ...atOnce, most: MOST_FIRST_SIGHTS });
+  const batchers = [unchanged, changed, firstSights];
   return {
     add: (job) => {
-      const { kind } = job.decided.outcome;
-      (kind === 'changed' ? changed : unchanged).add(job);
+      const { kind, reason } = job.decided.outcome;
+      // A purchase is not polled again before its poll is recorded, so its changes keep their order across the batches.
+      (kind !== 'changed' ? unchanged : reason === 'first' ? firstSights : changed).add(job);
     },
-    pending: () => unchanged.pending() + changed.pending(),
+    pending: () => batchers.reduce((sum, batcher) => sum + batcher.pending(), 0),
     drain: async () => {
-      await Promise.all([unchanged.drain(), changed.drain()]);
+      await Promise.all(batchers.map((batcher) => batcher.drain()));
     },
   };
 }

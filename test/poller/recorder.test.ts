@@ -90,6 +90,26 @@ test('what changed nothing is written too, apart from the changes', async () => 
   expect(recorded.map(({ batch }) => batch.length)).toEqual([1, 1]);
 });
 
+test('first sights of a bulk load do not delay a change, and keep nothing of a purchase waiting that follows them', async () => {
+  const entries = await watched(1_200);
+  const known = entries[0]!;
+  recorder.add(polled(known, answer(0)));
+  await recorder.drain();
+  known.purchase = recorded[0]!.batch[0]!.decided.outcome.purchase;
+  recorded.length = 0;
+  for (const entry of entries.slice(1)) recorder.add(polled(entry, answer(6)));
+  recorder.add(polled(known, answer(1)));
+  await recorder.drain();
+  const place = recorded.findIndex(({ batch }) => batch.some(({ entry }) => entry === known));
+  expect(recorded[place]!.batch).toHaveLength(1);
+  expect(place).toBeLessThan(2);
+  expect(recorded.flatMap(({ batch }) => batch)).toHaveLength(1_200);
+  expect((await rows()).slice(0, 2).map(({ state, polls }) => [state, polls])).toEqual([
+    [1, 2],
+    [6, 1],
+  ]);
+});
+
 test('a change does not wait for company', async () => {
   const [entry] = (await watched(1)) as [Entry];
   const written = new Promise<void>((resolve) => {

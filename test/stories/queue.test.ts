@@ -158,3 +158,34 @@ test('each of many sites has room, and all are read with a few statements', asyn
   await t.app.pollOnce();
   expect(callsOf(ids)).toEqual(once(ids));
 });
+
+test('a change is recorded and delivered while first sights of a bulk load wait to be recorded', async () => {
+  t = await startTestApp();
+  const known = await t.watch({ script: [{ state: 'New' }] });
+  await t.app.pollOnce();
+  const bulk = await registerDue(50, 0);
+  t.clock.advance('10s');
+  t.simulator.control.setState(known, 'Completed');
+  // What is recorded of them waits for their rows.
+  const held = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const holding = t.database.sql.begin(async (tx) => {
+    await tx`select from purchase_watch.purchases where purchase_id = any(${bulk}::text[]) for update`;
+    held.resolve();
+    await release.promise;
+  });
+  await held.promise;
+  const polling = t.app.pollOnce();
+  const delivered = async (): Promise<string[]> => {
+    await t.app.deliverOnce();
+    return t.changesOf(known);
+  };
+  try {
+    await expect.poll(delivered, { timeout: 20_000, interval: 100 }).toEqual(['New', 'Completed']);
+  } finally {
+    release.resolve();
+    await Promise.all([holding, polling]);
+  }
+  const rows = await t.app.sql`select from purchase_watch.purchases where state is not null`;
+  expect(rows).toHaveLength(51);
+});
