@@ -19,6 +19,7 @@ import { createRoster } from './notifier/roster.ts';
 import { polledSite } from './poller/polled-site.ts';
 import { createPoller } from './poller/poller.ts';
 import { createActivity } from './replica/activity.ts';
+import { createClockStep } from './replica/clock-step.ts';
 import { createOwnership } from './replica/ownership.ts';
 import { createReach } from './replica/reach.ts';
 import { type Clock, type FollowingClock, realClock } from './runtime/clock.ts';
@@ -126,7 +127,10 @@ export async function createApp(settings: Settings, replacements: Replacements =
     const replica = `rep_${ulid()}`;
     const roster = createRoster({ sql, clock, log, settings, secrets, replica, configured });
     closers.push(() => roster.close());
-    const ownership = createOwnership({ sql, clock, log, replica, process: processIdentity(), ttl, renewEvery: RENEW_EVERY });
+    const ownership = createOwnership({
+      ...{ sql, clock, log, replica, process: processIdentity(), ttl, renewEvery: RENEW_EVERY },
+      onStep: createClockStep({ sql, clock, log, replica }),
+    });
 
     const limits = createLimits({ sql, clock, policy: settings.policy });
 

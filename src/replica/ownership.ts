@@ -28,6 +28,8 @@ export interface OwnershipOptions {
   readonly ttl: Milliseconds;
   /** How often it is renewed. */
   readonly renewEvery: Milliseconds;
+  /** The database's clock stepped by so much, back when negative; asked again with the next tick while it fails. */
+  onStep?(step: Milliseconds, holdings: readonly Holding[]): Promise<void>;
 }
 
 export interface OwnershipKeeper extends Ownership {
@@ -46,7 +48,16 @@ const LARGEST_JUMP: Milliseconds = 5_000;
 
 type Held = { epoch: number; busy: number; leaving: boolean };
 
-export function createOwnership({ sql, clock, log, replica, process, ttl, renewEvery }: OwnershipOptions): OwnershipKeeper {
+export function createOwnership({
+  sql,
+  clock,
+  log,
+  replica,
+  process,
+  ttl,
+  renewEvery,
+  onStep,
+}: OwnershipOptions): OwnershipKeeper {
   const held = new Map<number, Held>();
   /** Shards whose release was sent and not confirmed, with their epochs: the release may still happen, so they stay unused. */
   const releasing = new Map<number, number>();
@@ -56,6 +67,8 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
   let startedAt: string | null = null;
   let lease = { endsAt: Number.NEGATIVE_INFINITY, wallAhead: 0 };
   let stopping = false;
+  /** By how much the database's clock stepped since its last step was dealt with. */
+  let stepped: Milliseconds = 0;
   let onIdle = (): void => undefined;
   let isAway = false;
   /** What this replica's row says of it. */
@@ -161,7 +174,7 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
       if (stopping) return renewEvery;
       const asked = { at: clock.monotonic(), wallAhead: wallAhead() };
       const renewal = await renewReplica(sql, { id: replica, process, ttl });
-      clock.follow?.(renewal.databaseNow, asked.at, clock.monotonic());
+      stepped += clock.follow?.(renewal.databaseNow, asked.at, clock.monotonic()) ?? 0;
       if (renewal.startedAt === startedAt) adopt(renewal.holdings);
       else await startOver(renewal.startedAt);
       // Only now: the lease covers what memory holds from here on.
@@ -175,6 +188,13 @@ export function createOwnership({ sql, clock, log, replica, process, ttl, renewE
       for (const shard of staying.slice(fair)) held.get(shard)!.leaving = true;
       await giveBack();
       if (staying.length < fair) tell(add(await takeShards(sql, { replica, wanted: fair - staying.length })), []);
+      if (stepped !== 0) {
+        await onStep?.(
+          stepped,
+          [...held].map(([shard, { epoch }]) => ({ shard, epoch })),
+        );
+        stepped = 0;
+      }
       return renewEvery;
     },
     setAway: (away) => {

@@ -13,8 +13,11 @@ export interface Clock {
 
 /** A clock that follows the database's. */
 export interface FollowingClock extends Clock {
-  /** Takes a reading of the database's clock, made between two monotonic moments. */
-  follow(databaseNow: Instant, asked: Milliseconds, answered: Milliseconds): void;
+  /**
+   * Takes a reading of the database's clock, made between two monotonic moments. Answers by how much that clock stepped
+   * against the monotonic one since the last reading, back when negative; 0 unless it is more than both clocks may drift.
+   */
+  follow(databaseNow: Instant, asked: Milliseconds, answered: Milliseconds): Milliseconds;
   /** This machine's wall clock. Unlike the monotonic clock it runs on while a virtual machine is suspended. */
   wall(): Instant;
 }
@@ -25,18 +28,27 @@ const LONGEST_REST = 2 ** 31 - 1;
 /** A reading whose answer came within this says what the time is. */
 const QUICK: Milliseconds = 1_000;
 
+/** Less than this may be a slow answer, or a clock that is being slewed. */
+const LEAST_STEP: Milliseconds = 10_000;
+
 /** The real clock. Until `follow` is called it is this machine's wall clock. */
 export function realClock(): FollowingClock {
   let offset = Date.now() - performance.now();
+  let isFollowing = false;
   return {
     now: () => Math.round(performance.now() + offset),
     monotonic: () => performance.now(),
     follow: (databaseNow, asked, answered) => {
+      const before = offset;
+      const isFirst = !isFollowing;
+      isFollowing = true;
       // The answer may have waited for a lock: then the middle says little, and what is not contradicted stays.
       offset =
         answered - asked <= QUICK
           ? databaseNow - (asked + answered) / 2
           : Math.min(Math.max(offset, databaseNow - answered), databaseNow - asked);
+      const step = offset - before;
+      return isFirst || Math.abs(step) < LEAST_STEP ? 0 : step;
     },
     wall: () => Date.now(),
     sleep: async (duration, signal) => {

@@ -30,7 +30,7 @@ interface Replica extends OwnershipKeeper {
 /** A replica on a machine of its own, unless told otherwise: nobody can see whether its process lives. */
 function replica(id: string, { process = `machine-of-${id} 1 1`, sql = database.sql } = {}): Replica {
   const followed: number[] = [];
-  const clock = { monotonic: () => elapsed, wall: () => elapsed + wallAhead, follow: (now: number) => void followed.push(now) };
+  const clock = { monotonic: () => elapsed, wall: () => elapsed + wallAhead, follow: (now: number) => 0 * followed.push(now) };
   const keeper = createOwnership({ sql, clock, log, replica: id, process, ttl: TTL, renewEvery: 2_000 });
   const gained: number[] = [];
   const lostShards: number[] = [];

@@ -73,3 +73,14 @@ test('a rest longer than timers can count does not end at once', async () => {
   calledOff.abort();
   await resting;
 });
+
+test('a step of the followed clock is answered once, and neither drift nor a slow answer is one', () => {
+  const clock = realClock();
+  const at = clock.monotonic();
+  expect(clock.follow(50_000_000, at, at)).toBe(0);
+  expect(clock.follow(50_002_500, at + 2_000, at + 2_000)).toBe(0);
+  expect(clock.follow(50_009_000, at + 2_000, at + 32_000)).toBe(0);
+  expect(clock.follow(68_000_000, at + 4_000, at + 4_000)).toBe(17_995_500);
+  expect(clock.follow(68_002_000, at + 6_000, at + 6_000)).toBe(0);
+  expect(clock.follow(50_008_000, at + 8_000, at + 8_000)).toBe(-17_996_000);
+});

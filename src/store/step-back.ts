@@ -1,0 +1,69 @@
+/** Moves what is due in the future along with the database's clock when that clock is set back. */
+import type { Holding } from '../core/ownership.ts';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Queries } from './database.ts';
+import { held } from './settle.ts';
+
+export interface StepBack {
+  readonly replica: string;
+  readonly holdings: readonly Holding[];
+  readonly now: Instant;
+  /** How far the clock was set back. */
+  readonly by: Milliseconds;
+}
+
+/** Row ids examined in one statement: more would hold locks for long. */
+const AT_ONCE = 10_000;
+
+/**
+ * Makes the next polls and deliveries of the replica's shards due as much earlier as the clock was set back, and ends pauses
+ * of subscribers as much earlier; answers how many purchases and deliveries were moved. Each statement examines a bounded
+ * range of ids.
+ */
+export async function moveDueBack(sql: Queries, step: StepBack): Promise<{ purchases: number; deliveries: number }> {
+  const [last] = await sql<[{ purchases: number; deliveries: number }]>`
+    select coalesce((select max(id) from purchase_watch.purchases), 0)::float8 as purchases,
+      coalesce((select max(id) from purchase_watch.deliveries), 0)::float8 as deliveries`;
+  const moved = { purchases: 0, deliveries: 0 };
+  for (let from = 0; from < last.purchases; from += AT_ONCE) moved.purchases += await movePurchases(sql, step, from);
+  for (let from = 0; from < last.deliveries; from += AT_ONCE) moved.deliveries += await moveDeliveries(sql, step, from);
+  const { now, by } = step;
+  await sql`
+    with moved as (
+      update purchase_watch.subscriber_health set trying_until = null,
+        paused_until = greatest(paused_until - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))
+      where paused_until > to_timestamp(${now}::float8 / 1000) returning 1)
+    select pg_notify('purchase_watch_wake', channel) from (values ('subscribers'), ('purchases'), ('replays')) w (channel)`;
+  return moved;
+}
+
+async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, from: number): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    with ${held(sql, writer)},
+    due as materialized (
+      -- A purchase seen in the future was noted by the clock as it was; once moved it is not, so that it is moved once.
+      select p.id,
+        case when p.seen_at > to_timestamp(${now}::float8 / 1000) then ${by}::float8 else 0 end * interval '1 millisecond' as by,
+        least(p.next_poll_at, greatest(p.next_poll_at - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))) as at
+      from purchase_watch.purchases p join held on held.id = p.shard
+      where p.id > ${from} and p.id <= ${from + AT_ONCE} and p.next_poll_at is not null for update of p),
+    moved as (
+      update purchase_watch.purchases p set next_poll_at = due.at, due_slot = purchase_watch.due_slot(due.at), revision = p.revision + 1,
+        -- How long a purchase has been in its state stays as it is.
+        seen_at = p.seen_at - due.by, state_since = p.state_since - due.by, stuck_since = p.stuck_since - due.by,
+        watched_since = p.watched_since - due.by
+      from due where p.id = due.id returning p.id, p.shard),
+    nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from moved)
+    select count(*)::float8 as count from moved`;
+  return row.count;
+}
+
+async function moveDeliveries(sql: Queries, { now, by, ...writer }: StepBack, from: number): Promise<number> {
+  const { count } = await sql`
+    with ${held(sql, writer)}
+    update purchase_watch.deliveries d
+    set due_at = greatest(d.due_at - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))
+    from held where d.shard = held.id and d.id > ${from} and d.id <= ${from + AT_ONCE} and d.status = 'pending'
+      and d.due_at > to_timestamp(${now}::float8 / 1000)`;
+  return count;
+}
