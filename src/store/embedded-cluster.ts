@@ -27,6 +27,8 @@ export interface Cluster {
   readonly password: string;
   /** Holds the port of the last run, so that an address that somebody wrote down keeps working. */
   readonly portFile: string;
+  /** Locked by the server for as long as it lives. */
+  readonly lockFile: string;
   readonly log: string;
   readonly settings: ServerSettings;
 }
@@ -65,9 +67,16 @@ export async function openCluster(home: Home, settings: ServerSettings): Promise
         `dump it (pg_dump) with the version of purchase-watch that wrote it, move ${folder} away, start this version and restore the dump`,
     );
   }
+  const lockFile = join(folder, 'lock');
+  if (!existsSync(lockFile)) {
+    writeFileSync(lockFile, '');
+    chmodSync(lockFile, 0o644);
+    giveTo(lockFile, ownerOf(home.dataDir));
+  }
   return {
     home,
     data,
+    lockFile,
     password: readFileSync(join(folder, 'password'), 'utf8'),
     portFile: join(folder, 'port'),
     log: join(home.dataDir, 'postgres.log'),

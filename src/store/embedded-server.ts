@@ -1,5 +1,5 @@
 /** The server process of a cluster: starting one, and knowing whether one runs. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -8,6 +8,9 @@ import { asServerUser, type Cluster, cannotRun } from './embedded-cluster.ts';
 import { giveTo, ownerOf } from './embedded-files.ts';
 
 const LARGEST_LOG = 1_000_000;
+/** Exit code of flock when another process holds the lock. */
+const HELD = 75;
+const FLOCK = '/usr/bin/flock';
 
 /** A server that was started here and has to prove itself. */
 export interface Attempt {
@@ -37,6 +40,7 @@ export function attemptStart(cluster: Cluster, port: number): Attempt {
     lastWords,
     explain: () => {
       if (failure !== undefined) throw cannotRun('postgres', cluster.home, failure);
+      if (server.exitCode === HELD) return 'not alone';
       const said = lastWords();
       if (said.includes('could not bind') || said.includes('could not create any TCP/IP sockets')) return 'port taken';
       // Another process was quicker, or processes of a server that was killed are still ending.
@@ -65,7 +69,8 @@ function spawnServer(cluster: Cluster, port: number): { server: ChildProcess; lo
     '-c',
     `${name}=${value}`,
   ]);
-  const server = spawn(join(home.native, 'bin', 'postgres'), ['-D', data, ...settings], {
+  const [program, ...args] = [...lockPrefix(cluster), join(home.native, 'bin', 'postgres'), '-D', data, ...settings];
+  const server = spawn(program!, args, {
     ...asServerUser(home),
     cwd: data,
     // A session of its own: Ctrl-C on our terminal is ours, and the server must serve until our last transaction is done.
@@ -75,6 +80,22 @@ function spawnServer(cluster: Cluster, port: number): { server: ChildProcess; lo
   closeSync(output);
   server.unref();
   return { server, logStart };
+}
+
+/**
+ * What a command is begun with so that it holds the lock of the data folder. The kernel keeps that lock for as long as any process
+ * of the server lives, and lets go of it however they end. It is seen from other containers, where process numbers, by which
+ * Postgres itself would know, mean other processes. Empty where there is no flock (macOS has no such containers).
+ */
+function lockPrefix({ lockFile }: Cluster): string[] {
+  return existsSync(FLOCK) ? [FLOCK, '--no-fork', '--nonblock', '--conflict-exit-code', String(HELD), lockFile] : [];
+}
+
+/** Whether a server holds the data folder, wherever it runs. A flock that does not know these options says nothing. */
+export function isHeld(cluster: Cluster): boolean {
+  const [program, ...args] = lockPrefix(cluster);
+  if (program === undefined) return false;
+  return spawnSync(program, [...args, '/bin/true'], { ...asServerUser(cluster.home), cwd: '/', stdio: 'ignore' }).status === HELD;
 }
 
 /** The server that runs on this cluster, as its lock file tells; null when none does. */

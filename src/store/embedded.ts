@@ -11,7 +11,7 @@ import type { Milliseconds } from '../core/purchase.ts';
 import { openSession, type Session } from './database.ts';
 import { type Cluster, openCluster, type ServerSettings, SUPERUSER } from './embedded-cluster.ts';
 import { giveTo, ownerOf, prepareHome } from './embedded-files.ts';
-import { type Attempt, attemptStart, disownLock, isServer, runningServer } from './embedded-server.ts';
+import { type Attempt, attemptStart, disownLock, isHeld, isServer, runningServer } from './embedded-server.ts';
 
 export interface EmbeddedOptions {
   /** DATA_DIR: made when it is not there. */
@@ -40,11 +40,15 @@ export interface EmbeddedPostgres {
 /** Time for the server to show life; while it says that it is recovering it has as much again. */
 const PATIENCE = 30_000;
 const LOOK_AGAIN = 20;
+/** While the data folder is held. */
+const HELD_LOOK = 200;
 /** Before another server is started after one that ended at once. */
 const TRY_AGAIN = 500;
 /** Before bringing a lost server back is tried once more. */
 const REST_AFTER_FAILURE = 5_000;
 const STOP_WITHIN = 60_000;
+/** Processes of a server that was killed may hold the data folder for so long; after that it is another server. */
+const HELD_AT_MOST: Milliseconds = 8_000;
 
 /** Users of the server hold this lock shared, and whoever stops it holds it alone. It ends with a process, however that ends. */
 const IN_USE = 7_236_019_445;
@@ -136,6 +140,7 @@ function urlOf({ password }: Cluster, port: number): string {
 async function ensureRunning(cluster: Cluster, fixedPort: number | null, signal?: AbortSignal): Promise<Running> {
   let deadline = performance.now() + PATIENCE;
   let ours: Attempt | null = null;
+  let heldSince: Milliseconds | null = null;
   for (;;) {
     if (signal?.aborted) {
       await ours?.abandon();
@@ -153,6 +158,13 @@ async function ensureRunning(cluster: Cluster, fixedPort: number | null, signal?
     } else if (ours === null || ours.hasEnded()) {
       const portTaken = ours?.explain() === 'port taken';
       if (ours !== null) await delay(TRY_AGAIN);
+      if (isHeld(cluster)) {
+        heldSince ??= performance.now();
+        if (performance.now() - heldSince > HELD_AT_MOST) throw heldElsewhere(cluster);
+        await delay(HELD_LOOK);
+        continue;
+      }
+      heldSince = null;
       disownLock(cluster);
       ours = attemptStart(cluster, await choosePort(cluster, fixedPort, portTaken));
     }
@@ -165,6 +177,14 @@ async function ensureRunning(cluster: Cluster, fixedPort: number | null, signal?
     }
     await delay(LOOK_AGAIN);
   }
+}
+
+function heldElsewhere({ data, home }: Cluster): AppError {
+  return new AppError(
+    'conflict',
+    `a Postgres that cannot be seen from here, most likely one of another container, uses the data in ${data}: stop the other one, ` +
+      `give each daemon a DATA_DIR of its own (this one is ${home.dataDir}), or set DATABASE_URL to a Postgres that both share`,
+  );
 }
 
 /** A session that holds the lock of users, or why there is none yet. */

@@ -78,15 +78,22 @@ async function gone(pid: number): Promise<void> {
   while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve));
 }
 
+// `unshare` and its rights are missing in many containers, and a second one can then not be played.
+const CONTAINER = ['/usr/bin/unshare', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc'];
+const canContain = spawnSync(CONTAINER[0]!, [...CONTAINER.slice(1), '/bin/true']).status === 0;
+
 /** Another process that uses the server until it is told to stop. Resolves once that one has it. */
 async function anotherProcess({
   user,
   source = PROJECT,
   systemDir,
+  container = false,
 }: {
   user?: number;
   source?: string;
   systemDir?: string;
+  /** With processes and shared memory of its own, as in another container. */
+  container?: boolean;
 } = {}) {
   const module = pathToFileURL(join(source, 'src/store/embedded.ts')).href;
   const options = JSON.stringify({ dataDir, settings, systemDir });
@@ -97,7 +104,8 @@ async function anotherProcess({
       process.on('SIGTERM', () => server.stop());
       console.log(JSON.stringify({ url: server.url, adopted: server.adopted }));
     } catch (error) { console.log(JSON.stringify({ error: error.message, code: error.code })); }`;
-  const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', script], {
+  const [program, ...args] = [...(container ? CONTAINER : []), process.execPath, '--input-type=module', '-e', script];
+  const child: ChildProcess = spawn(program!, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     cwd: '/',
     detached: true,
@@ -154,6 +162,21 @@ test('processes share one server, and the last one to leave stops it', async () 
   await other.end('SIGTERM');
   expect(isAlive(pid)).toBe(false);
 });
+
+test.runIf(canContain && existsSync('/usr/bin/flock'))(
+  'a second container on the same data folder is refused, until the first is killed',
+  async () => {
+    const first = await anotherProcess({ container: true });
+    await query(first.url, 'create table kept as select 42 as answer');
+    const { error, code } = await anotherProcess({ container: true });
+    expect([code, error]).toEqual(['conflict', expect.stringContaining('most likely one of another container')]);
+    expect(await query(first.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+    await first.end('SIGKILL');
+    const next = await anotherProcess({ container: true });
+    expect(await query(next.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+    await next.end('SIGKILL');
+  },
+);
 
 test('two that leave at once leave nothing running', async () => {
   const servers = [await start(), await start()];
