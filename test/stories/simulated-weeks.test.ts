@@ -92,3 +92,13 @@ test('a deploy at a site with two customers a day is named with the second one w
     expect(messages[0]!.at - START).toBeGreaterThan(18 * DAY);
   }
 });
+
+test('healthy shops: a small one is alerted of each customer who leaves, a large one of none once its share is known', () => {
+  const small = simulateShop({ seed: 3, days: 21, perHour: { se: 5 / 24 } });
+  const named = small.checkouts.reduce((sum, { stuck }) => sum + stuck.length, 0);
+  expect(small.overdue).toBeGreaterThan(0);
+  expect(named).toBe(small.overdue);
+  const large = simulateShop({ seed: 1, days: 7, perHour: { se: 40 }, from: 2 * DAY });
+  expect(large.overdue).toBeGreaterThan(20);
+  expect(large.checkouts).toEqual([]);
+});
