@@ -80,7 +80,7 @@ test('a step of the followed clock is answered once, and neither drift nor a slo
   expect(clock.follow(50_000_000, at, at)).toBe(0);
   expect(clock.follow(50_002_500, at + 2_000, at + 2_000)).toBe(0);
   expect(clock.follow(50_009_000, at + 2_000, at + 32_000)).toBe(0);
-  expect(clock.follow(68_000_000, at + 4_000, at + 4_000)).toBe(17_995_500);
+  expect(clock.follow(68_000_000, at + 4_000, at + 4_000)).toBeCloseTo(17_995_500, 3);
   expect(clock.follow(68_002_000, at + 6_000, at + 6_000)).toBe(0);
-  expect(clock.follow(50_008_000, at + 8_000, at + 8_000)).toBe(-17_996_000);
+  expect(clock.follow(50_008_000, at + 8_000, at + 8_000)).toBeCloseTo(-17_996_000, 3);
 });
