@@ -2,7 +2,7 @@
 import type { Instant } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 
-/** What goes first: what is new, what failed more than once, what is sent again by a replay. */
+/** What goes first: what is new, what failed more than once or came with a bulk load, what is sent again by a replay. */
 export type Rank = 0 | 1 | 2;
 export const RANKS: readonly Rank[] = [0, 1, 2];
 /** Written out in statements: with a parameter in its place no index on it would serve. */

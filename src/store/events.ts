@@ -17,6 +17,8 @@ export interface NewEvent {
   readonly incident?: string | null;
   /** Ids of the subscribers that are told, instead of all that want it. */
   readonly recipients?: readonly number[] | null;
+  /** One of so many that what is new elsewhere is delivered first. */
+  readonly isBulk?: boolean;
 }
 
 /** Events of no single purchase live in one shard, so that one replica tells them, in order. */
@@ -35,6 +37,7 @@ interface Row {
   readonly incident: string | null;
   /** An array literal: arrays of different lengths are no array of arrays. */
   readonly recipients: string | null;
+  readonly isBulk: boolean;
   readonly at: Instant;
   readonly body: string;
 }
@@ -47,11 +50,11 @@ export function newEventId(at: Instant): string {
   return `evt_${nextUlid(at)}`;
 }
 
-function rowOf({ draft, about = null, incident = null, recipients = null, ...event }: NewEvent): Row {
+function rowOf({ draft, about = null, incident = null, recipients = null, isBulk = false, ...event }: NewEvent): Row {
   const id = newEventId(draft.at);
   const { type, sequence, at, state } = draft;
   const told = recipients === null ? null : `{${recipients.join()}}`;
-  return { ...event, about, incident, recipients: told, id, type, sequence, at, state, body: eventBody(id, draft) };
+  return { ...event, about, incident, recipients: told, isBulk, id, type, sequence, at, state, body: eventBody(id, draft) };
 }
 
 /**
@@ -73,6 +76,7 @@ export const wanting = (sql: Queries) => sql`
  */
 export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fragment) {
   const rows = events.map(rowOf);
+  const bulk = rows.filter(({ isBulk }) => isBulk).map(({ id }) => id);
   const texts = (value: (row: Row) => string): string[] => rows.map(value);
   const numbers = (value: (row: Row) => number | null): string => `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
   return sql`
@@ -88,8 +92,8 @@ export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fra
       order by place
       returning position, id, type, site, purchase, shard, state, about, recipients, created_at),
     delivery as (
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, last_error)
-      select e.position, coalesce(e.purchase, 0), s.id, e.shard, e.created_at,
+      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, rank, status, settled_at, last_error)
+      select e.position, coalesce(e.purchase, 0), s.id, e.shard, e.created_at, case when e.id = any(${bulk}::text[]) then 1 else 0 end,
         case when w.waits then 'pending' else 'suppressed' end,
         case when w.waits then null else e.created_at end,
         case when w.waits then null else 'The subscriber was switched off when the event was made' || coalesce(': ' || s.status_reason, '.') end
@@ -99,5 +103,5 @@ export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fra
       order by e.position, s.id),
     told as (
       select pg_notify('purchase_watch_events', id) from event where type not like 'incident.%'
-      union all select pg_notify('purchase_watch_wake', 'deliveries') where exists (select from event))`;
+      union all select pg_notify('purchase_watch_wake', case when ${bulk.length > 0} then 'replays' else 'deliveries' end) where exists (select from event))`;
 }

@@ -86,7 +86,8 @@ export async function recordChanged(
   const stays = batch.flatMap((d) => (d.outcome.stay === null ? [] : [{ id: d.outcome.purchase.id, ...d.outcome.stay }]));
   const detailed = batch.filter((d) => d.outcome.detailsChanged);
   const oddities = batch.filter((d) => d.outcome.unknownState !== null);
-  const events = [...batch.flatMap(purchaseEvents), ...unknownStateEvents(oddities)];
+  const isBulk = batch.filter(isFirstSight).length >= BULK;
+  const events = [...batch.flatMap((d) => purchaseEvents(d, isBulk && isFirstSight(d))), ...unknownStateEvents(oddities)];
   // Every part sees the tables as they were before the statement, so each that follows the update asks `written`.
   const guard = sql`case when e.purchase is null
     then exists (select from unknown u where u.site = e.site and u.state = e.state) else e.purchase in (select id from written) end`;
@@ -194,9 +195,14 @@ const noteUnknownStates = (sql: Queries, batch: readonly Decided[]) => sql`
     join written using (id)
     on conflict do nothing returning site, state`;
 
-function purchaseEvents({ outcome }: Decided): NewEvent[] {
+/** So many first sights in one statement are a bulk load: changes of known purchases are delivered before them. */
+const BULK = 50;
+
+const isFirstSight = ({ outcome }: Decided): boolean => outcome.transition !== null && outcome.transition.from === null;
+
+function purchaseEvents({ outcome }: Decided, isBulk: boolean): NewEvent[] {
   const { id, site, shard } = outcome.purchase;
-  return outcome.events.map((draft) => ({ draft, site, purchase: id, shard }));
+  return outcome.events.map((draft) => ({ draft, site, purchase: id, shard, isBulk }));
 }
 
 /** One event for each new number of a site, whichever purchases of the batch show it. */

@@ -189,3 +189,22 @@ test('a change is recorded and delivered while first sights of a bulk load wait 
   const rows = await t.app.sql`select from purchase_watch.purchases where state is not null`;
   expect(rows).toHaveLength(51);
 });
+
+test('a change is delivered before the first sights of a bulk load that were recorded before it', async () => {
+  t = await startTestApp();
+  const known = await t.watch({ script: [{ state: 'New' }] });
+  await t.app.pollOnce();
+  await t.app.deliverOnce();
+  const bulk = await registerDue(200, 0);
+  t.clock.advance('1ms');
+  await t.app.pollOnce();
+  t.simulator.control.setState(known, 'Completed');
+  t.clock.advance('10s');
+  await t.app.pollOnce();
+  await t.app.deliverOnce();
+  const delivered = t.receiver.received.map(({ body }) => (JSON.parse(body) as { data: { purchaseId: string } }).data.purchaseId);
+  expect(new Set(delivered)).toEqual(new Set([known, ...bulk]));
+  expect(t.changesOf(known)).toEqual(['New', 'Completed']);
+  // Beside it, some of the bulk may be on their way.
+  expect(delivered.lastIndexOf(known)).toBeLessThan(100);
+});
