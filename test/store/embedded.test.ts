@@ -118,7 +118,7 @@ async function anotherProcess({
     child.kill(signal);
     await ended;
   };
-  cleanUp.push(() => (child.exitCode === null && child.signalCode === null ? end('SIGTERM') : undefined));
+  cleanUp.push(() => (child.exitCode === null && child.signalCode === null ? end(container ? 'SIGKILL' : 'SIGTERM') : undefined));
   return { ...said, pid: child.pid!, end };
 }
 
