@@ -1,0 +1,137 @@
+/** What must be true after a storm. Each check answers what is wrong, in sentences; an empty list is what is wanted. */
+import type { ReceivedEvent } from '../support/test-app.ts';
+import { STUCK_AFTER } from './shop.ts';
+import type { World } from './world.ts';
+
+/** A time in which no replica could read any purchase, on this machine's clock; epoch milliseconds. */
+export interface BlindTime {
+  readonly kind: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The unasked time of a gap is excused from here on: the planned interval with its jitter, and the grace of core/stuck.ts. */
+const NOT_EXCUSED = 3_000 * 1.1 + 5_000;
+/** A poll, and the reading of two clocks. */
+const TOLERANCE = 1_500;
+const FINAL = new Set(['Completed', 'Error', 'SessionTimedOut', 'Cancelled', 'CreditNotApproved', 'PaymentHandledByMerchant']);
+
+/** Events as they came, repeats left out: at least once is promised. */
+function received({ receiver }: World): (ReceivedEvent & { readonly at: number })[] {
+  const seen = new Set<string>();
+  return receiver.received.flatMap(({ id, body, at, verified }) => {
+    if (verified !== true) throw new Error(`event ${id} came with a bad signature`);
+    if (seen.has(id)) return [];
+    seen.add(id);
+    return [{ ...(JSON.parse(body) as ReceivedEvent), at }];
+  });
+}
+
+/** Purchases whose row does not say what the service says. */
+export async function wrongRows({ sql, simulator }: World, ids: readonly string[]): Promise<string[]> {
+  const rows = await sql<{ purchaseId: string; status: string; state: number | null }[]>`
+    select purchase_id as "purchaseId", status, state from purchase_watch.purchases`;
+  const found = new Map(rows.map((row) => [row.purchaseId, row]));
+  return ids.flatMap((id) => {
+    const truth = simulator.control.get(id)!;
+    const row = found.get(id);
+    if (row === undefined) return [`${id} has no row`];
+    if (row.state === truth.state.value && row.status === 'settled') return [];
+    return [`${id} is ${truth.state.name} at the service, and its row says ${row.status} in state ${row.state}`];
+  });
+}
+
+/** Purchases that are not settled yet, and deliveries that are not delivered. */
+export async function unfinished({ sql }: World, ids: readonly string[]): Promise<{ purchases: number; deliveries: number }> {
+  const [row] = await sql<[{ settled: number; deliveries: number }]>`
+    select (select count(*) from purchase_watch.purchases where status = 'settled')::integer as settled,
+      (select count(*) from purchase_watch.deliveries d where d.status = 'pending')::integer as deliveries`;
+  return { purchases: ids.length - row.settled, deliveries: row.deliveries };
+}
+
+/** Purchases whose changes did not arrive gapless, in order, as the service had them, to the final one. */
+export function wrongNews(world: World, ids: readonly string[]): string[] {
+  const byPurchase = Map.groupBy(received(world), ({ data }) => data.purchaseId ?? '');
+  return ids.flatMap((id) => {
+    const events = byPurchase.get(id) ?? [];
+    const sequences = events.map(({ data }) => data.sequence);
+    if (sequences.some((sequence, index) => sequence !== index + 1)) return [`${id}: sequences ${sequences.join()}`];
+    const changes = events.filter(({ type }) => type === 'purchase.state_changed').map(({ data }) => data.to.value);
+    const truth = world.simulator.control.get(id)!;
+    if (changes.at(-1) !== truth.state.value || !FINAL.has(truth.state.name))
+      return [`${id}: the last change told is to ${changes.at(-1)}, the service says ${truth.state.name}`];
+    const lived = truth.history.map(({ state }) => state);
+    let at = -1;
+    for (const state of changes) {
+      at = lived.indexOf(state, at + 1);
+      if (at < 0) return [`${id}: told ${changes.join()}, lived ${lived.join()}`];
+    }
+    return [];
+  });
+}
+
+/** Purchases that were called stuck although they were not, or only in time in which the service could not be read. */
+export function wronglyStuck(world: World, blind: readonly BlindTime[]): string[] {
+  return received(world).flatMap(({ type, data, at }) => {
+    if (type !== 'purchase.stuck') return [];
+    const { history } = world.simulator.control.get(data.purchaseId!)!;
+    const longest = Math.max(
+      ...history.map(({ at: from }, index) => {
+        const to = Math.min(history[index + 1]?.at ?? at, at);
+        const excused = blind.map((time) => Math.min(time.to, to) - Math.max(time.from, from) - NOT_EXCUSED);
+        return to - from - excused.reduce((sum, each) => sum + Math.max(each, 0), 0);
+      }),
+    );
+    return longest >= STUCK_AFTER - TOLERANCE
+      ? []
+      : [`${data.purchaseId} was called stuck after ${Math.round(longest)} ms that could be seen`];
+  });
+}
+
+/** Blind times that the merchant's systems heard of never, or more than once, and news without a blind time. */
+export function wrongSiteNews(world: World, blind: readonly BlindTime[], announcedAfter: number): string[] {
+  const news = received(world)
+    .filter(({ type }) => type === 'site.unreachable' || type === 'site.reachable')
+    .map(({ type }) => type);
+  const wrong = news.flatMap((type, index) =>
+    type === (index % 2 === 0 ? 'site.unreachable' : 'site.reachable')
+      ? []
+      : [`${type} came as number ${index + 1} of ${news.join(', ')}`],
+  );
+  if (news.length % 2 === 1) wrong.push('the end of a site.unreachable never came');
+  const announced = Math.ceil(news.length / 2);
+  const mustBe = blind.filter(({ from, to }) => to - from >= announcedAfter).length;
+  if (announced > blind.length) wrong.push(`${announced} times site.unreachable for ${blind.length} times of blindness`);
+  if (announced < Math.min(mustBe, 1)) wrong.push(`no site.unreachable for ${mustBe} long times of blindness`);
+  return wrong;
+}
+
+/** Incidents whose beginning or end was stored for people more than once, or that never ended. */
+export async function wrongIncidents({ sql }: World): Promise<string[]> {
+  const rows = await sql<{ id: string; kind: string; type: string; count: number }[]>`
+    select e.incident as id, i.kind, e.type, count(*)::integer as count
+    from purchase_watch.events e join purchase_watch.incidents i on i.id = e.incident
+    where e.type in ('incident.opened', 'incident.reopened', 'incident.ended') group by 1, 2, 3`;
+  const of = (id: string, type: string): number => rows.find((row) => row.id === id && row.type === type)?.count ?? 0;
+  const ids = [...new Set(rows.map(({ id }) => id))];
+  return ids.flatMap((id) => {
+    const [opened, reopened, ended] = ['incident.opened', 'incident.reopened', 'incident.ended'].map((type) => of(id, type));
+    const kind = rows.find((row) => row.id === id)!.kind;
+    if (opened! > 1) return [`${kind} incident ${id} was opened ${opened} times`];
+    if (ended! > opened! + reopened!) return [`${kind} incident ${id} ended ${ended} times`];
+    return [];
+  });
+}
+
+/** Words of the log that stand for a bug, whatever the weather. */
+const BUGS = ['poll.undecided', 'queue.found_overdue', 'uncaughtException', 'unhandledRejection', 'TypeError', 'RangeError'];
+
+export function bugsInTheLogs({ replicas }: World): string[] {
+  return replicas.flatMap((replica) =>
+    replica
+      .output()
+      .split('\n')
+      .filter((line) => BUGS.some((bug) => line.includes(bug)))
+      .map((line) => `${replica.name}: ${line.slice(0, 500)}`),
+  );
+}
