@@ -1,14 +1,17 @@
 /** What must be true after a storm. Each check answers what is wrong, in sentences; an empty list is what is wanted. */
 import type { ReceivedEvent } from '../support/test-app.ts';
+import { BLINDING, type FaultKind } from './forecast.ts';
 import { STUCK_AFTER } from './shop.ts';
 import type { World } from './world.ts';
 
-/** A time in which no replica could read any purchase, on this machine's clock; epoch milliseconds. */
-export interface BlindTime {
-  readonly kind: string;
+/** A fault that struck, on this machine's clock; epoch milliseconds. */
+export interface Struck {
+  readonly kind: FaultKind;
   readonly from: number;
   readonly to: number;
 }
+
+const isBlind = ({ kind }: Struck): boolean => BLINDING.has(kind);
 
 /** The unasked time of a gap is excused from here on: the planned interval with its jitter, and the grace of core/stuck.ts. */
 const NOT_EXCUSED = 3_000 * 1.1 + 5_000;
@@ -71,7 +74,8 @@ export function wrongNews(world: World, ids: readonly string[]): string[] {
 }
 
 /** Purchases that were called stuck although they were not, or only in time in which the service could not be read. */
-export function wronglyStuck(world: World, blind: readonly BlindTime[]): string[] {
+export function wronglyStuck(world: World, struck: readonly Struck[]): string[] {
+  const blind = struck.filter(isBlind);
   return received(world).flatMap(({ type, data, at }) => {
     if (type !== 'purchase.stuck') return [];
     const { history } = world.simulator.control.get(data.purchaseId!)!;
@@ -88,22 +92,60 @@ export function wronglyStuck(world: World, blind: readonly BlindTime[]): string[
   });
 }
 
+/** How long a blindness lasts at least that must have been announced: what core/reach.ts waits for, and some seconds to notice and to tell. */
+const ANNOUNCED_AFTER: Partial<Readonly<Record<FaultKind, number>>> = {
+  'service down': 25_000,
+  'service refuses the credentials': 25_000,
+  'service throttles': 150_000,
+  'service answers nonsense': 150_000,
+};
+/** Blind times so close to each other may be one. */
+const ONE_BLINDNESS = 20_000;
+
 /** Blind times that the merchant's systems heard of never, or more than once, and news without a blind time. */
-export function wrongSiteNews(world: World, blind: readonly BlindTime[], announcedAfter: number): string[] {
-  const news = received(world)
-    .filter(({ type }) => type === 'site.unreachable' || type === 'site.reachable')
-    .map(({ type }) => type);
-  const wrong = news.flatMap((type, index) =>
-    type === (index % 2 === 0 ? 'site.unreachable' : 'site.reachable')
-      ? []
-      : [`${type} came as number ${index + 1} of ${news.join(', ')}`],
-  );
-  if (news.length % 2 === 1) wrong.push('the end of a site.unreachable never came');
-  const announced = Math.ceil(news.length / 2);
-  const mustBe = blind.filter(({ from, to }) => to - from >= announcedAfter).length;
+export function wrongSiteNews(world: World, struck: readonly Struck[]): string[] {
+  const blind = struck.filter(isBlind);
+  const news = received(world).filter(({ type }) => type === 'site.unreachable' || type === 'site.reachable');
+  const types = news.toSorted((a, b) => a.id.localeCompare(b.id)).map(({ type }) => type);
+  const announced = types.filter((type) => type === 'site.unreachable').length;
+  const wrong = announced * 2 === types.length ? [] : [`site.unreachable and site.reachable do not match: ${types.join(', ')}`];
+  const merged: Struck[][] = [];
+  for (const time of blind.toSorted((a, b) => a.from - b.from)) {
+    const last = merged.at(-1);
+    if (last !== undefined && time.from - last.at(-1)!.to < ONE_BLINDNESS) last.push(time);
+    else merged.push([time]);
+  }
+  const expected = merged.filter((times) => times.some(({ kind, from, to }) => to - from >= (ANNOUNCED_AFTER[kind] ?? 0))).length;
   if (announced > blind.length) wrong.push(`${announced} times site.unreachable for ${blind.length} times of blindness`);
-  if (announced < Math.min(mustBe, 1)) wrong.push(`no site.unreachable for ${mustBe} long times of blindness`);
+  if (announced < expected) wrong.push(`${announced} times site.unreachable for ${expected} long times of blindness`);
   return wrong;
+}
+
+/** Faults in which what Slack took may not be recorded: then the message is sent again, as is promised of all deliveries. */
+const INTERRUPTING = new Set<FaultKind>([
+  'database path held',
+  'database path lost',
+  'database path refused',
+  'database connections reset',
+  'table locked',
+  'replica frozen',
+  'replica killed',
+]);
+
+/** Messages that Slack took more often than deliveries and interruptions explain. */
+export async function repeatedMessages({ sql, slack }: World, struck: readonly Struck[]): Promise<string[]> {
+  const [row] = await sql<[{ delivered: number }]>`
+    select count(*)::integer as delivered from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber
+    where s.kind = 'slack' and d.status = 'delivered'`;
+  const away = struck.filter(({ kind }) => kind === 'Slack away');
+  const taken = slack.received.filter(({ at }) => !away.some(({ from, to }) => from <= at && at <= to));
+  const direct = taken.filter(({ blocks }) => JSON.stringify(blocks ?? []).includes('posted this itself')).length;
+  const interruptions = struck.filter(({ kind }) => INTERRUPTING.has(kind)).length;
+  const explained = row.delivered + direct + interruptions;
+  if (taken.length <= explained) return [];
+  return [
+    `Slack took ${taken.length} messages: ${row.delivered} deliveries, ${direct} posts of a daemon itself, ${interruptions} interruptions`,
+  ];
 }
 
 /** Incidents whose beginning or end was stored for people more than once, or that never ended. */

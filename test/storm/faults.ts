@@ -19,14 +19,6 @@ export function resourceOf({ kind, replica }: PlannedFault): string {
   return 'service';
 }
 
-/** While one of these lasts, no replica can read any purchase. */
-export const BLINDING: ReadonlySet<FaultKind> = new Set([
-  'service throttles',
-  'service answers nonsense',
-  'service refuses the credentials',
-  'service down',
-]);
-
 const LOCKED = ['purchases', 'events', 'deliveries', 'shards', 'replicas', 'purchase_transitions', 'incidents'];
 const ODD: readonly ServiceFault[] = ['500', 'reset', 'html', 'null-state', 'string-state', 'empty', '404', 'cut'];
 const AWAY = [
@@ -86,9 +78,8 @@ const BEGIN: Readonly<Record<FaultKind, Begin>> = {
   },
   'replica killed': async (world, fault) => {
     const replica = struck(world, fault);
-    await replica.daemon?.end('SIGKILL');
-    replica.daemon = null;
-    return () => replica.start();
+    await replica.end('SIGKILL');
+    return () => void replica.start();
   },
   'database clock forward': (world, fault) => stepClock(world, 1_800 + Math.round(fault.draw * 9_000)),
   'database clock back': (world, fault) => stepClock(world, -1_800 - Math.round(fault.draw * 9_000)),

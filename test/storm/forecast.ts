@@ -43,13 +43,24 @@ export interface ForecastOptions {
   readonly replicas: number;
 }
 
-/** A fault of each kind comes before any kind comes again; this is how far apart they begin, on average. */
+/** How far apart faults begin, on average. */
 const SPACING = 4_000;
 const SHORTEST = 2_000;
+/** Longer than replicas, tables and lines may be away for everything to go on soon afterwards. */
+const LONGEST = 45_000;
+/** While one of these lasts, no replica can read any purchase: long enough in a long storm for people to be alerted. */
+export const BLINDING: ReadonlySet<FaultKind> = new Set([
+  'service throttles',
+  'service answers nonsense',
+  'service refuses the credentials',
+  'service down',
+]);
+const LONGEST_BLINDNESS = 200_000;
 
-/** Plans a storm: every kind at least once when there is room, in an order and at times drawn from the seed. */
+/** Plans a storm: a fault of each kind comes before any kind comes again, in an order and at times drawn from the seed. */
 export function forecast({ random, length, replicas }: ForecastOptions): PlannedFault[] {
-  const longest = Math.min(Math.max(length / 8, 8_000), 45_000);
+  const longestOf = (kind: FaultKind): number =>
+    Math.min(Math.max(length / 8, 8_000), BLINDING.has(kind) ? LONGEST_BLINDNESS : LONGEST);
   const planned: PlannedFault[] = [];
   let deck: FaultKind[] = [];
   for (let at = 0; at < length - SHORTEST; at += between(random, SPACING / 2, SPACING * 1.5)) {
@@ -59,7 +70,7 @@ export function forecast({ random, length, replicas }: ForecastOptions): Planned
     planned.push({
       kind,
       at,
-      length: Math.min(between(random, SHORTEST, longest), length - at),
+      length: Math.min(between(random, SHORTEST, longestOf(kind)), length - at),
       replica: between(random, 0, replicas - 1),
       draw: random(),
     });

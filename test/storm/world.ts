@@ -22,7 +22,10 @@ export interface Replica {
   daemon: Daemon | null;
   /** What its processes have written so far, those that are dead included. */
   output(): string;
-  start(): void;
+  /** Runs it; one that ends by itself is started again, as an orchestrator does. */
+  start(): Daemon;
+  /** Ends it for good; answers how. */
+  end(signal: NodeJS.Signals): Promise<number | string>;
 }
 
 export interface World {
@@ -38,6 +41,7 @@ export interface World {
   stop(): Promise<void>;
 }
 
+const RESTARTED_AFTER = 1_000;
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 
 /** Polls often, alerts early, retries soon: a storm of minutes must show what takes hours in a shop. */
@@ -88,7 +92,7 @@ export async function createWorld({ replicas, seed }: { replicas: number; seed: 
     replicas: all,
     env,
     stop: async () => {
-      await Promise.all(all.map(({ daemon }) => daemon?.end('SIGKILL')));
+      await Promise.all(all.map((replica) => replica.end('SIGKILL')));
       await Promise.all(all.flatMap(({ database, service }) => [database.stop(), service.stop()]));
       await sql.end({ timeout: 1 });
       await Promise.all([simulator.stop(), receiver.stop(), slack.stop(), postgres.stop()]);
@@ -108,8 +112,16 @@ function createReplica(name: string, env: Record<string, string>, database: Wire
     start: () => {
       // A line to an HTTP server has no path; the daemon wants the address as an operator writes it.
       const address = service.url.replace(/\/$/, '');
-      replica.daemon = startDaemon(['start'], { ...env, DATABASE_URL: database.url, CHECKOUT_BASE_URL: address });
-      daemons.push(replica.daemon);
+      const daemon = startDaemon(['start'], { ...env, DATABASE_URL: database.url, CHECKOUT_BASE_URL: address });
+      replica.daemon = daemon;
+      daemons.push(daemon);
+      daemon.process.once('close', () => setTimeout(() => replica.daemon === daemon && replica.start(), RESTARTED_AFTER));
+      return daemon;
+    },
+    end: async (signal) => {
+      const { daemon } = replica;
+      replica.daemon = null;
+      return daemon === null ? 'not running' : daemon.end(signal);
     },
   };
   return replica;
