@@ -16,7 +16,15 @@ import {
   type StatePolicy,
   withJitter,
 } from './poll-plan.ts';
-import { blame, type Details, type Instant, type Observation, type Purchase, type Trouble } from './purchase.ts';
+import {
+  blame,
+  type Details,
+  type Instant,
+  type Milliseconds,
+  type Observation,
+  type Purchase,
+  type Trouble,
+} from './purchase.ts';
 import { isKnownState } from './states.ts';
 import { type Stay, stayThatBecameOverdue, stayThatEnded } from './stay.ts';
 import { stuckMoment, unaskedTime } from './stuck.ts';
@@ -61,6 +69,8 @@ export interface DecideContext {
   /** When the answer was complete. */
   readonly now: Instant;
   readonly policy: PollPolicy;
+  /** Time that the clock may have skipped: no watch expires by it. */
+  readonly skipped?: Milliseconds;
   /** Jitter in [-1, 1]. */
   readonly spread: number;
   /** Failed polls of this purchase in a row that looked like the site's trouble, this one included. */
@@ -202,12 +212,12 @@ function whenNext(
   after: Purchase,
   policy: StatePolicy,
   stuckAt: Instant | null,
-  { now, spread, policy: all }: DecideContext,
+  { now, spread, skipped, policy: all }: DecideContext,
 ): Instant | null | 'expired' {
   const since = after.stateSince ?? now;
   if (after.status === 'stopped' || after.status === 'expired') return null;
   if (after.status === 'settled') return nextRecheck(policy, { now, since });
-  const giveUpAt = giveUpMoment(after, all);
+  const giveUpAt = giveUpMoment(after, all, skipped);
   if (now >= giveUpAt) return 'expired';
   // The limit passed while the answer was on its way: only a poll that begins after it may confirm it.
   if (stuckAt !== null && stuckAt <= now) return now;
@@ -215,8 +225,8 @@ function whenNext(
 }
 
 /** Polling ends this long after the latest sign of life: registration, its renewal, or a change of state. */
-function giveUpMoment(purchase: Purchase, policy: PollPolicy): Instant {
-  return Math.max(purchase.watchedSince, purchase.stateSince ?? 0) + policy.giveUpAfter;
+function giveUpMoment(purchase: Purchase, policy: PollPolicy, skipped: Milliseconds = 0): Instant {
+  return Math.max(purchase.watchedSince, purchase.stateSince ?? 0) + policy.giveUpAfter + skipped;
 }
 
 /** What a poll without a good answer leaves as it was. */
@@ -272,7 +282,7 @@ function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string },
   const purchase: Purchase = { ...before, polls: before.polls + 1, status, failures, unknowns, invoice, sequence };
   const kept = { ...NOTHING_SEEN, purchase, lastError: trouble.detail };
   const polled = status === 'watching' || status === 'unreadable';
-  const giveUpAt = giveUpMoment(purchase, policy);
+  const giveUpAt = giveUpMoment(purchase, policy, context.skipped);
   if (polled && now >= giveUpAt) return expire(kept, events, context);
 
   const statePolicy = policyOf(policy, before.state ?? 0);

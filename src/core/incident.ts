@@ -2,6 +2,7 @@
  * From many symptoms to one incident, and what to say of it and when. Pure: the judge brings what is wrong now and the
  * incident that is open, if any; this returns how the incident goes on and what, if anything, is said.
  */
+import { isWaiting } from './clock-ahead.ts';
 import type { Alarm } from './detection.ts';
 import type { Instant, Milliseconds } from './purchase.ts';
 import { REPLICA_TROUBLES } from './replica-trouble.ts';
@@ -193,7 +194,8 @@ function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePart
   // Nobody heard of it: it ends as quietly as it came.
   if (before.saidAt === null && before.announcedAt === null && !arePartsSaid)
     return { incident: over, announce: null, say: null, reason: 'over-before-told', lookAgainAt: null };
-  if (now < endsAt) return { incident, announce: null, say: null, reason: 'quiet', lookAgainAt: endsAt };
+  if (isWaiting(quietSince, endsAt - quietSince, now))
+    return { incident, announce: null, say: null, reason: 'quiet', lookAgainAt: endsAt };
   if (before.parent !== null)
     return { incident: over, announce: 'ended', say: null, reason: 'told-by-parent', lookAgainAt: null };
   if (!wasSaid(before) && !arePartsSaid)
@@ -220,7 +222,8 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   };
   const tellAt = before.openedAt + policy.groupWait;
   const isNew = before.announcedAt === null;
-  if (isNew && now < tellAt) return { incident: going, announce: null, say: null, reason: 'collecting', lookAgainAt: tellAt };
+  if (isNew && isWaiting(before.openedAt, policy.groupWait, now))
+    return { incident: going, announce: null, say: null, reason: 'collecting', lookAgainAt: tellAt };
   const announce = isNew ? 'opened' : null;
   const incident: Incident = isNew ? { ...going, announcedAt: now } : going;
   if (before.parent !== null) return { incident, announce, say: null, reason: 'told-by-parent', lookAgainAt: null };
@@ -250,7 +253,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   const isMore =
     before.kind !== 'subscriber' && before.kind !== 'replica' && symptom.count >= Math.max(before.saidCount, 1) * GROWTH;
   const grew = isMore || symptom.severity > (before.saidSeverity ?? 0);
-  if (grew && now >= mayGrowAt) return tell('grew', 'grew');
+  if (grew && !isWaiting(before.saidAt, policy.groupInterval, now)) return tell('grew', 'grew');
   const remindAt = reminderAfter(before.saidAt, reminders);
   if (remindAt !== null && now >= remindAt) return tell('reminder', 'still');
   return { incident, announce, say: null, reason: 'told', lookAgainAt: grew ? mayGrowAt : remindAt };

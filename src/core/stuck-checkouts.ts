@@ -3,6 +3,7 @@
  * a state at a site, each stuck checkout alerts people by itself. Pure: the judge and a rehearsal decide here.
  */
 import { audienceOf, type ChannelRule, modeOf } from './audience.ts';
+import { dueAfter } from './clock-ahead.ts';
 import { type AlertPolicy, type Silence, silencedUntil } from './incident.ts';
 import type { Instant, Milliseconds } from './purchase.ts';
 import { isGoodExit } from './stay.ts';
@@ -100,8 +101,8 @@ export function planCheckouts<Checkout extends StuckCheckout>(situation: Checkou
   const heard = stuck.filter((each) => silence(each) === null);
   const over = checkouts.filter((each) => each.alerted !== null && each.overAt !== null && !isHeld(each, situation));
   const dueAt = Math.min(
-    ...heard.map((each) => each.stuckAt + waitOf(each, situation)),
-    ...over.map(({ overAt }) => overAt! + situation.policy.groupWait),
+    ...heard.map((each) => dueAfter(each.stuckAt, waitOf(each, situation), now)),
+    ...over.map(({ overAt }) => dueAfter(overAt!, situation.policy.groupWait, now)),
   );
   if (dueAt > now) {
     const next = Math.min(dueAt, ...stuck.map((each) => silence(each) ?? Number.POSITIVE_INFINITY));

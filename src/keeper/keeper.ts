@@ -1,7 +1,7 @@
 /** Keeps house: folds the counters, and deletes what is older than the settings say. One replica at a time does it. */
 import { KEPT_WHILE_OFF } from '../core/channel-pace.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock, FollowingClock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createSchedule } from '../runtime/schedule.ts';
 import { dropEmptyCounts, foldCounts } from '../store/counts.ts';
@@ -13,7 +13,8 @@ import { createSweep, type Retention, type Sweep } from './sweep.ts';
 
 export interface KeeperOptions {
   readonly sql: Sql;
-  readonly clock: Clock;
+  /** `skipped`: time that the database's clock may have skipped; by it, nothing becomes old enough to be deleted. */
+  readonly clock: Clock & Partial<Pick<FollowingClock, 'skipped'>>;
   readonly log: Logger;
   readonly replica: string;
   readonly retention: Retention & { readonly at: string };
@@ -56,15 +57,22 @@ export function createKeeper({ sql, clock, log, replica, retention }: KeeperOpti
     heldEpoch = epoch;
   };
 
+  const skipped = (): Milliseconds => clock.skipped?.() ?? 0;
+  const aged = ({ settled, attempts, events }: Retention): Retention => ({
+    settled: settled + skipped(),
+    attempts: attempts + skipped(),
+    events: events + skipped(),
+  });
+
   const smallThings = async (): Promise<void> => {
     if (clock.monotonic() < smallThingsAt) return;
-    const before = clock.now() - SMALL_THINGS_KEPT;
+    const before = clock.now() - SMALL_THINGS_KEPT - skipped();
     while ((await removeActivity(sql, { before, limit: SMALL_THINGS_AT_ONCE })) >= SMALL_THINGS_AT_ONCE);
     while ((await removeAnswers(sql, { before, limit: SMALL_THINGS_AT_ONCE })) >= SMALL_THINGS_AT_ONCE);
     await dropEmptyCounts(sql);
     // An event that was being written while its subscriber was deleted.
     await suppressForDeleted(sql);
-    await suppressForOff(sql, clock.now() - KEPT_WHILE_OFF);
+    await suppressForOff(sql, clock.now() - KEPT_WHILE_OFF - skipped());
     smallThingsAt = clock.monotonic() + SMALL_THINGS_EVERY;
   };
 
@@ -74,7 +82,7 @@ export function createKeeper({ sql, clock, log, replica, retention }: KeeperOpti
     if (sweep === null) {
       const due = schedule.latest(now);
       if (due === null || (done !== null && due <= done)) return REST;
-      sweep = createSweep(sql, retention, now);
+      sweep = createSweep(sql, aged(retention), now);
     }
     const began = clock.monotonic();
     if (await sweep.step()) return Math.min(Math.max(clock.monotonic() - began, SHORTEST_PAUSE), LONGEST_PAUSE);

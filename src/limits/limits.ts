@@ -60,7 +60,9 @@ export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick
   return {
     refresh,
     tick: async () => {
-      if (clock.now() - readAt >= REFRESH_EVERY) await refresh();
+      const passed = clock.now() - readAt;
+      // Less than nothing has passed when the clock was set back.
+      if (passed < 0 || passed >= REFRESH_EVERY) await refresh();
       return Math.max(readAt + REFRESH_EVERY - clock.now(), 1);
     },
     policyFor: (site) => {

@@ -3,6 +3,7 @@
  * one replica tries with one delivery; then it is sent more and more at once. Failures of ours make this replica rest
  * for seconds up to minutes, without being held against it.
  */
+import { isAhead } from '../core/clock-ahead.ts';
 import { FAILURES_TO_PAUSE, healthAfter, holdAfter, type SubscriberHealth, type Unreached } from '../core/health.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { isAskedFor } from '../core/standing.ts';
@@ -51,8 +52,11 @@ export function createLadder({ sql, clock, log, replica }: LadderOptions): Ladde
   const freeing = new Set<Promise<void>>();
 
   const pausedUntil = ({ standing: { health, ours } }: Outlet): Instant | null => {
-    const until = Math.max(health?.pausedUntil ?? 0, ours.until);
-    return until > clock.now() ? until : null;
+    const now = clock.now();
+    // A rest that was begun before the clock was set back is over.
+    const rest = isAhead(ours.until, now + LONGEST_REST) ? 0 : ours.until;
+    const until = Math.max(health?.pausedUntil ?? 0, rest);
+    return until > now ? until : null;
   };
 
   const askToTry = (outlet: Outlet, go: () => void): void => {

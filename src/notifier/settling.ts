@@ -1,4 +1,5 @@
 /** What follows from an attempt: for its delivery, in the log, and in the database. */
+import { isAhead } from '../core/clock-ahead.ts';
 import { afterLimit, afterOurFailure, nextAttempt } from '../core/delivery-plan.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
@@ -153,7 +154,15 @@ async function settleApart(jobs: readonly Job[], context: SettlingContext, error
   return { written: first.written.union(second.written), unwritable: first.unwritable.union(second.unwritable) };
 }
 
-async function settleOnce(jobs: readonly Job[], { sql, ownership, ladder }: SettlingContext): Promise<ReadonlySet<number>> {
+/** The result with its times moved back to the clock, when the clock was set back since the attempt ended. */
+function notAhead(settlement: Settlement, now: Instant): Settlement {
+  const { at, dueAt } = settlement;
+  return isAhead(at, now) ? { ...settlement, at: now, dueAt: dueAt - at + now } : settlement;
+}
+
+async function settleOnce(jobs: readonly Job[], context: SettlingContext): Promise<ReadonlySet<number>> {
+  const { sql, clock, ownership, ladder } = context;
+  const now = clock.now();
   const epochs = new Map<number, number>();
   for (const { delivery, epoch } of jobs) epochs.set(delivery.shard, epoch);
   const holdings = [...epochs].map(([shard, epoch]) => ({ shard, epoch }));
@@ -161,7 +170,7 @@ async function settleOnce(jobs: readonly Job[], { sql, ownership, ladder }: Sett
   for (const outlet of new Set(jobs.map((job) => job.outlet))) await ladder.save(outlet);
   return settle(
     sql,
-    jobs.flatMap(({ settlement, along }) => (along.length === 0 ? settlement : [settlement, ...along])),
+    jobs.flatMap(({ settlement, along }) => [settlement, ...along].map((each) => notAhead(each, now))),
     { replica: ownership.replica, holdings },
   );
 }

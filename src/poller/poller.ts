@@ -1,12 +1,13 @@
 /** Asks for what is due, decides, and hands the outcome to the recorder. */
 import type { InvoiceReply } from '../checkout/invoice-details.ts';
+import { isAhead, notAhead } from '../core/clock-ahead.ts';
 import { decide } from '../core/decide.ts';
 import { asksForInvoice, type InvoiceSeen, observationOf } from '../core/invoice.ts';
 import type { Ownership } from '../core/ownership.ts';
 import { type PollPolicy, strikesAfter } from '../core/poll-plan.ts';
 import type { Instant, Milliseconds, Observation } from '../core/purchase.ts';
 import { createAlarm } from '../runtime/alarm.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock, FollowingClock } from '../runtime/clock.ts';
 import type { Writes } from '../runtime/health.ts';
 import { createIdle } from '../runtime/idle.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -23,7 +24,7 @@ import { createWindow, type Entry } from './window.ts';
 
 export interface PollerOptions {
   readonly sql: Sql;
-  readonly clock: Clock;
+  readonly clock: Clock & Partial<Pick<FollowingClock, 'skipped'>>;
   readonly log: Logger;
   readonly ownership: Ownership;
   readonly meters: Meters;
@@ -197,7 +198,7 @@ export function createPoller(options: PollerOptions): Poller {
     }
   };
 
-  const conclude = (lane: SiteLane, entry: Entry, seen: Observation, askedAt: Instant, invoice: InvoiceSeen | null): void => {
+  const conclude = (lane: SiteLane, entry: Entry, seen: Observation, asked: Instant, invoice: InvoiceSeen | null): void => {
     const { shard, site, purchaseId } = entry.purchase;
     const window = windows.get(site)!;
     if (entry.gone) {
@@ -207,12 +208,18 @@ export function createPoller(options: PollerOptions): Poller {
     const last = invoice === null ? seen : observationOf(invoice);
     const excused = lane.excuses();
     entry.strikes = lane.fails() ? 0 : strikesAfter(entry.strikes, last, excused);
+    const read = clock.now();
+    const before = notAhead(entry.purchase, read);
+    const askedAt = isAhead(asked, read) ? read : asked;
     // Two replicas' readings of the database's clock differ by a little; time must not run backwards for a purchase.
-    const now = Math.max(clock.now(), askedAt, entry.purchase.seenAt ?? 0);
+    const now = Math.max(read, askedAt, before.seenAt ?? 0);
     const { invoices } = lane.site;
     const policy = policyFor(site);
-    const context = { askedAt, now, policy, spread: spread(), strikes: entry.strikes, excused, invoices, invoice };
-    const outcome = decide(entry.purchase, seen, context);
+    const context = {
+      ...{ askedAt, now, policy, skipped: clock.skipped?.() ?? 0, spread: spread() },
+      ...{ strikes: entry.strikes, excused, invoices, invoice },
+    };
+    const outcome = decide(before, seen, context);
     if (outcome.kind === 'postponed') {
       log.debug({ site, purchaseId, reason: outcome.reason }, 'poll.postponed');
       window.settle(entry, { purchase: outcome.purchase, dueAt: outcome.nextPollAt ?? now, slot: entry.slot });

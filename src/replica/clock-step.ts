@@ -24,7 +24,7 @@ export function createClockStep({ sql, clock, log, replica }: ClockStepOptions) 
     }
     const advice = 'check the time synchronisation of the database host; polls and deliveries are due as much earlier';
     log.warn({ byMs, advice }, 'clock.stepped');
-    const moved = await moveDueBack(sql, { replica, holdings, now: clock.now(), by: -step });
+    const moved = await moveDueBack(sql, { replica, holdings, now: clock.now(), by: byMs * -1 });
     log.info({ byMs, ...moved }, 'clock.step_followed');
   };
 }

@@ -1,4 +1,5 @@
 /** Keeps this replica's lease alive and its fair share of the shards in hand. */
+import { LEAST_STEP } from '../core/clock-ahead.ts';
 import { type Holding, type Ownership, SHARDS } from '../core/ownership.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { FollowingClock } from '../runtime/clock.ts';
@@ -8,7 +9,9 @@ import type { Sql } from '../store/database.ts';
 import {
   expireReplica,
   forgetReplica,
+  forgetStepBack,
   markLeaving,
+  noteStepBack,
   type OtherReplica,
   releaseAllShards,
   releaseReplica,
@@ -28,7 +31,10 @@ export interface OwnershipOptions {
   readonly ttl: Milliseconds;
   /** How often it is renewed. */
   readonly renewEvery: Milliseconds;
-  /** The database's clock stepped by so much, back when negative; asked again with the next tick while it fails. */
+  /**
+   * The database's clock stepped by so much, back when negative, and what was written to these shards before; asked again
+   * with the next tick while it fails.
+   */
   onStep?(step: Milliseconds, holdings: readonly Holding[]): Promise<void>;
 }
 
@@ -69,6 +75,8 @@ export function createOwnership({
   let stopping = false;
   /** By how much the database's clock stepped since its last step was dealt with. */
   let stepped: Milliseconds = 0;
+  /** Shards that were written to before the clock was set back, and by how much. Those that were taken so are not used yet. */
+  const ahead = new Map<number, { epoch: number; by: Milliseconds }>();
   let onIdle = (): void => undefined;
   let isAway = false;
   /** What this replica's row says of it. */
@@ -93,7 +101,8 @@ export function createOwnership({
     for (const [shard, epoch] of releasing) if (now.get(shard) !== epoch) releasing.delete(shard);
     const lost = [...held].filter(([shard, { epoch }]) => now.get(shard) !== epoch).map(([shard]) => shard);
     for (const shard of lost) held.delete(shard);
-    tell(add(holdings.filter(({ shard }) => !held.has(shard) && !releasing.has(shard))), lost);
+    for (const [shard, { epoch }] of ahead) if (now.get(shard) !== epoch) ahead.delete(shard);
+    tell(add(holdings.filter(({ shard }) => !held.has(shard) && !releasing.has(shard) && !ahead.has(shard))), lost);
   };
 
   /** The row had been deleted, so another replica may own or have owned any of these shards: all of them are taken again. */
@@ -101,6 +110,7 @@ export function createOwnership({
     const lost = [...held.keys()];
     held.clear();
     releasing.clear();
+    ahead.clear();
     if (startedAt !== null) {
       const advice =
         'nothing: this replica takes its share again; if this repeats, look why it could not reach the database for so long';
@@ -134,13 +144,28 @@ export function createOwnership({
     for (const row of rows) {
       if (isGone(row.process)) {
         log.warn({ replica: row.id }, 'replica.gone');
-        await forgetReplica(sql, row.id);
-      } else if (ended.has(row.id) && (await expireReplica(sql, row))) {
+        await forgetReplica(sql, row.id, others.unchangedMs(row.id));
+      } else if (ended.has(row.id) && (await expireReplica(sql, { ...row, unchangedMs: others.unchangedMs(row.id) }))) {
         const detail = 'It did not renew its lease in time. The other replicas take over its purchases and deliveries.';
         log.warn({ replica: row.id, leaseMs: Math.max(row.leaseMs, ttl), detail }, 'replica.expired');
       } else if (!row.leaving) taking += 1;
     }
     return taking;
+  };
+
+  const followSteps = async (): Promise<void> => {
+    if (stepped < 0) {
+      const by = -stepped;
+      await noteStepBack(sql, replica, by);
+      for (const [shard, { epoch }] of held) ahead.set(shard, { epoch, by });
+    } else if (stepped > 0) await onStep?.(stepped, []);
+    stepped = 0;
+    if (ahead.size === 0) return;
+    const holdings = [...ahead].map(([shard, { epoch }]) => ({ shard, epoch }));
+    await onStep?.(-Math.max(...[...ahead.values()].map(({ by }) => by)), holdings);
+    await forgetStepBack(sql, replica, [...ahead.keys()]);
+    ahead.clear();
+    tell(add(holdings.filter(({ shard }) => !held.has(shard))), []);
   };
 
   const keeper: OwnershipKeeper = {
@@ -187,14 +212,12 @@ export function createOwnership({
       const staying = keeper.owned();
       for (const shard of staying.slice(fair)) held.get(shard)!.leaving = true;
       await giveBack();
-      if (staying.length < fair) tell(add(await takeShards(sql, { replica, wanted: fair - staying.length })), []);
-      if (stepped !== 0) {
-        await onStep?.(
-          stepped,
-          [...held].map(([shard, { epoch }]) => ({ shard, epoch })),
-        );
-        stepped = 0;
+      if (staying.length < fair) {
+        const taken = await takeShards(sql, { replica, wanted: fair - staying.length });
+        for (const { shard, epoch, aheadMs: by } of taken) if (by >= LEAST_STEP) ahead.set(shard, { epoch, by });
+        tell(add(taken.filter(({ shard }) => !ahead.has(shard))), []);
       }
+      await followSteps();
       return renewEvery;
     },
     setAway: (away) => {
@@ -231,6 +254,11 @@ export function createOwnership({
 function createOthers({ monotonic }: Pick<FollowingClock, 'monotonic'>, ttl: Milliseconds) {
   let seen = new Map<string, { readonly renewal: string; readonly since: Milliseconds }>();
   return {
+    /** For how long a replica's row has stood unchanged, as far as this process saw. */
+    unchangedMs: (id: string): Milliseconds => {
+      const since = seen.get(id)?.since;
+      return since === undefined ? 0 : monotonic() - since;
+    },
     /** The ids of those whose lease ended. */
     ended: (rows: readonly OtherReplica[]): ReadonlySet<string> => {
       const now = monotonic();

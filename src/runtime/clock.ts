@@ -1,5 +1,6 @@
 /** The time, as everything in the daemon reads it: real, or held by a test. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { LEAST_STEP } from '../core/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 
 export interface Clock {
@@ -18,6 +19,8 @@ export interface FollowingClock extends Clock {
    * against the monotonic one since the last reading, back when negative; 0 unless it is more than both clocks may drift.
    */
   follow(databaseNow: Instant, asked: Milliseconds, answered: Milliseconds): Milliseconds;
+  /** By how much the database's clock stepped forward, and was not set back since: time that may not have passed. */
+  skipped(): Milliseconds;
   /** This machine's wall clock. Unlike the monotonic clock it runs on while a virtual machine is suspended. */
   wall(): Instant;
 }
@@ -28,13 +31,11 @@ const LONGEST_REST = 2 ** 31 - 1;
 /** A reading whose answer came within this says what the time is. */
 const QUICK: Milliseconds = 1_000;
 
-/** Less than this may be a slow answer, or a clock that is being slewed. */
-const LEAST_STEP: Milliseconds = 10_000;
-
 /** The real clock. Until `follow` is called it is this machine's wall clock. */
 export function realClock(): FollowingClock {
   let offset = Date.now() - performance.now();
   let isFollowing = false;
+  let skipped = 0;
   return {
     now: () => Math.round(performance.now() + offset),
     monotonic: () => performance.now(),
@@ -47,9 +48,13 @@ export function realClock(): FollowingClock {
         answered - asked <= QUICK
           ? databaseNow - (asked + answered) / 2
           : Math.min(Math.max(offset, databaseNow - answered), databaseNow - asked);
-      const step = offset - before;
-      return isFirst || Math.abs(step) < LEAST_STEP ? 0 : step;
+      const step = Math.round(offset - before);
+      // Less may be a slow answer, or a clock that is being slewed.
+      if (isFirst || Math.abs(step) < LEAST_STEP) return 0;
+      skipped = Math.max(skipped + step, 0);
+      return step;
     },
+    skipped: () => skipped,
     wall: () => Date.now(),
     sleep: async (duration, signal) => {
       if (signal.aborted) return;

@@ -170,8 +170,8 @@ const insertStays = (sql: Queries, stays: readonly (Stay & { readonly id: number
         select t.from_sequence is null from purchase_watch.purchase_transitions t where t.purchase = r.id order by t.sequence desc limit 1),
       r.found_late
     from unnest(${numbers(stays, (each) => each.id)}::bigint[], ${numbers(stays, (each) => each.enteredAt)}::float8[],
-      ${numbers(stays, (each) => each.at)}::float8[], ${numbers(stays, (each) => each.shortest)}::bigint[],
-      ${numbers(stays, (each) => each.longest)}::bigint[], ${numbers(stays, (each) => each.state)}::integer[],
+      ${numbers(stays, (each) => each.at)}::float8[], ${numbers(stays, (each) => Math.round(each.shortest))}::bigint[],
+      ${numbers(stays, (each) => Math.round(each.longest))}::bigint[], ${numbers(stays, (each) => each.state)}::integer[],
       ${numbers(stays, (each) => each.toState)}::integer[], ${stays.map((each) => each.outcome)}::text[],
       ${`{${stays.map((each) => each.foundLate).join()}}`}::boolean[])
       as r (id, entered, at, shortest, longest, state, to_state, outcome, found_late)

@@ -4,7 +4,7 @@
  */
 import type { Holding } from '../core/ownership.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
-import type { Queries } from './database.ts';
+import type { Fragment, Queries } from './database.ts';
 
 export interface ReplicaRow {
   readonly id: string;
@@ -69,13 +69,31 @@ export async function renewReplica(
   return { startedAt, databaseNow, holdings, others };
 }
 
+/** A replica that is to be deleted, and for how long its row has stood unchanged. */
+export interface EndedReplica {
+  readonly id: string;
+  readonly unchangedMs: Milliseconds;
+}
+
 /** Deletes a replica whose lease ended, unless it has renewed the lease since; answers whether it was deleted. */
-export async function expireReplica(sql: Queries, { id, renewal }: { id: string; renewal: string }): Promise<boolean> {
+export async function expireReplica(sql: Queries, ended: EndedReplica & { renewal: string }): Promise<boolean> {
+  return deleteReplica(sql, ended, sql`and expires_at = ${ended.renewal}::text::timestamptz`);
+}
+
+/** Deletes a replica, and notes on its shards how far the database's clock had come when the replica last wrote. */
+async function deleteReplica(sql: Queries, { id, unchangedMs }: EndedReplica, condition: Fragment): Promise<boolean> {
   // A renewal under way holds the row's lock: then the lease is looked at again with the next tick, and nothing waits here.
-  const { count } = await sql`
-    delete from purchase_watch.replicas where id = (
-      select id from purchase_watch.replicas where id = ${id} and expires_at = ${renewal}::text::timestamptz for update skip locked)`;
-  return count > 0;
+  const rows = await sql`
+    with gone as (
+      delete from purchase_watch.replicas where id = (
+        select id from purchase_watch.replicas where id = ${id} ${condition} for update skip locked)
+      returning id, expires_at - (lease_ms - ${unchangedMs}::float8) * interval '1 millisecond' as clock_reached),
+    owned as materialized (
+      select s.id, g.clock_reached from gone g join purchase_watch.shards s on s.owner = g.id order by s.id for update of s skip locked),
+    noted as (
+      update purchase_watch.shards s set clock_reached = greatest(s.clock_reached, o.clock_reached) from owned o where s.id = o.id)
+    select from gone`;
+  return rows.length > 0;
 }
 
 /** Says whether this replica leaves all shards to the others, because it is stopping or reaches nothing. */
@@ -83,19 +101,38 @@ export async function markLeaving(sql: Queries, replica: string, leaving = true)
   await sql`update purchase_watch.replicas set leaving = ${leaving} where id = ${replica}`;
 }
 
-/** Forgets a replica whose process is known to be gone. */
-export async function forgetReplica(sql: Queries, id: string): Promise<void> {
-  await sql`delete from purchase_watch.replicas where id = ${id}`;
+/** Deletes a replica whose process is known to be gone. */
+export async function forgetReplica(sql: Queries, id: string, unchangedMs: Milliseconds = 0): Promise<void> {
+  await deleteReplica(sql, { id, unchangedMs }, sql``);
+}
+
+/** A shard that was taken, and by how much the database's clock was set back since its last owner wrote; 0 unless it was. */
+export interface TakenShard extends Holding {
+  readonly aheadMs: Milliseconds;
+}
+
+/** Notes on all shards of a replica that the database's clock was set back: until that is dealt with, each next owner knows. */
+export async function noteStepBack(sql: Queries, replica: string, by: Milliseconds): Promise<void> {
+  await sql`
+    update purchase_watch.shards set clock_reached = greatest(clock_reached, clock_timestamp() + ${by}::float8 * interval '1 millisecond')
+    where owner = ${replica}`;
+}
+
+/** What is due in these shards of a replica was moved back. */
+export async function forgetStepBack(sql: Queries, replica: string, shards: readonly number[]): Promise<void> {
+  await sql`
+    update purchase_watch.shards set clock_reached = null
+    where owner = ${replica} and id = any(${shards as number[]}::smallint[]) and clock_reached is not null`;
 }
 
 /**
  * Takes up to `wanted` shards that no living replica owns; answers them. Each gets a new epoch, which shuts out what its
  * last owner still has under way. Takes nothing for a replica whose own row is missing.
  */
-export async function takeShards(sql: Queries, { replica, wanted }: { replica: string; wanted: number }): Promise<Holding[]> {
+export async function takeShards(sql: Queries, { replica, wanted }: { replica: string; wanted: number }): Promise<TakenShard[]> {
   // A row that another replica took meanwhile is looked at once more, but beside the replicas as they were before: the
   // epoch shows that it was taken. Materialized: a plan may run a subquery for each row, and its limit would hold for each run.
-  return sql<Holding[]>`
+  return sql<TakenShard[]>`
     with free as materialized (
       select id, epoch from purchase_watch.shards s
       where (s.owner is null or not exists (select from purchase_watch.replicas r where r.id = s.owner))
@@ -104,7 +141,8 @@ export async function takeShards(sql: Queries, { replica, wanted }: { replica: s
       select s.id from free f join purchase_watch.shards s on s.id = f.id and s.epoch = f.epoch
       order by s.id limit ${wanted} for update of s skip locked)
     update purchase_watch.shards s set owner = ${replica}, epoch = epoch + 1 from locked l where s.id = l.id
-    returning s.id as shard, s.epoch::float8 as epoch`;
+    returning s.id as shard, s.epoch::float8 as epoch,
+      greatest(coalesce(extract(epoch from s.clock_reached - clock_timestamp()) * 1000, 0), 0)::float8 as "aheadMs"`;
 }
 
 /** Releases all shards that the rows still say are this replica's. */

@@ -20,7 +20,9 @@ const AT_ONCE = 10_000;
  * of subscribers as much earlier; answers how many purchases and deliveries were moved. Each statement examines a bounded
  * range of ids.
  */
-export async function moveDueBack(sql: Queries, step: StepBack): Promise<{ purchases: number; deliveries: number }> {
+export async function moveDueBack(sql: Queries, given: StepBack): Promise<{ purchases: number; deliveries: number }> {
+  // Whole milliseconds, as all times that the daemon writes.
+  const step = { ...given, by: Math.round(given.by) };
   const [last] = await sql<[{ purchases: number; deliveries: number }]>`
     select coalesce((select max(id) from purchase_watch.purchases), 0)::float8 as purchases,
       coalesce((select max(id) from purchase_watch.deliveries), 0)::float8 as deliveries`;

@@ -256,6 +256,13 @@ describe('giving up', () => {
     expect(poll(atNew, answer(CARDS), T + 2 * DAY, { policy: soon }).purchase.status).toBe('watching');
   });
 
+  test('does not count time that the clock may have skipped', () => {
+    const late = { policy: soon, skipped: HOUR };
+    expect(poll(atNew, answer(NEW), T + DAY, late).purchase.status).toBe('watching');
+    expect(poll(atNew, trouble('unknown'), T + DAY, late).purchase.status).toBe('watching');
+    expect(poll(atNew, answer(NEW), T + DAY + HOUR, late).purchase.status).toBe('expired');
+  });
+
   test('ends a stuck stay without calling it recovered', () => {
     const stuck = { ...atNew, state: CARDS, stuckSince: T + HOUR };
     const expired = poll(stuck, answer(CARDS), T + DAY, { policy: soon });

@@ -11,11 +11,13 @@ const DAY = 86_400_000;
 let database: TestDatabase;
 let clock: TestClock;
 let log: string[];
+let skipped: number;
 beforeEach(async () => {
   database = await testDatabase();
   await syncSites(database.sql, ['se']);
   clock = testClock();
   log = [];
+  skipped = 0;
 });
 afterEach(() => database.drop());
 
@@ -24,7 +26,7 @@ async function keeperOf(replica: string, retention = {}): Promise<Keeper> {
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
   return createKeeper({
     sql: database.sql,
-    clock,
+    clock: { ...clock, now: clock.now, skipped: () => skipped },
     log: createLogger({ level: 'info', destination }),
     replica,
     retention: { settled: 90 * DAY, attempts: 30 * DAY, events: 90 * DAY, at: '17 3 * * *', ...retention },
@@ -44,6 +46,19 @@ async function addEnded(count: number): Promise<void> {
 
 const left = async (): Promise<number> =>
   (await database.sql<[{ count: number }]>`select count(*)::int as count from purchase_watch.purchases`)[0].count;
+
+test('a database clock that skips time makes nothing old enough to be deleted', async () => {
+  const keeper = await keeperOf('a');
+  await addEnded(3);
+  // Ten days more than the purchases need are what the clock skipped.
+  skipped = 20 * DAY;
+  clock.advance('24h');
+  await keep(keeper);
+  expect(await left()).toBe(3);
+  clock.advance('240h');
+  await keep(keeper);
+  expect(await left()).toBe(0);
+});
 
 test('old purchases go at the set time, once, with one line that says how many', async () => {
   const keeper = await keeperOf('a');

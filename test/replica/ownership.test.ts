@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createOwnership, type OwnershipKeeper } from '../../src/replica/ownership.ts';
+import { createOwnership, type OwnershipKeeper, type OwnershipOptions } from '../../src/replica/ownership.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { processIdentity } from '../../src/runtime/process-identity.ts';
 import type { Sql } from '../../src/store/database.ts';
@@ -28,10 +28,26 @@ interface Replica extends OwnershipKeeper {
   readonly followed: number[];
 }
 /** A replica on a machine of its own, unless told otherwise: nobody can see whether its process lives. */
-function replica(id: string, { process = `machine-of-${id} 1 1`, sql = database.sql } = {}): Replica {
+function replica(
+  id: string,
+  {
+    process = `machine-of-${id} 1 1`,
+    sql = database.sql,
+    onStep,
+  }: Partial<Pick<OwnershipOptions, 'process' | 'sql' | 'onStep'>> = {},
+): Replica {
   const followed: number[] = [];
   const clock = { monotonic: () => elapsed, wall: () => elapsed + wallAhead, follow: (now: number) => 0 * followed.push(now) };
-  const keeper = createOwnership({ sql, clock, log, replica: id, process, ttl: TTL, renewEvery: 2_000 });
+  const keeper = createOwnership({
+    sql,
+    clock,
+    log,
+    replica: id,
+    process,
+    ttl: TTL,
+    renewEvery: 2_000,
+    ...(onStep && { onStep }),
+  });
   const gained: number[] = [];
   const lostShards: number[] = [];
   keeper.onChange((change) => {
@@ -304,6 +320,61 @@ describe('a row that was deleted', () => {
     await database.sql`update purchase_watch.shards set owner = null`;
     expect(await takeShards(database.sql, { replica: 'a', wanted: 64 })).toEqual([]);
     expect(await takeLease(database.sql, { name: 'judge', replica: 'a' })).toBeNull();
+  });
+});
+
+describe('a clock that was set back while a replica stood still', () => {
+  const clocks = () =>
+    database.sql<{ id: number; ahead: number }[]>`
+      select id, round(extract(epoch from clock_reached - clock_timestamp()))::integer as ahead
+      from purchase_watch.shards where clock_reached > clock_timestamp() + interval '10 seconds' order by id`;
+
+  test('is followed by the next owner of its shards, once, also when the first try fails', async () => {
+    const steps: (readonly [number, number])[] = [];
+    let isFailing = true;
+    const a = replica('a');
+    const b = replica('b', {
+      onStep: async (step, { length }) => {
+        steps.push([Math.round(step / 60_000), length]);
+        if (isFailing) throw new Error('the connection broke');
+      },
+    });
+    await settle(a);
+    // Its last renewal was made by a clock two hours ahead of the present one.
+    await database.sql`update purchase_watch.replicas set expires_at = expires_at + interval '2 hours' where id = 'a'`;
+    await b.tick();
+    elapsed += TTL;
+    await expect(b.tick()).rejects.toThrow('the connection broke');
+    expect(b.owned()).toEqual([]);
+    expect(await clocks()).toHaveLength(64);
+    isFailing = false;
+    for (let round = 0; round < 3; round++) await b.tick();
+    expect(b.owned()).toHaveLength(64);
+    expect(steps).toEqual([
+      [-120, 64],
+      [-120, 64],
+    ]);
+    expect(await clocks()).toEqual([]);
+  });
+
+  test('is noted on the shards before what is due is moved, for an owner that comes after a crash', async () => {
+    let ahead = 0;
+    const clock = { monotonic: () => elapsed, follow: () => ahead };
+    const onStep = () => Promise.reject(new Error('killed'));
+    const a = createOwnership({
+      sql: database.sql,
+      clock,
+      log,
+      replica: 'a',
+      process: 'm 1 1',
+      ttl: TTL,
+      renewEvery: 2_000,
+      onStep,
+    });
+    await a.tick();
+    ahead = -7_200_000;
+    await expect(a.tick()).rejects.toThrow('killed');
+    expect((await clocks()).map((row) => Math.round(row.ahead / 60))).toEqual(ALL.map(() => 120));
   });
 });
 

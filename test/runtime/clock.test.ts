@@ -37,6 +37,17 @@ test('instants are whole milliseconds, whatever the database said', () => {
   expect(Number.isInteger(clock.now())).toBe(true);
 });
 
+test('what the clock skipped counts until it is set back', () => {
+  const clock = realClock();
+  const at = clock.monotonic();
+  const read = (now: number): number => clock.follow(now, at, at);
+  expect([read(1_000_000), clock.skipped()]).toEqual([0, 0]);
+  expect([read(1_005_000), clock.skipped()]).toEqual([0, 0]);
+  expect([read(9_005_000), clock.skipped()]).toEqual([8_000_000, 8_000_000]);
+  expect([read(1_005_000), clock.skipped()]).toEqual([-8_000_000, 0]);
+  expect([read(5_000), clock.skipped()]).toEqual([-1_000_000, 0]);
+});
+
 test('monotonic time does not follow', () => {
   const clock = realClock();
   const before = clock.monotonic();

@@ -6,6 +6,7 @@ import { createSimulator, type Simulator } from '../../src/simulator/simulator.t
 import { connect, type Sql } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { MIGRATIONS } from '../support/database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { type SlackStandIn, startSlackStandIn } from '../support/slack-stand-in.ts';
 import { type SteppingPostgres, startSteppingPostgres } from '../support/stepping-postgres.ts';
@@ -42,7 +43,6 @@ export interface World {
 }
 
 const RESTARTED_AFTER = 1_000;
-const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 
 /** Polls often, alerts early, retries soon: a storm of minutes must show what takes hours in a shop. */
 const SETTINGS = `

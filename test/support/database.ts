@@ -6,7 +6,7 @@ import { inject } from 'vitest';
 import { connect, type Sql } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 
-const MIGRATIONS = join(import.meta.dirname, '../../migrations');
+export const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 /** Workers make the template one after the other. */
 const TEMPLATE_LOCK = 7_236_019_446;
 

@@ -18,10 +18,17 @@ export interface SteppingPostgres {
   stop(): Promise<void>;
 }
 
+const library = (): string | undefined => LIBRARIES.find((path) => existsSync(path));
+
+/** Whether this machine has what it takes: Debian's postgresql-15 and libfaketime. */
+export function canStep(): boolean {
+  return library() !== undefined && existsSync(join(SERVER, 'postgres'));
+}
+
 /** Starts the server. Throws with what to install where a part is missing. */
 export async function startSteppingPostgres(): Promise<SteppingPostgres> {
-  const library = LIBRARIES.find((path) => existsSync(path));
-  if (library === undefined || !existsSync(join(SERVER, 'postgres')))
+  const preloaded = library();
+  if (preloaded === undefined || !canStep())
     throw new Error('this test steps the clock of a Postgres: install postgresql-15 and libfaketime (Debian packages)');
   const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-clock-'));
   const offset = join(folder, 'offset');
@@ -46,7 +53,7 @@ export async function startSteppingPostgres(): Promise<SteppingPostgres> {
       cwd: data,
       stdio: 'ignore',
       env: {
-        LD_PRELOAD: library,
+        LD_PRELOAD: preloaded,
         FAKETIME_TIMESTAMP_FILE: offset,
         FAKETIME_NO_CACHE: '1',
         FAKETIME_DONT_FAKE_MONOTONIC: '1',

@@ -1,0 +1,91 @@
+/** A real Postgres whose clock really steps: what daemons wrote by the wrong time must not rest until the clock catches up. */
+import { afterEach, expect, test } from 'vitest';
+import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { connect, type Sql } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { register } from '../../src/store/purchases.ts';
+import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { MIGRATIONS } from '../support/database.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { canStep, type SteppingPostgres, startSteppingPostgres } from '../support/stepping-postgres.ts';
+import { SECRET } from '../support/test-app.ts';
+
+let postgres: SteppingPostgres;
+let simulator: Simulator;
+let receiver: Receiver;
+let sql: Sql;
+let daemons: Daemon[] = [];
+afterEach(async () => {
+  await Promise.all(daemons.map((daemon) => daemon.end('SIGKILL')));
+  daemons = [];
+  await sql.end({ timeout: 1 });
+  await Promise.all([simulator.stop(), receiver.stop(), postgres.stop()]);
+});
+
+async function start(): Promise<Daemon> {
+  const daemon = startDaemon(['start'], {
+    DATABASE_URL: postgres.url,
+    CHECKOUT_BASE_URL: simulator.url,
+    CHECKOUT_CLIENT_ID: 'demo-client',
+    CHECKOUT_CLIENT_SECRET: 'demo-secret',
+    WEBHOOK_URL: receiver.url,
+    WEBHOOK_SECRET: SECRET,
+    WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+    PORT: '0',
+  });
+  daemons.push(daemon);
+  await daemon.says('"event":"started"', 60_000);
+  return daemon;
+}
+
+async function watch(count: number): Promise<string[]> {
+  const ids = simulator.control.addMany(count, { script: [{ state: 'BeingProcessed' }] }).map(({ purchaseId }) => purchaseId);
+  await register(
+    sql,
+    ids.map((purchaseId) => ({ purchaseId, site: null, reference: null, metadata: null })),
+  );
+  return ids;
+}
+
+const arrived = (ids: readonly string[], state: string) => (): number =>
+  ids.filter((id) => receiver.received.some(({ body }) => body.includes(id) && body.includes(`"name":"${state}"},"notBefore"`)))
+    .length;
+
+test.skipIf(!canStep())(
+  'what was written hours ahead is polled and delivered once the clock is set back, also by a daemon that comes later',
+  async () => {
+    postgres = await startSteppingPostgres();
+    sql = connect(postgres.url, { max: 2 });
+    await migrate(sql, MIGRATIONS);
+    simulator = createSimulator();
+    await simulator.start();
+    receiver = await startReceiver({ secret: SECRET });
+
+    const first = await start();
+    postgres.step(9_000);
+    await first.says('clock.stepped', 30_000);
+    const ids = await watch(40);
+    await expect.poll(arrived(ids, 'BeingProcessed')).toBe(40);
+    // One daemon lives through the step back, and must poll its purchases within their plan.
+    postgres.step(0);
+    await first.says('clock.step_followed', 30_000);
+    for (const id of ids) simulator.control.setState(id, 'Completed');
+    await expect.poll(arrived(ids, 'Completed'), { timeout: 40_000 }).toBe(40);
+
+    // Another one is killed while the clock is ahead; its successor finds the clock set back.
+    postgres.step(9_000);
+    const more = await watch(40);
+    await expect.poll(arrived(more, 'BeingProcessed')).toBe(40);
+    await first.end('SIGKILL');
+    postgres.step(0);
+    for (const id of more) simulator.control.setState(id, 'Completed');
+    const second = await start();
+    await second.says('clock.step_followed', 30_000);
+    await expect.poll(arrived(more, 'Completed'), { timeout: 40_000 }).toBe(40);
+
+    const types = new Set(receiver.received.map(({ type }) => type));
+    expect([...types]).toEqual(['purchase.state_changed']);
+    for (const daemon of [first, second]) expect(daemon.output()).not.toMatch(/poll\.unrecordable|purchase\.repaired/);
+  },
+  180_000,
+);
