@@ -3,13 +3,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createCheckoutClient } from '../../src/checkout/client.ts';
 import { stringifyExact } from '../../src/core/exact-json.ts';
+import { DIGEST_LENGTH } from '../../src/core/purchase.ts';
 import { clientOf, heldClock, ID, INVOICE, json, STATUS, startService, startTcp, statusText } from './service.ts';
 
 describe('a good answer', () => {
   test('is seen, with the named fields and nothing else of a person', async () => {
     const service = await startService({ [STATUS]: (response) => json(response, statusText()) });
-    const { digest, ...seen } = (await clientOf(service.baseUrl).pollStatus(ID)) as { digest: string };
-    expect(digest).toHaveLength(28);
+    const answer = (await clientOf(service.baseUrl).pollStatus(ID)) as { digest: string; detailsDigest: string };
+    const { digest, detailsDigest, ...seen } = answer;
+    expect([digest, detailsDigest].map(({ length }) => length)).toEqual([28, DIGEST_LENGTH]);
     expect(JSON.stringify(seen)).toBe(
       '{"kind":"seen","state":6,"details":{"Price":249.50,"CurrencyCode":"SEK","OrderReference":"ORD-1"}}',
     );

@@ -197,7 +197,19 @@ test('a change is delivered before the first sights of a bulk load that were rec
   await t.app.deliverOnce();
   const bulk = await registerDue(200, 0);
   t.clock.advance('1ms');
-  await t.app.pollOnce();
+  // While nothing can be recorded, nearly all of the bulk load comes together in one statement, however slow the machine is.
+  const isLocked = Promise.withResolvers<void>();
+  const isAsked = Promise.withResolvers<void>();
+  const lock = t.app.sql.begin(async (tx) => {
+    await tx`lock table purchase_watch.purchases in share mode`;
+    isLocked.resolve();
+    await isAsked.promise;
+  });
+  await isLocked.promise;
+  const polled = t.app.pollOnce();
+  await expect.poll(() => bulk.every((id) => t.simulator.control.callsOf(id) > 0)).toBe(true);
+  isAsked.resolve();
+  await Promise.all([lock, polled]);
   t.simulator.control.setState(known, 'Completed');
   t.clock.advance('10s');
   await t.app.pollOnce();
