@@ -2,7 +2,7 @@
 import type { Ownership } from '../core/ownership.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { createBatcher } from '../runtime/batch.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock, FollowingClock } from '../runtime/clock.ts';
 import type { Writes } from '../runtime/health.ts';
 import { createIdle } from '../runtime/idle.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -20,7 +20,7 @@ import { createUnderWayNotes } from './under-way.ts';
 
 export interface NotifierOptions {
   readonly sql: Sql;
-  readonly clock: Clock;
+  readonly clock: Clock & Partial<Pick<FollowingClock, 'wall'>>;
   readonly log: Logger;
   readonly ownership: Ownership;
   readonly meters: Meters;

@@ -1,7 +1,7 @@
 /** Starts attempts: whatever may leave now, for each subscriber within its limits, in the order that its memory gives. */
 import type { Ownership } from '../core/ownership.ts';
 import type { Milliseconds } from '../core/purchase.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock, FollowingClock } from '../runtime/clock.ts';
 import { type DueDelivery, REPLAYED } from '../store/deliveries.ts';
 import type { SwitchedOff } from '../store/subscribers.ts';
 import type { SendOptions, SendResult } from './channel.ts';
@@ -34,7 +34,7 @@ export interface Sender {
 }
 
 export interface SenderOptions {
-  readonly clock: Clock;
+  readonly clock: Clock & Partial<Pick<FollowingClock, 'wall'>>;
   readonly ownership: Ownership;
   readonly roster: Roster;
   readonly ladder: Ladder;
@@ -144,7 +144,8 @@ export function createSender({ clock, ownership, roster, ladder, notes, departur
       isWithheld = !ownership.mayGoOn(delivery.shard, epoch, until - clock.monotonic());
       return !isWithheld;
     };
-    const answer = await attempt(recipient, delivery, departure, { now: began, mayLeave });
+    // Receivers compare the timestamp with their own clocks, and refuse all events when a database's clock is minutes off.
+    const answer = await attempt(recipient, delivery, departure, { now: clock.wall?.() ?? began, mayLeave });
     // The lease ended while the connection was made: another replica may be sending this.
     if (isWithheld) return stay(outlet, delivery, epoch, departure);
     // An address that was replaced meanwhile speaks for nobody any more: the next attempt goes to the new one.

@@ -83,6 +83,8 @@ test.skipIf(!canStep())(
     await second.says('clock.step_followed', 30_000);
     await expect.poll(arrived(more, 'Completed'), { timeout: 40_000 }).toBe(40);
 
+    // Receivers check the timestamp against their own clocks.
+    expect(receiver.received.every(({ verified }) => verified)).toBe(true);
     const types = new Set(receiver.received.map(({ type }) => type));
     expect([...types]).toEqual(['purchase.state_changed']);
     for (const daemon of [first, second]) expect(daemon.output()).not.toMatch(/poll\.unrecordable|purchase\.repaired/);
