@@ -31,7 +31,7 @@ import { processIdentity } from './runtime/process-identity.ts';
 import { beginShutdown, unlessAborted } from './runtime/shutdown.ts';
 import { readWakeUp } from './runtime/wake-ups.ts';
 import type { Sql } from './store/database.ts';
-import { settleFeedEra } from './store/feed.ts';
+import { feedEraTick } from './store/feed.ts';
 import { listen } from './store/listen.ts';
 import { openStore } from './store/open.ts';
 import { prepareStore } from './store/prepare.ts';
@@ -243,6 +243,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
         run('judge', judge.tick);
         run('keeper', keeper.tick);
         run('activity', activity.tick);
+        run('feed', feedEraTick(sql));
         run('troubles', troubles.tick);
         run('reach', reach.tick);
         if (heartbeat !== null) run('heartbeat', heartbeat.tick);
@@ -261,8 +262,6 @@ export async function createApp(settings: Settings, replacements: Replacements =
             notifier.subscribersChanged();
             for (const [name] of loops.all()) wake(name);
             api?.feed?.wake();
-            // The connection may have been lost because a standby took over.
-            settleFeedEra(sql).catch((error: unknown) => log.warn({ error }, 'feed.era_unsettled'));
           },
           onTrouble: (error) => log.warn({ error }, 'listen.lost'),
         });

@@ -38,6 +38,8 @@ export function comparePlaces(a: FeedPlace, b: FeedPlace): number {
 
 /** Between two looks whether the writers of an older era have ended. */
 const LOOK_AGAIN: Milliseconds = 50;
+/** A takeover breaks the listener's connection, which wakes the loop; this is for one that went unnoticed. */
+const SETTLED_REST: Milliseconds = 60_000;
 
 /**
  * Begins a new era of the feed when the database was moved or set back since the last start; answers the era. Waits for writers that
@@ -45,10 +47,23 @@ const LOOK_AGAIN: Milliseconds = 50;
  */
 export async function settleFeedEra(sql: Queries): Promise<number> {
   for (;;) {
-    const [row] = await sql<[{ era: number | null }]>`select purchase_watch.settle_feed_era() as era`;
-    if (row.era !== null) return row.era;
+    const era = await settleOnce(sql);
+    if (era !== null) return era;
     await delay(LOOK_AGAIN);
   }
+}
+
+/**
+ * A loop's tick that settles the era again, because a standby may have taken over while the daemon runs. Until the era is
+ * settled the feed shows nothing new, so the loop tries until it succeeds, and its failure shows in /readyz.
+ */
+export function feedEraTick(sql: Queries): () => Promise<Milliseconds> {
+  return async () => ((await settleOnce(sql)) === null ? LOOK_AGAIN : SETTLED_REST);
+}
+
+async function settleOnce(sql: Queries): Promise<number | null> {
+  const [row] = await sql<[{ era: number | null }]>`select purchase_watch.settle_feed_era() as era`;
+  return row.era;
 }
 
 /** Asks how far the feed is complete, for pages whose query begins after the answer. */

@@ -17,6 +17,11 @@ const isBlind = ({ kind }: Struck): boolean => BLINDING.has(kind);
 const NOT_EXCUSED = 3_000 * 1.1 + 5_000;
 /** A poll, and the reading of two clocks. */
 const TOLERANCE = 1_500;
+/** Faults in which the clock goes forward once, at their beginning or at their end: time that is excused like a gap. */
+const FORWARD: Partial<Readonly<Record<FaultKind, 'from' | 'to'>>> = {
+  'database clock forward': 'from',
+  'database clock back': 'to',
+};
 const FINAL = new Set(['Completed', 'Error', 'SessionTimedOut', 'Cancelled', 'CreditNotApproved', 'PaymentHandledByMerchant']);
 
 /** Events as they came, repeats left out: at least once is promised. */
@@ -76,6 +81,10 @@ export function wrongNews(world: World, ids: readonly string[]): string[] {
 /** Purchases that were called stuck although they were not, or only in time in which the service could not be read. */
 export function wronglyStuck(world: World, struck: readonly Struck[]): string[] {
   const blind = struck.filter(isBlind);
+  const skips = struck.flatMap((fault) => {
+    const moment = FORWARD[fault.kind];
+    return moment === undefined ? [] : [fault[moment]];
+  });
   return received(world).flatMap(({ type, data, at }) => {
     if (type !== 'purchase.stuck') return [];
     const { history } = world.simulator.control.get(data.purchaseId!)!;
@@ -83,7 +92,8 @@ export function wronglyStuck(world: World, struck: readonly Struck[]): string[] 
       ...history.map(({ at: from }, index) => {
         const to = Math.min(history[index + 1]?.at ?? at, at);
         const excused = blind.map((time) => Math.min(time.to, to) - Math.max(time.from, from) - NOT_EXCUSED);
-        return to - from - excused.reduce((sum, each) => sum + Math.max(each, 0), 0);
+        const skipped = skips.filter((moment) => moment >= from - NOT_EXCUSED && moment <= to + NOT_EXCUSED).length * NOT_EXCUSED;
+        return to - from + skipped - excused.reduce((sum, each) => sum + Math.max(each, 0), 0);
       }),
     );
     return longest >= STUCK_AFTER - TOLERANCE
