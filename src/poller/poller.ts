@@ -1,6 +1,6 @@
 /** Asks for what is due, decides, and hands the outcome to the recorder. */
 import type { InvoiceReply } from '../checkout/invoice-details.ts';
-import { isAhead, notAhead } from '../core/clock-ahead.ts';
+import { notAhead } from '../core/clock-ahead.ts';
 import { decide } from '../core/decide.ts';
 import { asksForInvoice, type InvoiceSeen, observationOf } from '../core/invoice.ts';
 import type { Ownership } from '../core/ownership.ts';
@@ -24,7 +24,7 @@ import { createWindow, type Entry } from './window.ts';
 
 export interface PollerOptions {
   readonly sql: Sql;
-  readonly clock: Clock & Partial<Pick<FollowingClock, 'skipped'>>;
+  readonly clock: Clock & Partial<Pick<FollowingClock, 'at' | 'skipped'>>;
   readonly log: Logger;
   readonly ownership: Ownership;
   readonly meters: Meters;
@@ -60,6 +60,12 @@ export interface Poller {
   forget(id: number): void;
   /** Starts nothing any more and waits for what is under way. */
   stop(): Promise<void>;
+}
+
+/** When a request left: by the database's clock as it was known then, and by the monotonic clock. */
+interface Asked {
+  readonly at: Instant;
+  readonly moment: Milliseconds;
 }
 
 /** Without a wake-up, look for changes from outside this often: a lost notification costs this much at most. */
@@ -165,19 +171,18 @@ export function createPoller(options: PollerOptions): Poller {
     lane.inFlight += 1;
     lane.turnGiven = false;
     ownership.begin(shard);
-    const askedAt = clock.now();
+    const asked: Asked = { at: clock.now(), moment: clock.monotonic() };
     const meter = meters.site(site);
-    const begun = clock.monotonic();
     meter.inFlight += 1;
     const seen = await lane.site.pollStatus(purchaseId, entry.digest);
     meter.inFlight -= 1;
-    meter.polled(seen.kind, clock.monotonic() - begun);
+    meter.polled(seen.kind, clock.monotonic() - asked.moment);
     lane.inFlight -= 1;
     try {
       lane.answered(seen, { purchase: id, probe, asked: entry.purchase });
       if (entry.purchase.invoice === 'wanted' && !entry.gone && asksForInvoice(entry.purchase, seen))
-        await askInvoice(lane, entry, seen, askedAt);
-      else conclude(lane, entry, seen, askedAt, null);
+        await askInvoice(lane, entry, seen, asked);
+      else conclude(lane, entry, seen, asked, null);
     } catch (error) {
       // A bug of ours in one purchase must not end the polling of all others.
       log.error({ error, site, purchaseId }, 'poll.undecided');
@@ -189,16 +194,16 @@ export function createPoller(options: PollerOptions): Poller {
     idle.rouse();
   };
 
-  const askInvoice = async (lane: SiteLane, entry: Entry, seen: Observation, askedAt: Instant): Promise<void> => {
+  const askInvoice = async (lane: SiteLane, entry: Entry, seen: Observation, asked: Asked): Promise<void> => {
     invoicing += 1;
     try {
-      conclude(lane, entry, seen, askedAt, await beside.pollInvoice(lane, entry.purchase));
+      conclude(lane, entry, seen, asked, await beside.pollInvoice(lane, entry.purchase));
     } finally {
       invoicing -= 1;
     }
   };
 
-  const conclude = (lane: SiteLane, entry: Entry, seen: Observation, asked: Instant, invoice: InvoiceSeen | null): void => {
+  const conclude = (lane: SiteLane, entry: Entry, seen: Observation, asked: Asked, invoice: InvoiceSeen | null): void => {
     const { shard, site, purchaseId } = entry.purchase;
     const window = windows.get(site)!;
     if (entry.gone) {
@@ -210,7 +215,8 @@ export function createPoller(options: PollerOptions): Poller {
     entry.strikes = lane.fails() ? 0 : strikesAfter(entry.strikes, last, excused);
     const read = clock.now();
     const before = notAhead(entry.purchase, read);
-    const askedAt = isAhead(asked, read) ? read : asked;
+    // The clock may have stepped while the answer was on its way.
+    const askedAt = clock.at?.(asked.moment) ?? asked.at;
     // Two replicas' readings of the database's clock differ by a little; time must not run backwards for a purchase.
     const now = Math.max(read, askedAt, before.seenAt ?? 0);
     const { invoices } = lane.site;

@@ -19,6 +19,8 @@ export interface FollowingClock extends Clock {
    * against the monotonic one since the last reading, back when negative; 0 unless it is more than both clocks may drift.
    */
   follow(databaseNow: Instant, asked: Milliseconds, answered: Milliseconds): Milliseconds;
+  /** What the database's clock, as it is known now, showed or shows at a moment of the monotonic clock. */
+  at(moment: Milliseconds): Instant;
   /** By how much the database's clock stepped forward, and was not set back since: time that may not have passed. */
   skipped(): Milliseconds;
   /** This machine's wall clock. Unlike the monotonic clock it runs on while a virtual machine is suspended. */
@@ -54,6 +56,7 @@ export function realClock(): FollowingClock {
       skipped = Math.max(skipped + step, 0);
       return step;
     },
+    at: (moment) => Math.round(moment + offset),
     skipped: () => skipped,
     wall: () => Date.now(),
     sleep: async (duration, signal) => {

@@ -1,4 +1,5 @@
 /** Moves what is due in the future along with the database's clock when that clock is set back. */
+import { LEAST_STEP } from '../core/clock-ahead.ts';
 import type { Holding } from '../core/ownership.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
@@ -45,7 +46,7 @@ async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, fro
     due as materialized (
       -- A purchase seen in the future was noted by the clock as it was; once moved it is not, so that it is moved once.
       select p.id,
-        case when p.seen_at > to_timestamp(${now}::float8 / 1000) then ${by}::float8 else 0 end * interval '1 millisecond' as by,
+        case when p.seen_at > to_timestamp(${now + LEAST_STEP}::float8 / 1000) then ${by}::float8 else 0 end * interval '1 millisecond' as by,
         least(p.next_poll_at, greatest(p.next_poll_at - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))) as at
       from purchase_watch.purchases p join held on held.id = p.shard
       where p.id > ${from} and p.id <= ${from + AT_ONCE} and p.next_poll_at is not null for update of p),
