@@ -181,6 +181,9 @@ export function createLoader({ sql, clock, log, ownership, windows }: LoaderOpti
     if (clock.monotonic() < patrolAt) return;
     patrolAt = clock.monotonic() + PATROL_EVERY;
     const through = dueSlot(clock.now()) - OVERDUE_SLOTS;
+    const epochs = new Map(holdingsOf(owned).map(({ shard, epoch }) => [shard, epoch]));
+    // A shard that was released meanwhile left memory with all its purchases.
+    const isHeld = (shard: number): boolean => epochs.get(shard) === ownership.epochOf(shard);
     const reads = [...windows]
       .filter(([, window]) => !window.pressed() && window.behind(through).length === 0)
       .map(([site, window]): WindowRead => {
@@ -191,7 +194,9 @@ export function createLoader({ sql, clock, log, ownership, windows }: LoaderOpti
       const results = await loadDue(sql, together);
       results.forEach(({ rows }, index) => {
         const { site, window } = together[index]!;
-        const lost = rows.filter(({ purchase: { id } }) => !window.knows(id) && !leavers.has(id) && !again.has(id));
+        const lost = rows.filter(
+          ({ purchase: { id, shard } }) => isHeld(shard) && !window.knows(id) && !leavers.has(id) && !again.has(id),
+        );
         if (lost.length === 0) return;
         log.warn({ site, purchases: lost.length }, 'queue.found_overdue');
         take(lost);

@@ -10,6 +10,7 @@ import { createRandom } from '../../src/simulator/random.ts';
 import { startDaemon } from '../support/daemon.ts';
 import {
   bugsInTheLogs,
+  notableInTheLogs,
   repeatedMessages,
   type Struck,
   unfinished,
@@ -89,6 +90,7 @@ test(`a storm of ${MINUTES} minutes with seed ${SEED} leaves nothing lost, nothi
   expect(await repeatedMessages(world, struck)).toEqual([]);
   await expect.poll(() => wrongSiteNews(world, struck), { timeout: 60_000 }).toEqual([]);
   expect(bugsInTheLogs(world)).toEqual([]);
+  for (const line of notableInTheLogs(world)) console.warn(line);
   for (const replica of world.replicas) expect([replica.name, await replica.end('SIGTERM')]).toEqual([replica.name, 0]);
   const audit = startDaemon(['audit', '--json'], world.env);
   expect([await audit.end('SIGCONT'), audit.output()]).toEqual([0, expect.stringContaining('"whole": true')]);
