@@ -46,8 +46,6 @@ const LINGER = 50;
  */
 const SPACING = 15;
 const BURST = 5;
-/** First sights at once: few enough to leave room for changes between two batches. */
-const MOST_FIRST_SIGHTS = 250;
 
 export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepaired, onFailed }: RecorderOptions): Recorder {
   const flush = async (jobs: readonly Job[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
@@ -76,9 +74,9 @@ export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepa
     }
   };
   const unchanged = createBatcher<Job>((batch) => flush(batch, recordUnchanged), { most: MOST, linger: LINGER, parallel: 1 });
-  const atOnce = { linger: 0, spacing: SPACING, burst: BURST, parallel: 1 };
-  const changed = createBatcher<Job>((batch) => flush(batch, recordChanged), { ...atOnce, most: MOST });
-  const firstSights = createBatcher<Job>((batch) => flush(batch, recordChanged), { ...atOnce, most: MOST_FIRST_SIGHTS });
+  const atOnce = { most: MOST, linger: 0, spacing: SPACING, burst: BURST, parallel: 1 };
+  const changed = createBatcher<Job>((batch) => flush(batch, recordChanged), atOnce);
+  const firstSights = createBatcher<Job>((batch) => flush(batch, recordChanged), atOnce);
   const batchers = [unchanged, changed, firstSights];
   return {
     add: (job) => {
