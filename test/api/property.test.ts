@@ -10,28 +10,21 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { OpenApiDocument, Operation } from '../../src/api/docs-page-model.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
-import { bodyValue, type Known, oddText, parameterText } from './generate.ts';
+import { faultOfAnswer } from './answers.ts';
+import type { Known } from './generate.ts';
+import { type ApiRequest, requestsFor, type Target, targetsOf } from './requests.ts';
 import { schemaChecker } from './schema-checker.ts';
 
 const SEED = Number(process.env.PROPERTY_SEED ?? 20_261_120);
 const RUNS = Number(process.env.PROPERTY_RUNS ?? 200);
 const KEY = 'the-key';
 const READ_KEY = 'the-reading-key';
+const ACCESS = fc.oneof(
+  { weight: 30, arbitrary: fc.constant(`Bearer ${KEY}`) },
+  { weight: 2, arbitrary: fc.constant(`Bearer ${READ_KEY}`) },
+  { weight: 1, arbitrary: fc.constantFrom('', 'Bearer', 'Bearer x', `Basic ${KEY}`, `bearer  ${KEY}`) },
+);
 const ANSWERS_WITHIN = 30_000;
-
-interface Target {
-  readonly name: string;
-  readonly method: string;
-  readonly path: string;
-  readonly operation: Operation;
-}
-
-interface Request {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
-}
 
 let daemon: TestApp;
 let origin: string;
@@ -70,12 +63,6 @@ async function list(path: string): Promise<Record<string, unknown>[]> {
   return ((await answer.json()) as { data?: Record<string, unknown>[] }).data ?? [];
 }
 
-function targets(): Target[] {
-  return Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, method, path, operation })),
-  );
-}
-
 /** What exists now, read from the lists: ids for paths, cursors, names of sites. */
 async function known(collection: string): Promise<Known> {
   const found: Record<string, string[]> = { site: ['default'], purchase: [], purchaseId: [], cursor: [], after: [] };
@@ -105,152 +92,41 @@ async function known(collection: string): Promise<Known> {
   return { ...found, id: ids, subscriber: subscribers.flatMap((each) => [String(each.id), String(each.name)]) };
 }
 
-/** Requests for one operation. */
-function requests({ method, path, operation }: Target, exists: Known): fc.Arbitrary<Request> {
-  const parameters = operation.parameters ?? [];
-  const inPath = parameters.filter((each) => each.in === 'path');
-  const inQuery = parameters.filter((each) => each.in === 'query');
-  const inHeader = parameters.filter((each) => each.in === 'header');
-  const schema = operation.requestBody?.content['application/json']?.schema;
-
-  const where = fc
-    .tuple(...inPath.map((each) => parameterText(document, each, exists)))
-    .map((values) => values.map((value) => encodeURIComponent(value.toWellFormed())))
-    // These change the path itself, before anybody sees it.
-    .filter((values) => values.every((value) => value !== '' && value !== '.' && value !== '..'))
-    .map((values) => inPath.reduce((text, { name }, index) => text.replace(`{${name}}`, () => values[index]!), path));
-  const pair = (each: (typeof inQuery)[number]) =>
-    fc.tuple(fc.constant(each.name), parameterText(document, each, exists), fc.constant(each.required === true));
-  const query = fc
-    .tuple(
-      fc.tuple(...inQuery.map((each) => fc.tuple(pair(each), fc.nat(9)))),
-      rarely(fc.tuple(fc.constantFrom('', 'x', '__proto__', 'limit', 'site', 'cursor'), oddText)),
-    )
-    .map(([pairs, extra]) => {
-      const given = pairs
-        .filter(([[, , required], chance]) => chance < 4 || (required && chance < 9))
-        .map(([[name, value]]) => [name, value] as const);
-      const all = extra === null ? given : [...given, extra];
-      return all.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value.toWellFormed())}`).join('&');
-    });
-  const headers = fc.tuple(...inHeader.map((each) => fc.option(parameterText(document, each, exists)))).map((values) => {
-    const entries = inHeader.map(({ name }, index) => [name, values[index]] as const);
-    // What HTTP itself cannot carry never arrives.
-    return Object.fromEntries(
-      entries.filter(
-        (entry): entry is [string, string] => entry[1] != null && /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(entry[1]),
-      ),
-    );
-  });
-  const access = fc.oneof(
-    { weight: 30, arbitrary: fc.constant(`Bearer ${KEY}`) },
-    { weight: 2, arbitrary: fc.constant(`Bearer ${READ_KEY}`) },
-    { weight: 1, arbitrary: fc.constantFrom('', 'Bearer', 'Bearer x', `Basic ${KEY}`, `bearer  ${KEY}`) },
-  );
-  const type = fc.oneof(
-    { weight: 12, arbitrary: fc.constantFrom('application/json', 'application/json; charset=utf-8') },
-    { weight: 1, arbitrary: fc.constantFrom('text/plain', 'application/jsonp', 'multipart/form-data', '') },
-  );
-  const body =
-    schema === undefined
-      ? rarely(fc.constantFrom('{}', 'x')).map((text) => text ?? undefined)
-      : fc.oneof(
-          { weight: 12, arbitrary: bodyValue(document, schema, exists).map((value) => JSON.stringify(value) ?? '') },
-          {
-            weight: 1,
-            arbitrary: fc.constantFrom(
-              '',
-              '{',
-              '{"a":1,}',
-              '['.repeat(20_000),
-              `{"a":"${'x'.repeat(70_000)}"}`,
-              '{"a":1}{',
-              '\ufeff{}',
-              'null',
-            ),
-          },
-        );
-  return fc.record({ where, query, headers, access, type, body }).map((made) => {
-    const sent: Record<string, string> = { ...made.headers };
-    if (made.access !== '') sent.authorization = made.access;
-    if (made.body !== undefined && method !== 'get' && made.type !== '') sent['content-type'] = made.type;
-    return {
-      method: method.toUpperCase(),
-      path: made.query === '' ? made.where : `${made.where}?${made.query}`,
-      headers: sent,
-      body: method === 'get' ? undefined : made.body,
-    };
-  });
-}
-
-/** Now and then one of these, otherwise null. */
-function rarely<T>(some: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
-  return fc.oneof({ weight: 12, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: some });
-}
-
 /** Without anything to vary but access. */
 function isPlain({ parameters = [], requestBody }: Operation): boolean {
   return parameters.length === 0 && requestBody === undefined;
 }
 
 /** Sends it and answers its status. Throws with what is wrong about the answer. */
-async function send({ operation }: Pick<Target, 'operation'>, { method, path, headers, body }: Request): Promise<number> {
-  const giveUp = AbortSignal.timeout(ANSWERS_WITHIN);
+async function send({ operation }: Target, { method, path, headers, body }: ApiRequest): Promise<number> {
   const answer = await fetch(origin + path, {
     method,
     headers,
     ...(body === undefined ? {} : { body }),
-    signal: giveUp,
+    signal: AbortSignal.timeout(ANSWERS_WITHIN),
     redirect: 'manual',
   });
+  const { status } = answer;
   const type = (answer.headers.get('content-type') ?? '').split(';')[0]!;
-  const documented = operation.responses[String(answer.status)];
-  if (type === 'text/event-stream') await answer.body?.cancel();
-  const text = type === 'text/event-stream' ? '' : await answer.text();
-  const wrong = (what: string): Error => new Error(`${answer.status} ${type}: ${what}; the answer was ${text.slice(0, 500)}`);
-
-  if (answer.status >= 500 && !mayFail(operation, answer.status, text)) throw wrong('a fault of ours');
-  if (documented === undefined) throw wrong('the status is not documented');
-  const content = documented.content ?? {};
-  if (Object.keys(content).length === 0) {
-    if (text !== '') throw wrong('there is a body where none is documented');
-    return answer.status;
-  }
-  if (content[type] === undefined) throw wrong(`the type is not documented, ${Object.keys(content)} is`);
-  if (!/json$/.test(type)) return answer.status;
-  const value: unknown = JSON.parse(text);
-  const fault = check(content[type].schema ?? {}, value);
-  if (fault !== null) throw wrong(`the body is not as documented: ${fault}`);
-  const codes = /^Problem: (.*)$/.exec(documented.description)?.[1]?.split(', ');
-  const { code, status } = value as { code?: string; status?: number };
-  if (codes !== undefined && (!codes.includes(code ?? '') || status !== answer.status))
-    throw wrong('the code is not documented for this status');
-  return answer.status;
-}
-
-/** The checkout service's failures are told as ours to mend only where an operation says so, by a code of their own. */
-function mayFail(operation: Operation, status: number, text: string): boolean {
-  const { code, status: said } = JSON.parse(text) as { code?: string; status?: unknown };
-  // Readiness gives the database a second, which may be too little on a machine at its limit; in the end it has to be ready.
-  if (said === 'not ready') return true;
-  return (
-    code !== undefined &&
-    !['internal', 'unavailable'].includes(code) &&
-    (operation.responses[String(status)]?.description.includes(code) ?? false)
-  );
+  const isStream = type === 'text/event-stream';
+  if (isStream) await answer.body?.cancel();
+  const text = isStream ? '' : await answer.text();
+  const fault = faultOfAnswer(operation, { status, type, text }, check);
+  if (fault !== null) throw new Error(fault);
+  return status;
 }
 
 test(
   'whatever is sent, every answer is one that the document names, and none is a fault of ours',
   async () => {
     // What takes things away comes last.
-    const all = targets().toSorted((a, b) => Number(a.method === 'delete') - Number(b.method === 'delete'));
+    const all = targetsOf(document).toSorted((a, b) => Number(a.method === 'delete') - Number(b.method === 'delete'));
     const failures: string[] = [];
     const counts: Record<string, Record<number, number>> = {};
     for (const [index, target] of all.entries()) {
       const exists = await known(target.path.split('/{')[0]!);
       const seen: Record<number, number> = {};
-      const property = fc.asyncProperty(requests(target, exists), async (request) => {
+      const property = fc.asyncProperty(requestsFor(target, { document, exists, access: ACCESS }), async (request) => {
         const status = await send(target, request);
         seen[status] = (seen[status] ?? 0) + 1;
       });
