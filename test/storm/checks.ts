@@ -127,6 +127,7 @@ export function wrongSiteNews(world: World, struck: readonly Struck[]): string[]
   }
   const expected = merged.filter((times) => times.some(({ kind, from, to }) => to - from >= (ANNOUNCED_AFTER[kind] ?? 0))).length;
   if (announced > blind.length) wrong.push(`${announced} times site.unreachable for ${blind.length} times of blindness`);
+  if (expected === 0) wrong.push('no blindness lasted until it had to be announced: the storm shows nothing about that');
   if (announced < expected) wrong.push(`${announced} times site.unreachable for ${expected} long times of blindness`);
   return wrong;
 }
@@ -175,11 +176,25 @@ export async function wrongIncidents({ sql }: World): Promise<string[]> {
   });
 }
 
-/** Words of the log that stand for a bug, whatever the weather. */
-const BUGS = ['poll.undecided', 'uncaughtException', 'unhandledRejection', 'TypeError', 'RangeError'];
-/** Worth a look, and no failure: the patrol took up purchases that were overdue and in no memory, as it is there for. */
-const NOTABLE = ['queue.found_overdue'];
+/** How long polls are refused at least when people must hear of it: a minute until it is trouble, and a message. */
+const REFUSED_HEARD_AFTER = 90_000;
 
+/** Long times in which no poll could be recorded and that people never heard of, or whose incident never ended. */
+export async function unheardRefusals({ sql, slack }: World, struck: readonly Struck[]): Promise<string[]> {
+  const [row] = await sql<[{ open: number }]>`
+    select count(*)::integer as open from purchase_watch.incidents where kind = 'replica' and ended_at is null`;
+  const wrong = row.open === 0 ? [] : [`${row.open} incidents about replicas are still open`];
+  const heard = slack.received.filter(({ blocks }) => /polls are not recorded/i.test(JSON.stringify(blocks ?? [])));
+  for (const { kind, from, to } of struck) {
+    if (kind !== 'recording refused' || to - from < REFUSED_HEARD_AFTER) continue;
+    if (!heard.some(({ at }) => at > from && at < to + REFUSED_HEARD_AFTER))
+      wrong.push(`Slack heard nothing of ${to - from} ms in which no poll could be recorded`);
+  }
+  return wrong;
+}
+
+/** Words of the log that stand for a bug, whatever the weather: the patrol finds only what no memory and no cursor knew. */
+const BUGS = ['queue.found_overdue', 'poll.undecided', 'uncaughtException', 'unhandledRejection', 'TypeError', 'RangeError'];
 const linesWith = ({ replicas }: World, words: readonly string[]): string[] =>
   replicas.flatMap((replica) =>
     replica
@@ -190,4 +205,3 @@ const linesWith = ({ replicas }: World, words: readonly string[]): string[] =>
   );
 
 export const bugsInTheLogs = (world: World): string[] => linesWith(world, BUGS);
-export const notableInTheLogs = (world: World): string[] => linesWith(world, NOTABLE);

@@ -8,17 +8,6 @@ import type { Replica, World } from './world.ts';
 export type Mend = () => Promise<void> | void;
 type Begin = (world: World, fault: PlannedFault) => Promise<Mend> | Mend;
 
-/** Faults with the same resource never overlap. */
-export function resourceOf({ kind, replica }: PlannedFault): string {
-  if (kind.startsWith('database path') || kind === 'database connections reset') return `line ${replica}`;
-  if (kind === 'replica frozen' || kind === 'replica killed') return `process ${replica}`;
-  if (kind === 'table locked' || kind === 'long reader') return 'tables';
-  if (kind.startsWith('database clock')) return 'clock';
-  if (kind === 'replica without service') return `way to the service ${replica}`;
-  if (kind === 'receiver away' || kind === 'Slack away') return kind;
-  return 'service';
-}
-
 const LOCKED = ['purchases', 'events', 'deliveries', 'shards', 'replicas', 'purchase_transitions', 'incidents'];
 const ODD: readonly ServiceFault[] = ['500', 'reset', 'html', 'null-state', 'string-state', 'empty', '404', 'cut'];
 const AWAY = [
@@ -70,6 +59,12 @@ const BEGIN: Readonly<Record<FaultKind, Begin>> = {
       await tx.unsafe('set transaction isolation level repeatable read');
       await tx.unsafe('select count(*) from purchase_watch.events');
     }),
+  'recording refused': async ({ sql }) => {
+    await sql`create trigger storm_refuses before update on purchase_watch.purchases for each row execute function storm_refuses()`;
+    return async () => {
+      await sql`drop trigger storm_refuses on purchase_watch.purchases`;
+    };
+  },
   'replica frozen': (world, fault) => {
     const child = struck(world, fault).daemon?.process;
     if (child?.pid === undefined || child.exitCode !== null) return () => undefined;

@@ -60,6 +60,10 @@ export async function createWorld({ replicas, seed }: { replicas: number; seed: 
   const postgres = await startSteppingPostgres();
   const sql = connect(postgres.url, { max: 4, name: 'storm' });
   await migrate(sql, MIGRATIONS);
+  // What an update says while the disk is full.
+  await sql`
+    create function storm_refuses() returns trigger language plpgsql as $$
+    begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$`;
   const simulator = createSimulator({ seed });
   await simulator.start();
   const receiver = await startReceiver({ secret: SECRET });
