@@ -23,8 +23,11 @@ export function lostConnection(error: Error): boolean {
   return /^(UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(codeOf(error));
 }
 
-/** System and undici error codes in our words. Codes only: messages change between releases. `begun`: the answer had. */
-export function reasonOf(error: Error, begun: boolean): FailureReason {
+/**
+ * System and undici error codes in our words. Codes only: messages change between releases. `isSent`: a connection stood and
+ * the request was being written. `hasBegun`: the answer had.
+ */
+export function reasonOf(error: Error, { isSent, hasBegun }: { isSent: boolean; hasBegun: boolean }): FailureReason {
   const code = codeOf(error);
   if (/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/.test(code)) return 'timeout';
   if (code === 'ECONNREFUSED') return 'connection_refused';
@@ -37,10 +40,9 @@ export function reasonOf(error: Error, begun: boolean): FailureReason {
   }
   if (/^HPE_INVALID_EOF|^UND_ERR_RES_CONTENT_LENGTH/.test(code)) return 'connection_cut';
   if (/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(code)) {
-    if (begun) return 'connection_cut';
+    if (hasBegun) return 'connection_cut';
     return code === 'UND_ERR_SOCKET' ? 'connection_closed' : 'connection_reset';
   }
-  // Not every error of undici's parser has a code.
-  if (error.name === 'HTTPParserError' || code === 'UND_ERR_HEADERS_OVERFLOW') return 'bad_http';
-  return 'send_failed';
+  // Not every error of undici's parser has a code. Once the request is sent, what is left is what came back.
+  return isSent ? 'bad_http' : 'send_failed';
 }

@@ -55,6 +55,8 @@ interface TransportOptions {
   readonly maxBytes: number;
 }
 
+/** Answers are read as they come: unpacking a compressed one could take any amount of memory. */
+const UNPACKED = ['accept-encoding', 'identity'];
 /** Idle connections are kept this long when the service says nothing about it; a new one costs a TLS handshake. */
 const KEEP_ALIVE: Milliseconds = 30_000;
 
@@ -128,7 +130,7 @@ export function createTransport({ baseUrl, connections, timeout, maxBytes }: Tra
 
     #dispatch(slot: Slot): void {
       const { method, path, headers, body } = this.#call;
-      connectionOf(slot).dispatch({ method, path: prefix + path, headers, body }, this);
+      connectionOf(slot).dispatch({ method, path: prefix + path, headers: [...headers, ...UNPACKED], body }, this);
     }
 
     #settle(answer: Reply | Failure): void {
@@ -207,7 +209,8 @@ export function createTransport({ baseUrl, connections, timeout, maxBytes }: Tra
         this.#retried = true;
         this.#controller = null;
       } else {
-        this.fail(closed ? 'stopped' : reasonOf(error, this.#status > 0));
+        const progress = { isSent: this.#controller !== null, hasBegun: this.#status > 0 };
+        this.fail(closed ? 'stopped' : reasonOf(error, progress));
       }
       // undici is in the middle of taking the connection down; what comes next starts after that.
       setImmediate(() => {

@@ -3,7 +3,7 @@
  * somebody who does not depend on us notices. The replica that judges calls it, because what it says of its own judge is what
  * counts.
  */
-import { Agent, fetch } from 'undici';
+import { Agent, request } from 'undici';
 import { hasBegun, reasonToWithhold } from '../core/heartbeat.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -57,15 +57,14 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   /** Null when it was taken. */
   const call = async (): Promise<string | null> => {
     try {
-      const response = await fetch(url, {
-        headers: { 'user-agent': 'purchase-watch' },
-        redirect: 'manual',
+      const { statusCode, body } = await request(url, {
+        headers: { 'user-agent': 'purchase-watch', 'accept-encoding': 'identity' },
         signal: AbortSignal.timeout(timeout),
         dispatcher: agent,
       });
       // Nothing in it is of use, and it may be endless.
-      await response.body?.cancel();
-      return response.ok ? null : `It answered ${response.status}.`;
+      body.on('error', () => undefined).destroy();
+      return statusCode >= 200 && statusCode < 300 ? null : `It answered ${statusCode}.`;
     } catch (error) {
       return whyNot(error, timeout);
     }

@@ -69,11 +69,19 @@ function explainProxy({ status, cause }: ProxyFailed): NetworkFailure {
   return { reason: 'proxy_failed', detail: `The proxy made no connection: ${what}.`, fault: 'ours' };
 }
 
+/** An error that no code explains: after the request was sent, it comes from what the other end made of the answer. */
+function unexplained(isSent: boolean, code = ''): NetworkFailure {
+  return isSent
+    ? { reason: 'bad_answer', detail: `The answer is not valid HTTP${code}.`, fault: 'receiver' }
+    : { reason: 'unexpected', detail: `Something unexpected happened${code}.`, fault: 'ours' };
+}
+
 /**
  * Explains an error. Only its code is quoted: messages may contain the whole URL. When several addresses were tried and
- * one failed through the receiver, the receiver is to blame: a machine without IPv6 has no route to half of them.
+ * one failed through the receiver, the receiver is to blame: a machine without IPv6 has no route to half of them. `isSent`
+ * says that a connection stood and the request was being written: not every error of undici's parser has a code.
  */
-export function explain(error: unknown): NetworkFailure {
+export function explain(error: unknown, { isSent = false } = {}): NetworkFailure {
   const proxy = behind(error, ProxyFailed);
   if (proxy) return explainProxy(proxy);
   const refusal = behind(error, AddressRefused);
@@ -82,10 +90,7 @@ export function explain(error: unknown): NetworkFailure {
   for (const code of codesOf(error)) {
     const known = KNOWN.find(([pattern]) => pattern.test(code))?.[1];
     if (known) found.push({ ...known, detail: `${known.detail} (${code}).` });
-    else found.push({ reason: 'unexpected', detail: `Something unexpected happened (${code}).`, fault: 'ours' });
+    else found.push(unexplained(isSent, ` (${code})`));
   }
-  return (
-    found.find(({ fault }) => fault === 'receiver') ??
-    found[0] ?? { reason: 'unexpected', detail: 'Something unexpected happened.', fault: 'ours' }
-  );
+  return found.find(({ fault }) => fault === 'receiver') ?? found[0] ?? unexplained(isSent);
 }

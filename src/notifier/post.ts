@@ -7,6 +7,8 @@ import type { Milliseconds } from '../core/purchase.ts';
 
 /** More of an answer is not read: nobody needs it, and a receiver could send it for ever. */
 const MOST_READ = 16 * 1024;
+/** Answers are kept as they come: unpacking a compressed one could take any amount of memory. */
+const UNPACKED = ['accept-encoding', 'identity'];
 
 export interface PostRequest {
   readonly path: string;
@@ -26,6 +28,8 @@ export interface PostOutcome {
   readonly headers: { readonly [name: string]: string | string[] | undefined };
   readonly body: string;
   readonly error: Error | null;
+  /** Whether a connection stood and the request was being written when it ended. */
+  readonly isSent: boolean;
 }
 
 /** The deadline passed. */
@@ -107,17 +111,17 @@ class Exchange implements Dispatcher.DispatchHandler {
     const [first] = this.#chunks;
     // Nearly every answer comes in one piece.
     const body = first === undefined ? '' : (this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)).toString();
-    settle({ status: this.#status, headers: this.#headers, body, error });
+    settle({ status: this.#status, headers: this.#headers, body, error, isSent: this.#controller !== null });
   }
 }
 
 /** Sends the request. Never rejects; whatever goes wrong is the outcome's `error`. */
 export function post(pool: Pool, request: PostRequest): Promise<PostOutcome> {
   if (request.signal?.aborted) {
-    return Promise.resolve({ status: null, headers: {}, body: '', error: stopped() });
+    return Promise.resolve({ status: null, headers: {}, body: '', error: stopped(), isSent: false });
   }
   return new Promise((resolve) => {
     const { path, headers, body } = request;
-    pool.dispatch({ method: 'POST', path, headers, body }, new Exchange(request, resolve));
+    pool.dispatch({ method: 'POST', path, headers: [...headers, ...UNPACKED], body }, new Exchange(request, resolve));
   });
 }

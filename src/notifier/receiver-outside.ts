@@ -53,7 +53,7 @@ export function createReceiverOutside({ sql, clock }: { sql: Sql; clock: Pick<Cl
       return null;
     },
     stillFails: async () => {
-      // A channel for people asks before it connects; the end of the time away shows whether it is reached.
+      // A channel for people makes a message of an event, and this is none; the end of the time away shows whether it is reached.
       const [outlet] = [...silent.keys()].filter(({ recipient }) => recipient.channel.sendAll === undefined);
       if (outlet === undefined) return attempts > 0;
       let isConnected = false;

@@ -1,13 +1,13 @@
 /** Finds out whether a Slack webhook is alive without showing a message: Slack refuses an empty one, and says why. */
-import { Agent, fetch } from 'undici';
+import { Pool } from 'undici';
 import type { Milliseconds } from '../core/purchase.ts';
 import { explain } from './network-failure.ts';
+import { DeadlinePassed, post } from './post.ts';
 
 export type SlackPing =
   | { readonly kind: 'alive'; readonly tookMs: Milliseconds }
   | { readonly kind: 'dead' | 'unclear' | 'silent'; readonly detail: string };
 
-const MOST_READ = 16 * 1024;
 const EMPTY = /^(no_text|invalid_payload|invalid_blocks|missing_text_or_fallback_or_attachments)\b/;
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -24,31 +24,30 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** Posts an empty payload; no text holds the address, which is a secret. */
 export async function pingSlack(url: string, timeout: Milliseconds): Promise<SlackPing> {
-  const agent = new Agent({ maxResponseSize: MOST_READ, connect: { timeout } });
+  const { origin, pathname, search } = new URL(url);
+  const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: { timeout } });
   const began = performance.now();
   try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{}',
-      redirect: 'manual',
-      signal: AbortSignal.timeout(timeout),
-      dispatcher: agent,
-    });
-    const word = (await response.text()).trim();
-    const tookMs = Math.round(performance.now() - began);
-    if (response.status === 400 && EMPTY.test(word)) return { kind: 'alive', tookMs };
-    const known = WORDS[word];
-    if (known !== undefined) return { kind: 'dead', detail: `Slack answered ${response.status} ${word}: ${known}` };
-    if (response.status === 404 || response.status === 410) return { kind: 'dead', detail: `Slack answered ${response.status}` };
-    if (response.status === 429) return { kind: 'unclear', detail: 'Slack asks for fewer messages (429)' };
-    // A word of Slack's is short; a page may hold anything.
-    const said = /^[a-z_]{3,40}$/.test(word) ? ` ${word}` : '';
-    return { kind: 'unclear', detail: `the answer was ${response.status}${said}, not that of Slack to an empty message` };
-  } catch (error) {
-    const timedOut = error instanceof Error && error.name === 'TimeoutError';
-    return { kind: 'silent', detail: timedOut ? `there was no answer within ${timeout} ms` : explain(error).detail };
+    const headers = ['content-type', 'application/json'];
+    const request = { path: pathname + search, headers, body: '{}', timeout, signal: undefined };
+    const { status, body, error, isSent } = await post(pool, request);
+    if (status === null || error !== null) {
+      const isLate = error instanceof DeadlinePassed;
+      return { kind: 'silent', detail: isLate ? `there was no answer within ${timeout} ms` : explain(error, { isSent }).detail };
+    }
+    return meaningOf(status, body.trim(), Math.round(performance.now() - began));
   } finally {
-    await agent.destroy();
+    await pool.destroy();
   }
+}
+
+function meaningOf(status: number, word: string, tookMs: Milliseconds): SlackPing {
+  if (status === 400 && EMPTY.test(word)) return { kind: 'alive', tookMs };
+  const known = WORDS[word];
+  if (known !== undefined) return { kind: 'dead', detail: `Slack answered ${status} ${word}: ${known}` };
+  if (status === 404 || status === 410) return { kind: 'dead', detail: `Slack answered ${status}` };
+  if (status === 429) return { kind: 'unclear', detail: 'Slack asks for fewer messages (429)' };
+  // A word of Slack's is short; a page may hold anything.
+  const said = /^[a-z_]{3,40}$/.test(word) ? ` ${word}` : '';
+  return { kind: 'unclear', detail: `the answer was ${status}${said}, not that of Slack to an empty message` };
 }

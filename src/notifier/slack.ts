@@ -1,13 +1,14 @@
 /** The Slack channel: incident events as messages through one incoming webhook, whose address is a secret. */
 import { setTimeout } from 'node:timers/promises';
-import { IncomingWebhook, IncomingWebhookHTTPError, IncomingWebhookRequestError } from '@slack/webhook';
-import { Agent, fetch } from 'undici';
-import type { Milliseconds } from '../core/purchase.ts';
+import { IncomingWebhook } from '@slack/webhook';
+import { Pool } from 'undici';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { readRetryAfter } from '../core/retry-after.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
 import { excerpt } from './excerpt.ts';
 import { type Hide, hiding } from './hiding.ts';
 import { explain } from './network-failure.ts';
+import { type PostOutcome, post } from './post.ts';
 import { slackFolded } from './slack-folded.ts';
 import { type SlackMessage, slackMessage } from './slack-message.ts';
 
@@ -23,8 +24,6 @@ export interface SlackOptions {
 
 /** Slack drops what comes faster than one a second, even when it answers 200. */
 export const BETWEEN_MESSAGES: Milliseconds = 1_000;
-/** Slack answers a word; more than this is not an answer of Slack's. */
-const MOST_READ = 16 * 1024;
 /** Answers after which this webhook will never work again, whatever their status. */
 const PERMANENT = new Set([
   'invalid_token',
@@ -43,12 +42,24 @@ const BAD_PAYLOAD = /^invalid_(blocks|payload|attachments)/;
 /** What Slack answered to one message, or why it did not. */
 type Answer =
   | { readonly kind: 'answered'; readonly status: number; readonly word: string; readonly retryAfter: Milliseconds | null }
-  | { readonly kind: 'silent'; readonly error: unknown };
+  | { readonly kind: 'silent'; readonly error: unknown; readonly isSent: boolean };
+
+function answerOf({ status, headers, body, error, isSent }: PostOutcome, now: Instant): Answer {
+  if (status === null || error !== null) return { kind: 'silent', error, isSent };
+  const retryAfter = readRetryAfter(first(headers['retry-after']), { date: first(headers.date), now });
+  return { kind: 'answered', status, word: body, retryAfter };
+}
+
+function first(header: string | string[] | undefined): string {
+  return (Array.isArray(header) ? header[0] : header) ?? '';
+}
 
 /** A channel to one incoming webhook. Pacing is the caller's: Slack takes about one message per second. */
 export function createSlackChannel({ url, consoleUrl, timeout, setting = 'SLACK_WEBHOOK_URL' }: SlackOptions): Channel {
   const hide = hiding([url]);
-  const agent = new Agent({ maxResponseSize: MOST_READ, connect: { timeout } });
+  const { origin, pathname, search } = new URL(url);
+  // One deadline of our own covers headers and body.
+  const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: { timeout } });
   let closing: Promise<void> | undefined;
 
   async function tell(
@@ -56,35 +67,24 @@ export function createSlackChannel({ url, consoleUrl, timeout, setting = 'SLACK_
     { now, mayLeave }: SendOptions,
     signal: AbortSignal,
   ): Promise<Answer> {
-    let retryAfter: Milliseconds | null = null;
-    // The library reports a refusal without its headers, so a webhook per message reads them on the way.
+    let outcome: PostOutcome | undefined;
+    // The library reports neither the headers of a refusal nor how far a request came, so a webhook per message keeps what came back.
     const webhook = new IncomingWebhook(url, {
-      fetch: async (target, { method, headers, body } = {}) => {
-        if (mayLeave?.() === false) throw new DOMException('the attempt was stopped', 'AbortError');
-        const response = await fetch(target, {
-          method: method ?? 'POST',
-          headers: headers ?? {},
-          body: String(body),
-          redirect: 'manual',
-          signal,
-          dispatcher: agent,
-        });
-        retryAfter = readRetryAfter(response.headers.get('retry-after'), { date: response.headers.get('date'), now });
-        return response;
+      fetch: async (_address, { headers = {}, body } = {}) => {
+        const request = { path: pathname + search, headers: Object.entries(headers).flat(), body: String(body) };
+        outcome = await post(pool, { ...request, timeout, signal, mayLeave });
+        return new Response(outcome.body);
       },
     });
     try {
-      const { text } = await webhook.send({ ...message, unfurl_links: false, unfurl_media: false });
-      return { kind: 'answered', status: 200, word: text, retryAfter };
+      await webhook.send({ ...message, unfurl_links: false, unfurl_media: false });
     } catch (error) {
-      if (!(error instanceof IncomingWebhookHTTPError)) {
-        return { kind: 'silent', error: error instanceof IncomingWebhookRequestError ? error.original : error };
-      }
-      return { kind: 'answered', status: error.statusCode, word: error.body ?? '', retryAfter };
+      return { kind: 'silent', error, isSent: false };
     }
+    return answerOf(outcome!, now);
   }
 
-  const post = async (message: SlackMessage, options: SendOptions): Promise<SendResult> => {
+  const postOnce = async (message: SlackMessage, options: SendOptions): Promise<SendResult> => {
     const { signal } = options;
     const started = performance.now();
     const deadline = AbortSignal.timeout(timeout);
@@ -103,13 +103,13 @@ export function createSlackChannel({ url, consoleUrl, timeout, setting = 'SLACK_
   };
 
   return {
-    send: (event: OutgoingEvent, options: SendOptions) => post(slackMessage(event.body, { consoleUrl }), options),
+    send: (event: OutgoingEvent, options: SendOptions) => postOnce(slackMessage(event.body, { consoleUrl }), options),
     sendAll: (events, { since, until, reason, incidents, ...options }) => {
       const bodies = events.map(({ body }) => body);
-      return post(slackFolded(bodies, { consoleUrl, since, until, now: options.now, reason, incidents }), options);
+      return postOnce(slackFolded(bodies, { consoleUrl, since, until, now: options.now, reason, incidents }), options);
     },
     close: () => {
-      closing ??= agent.close();
+      closing ??= pool.close();
       return closing;
     },
   };
@@ -127,7 +127,7 @@ function judge(answer: Answer, { hide, setting, timedOut, timeout, tookMs }: Cir
   if (answer.kind === 'silent') {
     const why = timedOut
       ? { reason: 'timeout', detail: `Slack did not answer within ${timeout} ms.`, fault: 'receiver' as const }
-      : explain(answer.error);
+      : explain(answer.error, answer);
     return { kind: 'failed', ...why, httpStatus: null, retryAfter: null, tookMs, excerpt: '' };
   }
   const { status, retryAfter } = answer;

@@ -111,14 +111,17 @@ interface Circumstances {
  * What an outcome means. A failing status counts although the rest of its answer never came; a good one only counts
  * when the answer is complete, because a receiver that breaks off may not have kept the event.
  */
-function judge({ status, headers, body, error }: PostOutcome, { now, url, hide, timeout, tookMs }: Circumstances): SendResult {
+function judge(
+  { status, headers, body, error, isSent }: PostOutcome,
+  { now, url, hide, timeout, tookMs }: Circumstances,
+): SendResult {
   const attempted = { tookMs, excerpt: excerpt(body, hide) };
   if (status === null || (error !== null && isGood(status))) {
     const begun = status === null ? '' : ` It had begun to answer with ${status}.`;
     const { reason, detail, fault } =
       error instanceof DeadlinePassed
         ? { reason: 'timeout', detail: `There was no complete answer within ${timeout} ms.`, fault: 'receiver' as const }
-        : explain(error);
+        : explain(error, { isSent });
     return { kind: 'failed', reason, detail: detail + begun, httpStatus: status, retryAfter: null, fault, ...attempted };
   }
   if (isGood(status)) return { kind: 'delivered', httpStatus: status, ...attempted };

@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { createCheckoutClient } from '../../src/checkout/client.ts';
 import { stringifyExact } from '../../src/core/exact-json.ts';
 import { DIGEST_LENGTH } from '../../src/core/purchase.ts';
-import { clientOf, heldClock, ID, INVOICE, json, STATUS, startService, startTcp, statusText } from './service.ts';
+import { startTcp } from '../support/not-http.ts';
+import { clientOf, heldClock, ID, INVOICE, json, STATUS, startService, statusText } from './service.ts';
 
 describe('a good answer', () => {
   test('is seen, with the named fields and nothing else of a person', async () => {
@@ -29,6 +30,7 @@ describe('a good answer', () => {
     });
     expect(service.received[1]).toMatchObject({ method: 'POST', path: STATUS, body: JSON.stringify({ PurchaseId: ID }) });
     expect(service.received[1]!.headers).toMatchObject({ authorization: 'Bearer t1', 'content-type': 'application/json' });
+    expect(service.received.map(({ headers }) => headers['accept-encoding'])).toEqual(['identity', 'identity']);
   });
 
   test('is found below a base address with a path', async () => {

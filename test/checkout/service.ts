@@ -1,8 +1,9 @@
 /** Stand-ins for the checkout service that behave badly on purpose: real sockets, scripted answers. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type CheckoutSite, createCheckoutClient } from '../../src/checkout/client.ts';
+import { listenForTest } from '../support/not-http.ts';
 
 export const ID = '8f14e45f-ceea-467f-9d2b-7d5e1a2b3c4d';
 
@@ -53,36 +54,9 @@ export async function startService(answers: Record<string, Answer> = {}) {
     else answer(response, call);
   });
   server.on('connection', (socket: Socket) => connectionOf.set(socket, ++connections));
-  const baseUrl = await listen(server);
+  const baseUrl = await listenForTest(server);
   const callsOf = (path: string) => received.filter((call) => call.path === path);
   return { baseUrl, received, callsOf, answers: all, tokens: () => callsOf('/oauth2/token').length };
-}
-
-/** A TCP service that does what it is told with each connection. */
-export async function startTcp(onConnection: (socket: Socket, count: number) => void): Promise<string> {
-  let count = 0;
-  return listen(
-    createTcpServer((socket) =>
-      onConnection(
-        socket.on('error', () => undefined),
-        ++count,
-      ),
-    ),
-  );
-}
-
-async function listen(server: Server): Promise<string> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** A clock in the test's hand. */

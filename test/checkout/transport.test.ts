@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { clientOf, ID, json, STATUS, startService, startTcp, statusText } from './service.ts';
+import { NOT_HTTP, startTcp } from '../support/not-http.ts';
+import { clientOf, ID, json, STATUS, startService, statusText } from './service.ts';
 
 const OK = (body: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 const poll = (baseUrl: string, timeout = 10_000) => clientOf(baseUrl, { timeout, concurrency: 1 }).pollStatus(ID);
@@ -138,9 +139,9 @@ describe('a connection that fails', () => {
     );
     expect(await poll(baseUrl)).toMatchObject({ kind: 'unreachable', reason: 'connection_cut', httpStatus: 200 });
   });
-  test.each(['SSH-2.0-OpenSSH\r\n', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`])(
-    'not HTTP (case %#)',
-    async (bytes) => {
+  test.each([...NOT_HTTP, ['a huge header', `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(70_000)}\r\n\r\n`] as const])(
+    '%s is no HTTP, and the fault of the service',
+    async (_what, bytes) => {
       const baseUrl = await startTcp((socket) => socket.on('data', () => socket.end(bytes)));
       expect(await poll(baseUrl)).toMatchObject({ kind: 'unreachable', reason: 'bad_http' });
     },

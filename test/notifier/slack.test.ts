@@ -1,6 +1,10 @@
+import { once } from 'node:events';
+import { constants, createBrotliCompress } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import type { OutgoingEvent, SendResult } from '../../src/notifier/channel.ts';
 import { createSlackChannel } from '../../src/notifier/slack.ts';
+import { pingSlack } from '../../src/notifier/slack-ping.ts';
+import { NOT_HTTP, startTcp } from '../support/not-http.ts';
 import { SLACK_ANSWERS, type SlackStandIn, startSlackStandIn } from '../support/slack-stand-in.ts';
 
 const event: OutgoingEvent = {
@@ -118,7 +122,34 @@ test.each([
 test('an endless answer is not read to its end', async () => {
   const to = await slack();
   to.respond({ body: 'x'.repeat(50_000_000) });
-  expect(await send(to.url)).toMatchObject({ kind: 'failed', reason: 'bad_answer' });
+  expect(await send(to.url)).toMatchObject({ kind: 'failed', reason: 'unexpected_answer' });
+});
+
+test('a compressed answer is not asked for, and not unpacked', async () => {
+  const to = await slack();
+  const packing = createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 5 } });
+  const megabyte = Buffer.alloc(1024 * 1024, 'o');
+  const chunks: Buffer[] = [];
+  packing.on('data', (chunk: Buffer) => chunks.push(chunk));
+  for (let megabytes = 0; megabytes < 256; megabytes++) {
+    if (!packing.write(megabyte)) await once(packing, 'drain');
+  }
+  packing.end();
+  await once(packing, 'end');
+  const body = Buffer.concat(chunks);
+  expect(body.length).toBeLessThan(16 * 1024);
+  to.respondAlways({ headers: { 'content-encoding': 'br' }, body });
+  const before = process.resourceUsage().maxRSS;
+  expect(await send(to.url)).toMatchObject({ kind: 'failed', reason: 'unexpected_answer', fault: 'receiver' });
+  expect(await pingSlack(to.url, 10_000)).toMatchObject({ kind: 'unclear' });
+  expect(process.resourceUsage().maxRSS - before, 'in KiB').toBeLessThan(100 * 1024);
+  expect(to.headers().map((each) => each['accept-encoding'])).toEqual(['identity', 'identity']);
+});
+
+test.each(NOT_HTTP)('%s is an answer of the receiver, not of our network', async (_what, bytes) => {
+  const url = `${await startTcp((socket) => socket.once('data', () => socket.end(bytes)))}/services/a-secret-path`;
+  expect(await send(url)).toMatchObject({ kind: 'failed', reason: 'bad_answer', fault: 'receiver', httpStatus: null });
+  expect(await pingSlack(url, 10_000)).toMatchObject({ kind: 'silent', detail: expect.stringContaining('not valid HTTP') });
 });
 
 test('a broken or refused connection is a failure without the address in it', async () => {

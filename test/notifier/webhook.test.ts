@@ -3,6 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { OutgoingEvent, SendResult } from '../../src/notifier/channel.ts';
 import { createWebhookChannel, type WebhookOptions } from '../../src/notifier/webhook.ts';
+import { NOT_HTTP, startTcp } from '../support/not-http.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 const KEY = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -49,7 +50,8 @@ test('an event arrives byte for byte, signed, and is delivered with any 2xx', as
   }
   const [first] = to.received;
   expect(first).toMatchObject({ id: 'evt_1', type: 'purchase.state_changed', body: event.body, verified: true });
-  expect(first?.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'purchase-watch/test' });
+  const agent = { 'user-agent': 'purchase-watch/test', 'accept-encoding': 'identity' };
+  expect(first?.headers).toMatchObject({ 'content-type': 'application/json', ...agent });
   // Two: the second attempt may begin in the moment before the pool takes the first connection back.
   expect(to.connections(), 'connections are kept').toBeLessThanOrEqual(2);
 });
@@ -206,6 +208,11 @@ test('a receiver that is down, speaks no TLS or has no address is told apart', a
     reason: 'connection_refused',
     fault: 'receiver',
   });
+});
+
+test.each(NOT_HTTP)('%s is an answer of the receiver, not of our network', async (_what, bytes) => {
+  const url = await startTcp((socket) => socket.once('data', () => socket.end(bytes)));
+  expect(failed(await channel(url).sendOnce())).toMatchObject({ reason: 'bad_answer', fault: 'receiver', httpStatus: null });
 });
 
 test.each([

@@ -4,6 +4,7 @@ import { secretsOf } from '../../src/subscription/secrets.ts';
 import { addSubscriber, changeSubscriber } from '../../src/subscription/subscribers.ts';
 import { startTestApi, type TestApi } from '../api/api.ts';
 import { change, statusesOf, watchMany } from '../support/changes.ts';
+import { startTcp } from '../support/not-http.ts';
 import { type SteeredReceiver, startSteeredReceiver } from '../support/steered-receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -123,6 +124,20 @@ test('faults of ours never pause it, switch it off or use up a schedule', async 
   expect(await statusesOf(t, 'far')).toEqual({ delivered: 6 });
   await other.stop();
 }, 60_000);
+
+test('a receiver whose answers are no HTTP is paused like one that refuses', async () => {
+  const url = await startTcp((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH_9.2p1\r\n')));
+  await addSubscriber(means(), { name: 'odd', url, ...EVERYTHING });
+  await told(12);
+  await live(2 * MINUTE);
+  const { health } = (await api.call('GET', '/v1/subscribers/odd')).body;
+  expect(health).toMatchObject({ status: 'paused', failingSince: expect.any(String), ourFailures: 0, ourFailingSince: null });
+  expect(await shownAs('parked', 'odd')).toHaveLength(12);
+  const outcomes = await t.app.sql`
+    select distinct outcome, fault from purchase_watch.attempts a join purchase_watch.deliveries d on d.id = a.delivery
+    join purchase_watch.subscribers s on s.id = d.subscriber where s.name = 'odd'`;
+  expect(outcomes).toEqual([{ outcome: 'bad_answer', fault: 'receiver' }]);
+});
 
 test('forty failures in a row switch it off and say so; what waits, waits', async () => {
   const ids = await told(12);

@@ -1,4 +1,5 @@
 /** An incoming webhook of Slack for tests: answers `ok` in Slack's way and refuses what Slack would refuse. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { type Answer, type StandIn, startStandIn } from './stand-in.ts';
 
 interface ReceivedMessage {
@@ -20,6 +21,8 @@ export interface Block {
 export interface SlackStandIn extends StandIn<ReceivedMessage> {
   /** Like a real one, it has its secret in the path. */
   readonly url: string;
+  /** Of every request so far. */
+  headers(): readonly IncomingHttpHeaders[];
 }
 
 /** Answers of Slack's that a test may ask for. */
@@ -82,10 +85,12 @@ export function messageProblem({ text, blocks }: { text: string; blocks?: readon
 
 /** Starts a stand-in that answers `ok` to good messages and `invalid_blocks` to others, unless told otherwise. */
 export async function startSlackStandIn(): Promise<SlackStandIn> {
-  const standIn = await startStandIn<ReceivedMessage>(({ body, at }) => {
+  const seen: IncomingHttpHeaders[] = [];
+  const standIn = await startStandIn<ReceivedMessage>(({ body, headers, at }) => {
+    seen.push(headers);
     const { text = '', blocks } = JSON.parse(body) as { text?: string; blocks?: Block[] };
     const problem = messageProblem({ text, blocks });
     return { kept: { text, blocks, problem, at }, answer: problem === null ? undefined : SLACK_ANSWERS.invalidBlocks };
   });
-  return { ...standIn, url: `${standIn.origin}/services/T0000/B0000/a-secret-path` };
+  return { ...standIn, url: `${standIn.origin}/services/T0000/B0000/a-secret-path`, headers: () => seen };
 }

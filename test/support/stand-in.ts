@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Answer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   /** Milliseconds before the answer begins. */
   readonly delay?: number;
   /** The answer begins when this resolves: for a test that has something to do first, however long that takes. */
