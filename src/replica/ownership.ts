@@ -126,6 +126,7 @@ export function createOwnership({
     const free = [...held].filter(([, shard]) => shard.leaving && shard.busy === 0);
     for (const [shard, { epoch }] of free) {
       held.delete(shard);
+      ahead.delete(shard);
       releasing.set(shard, epoch);
     }
     tell(
@@ -153,13 +154,17 @@ export function createOwnership({
     return taking;
   };
 
-  const followSteps = async (): Promise<void> => {
+  /** Before any shard is released: its next owner must know, too. */
+  const noteSteps = async (): Promise<void> => {
     if (stepped < 0) {
       const by = -stepped;
       await noteStepBack(sql, replica, by);
       for (const [shard, { epoch }] of held) ahead.set(shard, { epoch, by });
     } else if (stepped > 0) await onStep?.(stepped, []);
     stepped = 0;
+  };
+
+  const followStepsBack = async (): Promise<void> => {
     if (ahead.size === 0) return;
     const holdings = [...ahead].map(([shard, { epoch }]) => ({ shard, epoch }));
     await onStep?.(-Math.max(...[...ahead.values()].map(({ by }) => by)), holdings);
@@ -204,6 +209,7 @@ export function createOwnership({
       else await startOver(renewal.startedAt);
       // Only now: the lease covers what memory holds from here on.
       lease = { endsAt: asked.at + ttl, wallAhead: asked.wallAhead };
+      await noteSteps();
       if (isAway !== saidAway) await markLeaving(sql, replica, isAway);
       saidAway = isAway;
       const taking = await countOthers(renewal.others);
@@ -217,7 +223,7 @@ export function createOwnership({
         for (const { shard, epoch, aheadMs: by } of taken) if (by >= LEAST_STEP) ahead.set(shard, { epoch, by });
         tell(add(taken.filter(({ shard }) => !ahead.has(shard))), []);
       }
-      await followSteps();
+      await followStepsBack();
       return renewEvery;
     },
     setAway: (away) => {

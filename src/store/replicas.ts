@@ -145,9 +145,17 @@ export async function takeShards(sql: Queries, { replica, wanted }: { replica: s
       greatest(coalesce(extract(epoch from s.clock_reached - clock_timestamp()) * 1000, 0), 0)::float8 as "aheadMs"`;
 }
 
+/**
+ * What a shard's row says once a replica has released it: no owner, and how far the database's clock has come, now or at the
+ * replica's last renewal. Whoever finds the clock set back knows what the replica wrote ahead.
+ */
+const released = (sql: Queries, replica: string): Fragment => sql`
+  owner = null, clock_reached = greatest(clock_reached, clock_timestamp(), (
+    select r.expires_at - r.lease_ms * interval '1 millisecond' from purchase_watch.replicas r where r.id = ${replica}))`;
+
 /** Releases all shards that the rows still say are this replica's. */
 export async function releaseAllShards(sql: Queries, replica: string): Promise<void> {
-  await sql`update purchase_watch.shards set owner = null where owner = ${replica}`;
+  await sql`update purchase_watch.shards set ${released(sql, replica)} where owner = ${replica}`;
 }
 
 /** Gives shards back and wakes whoever may take them. */
@@ -158,7 +166,8 @@ export async function releaseShards(
   if (shards.length === 0) return;
   await sql`
     with released as (
-      update purchase_watch.shards set owner = null where owner = ${replica} and id = any(${shards as number[]}::smallint[]) returning id)
+      update purchase_watch.shards set ${released(sql, replica)}
+      where owner = ${replica} and id = any(${shards as number[]}::smallint[]) returning id)
     select pg_notify('purchase_watch_wake', 'shards') from released limit 1`;
 }
 
@@ -190,7 +199,7 @@ export async function raiseLease(sql: Queries, { name, replica }: { name: string
 /** Gives up everything that a replica owns, forgets the replica, and wakes the others. */
 export async function releaseReplica(sql: Queries, replica: string): Promise<void> {
   await sql`
-    with shards as (update purchase_watch.shards set owner = null where owner = ${replica}),
+    with shards as (update purchase_watch.shards set ${released(sql, replica)} where owner = ${replica}),
     leases as (update purchase_watch.leases set owner = null where owner = ${replica}),
     gone as (delete from purchase_watch.replicas where id = ${replica} returning id)
     select pg_notify('purchase_watch_wake', 'shards') from gone`;

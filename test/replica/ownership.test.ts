@@ -376,6 +376,56 @@ describe('a clock that was set back while a replica stood still', () => {
     await expect(a.tick()).rejects.toThrow('killed');
     expect((await clocks()).map((row) => Math.round(row.ahead / 60))).toEqual(ALL.map(() => 120));
   });
+
+  test('is noted on what a replica releases: how far the clock had come with its last renewal', async () => {
+    const renewedAhead = () =>
+      database.sql`update purchase_watch.replicas set expires_at = expires_at + interval '2 hours' where id = 'a'`;
+    const [a, b] = [replica('a'), replica('b')];
+    await settle(a);
+    // Nothing was set back, and nothing is moved.
+    await a.handOver();
+    expect(await clocks()).toEqual([]);
+    const [known] = await database.sql<[{ all: boolean }]>`
+      select bool_and(clock_reached between clock_timestamp() - interval '1 minute' and clock_timestamp()) as all from purchase_watch.shards`;
+    expect(known.all).toBe(true);
+    await settle(b);
+    expect(b.owned()).toEqual(ALL);
+    await b.release();
+
+    const aheads = async (): Promise<number[]> => (await clocks()).map((row) => Math.round(row.ahead / 60));
+    const again = replica('a');
+    await settle(again);
+    await renewedAhead();
+    await again.handOver();
+    expect(await aheads()).toEqual(ALL.map(() => 120));
+    await database.sql`update purchase_watch.shards set clock_reached = null`;
+    await again.release();
+    const cutShort = replica('a');
+    await settle(cutShort);
+    await renewedAhead();
+    await cutShort.release();
+    expect(await aheads()).toEqual(ALL.map(() => 120));
+  });
+
+  test('is noted before shards are given to another living replica', async () => {
+    let step = 0;
+    const steps: number[] = [];
+    const a = createOwnership({
+      ...{ sql: database.sql, log, replica: 'a', process: 'm 1 1', ttl: TTL, renewEvery: 2_000 },
+      clock: { monotonic: () => elapsed, follow: () => step },
+      onStep: async () => undefined,
+    });
+    const b = replica('b', { onStep: async (by, { length }) => void steps.push(Math.round(by / 60_000), length) });
+    await a.tick();
+    await b.tick();
+    step = -7_200_000;
+    await a.tick();
+    step = 0;
+    expect(a.owned()).toHaveLength(32);
+    await b.tick();
+    expect([steps, b.owned().length]).toEqual([[-120, 32], 32]);
+    expect(await clocks()).toEqual([]);
+  });
 });
 
 describe('a statement whose answer is lost', () => {
