@@ -3,8 +3,12 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
+  closeSync,
   existsSync,
+  fchmodSync,
+  fchownSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -15,7 +19,8 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../core/errors.ts';
-import { giveTo, type Home, ownerOf, replace } from './embedded-files.ts';
+import { BARE_ENVIRONMENT, giveTo, type Home, type Owner, ownerOf, replace } from './embedded-files.ts';
+import { readOwned } from './owned-file.ts';
 
 /** Values of postgresql.conf by name. */
 export type ServerSettings = Readonly<Record<string, string>>;
@@ -24,6 +29,8 @@ export interface Cluster {
   readonly home: Home;
   /** The server's data directory, as the server itself names it. */
   readonly data: string;
+  /** The user whom the data belongs to, and as whom the server runs. */
+  readonly owner: number;
   readonly password: string;
   /** Holds the port of the last run, so that an address that somebody wrote down keeps working. */
   readonly portFile: string;
@@ -59,7 +66,8 @@ export async function openCluster(home: Home, settings: ServerSettings): Promise
   const folder = join(home.home, 'postgres');
   if (!existsSync(folder)) await initialize(home, folder, settings);
   const data = realpathSync(join(folder, 'data'));
-  const written = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
+  const owner = home.user?.uid ?? process.getuid!();
+  const written = (readOwned(join(data, 'PG_VERSION'), owner) ?? '(PG_VERSION is missing)').trim();
   if (written !== home.major) {
     throw new AppError(
       'conflict',
@@ -68,20 +76,33 @@ export async function openCluster(home: Home, settings: ServerSettings): Promise
     );
   }
   const lockFile = join(folder, 'lock');
-  if (!existsSync(lockFile)) {
-    writeFileSync(lockFile, '');
-    chmodSync(lockFile, 0o644);
-    giveTo(lockFile, ownerOf(home.dataDir));
-  }
+  if (!existsSync(lockFile)) makeLockFile(lockFile, ownerOf(home.dataDir));
   return {
     home,
     data,
+    owner,
     lockFile,
     password: readFileSync(join(folder, 'password'), 'utf8'),
     portFile: join(folder, 'port'),
     log: join(home.dataDir, 'postgres.log'),
     settings: { ...SETTINGS, ...settings },
   };
+}
+
+/** Readable by everybody, whatever our umask: the server's user locks it. */
+function makeLockFile(path: string, owner: Owner | null): void {
+  let file: number;
+  try {
+    // Exclusive, and thus never through a link.
+    file = openSync(path, 'wx');
+  } catch (error) {
+    // Another process was quicker.
+    if (existsSync(path)) return;
+    throw error;
+  }
+  fchmodSync(file, 0o644);
+  if (owner !== null) fchownSync(file, owner.uid, owner.gid);
+  closeSync(file);
 }
 
 /** Made beside its place and moved there when complete: a crash or a second process on the way leaves nothing half done. */
@@ -122,7 +143,7 @@ function removeAbandonedDrafts(home: string): void {
 export function asServerUser(home: Home) {
   // Nothing of our own environment: it holds secrets, and PG… variables would change what the server does.
   const search = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
-  return { ...home.user, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', [search]: `${home.libraries}:${join(home.native, 'lib')}` } };
+  return { ...home.user, env: { ...BARE_ENVIRONMENT, [search]: `${home.libraries}:${join(home.native, 'lib')}` } };
 }
 
 /** The error for a program that could not be started or failed. */

@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
-  chownSync,
   cpSync,
   existsSync,
+  lchownSync,
   mkdirSync,
   readFileSync,
   readlinkSync,
@@ -45,6 +45,9 @@ export interface Home {
 /** Used as root when the folders at hand are closed to the server's user. */
 const SYSTEM_DIR = '/var/lib/purchase-watch';
 
+/** For processes of other users: our own environment holds secrets, which that user could read from /proc. */
+export const BARE_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' } as const;
+
 const HINT = 'set DATABASE_URL to a Postgres 15 or later';
 
 /** Finds or makes the folders. Safe to call from several processes at once, and on every start. */
@@ -67,7 +70,8 @@ export function prepareHome(dataDir: string, systemDir = SYSTEM_DIR): Home {
 
 /** Hands a path that we made as root in somebody else's DATA_DIR to them, so that they can use it without root as well. */
 export function giveTo(path: string, owner: Owner | null): void {
-  if (owner !== null) chownSync(path, owner.uid, owner.gid);
+  // Never what a link leads to: whoever owns the folder may have put one there.
+  if (owner !== null) lchownSync(path, owner.uid, owner.gid);
 }
 
 /** Who owns a path, when we are root and it is somebody else; null otherwise. */
@@ -179,7 +183,7 @@ function makeOpen(folder: string, user: Owner, closed: string, fill: () => void)
 /** Tries it as that user: modes of the parents, access lists and mount options all have a say. */
 function canEnter(folder: string, { uid, gid }: Owner): boolean {
   try {
-    execFileSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { uid, gid, cwd: '/', stdio: 'ignore' });
+    execFileSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { uid, gid, cwd: '/', env: BARE_ENVIRONMENT, stdio: 'ignore' });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EPERM') {

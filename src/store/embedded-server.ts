@@ -1,11 +1,12 @@
 /** The server process of a cluster: starting one, and knowing whether one runs. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, fchownSync, fstatSync, lstatSync, readFileSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { asServerUser, type Cluster, cannotRun } from './embedded-cluster.ts';
-import { giveTo, ownerOf } from './embedded-files.ts';
+import { BARE_ENVIRONMENT, ownerOf } from './embedded-files.ts';
+import { openPlain, readOwned, writeOwned } from './owned-file.ts';
 
 const LARGEST_LOG = 1_000_000;
 /** Exit code of flock when another process holds the lock. */
@@ -32,8 +33,7 @@ export function attemptStart(cluster: Cluster, port: number): Attempt {
     failure = error;
   });
   const hasEnded = () => failure !== undefined || server.exitCode !== null || server.signalCode !== null;
-  // One character per byte, as the position in the log is counted.
-  const lastWords = () => readFileSync(cluster.log, 'latin1').slice(logStart).trim().split('\n').slice(-10).join(' | ');
+  const lastWords = () => readLog(cluster, logStart).trim().split('\n').slice(-10).join(' | ');
   return {
     pid: server.pid,
     hasEnded,
@@ -61,10 +61,11 @@ export function attemptStart(cluster: Cluster, port: number): Attempt {
 /** Starts the server. It adds to the log from `logStart` on, and outlives this process unless it is stopped. */
 function spawnServer(cluster: Cluster, port: number): { server: ChildProcess; logStart: number } {
   const { home, data, log } = cluster;
-  if (existsSync(log) && statSync(log).size > LARGEST_LOG) renameSync(log, `${log}.1`);
-  const output = openSync(log, 'a', 0o600);
+  if ((lstatSync(log, { throwIfNoEntry: false })?.size ?? 0) > LARGEST_LOG) renameSync(log, `${log}.1`);
+  const output = openPlain(log, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)!;
   const logStart = fstatSync(output).size;
-  giveTo(log, ownerOf(home.dataDir));
+  const owner = ownerOf(home.dataDir);
+  if (owner !== null) fchownSync(output, owner.uid, owner.gid);
   const settings = Object.entries({ ...cluster.settings, port: String(port) }).flatMap(([name, value]) => [
     '-c',
     `${name}=${value}`,
@@ -80,6 +81,18 @@ function spawnServer(cluster: Cluster, port: number): { server: ChildProcess; lo
   closeSync(output);
   server.unref();
   return { server, logStart };
+}
+
+/** What the log holds from a position on. */
+function readLog({ log }: Cluster, from: number): string {
+  const file = openPlain(log, constants.O_RDONLY);
+  if (file === null) return '';
+  try {
+    // One character per byte, as the position is counted.
+    return readFileSync(file, 'latin1').slice(from);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /**
@@ -119,6 +132,7 @@ function commandLine(pid: number): string | null {
     if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
     return execFileSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)], {
       encoding: 'utf8',
+      env: BARE_ENVIRONMENT,
       stdio: ['ignore', 'pipe', 'ignore'],
     });
   } catch {
@@ -135,13 +149,9 @@ export function disownLock(cluster: Cluster): void {
   const [pid, ...rest] = readLock(cluster);
   if (pid === undefined || rest.length === 0 || Number(pid) === process.pid) return;
   if (commandLine(Number(pid)) === null || isServer(cluster, Number(pid))) return;
-  writeFileSync(join(cluster.data, 'postmaster.pid'), [process.pid, ...rest].join('\n'));
+  writeOwned(join(cluster.data, 'postmaster.pid'), cluster.owner, [process.pid, ...rest].join('\n'));
 }
 
-function readLock({ data }: Cluster): string[] {
-  try {
-    return readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n');
-  } catch {
-    return [];
-  }
+function readLock({ data, owner }: Cluster): string[] {
+  return readOwned(join(data, 'postmaster.pid'), owner)?.split('\n') ?? [];
 }

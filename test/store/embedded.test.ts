@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
   cpSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -12,6 +13,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
@@ -88,12 +90,14 @@ async function anotherProcess({
   source = PROJECT,
   systemDir,
   container = false,
+  env = process.env,
 }: {
   user?: number;
   source?: string;
   systemDir?: string;
   /** With processes and shared memory of its own, as in another container. */
   container?: boolean;
+  env?: NodeJS.ProcessEnv;
 } = {}) {
   const module = pathToFileURL(join(source, 'src/store/embedded.ts')).href;
   const options = JSON.stringify({ dataDir, settings, systemDir });
@@ -108,6 +112,7 @@ async function anotherProcess({
   const child: ChildProcess = spawn(program!, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     cwd: '/',
+    env,
     detached: true,
     ...(user === undefined ? {} : { uid: user, gid: user }),
   });
@@ -332,6 +337,55 @@ test.runIf(nobodyCanRun)('needs no root', async () => {
   await other.end('SIGTERM');
   await next.stop();
   expect(await anotherProcess({ user: NOBODY })).toMatchObject({ adopted: false });
+});
+
+describe('a hostile owner of the data', () => {
+  /** Puts something else in the place of a file of the server, which is stopped. */
+  async function startWith(file: string, put: (path: string) => void): Promise<unknown> {
+    const path = join(dataDir, file);
+    rmSync(path, { force: true });
+    put(path);
+    return startEmbedded({ dataDir, settings }).then(
+      async (server) => await server.stop(),
+      (error: unknown) => error,
+    );
+  }
+
+  test('cannot make us write to another file, or wait, through its postmaster.pid or log', async () => {
+    const server = await start();
+    const lock = readFileSync(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8');
+    await server.stop();
+    const stranger = spawn('/bin/sleep', ['60']);
+    cleanUp.push(() => stranger.kill());
+    // The number of a living process: this is what is overwritten after a crash.
+    const content = lock.replace(/^\d+/, String(stranger.pid));
+    const victim = join(folder, 'victim');
+    writeFileSync(victim, content);
+    for (const file of ['postgres/data/postmaster.pid', 'postgres.log']) {
+      const refused = (why: RegExp) => ({ code: 'conflict', message: expect.stringMatching(why) });
+      expect(await startWith(file, (path) => symlinkSync(victim, path))).toMatchObject(refused(/ it is a link: find out who/));
+      expect(await startWith(file, (path) => linkSync(victim, path))).toMatchObject(refused(/ it has another name elsewhere/));
+      expect(await startWith(file, (path) => execFileSync('mkfifo', [path]))).toMatchObject(refused(/ it is (a pipe|no plain file)/));
+      rmSync(join(dataDir, file));
+      expect(readFileSync(victim, 'utf8')).toBe(content);
+    }
+    if (isRoot) {
+      const alien = await startWith('postgres/data/postmaster.pid', (path) => writeFileSync(path, content));
+      expect(alien).toMatchObject({ message: expect.stringMatching(/ it belongs to user 0 and not to/) });
+      rmSync(join(dataDir, 'postgres/data/postmaster.pid'));
+    }
+    expect((await start()).adopted).toBe(false);
+  });
+
+  // The loader writes a file for each program that has this in its environment, as the user that the program runs as.
+  test.runIf(nobodyCanRun && process.platform === 'linux')('gets nothing of our environment', async () => {
+    const traces = join(folder, 'traces');
+    mkdirSync(traces);
+    chmodSync(traces, 0o777);
+    await anotherProcess({ env: { ...process.env, LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: join(traces, 'of') } });
+    const owners = readdirSync(traces).map((name) => statSync(join(traces, name)).uid);
+    expect(new Set(owners)).toEqual(new Set([0]));
+  });
 });
 
 test.runIf(nobodyCanRun)("somebody else's data folder is refused with the reason", async () => {
