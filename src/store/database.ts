@@ -101,7 +101,8 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
     fetch_types: false,
     // A database that is back is worth a try a second; the driver's own rests grow to twenty.
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
-    ...(sockets === null ? {} : { socket: sockets.dial as never }),
+    // The driver's types do not know it.
+    ...{ socket: sockets.dial },
     ...(answerWithin === undefined ? {} : { idle_timeout: answerWithin / 2_000 }),
     onnotice: onNotice,
     // No query here is worth compiling: that takes longer than the query.
@@ -113,13 +114,12 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
       ...limits,
     },
   }) as unknown as Sql;
-  return sockets === null ? sql : noticeReadOnly(sql, sockets.breakAll);
+  return sockets.breakAll === null ? sql : noticeReadOnly(sql, sockets.breakAll);
 }
 
-/** The sockets of the daemon's pools, and of all connections to several hosts; null: the driver's own. */
-function socketsFor(url: string, parsed: ParsedUrl, answerWithin?: Milliseconds): Sockets | null {
+function socketsFor(url: string, parsed: ParsedUrl, answerWithin?: Milliseconds): Sockets {
   const findHost = parsed.hosts.length > 1 ? createPrimaryFinder(parsed) : undefined;
-  return findHost === undefined && answerWithin === undefined ? null : createSockets(url, { answerWithin, findHost });
+  return createSockets(url, { asksForTls: parsed.options.ssl !== false, answerWithin, findHost });
 }
 
 /**
@@ -148,7 +148,7 @@ export function openSession(url: string, name: string, onNotify?: (channel: stri
   const sockets = socketsFor(url, parsed);
   const options = {
     ...parsed.options,
-    ...(sockets === null ? {} : { socket: sockets.dial as never }),
+    ...{ socket: sockets.dial },
     max: 1,
     types,
     idle_timeout: 0,

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { Host, ParsedUrl } from './database-url.ts';
+import { createSockets } from './watched-socket.ts';
 
 /** One host's answer: connecting and one query. */
 const ASK_WITHIN: Milliseconds = 4_000;
@@ -38,6 +39,7 @@ async function findPrimary(parsed: ParsedUrl): Promise<Host> {
 
 async function askForWrites({ url, options }: ParsedUrl, { name, port }: Host): Promise<void> {
   const session = { application_name: 'purchase-watch probe' };
+  const { dial } = createSockets(url, { asksForTls: options.ssl !== false });
   const probe = {
     ...options,
     host: name,
@@ -46,6 +48,7 @@ async function askForWrites({ url, options }: ParsedUrl, { name, port }: Host): 
     max: 1,
     fetch_types: false,
     connection: session,
+    socket: dial,
   };
   const sql = postgres(url, { ...probe, onnotice: () => {} });
   const over = new AbortController();

@@ -5,6 +5,7 @@
  */
 import { connect as dial, Socket } from 'node:net';
 import type { Milliseconds } from '../core/purchase.ts';
+import { refuseClearText } from './clear-text.ts';
 import type { Host } from './database-url.ts';
 
 /** What the driver passes to whoever makes its sockets. */
@@ -17,24 +18,37 @@ interface Target {
 export interface Sockets {
   /** Makes a socket for the driver. */
   dial(target: Target): Socket | Promise<Socket>;
-  /** Breaks all sockets to this database, of every pool of the process, so that each is dialled again; at most once a second. */
-  breakAll(): void;
+  /**
+   * Breaks all sockets to this database, of every pool of the process, so that each is dialled again; at most once a second.
+   * Null for short work, with neither `answerWithin` nor `findHost`: it reports what fails.
+   */
+  readonly breakAll: (() => void) | null;
+}
+
+export interface SocketOptions {
+  /** Whether the driver's first message asks for TLS. */
+  readonly asksForTls: boolean;
+  readonly answerWithin?: Milliseconds | undefined;
+  readonly findHost?: (() => Promise<Host>) | undefined;
 }
 
 const BREAK_AT_MOST_EVERY: Milliseconds = 1_000;
-const databases = new Map<string, { readonly open: Set<Socket>; brokenAt: Milliseconds }>();
+interface KnownDatabase {
+  readonly open: Set<Socket>;
+  brokenAt: Milliseconds;
+}
+const databases = new Map<string, KnownDatabase>();
 
 /**
- * Sockets to a database, by its URL. They break when an answer is overdue (`answerWithin`); among several hosts the one that
- * takes writes is dialled (`findHost`).
+ * Sockets to a database, by its URL. They break when an answer is overdue (`answerWithin`), and when the server asks for the
+ * password in clear text where others may read it; among several hosts the one that takes writes is dialled (`findHost`).
  */
-export function createSockets(
-  url: string,
-  { answerWithin, findHost }: { answerWithin: Milliseconds | undefined; findHost: (() => Promise<Host>) | undefined },
-): Sockets {
+export function createSockets(url: string, { asksForTls, answerWithin, findHost }: SocketOptions): Sockets {
   const database = databases.get(url) ?? { open: new Set<Socket>(), brokenAt: Number.NEGATIVE_INFINITY };
   databases.set(url, database);
+  const isLasting = answerWithin !== undefined || findHost !== undefined;
   const prepare = (socket: Socket): Socket => {
+    if (!isLasting) return socket;
     database.open.add(socket);
     socket.once('close', () => database.open.delete(socket));
     if (answerWithin !== undefined) watch(socket, answerWithin);
@@ -43,20 +57,26 @@ export function createSockets(
   };
   // What is written before the connection is up waits in the socket; a failure ends it as it would later.
   // The driver reads host and port to tell TLS which name to expect.
-  const dialHost = ({ name, port }: Host): Socket => prepare(Object.assign(dial({ host: name, port }), { host: name, port }));
+  const dialHost = ({ name, port }: Host): Socket => {
+    const socket = Object.assign(dial({ host: name, port }), { host: name, port });
+    refuseClearText(socket, { asksForTls });
+    return prepare(socket);
+  };
   return {
     dial: ({ host, port, path }) => {
       if (findHost !== undefined) return findHost().then(dialHost, brokenSocket);
       return path ? prepare(dial(path)) : dialHost({ name: host[0]!, port: port[0]! });
     },
-    breakAll: () => {
-      if (performance.now() - database.brokenAt < BREAK_AT_MOST_EVERY) return;
-      database.brokenAt = performance.now();
-      const reason = new Error('the session is read-only, as after a failover: the connection is broken and dialled again');
-      // The statement that was refused is answered first.
-      setImmediate(() => database.open.forEach((socket) => void socket.destroy(reason)));
-    },
+    breakAll: isLasting ? () => breakAll(database) : null,
   };
+}
+
+function breakAll(database: KnownDatabase): void {
+  if (performance.now() - database.brokenAt < BREAK_AT_MOST_EVERY) return;
+  database.brokenAt = performance.now();
+  const reason = new Error('the session is read-only, as after a failover: the connection is broken and dialled again');
+  // The statement that was refused is answered first.
+  setImmediate(() => database.open.forEach((socket) => void socket.destroy(reason)));
 }
 
 /** A socket that fails as one that was refused: the driver would lose the connection for good if `dial` rejected. */

@@ -1,0 +1,60 @@
+/**
+ * Refuses servers that ask for the password in clear text on a line without encryption: the driver would send it to whoever
+ * answers there, also after an attacker has answered that the server speaks no TLS (`sslmode=prefer`).
+ */
+import type { Socket } from 'node:net';
+
+const AUTHENTICATION = 'R'.charCodeAt(0);
+const CLEAR_TEXT = 3;
+/** The answer to a request for TLS that grants it. */
+const GRANTED = 'S'.charCodeAt(0);
+
+const CLEAR_TEXT_PASSWORD =
+  'the server asks for the password in clear text on a connection without encryption, so it was not sent: let sslmode in the URL be require or verify-full, or let the server ask by scram-sha-256 (pg_hba.conf)';
+const NO_POSTGRES = 'what answers there does not speak the protocol of Postgres';
+
+/** Breaks a socket whose server asks so, before the driver reads it. `asksForTls`: the driver's first message asks for TLS. */
+export function refuseClearText(socket: Socket, { asksForTls }: { readonly asksForTls: boolean }): void {
+  const refusal = createReader();
+  let isGranting = asksForTls;
+  let isEncrypted = false;
+  const emit = socket.emit.bind(socket);
+  socket.emit = ((event: string, ...values: unknown[]): boolean => {
+    if (event !== 'data' || isEncrypted) return emit(event, ...values);
+    const chunk = values[0] as Buffer;
+    if (isGranting) {
+      // The driver reads the first byte, and drops what comes with it.
+      isGranting = false;
+      isEncrypted = chunk[0] === GRANTED;
+      return emit(event, ...values);
+    }
+    const reason = refusal(chunk);
+    if (reason === null) return emit(event, ...values);
+    socket.destroy(new Error(reason));
+    return false;
+  }) as typeof socket.emit;
+}
+
+/** Reads what a server sends, piece by piece; answers why it is refused, or null. Never stops: the driver would send the password after the login, too. */
+function createReader(): (chunk: Buffer) => string | null {
+  /** The beginning of a message whose head has not come as a whole. */
+  let kept: Buffer | null = null;
+  /** Bytes of the present message that are still to come, and do not matter. */
+  let rest = 0;
+  return (chunk) => {
+    const bytes = kept === null ? chunk : Buffer.concat([kept, chunk]);
+    let at = rest;
+    // A type, the length with its own four bytes, and in this message the kind of authentication.
+    while (bytes.length - at >= 5) {
+      const length = bytes.readUInt32BE(at + 1);
+      const isAuthentication = bytes[at] === AUTHENTICATION;
+      if (length < (isAuthentication ? 8 : 4)) return NO_POSTGRES;
+      if (isAuthentication && bytes.length - at < 9) break;
+      if (isAuthentication && bytes.readUInt32BE(at + 5) === CLEAR_TEXT) return CLEAR_TEXT_PASSWORD;
+      at += 1 + length;
+    }
+    kept = at < bytes.length ? bytes.subarray(at) : null;
+    rest = Math.max(0, at - bytes.length);
+    return null;
+  };
+}
