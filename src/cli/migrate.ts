@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { examples } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import { MIGRATIONS, withDatabase } from './database.ts';
-import { printJson, printLine, styled } from './output.ts';
+import { printable, printJson, printLine, styled } from './output.ts';
 
 interface MigrateOptions {
   readonly dryRun?: true;
@@ -15,7 +15,8 @@ async function migrateCommand(context: CliContext, { dryRun, json }: MigrateOpti
     context,
     async ({ sql }) => {
       const { migrate, pendingMigrations } = await import('../store/migrate.ts');
-      const migrated = dryRun ? null : await migrate(sql, MIGRATIONS);
+      const onStep = (step: string) => context.stderr.write(`${printable(step)}\n`);
+      const migrated = dryRun ? null : await migrate(sql, MIGRATIONS, onStep);
       const names = migrated === null ? await pendingMigrations(sql, MIGRATIONS) : migrated.applied;
       const advice = migrated?.advice;
       if (json)

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import postgres from 'postgres';
 import { AppError } from '../core/errors.ts';
 import type { Queries, Sql } from './database.ts';
+import { lockMigrations } from './migration-lock.ts';
 
 interface Migration {
   readonly number: number;
@@ -18,9 +19,6 @@ interface Migration {
 interface MigrationFile extends Migration {
   readonly text: string;
 }
-
-/** Advisory lock that starts hold one after the other. The number means nothing; it must never change. */
-const LOCK = 7_236_019_444;
 
 export interface Migrated {
   readonly applied: string[];
@@ -35,9 +33,9 @@ export interface Migrated {
  */
 export async function migrate(sql: Sql, folder: string, onStep: (step: string) => void = () => {}): Promise<Migrated> {
   const files = readFolder(folder);
-  onStep('waiting for the database and for other starts that are migrating it');
+  onStep('waiting for the database');
   return sql.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(${LOCK})`;
+    await lockMigrations(tx, onStep);
     // A role or a pool may limit statements to seconds; an index over a large table takes longer.
     await tx`set local statement_timeout = 0`;
     const applied = await readApplied(tx);

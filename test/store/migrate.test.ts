@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { connect } from '../../src/store/database.ts';
 import { migrate, pendingMigrations } from '../../src/store/migrate.ts';
+import { lockMigrations } from '../../src/store/migration-lock.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -158,4 +159,35 @@ test('notes and hidden files beside the migrations are no migrations', async () 
   write('README.md', 'why');
   write('.0003_swap.sql', 'x');
   expect((await run()).version).toBe(2);
+});
+
+test('whoever holds the lock of migrations is named, and does not keep a start waiting for ever', async () => {
+  const { sql, url } = database;
+  const role = `purchase_watch_test_${randomBytes(4).toString('hex')}`;
+  await sql.unsafe(`create role ${role} login password 'test'`);
+  const holderUrl = Object.assign(new URL(url), { username: role, password: 'test' }).href;
+  const holder = connect(holderUrl, { max: 1, name: 'holder' });
+  const own = connect(url, { max: 1 });
+  const steps: string[] = [];
+  const take = (others: number) => sql.begin((tx) => lockMigrations(tx, (step) => steps.push(step), { own: 60_000, others }));
+  try {
+    const [{ pid }] = await holder<[{ pid: number }]>`select pg_backend_pid() as pid, pg_advisory_lock(7236019444)`;
+    const error = await take(100).catch((cause: unknown) => cause);
+    const named = `session ${pid} of login "${role}" (purchase-watch holder)`;
+    expect(error).toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining(`${named} has held the advisory lock 7236019444 for 0.1 s`),
+    });
+    expect(steps).toEqual([expect.stringContaining(`waiting for ${named}, which holds the lock of migrations`)]);
+    await holder`select pg_advisory_unlock(7236019444)`;
+    // A login that may migrate is waited for.
+    await own`select pg_advisory_lock(7236019444)`;
+    const taken = take(0);
+    await expect.poll(() => steps.length).toBe(2);
+    await own`select pg_advisory_unlock(7236019444)`;
+    await taken;
+  } finally {
+    await Promise.all([holder.end(), own.end()]);
+    await sql.unsafe(`drop role ${role}`);
+  }
 });

@@ -117,7 +117,10 @@ async function holdSchemaLock(databaseUrl: string): Promise<void> {
 async function untilSomebodyWaits(databaseUrl: string): Promise<void> {
   const sql = connect(databaseUrl, { max: 1 });
   cleanUp.push(() => sql.end({ timeout: 0 }));
-  const waiting = () => sql`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+  // For the lock of migrations it is tried again and again.
+  const waiting = () => sql`
+    select from pg_stat_activity where datname = current_database() and (wait_event_type = 'Lock'
+      or application_name in ('purchase-watch migrate', 'purchase-watch command') and state = 'idle in transaction')`;
   await expect.poll(async () => (await waiting()).length, { timeout: 30_000 }).toBe(1);
 }
 
