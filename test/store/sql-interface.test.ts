@@ -374,6 +374,48 @@ describe('a program that logs in as a member', () => {
     ]);
   });
 
+  test('of the readers sees no row that a view leaves out, not with a function of its own in a condition', async () => {
+    const t = await testDatabase();
+    const notices: string[] = [];
+    const name = members.get(READER)!.name;
+    const url = Object.assign(new URL(t.url), { username: name, password: PASSWORD }).href;
+    const reader = connect(url, { max: 1, onNotice: ({ message }) => notices.push(message ?? '') });
+    try {
+      await syncSites(t.sql, ['default']);
+      await t.sql`
+        insert into purchase_watch.events (id, type, site, shard, created_at, body)
+        select 'evt_' || n, case n when 1 then 'site.reachable' else 'incident.opened' end, 'default', 0, now(), 'row ' || n from generate_series(1, 2) n`;
+      await t.sql`
+        insert into purchase_watch.subscribers (name, kind, address_hash, configured) values ('row 1', 'webhook', 'x', true), ('row 2', 'webhook', 'x', false)`;
+      await t.sql`
+        insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, ended_at)
+        values ('row 1', 'stuck', 'default', 6, now(), now(), 1, 1, null), ('row 2', 'stuck', 'default', 6, now(), now(), 1, 1, now())`;
+      await t.sql`insert into purchase_watch.purchases (purchase_id) values ('row 1'), ('row 2')`;
+      await t.sql`update purchase_watch.purchases set state = 6, state_since = now(), stuck_since = case purchase_id when 'row 1' then now() end`;
+      await reader.unsafe(`create function pg_temp.look(seen text) returns boolean cost 0.0001 language plpgsql
+        as 'begin raise notice ''%'', seen; return true; end'`);
+      const columns = {
+        event_log: 'body',
+        subscriber_status: 'subscriber',
+        open_incidents: 'incident_id',
+        stuck_purchases: 'purchase_id',
+      };
+      for (const [view, column] of Object.entries(columns)) {
+        notices.length = 0;
+        await reader.unsafe(`select * from purchase_watch.${view} where pg_temp.look(${column})`);
+        expect([view, notices]).toEqual([view, ['row 1']]);
+      }
+      const guarded = await t.sql`
+        select relname as view from pg_class where relnamespace = 'purchase_watch'::regnamespace and 'security_barrier=true' = any(reloptions)`;
+      // What these hide, somebody who reads them must not see. The others hide no row: their conditions always hold.
+      const openly = ['current_purchases', 'transitions', 'delivery_log', 'site_status', 'purchase_totals'];
+      expect([...guarded.map(({ view }) => view as string), ...openly].sort()).toEqual(Object.keys(VIEWS).sort());
+    } finally {
+      await reader.end();
+      await t.drop();
+    }
+  });
+
   test.each([
     'select * from purchase_watch.purchases',
     'select * from purchase_watch.subscribers',
