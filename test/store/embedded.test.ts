@@ -365,7 +365,7 @@ describe('a hostile owner of the data', () => {
       const refused = (why: RegExp) => ({ code: 'conflict', message: expect.stringMatching(why) });
       expect(await startWith(file, (path) => symlinkSync(victim, path))).toMatchObject(refused(/ it is a link: find out who/));
       expect(await startWith(file, (path) => linkSync(victim, path))).toMatchObject(refused(/ it has another name elsewhere/));
-      expect(await startWith(file, (path) => execFileSync('mkfifo', [path]))).toMatchObject(
+      expect(await startWith(file, (path) => execFileSync('/usr/bin/mkfifo', [path]))).toMatchObject(
         refused(/ it is (a pipe|no plain file)/),
       );
       rmSync(join(dataDir, file));
