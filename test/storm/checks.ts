@@ -109,8 +109,8 @@ const ANNOUNCED_AFTER: Partial<Readonly<Record<FaultKind, number>>> = {
   'service throttles': 150_000,
   'service answers nonsense': 150_000,
 };
-/** Blind times so close to each other may be one. */
-const ONE_BLINDNESS = 20_000;
+/** Blind times so close to each other may be one: other faults in between keep replicas from seeing that the site is well. */
+const ONE_BLINDNESS = 60_000;
 
 /** Blind times that the merchant's systems heard of never, or more than once, and news without a blind time. */
 export function wrongSiteNews(world: World, struck: readonly Struck[]): string[] {
