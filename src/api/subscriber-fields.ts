@@ -148,10 +148,10 @@ export const subscriberSchema = z
     name: z.string(),
     kind: z.enum(['webhook', 'slack', 'nats', 'rabbitmq']),
     origin: z.enum(['configuration', 'api']).openapi({ description: 'What the configuration names is changed there.' }),
-    url: z
-      .string()
-      .nullable()
-      .openapi({ description: 'Without its query and credentials. Null where it is not known here, and for Slack.' }),
+    url: z.string().nullable().openapi({
+      description:
+        'Scheme, host and port, and `/…` where there is more: paths, queries and credentials are secrets. Null where it is not known here, and for Slack.',
+    }),
     format: z.enum(['standard', 'cloudevents']),
     headers: z.array(z.string()).openapi({ description: 'Names of its own headers; their values are shown to nobody.' }),
     publicKey: z.string().nullable().openapi({

@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { App } from '../app.ts';
-import { brokerServers } from '../config/broker-servers.ts';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
+import { shownAddress } from '../core/shown-address.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { examples } from './arguments.ts';
 import type { CliContext } from './context.ts';
@@ -103,23 +103,17 @@ async function summaryOf(settings: Settings, { sql, url }: Pick<App, 'sql' | 'ur
   const added = (await readSubscribers(sql)).filter(({ origin, status }) => origin === 'api' && status === 'active');
   const { databaseUrl, dataDir, subscribers, slack } = settings;
   return {
-    sites: settings.sites.map(({ name, baseUrl }) => `${name} (${baseUrl})`),
+    sites: settings.sites.map(({ name, baseUrl }) => `${name} (${shownAddress(baseUrl)})`),
     database:
       databaseUrl === null ? `embedded Postgres, data in ${resolve(dataDir)}` : `Postgres at ${describeTarget(databaseUrl)}`,
     api: worker ? `none (--worker); health and metrics at ${url()}` : url(),
     told: [
-      ...subscribers.map((each) => `${each.name} (${placeOf(each.url)})`),
+      ...subscribers.map((each) => `${each.name} (${shownAddress(each.url)})`),
       ...added.slice(0, MOST_NAMED).map(({ name }) => `${name} (added)`),
       ...(added.length > MOST_NAMED ? [`${added.length - MOST_NAMED} more that were added`] : []),
       ...slack.channels.map(({ name }) => (name === 'default' ? 'Slack' : `Slack (${name})`)),
     ],
   };
-}
-
-/** Where an address leads, without what in it may be secret: to one host, or to all servers of a broker. */
-function placeOf(url: string): string {
-  const servers = brokerServers(url) ?? [new URL(url)];
-  return `${servers[0]!.protocol}//${servers.map(({ host }) => host).join()}`;
 }
 
 function printSummary(context: CliContext, { sites, database, api, told }: Awaited<ReturnType<typeof summaryOf>>): void {

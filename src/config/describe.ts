@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import { formatDuration } from '../core/duration.ts';
 import type { StatePolicy } from '../core/poll-plan.ts';
+import { shownAddress } from '../core/shown-address.ts';
 import { stateName, stateValue } from '../core/states.ts';
 import { type Field, notes } from './field.ts';
 import { file, site, slackChannel, subscriber } from './file-schema.ts';
@@ -19,12 +20,6 @@ export interface DescribedSetting {
   readonly origin: string;
 }
 
-/** What of a connection string helps to recognize the database, when no part of a password can hide in it. */
-function databaseHint(url: string): string {
-  const { host, pathname, href } = URL.parse(url) ?? { host: '', pathname: '', href: '' };
-  return host !== '' && /^\/?[\w-]*$/.test(pathname) && href.split('@').length <= 2 ? `set (${host}${pathname})` : 'set';
-}
-
 function described(name: string, field: Field<unknown>, value: unknown, origin: string): DescribedSetting {
   const { kind, otherwise, isList } = notes.get(field)!;
   const isEmptySecret = kind.secret && Array.isArray(value) && value.length === 0;
@@ -33,7 +28,7 @@ function described(name: string, field: Field<unknown>, value: unknown, origin: 
     return { name, value: 'not set', text: otherwise === 'none' ? 'not set' : `not set: ${otherwise}`, origin };
   }
   if (kind.secret) {
-    const text = name === 'DATABASE_URL' ? databaseHint(String(value)) : 'set';
+    const text = name === 'DATABASE_URL' ? `set (${shownAddress(String(value))})` : 'set';
     return { name, value: text, text, origin };
   }
   const written = isList ? (value as unknown[]).map(kind.write) : kind.write(value);

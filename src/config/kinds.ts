@@ -7,6 +7,7 @@ import ipaddr from 'ipaddr.js';
 import { validate as isCronExpression } from 'node-cron';
 import { formatDuration, parseDuration } from '../core/duration.ts';
 import type { Milliseconds } from '../core/purchase.ts';
+import { isShortened, shownAddress } from '../core/shown-address.ts';
 import { STATE_NAMES, stateName, stateValue } from '../core/states.ts';
 
 export interface Kind<T> {
@@ -18,6 +19,8 @@ export interface Kind<T> {
   readonly read: (value: unknown) => T | undefined;
   /** The value in the words of the settings; never called for a secret. */
   readonly write: (value: T) => unknown;
+  /** Beyond the host it may give access, and is not shown. */
+  readonly isAddress?: boolean;
   /** Its value is shown to nobody. */
   readonly secret?: boolean;
   /** Names to suggest from when the value is none of them. */
@@ -111,7 +114,7 @@ export const flag: Kind<boolean> = {
 };
 
 function httpUrl(value: unknown): URL | undefined {
-  const url = typeof value === 'string' && /^https?:\/\//i.test(value) ? URL.parse(value) : null;
+  const url = typeof value === 'string' && /^https?:\/\//i.test(value) && !isShortened(value) ? URL.parse(value) : null;
   // Credentials in an address end up in logs and error messages of every library on the way.
   return url === null || url.username !== '' || url.password !== '' ? undefined : url;
 }
@@ -126,10 +129,11 @@ export const baseUrl: Kind<string> = {
       ? undefined
       : url.href.replace(/\/+$/, '');
   },
-  write: same,
+  write: shownAddress,
+  isAddress: true,
 };
 
-/** The address of a receiver. Tokens travel in queries, so people see it without its query. */
+/** The address of a receiver. */
 export const receiverUrl: Kind<string> = {
   expected: 'an http or https address without credentials and fragment',
   json: { type: 'string', pattern: orPlaceholder('https?://[^#]+') },
@@ -137,7 +141,8 @@ export const receiverUrl: Kind<string> = {
     const url = httpUrl(value);
     return url === undefined || url.hash !== '' ? undefined : url.href;
   },
-  write: (value) => value.replace(/\?.*$/, '?…'),
+  write: shownAddress,
+  isAddress: true,
 };
 
 /** An address that whoever has it may post to: a secret. */

@@ -1,5 +1,6 @@
 /** What is wrong with the settings, gathered so that a person mends everything at once. */
 import type { z } from 'zod';
+import { HIDDEN_PATH, isShortened } from '../core/shown-address.ts';
 import { isHeaderName } from './headers.ts';
 import type { Kind } from './kinds.ts';
 import { suggestion } from './nearest.ts';
@@ -27,8 +28,11 @@ function shown(value: unknown): string {
 }
 
 /** Credentials typed into an address are refused, and not repeated; a password may hold slashes and signs of its own. */
-function withoutCredentials(value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/^.*@/s, '…@').replace(/\?.*$/s, '?…') : value;
+function withoutCredentials(value: unknown, { isAddress }: Kind<never>): unknown {
+  if (typeof value !== 'string') return value;
+  const left = value.replace(/^.*@/s, '…@').replace(/\?.*$/s, '?…');
+  // The slashes of the scheme stay.
+  return isAddress ? left.replace(/(?<![:/])\/(?=[^/]).*$/s, HIDDEN_PATH) : left;
 }
 
 /** One line: where, what was written, what is expected, and what was probably meant. */
@@ -37,7 +41,10 @@ export function wrongValue(where: string, value: unknown, kind: Kind<never>): st
   const quotes = typeof value !== 'string' && kind.json.type === 'string' ? ' (put it in quotes)' : '';
   if (kind.secret) return `${where}: its value (not shown) is not ${kind.expected}${quotes}`;
   const hint = typeof value === 'string' && kind.names ? suggestion(value, kind.names) : '';
-  return `${where}: ${shown(withoutCredentials(value))} is not ${kind.expected}${quotes}${hint}`;
+  const written = shown(withoutCredentials(value, kind));
+  if (kind.isAddress && typeof value === 'string' && isShortened(value))
+    return `${where}: ${written} is shortened, as addresses are shown; write the whole address`;
+  return `${where}: ${written} is not ${kind.expected}${quotes}${hint}`;
 }
 
 const NOT_THIS: Readonly<Record<string, string>> = { array: 'a list', record: 'a mapping by name', string: 'text' };

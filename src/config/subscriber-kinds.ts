@@ -1,4 +1,5 @@
 /** The kinds of values that only subscribers have. */
+import { shownAddress } from '../core/shown-address.ts';
 import { brokerHref, brokerServers } from './broker-servers.ts';
 import { HEADER_VALUE, isHeaderValue } from './headers.ts';
 import { type Kind, receiverUrl } from './kinds.ts';
@@ -29,13 +30,14 @@ function brokerUrl(value: string): string | undefined {
   }
 }
 
-/** The address of a subscriber. People see it without its query and without a broker's credentials. */
+/** The address of a subscriber. */
 export const subscriberUrl: Kind<string> = {
   expected:
     'an http or https address without credentials and fragment, or a broker without query: nats, tls (NATS with TLS), amqp or amqps (RabbitMQ), its credentials percent-encoded (%2F for /, %40 for @, %23 for #), several servers separated by commas',
   json: { type: 'string', pattern: '^(?:(?:https?|nats|tls|amqps?)://[^#]+)$|\\$\\{' },
   read: (value) => (typeof value === 'string' && addressKind(value) !== 'webhook' ? brokerUrl(value) : receiverUrl.read(value)),
-  write: (value) => String(receiverUrl.write(value)).replace(/^([a-z]+:\/\/)[^/?#]*@/i, '$1'),
+  write: shownAddress,
+  isAddress: true,
 };
 
 /** An ed25519 key that signs. */

@@ -4,6 +4,7 @@ import { createCheckoutClient } from '../checkout/client.ts';
 import type { SiteSettings } from '../config/settings.ts';
 import { humanDuration } from '../core/duration.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
+import { shownAddress } from '../core/shown-address.ts';
 import { namedState } from '../core/states.ts';
 import { type Finding, offsetInWords, type Reporter } from './finding.ts';
 
@@ -80,7 +81,7 @@ async function ask(site: SiteSettings, auth: Auth, purchaseId: string): Promise<
 }
 
 function connectionFinding(report: Reporter, { baseUrl, auth }: SiteSettings, { answer, tookMs }: Asked): Finding {
-  const where = new URL(baseUrl).origin;
+  const where = shownAddress(baseUrl);
   if (answer.kind === 'unreachable' || answer.kind === 'malformed')
     return report.failed(`${where}: ${answer.detail}`, mending(answer.reason));
   if (answer.kind === 'throttled')

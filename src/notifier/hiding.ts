@@ -93,10 +93,11 @@ function keyForms(encoded: string): string[] {
   return [encoded, bytes.toString('base64url'), bytes.toString('hex'), ...(isText ? [text] : [])];
 }
 
-function pathParts({ pathname }: URL): string[] {
-  return pathname
-    .split('/')
+function pathParts({ host, pathname, search }: URL): string[] {
+  const whole = pathname === '/' ? [] : [host + pathname];
+  return [pathname + search, ...pathname.split('/')]
     .filter(({ length }) => length >= SHORTEST_OF_PATHS)
+    .concat(whole)
     .flatMap((part) => [part, decoded(part)])
     .filter(({ length }) => length >= SHORTEST_OF_HEADERS);
 }

@@ -5,6 +5,7 @@ import { AppError } from '../core/errors.ts';
 import { WITH_SYSTEMS } from '../core/health.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { readRetryAfter } from '../core/retry-after.ts';
+import { shownAddress } from '../core/shown-address.ts';
 import { parseRanges } from '../subscription/address.ts';
 import type { Reach } from '../subscription/sealed.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
@@ -158,8 +159,7 @@ function isGood(status: number): boolean {
 
 function redirectDetail(status: number, location: string, url: URL, hide: Hide): string {
   const target = URL.parse(location, url);
-  // Without the query: tokens travel there.
-  const where = (target === null ? '' : excerpt(target.origin + target.pathname, hide)) || 'somewhere else';
+  const where = (target === null ? '' : excerpt(shownAddress(target.href), hide)) || 'somewhere else';
   return `The receiver answered ${status} and points to ${where}. Redirects are not followed: change the subscriber's address.`;
 }
 

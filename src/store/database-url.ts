@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { AppError } from '../core/errors.ts';
+import { shownAddress } from '../core/shown-address.ts';
 
 /** Parameters that libpq settles itself; a server refuses them as unknown settings, so they must not be passed on. */
 const CLIENT_SIDE = [
@@ -150,10 +151,11 @@ function certificate(parameter: string, path: string): string {
   }
 }
 
-/** Where a URL leads, without the password: `db.example:5432/shop`. */
+/** Where a URL leads: `db.example:5432/…`, or the folder of a Unix socket. */
 export function describeTarget(url: string): string {
   const { hosts, database } = parseDatabaseUrl(url).target;
-  return database === '' ? hosts : `${hosts}/${database}`;
+  if (hosts.startsWith('/')) return hosts;
+  return shownAddress(`postgres://${hosts}/${database}`).slice('postgres://'.length);
 }
 
 /** Why there is no connection, as one sentence for a person: where, as whom, and what to do. Never holds the password. */

@@ -2,15 +2,16 @@
 import type { SubscriberSettings } from '../config/settings.ts';
 import { publicKeyOf } from '../config/signing-key.ts';
 import { isoTime, isoTimeOrNull } from '../core/events.ts';
+import { shownAddress } from '../core/shown-address.ts';
 import { healthStatus } from '../core/standing.ts';
 import type { AttemptRow, DeliveryRow } from '../store/delivery-list.ts';
 import type { StoredSubscriber } from '../store/subscribers.ts';
 import { deliveryName } from './names.ts';
-import { shownUrl, stateWord } from './rules.ts';
+import { stateWord } from './rules.ts';
 import { openStored } from './sealed.ts';
 import { type Means, unreachableReason } from './subscribers.ts';
 
-/** What is needed to show addresses: without their queries, and Slack's never. */
+/** What is needed to show addresses, and Slack's never. */
 export interface Addresses extends Pick<Means, 'secrets'> {
   /** Those that the settings at hand name. */
   readonly configured: readonly SubscriberSettings[];
@@ -56,7 +57,7 @@ function reachBody(row: StoredSubscriber, { secrets, configured }: Addresses) {
     row.origin === 'api' ? storedReach(row, secrets) : configuredReach(configured.find(({ name }) => name === row.name));
   const { url = null, headers = [], signingKey = null } = found ?? {};
   return {
-    url: url === null ? null : shownUrl(url),
+    url: url === null ? null : shownAddress(url),
     format: row.format,
     headers,
     publicKey: signingKey === null ? null : publicKeyOf(signingKey),

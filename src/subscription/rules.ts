@@ -4,8 +4,9 @@ import { HEADER_VALUE, headerNameProblem, headersProblem, isHeaderName, isHeader
 import { receiverUrl, signingSecret } from '../config/kinds.ts';
 import { OWN_NAME } from '../config/names.ts';
 import { suggestion } from '../config/nearest.ts';
-import { addressKind, subscriberUrl } from '../config/subscriber-kinds.ts';
+import { addressKind } from '../config/subscriber-kinds.ts';
 import { EVENT_TYPES, type EventType } from '../core/events.ts';
+import { isShortened } from '../core/shown-address.ts';
 import { STATE_NAMES, stateName, stateValue } from '../core/states.ts';
 import { isThisMachine, judgeAddress, parseRanges } from './address.ts';
 
@@ -29,6 +30,7 @@ export function readUrl(
   value: string,
   { allowAddresses, proxy }: { readonly allowAddresses: readonly string[]; readonly proxy: string | null },
 ): Checked<string> {
+  if (isShortened(value)) return { problem: 'is shortened, as addresses are shown; give the whole address, or leave it out' };
   const kind = addressKind(value);
   if (kind !== 'webhook') {
     const broker = kind === 'nats' ? 'NATS' : 'RabbitMQ';
@@ -100,9 +102,4 @@ export function readState(value: string): Checked<number> {
 export function stateWord(value: number): string | number {
   const name = stateName(value);
   return name.startsWith('Unknown') ? value : name;
-}
-
-/** An address as it may be shown: tokens travel in queries, and a broker's has its credentials. */
-export function shownUrl(url: string): string {
-  return String(subscriberUrl.write(url));
 }

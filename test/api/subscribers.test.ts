@@ -41,7 +41,7 @@ describe('subscribers', () => {
       name: 'books',
       kind: 'webhook',
       origin: 'api',
-      url: 'https://books.example/hooks/abc?…',
+      url: 'https://books.example/…',
       types: ['purchase.state_changed'],
       sites: ['se'],
       states: ['Completed', 77],
@@ -141,7 +141,7 @@ describe('subscribers', () => {
     await api.sql`update purchase_watch.subscribers set matching_since = now() - interval '1 hour' where name = 'changing'`;
     const change = (json: object) => api.call('PATCH', '/v1/subscribers/changing', { json });
     expect((await change({ description: 'new', url: 'https://b.example' })).body).toMatchObject({
-      url: 'https://b.example/',
+      url: 'https://b.example',
       description: 'new',
       types: ['purchase.stuck'],
       states: ['Completed'],
@@ -197,7 +197,7 @@ describe('subscribers', () => {
       headers: ['X-A'],
       publicKey: expect.stringMatching(/^whpk_/),
       format: 'cloudevents',
-      url: 'https://c.example/',
+      url: 'https://c.example',
     });
     expect((await stored('busy'))[0]!.address_hash).not.toBe(before!.address_hash);
   });
@@ -465,6 +465,6 @@ describe('with a daemon', () => {
     const { body } = await call('GET', '/v1/subscribers/@slack');
     expect(body).toMatchObject({ kind: 'slack', origin: 'configuration', url: null });
     expect((await call('POST', '/v1/subscribers/@slack/test')).body.detail).toMatch(/slack test/);
-    expect((await call('GET', '/v1/subscribers/default')).body.url).toBe(t.receiver.url);
+    expect((await call('GET', '/v1/subscribers/default')).body.url).toBe(`${t.receiver.origin}/…`);
   });
 });

@@ -92,7 +92,7 @@ test('start says what it watches and where it keeps it, in log lines alone and w
     sites: [`default (${simulator.url})`],
     told: ['bus (nats://127.0.0.1:9)', 'books (added)', 'Slack'],
   });
-  expect(summary.database).toMatch(/^Postgres at 127\.0\.0\.1:\d+\/pw_test_/);
+  expect(summary.database).toMatch(/^Postgres at 127\.0\.0\.1:\d+\/…$/);
   const { code, text } = await daemon.stop('SIGTERM');
   expect(code).toBe(0);
   expect(text).toMatch(/"event":"stopped"/);

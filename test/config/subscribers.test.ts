@@ -44,9 +44,12 @@ test('a certificate that TLS refuses is told before anything is sent', () => {
   ]);
 });
 
-test('an address is shown with the host it has, whatever stands in its path', () => {
-  expect(subscriberUrl.write('https://hooks.example/@team/x?token=hush')).toBe('https://hooks.example/@team/x?…');
-  expect(subscriberUrl.write('amqps://me:hush@mq1.example,mq2.example/a@b')).toBe('amqps://mq1.example,mq2.example/a@b');
+test('an address is shown with the host it has, whatever stands in its path, and refused as it is shown', () => {
+  expect(subscriberUrl.write('https://hooks.example/@team/x?token=hush')).toBe('https://hooks.example/…');
+  expect(subscriberUrl.write('amqps://me:hush@mq1.example,mq2.example/a@b')).toBe('amqps://mq1.example,mq2.example/…');
+  expect(problems({ ...WEBHOOK, url: 'https://shop.example/…' })).toEqual([
+    'subscribers.shop.url: "https://shop.example/…" is shortened, as addresses are shown; write the whole address',
+  ]);
 });
 
 test('a .creds file of NATS comes as it is', () => {

@@ -123,7 +123,7 @@ test.each([301, 302, 307, 308])('a redirect (%i) is a failure and is not followe
   to.respond({ status, headers: { location: `${target.origin}/elsewhere?token=t` } });
   const result = failed(await channel(to.url).sendOnce());
   expect(result).toMatchObject({ reason: 'redirected', httpStatus: status, fault: 'receiver' });
-  expect(result.detail).toContain(`points to ${target.origin}/elsewhere. Redirects are not followed`);
+  expect(result.detail).toContain(`points to ${target.origin}/…. Redirects are not followed`);
   expect(target.received).toHaveLength(0);
 });
 
