@@ -1,10 +1,17 @@
 /** Request bodies: read with a cap, as text, and parsed so that numbers keep their digits. */
 import type { Context, MiddlewareHandler } from 'hono';
-import { isDecimal, type JsonValue, parseExact } from '../core/exact-json.ts';
+import { isDecimal, type JsonValue, parseExactQuickly } from '../core/exact-json.ts';
+import { EntryFinder } from './entries.ts';
 import { notJsonType, Problem } from './problems.ts';
 
 /** A JSON object. */
 export type JsonObject = { readonly [key: string]: JsonValue };
+
+/** Levels of lists and objects that a body may have. */
+export const DEEPEST = 100;
+/** A body that is parsed at once is so small that nothing else need be counted. */
+const ANY = Number.POSITIVE_INFINITY;
+const DEPTH_ONLY = { depth: DEEPEST, entries: ANY, entrySize: ANY, outsideSize: ANY, values: ANY };
 
 /** Whether a parsed value is an object; a number kept as text is none. */
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -18,11 +25,16 @@ export function isJsonObject(value: unknown): value is JsonObject {
 export function exactJson(limit: number): MiddlewareHandler {
   return async (c, next) => {
     requireJsonType(c);
-    const value = parse(await readText(c, limit));
-    if (!isJsonObject(value)) throw new Problem('invalid_request', 'The body must be a JSON object: {"…": …}.');
+    const value = requireObject(parse(await readText(c, limit)));
     c.req.json = async <T>() => value as T;
     await next();
   };
+}
+
+/** The body, which must be an object. */
+export function requireObject(value: JsonValue): JsonObject {
+  if (!isJsonObject(value)) throw new Problem('invalid_request', 'The body must be a JSON object: {"…": …}.');
+  return value;
 }
 
 /** The same where a request may also come without a body. */
@@ -34,7 +46,8 @@ export function optionalJson(limit: number): MiddlewareHandler {
   };
 }
 
-function requireJsonType(c: Context): void {
+/** Throws unless the request says that its body is JSON, and not compressed. */
+export function requireJsonType(c: Context): void {
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(c.req.header('content-type')?.trim() ?? '')) throw notJsonType();
   const encoding = c.req.header('content-encoding') ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') {
@@ -42,23 +55,33 @@ function requireJsonType(c: Context): void {
   }
 }
 
-async function readText(c: Context, limit: number): Promise<string> {
+/** The body as it comes. Throws Problem as soon as it has more than `limit` bytes. */
+export async function* bodyChunks(c: Context, limit: number): AsyncGenerator<Uint8Array, void, undefined> {
   const tooLarge = () => new Problem('too_large', `The body is larger than ${limit / 1024} KiB, the most accepted here.`);
   if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge();
   // A chunked body names no length: it is counted while it comes, and what is too much is never held.
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const parts: string[] = [];
   let size = 0;
   for await (const chunk of c.req.raw.body ?? []) {
     size += chunk.byteLength;
     if (size > limit) throw tooLarge();
+    yield chunk;
+  }
+}
+
+async function readText(c: Context, limit: number): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const finder = new EntryFinder(DEPTH_ONLY);
+  const parts: string[] = [];
+  for await (const chunk of bodyChunks(c, limit)) {
+    finder.read(chunk);
     parts.push(decoded(() => decoder.decode(chunk, { stream: true })));
   }
   parts.push(decoded(() => decoder.decode()));
   return parts.join('');
 }
 
-function decoded(decode: () => string): string {
+/** What a decoder answers; a Problem when the bytes are no text. */
+export function decoded(decode: () => string): string {
   try {
     return decode();
   } catch {
@@ -66,13 +89,13 @@ function decoded(decode: () => string): string {
   }
 }
 
-function parse(text: string): JsonValue {
-  if (text.trim() === '') throw new Problem('not_json', 'The body is empty; a JSON object is expected.');
+/** Parses a body, or a part of it. Throws Problem, which says where the fault is: in `what`. */
+export function parse(text: string, what = 'The body'): JsonValue {
+  if (text.trim() === '') throw new Problem('not_json', `${what} is empty; JSON is expected.`);
   try {
-    return parseExact(text);
+    return parseExactQuickly(text);
   } catch (error) {
-    if (error instanceof RangeError) throw new Problem('too_deep', 'The body has too many levels of lists and objects.');
-    throw new Problem('not_json', `The body is not JSON${place(text, error)}.`);
+    throw new Problem('not_json', `${what} is not JSON${place(text, error)}.`);
   }
 }
 

@@ -72,9 +72,11 @@ export const metadataField = z
     example: { cart: 7 },
   });
 
-/** The name of one of these sites. */
-export function siteField(names: readonly string[]) {
-  return text((value) => siteProblem(value, names), { code: 'unknown_site' }).openapi({
+/** The name of one of these sites. `terse`: what is wrong is told without a hint. */
+export function siteField(names: readonly string[], { terse = false } = {}) {
+  const problem = (value: string) =>
+    terse ? (names.includes(value) ? null : 'is not a site of the configuration') : siteProblem(value, names);
+  return text(problem, { code: 'unknown_site' }).openapi({
     description: 'A configured site. Needed only when there are several and none is named default.',
     example: names[0] ?? 'default',
   });
@@ -85,7 +87,8 @@ export function siteProblem(name: string, names: readonly string[]): string | nu
   if (names.includes(name)) return null;
   if (names.length === 0) return 'there are no sites in the configuration';
   const short = name.slice(0, LONGEST_TEXT);
-  const near = names.toSorted((a, b) => distance(short, a) - distance(short, b));
+  const steps = new Map(names.map((known) => [known, distance(short, known)]));
+  const near = names.toSorted((a, b) => steps.get(a)! - steps.get(b)!);
   const more = near.length > MOST_SITES_NAMED ? ` and ${near.length - MOST_SITES_NAMED} more` : '';
   return `is not a site of the configuration${suggestion(short, names)}; there ${near.length === 1 ? 'is' : 'are'} ${near.slice(0, MOST_SITES_NAMED).join(', ')}${more}`;
 }

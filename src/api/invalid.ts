@@ -15,13 +15,22 @@ export interface IssueNote {
 const LONGEST_VALUE = 80;
 const MOST_ERRORS = 20;
 
-/** An object with these fields and no others; a name that is unknown gets the nearest known one. */
-export function strict<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
+/**
+ * An object with these fields and no others; a name that is unknown gets the nearest known one. `terse`: without that, where
+ * there may be thousands.
+ */
+export function strict<Shape extends z.core.$ZodLooseShape>(
+  shape: Shape,
+  { terse = false } = {},
+): z.ZodObject<Shape, z.core.$strict> {
   const known = Object.keys(shape);
   return z.strictObject(shape, {
     error: (issue) => {
       if (issue.code !== 'unrecognized_keys') return 'must be an object';
-      return (issue.keys as string[]).map((key) => unknownName(key, known)).join('\n');
+      const keys = (issue.keys as string[]).slice(0, MOST_ERRORS);
+      return keys
+        .map((key) => (terse ? `${JSON.stringify(shortened(key))} is not known here` : unknownName(key, known)))
+        .join('\n');
     },
   }) as z.ZodObject<Shape, z.core.$strict>;
 }
@@ -40,11 +49,12 @@ export interface Explanation {
   readonly errors: readonly FieldError[];
 }
 
-/** Explains failed checks of `input`. */
+/** Explains failed checks of `input`, the first of them: a body may fail thousands. */
 export function explain(error: z.core.$ZodError, input: unknown): Explanation {
   const codes = new Set(error.issues.map((issue) => noteOf(issue).code ?? 'invalid_request'));
   const [only = 'invalid_request'] = codes;
-  const errors = error.issues.flatMap((issue) => fieldErrors(issue, input)).slice(0, MOST_ERRORS);
+  const first = error.issues.slice(0, MOST_ERRORS);
+  const errors = first.flatMap((issue) => fieldErrors(issue, input)).slice(0, MOST_ERRORS);
   return { code: codes.size === 1 ? only : 'invalid_request', errors };
 }
 
@@ -62,7 +72,9 @@ export function invalid(error: z.core.$ZodError, input: unknown): Problem {
 function fieldErrors(issue: z.core.$ZodIssue, input: unknown): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
     const details = issue.message.split('\n');
-    return issue.keys.map((key, index) => ({ field: pathName([...issue.path, shortened(key)]), detail: details[index]! }));
+    return issue.keys
+      .slice(0, details.length)
+      .map((key, index) => ({ field: pathName([...issue.path, shortened(key)]), detail: details[index]! }));
   }
   const hidden = noteOf(issue).hideValue || issue.path.some((part) => SECRET.has(part));
   const value = hidden ? undefined : shown(valueAt(input, issue.path));

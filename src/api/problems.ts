@@ -44,6 +44,8 @@ const KINDS = {
   checkout_busy: { status: 503, title: 'The checkout service takes no more calls now' },
   starting: { status: 503, title: 'The daemon is starting' },
   unavailable: { status: 503, title: 'The database cannot be reached' },
+  busy: { status: 503, title: 'Too much is asked at once' },
+  locked: { status: 503, title: 'Another transaction holds what is asked for' },
   too_many_streams: { status: 503, title: 'Too many event streams are open' },
 } as const satisfies Record<string, { status: ContentfulStatusCode; title: string }>;
 
@@ -99,6 +101,11 @@ export function problemFrom(error: unknown): Problem {
   return new Problem('internal', 'The request could not be answered because of a fault here. The log of the daemon says more.');
 }
 
+/** What is refused because too much waits already; the same call may succeed in a few seconds. */
+export function busy(detail: string): Problem {
+  return new Problem('busy', detail, { headers: { 'retry-after': '3' } });
+}
+
 function sentence(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 }
@@ -135,9 +142,17 @@ const problemSchema = z
   })
   .openapi('Problem');
 
-/** For a route's definition: the problems it may answer with, by code. Those that every route has are added. */
+/** What each call that asks the database may answer. */
+const DATABASE_CODES: readonly ProblemCode[] = ['unavailable', 'busy', 'locked'];
+
+/** For a route's definition: the problems it may answer with, by code. Those that every such route has are added. */
 export function problems(...codes: readonly ProblemCode[]): Record<`${number}`, ProblemAnswer> {
-  const all: readonly ProblemCode[] = ['foreign_host', 'internal', ...codes];
+  const all = new Set<ProblemCode>([
+    'foreign_host',
+    'internal',
+    ...codes,
+    ...(codes.includes('unavailable') ? DATABASE_CODES : []),
+  ]);
   const statuses = new Map<number, string[]>();
   for (const code of all) statuses.set(KINDS[code].status, [...(statuses.get(KINDS[code].status) ?? []), code]);
   return Object.fromEntries(

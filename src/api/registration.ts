@@ -3,11 +3,13 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { stringifyExact } from '../core/exact-json.ts';
 import type { Sql } from '../store/database.ts';
 import { type Registration, register } from '../store/purchases.ts';
-import { exactJson, isJsonObject } from './body.ts';
+import { checkEntries } from './batch.ts';
+import { exactJson } from './body.ts';
 import { metadataField, purchaseIdField, referenceField, siteField } from './fields.ts';
 import { findPurchase } from './find-purchase.ts';
-import { explain, inOneSentence, strict } from './invalid.ts';
-import { Problem, type ProblemCode, problems } from './problems.ts';
+import { strict } from './invalid.ts';
+import { type Entry, entriesJson } from './large-body.ts';
+import { Problem, problems } from './problems.ts';
 import { purchaseBody, purchaseSchema } from './purchase-body.ts';
 import type { ApiBindings } from './serve.ts';
 
@@ -19,18 +21,18 @@ const FOREIGN_KEY_VIOLATION = '23503';
 const BODY_PROBLEMS = ['invalid_request', 'not_json', 'too_deep', 'too_large', 'unsupported_media_type'] as const;
 const KEY_PROBLEMS = ['unauthorized', 'read_only_key', 'cross_site', 'unavailable'] as const;
 
-interface Rejected {
-  readonly index: number;
-  readonly code: ProblemCode;
-  readonly detail: string;
-}
-
 /** Mounts both calls. Which sites there are is part of what they accept. */
 export function mountRegistration(
   app: OpenAPIHono<{ Bindings: ApiBindings }>,
   { sql, sites }: { sql: Sql; sites: readonly string[] },
 ): void {
-  const registrationSchema = registrationOf(sites);
+  const registrationSchema = registrationOf(sites).openapi('Registration');
+  const checks = {
+    full: registrationSchema,
+    terse: registrationOf(sites, { terse: true }),
+    largest: SINGLE_LIMIT,
+    keep: (checked: z.output<RegistrationSchema>) => toRegistration(checked, sites),
+  };
   app.openapi(registerRoute(registrationSchema), async (c) => {
     const registration = toRegistration(c.req.valid('json'), sites);
     const [answer] = await registered(sql, [registration]);
@@ -40,16 +42,7 @@ export function mountRegistration(
 
   app.openapi(registerBatchRoute(), async (c) => {
     const { purchases } = c.req.valid('json');
-    if (purchases.length > MOST_AT_ONCE) {
-      throw new Problem('too_large', `purchases: has ${purchases.length} entries; at most ${MOST_AT_ONCE} are accepted at once.`);
-    }
-    const good: ReturnType<typeof toRegistration>[] = [];
-    const rejected: Rejected[] = [];
-    for (const [index, item] of purchases.entries()) {
-      const checked = registrationSchema.safeParse(isJsonObject(item) ? item : null);
-      if (checked.success) good.push(toRegistration(checked.data, sites));
-      else rejected.push(rejection(index, item, checked.error));
-    }
+    const { good, rejected } = await checkEntries(purchases as Entry[], checks);
     const answers = await registered(sql, good);
     const created = answers.filter((answer) => answer === 'created').length;
     return c.json({ created, existing: answers.length - created, rejected }, 200);
@@ -69,19 +62,15 @@ async function registered(sql: Sql, wanted: readonly Registration[]): ReturnType
   }
 }
 
-function rejection(index: number, item: unknown, error: z.core.$ZodError): Rejected {
-  const { code, errors } = explain(error, item);
-  return { index, code, detail: isJsonObject(item) ? inOneSentence(errors) : 'must be an object: {"purchaseId": "…"}' };
-}
-
-function registrationOf(sites: readonly string[]) {
-  const site = siteField(sites);
-  return strict({
+function registrationOf(sites: readonly string[], { terse = false } = {}) {
+  const site = siteField(sites, { terse });
+  const shape = {
     purchaseId: purchaseIdField,
     site: defaultSite(sites) === undefined ? site : site.nullish(),
     reference: referenceField.nullish(),
     metadata: metadataField.nullish(),
-  }).openapi('Registration');
+  };
+  return strict(shape, { terse });
 }
 
 type RegistrationSchema = ReturnType<typeof registrationOf>;
@@ -126,9 +115,9 @@ const registerBatchRoute = () =>
     method: 'post',
     path: '/v1/purchases/batch',
     summary: 'Watch many purchases',
-    description: `Registers up to ${MOST_AT_ONCE} purchases in one statement. Entries that are not valid are rejected one by one; the others are registered.`,
+    description: `Registers up to ${MOST_AT_ONCE} purchases in one statement. Entries that are not valid are rejected one by one, the first 100 of them with all that is wrong; the others are registered.`,
     tags: ['Purchases'],
-    middleware: exactJson(BATCH_LIMIT),
+    middleware: entriesJson({ limit: BATCH_LIMIT, entries: MOST_AT_ONCE }),
     request: {
       body: {
         required: true,

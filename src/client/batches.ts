@@ -3,9 +3,10 @@ import { stringifyExact } from '../core/exact-json.ts';
 import type { JsonValue } from './json.ts';
 import type { Registration } from './purchase.ts';
 
-/** The API's own limits are 10 000 entries and 16 MiB. */
+/** The API's own limits are 10 000 entries, 16 MiB and a million values. */
 const MOST_ENTRIES = 10_000;
 const MOST_BYTES = 15 * 1024 * 1024;
+const MOST_VALUES = 990_000;
 
 export interface Batch {
   /** The body of the call. */
@@ -20,20 +21,26 @@ export async function* batchesOf(
 ): AsyncGenerator<Batch, void, undefined> {
   let entries: string[] = [];
   let bytes = 0;
+  let values = 0;
   let from = 0;
   const cut = (): Batch => {
     const batch = { body: `{"purchases":[${entries.join(',')}]}`, from };
     from += entries.length;
     entries = [];
     bytes = 0;
+    values = 0;
     return batch;
   };
   for await (const each of registrations) {
     const text = registrationText(each);
     const size = Buffer.byteLength(text) + 1;
-    if (entries.length > 0 && (entries.length >= MOST_ENTRIES || bytes + size > MOST_BYTES)) yield cut();
+    // Counted as the API counts them, and those that stand in texts besides.
+    const held = text.split(/[,[{]/).length;
+    const isFull = entries.length >= MOST_ENTRIES || bytes + size > MOST_BYTES || values + held > MOST_VALUES;
+    if (entries.length > 0 && isFull) yield cut();
     entries.push(text);
     bytes += size;
+    values += held;
   }
   if (entries.length > 0) yield cut();
 }

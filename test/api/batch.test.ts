@@ -100,6 +100,27 @@ test('ten thousand take as many statements as one, new or not', async () => {
   await counted.close();
 });
 
+test('one large batch is worked on at a time, others wait for it, and when many wait the next is refused at once', async () => {
+  const large = Array.from({ length: 400 }, (_, index) => ({ purchaseId: `p-${index}`, reference: 'x'.repeat(180) }));
+  const holding = Promise.withResolvers<void>();
+  const isHeld = Promise.withResolvers<void>();
+  const holder = api.sql.begin(async (tx) => {
+    await tx`insert into purchase_watch.purchases (purchase_id, site) values ('p-0', 'default')`;
+    isHeld.resolve();
+    await holding.promise;
+  });
+  await isHeld.promise;
+  const answers = Array.from({ length: 18 }, () => post(large));
+  const refused = await Promise.race(answers);
+  expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([503, 'busy', '3']);
+  // A small one needs no turn.
+  expect((await post([{ purchaseId: 'small' }])).body.created).toBe(1);
+  holding.resolve();
+  await holder;
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  expect(statuses.toSorted()).toEqual([...Array.from({ length: 17 }, () => 200), 503]);
+});
+
 test('lists with the same ids in different orders never wait for each other', async () => {
   const purchases = Array.from({ length: 500 }, (_, index) => ({ purchaseId: `p-${index}` }));
   const answers = await Promise.all([purchases, purchases.toReversed(), purchases, purchases.toReversed()].map(post));

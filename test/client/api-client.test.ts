@@ -174,10 +174,13 @@ describe('many', () => {
     expect(await client.watchMany(['many-1', { purchaseId: 'many-2' }])).toEqual({ created: 0, existing: 2, rejected: [] });
   });
 
-  test('are split by their size too', { timeout: SLOW }, async () => {
+  test('are split by their size and their values too', { timeout: SLOW }, async () => {
     const metadata = { text: 'x'.repeat(8_000) };
-    const registrations = Array.from({ length: 2_200 }, (_, i) => ({ purchaseId: `large-${i}`, metadata }));
-    expect(await client.watchMany(registrations)).toMatchObject({ created: 2_200, rejected: [] });
+    const large = Array.from({ length: 2_200 }, (_, i) => ({ purchaseId: `large-${i}`, metadata }));
+    expect(await client.watchMany(large)).toMatchObject({ created: 2_200, rejected: [] });
+    const lines = { lines: Array.from({ length: 2_500 }, () => 1) };
+    const rich = Array.from({ length: 500 }, (_, i) => ({ purchaseId: `rich-${i}`, metadata: lines }));
+    expect(await client.watchMany(rich)).toMatchObject({ created: 500, rejected: [] });
   });
 
   test('none at all is no call', async () => {

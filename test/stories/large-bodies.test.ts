@@ -1,0 +1,130 @@
+/** A daemon with a small heap is sent the worst of what 16 MiB can hold. It refuses it, and answers others meanwhile. */
+import { request } from 'node:http';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+
+const SIZE = 16 * 1024 * 1024;
+const BATCH = '/v1/purchases/batch';
+/** Only a process that stands still for seconds answers as late as this. */
+const PROMPT = 8_000;
+
+let database: TestDatabase;
+let daemon: Daemon;
+let origin: string;
+beforeAll(async () => {
+  database = await testDatabase();
+  daemon = startDaemon(['start'], {
+    NODE_OPTIONS: '--max-old-space-size=256',
+    DATABASE_URL: database.url,
+    CHECKOUT_BASE_URL: 'http://127.0.0.1:9',
+    CHECKOUT_CLIENT_ID: 'shop',
+    CHECKOUT_CLIENT_SECRET: 'a-secret',
+    PORT: '0',
+    LOG_LEVEL: 'info',
+  });
+  await daemon.says('"event":"started"');
+  [, origin = ''] = /"url":"(http:[^"]+)"/.exec(daemon.output()) ?? [];
+});
+afterAll(async () => {
+  await daemon.end('SIGTERM');
+  await database.drop();
+});
+
+interface Answer {
+  readonly status: number;
+  readonly body: { readonly code?: string; readonly [key: string]: unknown };
+}
+
+/** An answer may come before the whole body was sent. */
+function post(path: string, body: Buffer, chunked = false): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', ...(chunked ? {} : { 'content-length': body.length }) };
+    const sent = request(origin + path, { method: 'POST', headers }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode!, body: JSON.parse(Buffer.concat(chunks).toString()) as Answer['body'] }),
+      );
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+/** Asks whether the process lives, again and again, until the work is done; answers how often it did, and its longest silence. */
+async function livesDuring<T>(work: Promise<T>): Promise<{ result: T; answers: number; longest: number }> {
+  let isOver = false;
+  const end = work.finally(() => {
+    isOver = true;
+  });
+  let answers = 0;
+  let longest = 0;
+  while (!isOver) {
+    const asked = performance.now();
+    expect((await fetch(`${origin}/healthz`)).status).toBe(200);
+    longest = Math.max(longest, performance.now() - asked);
+    answers += 1;
+  }
+  return { result: await end, answers, longest };
+}
+
+/** A body of 16 MiB: one piece again and again between a beginning and an end. */
+function filled(begin: string, piece: string, end: string): Buffer {
+  const count = Math.floor((SIZE - begin.length - end.length) / piece.length);
+  return Buffer.concat([Buffer.from(begin), Buffer.alloc(count * piece.length, piece), Buffer.from(end)]);
+}
+
+const inBatch = (piece: string): Buffer => filled('{"purchases":[', piece, '1]}');
+const inMetadata = (piece: string): Buffer => filled('{"purchases":[{"purchaseId":"p","metadata":{"a":[', piece, '1]}}]}');
+const entries = (count: number, entry: (index: number) => string): Buffer =>
+  Buffer.from(`{"purchases":[${Array.from({ length: count }, (_, index) => entry(index)).join(',')}]}`);
+const names = (count: number): string => Array.from({ length: count }, (_, index) => `"purchaseIb${index}":1`).join(',');
+
+test.each<[string, () => Buffer, string]>([
+  ['objects', () => inBatch('{},'), 'too_large'],
+  ['lists', () => inBatch('[],'), 'too_large'],
+  ['numbers that keep their digits', () => inBatch('1e1,'), 'too_large'],
+  ['lists in metadata', () => inMetadata('[],'), 'too_large'],
+  ['lists in metadata of 400 entries', () => entries(400, () => `{"metadata":{"a":[${'[],'.repeat(13_000)}1]}}`), 'too_large'],
+  ['lists in a list of lists', () => filled('[', '[],', '1]'), 'too_large'],
+  ['lists in lists', () => filled('{"purchases":', '[', ''), 'too_deep'],
+  ['one name', () => filled('{"', 'x', '":1}'), 'too_large'],
+  ['one text', () => filled('{"purchases":[{"purchaseId":"', '\\u0041', '"}]}'), 'too_large'],
+  ['one number', () => filled('{"purchases":[{"purchaseId":', '9', '}]}'), 'too_large'],
+  ['names of one object', () => Buffer.from(`{"purchases":[{${names(300_000)}}]}`), 'too_large'],
+  ['one name again and again', () => filled('{', '"purchases":[],', '"purchases":[]}'), 'too_large'],
+  ['line breaks before a fault', () => filled('{"purchases":[{', '\n', 'x}]}'), 'too_large'],
+])('%s are refused', async (_name, body, code) => {
+  for (const path of [BATCH, '/v1/purchases']) {
+    const { status, body: problem } = await post(path, body(), path === BATCH);
+    expect(problem.code).toBe(path === BATCH ? code : 'too_large');
+    expect(status).toBe(problem.code === 'too_deep' ? 400 : 413);
+  }
+});
+
+test('ten thousand bad entries are rejected one by one while others are answered', async () => {
+  const body = entries(10_000, () => `{${names(80)}}`);
+  const { result, answers, longest } = await livesDuring(post(BATCH, body));
+  const rejected = result.body.rejected as { index: number; code: string; detail: string }[];
+  expect([result.status, rejected.length]).toEqual([200, 10_000]);
+  // The first are explained in full, of the others the first fault is told.
+  expect(rejected[99]!.detail).toMatch(
+    /^purchaseId: is missing; purchaseIb0: .* \(did you mean purchaseId\?\).*; purchaseIb18: /,
+  );
+  expect(rejected[9_999]).toEqual({ index: 9_999, code: 'invalid_request', detail: 'purchaseId: is missing; and 19 more' });
+  expect(answers).toBeGreaterThan(5);
+  expect(longest).toBeLessThan(PROMPT);
+});
+
+test('a good batch of 16 MiB is registered while others are answered, and a second one waits for it', async () => {
+  const good = (name: string) =>
+    entries(10_000, (index) => `{"purchaseId":"${name}-${index}","metadata":{"text":"${'x'.repeat(1_500)}","n":${index}.50}}`);
+  const { result, answers, longest } = await livesDuring(Promise.all([post(BATCH, good('a')), post(BATCH, good('b'))]));
+  expect(result.map(({ body }) => body)).toEqual([
+    { created: 10_000, existing: 0, rejected: [] },
+    { created: 10_000, existing: 0, rejected: [] },
+  ]);
+  expect(answers).toBeGreaterThan(5);
+  expect(longest).toBeLessThan(PROMPT);
+});
