@@ -22,6 +22,7 @@ import { createActivity } from './replica/activity.ts';
 import { createClockStep } from './replica/clock-step.ts';
 import { createOwnership } from './replica/ownership.ts';
 import { createReach } from './replica/reach.ts';
+import { createSkippedTime } from './replica/skipped-time.ts';
 import { type Clock, type FollowingClock, realClock } from './runtime/clock.ts';
 import { createHealth } from './runtime/health.ts';
 import { createLogger, type Logger } from './runtime/logger.ts';
@@ -127,8 +128,9 @@ export async function createApp(settings: Settings, replacements: Replacements =
     const replica = `rep_${ulid()}`;
     const roster = createRoster({ sql, clock, log, settings, secrets, replica, configured });
     closers.push(() => roster.close());
+    const skippedTime = createSkippedTime({ sql, clock });
     const ownership = createOwnership({
-      ...{ sql, clock, log, replica, process: processIdentity(), ttl, renewEvery: RENEW_EVERY },
+      ...{ skippedTime, sql, clock, log, replica, process: processIdentity(), ttl, renewEvery: RENEW_EVERY },
       onStep: createClockStep({ sql, clock, log, replica }),
     });
 
@@ -141,6 +143,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
     const poller = createPoller({
       sql,
       clock,
+      skipped: skippedTime.skipped,
       log,
       ownership,
       meters,
@@ -194,7 +197,11 @@ export async function createApp(settings: Settings, replacements: Replacements =
 
     const activity = createActivity({ sql, meters });
 
-    const keeper = createKeeper({ sql, clock, log, replica, retention: settings.store.retention });
+    const keeper = createKeeper({
+      ...{ sql, clock, log, replica },
+      skipped: skippedTime.skipped,
+      retention: settings.store.retention,
+    });
 
     const { deadMansSwitch } = settings.slack;
     const alive = { sql, clock, log, replica, health, ceilings: channelCeilings(settings) };

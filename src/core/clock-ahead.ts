@@ -19,17 +19,21 @@ export function dueAfter(from: Instant, length: Milliseconds, now: Instant): Ins
   return isAhead(from, now) ? now : from + length;
 }
 
-/** The purchase with its times moved back to the clock when it was last seen ahead of the clock; durations stay. */
+/**
+ * The purchase as the clock says now when it was last seen ahead of the clock. Times ahead of the clock move back with it.
+ * Earlier ones stay, for a step forward may have followed them: its time, which the stay was excused for, is taken back.
+ */
 export function notAhead(purchase: Purchase, now: Instant): Purchase {
-  const { seenAt } = purchase;
+  const { seenAt, stateSince, stuckSince, watchedSince, excused } = purchase;
   if (seenAt === null || !isAhead(seenAt, now)) return purchase;
   const by = seenAt - now;
-  const moved = (at: Instant | null): Instant | null => (at === null ? null : at - by);
+  const moved = <T extends Instant | null>(at: T): T | Instant => (at === null || at <= now ? at : Math.min(at - by, now));
   return {
     ...purchase,
     seenAt: now,
-    stateSince: moved(purchase.stateSince),
-    stuckSince: moved(purchase.stuckSince),
-    watchedSince: Math.min(purchase.watchedSince, now),
+    stateSince: moved(stateSince),
+    stuckSince: moved(stuckSince),
+    watchedSince: moved(watchedSince),
+    excused: stateSince === null || stateSince > now ? excused : Math.max(excused - by, 0),
   };
 }

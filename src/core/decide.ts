@@ -7,6 +7,7 @@ import type { JsonValue } from './exact-json.ts';
 import { decideInvoice, type InvoiceSeen, MOST_INVOICE_FAILURES } from './invoice.ts';
 import {
   failureBackoff,
+  giveUpMoment,
   nextPoll,
   nextRecheck,
   type PollPolicy,
@@ -16,15 +17,8 @@ import {
   type StatePolicy,
   withJitter,
 } from './poll-plan.ts';
-import {
-  blame,
-  type Details,
-  type Instant,
-  type Milliseconds,
-  type Observation,
-  type Purchase,
-  type Trouble,
-} from './purchase.ts';
+import { blame, type Details, type Instant, type Observation, type Purchase, type Trouble } from './purchase.ts';
+import type { SkippedTime } from './skipped-time.ts';
 import { isKnownState } from './states.ts';
 import { type Stay, stayThatBecameOverdue, stayThatEnded } from './stay.ts';
 import { stuckMoment, unaskedTime } from './stuck.ts';
@@ -69,8 +63,8 @@ export interface DecideContext {
   /** When the answer was complete. */
   readonly now: Instant;
   readonly policy: PollPolicy;
-  /** Time that the clock may have skipped: no watch expires by it. */
-  readonly skipped?: Milliseconds;
+  /** Time that the clock skipped: no watch expires by it. */
+  readonly skipped?: SkippedTime;
   /** Jitter in [-1, 1]. */
   readonly spread: number;
   /** Failed polls of this purchase in a row that looked like the site's trouble, this one included. */
@@ -216,17 +210,12 @@ function whenNext(
 ): Instant | null | 'expired' {
   const since = after.stateSince ?? now;
   if (after.status === 'stopped' || after.status === 'expired') return null;
-  if (after.status === 'settled') return nextRecheck(policy, { now, since });
+  if (after.status === 'settled') return nextRecheck(policy, { now, since, skipped });
   const giveUpAt = giveUpMoment(after, all, skipped);
   if (now >= giveUpAt) return 'expired';
   // The limit passed while the answer was on its way: only a poll that begins after it may confirm it.
   if (stuckAt !== null && stuckAt <= now) return now;
   return Math.min(nextPoll(policy, { now, since, stuckAt, spread }), giveUpAt);
-}
-
-/** Polling ends this long after the latest sign of life: registration, its renewal, or a change of state. */
-function giveUpMoment(purchase: Purchase, policy: PollPolicy, skipped: Milliseconds = 0): Instant {
-  return Math.max(purchase.watchedSince, purchase.stateSince ?? 0) + policy.giveUpAfter + skipped;
 }
 
 /** What a poll without a good answer leaves as it was. */
@@ -288,7 +277,7 @@ function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string },
   const statePolicy = policyOf(policy, before.state ?? 0);
   const again = Math.max(now + failureBackoff(statePolicy, failures, spread), now + (trouble.retryAfter ?? 0));
   const asksForInvoice = wanted && status !== 'stopped';
-  const rechecked = status === 'settled' ? afterFailedRecheck(purchase, statePolicy, { unknown, again, now }) : null;
+  const rechecked = status === 'settled' ? afterFailedRecheck(purchase, statePolicy, { unknown, again, ...context }) : null;
   const nextPollAt = polled ? Math.min(again, giveUpAt) : asksForInvoice ? again : rechecked;
   const changed = events.length > 0 || invoice !== before.invoice;
   return { ...kept, kind: changed ? 'changed' : 'failed', reason: trouble.reason, nextPollAt, events };
@@ -304,9 +293,9 @@ const MOST_RECHECK_FAILURES = 8;
 function afterFailedRecheck(
   { stateSince, failures }: Purchase,
   policy: StatePolicy,
-  { unknown, again, now }: { unknown: boolean; again: Instant; now: Instant },
+  { unknown, again, now, skipped }: { unknown: boolean; again: Instant } & Pick<DecideContext, 'now' | 'skipped'>,
 ): Instant | null {
-  const planned = nextRecheck(policy, { now, since: stateSince ?? now });
+  const planned = nextRecheck(policy, { now, since: stateSince ?? now, skipped });
   const isTriedAgain = policy.recheck.length > 0 && !unknown && failures < MOST_RECHECK_FAILURES;
   return isTriedAgain ? earlier(planned, again) : planned;
 }

@@ -2,6 +2,7 @@
 import type { StoredStatus } from './delivery-status.ts';
 import type { IncidentKind } from './incident.ts';
 import type { Instant, Milliseconds, PurchaseStatus } from './purchase.ts';
+import type { SkippedTime } from './skipped-time.ts';
 import type { Standing } from './standing.ts';
 import type { Known } from './usual.ts';
 
@@ -156,6 +157,8 @@ export interface SingleFacts {
 
 export interface Facts {
   readonly now: Instant;
+  /** Time that the database's clock skipped. */
+  readonly skipped: SkippedTime;
   readonly purchase: PurchaseFacts;
   readonly site: SiteFacts;
   readonly owner: OwnerFacts;

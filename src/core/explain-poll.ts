@@ -1,8 +1,17 @@
 /** Why a purchase is polled next when it is: the plan, read backwards from the row. */
 import { humanDuration } from './duration.ts';
 import type { Facts, PurchaseFacts } from './explain-facts.ts';
-import { failureBackoff, JITTER, type PollPolicy, plannedInterval, policyOf, type StatePolicy } from './poll-plan.ts';
+import {
+  failureBackoff,
+  giveUpMoment,
+  JITTER,
+  type PollPolicy,
+  plannedInterval,
+  policyOf,
+  type StatePolicy,
+} from './poll-plan.ts';
 import type { Instant, Milliseconds } from './purchase.ts';
+import { type SkippedTime, timeAfter } from './skipped-time.ts';
 import { stateName } from './states.ts';
 import { stuckMoment, unaskedTime } from './stuck.ts';
 
@@ -29,21 +38,20 @@ const near = (a: Instant, b: Instant): boolean => Math.abs(a - b) <= ROUNDING;
 const withinJitter = (interval: Milliseconds, planned: Milliseconds): boolean =>
   interval >= planned * (1 - JITTER) - ROUNDING && interval <= planned * (1 + JITTER) + ROUNDING;
 
-/** When watching is given up if nothing happens. */
-export function giveUpMoment(purchase: PurchaseFacts, policy: PollPolicy): Instant {
-  return Math.max(purchase.watchedSince, purchase.stateSince ?? 0) + policy.giveUpAfter;
-}
+/** What the plan is read from. */
+type PollFacts = Pick<Facts, 'purchase' | 'now' | 'skipped'>;
 
 /** Why the next poll is when it is, as a stable word and in words. */
-export function whyThen(purchase: PurchaseFacts, policy: PollPolicy, now: Instant): { reason: PollReason; text: string } {
-  const planned = byPlan(purchase, policy, now);
+export function whyThen(facts: PollFacts, policy: PollPolicy): { reason: PollReason; text: string } {
+  const { purchase } = facts;
+  const planned = byPlan(facts, policy);
   const isPlan = planned.reason !== 'requested' && planned.reason !== 'other_settings' && purchase.failures === 0;
   if (purchase.invoice !== 'wanted' || isPlan || purchase.nextPollAt === null) return planned;
   const tries = purchase.failures === 0 ? '' : `, after ${failuresText(purchase.failures)}`;
   return { reason: 'invoice', text: `its invoice details are asked for with it${tries}` };
 }
 
-function byPlan(purchase: PurchaseFacts, policy: PollPolicy, now: Instant): { reason: PollReason; text: string } {
+function byPlan({ purchase, now, skipped }: PollFacts, policy: PollPolicy): { reason: PollReason; text: string } {
   const { status, nextPollAt: at, lastPolledAt, failures } = purchase;
   const statePolicy = policyOf(policy, purchase.state ?? 0);
   if (at === null) return { reason: 'never', text: whyNever(purchase, statePolicy) };
@@ -52,9 +60,9 @@ function byPlan(purchase: PurchaseFacts, policy: PollPolicy, now: Instant): { re
     return { reason: 'first', text: 'the first one: a purchase is asked for as soon as it is registered' };
   if (near(at, purchase.watchedSince) && at > lastPolledAt)
     return { reason: 'renewed', text: 'at once, because it was registered again' };
-  if (near(at, giveUpMoment(purchase, policy)) && status !== 'settled')
+  if (near(at, giveUpMoment(purchase, policy, skipped)) && status !== 'settled')
     return { reason: 'give_up', text: 'the last look before watching is given up' };
-  const recheck = status === 'settled' ? recheckAt(purchase, statePolicy, at) : null;
+  const recheck = status === 'settled' ? recheckAt(purchase, statePolicy, { at, skipped }) : null;
   if (recheck !== null) return recheck;
   if (failures > 0) return afterFailures(purchase, statePolicy, { at, lastPolledAt, now });
   return status === 'settled' ? unplanned(at, now) : afterGoodPoll(purchase, statePolicy, { at, lastPolledAt, now });
@@ -105,9 +113,9 @@ function afterFailures(
 function recheckAt(
   { stateSince, state }: PurchaseFacts,
   policy: StatePolicy,
-  at: Instant,
+  { at, skipped }: { at: Instant; skipped: SkippedTime },
 ): { reason: PollReason; text: string } | null {
-  const index = policy.recheck.findIndex((after) => near(at, (stateSince ?? 0) + after));
+  const index = policy.recheck.findIndex((after) => near(at, timeAfter(stateSince ?? 0, after, skipped)));
   if (index < 0) return null;
   const which = policy.recheck.length === 1 ? 'the recheck' : `recheck ${index + 1} of ${policy.recheck.length}`;
   const text = `${which}: ${stateName(state ?? 0)} is final, and looked at once more ${humanDuration(policy.recheck[index]!)} later`;

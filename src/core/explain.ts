@@ -7,12 +7,12 @@ import { humanDuration } from './duration.ts';
 import { configuredLimit, type Limit } from './dwell.ts';
 import type { Facts } from './explain-facts.ts';
 import { historySteps } from './explain-history.ts';
-import { giveUpMoment, lateness, stuckClock, whyLate, whyThen } from './explain-poll.ts';
+import { lateness, stuckClock, whyLate, whyThen } from './explain-poll.ts';
 import { standingSteps } from './explain-standing.ts';
 import type { Explanation, Step } from './explain-step.ts';
 import { subscriberSteps } from './explain-told.ts';
 import { gravestFirst, verdict } from './explain-verdict.ts';
-import { type PollPolicy, policyOf } from './poll-plan.ts';
+import { giveUpMoment, type PollPolicy, policyOf } from './poll-plan.ts';
 import type { Milliseconds } from './purchase.ts';
 import { stateName } from './states.ts';
 
@@ -92,7 +92,7 @@ function nextSteps(facts: Facts, policy: PollPolicy): Step[] {
   }
   if (isWatched) {
     const text = `watching is given up if nothing changes for ${humanDuration(policy.giveUpAfter)} (polling.giveUpAfter)`;
-    steps.push({ at: giveUpMoment(purchase, policy), kind: 'give_up', text });
+    steps.push({ at: giveUpMoment(purchase, policy, facts.skipped), kind: 'give_up', text });
   }
   steps.push(...attemptSteps(facts));
   const soonest = (step: Step): number => step.at ?? (step.kind === 'poll' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY);
@@ -100,8 +100,8 @@ function nextSteps(facts: Facts, policy: PollPolicy): Step[] {
 }
 
 function pollStep(facts: Facts, policy: PollPolicy): Step {
-  const { purchase, now } = facts;
-  const { reason, text } = whyThen(purchase, policy, now);
+  const { purchase } = facts;
+  const { reason, text } = whyThen(facts, policy);
   const at = purchase.nextPollAt;
   if (at === null) return { at, kind: 'poll', reason, text: `${text}${watchAgain(facts)}` };
   const late = lateness(facts);

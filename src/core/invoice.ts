@@ -5,6 +5,7 @@
 import type { Decimal } from './exact-json.ts';
 import { failureBackoff, type PollPolicy, policyOf, postponement, STRIKES_UNTIL_OWN_TROUBLE, withJitter } from './poll-plan.ts';
 import type { Details, Instant, Observation, Purchase, Trouble } from './purchase.ts';
+import { type SkippedTime, timeAfter } from './skipped-time.ts';
 
 /** The specification's `Completed`: the only state that has invoices. */
 export const COMPLETED = 2;
@@ -54,6 +55,8 @@ export interface InvoiceContext {
   readonly policy: PollPolicy;
   readonly spread: number;
   readonly strikes: number;
+  /** Time that the clock skipped: asking is not given up by it. */
+  readonly skipped?: SkippedTime;
   /** Whether the site asks for the invoice of what completes. */
   readonly invoices?: boolean;
   /** Null when it was not asked for: nobody wanted it before this poll, or the site had no time for the call. */
@@ -103,7 +106,7 @@ export function decideInvoice(before: Purchase, seen: number, context: InvoiceCo
 function tryAgain(
   before: Purchase,
   { detail, retryAfter }: Pick<Trouble, 'detail' | 'retryAfter'>,
-  { now, policy, spread, strikes }: InvoiceContext,
+  { now, policy, spread, strikes, skipped = [] }: InvoiceContext,
   own: boolean,
 ): InvoiceStep {
   const lastError = `The invoice could not be read. ${detail}`;
@@ -114,7 +117,9 @@ function tryAgain(
   }
   const failures = before.failures + 1;
   // An outage of the invoices alone may last; an answer that is no invoice stays what it is.
-  const givenUp = own ? failures >= MOST_INVOICE_FAILURES : now - (before.stateSince ?? now) >= policy.giveUpAfter;
+  const givenUp = own
+    ? failures >= MOST_INVOICE_FAILURES
+    : now >= timeAfter(before.stateSince ?? now, policy.giveUpAfter, skipped);
   if (givenUp) return { ...over('none'), failures, lastError };
   const again = Math.max(now + failureBackoff(policyOf(policy, COMPLETED), failures, spread), asked);
   return { ...over('wanted'), again, failures, lastError };

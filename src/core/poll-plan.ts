@@ -2,7 +2,8 @@
  * When to ask again (contract, "States"): the time already spent in the state × growth, between `first` and `most`,
  * ± 10 % jitter, and never past the moment the purchase would count as stuck.
  */
-import { blame, type Instant, type Milliseconds, type Observation } from './purchase.ts';
+import { blame, type Instant, type Milliseconds, type Observation, type Purchase } from './purchase.ts';
+import { type SkippedTime, timeAfter } from './skipped-time.ts';
 import { STATE_NAMES } from './states.ts';
 
 const SECOND = 1_000;
@@ -119,10 +120,22 @@ export function nextPoll(
   return stuckAt !== null && stuckAt > now ? Math.min(planned, stuckAt) : planned;
 }
 
-/** The next recheck of a final state after `now`, or null when there is none left. */
-export function nextRecheck(policy: StatePolicy, { now, since }: { now: Instant; since: Instant }): Instant | null {
-  const coming = policy.recheck.map((after) => since + after).filter((at) => at > now);
+/** The next recheck of a final state after `now`, or null when there is none left. None is passed over by time that the clock skipped. */
+export function nextRecheck(
+  policy: StatePolicy,
+  { now, since, skipped = [] }: { now: Instant; since: Instant; skipped?: SkippedTime | undefined },
+): Instant | null {
+  const coming = policy.recheck.map((after) => timeAfter(since, after, skipped)).filter((at) => at > now);
   return coming.length === 0 ? null : Math.min(...coming);
+}
+
+/** Polling ends this long after the latest sign of life: registration, its renewal, or a change of state. */
+export function giveUpMoment(
+  { watchedSince, stateSince }: Pick<Purchase, 'watchedSince' | 'stateSince'>,
+  { giveUpAfter }: Pick<PollPolicy, 'giveUpAfter'>,
+  skipped: SkippedTime = [],
+): Instant {
+  return timeAfter(Math.max(watchedSince, stateSince ?? 0), giveUpAfter, skipped);
 }
 
 /** The wait after the n-th failure in a row that is the purchase's own (n from 1): `first`, doubling, a day at most. */

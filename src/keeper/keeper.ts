@@ -1,7 +1,8 @@
 /** Keeps house: folds the counters, and deletes what is older than the settings say. One replica at a time does it. */
 import { KEPT_WHILE_OFF } from '../core/channel-pace.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
-import type { Clock, FollowingClock } from '../runtime/clock.ts';
+import { type SkippedTime, timeBefore } from '../core/skipped-time.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createSchedule } from '../runtime/schedule.ts';
 import { dropEmptyCounts, foldCounts } from '../store/counts.ts';
@@ -9,15 +10,17 @@ import type { Sql } from '../store/database.ts';
 import { takeLease } from '../store/replicas.ts';
 import { doneAt, markDone, removeActivity, removeAnswers } from '../store/retention.ts';
 import { suppressForDeleted, suppressForOff } from '../store/subscriber-changes.ts';
-import { createSweep, type Retention, type Sweep } from './sweep.ts';
+import { createSweep, type Sweep } from './sweep.ts';
 
 export interface KeeperOptions {
   readonly sql: Sql;
-  /** `skipped`: time that the database's clock may have skipped; by it, nothing becomes old enough to be deleted. */
-  readonly clock: Clock & Partial<Pick<FollowingClock, 'skipped'>>;
+  readonly clock: Clock;
+  /** Time that the database's clock skipped: by it, nothing becomes old enough to be deleted. */
+  skipped(): SkippedTime;
   readonly log: Logger;
   readonly replica: string;
-  readonly retention: Retention & { readonly at: string };
+  /** How long what is kept, infinity: for ever; and a cron expression. */
+  readonly retention: Readonly<Record<'settled' | 'attempts' | 'events', Milliseconds>> & { readonly at: string };
 }
 
 export interface Keeper {
@@ -40,7 +43,7 @@ const SMALL_THINGS_AT_ONCE = 5_000;
 const SHORTEST_PAUSE: Milliseconds = 50;
 const LONGEST_PAUSE: Milliseconds = 1_000;
 
-export function createKeeper({ sql, clock, log, replica, retention }: KeeperOptions): Keeper {
+export function createKeeper({ sql, clock, skipped, log, replica, retention }: KeeperOptions): Keeper {
   const schedule = createSchedule(retention.at);
   let heldEpoch: number | null = null;
   let sweep: Sweep | null = null;
@@ -57,22 +60,17 @@ export function createKeeper({ sql, clock, log, replica, retention }: KeeperOpti
     heldEpoch = epoch;
   };
 
-  const skipped = (): Milliseconds => clock.skipped?.() ?? 0;
-  const aged = ({ settled, attempts, events }: Retention): Retention => ({
-    settled: settled + skipped(),
-    attempts: attempts + skipped(),
-    events: events + skipped(),
-  });
+  const ago = (length: Milliseconds): Instant => timeBefore(clock.now(), length, skipped());
 
   const smallThings = async (): Promise<void> => {
     if (clock.monotonic() < smallThingsAt) return;
-    const before = clock.now() - SMALL_THINGS_KEPT - skipped();
+    const before = ago(SMALL_THINGS_KEPT);
     while ((await removeActivity(sql, { before, limit: SMALL_THINGS_AT_ONCE })) >= SMALL_THINGS_AT_ONCE);
     while ((await removeAnswers(sql, { before, limit: SMALL_THINGS_AT_ONCE })) >= SMALL_THINGS_AT_ONCE);
     await dropEmptyCounts(sql);
     // An event that was being written while its subscriber was deleted.
     await suppressForDeleted(sql);
-    await suppressForOff(sql, clock.now() - KEPT_WHILE_OFF - skipped());
+    await suppressForOff(sql, ago(KEPT_WHILE_OFF));
     smallThingsAt = clock.monotonic() + SMALL_THINGS_EVERY;
   };
 
@@ -82,7 +80,8 @@ export function createKeeper({ sql, clock, log, replica, retention }: KeeperOpti
     if (sweep === null) {
       const due = schedule.latest(now);
       if (due === null || (done !== null && due <= done)) return REST;
-      sweep = createSweep(sql, aged(retention), now);
+      const { settled, attempts, events } = retention;
+      sweep = createSweep(sql, { settled: ago(settled), attempts: ago(attempts), events: ago(events) }, now);
     }
     const began = clock.monotonic();
     if (await sweep.step()) return Math.min(Math.max(clock.monotonic() - began, SHORTEST_PAUSE), LONGEST_PAUSE);

@@ -1,5 +1,5 @@
 /** One run over everything that is old enough to go, a small batch at a time. */
-import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Instant } from '../core/purchase.ts';
 import type { Queries } from '../store/database.ts';
 import {
   type EndedCursor,
@@ -11,11 +11,11 @@ import {
   removeSiteEvents,
 } from '../store/retention.ts';
 
-/** How long what is kept; infinity: for ever. */
-export interface Retention {
-  readonly settled: Milliseconds;
-  readonly attempts: Milliseconds;
-  readonly events: Milliseconds;
+/** Before which instant what is deleted; minus infinity: it is kept for ever. */
+export interface Cutoffs {
+  readonly settled: Instant;
+  readonly attempts: Instant;
+  readonly events: Instant;
 }
 
 /** How many rows of each kind a run deleted, in the words of its log line. */
@@ -34,16 +34,15 @@ const ATTEMPTS_AT_ONCE = 5_000;
 const EVENTS_AT_ONCE = 200;
 const ROWS_AT_ONCE = 5_000;
 
-/** A run that measures ages from its beginning. */
-export function createSweep(sql: Queries, retention: Retention, startedAt: Instant): Sweep {
+export function createSweep(sql: Queries, cutoffs: Cutoffs, startedAt: Instant): Sweep {
   const removed: Removed = { purchases: 0, attempts: 0, siteEvents: 0, incidents: 0, silences: 0, days: 0 };
   let cursor: EndedCursor | null = null;
-  const before = startedAt - retention.events;
+  const before = cutoffs.events;
   // Each answers whether it has more to do. What is kept for ever has no step.
   const steps: (() => Promise<boolean>)[] = [];
-  if (Number.isFinite(retention.settled))
+  if (Number.isFinite(cutoffs.settled))
     steps.push(async () => {
-      const batch = { before: startedAt - retention.settled, limit: PURCHASES_AT_ONCE };
+      const batch = { before: cutoffs.settled, limit: PURCHASES_AT_ONCE };
       const { removed: purchases, last }: Awaited<ReturnType<typeof removeEnded>> = await removeEnded(sql, {
         ...batch,
         after: cursor,
@@ -52,13 +51,13 @@ export function createSweep(sql: Queries, retention: Retention, startedAt: Insta
       cursor = last;
       return last !== null;
     });
-  if (Number.isFinite(retention.attempts))
+  if (Number.isFinite(cutoffs.attempts))
     steps.push(async () => {
-      const attempts = await removeAttempts(sql, { before: startedAt - retention.attempts, limit: ATTEMPTS_AT_ONCE });
+      const attempts = await removeAttempts(sql, { before: cutoffs.attempts, limit: ATTEMPTS_AT_ONCE });
       removed.attempts += attempts;
       return attempts >= ATTEMPTS_AT_ONCE;
     });
-  if (Number.isFinite(retention.events))
+  if (Number.isFinite(cutoffs.events))
     steps.push(
       async () => {
         const events = await removeSiteEvents(sql, { before, limit: EVENTS_AT_ONCE });

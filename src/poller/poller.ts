@@ -6,6 +6,7 @@ import { asksForInvoice, type InvoiceSeen, observationOf } from '../core/invoice
 import type { Ownership } from '../core/ownership.ts';
 import { type PollPolicy, strikesAfter } from '../core/poll-plan.ts';
 import type { Instant, Milliseconds, Observation } from '../core/purchase.ts';
+import type { SkippedTime } from '../core/skipped-time.ts';
 import { createAlarm } from '../runtime/alarm.ts';
 import type { Clock, FollowingClock } from '../runtime/clock.ts';
 import type { Writes } from '../runtime/health.ts';
@@ -24,7 +25,9 @@ import { createWindow, type Entry } from './window.ts';
 
 export interface PollerOptions {
   readonly sql: Sql;
-  readonly clock: Clock & Partial<Pick<FollowingClock, 'at' | 'skipped'>>;
+  readonly clock: Clock & Partial<Pick<FollowingClock, 'at'>>;
+  /** Time that the database's clock skipped: by it, no watch expires. */
+  skipped(): SkippedTime;
   readonly log: Logger;
   readonly ownership: Ownership;
   readonly meters: Meters;
@@ -222,7 +225,7 @@ export function createPoller(options: PollerOptions): Poller {
     const { invoices } = lane.site;
     const policy = policyFor(site);
     const context = {
-      ...{ askedAt, now, policy, skipped: clock.skipped?.() ?? 0, spread: spread() },
+      ...{ askedAt, now, policy, skipped: options.skipped(), spread: spread() },
       ...{ strikes: entry.strikes, excused, invoices, invoice },
     };
     const outcome = decide(before, seen, context);

@@ -19,6 +19,7 @@ import {
   renewReplica,
   takeShards,
 } from '../store/replicas.ts';
+import type { SkippedTimeKeeper } from './skipped-time.ts';
 
 export interface OwnershipOptions {
   readonly sql: Sql;
@@ -31,6 +32,7 @@ export interface OwnershipOptions {
   readonly ttl: Milliseconds;
   /** How often it is renewed. */
   readonly renewEvery: Milliseconds;
+  readonly skippedTime?: Pick<SkippedTimeKeeper, 'read' | 'note'>;
   /**
    * The database's clock stepped by so much, back when negative, and what was written to these shards before; asked again
    * with the next tick while it fails.
@@ -62,6 +64,7 @@ export function createOwnership({
   process,
   ttl,
   renewEvery,
+  skippedTime,
   onStep,
 }: OwnershipOptions): OwnershipKeeper {
   const held = new Map<number, Held>();
@@ -204,12 +207,15 @@ export function createOwnership({
       if (stopping) return renewEvery;
       const asked = { at: clock.monotonic(), wallAhead: wallAhead() };
       const renewal = await renewReplica(sql, { id: replica, process, ttl });
-      stepped += clock.follow?.(renewal.databaseNow, asked.at, clock.monotonic()) ?? 0;
+      const step = clock.follow?.(renewal.databaseNow, asked.at, clock.monotonic()) ?? 0;
+      stepped += step;
+      skippedTime?.read(step, renewal.clockSteps);
       if (renewal.startedAt === startedAt) adopt(renewal.holdings);
       else await startOver(renewal.startedAt);
       // Only now: the lease covers what memory holds from here on.
       lease = { endsAt: asked.at + ttl, wallAhead: asked.wallAhead };
       await noteSteps();
+      await skippedTime?.note();
       if (isAway !== saidAway) await markLeaving(sql, replica, isAway);
       saidAway = isAway;
       const taking = await countOthers(renewal.others);

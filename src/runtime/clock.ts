@@ -1,4 +1,5 @@
 /** The time, as everything in the daemon reads it: real, or held by a test. */
+import { uptime } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LEAST_STEP } from '../core/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
@@ -21,8 +22,8 @@ export interface FollowingClock extends Clock {
   follow(databaseNow: Instant, asked: Milliseconds, answered: Milliseconds): Milliseconds;
   /** What the database's clock, as it is known now, showed or shows at a moment of the monotonic clock. */
   at(moment: Milliseconds): Instant;
-  /** By how much the database's clock stepped forward, and was not set back since: time that may not have passed. */
-  skipped(): Milliseconds;
+  /** For how long this machine was suspended, from some moment before this process began; the monotonic clock stands still meanwhile. */
+  suspended(): Milliseconds;
   /** This machine's wall clock. Unlike the monotonic clock it runs on while a virtual machine is suspended. */
   wall(): Instant;
 }
@@ -37,7 +38,6 @@ const QUICK: Milliseconds = 1_000;
 export function realClock(): FollowingClock {
   let offset = Date.now() - performance.now();
   let isFollowing = false;
-  let skipped = 0;
   return {
     now: () => Math.round(performance.now() + offset),
     monotonic: () => performance.now(),
@@ -52,12 +52,10 @@ export function realClock(): FollowingClock {
           : Math.min(Math.max(offset, databaseNow - answered), databaseNow - asked);
       const step = Math.round(offset - before);
       // Less may be a slow answer, or a clock that is being slewed.
-      if (isFirst || Math.abs(step) < LEAST_STEP) return 0;
-      skipped = Math.max(skipped + step, 0);
-      return step;
+      return isFirst || Math.abs(step) < LEAST_STEP ? 0 : step;
     },
     at: (moment) => Math.round(moment + offset),
-    skipped: () => skipped,
+    suspended: () => uptime() * 1_000 - performance.now(),
     wall: () => Date.now(),
     sleep: async (duration, signal) => {
       if (signal.aborted) return;

@@ -46,6 +46,8 @@ export async function explainFacts(
     flying as materialized (select f.delivery, f.since from purchase_watch.deliveries_in_flight() f join d on d.id = f.delivery)
     select json_build_object(
       'now', ${ms('clock_timestamp()')},
+      'skipped', (select coalesce(json_agg(json_build_object('from', ${ms('lower(k)')}, 'until', ${ms('upper(k)')}) order by k), '[]')
+        from purchase_watch.database_clock c, unnest(c.skipped) k),
       'purchase', json_build_object(
         'id', p.id, 'purchaseId', p.purchase_id, 'site', p.site, 'reference', p.reference, 'status', p.status, 'state', p.state,
         'stateSince', ${ms('p.state_since')}, 'stuckSince', ${ms('p.stuck_since')}, 'excused', p.excused_ms,

@@ -5,6 +5,7 @@
 import type { Holding } from '../core/ownership.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Fragment, Queries } from './database.ts';
+import { type ClockSteps, type ClockStepsRow, clockSteps, clockStepsOf } from './skipped-time.ts';
 
 export interface ReplicaRow {
   readonly id: string;
@@ -35,6 +36,7 @@ export interface Renewal {
   readonly holdings: readonly Holding[];
   readonly others: readonly OtherReplica[];
   readonly databaseNow: Instant;
+  readonly clockSteps: ClockSteps;
 }
 
 /**
@@ -45,9 +47,9 @@ export async function renewReplica(
   sql: Queries,
   { id, process, ttl }: { id: string; process: string; ttl: Milliseconds },
 ): Promise<Renewal> {
-  type Row = { startedAt: string; databaseNow: Instant; shards: number[] | null; epochs: number[] | null } & {
-    [F in keyof OtherReplica]: OtherReplica[F] | null;
-  };
+  type Row = { startedAt: string; databaseNow: Instant; shards: number[] | null; epochs: number[] | null } & ClockStepsRow & {
+      [F in keyof OtherReplica]: OtherReplica[F] | null;
+    };
   const rows = await sql<Row[]>`
     with renewed as (
       insert into purchase_watch.replicas as r (id, process, expires_at, lease_ms)
@@ -58,15 +60,15 @@ export async function renewReplica(
     held as (
       select array_agg(id order by id) as shards, array_agg(epoch order by id) as epochs
       from purchase_watch.shards where owner = ${id})
-    select n.started_at as "startedAt", (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow", h.shards, h.epochs,
+    select n.started_at as "startedAt", (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow", h.shards, h.epochs, c.*,
       o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs", o.leaving
-    from renewed n cross join held h left join purchase_watch.replicas o on o.id <> ${id} order by o.id`;
-  const { startedAt, databaseNow, shards, epochs } = rows[0]!;
+    from renewed n cross join held h cross join ${clockSteps(sql)} c left join purchase_watch.replicas o on o.id <> ${id} order by o.id`;
+  const { startedAt, databaseNow, shards, epochs, ...steps } = rows[0]!;
   const holdings = (shards ?? []).map((shard, index) => ({ shard, epoch: epochs![index]! }));
   const others = rows.flatMap(({ id: other, process: where, renewal, leaseMs, leaving }) =>
     other === null ? [] : [{ id: other, process: where!, renewal: renewal!, leaseMs: leaseMs!, leaving: leaving! }],
   );
-  return { startedAt, databaseNow, holdings, others };
+  return { startedAt, databaseNow, clockSteps: clockStepsOf(steps), holdings, others };
 }
 
 /** A replica that is to be deleted, and for how long its row has stood unchanged. */

@@ -2,7 +2,7 @@
 import { LEAST_STEP } from '../core/clock-ahead.ts';
 import type { Holding } from '../core/ownership.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
-import type { Queries } from './database.ts';
+import type { Fragment, Queries } from './database.ts';
 import { held } from './settle.ts';
 
 export interface StepBack {
@@ -41,20 +41,22 @@ export async function moveDueBack(sql: Queries, given: StepBack): Promise<{ purc
 }
 
 async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, from: number): Promise<number> {
+  // What was written by the clock as it was is ahead of the clock as it is. Once moved it is not, so that it is moved once.
+  const isAhead = (column: string): Fragment => sql`p.${sql(column)} > to_timestamp(${now + LEAST_STEP}::float8 / 1000)`;
+  const back = (column: string): Fragment => sql`
+    case when ${isAhead(column)} then p.${sql(column)} - ${by}::float8 * interval '1 millisecond' else p.${sql(column)} end`;
   const [row] = await sql<[{ count: number }]>`
     with ${held(sql, writer)},
     due as materialized (
-      -- A purchase seen in the future was noted by the clock as it was; once moved it is not, so that it is moved once.
-      select p.id,
-        case when p.seen_at > to_timestamp(${now + LEAST_STEP}::float8 / 1000) then ${by}::float8 else 0 end * interval '1 millisecond' as by,
-        least(p.next_poll_at, greatest(p.next_poll_at - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))) as at
+      select p.id, least(p.next_poll_at, greatest(p.next_poll_at - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))) as at
       from purchase_watch.purchases p join held on held.id = p.shard
       where p.id > ${from} and p.id <= ${from + AT_ONCE} and p.next_poll_at is not null for update of p),
     moved as (
       update purchase_watch.purchases p set next_poll_at = due.at, due_slot = purchase_watch.due_slot(due.at), revision = p.revision + 1,
-        -- How long a purchase has been in its state stays as it is.
-        seen_at = p.seen_at - due.by, state_since = p.state_since - due.by, stuck_since = p.stuck_since - due.by,
-        watched_since = p.watched_since - due.by
+        seen_at = ${back('seen_at')}, state_since = ${back('state_since')}, stuck_since = ${back('stuck_since')},
+        watched_since = ${back('watched_since')},
+        -- A stay that is older was excused for the time that the clock skipped, if it skipped any.
+        excused_ms = case when ${isAhead('seen_at')} and not ${isAhead('state_since')} then greatest(p.excused_ms - ${by}, 0) else p.excused_ms end
       from due where p.id = due.id returning p.id, p.shard),
     nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from moved)
     select count(*)::float8 as count from moved`;

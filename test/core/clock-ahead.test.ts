@@ -31,6 +31,13 @@ describe('a purchase', () => {
     });
   });
 
+  test('keeps times from before the clock was ahead, and is excused for its step forward no more', () => {
+    const before = aPurchase({ stateSince: NOW - HOUR, stuckSince: NOW - 5, watchedSince: NOW - 2 * HOUR, excused: 1_000 });
+    const ahead = { ...before, seenAt: NOW + 100 * HOUR, excused: before.excused + 100 * HOUR };
+    expect(notAhead(ahead, NOW)).toEqual({ ...before, seenAt: NOW });
+    expect(notAhead({ ...ahead, excused: HOUR }, NOW).excused).toBe(0);
+  });
+
   test('that was seen by a clock that another replica reads a little earlier stays as it is', () => {
     const purchase = aPurchase({ seenAt: NOW + 500 });
     expect(notAhead(purchase, NOW)).toBe(purchase);

@@ -176,6 +176,12 @@ describe('trouble', () => {
     expect(after).toMatchObject({ purchase: { invoice: 'wanted', failures: 21 }, nextPollAt: T + 24 * HOUR });
     const late = poll(completed({ failures: 20, stateSince: T - DEFAULT_POLL_POLICY.giveUpAfter }), answer(COMPLETED), context);
     expect(late).toMatchObject({ purchase: { invoice: 'none' }, nextPollAt: null });
+    const skipped = [{ from: T - 2 * HOUR, until: T - HOUR }];
+    const soon = poll(completed({ failures: 20, stateSince: T - DEFAULT_POLL_POLICY.giveUpAfter }), answer(COMPLETED), {
+      ...context,
+      skipped,
+    });
+    expect(soon).toMatchObject({ purchase: { invoice: 'wanted' } });
   });
 
   test('with the status keeps a settled purchase due for its invoice, and not for ever', () => {

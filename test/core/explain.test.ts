@@ -100,6 +100,7 @@ function theFacts({
 }: Partial<Omit<Facts, 'purchase'>> & { purchase?: Partial<PurchaseFacts> } = {}): Facts {
   return {
     now: NOW,
+    skipped: [],
     purchase: aPurchase(purchase),
     site: { configured: true, failingSince: null, lastSuccessAt: NOW - SECOND, lastError: null },
     owner: { replica: 'rep_1', leaseUntil: NOW + 20 * SECOND, daemons: 1, othersDue: 0 },
@@ -326,8 +327,15 @@ describe('the next poll is explained by the plan:', () => {
       /with it, after 2 failed polls in a row$/,
     ],
   ])('%s', (_, differs, reason, text, polling = DEFAULT_POLL_POLICY) => {
-    const why = whyThen(aPurchase(differs), polling, NOW);
+    const why = whyThen({ purchase: aPurchase(differs), now: NOW, skipped: [] }, polling);
     expect(why).toEqual({ reason, text: expect.stringMatching(text) });
+  });
+
+  test("knows which time the database's clock skipped", () => {
+    const skipped = [{ from: NOW - 2 * DAY, until: NOW - DAY }];
+    const waiting = { state: NEW, stateSince: NOW - 31 * DAY, watchedSince: NOW - 40 * DAY, nextPollAt: NOW };
+    const { next } = explained({ purchase: waiting, skipped });
+    expect(next).toMatchObject([{ reason: 'give_up' }, { kind: 'give_up', at: NOW }]);
   });
 });
 

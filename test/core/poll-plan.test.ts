@@ -103,6 +103,11 @@ describe('rechecks of a final state', () => {
   test('that were missed are not made up for', () => {
     expect(nextRecheck(policy, { now: 5 * HOUR, since: 0 })).toBe(24 * HOUR);
   });
+
+  test('are none missed that the clock skipped', () => {
+    const skipped = [{ from: 60_000, until: 100 * HOUR }];
+    expect(nextRecheck(policy, { now: 100 * HOUR, since: 0, skipped })).toBe(101 * HOUR - 60_000);
+  });
 });
 
 test('failures of its own make a purchase rarer: first, doubled each time, a day at most', () => {

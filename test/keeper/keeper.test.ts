@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { SkippedTime } from '../../src/core/skipped-time.ts';
 import { createKeeper, type Keeper } from '../../src/keeper/keeper.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { releaseReplica, renewReplica } from '../../src/store/replicas.ts';
@@ -11,13 +12,13 @@ const DAY = 86_400_000;
 let database: TestDatabase;
 let clock: TestClock;
 let log: string[];
-let skipped: number;
+let skipped: SkippedTime;
 beforeEach(async () => {
   database = await testDatabase();
   await syncSites(database.sql, ['se']);
   clock = testClock();
   log = [];
-  skipped = 0;
+  skipped = [];
 });
 afterEach(() => database.drop());
 
@@ -26,7 +27,8 @@ async function keeperOf(replica: string, retention = {}): Promise<Keeper> {
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
   return createKeeper({
     sql: database.sql,
-    clock: { ...clock, now: clock.now, skipped: () => skipped },
+    clock,
+    skipped: () => skipped,
     log: createLogger({ level: 'info', destination }),
     replica,
     retention: { settled: 90 * DAY, attempts: 30 * DAY, events: 90 * DAY, at: '17 3 * * *', ...retention },
@@ -51,7 +53,7 @@ test('a database clock that skips time makes nothing old enough to be deleted', 
   const keeper = await keeperOf('a');
   await addEnded(3);
   // Ten days more than the purchases need are what the clock skipped.
-  skipped = 20 * DAY;
+  skipped = [{ from: clock.now() - 30 * DAY, until: clock.now() - 10 * DAY }];
   clock.advance('24h');
   await keep(keeper);
   expect(await left()).toBe(3);

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { connect, type Sql } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { register } from '../../src/store/purchases.ts';
+import { countPolls, register, requestPoll } from '../../src/store/purchases.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { MIGRATIONS } from '../support/database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
@@ -51,16 +51,19 @@ const arrived = (ids: readonly string[], state: string) => (): number =>
   ids.filter((id) => receiver.received.some(({ body }) => body.includes(id) && body.includes(`"name":"${state}"},"notBefore"`)))
     .length;
 
+async function begin(): Promise<void> {
+  postgres = await startSteppingPostgres();
+  sql = connect(postgres.url, { max: 2 });
+  await migrate(sql, MIGRATIONS);
+  simulator = createSimulator();
+  await simulator.start();
+  receiver = await startReceiver({ secret: SECRET });
+}
+
 test.skipIf(!canStep())(
   'what was written hours ahead is polled and delivered once the clock is set back, also by a daemon that comes later',
   async () => {
-    postgres = await startSteppingPostgres();
-    sql = connect(postgres.url, { max: 2 });
-    await migrate(sql, MIGRATIONS);
-    simulator = createSimulator();
-    await simulator.start();
-    receiver = await startReceiver({ secret: SECRET });
-
+    await begin();
     const first = await start();
     postgres.step(9_000);
     await first.says('clock.stepped', 30_000);
@@ -102,4 +105,45 @@ test.skipIf(!canStep())(
     for (const daemon of daemons) expect(daemon.output()).not.toMatch(/poll\.unrecordable|purchase\.repaired/);
   },
   180_000,
+);
+
+test.skipIf(!canStep())(
+  'by time that the clock skipped nothing expires and nothing is deleted, also after a restart',
+  async () => {
+    await begin();
+    const first = await start();
+    const ids = await watch(4);
+    for (const id of ids.slice(1)) simulator.control.setState(id, 'Completed');
+    await expect.poll(arrived(ids, 'Completed'), { timeout: 20_000 }).toBe(3);
+    // Longer than purchases are watched, and kept.
+    postgres.step(100 * 86_400);
+    const skips = async () => (await sql`select from purchase_watch.database_clock, unnest(skipped)`).count;
+    await expect.poll(skips, { timeout: 10_000 }).toBe(1);
+    await first.end('SIGKILL');
+    await sql`update purchase_watch.leases set done_at = now() - interval '200 days' where name = 'keeper'`;
+    const polls = async () =>
+      (
+        await sql<[{ polls: number; left: number }]>`
+        select max(polls) filter (where status = 'watching')::int as polls, count(*)::int as left from purchase_watch.purchases`
+      )[0];
+    const before = await polls();
+    const second = await start();
+    await second.says('retention.done', 20_000);
+    await expect.poll(async () => (await polls()).polls, { timeout: 20_000 }).toBeGreaterThan(before.polls);
+    expect((await polls()).left).toBe(4);
+    postgres.step(0);
+    await second.says('clock.step_followed', 10_000);
+    await expect.poll(skips, { timeout: 10_000 }).toBe(0);
+    // Its plan would wait for minutes, as after 100 days in a state. The poll finds it where it was, and does not end its watch.
+    const [waiting] = await sql<
+      [{ id: number }]
+    >`select id::float8 as id from purchase_watch.purchases where status = 'watching'`;
+    const known = await requestPoll(sql, waiting.id);
+    await expect.poll(() => countPolls(sql, waiting.id), { timeout: 20_000 }).toBeGreaterThan(known);
+    simulator.control.setState(ids[0]!, 'Completed');
+    await requestPoll(sql, waiting.id);
+    await expect.poll(arrived(ids, 'Completed'), { timeout: 20_000 }).toBe(4);
+    expect(receiver.received.filter(({ type }) => type !== 'purchase.state_changed')).toEqual([]);
+  },
+  120_000,
 );
