@@ -9,6 +9,7 @@ import { register as doctor } from './cli/doctor.ts';
 import { register as forget } from './cli/forget.ts';
 import { register as incidents } from './cli/incidents.ts';
 import { register as invoice } from './cli/invoice.ts';
+import { register as key } from './cli/key.ts';
 import { register as listen } from './cli/listen.ts';
 import { register as migrate } from './cli/migrate.ts';
 import { register as plan } from './cli/plan.ts';
@@ -53,6 +54,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   listen,
   migrate,
   config,
+  key,
   doctor,
   forget,
   slack,

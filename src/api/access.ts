@@ -1,63 +1,114 @@
 /** Who may call: keys where there are some, and otherwise only programs of this machine, never another web site's page. */
-import { createHash, timingSafeEqual } from 'node:crypto';
-import type { MiddlewareHandler } from 'hono';
+import { timingSafeEqual } from 'node:crypto';
+import type { Context, MiddlewareHandler } from 'hono';
+import { type ApiKey, hashOfKey, SCOPES, type Scope } from '../config/api-keys.ts';
+import { SHORTEST_KEY } from '../config/key-kinds.ts';
 import { Problem } from './problems.ts';
+import type { Rule } from './scopes.ts';
+import type { WrongKeys } from './wrong-keys.ts';
 
-export interface Keys {
-  /** May do everything. */
-  readonly apiKey: string | null;
-  /** May read. */
-  readonly apiReadKey: string | null;
+/** Who sent a request. */
+export interface Caller {
+  /** The name of the key; null where no keys are configured. */
+  readonly key: string | null;
+  readonly scopes: readonly Scope[];
+}
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    /** Absent while nobody asked for a key. */
+    caller?: Caller;
+  }
 }
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+/** Headers that proxies add to what they pass on, in small letters. */
+const OF_PROXIES = /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/;
+const KEYLESS: Caller = { key: null, scopes: SCOPES };
+/** With these scopes a key changes something. */
+const CHANGING: readonly Scope[] = ['register', 'operate'];
 
-/** Asks for a key. Does nothing when there is none. */
-export function requireKey({ apiKey, apiReadKey }: Keys): MiddlewareHandler {
-  const full = apiKey === null ? null : digest(apiKey);
-  const reading = apiReadKey === null ? null : digest(apiReadKey);
+export interface AccessParts {
+  readonly keys: readonly ApiKey[];
+  readonly wrongKeys: WrongKeys;
+}
+
+/** Asks for a key with the scope that the route declares. Below `/v1` nothing is said without a key, not even what there is. */
+export function requireKey(parts: AccessParts, ruleOf: (c: Context) => Rule | undefined): MiddlewareHandler {
+  const identify = createIdentify(parts);
   return async (c, next) => {
-    if (full !== null || reading !== null) {
-      const [, given] = /^Bearer +(\S+) *$/i.exec(c.req.header('authorization') ?? '') ?? [];
-      if (given === undefined) {
-        throw unauthorized('Send the key in the header "authorization: Bearer <key>"; it is API_KEY of the configuration.');
-      }
-      const hash = digest(given);
-      // Both are compared whatever the first says, so that the time taken tells nothing.
-      const isFull = matches(hash, full);
-      const isReading = matches(hash, reading);
-      if (!isFull && !isReading) throw unauthorized('The key is not known here; compare it with API_KEY of the configuration.');
-      if (!isFull && !SAFE_METHODS.has(c.req.method)) {
-        throw new Problem('read_only_key', `This key may only read; ${c.req.method} needs the key in API_KEY.`);
-      }
-    }
-    await next();
+    const rule = ruleOf(c);
+    const isAsked = rule === undefined ? /^\/v1(?:\/|$)/.test(c.req.path) : rule.scope !== null;
+    if (!isAsked) return next();
+    const caller = await identify(c, rule?.call ?? null);
+    if (caller !== null) c.set('caller', caller);
+    else if (!rule?.isOptional) throw unauthorized('Send the key in the header "authorization: Bearer <key>".');
+    const lacks = caller !== null && rule?.scope != null && !caller.scopes.includes(rule.scope);
+    if (!lacks || rule.isOptional) return next();
+    parts.wrongKeys.report({ key: caller.key, needs: rule.scope, ...senderOf(c, rule.call) }, 'api.scope_refused');
+    throw missingScope(caller, rule);
   };
+}
+
+/** Reads who sends a request: null without a key. Throws the problem that a wrong key is, once it has cost its time. */
+function createIdentify({ keys, wrongKeys }: AccessParts): (c: Context, call: string | null) => Promise<Caller | null> {
+  const known = keys.map((key) => ({ ...key, digest: digestOf(key.hash) }));
+  return async (c, call) => {
+    if (known.length === 0) return KEYLESS;
+    const [, given] = /^Bearer +(\S+) *$/i.exec(c.req.header('authorization') ?? '') ?? [];
+    if (given === undefined) return null;
+    const digest = digestOf(hashOfKey(given));
+    // All are compared, so that the time taken tells nothing. A short key may have been hashed by hand.
+    const [key] = known.filter((each) => timingSafeEqual(digest, each.digest) && given.length >= SHORTEST_KEY);
+    const isExpired = key !== undefined && key.expires !== null && key.expires <= Date.now();
+    if (key !== undefined && !isExpired) return { key: key.name, scopes: key.scopes };
+    const sender = senderOf(c, call);
+    wrongKeys.report(
+      { ...(isExpired ? { reason: 'expired', key: key.name } : { reason: 'unknown' }), ...sender },
+      'api.key_refused',
+    );
+    if (!(await wrongKeys.pay(sender.address, c.env?.closing))) throw tooMany();
+    throw unauthorized(
+      isExpired
+        ? `The key ${key.name} expired at ${new Date(key.expires!).toISOString()}; use the one that replaces it.`
+        : 'The key is not known here; compare it with API_KEY, API_READ_KEY and api.keys of the configuration.',
+    );
+  };
+}
+
+/** From where a request comes and what it asks for, for the log: nothing that the sender chose. */
+export function senderOf(c: Context, call: string | null): { readonly address: string; readonly call: string } {
+  return { address: c.env?.address ?? 'unknown', call: call ?? `${c.req.method} of nothing` };
 }
 
 /**
  * Without keys, being on this machine is what gives access. A browser on this machine would lend that to any page: one
- * whose name was made to resolve to this machine (told by its Host), or one that posts here (told by its Origin).
+ * whose name was made to resolve to this machine (told by its Host), or one that posts here (told by its Origin). A proxy
+ * on this machine would lend it to everybody whom it serves.
  */
-export function guardKeyless({ apiKey, apiReadKey }: Keys): MiddlewareHandler {
-  const keyless = apiKey === null && apiReadKey === null;
+export function guardKeyless(keys: readonly ApiKey[]): MiddlewareHandler {
   return async (c, next) => {
-    if (keyless) {
-      const host = c.req.header('host');
-      if (host !== undefined && !LOOPBACK_HOST.test(host)) {
-        throw new Problem(
-          'foreign_host',
-          `Without a key only this machine may call, and the Host header says ${JSON.stringify(host.slice(0, 80))}. Use http://127.0.0.1 or set API_KEY.`,
-        );
-      }
-      const { origin, 'sec-fetch-site': site } = c.req.header();
-      if (!SAFE_METHODS.has(c.req.method) && isForeign({ origin, site, host })) {
-        throw new Problem(
-          'cross_site',
-          'Without a key, web pages of other origins may not change anything here. Set API_KEY and send it.',
-        );
-      }
+    if (keys.length > 0) return next();
+    const { host, origin, 'sec-fetch-site': site, ...others } = c.req.header();
+    const passedOn = Object.keys(others).find((name) => OF_PROXIES.test(name));
+    if (passedOn !== undefined) {
+      throw new Problem(
+        'proxied',
+        `Without a key only programs of this machine may call, and the header ${passedOn} says that a proxy passed the request on. Set API_KEY, and send it.`,
+      );
+    }
+    if (host !== undefined && !LOOPBACK_HOST.test(host)) {
+      throw new Problem(
+        'foreign_host',
+        `Without a key only this machine may call, and the Host header says ${JSON.stringify(host.slice(0, 80))}. Use http://127.0.0.1 or set API_KEY.`,
+      );
+    }
+    if (!SAFE_METHODS.has(c.req.method) && isForeign({ origin, site, host })) {
+      throw new Problem(
+        'cross_site',
+        'Without a key, web pages of other origins may not change anything here. Set API_KEY and send it.',
+      );
     }
     await next();
   };
@@ -72,11 +123,20 @@ function unauthorized(detail: string): Problem {
   return new Problem('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="purchase-watch"' } });
 }
 
-/** Hashes have one length, which timingSafeEqual needs, and a comparison of them tells nothing of the keys. */
-function digest(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
+function tooMany(): Problem {
+  const detail = 'Too many wrong keys wait for their answers, from this address or from all. A right key is answered at once.';
+  return new Problem('too_many_wrong_keys', detail, { headers: { 'retry-after': '10' } });
 }
 
-function matches(given: Buffer, key: Buffer | null): boolean {
-  return key !== null && timingSafeEqual(given, key);
+function missingScope({ key, scopes }: Caller, { call, scope }: Rule): Problem {
+  const mayOnlyRead = CHANGING.includes(scope!) && !scopes.some((each) => CHANGING.includes(each));
+  return new Problem(
+    mayOnlyRead ? 'read_only_key' : 'missing_scope',
+    `${call} needs a key with the scope ${scope}; the key ${key} has ${scopes.join(', ')}.`,
+  );
+}
+
+/** The bytes that a hash of the settings stands for. All have one length, which timingSafeEqual needs. */
+function digestOf(hash: string): Buffer {
+  return Buffer.from(hash.slice('sha256:'.length), 'hex');
 }

@@ -8,6 +8,7 @@ import { sendAgain } from '../subscription/replay.ts';
 import { cursorOf, cursorParameter, limitParameter, purchaseIdField, siteParameter, subscriberParameter } from './fields.ts';
 import { strict } from './invalid.ts';
 import { Problem, problems } from './problems.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 import { deliveryDetailsSchema, deliveryIdField, deliverySchema, deliveryStatusParameter } from './subscriber-fields.ts';
 
@@ -49,6 +50,7 @@ const answer = (description: string) => ({ description, content: { 'application/
 const listRoute = createRoute({
   method: 'get',
   path: '/v1/deliveries',
+  security: needs('read'),
   summary: 'List deliveries',
   description:
     'Newest first: one event for one subscriber each, and each in exactly one status. All filters given must hold; each reads a page, whatever waits.',
@@ -80,6 +82,7 @@ const listRoute = createRoute({
 const readRoute = createRoute({
   method: 'get',
   path: '/v1/deliveries/{id}',
+  security: needs('read'),
   summary: 'Read a delivery',
   description:
     'With every attempt that was made, first to last. Those that failed are kept for `store.retention.attempts`, the one that delivered as long as the delivery.',
@@ -91,6 +94,7 @@ const readRoute = createRoute({
 const retryRoute = createRoute({
   method: 'post',
   path: '/v1/deliveries/{id}/retry',
+  security: needs('operate'),
   summary: 'Send a delivery again',
   description:
     'Whatever became of it, with the same id and bytes; if that fails, its schedule begins anew. It leaves at once, unless `note` in the answer says why not.',

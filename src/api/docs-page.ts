@@ -59,7 +59,7 @@ ${schemas.map(([name, schema]) => html`<article id="schema-${name}"><h3><a href=
 
 function accessNote({ keyed }: Where): Html {
   return keyed
-    ? html`Every call below <code>/v1</code> needs a key: <code>authorization: Bearer &lt;key&gt;</code>. The key in <code>API_READ_KEY</code> may read.`
+    ? html`Every call below <code>/v1</code> needs a key with the scope that it names: <code>authorization: Bearer &lt;key&gt;</code>. The key in <code>API_KEY</code> has every scope.`
     : html`No key is set here, so only programs of this machine may call, and they need none.`;
 }
 
@@ -81,6 +81,7 @@ function article(document: OpenApiDocument, call: Call, where: Where): Html {
   return html`<article id="${operationId}">
 <h3><a href="#${operationId}">${summary}</a></h3>
 <p class="call"><span class="method ${method}">${method}</span> <code>${path}</code></p>
+${scopeNote(operation, where)}
 ${description === undefined ? '' : html`<p>${words(description)}</p>`}
 ${parameters.length === 0 ? '' : html`<h4>Parameters</h4>${parameterTable(document, parameters)}`}
 ${Object.entries(requestBody?.content ?? {}).map(([type, { schema }]) => (schema === undefined ? '' : bodyPart(document, schema, type)))}
@@ -91,6 +92,16 @@ ${inlineAnswers(document, responses)}
 <h4>Try it</h4>
 <pre tabindex="0"><code>${curlLine(document, call, where)}</code></pre>
 </article>`;
+}
+
+function scopeNote({ security = [] }: Operation, { keyed }: Where): Html | string {
+  const [scope] = security.flatMap(({ key = [] }) => key);
+  if (!keyed || scope === undefined) return '';
+  return html`<p class="quiet">Scope of the key: <code>${scope}</code>${isOptional(security) ? ' for the whole answer; without one it is shorter' : ''}</p>`;
+}
+
+function isOptional(security: NonNullable<Operation['security']>): boolean {
+  return security.length === 0 || security.some((each) => Object.keys(each).length === 0);
 }
 
 function bodyPart(document: OpenApiDocument, schema: Schema, type: string): Html {
@@ -119,7 +130,7 @@ function inlineAnswers(document: OpenApiDocument, responses: Readonly<Record<str
 }
 
 function curlLine(document: OpenApiDocument, { method, path, operation }: Call, { origin, keyed }: Where): string {
-  const { parameters = [], requestBody, security = document.security ?? [] } = operation;
+  const { parameters = [], requestBody, security = [] } = operation;
   const sample = (name: string): string => {
     const parameter = parameters.find((each) => each.in === 'path' && each.name === name);
     return encodeURIComponent(String(exampleOf(document, parameter?.schema ?? {})));
@@ -130,7 +141,7 @@ function curlLine(document: OpenApiDocument, { method, path, operation }: Call, 
   const address =
     origin + path.replace(/\{(\w+)\}/g, (_, name: string) => sample(name)) + (query.length > 0 ? `?${query.join('&')}` : '');
   const parts = [`curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}${quoted(address)}`];
-  if (keyed && security.length > 0) parts.push('-H "authorization: Bearer $API_KEY"');
+  if (keyed && !isOptional(security)) parts.push('-H "authorization: Bearer $API_KEY"');
   const schema = requestBody?.content[JSON_TYPE]?.schema;
   if (schema !== undefined) {
     parts.push("-H 'content-type: application/json'", `-d ${quoted(JSON.stringify(exampleOf(document, schema)))}`);

@@ -6,6 +6,7 @@ import type { OpenApiDocument } from './docs-page-model.ts';
 import { STYLE } from './docs-page-style.ts';
 import { operationIdOf } from './operation-id.ts';
 import { problems } from './problems.ts';
+import { OPEN } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
 type App = OpenAPIHono<{ Bindings: ApiBindings }>;
@@ -18,7 +19,6 @@ const ABOUT = {
     description:
       'Watches purchases at a checkout service that has no callbacks. Failures are problems (RFC 9457) with a stable `code`.',
   },
-  security: [{ key: [] }],
 };
 
 /** The page is one file: nothing else may be loaded, run, framed or posted. */
@@ -29,7 +29,8 @@ export function mountDocument(app: App, { keyed }: { keyed: boolean }): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', {
     type: 'http',
     scheme: 'bearer',
-    description: '`API_KEY`, or `API_READ_KEY` for reading. Without either, only this machine is served, and needs no key.',
+    description:
+      'Each call names the scope that the key needs: `read`, `metrics`, `register` or `operate`. `API_KEY` has all four, `API_READ_KEY` has `read` and `metrics`. Without any key in the configuration only this machine is served, and needs none.',
   });
   let made: OpenApiDocument | undefined;
   const document = (): OpenApiDocument => {
@@ -56,7 +57,7 @@ const documentRoute = createRoute({
   path: '/openapi.json',
   summary: 'This API as an OpenAPI 3.1 document',
   tags: ['Operations'],
-  security: [],
+  security: OPEN,
   responses: {
     200: {
       description: 'The document.',
@@ -71,7 +72,7 @@ const pageRoute = createRoute({
   path: '/docs',
   summary: 'The same document as a page for people',
   tags: ['Operations'],
-  security: [],
+  security: OPEN,
   responses: {
     200: { description: 'One page without scripts.', content: { 'text/html': { schema: z.string() } } },
     ...problems(),

@@ -7,6 +7,7 @@ import { durationParameter, limitParameter } from './fields.ts';
 import { beginFeed, followFeed } from './follow-feed.ts';
 import { strict } from './invalid.ts';
 import { problems } from './problems.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -40,6 +41,7 @@ const eventSchema = z
 const eventsRoute = createRoute({
   method: 'get',
   path: '/v1/events',
+  security: needs('read'),
   operationId: 'listEvents',
   summary: 'Read the events',
   description:

@@ -1,25 +1,37 @@
 /** The socket while the daemon starts: it says that the process lives and what the start is doing. The API takes it over. */
+import { Hono } from 'hono';
+import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { Problem, problemResponse } from './problems.ts';
-import { type ApiServer, serveApi } from './serve.ts';
+import { guardKeyless, requireKey } from './access.ts';
+import { Problem, problemFrom, problemResponse } from './problems.ts';
+import type { Rule } from './scopes.ts';
+import { type ApiBindings, type ApiServer, serveApi } from './serve.ts';
+import { createWrongKeys } from './wrong-keys.ts';
 
 export interface Front extends ApiServer {
   /** The start does this from now on, in words for people. */
   at(step: string): void;
 }
 
+type FrontSettings = Pick<Settings, 'host' | 'port' | 'apiKeys'>;
+
 /** Listens. Throws AppError, with what to do, when it cannot listen there. */
-export async function openFront({ host, port }: { host: string; port: number }, log: Logger): Promise<Front> {
+export async function openFront({ host, port, apiKeys }: FrontSettings, log: Logger): Promise<Front> {
   let doing = 'beginning';
   let since = new Date();
-  const answer = (request: Request): Response => {
-    const { pathname } = new URL(request.url);
-    if (pathname === '/healthz') return json(200, { status: 'alive' });
-    if (pathname === '/readyz') return json(503, { status: 'starting', doing, since: since.toISOString() });
-    const detail = `The daemon is starting (${doing}, since ${since.toISOString()}). Try again in a few seconds.`;
-    return problemResponse(new Problem('starting', detail, { headers: { 'retry-after': '5', 'cache-control': 'no-store' } }));
-  };
-  const server = await serveApi({ fetch: answer }, { host, port });
+  const app = new Hono<{ Bindings: ApiBindings }>();
+  app.use(guardKeyless(apiKeys), requireKey({ keys: apiKeys, wrongKeys: createWrongKeys(log) }, ruleAt));
+  app.get('/healthz', () => json(200, { status: 'alive' }));
+  app.get('/readyz', (c) => {
+    const isReader = c.get('caller')?.scopes.includes('read') === true;
+    return json(503, { status: 'starting', ...(isReader && { doing, since: since.toISOString() }) });
+  });
+  const detail = 'The daemon is starting. Try again in a few seconds; GET /readyz with a key for reading says what it does.';
+  app.notFound(() =>
+    problemResponse(new Problem('starting', detail, { headers: { 'retry-after': '5', 'cache-control': 'no-store' } })),
+  );
+  app.onError((error) => problemResponse(problemFrom(error)));
+  const server = await serveApi(app, { host, port });
   log.info({ url: server.url }, 'api.listening');
   return {
     ...server,
@@ -29,6 +41,12 @@ export async function openFront({ host, port }: { host: string; port: number }, 
       log.info({ doing }, 'start.step');
     },
   };
+}
+
+/** Only /readyz looks at keys: what else there is cannot be called yet. */
+function ruleAt({ req }: { req: { path: string } }): Rule {
+  const scope = req.path === '/readyz' ? 'read' : null;
+  return { call: 'GET /readyz', scope, isOptional: true, isPersonal: false };
 }
 
 function json(status: number, body: unknown): Response {

@@ -5,6 +5,7 @@ import { isoTimeOrNull } from '../core/events.ts';
 import type { Health } from '../runtime/health.ts';
 import type { Sql } from '../store/database.ts';
 import { problems } from './problems.ts';
+import { OPEN, showsMoreTo } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
 const ANSWER_WITHIN = 1_000;
@@ -16,12 +17,16 @@ export function mountHealth(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, 
   app.openapi(readyRoute, async (c) => {
     const answers = await database();
     const ready = answers && health.ok();
+    const code = ready ? 200 : 503;
+    const status = ready ? ('ready' as const) : ('not ready' as const);
+    // What is wrong is for those who run it: errors name hosts and tables.
+    if (!c.get('caller')?.scopes.includes('read')) return c.json({ status }, code);
     const body = {
-      status: ready ? ('ready' as const) : ('not ready' as const),
+      status,
       database: answers ? ('answers' as const) : ('does not answer' as const),
       loops: health.loops().map(({ lastGoodAt, ...loop }) => ({ ...loop, lastGoodAt: isoTimeOrNull(lastGoodAt) })),
     };
-    return c.json(body, ready ? 200 : 503);
+    return c.json(body, code);
   });
 }
 
@@ -46,31 +51,37 @@ const healthRoute = createRoute({
   path: '/healthz',
   summary: 'Whether the process lives',
   tags: ['Operations'],
-  security: [],
+  security: OPEN,
   responses: {
     200: { description: 'It does.', content: { 'application/json': { schema: z.object({ status: z.literal('alive') }) } } },
     ...problems(),
   },
 });
 
+const forReaders = 'Only shown to a key with the scope `read`.';
 const readySchema = z.object({
   status: z.enum(['ready', 'not ready']),
-  database: z.enum(['answers', 'does not answer']),
-  loops: z.array(
-    z.object({ name: z.string(), ok: z.boolean(), error: z.string().nullable(), lastGoodAt: z.string().nullable() }),
-  ),
+  database: z.enum(['answers', 'does not answer']).optional().openapi({ description: forReaders }),
+  loops: z
+    .array(z.object({ name: z.string(), ok: z.boolean(), error: z.string().nullable(), lastGoodAt: z.string().nullable() }))
+    .optional()
+    .openapi({ description: forReaders }),
 });
 
 const readyRoute = createRoute({
   method: 'get',
   path: '/readyz',
   summary: 'Whether it can do its work',
-  description: 'The database answers within a second, and no loop is failing.',
+  description:
+    'The database answers within a second, and no loop is failing. Without a key with the scope `read` the answer is `status` alone.',
   tags: ['Operations'],
-  security: [],
+  security: showsMoreTo('read'),
   responses: {
     200: { description: 'It can.', content: { 'application/json': { schema: readySchema } } },
-    503: { description: 'It cannot; the body says what is wrong.', content: { 'application/json': { schema: readySchema } } },
-    ...problems(),
+    503: {
+      description: 'It cannot; to a key with the scope `read` the body says what is wrong.',
+      content: { 'application/json': { schema: readySchema } },
+    },
+    ...problems('unauthorized'),
   },
 });

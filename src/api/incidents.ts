@@ -19,6 +19,7 @@ import {
 } from './incident-fields.ts';
 import { strict } from './invalid.ts';
 import { problems } from './problems.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -60,6 +61,7 @@ const answer = (description: string) => ({ description, content: { 'application/
 const listRoute = createRoute({
   method: 'get',
   path: '/v1/incidents',
+  security: needs('read'),
   summary: 'List incidents',
   description: 'The latest opened first. All filters given must hold.',
   tags: ['Incidents'],
@@ -84,6 +86,7 @@ const listRoute = createRoute({
 const readRoute = createRoute({
   method: 'get',
   path: '/v1/incidents/{id}',
+  security: needs('read'),
   summary: 'Read an incident',
   description: 'With what people were told of it.',
   tags: ['Incidents'],
@@ -100,6 +103,7 @@ const readRoute = createRoute({
 const acknowledgeRoute = createRoute({
   method: 'post',
   path: '/v1/incidents/{id}/acknowledge',
+  security: needs('operate'),
   summary: 'Say that you look after an incident',
   description:
     'Nobody is reminded of it any more; that it grows, and that it is over, is still told. It counts for the incidents that it tells of, too, but for those that somebody looks after already. Said again, it counts for whoever said it last.',
@@ -125,6 +129,7 @@ const acknowledgeRoute = createRoute({
 const releaseRoute = createRoute({
   method: 'delete',
   path: '/v1/incidents/{id}/acknowledge',
+  security: needs('operate'),
   summary: 'Say that nobody looks after an incident any more',
   description: 'People are reminded of it again. May be repeated.',
   tags: ['Incidents'],
@@ -135,6 +140,7 @@ const releaseRoute = createRoute({
 const answerRoute = createRoute({
   method: 'post',
   path: '/v1/incidents/{id}/answer',
+  security: needs('operate'),
   summary: 'Say what an incident was',
   description:
     'While it is open or afterwards; it does not end it. The answer is cited when customers get stuck there again. Said again, it replaces what was said before.',

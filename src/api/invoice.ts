@@ -11,6 +11,7 @@ import { findPurchase } from './find-purchase.ts';
 import { strict } from './invalid.ts';
 import { invoiceBody, invoiceSchema } from './invoice-body.ts';
 import { Problem, problems } from './problems.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
 export interface InvoiceParts {
@@ -119,6 +120,8 @@ const announcementSchema = (invoice: 'wanted' | 'ready') =>
 const readRoute = createRoute({
   method: 'get',
   path: '/v1/purchases/{id}/invoice',
+  security: needs('read'),
+  'x-personal-data': true,
   summary: 'Read the invoice of a purchase',
   description:
     "Asks the service now and hands its answer through, with a person's name and address; nothing of it is stored. The call counts among those that the site allows a second.",
@@ -133,6 +136,7 @@ const readRoute = createRoute({
 const announceRoute = createRoute({
   method: 'post',
   path: '/v1/purchases/{id}/invoice',
+  security: needs('operate'),
   summary: 'Have the invoice of a purchase announced',
   description:
     'Has the service asked for the invoice of a completed purchase; when there is one, subscribers get `purchase.invoice_ready`, once. For sites whose setting `invoices` is true that happens by itself.',

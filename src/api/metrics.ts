@@ -8,6 +8,7 @@ import type { Sql } from '../store/database.ts';
 import { type DatabaseNumbers, databaseNumbers } from './database-numbers.ts';
 import { type Engine, metricFamilies } from './metric-families.ts';
 import { problems } from './problems.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
 /** Mounts /metrics. */
@@ -48,9 +49,10 @@ export function goneForgetter(meters: Meters): (numbers: Pick<DatabaseNumbers, '
 const metricsRoute = createRoute({
   method: 'get',
   path: '/metrics',
+  security: needs('metrics'),
   summary: 'Metrics for Prometheus',
   description:
-    'Counters and durations are of this replica; what waits, and who answers, is of all together and at most ten seconds old. They are listed in docs/metrics.md. Either key will do.',
+    'Counters and durations are of this replica; what waits, and who answers, is of all together and at most ten seconds old. They are listed in docs/metrics.md.',
   tags: ['Operations'],
   responses: {
     200: {

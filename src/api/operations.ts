@@ -6,16 +6,19 @@ import type { Health } from '../runtime/health.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Sql } from '../store/database.ts';
 import { guardKeyless, requireKey } from './access.ts';
+import { accessLog } from './access-log.ts';
 import { mountHealth } from './health.ts';
 import { invalid } from './invalid.ts';
 import type { Engine } from './metric-families.ts';
 import { mountMetrics } from './metrics.ts';
 import { Problem, problemFrom, problemResponse } from './problems.ts';
+import { type Rule, ruleTable } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
+import { createWrongKeys } from './wrong-keys.ts';
 
 export interface OperationsParts {
   readonly sql: Sql;
-  readonly settings: Pick<Settings, 'apiKey' | 'apiReadKey'>;
+  readonly settings: Pick<Settings, 'apiKeys'>;
   readonly health: Health;
   readonly log: Logger;
   /** What is counted in /metrics. */
@@ -32,9 +35,14 @@ export function createOperations({ sql, settings, health, log, engine }: Operati
       if (!result.success) throw invalid(result.error, checkedBy(result));
     },
   });
-  app.use(requestLog(log), answerHeaders, guardKeyless(settings));
-  app.use('/v1/*', requireKey(settings));
-  app.use('/metrics', requireKey(settings));
+  const keys = settings.apiKeys;
+  const wrongKeys = createWrongKeys(log);
+  let table: ReturnType<typeof ruleTable> | undefined;
+  const ruleOf = (c: Context): Rule | undefined => {
+    table ??= ruleTable(app);
+    return table(c);
+  };
+  app.use(requestLog(log), answerHeaders, guardKeyless(keys), requireKey({ keys, wrongKeys }, ruleOf), accessLog(log, ruleOf));
   mountHealth(app, { sql, health });
   mountMetrics(app, { sql, health, engine });
 

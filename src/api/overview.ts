@@ -12,6 +12,7 @@ import { readSubscribers } from '../store/subscribers.ts';
 import { healthBody } from '../subscription/body.ts';
 import { problems } from './problems.ts';
 import { stateBody, stateOrNull, timeSchema } from './purchase-body.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 import { healthSchema } from './subscriber-fields.ts';
 
@@ -164,6 +165,7 @@ const overviewSchema = z
 const overviewRoute = createRoute({
   method: 'get',
   path: '/v1/overview',
+  security: needs('read'),
   summary: 'How everything is',
   description:
     'Purchases by site, status and state with the oldest of each, how far polling and telling are behind, rates, sites, subscribers, incidents and replicas. Costs the same whatever is registered.',

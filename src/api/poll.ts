@@ -12,6 +12,7 @@ import { findPurchase } from './find-purchase.ts';
 import { strict } from './invalid.ts';
 import { problems } from './problems.ts';
 import { purchaseBody, purchaseSchema } from './purchase-body.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
 const MOST_WAIT = 30_000;
@@ -62,6 +63,7 @@ async function noteOn(sql: Sql, name: string, wait: Milliseconds): Promise<strin
 const pollRoute = createRoute({
   method: 'post',
   path: '/v1/purchases/{id}/poll',
+  security: needs('operate'),
   summary: 'Poll a purchase now',
   description: 'Whatever its plan says; afterwards it follows its plan again. With `wait`, the answer waits for the result.',
   tags: ['Purchases'],

@@ -14,6 +14,8 @@ const KINDS = {
   unknown_event: { status: 400, title: 'The feed cannot go on from there' },
   unauthorized: { status: 401, title: 'A valid key is needed' },
   read_only_key: { status: 403, title: 'This key may only read' },
+  missing_scope: { status: 403, title: 'This key may not do this' },
+  proxied: { status: 403, title: 'The request came through a proxy' },
   foreign_host: { status: 403, title: 'The Host header does not name this machine' },
   cross_site: { status: 403, title: 'Other web sites may not change anything here' },
   not_found: { status: 404, title: 'There is nothing at this address' },
@@ -39,6 +41,7 @@ const KINDS = {
   too_large: { status: 413, title: 'More than is accepted at once' },
   unsupported_media_type: { status: 415, title: 'The body must be JSON' },
   idempotency_key_reused: { status: 422, title: 'This key belongs to another request' },
+  too_many_wrong_keys: { status: 429, title: 'Too many wrong keys were sent' },
   internal: { status: 500, title: 'Something went wrong here' },
   checkout_unavailable: { status: 502, title: 'The checkout service gives no usable answer' },
   checkout_busy: { status: 503, title: 'The checkout service takes no more calls now' },
@@ -145,12 +148,17 @@ const problemSchema = z
 /** What each call that asks the database may answer. */
 const DATABASE_CODES: readonly ProblemCode[] = ['unavailable', 'busy', 'locked'];
 
+/** What each call that looks at a key may answer. */
+const KEY_CODES: readonly ProblemCode[] = ['missing_scope', 'too_many_wrong_keys'];
+
 /** For a route's definition: the problems it may answer with, by code. Those that every such route has are added. */
 export function problems(...codes: readonly ProblemCode[]): Record<`${number}`, ProblemAnswer> {
   const all = new Set<ProblemCode>([
     'foreign_host',
+    'proxied',
     'internal',
     ...codes,
+    ...(codes.includes('unauthorized') ? KEY_CODES : []),
     ...(codes.includes('unavailable') ? DATABASE_CODES : []),
   ]);
   const statuses = new Map<number, string[]>();

@@ -19,6 +19,7 @@ import { findPurchase, requireSite } from './find-purchase.ts';
 import { strict } from './invalid.ts';
 import { problems } from './problems.ts';
 import { limitSchema, purchaseBody, purchaseSchema, transitionBody, transitionSchema } from './purchase-body.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -57,6 +58,7 @@ const onePurchase = { params: z.object({ id: purchaseIdField }), query: strict({
 const listRoute = createRoute({
   method: 'get',
   path: '/v1/purchases',
+  security: needs('read'),
   summary: 'List purchases',
   description: 'Newest registration first. All filters given must hold.',
   tags: ['Purchases'],
@@ -91,6 +93,7 @@ const purchaseWithTransitions = purchaseSchema.extend({
 const readRoute = createRoute({
   method: 'get',
   path: '/v1/purchases/{id}',
+  security: needs('read'),
   summary: 'Read a purchase',
   description: 'With its changes of state, first to last, and when it counts as stuck where it is now.',
   tags: ['Purchases'],
@@ -107,6 +110,7 @@ const readRoute = createRoute({
 const removeRoute = createRoute({
   method: 'delete',
   path: '/v1/purchases/{id}',
+  security: needs('operate'),
   summary: 'Stop watching a purchase',
   description: 'It is not polled any more; what is known of it stays. May be repeated.',
   tags: ['Purchases'],

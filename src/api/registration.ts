@@ -11,6 +11,7 @@ import { strict } from './invalid.ts';
 import { type Entry, entriesJson } from './large-body.ts';
 import { Problem, problems } from './problems.ts';
 import { purchaseBody, purchaseSchema } from './purchase-body.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
 const SINGLE_LIMIT = 64 * 1024;
@@ -35,9 +36,13 @@ export function mountRegistration(
   };
   app.openapi(registerRoute(registrationSchema), async (c) => {
     const registration = toRegistration(c.req.valid('json'), sites);
+    c.set('subject', { id: registration.purchaseId, site: registration.site });
     const [answer] = await registered(sql, [registration]);
-    const row = await findPurchase(sql, { id: registration.purchaseId, site: registration.site });
-    return c.json(purchaseBody(row), answer === 'created' ? 201 : 200);
+    const status = answer === 'created' ? 201 : 200;
+    const { purchaseId, site } = registration;
+    // What others registered, and what became of it, is for readers.
+    if (!c.get('caller')?.scopes.includes('read')) return c.json({ purchaseId, site }, status);
+    return c.json(purchaseBody(await findPurchase(sql, { id: purchaseId, site })), status);
   });
 
   app.openapi(registerBatchRoute(), async (c) => {
@@ -45,6 +50,7 @@ export function mountRegistration(
     const { good, rejected } = await checkEntries(purchases as Entry[], checks);
     const answers = await registered(sql, good);
     const created = answers.filter((answer) => answer === 'created').length;
+    c.set('subject', { created, existing: answers.length - created, rejected: rejected.length });
     return c.json({ created, existing: answers.length - created, rejected }, 200);
   });
 }
@@ -93,19 +99,23 @@ function toRegistration(
   };
 }
 
+/** To a key without the scope `read`, only what it sent itself. */
+const registeredSchema = z.union([purchaseSchema, z.object({ purchaseId: z.string(), site: z.string() })]);
+
 const registerRoute = (schema: RegistrationSchema) =>
   createRoute({
     method: 'post',
     path: '/v1/purchases',
+    security: needs('register'),
     summary: 'Watch a purchase',
     description:
-      'Registers a Purchase ID; it is polled at once. May be repeated: one that is watched stays as it is, and one that was stopped or has expired is watched again.',
+      'Registers a Purchase ID; it is polled at once. May be repeated: one that is watched stays as it is, and one that was stopped or has expired is watched again. A key without the scope `read` is answered with `purchaseId` and `site` alone.',
     tags: ['Purchases'],
     middleware: exactJson(SINGLE_LIMIT),
     request: { body: { required: true, content: { 'application/json': { schema } } } },
     responses: {
-      201: { description: 'New: it is watched from now on.', content: { 'application/json': { schema: purchaseSchema } } },
-      200: { description: 'It was registered before.', content: { 'application/json': { schema: purchaseSchema } } },
+      201: { description: 'New: it is watched from now on.', content: { 'application/json': { schema: registeredSchema } } },
+      200: { description: 'It was registered before.', content: { 'application/json': { schema: registeredSchema } } },
       ...problems('unknown_site', ...BODY_PROBLEMS, ...KEY_PROBLEMS),
     },
   });
@@ -114,6 +124,7 @@ const registerBatchRoute = () =>
   createRoute({
     method: 'post',
     path: '/v1/purchases/batch',
+    security: needs('register'),
     summary: 'Watch many purchases',
     description: `Registers up to ${MOST_AT_ONCE} purchases in one statement. Entries that are not valid are rejected one by one, the first 100 of them with all that is wrong; the others are registered.`,
     tags: ['Purchases'],

@@ -28,7 +28,7 @@ import { mountWhy } from './why.ts';
 export interface ApiParts {
   readonly sql: Sql;
   readonly databaseUrl: string;
-  readonly settings: Pick<Settings, 'apiKey' | 'apiReadKey' | 'sites' | 'policy' | 'webhooks' | 'subscribers'> &
+  readonly settings: Pick<Settings, 'apiKeys' | 'sites' | 'policy' | 'webhooks' | 'subscribers'> &
     Partial<Pick<Settings, 'slack'>>;
   /** Encrypts what is stored of subscribers; without it nothing secret can be stored. */
   readonly secrets?: Secrets | null;
@@ -67,7 +67,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountDeliveries(app, { sql });
   mountIncidents(app, { sql });
   mountSilences(app, { sql, secrets });
-  mountDocument(app, { keyed: settings.apiKey !== null || settings.apiReadKey !== null });
+  mountDocument(app, { keyed: settings.apiKeys.length > 0 });
 
   return app;
 }

@@ -19,6 +19,8 @@ export interface ApiServer {
 export interface ApiBindings {
   /** Aborted when the server closes: whoever waits answers now. Absent without a server. */
   readonly closing?: AbortSignal;
+  /** The other end of the connection. Absent without a server, and once the connection is gone. */
+  readonly address?: string | undefined;
 }
 
 export interface ServedApp {
@@ -32,7 +34,10 @@ const GRACE = 2_000;
 export async function serveApi(app: ServedApp, { host, port }: { host: string; port: number }): Promise<ApiServer> {
   const closing = new AbortController();
   let served = app;
-  const listener = getRequestListener((request) => served.fetch(request, { closing: closing.signal }), {
+  const bindingsOf = ({ remoteAddress }: { remoteAddress?: string | undefined }): ApiBindings => ({
+    ...{ closing: closing.signal, address: remoteAddress },
+  });
+  const listener = getRequestListener((request, { incoming }) => served.fetch(request, bindingsOf(incoming.socket)), {
     // The process's own Request and Response belong to everybody in it.
     overrideGlobalObjects: false,
     errorHandler: () =>

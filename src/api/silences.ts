@@ -26,6 +26,7 @@ import {
 } from './incident-fields.ts';
 import { type IssueNote, strict } from './invalid.ts';
 import { problems } from './problems.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -111,6 +112,7 @@ const answer = (description: string) => ({ description, content: { 'application/
 const listRoute = createRoute({
   method: 'get',
   path: '/v1/silences',
+  security: needs('read'),
   summary: 'List silences',
   description: 'Newest first: those that hold or will (`current`), unless `status` asks for others.',
   tags: ['Incidents'],
@@ -134,6 +136,7 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }) =>
   createRoute({
     method: 'post',
     path: '/v1/silences',
+    security: needs('operate'),
     summary: 'Silence incidents for a time',
     description:
       'While it holds, people are told of no incident that matches, but for the end of one they have heard of. What is still wrong when it ends is told then. Webhooks and the feed are not silenced.',
@@ -191,6 +194,7 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }) =>
 const readRoute = createRoute({
   method: 'get',
   path: '/v1/silences/{id}',
+  security: needs('read'),
   summary: 'Read a silence',
   tags: ['Incidents'],
   request: oneSilence,
@@ -200,6 +204,7 @@ const readRoute = createRoute({
 const endRoute = createRoute({
   method: 'delete',
   path: '/v1/silences/{id}',
+  security: needs('operate'),
   summary: 'End a silence',
   description: 'At once; it stays in the list of those that are over. May be repeated.',
   tags: ['Incidents'],

@@ -9,6 +9,7 @@ import type { FeedHub } from './feed-hub.ts';
 import { beginFeed, type Follow, followFeed } from './follow-feed.ts';
 import { strict } from './invalid.ts';
 import { Problem, problemFrom, problems } from './problems.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
 /** A reader that does not read holds one page in memory, and there may be a thousand of them. */
@@ -131,6 +132,7 @@ function heartbeat(next: Follow['after']): string {
 const streamRoute = createRoute({
   method: 'get',
   path: '/v1/events/stream',
+  security: needs('read'),
   operationId: 'streamEvents',
   summary: 'Follow the events',
   description:

@@ -16,6 +16,7 @@ import { durationParameter, parameter } from './fields.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from './idempotency.ts';
 import { strict } from './invalid.ts';
 import { Problem, problems } from './problems.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 import { deliveryDetailsSchema, subscriberName, subscriberSchema, typesField } from './subscriber-fields.ts';
 
@@ -100,6 +101,7 @@ const testRoute = (means: Means) =>
   createRoute({
     method: 'post',
     path: '/v1/subscribers/{id}/test',
+    security: needs('operate'),
     summary: 'Send a test',
     description:
       'Makes an event of the type `subscriber.test` and sends it to this subscriber alone, the way every event is sent. With `wait`, the answer waits for the first attempt. One that is off is sent nothing (`subscriber_off`).',
@@ -123,6 +125,7 @@ const rotateRoute = (means: Means) =>
   createRoute({
     method: 'post',
     path: '/v1/subscribers/{id}/rotate-secret',
+    security: needs('operate'),
     summary: 'Give a subscriber a new secret',
     description:
       'The answer shows the new secret, and nothing shows it again. Both sign until `overlap` has passed, so that the receiver can change over at its leisure.',
@@ -168,6 +171,7 @@ const rotateRoute = (means: Means) =>
 const resumeRoute = createRoute({
   method: 'post',
   path: '/v1/subscribers/{id}/resume',
+  security: needs('operate'),
   summary: 'End the pause of a subscriber',
   description:
     'For one whose receiver was mended: what is parked for it goes out at once, in order, few at first. One that is told already stays as it is; one that is off is switched on with PATCH (`subscriber_off`). Should it still fail, it is paused anew.',
@@ -195,6 +199,7 @@ const replayRoute = (means: Means) =>
   createRoute({
     method: 'post',
     path: '/v1/subscribers/{id}/replay',
+    security: needs('operate'),
     summary: 'Send past events again',
     description:
       "Every event of the range that the subscriber's filters let through is sent again, with its own id and bytes, in the order of each purchase; those made before the subscriber was added too. They go after all that is new, and what waits for its first or its next try is left alone. Answers when all of them are scheduled; while the subscriber is paused or off they wait, and `note` says so. `dryRun` counts them and reckons how long they will take. May be repeated. Slack is sent nothing again.",

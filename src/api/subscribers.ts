@@ -9,6 +9,7 @@ import { exactJson } from './body.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from './idempotency.ts';
 import { strict } from './invalid.ts';
 import { problems } from './problems.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 import {
   extraFields,
@@ -81,6 +82,7 @@ const answer = (description: string) => ({ description, content: { 'application/
 const listRoute = createRoute({
   method: 'get',
   path: '/v1/subscribers',
+  security: needs('read'),
   summary: 'List subscribers',
   description: 'Everybody who is told: those of the configuration, and those made here. They are few, so there is one page.',
   tags: ['Subscribers'],
@@ -99,6 +101,7 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }, known: Known) =>
   createRoute({
     method: 'post',
     path: '/v1/subscribers',
+    security: needs('operate'),
     summary: 'Add a subscriber',
     description:
       'It is told of what happens from now on; what happened before can be sent with `replay`. The answer shows the secret that signs, and nothing shows it again.',
@@ -140,6 +143,7 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }, known: Known) =>
 const readRoute = createRoute({
   method: 'get',
   path: '/v1/subscribers/{id}',
+  security: needs('read'),
   summary: 'Read a subscriber',
   tags: ['Subscribers'],
   request: oneSubscriber,
@@ -153,6 +157,7 @@ const changeRoute = (known: Known) =>
   createRoute({
     method: 'patch',
     path: '/v1/subscribers/{id}',
+    security: needs('operate'),
     summary: 'Change a subscriber',
     description:
       'What is absent stays. With `status` a subscriber is switched off, or on again: then it is sent what waits. Of those that the configuration names only `status` is changed here.',
@@ -190,6 +195,7 @@ const changeRoute = (known: Known) =>
 const removeRoute = createRoute({
   method: 'delete',
   path: '/v1/subscribers/{id}',
+  security: needs('operate'),
   summary: 'Remove a subscriber',
   description: 'What waits for it is suppressed. Its deliveries stay to be read, and its name may be used again.',
   tags: ['Subscribers'],

@@ -12,6 +12,7 @@ import { purchaseIdField, siteParameter, subscriberParameter } from './fields.ts
 import { findPurchase } from './find-purchase.ts';
 import { strict } from './invalid.ts';
 import { Problem, problems } from './problems.ts';
+import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
 /** Mounts the call. */
@@ -44,6 +45,7 @@ async function noSubscriber(sql: Sql, name: string): Promise<Problem> {
 const whyRoute = createRoute({
   method: 'get',
   path: '/v1/purchases/{id}/why',
+  security: needs('read'),
   summary: 'Explain a purchase',
   description:
     'What happened to it, how things stand, what comes, and in one sentence what is the matter: the same as the command `why`. With `subscriber`, who was told is narrowed to that one.',

@@ -63,12 +63,13 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
   throw new AppError('unavailable', `the stop did not end well within SHUTDOWN_TIMEOUT (${afterMs} ms); the log says what hung`);
 }
 
-/** Says once what keeps people and systems from hearing anything, as far as the settings tell. */
+/** Says once what keeps people and systems from hearing anything, and which keys end, as far as the settings tell. */
 async function warn(settings: Settings, log: Logger): Promise<void> {
   const { slack, subscribers, webhooks } = settings;
-  const [{ refusedUrl }, { unheardSites }] = await Promise.all([
+  const [{ refusedUrl }, { unheardSites }, { endingKeys, ENDING_KEY_ADVICE }] = await Promise.all([
     import('../subscription/address.ts'),
     import('../config/slack.ts'),
+    import('../config/api-keys.ts'),
   ]);
   const { unheard, criticalOnly } = unheardSites(settings);
   for (const site of unheard)
@@ -80,6 +81,8 @@ async function warn(settings: Settings, log: Logger): Promise<void> {
     );
   if (slack.channels.length === 0)
     log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it nobody hears of incidents' }, 'incidents.told_to_nobody');
+  for (const { name: key, detail } of endingKeys(settings.apiKeys, Date.now()))
+    log.warn({ key, detail, advice: ENDING_KEY_ADVICE }, 'api.key_expires');
   for (const { name: subscriber, kind, url } of subscribers) {
     // Brokers live in private networks; no rule about public addresses is for them.
     const refused = kind === 'webhook' ? refusedUrl(url, webhooks.allowAddresses) : null;

@@ -1,22 +1,20 @@
 /** What is wrong only between settings: each is fine by itself. */
+import { sameKeyProblems } from './api-keys.ts';
 import { suggestion } from './nearest.ts';
 import type { Settings } from './settings.ts';
 import { channelProblems } from './slack.ts';
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
 
-/** `siteNames` are all that were written, also those with problems of their own. `isSet` says whether a variable is. */
-export function crossChecks(settings: Settings, siteNames: readonly string[], isSet: (name: 'API_KEY') => boolean): string[] {
+/** `siteNames` are all that were written, also those with problems of their own; so are the keys of `isKeyed`. */
+export function crossChecks(settings: Settings, siteNames: readonly string[], { isKeyed }: { isKeyed: boolean }): string[] {
   const problems: string[] = [];
-  // A key that is set and malformed has its own problem.
-  if (!LOOPBACK.test(settings.host) && !isSet('API_KEY')) {
+  if (!LOOPBACK.test(settings.host) && !isKeyed) {
     problems.push(
-      `HOST: ${JSON.stringify(settings.host)} can be reached by others, and there is no API_KEY; set API_KEY (make one with: openssl rand -hex 32) or use HOST=127.0.0.1`,
+      `HOST: ${JSON.stringify(settings.host)} can be reached by others, and there is no key of the API; set API_KEY (make one with: openssl rand -hex 32) or api.keys, or use HOST=127.0.0.1`,
     );
   }
-  if (settings.apiKey !== null && settings.apiKey === settings.apiReadKey) {
-    problems.push('API_READ_KEY: is the same as API_KEY, so readers could change things; choose another one');
-  }
+  problems.push(...sameKeyProblems(settings.apiKeys));
   for (const site of settings.sites) {
     if (site.auth === 'basic' && site.clientId.includes(':')) {
       const where = siteNames.length === 1 && site.name === 'default' ? 'CHECKOUT_CLIENT_ID' : `sites.${site.name}.clientId`;

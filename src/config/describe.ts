@@ -5,7 +5,7 @@ import type { StatePolicy } from '../core/poll-plan.ts';
 import { shownAddress } from '../core/shown-address.ts';
 import { stateName, stateValue } from '../core/states.ts';
 import { type Field, notes } from './field.ts';
-import { file, site, slackChannel, subscriber } from './file-schema.ts';
+import { apiKey, file, site, slackChannel, subscriber } from './file-schema.ts';
 import type { Settings } from './settings.ts';
 import { VARIABLES, type VariableName } from './variables.ts';
 
@@ -114,8 +114,7 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     variable('SECRETS_KEY', settings.secretsKey),
     variable('HOST', settings.host),
     variable('PORT', settings.port),
-    variable('API_KEY', settings.apiKey),
-    variable('API_READ_KEY', settings.apiReadKey),
+    ...(['API_KEY', 'API_READ_KEY'] as const).map((name) => variable(name, settings.origins.get(name))),
     variable('SHUTDOWN_TIMEOUT', settings.shutdownTimeout),
     variable('LOG_LEVEL', settings.logLevel),
     ...settings.sites.flatMap((each) => named('sites', site.shape, each, 'CHECKOUT_')),
@@ -126,6 +125,11 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     ...settings.slack.channels.flatMap((each) => named('slack.channels', slackChannel.shape, each, 'SLACK_')),
     ...settings.subscribers.flatMap((each) => named('subscribers', subscriber.shape, each, 'WEBHOOK_')),
     ...inSection('webhooks', shape.webhooks.unwrap().shape, settings.webhooks).map(fromWinner),
+    ...settings.apiKeys.flatMap((each) => {
+      const field = origin(`api.keys.${each.name}.key`) === 'default' ? 'hash' : 'key';
+      const values = { scopes: each.scopes, [field]: each.hash, expires: each.expires };
+      return each.name.startsWith('API_') ? [] : inSection(`api.keys.${each.name}`, apiKey.shape, values);
+    }),
     ...inSection('store', { fields: shape.store.unwrap().shape.fields }, settings.store),
     ...inSection('store.retention', shape.store.unwrap().shape.retention.unwrap().shape, settings.store.retention),
   ];

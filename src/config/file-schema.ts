@@ -3,8 +3,10 @@ import * as z from 'zod';
 import { STUCK_MODES } from '../core/audience.ts';
 import { EVENT_TYPES } from '../core/events.ts';
 import { STATE_NAMES } from '../core/states.ts';
+import { keyProblem, SCOPES } from './api-keys.ts';
 import { absentable, entry, list, open, openList, optional, preset, required, section } from './field.ts';
 import { headerNameProblem, isHeaderName, UNSHOWN_NAME } from './headers.ts';
+import { bearerKey, keyHash, moment } from './key-kinds.ts';
 import * as kind from './kinds.ts';
 import { INVOICE_FIELDS, OWN_NAME, STATUS_FIELDS } from './names.ts';
 import { subscriberProblems } from './subscriber-checks.ts';
@@ -200,6 +202,20 @@ const webhooks = section({
   ),
 });
 
+/** A key of the API beside those of the variables. */
+export const apiKey = section({
+  scopes: list(kind.oneOf(SCOPES), [], 'What it is for: `read`, `metrics`, `register`, `operate`'),
+  hash: optional(keyHash, 'SHA-256 hash of the key: `sha256:` and 64 hexadecimal digits', 'required, unless `key` is there'),
+  key: optional(bearerKey, 'The key itself, instead of its hash'),
+  expires: optional(moment, 'When it expires: a day (its beginning in UTC) or a time with its zone', 'never'),
+})
+  .superRefine((given, context) => {
+    const problem = keyProblem(given);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem, params: { problem } });
+  })
+  // What the check above says, for editors.
+  .meta({ oneOf: [{ required: ['scopes', 'hash'] }, { required: ['scopes', 'key'] }] });
+
 const store = section({
   fields: list(
     kind.oneOf([...STATUS_FIELDS, ...INVOICE_FIELDS], "a field of the service's purchase status or invoice"),
@@ -242,6 +258,7 @@ export const file = section({
   slack: absentable(slack),
   subscribers: z.record(ownName, subscriber).prefault({}).describe('Receivers of events by name'),
   webhooks: absentable(webhooks),
+  api: absentable(section({ keys: z.record(ownName, apiKey).prefault({}).describe('Keys of the API by name') })),
   store: absentable(store),
 });
 export type FileSettings = z.output<typeof file>;

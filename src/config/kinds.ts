@@ -213,15 +213,6 @@ export const signingSecret: Kind<string> = {
   secret: true,
 };
 
-/** A key that fits into an Authorization header. */
-export const bearerKey: Kind<string> = {
-  expected: 'a key of letters, digits and -._~+/= (make one with: openssl rand -hex 32)',
-  json: { type: 'string' },
-  read: (value) => (typeof value === 'string' && /^[A-Za-z0-9._~+/-]+=*$/.test(value) ? value : undefined),
-  write: same,
-  secret: true,
-};
-
 /** A key that encrypts what is stored. */
 export const encryptionKey: Kind<string> = {
   expected: 'a key of at least 32 characters (make one with: openssl rand -base64 32)',

@@ -3,6 +3,7 @@ import type { StuckMode } from '../core/audience.ts';
 import { AppError } from '../core/errors.ts';
 import type { PollPolicy } from '../core/poll-plan.ts';
 import type { Milliseconds } from '../core/purchase.ts';
+import { type ApiKey, apiKeys } from './api-keys.ts';
 import { crossChecks } from './cross-checks.ts';
 import { environmentOf } from './environment.ts';
 import { readSettingsFile } from './file.ts';
@@ -126,8 +127,8 @@ export interface Settings {
     /** How long what is kept; infinity: for ever. `at` is a cron expression. */
     retention: { settled: Milliseconds; attempts: Milliseconds; events: Milliseconds; at: string };
   };
-  apiKey: string | null;
-  apiReadKey: string | null;
+  /** None: only programs of this machine may call the API, and need no key. */
+  apiKeys: ApiKey[];
   secretsKey: string | null;
   host: string;
   port: number;
@@ -169,8 +170,7 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
       ...(environment.isSet('WEBHOOK_PROXY') && { proxy: read('WEBHOOK_PROXY') }),
     },
     store: sections.store,
-    apiKey: read('API_KEY'),
-    apiReadKey: read('API_READ_KEY'),
+    apiKeys: apiKeys(sections.api, environment, problems),
     secretsKey: read('SECRETS_KEY'),
     host: read('HOST'),
     port: read('PORT'),
@@ -180,7 +180,10 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
     origins: new Map([...(found?.origins ?? []), ...environment.origins()]),
     ignored: sitesInFile === null ? [] : SITE_VARIABLES.filter(environment.isSet),
   };
-  problems.push(...crossChecks(settings, siteNames, environment.isSet), ...environment.mistyped());
+  // A key that is set and malformed has its own problem.
+  const keysInFile = Object.keys(found?.written(['api', 'keys']) ?? {});
+  const isKeyed = keysInFile.length > 0 || environment.isSet('API_KEY') || environment.isSet('API_READ_KEY');
+  problems.push(...crossChecks(settings, siteNames, { isKeyed }), ...environment.mistyped());
   if (problems.length > 0) throw new AppError('configuration', [...new Set(problems)].join('\n'));
   return settings;
 }

@@ -1,6 +1,7 @@
 /** The environment's variables: each is one line, checked as its counterpart in the file where there is one. */
 import { type Field, list, optional, preset } from './field.ts';
 import { site } from './file-schema.ts';
+import { bearerKey } from './key-kinds.ts';
 import * as kind from './kinds.ts';
 import { proxyUrl } from './subscriber-kinds.ts';
 
@@ -36,8 +37,12 @@ export const VARIABLES = {
     proxyUrl,
     'Proxy through which webhooks are sent, such as `http://proxy.example:3128`; wins over `webhooks.proxy`',
   ),
-  API_KEY: optional(kind.bearerKey, 'Bearer key of the API; without it only a loopback `HOST` is accepted'),
-  API_READ_KEY: optional(kind.bearerKey, 'Bearer key that may read and change nothing'),
+  API_KEY: list(
+    bearerKey,
+    [],
+    'Bearer key of the API with every scope; while one replaces another both, separated by a space or comma. Without any key only a loopback `HOST` is accepted',
+  ),
+  API_READ_KEY: optional(bearerKey, 'Bearer key with the scopes `read` and `metrics`'),
   SECRETS_KEY: optional(kind.encryptionKey, 'Encrypts stored secrets', 'a key kept in `DATA_DIR` when embedded'),
   HOST: preset(kind.text, '127.0.0.1', 'Address to listen on'),
   PORT: preset(kind.whole(0, 65_535), 8080, 'Port to listen on; 0 takes a free one'),

@@ -1,4 +1,5 @@
 /** Runs every check at once, each with a deadline, and answers what was found in a fixed order, as soon as it is known. */
+import { ENDING_KEY_ADVICE, endingKeys } from '../config/api-keys.ts';
 import { loadSettings, type Settings } from '../config/settings.ts';
 import { channelCeilings, channelSetting, DEFAULT_CHANNEL, unheardSites } from '../config/slack.ts';
 import { AppError } from '../core/errors.ts';
@@ -112,7 +113,7 @@ function wrongSite({ sites }: Settings, site: string | null): AppError | null {
   return new AppError('invalid', `${JSON.stringify(site)} is not a site; known: ${sites.map(({ name }) => name).join(', ')}`);
 }
 
-function aboutSettings({ ignored, subscribers, slack, sites, configFile }: Settings): Finding[] {
+function aboutSettings({ ignored, subscribers, slack, sites, configFile, apiKeys }: Settings): Finding[] {
   const report = reporterOf('settings');
   const found = [report.ok(configFile === null ? 'they are complete' : `they are complete, with ${configFile}`)];
   if (ignored.length > 0) {
@@ -123,6 +124,8 @@ function aboutSettings({ ignored, subscribers, slack, sites, configFile }: Setti
       ),
     );
   }
+  for (const { name, detail } of endingKeys(apiKeys, Date.now()))
+    found.push(report.warning(`the key ${name} of the API ${detail}`, ENDING_KEY_ADVICE));
   if (subscribers.length === 0 && slack.channels.length === 0) {
     found.push(
       report.warning(

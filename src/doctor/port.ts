@@ -16,7 +16,12 @@ export async function checkPort(report: Reporter, { host, port }: Pick<Settings,
   const status = await readiness(ANY.has(host) ? '127.0.0.1' : host, port);
   if (status === 'ready') return [report.ok(`a daemon answers at ${where} and is ready`)];
   if (status === 'not ready')
-    return [report.warning(`a daemon answers at ${where} and is not ready`, 'its /readyz and its log say why')];
+    return [
+      report.warning(
+        `a daemon answers at ${where} and is not ready`,
+        'its log says why, and so does its /readyz to a key with the scope read',
+      ),
+    ];
   return [report.failed(`another program uses ${where}`, 'choose another one with PORT, or end that program')];
 }
 

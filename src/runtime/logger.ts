@@ -61,6 +61,7 @@ function scrubbed(line: string): string {
     .replace(/:\/\/[^\s"'\\<>]*@/g, '://…@')
     .replace(/\b(Bearer|Basic) [A-Za-z0-9._~+/-]+=*/g, '$1 …')
     .replace(/whsec_[A-Za-z0-9+/]+=*/g, 'whsec_…')
+    .replace(/pwk_[A-Za-z0-9_-]+/g, 'pwk_…')
     .replace(/(hooks\.slack\.com\/)[^\s"'\\<>]+/g, '$1…')
     .replace(/\b((?:client_secret|access_token|password)=)[^\s&"'\\]+/gi, '$1…');
 }

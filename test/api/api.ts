@@ -3,6 +3,7 @@ import type { InvoiceParts } from '../../src/api/invoice.ts';
 import { createApi } from '../../src/api/routes.ts';
 import { type ApiServer, serveApi } from '../../src/api/serve.ts';
 import type { StreamLimits } from '../../src/api/stream.ts';
+import { type ApiKey, hashOfKey, SCOPES, type Scope } from '../../src/config/api-keys.ts';
 import type { SiteSettings } from '../../src/config/settings.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/core/delivery-plan.ts';
 import { type JsonValue, parseExact } from '../../src/core/exact-json.ts';
@@ -49,6 +50,8 @@ interface TestApiOptions {
   readonly sites?: readonly string[];
   readonly apiKey?: string | null;
   readonly apiReadKey?: string | null;
+  /** Further ones. */
+  readonly apiKeys?: readonly ApiKey[];
   /** Encrypts what is stored; null: there is no key. */
   readonly secrets?: Secrets | null;
   readonly streams?: StreamLimits;
@@ -67,7 +70,7 @@ export const PLANS = {
 
 /** Starts the API on a free port, with a database of its own unless one is given. */
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
-  const { sites = ['default'], apiKey = null, apiReadKey = null } = options;
+  const { sites = ['default'], apiKey = null, apiReadKey = null, apiKeys = [] } = options;
   const database: TestDatabase | null = options.sql === undefined ? await testDatabase() : null;
   const sql = options.sql ?? database!.sql;
   if (database !== null) await syncSites(sql, sites);
@@ -78,8 +81,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     sql,
     databaseUrl: database?.url ?? '',
     settings: {
-      apiKey,
-      apiReadKey,
+      apiKeys: [...keysOf('API_KEY', SCOPES, apiKey), ...keysOf('API_READ_KEY', ['read', 'metrics'], apiReadKey), ...apiKeys],
       sites: sites.map((name) => ({ name }) as SiteSettings),
       ...PLANS,
     },
@@ -102,6 +104,10 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       await database?.drop();
     },
   };
+}
+
+function keysOf(name: string, scopes: readonly Scope[], key: string | null): ApiKey[] {
+  return key === null ? [] : [{ name, scopes, hash: hashOfKey(key), expires: null }];
 }
 
 /** One call to an API anywhere. */

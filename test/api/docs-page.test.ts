@@ -9,7 +9,7 @@ let page: string;
 let policy: string;
 let document: OpenApiDocument;
 beforeAll(async () => {
-  api = await startTestApi({ apiKey: 'secret' });
+  api = await startTestApi({ apiKey: 's'.repeat(20) });
   const answer = await api.call('GET', '/docs');
   page = answer.text;
   policy = answer.headers.get('content-security-policy') ?? '';
@@ -36,6 +36,8 @@ test('every operation has its place, with its path, parameters, answers and prob
     const part = page.slice(from, page.indexOf('</article>', from));
     expect(part).toContain(`<code>${path}</code>`);
     expect(part).toContain(escaped(operation.summary!));
+    for (const scope of operation.security?.flatMap(({ key = [] }) => key) ?? [])
+      expect(part).toContain(`Scope of the key: <code>${scope}</code>`);
     for (const { name } of operation.parameters ?? []) expect(part).toContain(`<code>${name}</code>`);
     for (const [status, { description }] of Object.entries(operation.responses)) {
       expect(part).toContain(`>${status}</span>`);

@@ -306,7 +306,7 @@ describe('a stream', () => {
         return Reflect.apply(target, self, given);
       },
     });
-    const settings = { apiKey: null, apiReadKey: null, sites: [], ...PLANS };
+    const settings = { apiKeys: [], sites: [], ...PLANS };
     const log = { debug: () => undefined } as never;
     const api = createApi({ sql: counting, databaseUrl: '', settings, health: createHealth(() => 0), log });
     const response = await api.request(`http://127.0.0.1/v1/events/stream?after=${end}`);
@@ -384,8 +384,8 @@ describe('a stream', () => {
 });
 
 test('a reading key is enough', async () => {
-  const api = await startTestApi({ sql, apiKey: 'writing', apiReadKey: 'reading' });
-  const headers = { authorization: 'Bearer reading' };
+  const api = await startTestApi({ sql, apiKey: 'w'.repeat(20), apiReadKey: 'r'.repeat(20) });
+  const headers = { authorization: `Bearer ${'r'.repeat(20)}` };
   expect((await api.call('GET', '/v1/events', { headers })).status).toBe(200);
   const stream = await openStream(`${api.url}/v1/events/stream`, headers);
   expect([stream.status, (await api.call('GET', '/v1/events/stream')).status]).toEqual([200, 401]);

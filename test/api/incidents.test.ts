@@ -325,8 +325,8 @@ describe('acknowledging', () => {
   });
 
   test('a key that may only read may not', async () => {
-    const keyed = await startTestApi({ sql: api.sql, apiKey: 'all', apiReadKey: 'read' });
-    const headers = { authorization: 'Bearer read' };
+    const keyed = await startTestApi({ sql: api.sql, apiKey: 'a'.repeat(20), apiReadKey: 'r'.repeat(20) });
+    const headers = { authorization: `Bearer ${'r'.repeat(20)}` };
     for (const [method, what, json] of [
       ['POST', 'acknowledge', { by: 'k' }],
       ['POST', 'answer', { by: 'k', cause: 'deploy' }],

@@ -8,15 +8,23 @@ import { startTestApi, type TestApi } from './api.ts';
 describe('reading an invoice', () => {
   let t: TestApp;
   beforeEach(async () => {
-    t = await startTestApp({ realClock: true, env: { LOG_LEVEL: 'trace', CHECKOUT_TIMEOUT: '10s' } });
+    const env = { LOG_LEVEL: 'trace', CHECKOUT_TIMEOUT: '10s', API_READ_KEY: 'a-key-that-may-read-all' };
+    t = await startTestApp({ realClock: true, env });
     await t.app.start();
   });
   afterEach(() => t.stop());
   const read = async (purchaseId: string) => {
-    const response = await fetch(`${t.app.url()}/v1/purchases/${purchaseId}/invoice`);
+    const response = await fetch(`${t.app.url()}/v1/purchases/${purchaseId}/invoice`, {
+      headers: { authorization: 'Bearer a-key-that-may-read-all' },
+    });
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
   };
+  const readsLogged = () =>
+    t.log
+      .map((line) => JSON.parse(line))
+      .filter(({ event }) => event === 'api.personal_data_read')
+      .map(({ time: _time, level: _level, event: _event, ...fields }) => fields);
   const paid = (differs = {}) =>
     t.watch({ script: [{ state: 'Completed' }], paymentMethod: 'invoice', price: '1249.50', ...differs });
 
@@ -38,7 +46,11 @@ describe('reading an invoice', () => {
       .sql`select invoice, (select count(*)::integer from purchase_watch.events where type like '%invoice%') as told
       from purchase_watch.purchases where purchase_id = ${purchase}`;
     expect(kept).toMatchObject([{ invoice: null, told: 0 }]);
+    for (const value of t.simulator.control.sensitiveValues()) expect(t.log.join('')).not.toContain(value);
     expect(t.log.join('')).not.toContain(body.invoicingAddressLine1);
+    expect(readsLogged()).toEqual([
+      { key: 'API_READ_KEY', address: '127.0.0.1', call: 'GET /v1/purchases/{id}/invoice', id: purchase, status: 200 },
+    ]);
   });
 
   test.each([
@@ -48,6 +60,7 @@ describe('reading an invoice', () => {
     const answer = await read(await paid(spec));
     expect([answer.status, answer.body.code]).toEqual([status, code]);
     expect(answer.body.detail).toMatch(detail);
+    expect(readsLogged()).toEqual([]);
   });
 
   test('of a purchase that the service does not know says so', async () => {
@@ -106,8 +119,8 @@ describe('within the ceiling of the site', () => {
 });
 
 describe('without a service', () => {
-  const FULL = 'full-key-0123456789';
-  const READING = 'read-key-0123456789';
+  const FULL = 'full-key-0123456789-';
+  const READING = 'read-key-0123456789-';
   let api: TestApi;
   let reply: InvoiceReply;
   let asked: string[];

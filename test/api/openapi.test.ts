@@ -3,13 +3,32 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exampleOf, type OpenApiDocument, type Operation, type Schema } from '../../src/api/docs-page-model.ts';
 import { createApi } from '../../src/api/routes.ts';
+import { type ApiKey, hashOfKey, SCOPES, type Scope } from '../../src/config/api-keys.ts';
 import { PLANS, startTestApi, type TestApi } from './api.ts';
 import { schemaChecker } from './schema-checker.ts';
+
+const FULL = 'a-key-with-all-scopes';
+const READING = 'a-key-that-may-only-read';
+/** The key of a name; the name says its scopes. */
+const keyNamed = (name: string): string => `the key named ${name}`.replaceAll(' ', '-').padEnd(20, '-');
+const keyOf = (name: string, scopes: readonly Scope[]): ApiKey => ({
+  name,
+  scopes,
+  hash: hashOfKey(keyNamed(name)),
+  expires: null,
+});
 
 let api: TestApi;
 let document: OpenApiDocument;
 beforeAll(async () => {
-  api = await startTestApi({ apiKey: 'secret', apiReadKey: 'reading' });
+  const apiKeys = SCOPES.flatMap((scope) => [
+    keyOf(`only-${scope}`, [scope]),
+    keyOf(
+      `without-${scope}`,
+      SCOPES.filter((each) => each !== scope),
+    ),
+  ]);
+  api = await startTestApi({ apiKey: FULL, apiReadKey: READING, apiKeys });
   document = (await api.call('GET', '/openapi.json')).body;
 });
 afterAll(() => api.stop());
@@ -25,7 +44,7 @@ function mounted(): string[] {
   const app = createApi({
     sql: api.sql,
     databaseUrl: '',
-    settings: { apiKey: null, apiReadKey: null, sites: [], ...PLANS },
+    settings: { apiKeys: [], sites: [], ...PLANS },
     health: api.health,
     log: { debug: () => undefined } as never,
   });
@@ -75,19 +94,57 @@ test('operations that exist keep their names', () => {
   });
 });
 
+/** What the document says of keys: the scope that is asked for, and whether there is an answer without a key, too. */
+function accessOf({ security }: Operation): { readonly scope: string | undefined; readonly open: boolean } {
+  return {
+    scope: security!.flatMap(({ key = [] }) => key)[0],
+    open: security!.length === 0 || security!.some((each) => Object.keys(each).length === 0),
+  };
+}
+
 test('what needs a key says so, and answers 401 without one', async () => {
   for (const { name, method, path, operation } of operations()) {
-    const open = (operation.security ?? document.security ?? []).length === 0;
-    if (path.startsWith('/v1/')) expect(open, name).toBe(false);
-    expect('401' in operation.responses, name).toBe(!open);
+    const { scope, open } = accessOf(operation);
+    if (path.startsWith('/v1/')) expect([open, SCOPES.includes(scope as Scope)], name).toEqual([false, true]);
+    expect('401' in operation.responses, name).toBe(scope !== undefined);
     const { status } = await api.call(method.toUpperCase(), path.replace(/\{\w+\}/g, 'x'));
     expect(status === 401, `${name} answered ${status}`).toBe(!open);
   }
 });
 
+test('each call is refused to a key that has every scope but its own, and to no key that has it', async () => {
+  const asked = async ({ method, path }: ReturnType<typeof operations>[number], key: string) => {
+    // Headers are enough of a stream.
+    const as = method === 'get' ? 'HEAD' : method.toUpperCase();
+    const { status } = await api.call(as, path.replace(/\{\w+\}/g, 'x'), { headers: { authorization: `Bearer ${key}` } });
+    return status === 401 || status === 403;
+  };
+  const used = new Set<string>();
+  for (const each of operations()) {
+    const { scope, open } = accessOf(each.operation);
+    if (scope === undefined) continue;
+    used.add(scope);
+    expect(await asked(each, keyNamed(`without-${scope}`)), each.name).toBe(!open);
+    expect(await asked(each, keyNamed(`only-${scope}`)), each.name).toBe(false);
+    if (!open) expect(each.operation.responses['403']?.description, each.name).toContain('missing_scope');
+  }
+  expect([...used].sort()).toEqual([...SCOPES].sort());
+});
+
+test('scopes mean what they are called: what changes something is never for reading, and nothing else is', () => {
+  for (const { name, method, path, operation } of operations().filter(
+    ({ operation: each }) => accessOf(each).scope !== undefined,
+  )) {
+    const expected = path === '/metrics' ? ['metrics'] : method === 'get' ? ['read'] : ['register', 'operate'];
+    expect(expected, name).toContain(accessOf(operation).scope);
+  }
+  const registering = operations().filter(({ operation }) => accessOf(operation).scope === 'register');
+  expect(registering.map(({ name }) => name).sort()).toEqual(['post /v1/purchases', 'post /v1/purchases/batch']);
+});
+
 test('what changes something is refused to the reading key, as documented', async () => {
   for (const { name, method, path, operation } of operations().filter((each) => each.method !== 'get')) {
-    const headers = { authorization: 'Bearer reading' };
+    const headers = { authorization: `Bearer ${READING}` };
     const { status, body } = await api.call(method.toUpperCase(), path.replace(/\{\w+\}/g, 'x'), { headers });
     expect([status, body.code], name).toEqual([403, 'read_only_key']);
     expect(operation.responses['403']?.description, name).toContain('read_only_key');
@@ -138,7 +195,7 @@ describe('examples', () => {
       const filled = path.replace(/\{(\w+)\}/g, (_, at: string) =>
         encodeURIComponent(String(exampleOf(document, parameters.find((each) => each.name === at)?.schema ?? {}))),
       );
-      const headers = { authorization: 'Bearer secret' };
+      const headers = { authorization: `Bearer ${FULL}` };
       const { status, body } = await api.call(method.toUpperCase(), filled, { headers, json: exampleOf(document, schema) });
       expect([400, 413, 415].includes(status), `${name}: ${JSON.stringify(body)}`).toBe(false);
     }

@@ -46,19 +46,21 @@ test('no secret is ever written, be the settings right or wrong', async () => {
     SLACK_WEBHOOK_URL: `https://hooks.slack.com/services/${secret('Slack')}`,
     WEBHOOK_URL: `https://shop.example/hook?token=${secret('Query')}`,
     WEBHOOK_SECRET: signing('env'),
-    API_KEY: secret('Key'),
-    API_READ_KEY_FILE: temporaryFile(secret('ReadKey')),
+    API_KEY: secret('TheKeyOfTheApi'),
+    API_READ_KEY_FILE: temporaryFile(secret('ReadKeyOfTheApi')),
     SECRETS_KEY: secret('Secrets').padEnd(40, 'x'),
     SE_SECRET: secret('Site'),
     SHOP_SECRET: signing('shop'),
     PURCHASE_WATCH_CONFIG: temporaryFile(
       `sites: { se: { baseUrl: https://se.example, clientId: me, clientSecret: \${SE_SECRET} }, fi: { baseUrl: https://fi.example, clientId: me, clientSecret: ${secret('Plain')} } }
-subscribers: { shop: { url: https://shop.example, secret: \${SHOP_SECRET} } }`,
+subscribers: { shop: { url: https://shop.example, secret: \${SHOP_SECRET} } }
+api: { keys: { shop: { scopes: [read], key: ${secret('AKeyOfTheFile')} } } }`,
     ),
   };
   const misplaced = `sites: { se: { baseUrl: "https://u:${secret('Url')}@se.example/?k=${secret('Url2')}", clientId: [${secret('List')}], clientSecret: { a: ${secret('Map')} }, maxRps: \${SE_SECRET}, secert: ${secret('Typo')} } }
 subscribers: { shop: { url: https://shop.example, secret: ${secret('Malformed')} }, b: ${secret('Scalar')} }
 slack: ${secret('Section')}
+api: { keys: { a: { scopes: [${secret('Scope').slice(8)}], key: ${secret('Short')}, hash: ${secret('NoHash')} } } }
 stuff: ${secret('Stuff')}`;
   const wrong = {
     ...right,

@@ -6,7 +6,7 @@ import { ApiProblem, createPurchaseWatchClient, decimalText, type JsonObject, ty
 import { parseExact } from '../../src/core/exact-json.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-const KEY = 'the-key';
+const KEY = 'the-key-of-twenty-characters';
 /** For calls with thousands of purchases, which the daemon polls at the same time. */
 const SLOW = 90_000;
 let daemon: TestApp;

@@ -53,6 +53,7 @@ describe('the published schema', () => {
       'slack',
       'subscribers',
       'webhooks',
+      'api',
       'store',
     ]);
     expect(schema.additionalProperties).toBe(false);

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { connect } from '../../src/store/database.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
@@ -29,8 +32,8 @@ async function addressOf(daemon: Daemon): Promise<string> {
   await daemon.says('"api.listening"');
   return /"url":"([^"]+)"[^\n]*"api.listening"/.exec(daemon.output())![1]!;
 }
-async function ask(url: string): Promise<{ status: number; body: Record<string, unknown>; text: string }> {
-  const response = await fetch(url);
+async function ask(url: string, key?: string): Promise<{ status: number; body: Record<string, unknown>; text: string }> {
+  const response = await fetch(url, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } });
   const text = await response.text();
   return { status: response.status, text, body: text.startsWith('{') ? JSON.parse(text) : {} };
 }
@@ -39,11 +42,14 @@ test('while a daemon starts its port is open: it lives, is not ready, and says w
   database = await testDatabase({ empty: true });
   const holder = connect(database.url, { max: 1, name: 'holder' });
   await holder`select pg_advisory_lock(${SCHEMA_LOCK})`;
-  const daemon = start([]);
+  const [reading, metering] = ['a-key-that-may-read-all', 'a-key-for-metrics-only'];
+  const file = join(mkdtempSync(join(tmpdir(), 'purchase-watch-test-')), 'config.yaml');
+  writeFileSync(file, `api: { keys: { metering: { scopes: [metrics], key: ${metering} } } }`);
+  const daemon = start([], { API_READ_KEY: reading, PURCHASE_WATCH_CONFIG: file });
   const url = await addressOf(daemon);
   expect(await ask(`${url}/healthz`)).toMatchObject({ status: 200, body: { status: 'alive' } });
   await expect
-    .poll(() => ask(`${url}/readyz`), PATIENCE)
+    .poll(() => ask(`${url}/readyz`, reading), PATIENCE)
     .toMatchObject({
       status: 503,
       body: {
@@ -51,18 +57,22 @@ test('while a daemon starts its port is open: it lives, is not ready, and says w
         doing: expect.stringMatching(/session \d+ of login .* \(purchase-watch holder\), which holds/),
       },
     });
+  for (const key of [undefined, metering]) expect((await ask(`${url}/readyz`, key)).text).toBe('{"status":"starting"}');
+  expect((await ask(`${url}/readyz`, 'a-key-that-is-not-known')).status).toBe(401);
   const refused = await fetch(`${url}/v1/purchases`);
   expect([refused.status, refused.headers.get('content-type'), refused.headers.get('retry-after')]).toEqual([
     503,
     'application/problem+json',
     '5',
   ]);
-  expect(await refused.json()).toMatchObject({ code: 'starting' });
+  const problem = await refused.text();
+  expect(JSON.parse(problem)).toMatchObject({ code: 'starting' });
+  expect(problem).not.toMatch(/migrating|session/);
   await holder`select pg_advisory_unlock(${SCHEMA_LOCK})`;
   await daemon.says('"started"');
   expect(daemon.output()).toMatch(/"doing":"migrating: 0001_watch_purchases.sql \(1 of \d+\)"/);
   await expect.poll(() => ask(`${url}/readyz`), PATIENCE).toMatchObject({ status: 200, body: { status: 'ready' } });
-  expect((await ask(`${url}/v1/purchases`)).status).toBe(200);
+  expect((await ask(`${url}/v1/purchases`, reading)).status).toBe(200);
   await holder.end();
 }, 60_000);
 

@@ -1,0 +1,75 @@
+/** The keys of the API. Only their hashes are kept: neither memory nor a settings file needs the keys themselves. */
+import { createHash } from 'node:crypto';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Environment } from './environment.ts';
+import type { FileSettings } from './file-schema.ts';
+
+/** What a key can be for. A key may do what its scopes name and nothing else: none of them includes another one. */
+export const SCOPES = ['read', 'metrics', 'register', 'operate'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export interface ApiKey {
+  /** Under which the log names it: that of the file, or the variable. */
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** As `hashOfKey` writes it. */
+  readonly hash: string;
+  /** From when on it is refused; null: never. */
+  readonly expires: Instant | null;
+}
+
+/** `sha256:` and the hash in hexadecimal digits, as the settings file has it. */
+export function hashOfKey(key: string): string {
+  return `sha256:${createHash('sha256').update(key).digest('hex')}`;
+}
+
+/** All keys: those of the variables first, then those of the file. Expired ones are among them. */
+export function apiKeys(section: FileSettings['api'], environment: Environment, problems: string[]): ApiKey[] {
+  const readKey = environment.read('API_READ_KEY', problems);
+  return [
+    ...environment.read('API_KEY', problems).map((key, index) => ({
+      ...{ name: index === 0 ? 'API_KEY' : `API_KEY[${index}]`, scopes: SCOPES, hash: hashOfKey(key), expires: null },
+    })),
+    ...(readKey === null
+      ? []
+      : [{ name: 'API_READ_KEY', scopes: ['read', 'metrics'] as const, hash: hashOfKey(readKey), expires: null }]),
+    ...Object.entries(section.keys).map(([name, { scopes, hash, key, expires }]) => ({
+      // One of both is there: the schema checks it.
+      ...{ name, scopes: [...new Set(scopes)], hash: hash ?? hashOfKey(key!), expires },
+    })),
+  ];
+}
+
+/** What is wrong with the fields of one key of the file together; null when nothing is. */
+export function keyProblem(given: { scopes: readonly Scope[]; hash: string | null; key: string | null }): string | null {
+  if (given.scopes.length === 0) return `scopes is missing or empty; expected one or more of ${SCOPES.join(', ')}`;
+  if (given.hash !== null && given.key !== null) return 'has both hash and key; keep hash';
+  if (given.hash === null && given.key === null) {
+    return 'has neither hash nor key; make a key and its hash with: purchase-watch key new';
+  }
+  return null;
+}
+
+/** So long before its end people are warned of a key's. */
+const WARN_BEFORE: Milliseconds = 14 * 86_400_000;
+
+/** Keys that have expired, or will within two weeks, in words. */
+export function endingKeys(keys: readonly ApiKey[], now: Instant): { readonly name: string; readonly detail: string }[] {
+  return keys.flatMap(({ name, expires }) => {
+    if (expires === null || expires - now > WARN_BEFORE) return [];
+    return [{ name, detail: `${expires <= now ? 'expired' : 'expires'} at ${new Date(expires).toISOString()}` }];
+  });
+}
+
+/** What to do about one. */
+export const ENDING_KEY_ADVICE =
+  'make its successor with "purchase-watch key new", add it under another name, and take this one out once nobody uses it';
+
+/** A key under two names would have two sets of scopes. */
+export function sameKeyProblems(keys: readonly ApiKey[]): string[] {
+  const setting = (name: string) => (name.startsWith('API_') ? name : `api.keys.${name}`);
+  return keys.flatMap(({ name, hash }, index) => {
+    const first = keys.slice(0, index).find((each) => each.hash === hash);
+    return first === undefined ? [] : [`${setting(name)}: is the same key as ${setting(first.name)}; choose another one`];
+  });
+}
