@@ -20,6 +20,8 @@ import { polledSite } from './poller/polled-site.ts';
 import { createPoller } from './poller/poller.ts';
 import { createActivity } from './replica/activity.ts';
 import { createClockStep } from './replica/clock-step.ts';
+import { createErasures } from './replica/erasures.ts';
+import { wakeOnNotify } from './replica/listening.ts';
 import { createOwnership } from './replica/ownership.ts';
 import { createReach } from './replica/reach.ts';
 import { createSkippedTime } from './replica/skipped-time.ts';
@@ -30,10 +32,8 @@ import { createLoops } from './runtime/loops.ts';
 import { createMeters } from './runtime/meters.ts';
 import { processIdentity } from './runtime/process-identity.ts';
 import { beginShutdown, unlessAborted } from './runtime/shutdown.ts';
-import { readWakeUp } from './runtime/wake-ups.ts';
 import type { Sql } from './store/database.ts';
 import { feedEraTick } from './store/feed.ts';
-import { listen } from './store/listen.ts';
 import { openStore } from './store/open.ts';
 import { prepareStore } from './store/prepare.ts';
 import { secretsOf } from './subscription/secrets.ts';
@@ -195,6 +195,8 @@ export async function createApp(settings: Settings, replacements: Replacements =
       post: createDirectPosts({ clock, log, configured, channels }).post,
     });
 
+    const erasures = createErasures({ sql, parts: [poller, notifier] });
+
     const activity = createActivity({ sql, meters });
 
     const keeper = createKeeper({
@@ -240,6 +242,8 @@ export async function createApp(settings: Settings, replacements: Replacements =
         const parts = { databaseUrl, settings, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf };
         api = await openApi(parts, { ...patience, worker });
         closers.push(api.disconnect);
+        // Before anything is loaded: what is erased from here on is dropped again.
+        await erasures();
         await ownership.tick();
         // Before the first poll: a default may be shorter than what was learned. If it fails, its loop says so and tries again.
         await limits.tick().catch(() => undefined);
@@ -253,25 +257,9 @@ export async function createApp(settings: Settings, replacements: Replacements =
         run('feed', feedEraTick(sql));
         run('troubles', troubles.tick);
         run('reach', reach.tick);
+        run('erasures', erasures);
         if (heartbeat !== null) run('heartbeat', heartbeat.tick);
-        // A worker answers nobody who waits for events.
-        const wakeUps = worker ? ['purchase_watch_wake'] : ['purchase_watch_wake', 'purchase_watch_events'];
-        const listener = listen(databaseUrl, wakeUps, {
-          onNotify: (payload, channel) => {
-            if (channel === 'purchase_watch_events') return api?.feed?.wake();
-            if (payload === 'subscribers') notifier.subscribersChanged();
-            if (payload === 'replays') notifier.replayed();
-            const { loop, erased } = readWakeUp(payload);
-            if (erased !== null) for (const part of [poller, notifier]) part.forget(erased);
-            if (loop !== null) wake(loop);
-          },
-          onListening: () => {
-            notifier.subscribersChanged();
-            for (const [name] of loops.all()) wake(name);
-            api?.feed?.wake();
-          },
-          onTrouble: (error) => log.warn({ error }, 'listen.lost'),
-        });
+        const listener = wakeOnNotify({ databaseUrl, log, loops, notifier, feed: api.feed });
         closers.push(() => listener.stop());
         front.serve(api.app);
       },

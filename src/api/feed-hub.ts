@@ -1,7 +1,8 @@
 /** Wakes whoever waits for events: all waiters of the process share one look at how far the feed is complete. */
+import { EVENT_TYPES } from '../core/events.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { Sql } from '../store/database.ts';
-import { type FeedHorizon, readHorizon } from '../store/feed.ts';
+import { type FeedHorizon, type FeedPlace, hasEvents, isFeedHeld, readHorizon } from '../store/feed.ts';
 
 export interface FeedHub {
   /** Connections for the feed. */
@@ -20,6 +21,7 @@ export interface FeedHub {
 
 /** At full speed there are hundreds of commits a second; looking this often is prompt, and many events come at once. */
 const LEAST_REST = 10;
+/** After a look that found nothing, whoever notified, and while events wait for a transaction. */
 const SOON = 50;
 /** A notification may get lost with its connection. */
 const MOST_REST = 5_000;
@@ -29,32 +31,68 @@ export function createFeedHub(sql: Sql): FeedHub {
   const waiting = new Set<() => void>();
   let turn = 0;
   let looked: { readonly turn: number; readonly horizon: Promise<FeedHorizon> } | null = null;
+  /** Up to where was looked for all who wait; null: they look themselves. */
+  let seen: FeedPlace | null = null;
   let timer: NodeJS.Timeout | undefined;
   let due = Number.POSITIVE_INFINITY;
-  let last = Number.NEGATIVE_INFINITY;
+  /** No look begins earlier. */
+  let notBefore = Number.NEGATIVE_INFINITY;
+  let isLooking = false;
 
-  const begin = (): void => {
+  const beginTurn = (horizon: FeedHorizon | null): void => {
+    turn += 1;
+    if (horizon !== null) looked = { turn, horizon: Promise.resolve(horizon) };
+    for (const resolve of [...waiting]) resolve();
+  };
+  /** Answers whether there is something new. Anybody may notify, so whoever waits is not woken before there is. */
+  const look = async (): Promise<boolean> => {
+    const horizon = await readHorizon(sql);
+    const after = seen;
+    seen = horizon.place;
+    if (after === null || (await hasEvents(sql, { types: EVENT_TYPES, after, before: horizon.place }))) {
+      beginTurn(horizon);
+      return true;
+    }
+    if (await isFeedHeld(sql, { types: EVENT_TYPES, horizon })) beginAt(performance.now() + SOON);
+    return false;
+  };
+  const begin = async (): Promise<void> => {
     clearTimeout(timer);
     due = Number.POSITIVE_INFINITY;
-    last = performance.now();
-    turn += 1;
-    for (const resolve of [...waiting]) resolve();
+    const began = performance.now();
+    notBefore = began + LEAST_REST;
+    if (waiting.size === 0) return beginTurn(null);
+    isLooking = true;
+    try {
+      if (!(await look())) notBefore = began + SOON;
+    } catch {
+      // They look themselves, and answer with what is wrong.
+      seen = null;
+      beginTurn(null);
+    } finally {
+      isLooking = false;
+    }
+    // What was asked for meanwhile, by whoever has not come to wait again too; otherwise the next look of those who go on waiting.
+    const asked = due;
+    due = Number.POSITIVE_INFINITY;
+    if (asked < due) beginAt(asked);
+    else if (waiting.size > 0) beginAt(performance.now() + MOST_REST);
   };
   const beginAt = (moment: number): void => {
     if (moment >= due) return;
     clearTimeout(timer);
-    const rest = moment - performance.now();
-    if (rest <= 0) {
-      begin();
-    } else {
-      due = moment;
-      timer = setTimeout(begin, rest).unref();
+    const from = Math.max(moment, notBefore);
+    const rest = from - performance.now();
+    if (rest <= 0 && !isLooking) void begin();
+    else {
+      due = from;
+      if (!isLooking) timer = setTimeout(begin, rest).unref();
     }
   };
 
   return {
     sql,
-    wake: () => beginAt(Math.max(last + LEAST_REST, performance.now())),
+    wake: () => beginAt(performance.now()),
     lookAgainSoon: () => beginAt(performance.now() + SOON),
     turn: () => turn,
     horizon: ({ anew } = { anew: false }) => {
@@ -67,9 +105,9 @@ export function createFeedHub(sql: Sql): FeedHub {
       }
       return looked.horizon;
     },
-    next: (seen, { within, signal }) =>
+    next: (last, { within, signal }) =>
       new Promise((resolve) => {
-        if (seen !== turn || signal.aborted) return resolve();
+        if (last !== turn || signal.aborted) return resolve();
         const end = (): void => {
           clearTimeout(over);
           waiting.delete(end);

@@ -103,14 +103,24 @@ export async function readFeed(sql: Queries, { after, types, limit, horizon }: F
   return rows.map(({ era, xid, position, type, body }) => ({ place: { era, xid: BigInt(xid), position }, type, body }));
 }
 
+/** Above every place. */
+const FEED_END: FeedPlace = { era: 32_767, xid: 2n ** 64n - 1n, position: 0 };
+
 /** Whether committed events of these types wait behind the horizon. Nobody tells when what they wait for is rolled back. */
 export async function isFeedHeld(
   sql: Queries,
   { types, horizon: { place, end } }: Pick<FeedQuery, 'types' | 'horizon'>,
 ): Promise<boolean> {
-  if (comparePlaces(place, end) >= 0) return false;
-  const [row] = await sql<[{ held: boolean }]>`
-    select exists (select from purchase_watch.feed_page(${types as EventType[]}::text[], ${place.era}::smallint,
-      ${String(place.xid)}::xid8, 0, 32767::smallint, '18446744073709551615'::xid8, 1)) as held`;
-  return row.held;
+  return comparePlaces(place, end) < 0 && hasEvents(sql, { types, after: place, before: FEED_END });
+}
+
+/** Whether there are events of these types after one place and before another. */
+export async function hasEvents(
+  sql: Queries,
+  { types, after, before }: { readonly types: readonly EventType[]; readonly after: FeedPlace; readonly before: FeedPlace },
+): Promise<boolean> {
+  const [row] = await sql<[{ found: boolean }]>`
+    select exists (select from purchase_watch.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
+      ${after.position}::bigint, ${before.era}::smallint, ${String(before.xid)}::xid8, 1)) as found`;
+  return row.found;
 }

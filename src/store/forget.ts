@@ -99,13 +99,25 @@ const eraseFree = (sql: Queries, purchase: Forgettable, { by, counts }: { by: st
     -- Nearly empty: the judge takes its rows within seconds.
     stay_unnamed as (update purchase_watch.stays s set purchase = null from free f where s.purchase = f.id),
     noted as (
-      insert into purchase_watch.forgotten (site, sha256, by, counts)
+      insert into purchase_watch.forgotten (site, sha256, by, counts, purchase)
       select ${purchase.site}, ${fingerprint(purchase.site, purchase.purchaseId)}, ${by} || ', role ' || current_user,
-        ${JSON.stringify(counts)}::text::jsonb from removed
+        ${JSON.stringify(counts)}::text::jsonb, id from removed
       returning at)
     select (extract(epoch from at) * 1000)::float8 as at,
       pg_notify('purchase_watch_wake', 'forgotten ' || ${purchase.id}::bigint), pg_notify('purchase_watch_wake', 'judge')
     from noted`;
+
+/** The number of the latest erasure; 0 when there was none. */
+export async function lastErasure(sql: Queries): Promise<number> {
+  const [row] = await sql<[{ id: number }]>`select coalesce(max(id), 0)::float8 as id from purchase_watch.forgotten`;
+  return row.id;
+}
+
+/** Erasures after a number, in order: each with the row id of its purchase, null where only an older version noted it. */
+export function erasedAfter(sql: Queries, id: number, most: number): Promise<{ id: number; purchase: number | null }[]> {
+  return sql<{ id: number; purchase: number | null }[]>`
+    select id::float8 as id, purchase::float8 as purchase from purchase_watch.forgotten where id > ${id}::bigint order by id limit ${most}`;
+}
 
 /** The same as `lockingWhole`, for events of no purchase that name this one. */
 const lockingMentions = (sql: Queries, purchase: Forgettable) => sql`
