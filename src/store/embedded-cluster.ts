@@ -20,6 +20,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../core/errors.ts';
 import { BARE_ENVIRONMENT, giveTo, type Home, type Owner, ownerOf, replace } from './embedded-files.ts';
+import { SUPERUSER } from './embedded-role.ts';
+import { DEFAULT_PORT } from './embedded-socket.ts';
 import { readOwned } from './owned-file.ts';
 
 /** Values of postgresql.conf by name. */
@@ -31,22 +33,22 @@ export interface Cluster {
   readonly data: string;
   /** The user whom the data belongs to, and as whom the server runs. */
   readonly owner: number;
+  /** The superuser's. */
   readonly password: string;
-  /** Holds the port of the last run, so that an address that somebody wrote down keeps working. */
-  readonly portFile: string;
+  /** Where the socket goes if it can; see embedded-socket.ts. */
+  readonly socketFolder: string;
+  /** Part of the socket's name. */
+  readonly port: number;
   /** Locked by the server for as long as it lives. */
   readonly lockFile: string;
   readonly log: string;
   readonly settings: ServerSettings;
 }
 
-/** The server's superuser, the only role there is at first. */
-export const SUPERUSER = 'purchase_watch';
-
 const SETTINGS: ServerSettings = {
-  listen_addresses: '127.0.0.1',
-  // The socket's path would have to fit 107 bytes, and a second way in is not needed.
-  unix_socket_directories: '',
+  listen_addresses: '',
+  // Whoever gets into the folder all the same.
+  unix_socket_permissions: '0700',
   shared_buffers: '128MB',
   max_connections: '100',
   timezone: 'UTC',
@@ -77,13 +79,16 @@ export async function openCluster(home: Home, settings: ServerSettings): Promise
   }
   const lockFile = join(folder, 'lock');
   if (!existsSync(lockFile)) makeLockFile(lockFile, ownerOf(home.dataDir));
+  // Of earlier versions, whose server listened on a port.
+  rmSync(join(folder, 'port'), { force: true });
   return {
     home,
     data,
     owner,
     lockFile,
     password: readFileSync(join(folder, 'password'), 'utf8'),
-    portFile: join(folder, 'port'),
+    socketFolder: join(folder, 'socket'),
+    port: Number(settings.port ?? DEFAULT_PORT),
     log: join(home.dataDir, 'postgres.log'),
     settings: { ...SETTINGS, ...settings },
   };

@@ -17,8 +17,8 @@ const FLOCK = '/usr/bin/flock';
 export interface Attempt {
   readonly pid: number | undefined;
   hasEnded(): boolean;
-  /** Why it ended, when that is nothing to give up for; throws otherwise. */
-  explain(): 'port taken' | 'not alone';
+  /** Throws why it ended, unless another attempt may do better. */
+  explain(): void;
   /** The end of what it wrote to the log. */
   lastWords(): string;
   /** Ends it at once; it has served nobody. */
@@ -26,9 +26,9 @@ export interface Attempt {
 }
 
 /** Starts a server. Whether it comes up shows in its lock file and in what it accepts. */
-export function attemptStart(cluster: Cluster, port: number): Attempt {
+export function attemptStart(cluster: Cluster, socketFolder: string): Attempt {
   let failure: unknown;
-  const { server, logStart } = spawnServer(cluster, port);
+  const { server, logStart } = spawnServer(cluster, socketFolder);
   server.on('error', (error) => {
     failure = error;
   });
@@ -40,11 +40,10 @@ export function attemptStart(cluster: Cluster, port: number): Attempt {
     lastWords,
     explain: () => {
       if (failure !== undefined) throw cannotRun('postgres', cluster.home, failure);
-      if (server.exitCode === HELD) return 'not alone';
+      if (server.exitCode === HELD) return;
       const said = lastWords();
-      if (said.includes('could not bind') || said.includes('could not create any TCP/IP sockets')) return 'port taken';
       // Another process was quicker, or processes of a server that was killed are still ending.
-      if (said.includes('postmaster.pid') || said.includes('shared memory block')) return 'not alone';
+      if (said.includes('postmaster.pid') || said.includes('shared memory block')) return;
       throw new AppError('unavailable', `the embedded Postgres ended at once: ${said || `no word in ${cluster.log}`}`);
     },
     abandon: async () => {
@@ -59,17 +58,15 @@ export function attemptStart(cluster: Cluster, port: number): Attempt {
 }
 
 /** Starts the server. It adds to the log from `logStart` on, and outlives this process unless it is stopped. */
-function spawnServer(cluster: Cluster, port: number): { server: ChildProcess; logStart: number } {
+function spawnServer(cluster: Cluster, socketFolder: string): { server: ChildProcess; logStart: number } {
   const { home, data, log } = cluster;
   if ((lstatSync(log, { throwIfNoEntry: false })?.size ?? 0) > LARGEST_LOG) renameSync(log, `${log}.1`);
   const output = openPlain(log, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)!;
   const logStart = fstatSync(output).size;
   const owner = ownerOf(home.dataDir);
   if (owner !== null) fchownSync(output, owner.uid, owner.gid);
-  const settings = Object.entries({ ...cluster.settings, port: String(port) }).flatMap(([name, value]) => [
-    '-c',
-    `${name}=${value}`,
-  ]);
+  const where = { unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`, port: String(cluster.port) };
+  const settings = Object.entries({ ...cluster.settings, ...where }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const [program, ...args] = [...lockPrefix(cluster), join(home.native, 'bin', 'postgres'), '-D', data, ...settings];
   const server = spawn(program!, args, {
     ...asServerUser(home),
@@ -111,13 +108,23 @@ export function isHeld(cluster: Cluster): boolean {
   return spawnSync(program, [...args, '/bin/true'], { ...asServerUser(cluster.home), cwd: '/', stdio: 'ignore' }).status === HELD;
 }
 
-/** The server that runs on this cluster, as its lock file tells; null when none does. */
-export function runningServer(cluster: Cluster): { pid: number; port: number } | null {
-  const lock = readLock(cluster);
-  const pid = Number(lock[0]);
+/** A server that runs on a cluster, as its lock file tells. */
+export interface RunningServer {
+  readonly pid: number;
+  /** Of its socket; null while it is starting, and of servers that listen on a port alone, as earlier versions made them. */
+  readonly socketFolder: string | null;
+  /** The port of a server that has no socket, once it is ready; null otherwise. */
+  readonly portAlone: number | null;
+}
+
+/** The server that runs on this cluster; null when none does. */
+export function runningServer(cluster: Cluster): RunningServer | null {
   // The file can be read while it is being written.
+  const [first = '', , , port = '', socketFolder = '', , , status = ''] = readLock(cluster);
+  const pid = Number(first);
   if (!(pid > 1) || !isServer(cluster, pid)) return null;
-  return { pid, port: Number(lock[3]) };
+  const isReady = status.trim() === 'ready';
+  return { pid, socketFolder: socketFolder || null, portAlone: isReady && socketFolder === '' ? Number(port) : null };
 }
 
 /** Whether this process is the server of this cluster, and not one that got its number later. */

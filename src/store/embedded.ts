@@ -3,15 +3,23 @@
  * it, the others find it running, and the last one to leave stops it. A process that is killed leaves it running; the
  * next one finds it. A server that is killed is started again by whoever uses it.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { openSession, type Session } from './database.ts';
-import { type Cluster, openCluster, type ServerSettings, SUPERUSER } from './embedded-cluster.ts';
-import { giveTo, ownerOf, prepareHome } from './embedded-files.ts';
-import { type Attempt, attemptStart, disownLock, isHeld, isServer, runningServer } from './embedded-server.ts';
+import { type Cluster, openCluster, type ServerSettings } from './embedded-cluster.ts';
+import { prepareHome } from './embedded-files.ts';
+import { daemonUrl, setUpDaemonRole, superuserUrl, WRONG_PASSWORD } from './embedded-role.ts';
+import {
+  type Attempt,
+  attemptStart,
+  disownLock,
+  isHeld,
+  isServer,
+  type RunningServer,
+  runningServer,
+} from './embedded-server.ts';
+import { closedFolder, freeSocket, makeSocketFolder, removeSocketFolder, socketIn } from './embedded-socket.ts';
 
 export interface EmbeddedOptions {
   /** DATA_DIR: made when it is not there. */
@@ -27,6 +35,7 @@ export interface EmbeddedOptions {
 }
 
 export interface EmbeddedPostgres {
+  /** For a role that is no superuser. */
   readonly url: string;
   /** Whether it ran already. */
   readonly adopted: boolean;
@@ -56,7 +65,7 @@ const IN_USE = 7_236_019_445;
 interface Running {
   readonly session: Session;
   readonly pid: number;
-  readonly port: number;
+  readonly socketFolder: string;
   readonly adopted: boolean;
 }
 
@@ -70,8 +79,8 @@ export async function startEmbedded({
 }: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const cluster = await openDataDir(dataDir, settings, systemDir);
   let running = await ensureRunning(cluster, null, giveUp);
-  const { port, adopted } = running;
-  log(adopted ? `found the embedded Postgres running on port ${port}` : `started the embedded Postgres on port ${port}`);
+  const { socketFolder, adopted } = running;
+  log(`${adopted ? 'found the embedded Postgres running' : 'started the embedded Postgres'}, with its socket in ${socketFolder}`);
 
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -82,7 +91,7 @@ export async function startEmbedded({
       await Promise.race([running.session.closed, toldToStop]);
       if (signal.aborted) return;
       await running.session.sql.end({ timeout: 0 });
-      log(`lost the embedded Postgres; starting it again on port ${port} (see ${cluster.log})`);
+      log(`lost the embedded Postgres; starting it again (see ${cluster.log})`);
       const again = await untilRunning();
       if (again === null) return;
       running = again;
@@ -90,11 +99,11 @@ export async function startEmbedded({
     }
   }
 
-  /** Null when told to stop. Whoever uses the server knows its address, so the port must be the same. */
+  /** Null when told to stop. Whoever uses the server knows its address, so the folder must be the same. */
   async function untilRunning(): Promise<Running | null> {
     while (!signal.aborted) {
       try {
-        return await ensureRunning(cluster, port, signal);
+        return await ensureRunning(cluster, socketFolder, signal);
       } catch (error) {
         if (!signal.aborted) log(error instanceof Error ? error.message : String(error));
         await delay(REST_AFTER_FAILURE, undefined, { signal }).catch(() => undefined);
@@ -106,11 +115,11 @@ export async function startEmbedded({
   const supervision = supervise();
   let stopped: Promise<void> | undefined;
   return {
-    url: urlOf(cluster, port),
+    url: daemonUrl({ host: socketFolder, port: cluster.port }, cluster.password),
     adopted,
     stop: (within = STOP_WITHIN) => {
       stopping.abort();
-      stopped ??= supervision.then(() => leave(cluster, running, within));
+      stopped ??= supervision.then(async () => void (await leave(cluster, running, within)));
       return stopped;
     },
   };
@@ -129,34 +138,28 @@ async function openDataDir(dataDir: string, settings: ServerSettings, systemDir?
   }
 }
 
-function urlOf({ password }: Cluster, port: number): string {
-  return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres?sslmode=disable`;
-}
-
 /**
  * Until a server of this cluster has accepted a session: greets the one that runs, or starts one. Processes that do
  * this at once need no lock of their own: Postgres lets one server into a data directory, and the others find it here.
  */
-async function ensureRunning(cluster: Cluster, fixedPort: number | null, signal?: AbortSignal): Promise<Running> {
+async function ensureRunning(cluster: Cluster, fixedFolder: string | null, signal?: AbortSignal): Promise<Running> {
   let deadline = performance.now() + PATIENCE;
   let ours: Attempt | null = null;
   let heldSince: Milliseconds | null = null;
+  let last: Greeting = 'silent';
   for (;;) {
     if (signal?.aborted) {
       await ours?.abandon();
       throw signal.reason;
     }
     const running = runningServer(cluster);
-    if (running !== null && running.port > 0) {
-      const answer = await greet(cluster, running.port);
-      if (typeof answer !== 'string') {
-        const adopted = running.pid !== ours?.pid;
-        if (!adopted) rememberPort(cluster, running.port);
-        return { ...running, session: answer, adopted };
-      }
+    if (running !== null) {
+      const answer = await meet(cluster, running);
+      if (typeof answer !== 'string') return { ...answer, adopted: running.pid !== ours?.pid };
       if (answer === 'recovering') deadline = performance.now() + PATIENCE;
+      last = answer;
     } else if (ours === null || ours.hasEnded()) {
-      const portTaken = ours?.explain() === 'port taken';
+      ours?.explain();
       if (ours !== null) await delay(TRY_AGAIN);
       if (isHeld(cluster)) {
         heldSince ??= performance.now();
@@ -166,17 +169,36 @@ async function ensureRunning(cluster: Cluster, fixedPort: number | null, signal?
       }
       heldSince = null;
       disownLock(cluster);
-      ours = attemptStart(cluster, await choosePort(cluster, fixedPort, portTaken));
+      ours = attemptStart(cluster, await prepareSocket(cluster, fixedFolder));
     }
     if (performance.now() > deadline) {
       await ours?.abandon();
       throw new AppError(
         'unavailable',
-        `the embedded Postgres was not ready within ${PATIENCE / 1000} s: ${ours?.lastWords() ?? 'it does not answer'}`,
+        `the embedded Postgres was not ready within ${PATIENCE / 1_000} s: ${ours?.lastWords() || UNREADY[last]}`,
       );
     }
     await delay(LOOK_AGAIN);
   }
+}
+
+/** What came of an attempt to log in. */
+type Greeting = 'silent' | 'recovering' | 'locked' | 'earlier';
+
+const UNREADY: Readonly<Record<Greeting, string>> = {
+  silent: 'it does not answer',
+  recovering: 'it is recovering',
+  earlier: 'an earlier version of purchase-watch uses it: stop that one first',
+  locked: `another session holds the advisory lock ${IN_USE}, as a process does that stops the server`,
+};
+
+/** The folder of the socket, free for a server that is about to start. */
+async function prepareSocket(cluster: Cluster, fixed: string | null): Promise<string> {
+  const { home, owner, port } = cluster;
+  if (fixed !== null) closedFolder(fixed, home.user);
+  const folder = fixed ?? (await makeSocketFolder(cluster.socketFolder, { user: home.user, port }));
+  freeSocket(socketIn(folder, port), { owner, isServer: (pid) => isServer(cluster, pid) });
+  return folder;
 }
 
 function heldElsewhere({ data, home }: Cluster): AppError {
@@ -187,63 +209,71 @@ function heldElsewhere({ data, home }: Cluster): AppError {
   );
 }
 
-/** A session that holds the lock of users, or why there is none yet. */
-async function greet(cluster: Cluster, port: number): Promise<Session | 'silent' | 'recovering' | 'stopping'> {
-  const session = openSession(urlOf(cluster, port), 'embedded');
+/** A session on the server that runs, or why there is none yet. One of an earlier version is stopped, for it listens on a port. */
+async function meet(
+  cluster: Cluster,
+  { pid, socketFolder, portAlone }: RunningServer,
+): Promise<Omit<Running, 'adopted'> | Greeting> {
+  if (portAlone !== null) {
+    const place = { host: '127.0.0.1', port: portAlone };
+    const session = await greet(superuserUrl(place, cluster.password), cluster);
+    if (typeof session === 'string') return session;
+    const isLast = await leave(cluster, { session, pid, socketFolder: '' }, STOP_WITHIN);
+    return isLast ? 'silent' : 'earlier';
+  }
+  if (socketFolder === null) return 'silent';
+  const place = { host: socketFolder, port: cluster.port };
+  const greeting = await greet(daemonUrl(place, cluster.password), cluster, () => setUpDaemonRole(place, cluster.password));
+  return typeof greeting === 'string' ? greeting : { session: greeting, pid, socketFolder };
+}
+
+/** A session that holds the lock of users, or why there is none yet. `setUp` is called when there is no such login yet. */
+async function greet(url: string, cluster: Cluster, setUp?: () => Promise<void>): Promise<Session | Greeting> {
+  const session = openSession(url, 'embedded');
   const { sql } = session;
   try {
-    const [found] = await sql<[{ data: string; granted: boolean }]>`
-      select current_setting('data_directory') as data, pg_try_advisory_lock_shared(${IN_USE}) as granted`;
-    if (found.data === cluster.data && found.granted) return session;
+    const [found] = await sql<[{ granted: boolean }]>`select pg_try_advisory_lock_shared(${IN_USE}) as granted`;
+    if (found.granted) return session;
     await sql.end({ timeout: 0 });
-    return found.data === cluster.data ? 'stopping' : 'silent';
+    return 'locked';
   } catch (error) {
     await sql.end({ timeout: 0 });
     const { code } = error as { code?: string };
-    if (code === '28P01') {
-      throw new AppError('conflict', `the embedded Postgres in ${cluster.data} does not accept the password kept beside it`, {
-        cause: error,
-      });
-    }
-    return code === '57P03' ? 'recovering' : 'silent';
+    if (code === '57P03') return 'recovering';
+    if (code !== WRONG_PASSWORD) return 'silent';
+    if (setUp !== undefined)
+      return setUp().then(
+        () => greet(url, cluster),
+        (cause: unknown) => refused(cluster, cause),
+      );
+    return refused(cluster, error);
   }
 }
 
-/** The port of the last run when it is free, so that addresses stay; any free one otherwise. */
-async function choosePort(cluster: Cluster, fixed: number | null, taken: boolean): Promise<number> {
-  if (fixed !== null) return fixed;
-  const last = existsSync(cluster.portFile) ? Number(readFileSync(cluster.portFile, 'utf8')) : 0;
-  return (taken ? null : await freePort(last)) ?? (await freePort(0)) ?? 0;
+/** Throws for what a later attempt does not mend; that the server goes or does not answer passes. */
+function refused({ data }: Cluster, cause: unknown): Greeting {
+  const { code = '', message } = cause as { code?: string; message: string };
+  if (!/^\d[\dA-Z]{4}$/.test(code) || /^(?:08|53|57)/.test(code)) return 'silent';
+  const why = code === WRONG_PASSWORD ? 'does not accept the password kept beside it' : `refuses to be set up: ${message}`;
+  throw new AppError('conflict', `the embedded Postgres in ${data} ${why}`, { cause });
 }
 
-async function freePort(port: number): Promise<number | null> {
-  const { promise, resolve } = Promise.withResolvers<number | null>();
-  const probe = createServer();
-  probe.once('error', () => resolve(null));
-  probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
-    const address = probe.address();
-    probe.close(() => resolve(typeof address === 'object' ? (address?.port ?? null) : null));
-  });
-  return promise;
-}
-
-function rememberPort(cluster: Cluster, port: number): void {
-  writeFileSync(cluster.portFile, String(port));
-  giveTo(cluster.portFile, ownerOf(cluster.home.dataDir));
-}
-
-/** Stops the server if we were its last user. */
-async function leave(cluster: Cluster, { session, pid }: Running, within: Milliseconds): Promise<void> {
+/** Stops the server if we were its last user; answers whether we were. */
+async function leave(
+  cluster: Cluster,
+  { session, pid, socketFolder }: Omit<Running, 'adopted'>,
+  within: Milliseconds,
+): Promise<boolean> {
   const { sql } = session;
   try {
     // Ours goes first: two that leave at once would otherwise each find the other still there.
     await sql`select pg_advisory_unlock_shared(${IN_USE})`;
     const [last] = await sql<[{ granted: boolean }]>`select pg_try_advisory_lock(${IN_USE}) as granted`;
-    if (!last.granted || !isServer(cluster, pid)) return;
+    if (!last.granted || !isServer(cluster, pid)) return false;
     process.kill(pid, 'SIGINT');
   } catch {
     // Without a connection there is no server to stop.
-    return;
+    return false;
   } finally {
     await sql.end({ timeout: 0 });
   }
@@ -255,4 +285,6 @@ async function leave(cluster: Cluster, { session, pid }: Running, within: Millis
     process.kill(pid, 'SIGQUIT');
     signalled = true;
   }
+  removeSocketFolder(socketFolder);
+  return true;
 }

@@ -8,6 +8,7 @@ import { startEmbedded } from '../../src/store/embedded.ts';
 import { freePorts } from '../support/broker-process.ts';
 import { makeAuthority } from '../support/certificates.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { asSuperuser, withPort } from '../support/embedded-superuser.ts';
 import { startWire, type Tap, type Wire } from '../support/wire.ts';
 
 const PASSWORD = 'cleartext-s3cret';
@@ -34,7 +35,8 @@ test('a real server that asks for the password in clear text gets it over TLS, a
   chmodSync(folder, 0o755);
   cleanUp.push(() => rmSync(folder, { recursive: true }));
   const dataDir = join(folder, 'data');
-  const settings = { fsync: 'off', shared_buffers: '16MB', listen_addresses: '127.0.0.1' };
+  const port = await withPort(dataDir);
+  const settings = { fsync: 'off', shared_buffers: '16MB', ...port.settings };
   await (await startEmbedded({ dataDir, settings })).stop();
   const { certificate, key } = makeAuthority().issue('db.example');
   const put = (name: string, content: string): string => {
@@ -51,11 +53,10 @@ test('a real server that asks for the password in clear text gets it over TLS, a
   const tls = { ssl: 'on', ssl_cert_file: put('cert.pem', certificate), ssl_key_file: put('key.pem', key) };
   const server = await startEmbedded({ dataDir, settings: { ...settings, ...tls, hba_file } });
   cleanUp.push(() => server.stop());
-  const sql = connect(server.url, { max: 1 });
-  const [row] = await sql<[{ port: string }]>`select current_setting('port') as port`;
+  const sql = connect(asSuperuser(server.url, dataDir), { max: 1 });
   await sql.unsafe(`create role clear login password '${PASSWORD}'`);
   await sql.end();
-  const urlWith = (search: string) => `postgres://clear:${PASSWORD}@127.0.0.1:${row.port}/postgres?sslmode=${search}`;
+  const urlWith = (search: string) => `postgres://clear:${PASSWORD}@${new URL(port.url()).host}/postgres?sslmode=${search}`;
   expect(await failureOf(urlWith('require'))).toBe('connected');
   // The server speaks TLS, so that also this line is encrypted.
   expect(await failureOf(urlWith('prefer'))).toBe('connected');

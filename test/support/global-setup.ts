@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { connect } from '../../src/store/database.ts';
 import { startEmbedded } from '../../src/store/embedded.ts';
+import { withPort } from './embedded-superuser.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -28,8 +29,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   chmodSync(folder, 0o755);
   // Nothing here has to survive a power cut.
   const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' };
-  const server = await startEmbedded({ dataDir: join(folder, 'data'), settings });
-  project.provide('serverUrl', server.url);
+  const dataDir = join(folder, 'data');
+  // Tests lay lines of their own to it.
+  const port = await withPort(dataDir);
+  const server = await startEmbedded({ dataDir, settings: { ...settings, ...port.settings } });
+  project.provide('serverUrl', port.url());
   return async () => {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
