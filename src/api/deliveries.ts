@@ -16,7 +16,7 @@ const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 500;
 
 /** Mounts list, read and retry. */
-export function mountDeliveries(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql }: { sql: Sql }): void {
+export function mountDeliveries(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, changes }: { sql: Sql; changes: Sql }): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit = DEFAULT_LIMIT, ...filter } = c.req.valid('query');
     if (filter.site !== undefined && filter.purchase === undefined) {
@@ -32,7 +32,7 @@ export function mountDeliveries(app: OpenAPIHono<{ Bindings: ApiBindings }>, { s
   app.openapi(readRoute, async (c) => c.json(await read(sql, c.req.valid('param').id), 200));
 
   app.openapi(retryRoute, async (c) => {
-    const { delivery, waits } = await sendAgain(sql, c.req.valid('param').id);
+    const { delivery, waits } = await sendAgain(changes, c.req.valid('param').id);
     return c.json({ ...deliveryDetails(delivery), ...(waits === null ? {} : { note: waits }) }, 202);
   });
 }

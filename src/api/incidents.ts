@@ -27,7 +27,7 @@ const MOST_LIMIT = 500;
 const BODY_LIMIT = 16 * 1024;
 
 /** Mounts list, read, acknowledge with its opposite, and answer. */
-export function mountIncidents(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql }: { sql: Sql }): void {
+export function mountIncidents(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, changes }: { sql: Sql; changes: Sql }): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit = DEFAULT_LIMIT, status = 'all', ...filter } = c.req.valid('query');
     if (filter.site !== undefined) await requireSite(sql, filter.site);
@@ -41,14 +41,14 @@ export function mountIncidents(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sq
 
   app.openapi(acknowledgeRoute, async (c) => {
     const { by, note = null } = c.req.valid('json');
-    return c.json(incidentBody(await acknowledge(sql, c.req.valid('param').id, { by, note })), 200);
+    return c.json(incidentBody(await acknowledge(changes, c.req.valid('param').id, { by, note })), 200);
   });
 
-  app.openapi(releaseRoute, async (c) => c.json(incidentBody(await release(sql, c.req.valid('param').id)), 200));
+  app.openapi(releaseRoute, async (c) => c.json(incidentBody(await release(changes, c.req.valid('param').id)), 200));
 
   app.openapi(answerRoute, async (c) => {
     const { cause, by, note = null } = c.req.valid('json');
-    return c.json(incidentBody(await answerTo(sql, c.req.valid('param').id, { cause, by, note })), 200);
+    return c.json(incidentBody(await answerTo(changes, c.req.valid('param').id, { cause, by, note })), 200);
   });
 }
 

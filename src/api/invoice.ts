@@ -16,6 +16,7 @@ import type { ApiBindings } from './serve.ts';
 
 export interface InvoiceParts {
   readonly sql: Sql;
+  readonly changes: Sql;
   /** One call to the service, within this replica's part of the site's calls. Never rejects. */
   invoiceOf(purchase: {
     readonly id: number;
@@ -26,7 +27,7 @@ export interface InvoiceParts {
 }
 
 /** Mounts the two calls. */
-export function mountInvoice(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, invoiceOf }: InvoiceParts): void {
+export function mountInvoice(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, changes, invoiceOf }: InvoiceParts): void {
   app.openapi(readRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
     const gone = [c.req.raw.signal, c.env?.closing].filter((signal) => signal !== undefined);
@@ -37,7 +38,7 @@ export function mountInvoice(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql,
 
   app.openapi(announceRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
-    const invoice = await requestInvoice(sql, row.id);
+    const invoice = await requestInvoice(changes, row.id);
     const { purchaseId, site } = row;
     if (invoice === 'ready') return c.json({ purchaseId, site, invoice }, 200);
     if (invoice === 'wanted') return c.json({ purchaseId, site, invoice }, 202);

@@ -1,7 +1,9 @@
 /** The API as the daemon runs it: with connections of its own and a feed that wakes. A worker has the operators' part only. */
+import type { Milliseconds } from '../core/purchase.ts';
 import { connect } from '../store/database.ts';
 import type { Patience } from '../store/server-limits.ts';
 import { createFeedHub, type FeedHub } from './feed-hub.ts';
+import { limitedPool } from './limited-pool.ts';
 import { createOperations } from './operations.ts';
 import type { ApiParts } from './routes.ts';
 import type { ServedApp } from './serve.ts';
@@ -14,21 +16,37 @@ export interface OpenApi {
   disconnect(): Promise<unknown>;
 }
 
-type Parts = Omit<ApiParts, 'sql' | 'feed' | 'engine'> & Required<Pick<ApiParts, 'engine'>>;
+type Parts = Omit<ApiParts, 'sql' | 'changes' | 'operators' | 'feed' | 'engine'> & Required<Pick<ApiParts, 'engine'>>;
+
+/** Connections. Changes may wait for locks of other transactions, so they have connections apart from those of readers. */
+const READERS = 3;
+const CHANGES = 4;
+const OPERATORS = 1;
+/** How long a request waits for a lock: callers want an answer sooner than the loops. */
+const LOCK_WITHIN: Milliseconds = 3_000;
 
 export async function openApi(parts: Parts, { answerWithin, limits, worker }: Patience & { worker: boolean }): Promise<OpenApi> {
   const { databaseUrl } = parts;
+  // Readiness and metrics are asked for on connections that no request can take.
+  const operators = connect(databaseUrl, { max: worker ? 2 : OPERATORS, name: 'operators', answerWithin, limits });
+  if (worker) {
+    const app = createOperations({ ...parts, operators });
+    return { app, feed: null, disconnect: () => operators.end({ timeout: 5 }) };
+  }
   // People's questions vary, and must not wait for the loops' connections.
-  const sql = connect(databaseUrl, { max: worker ? 2 : 8, name: 'api', answerWithin, limits });
-  if (worker) return { app: createOperations({ ...parts, sql }), feed: null, disconnect: () => sql.end({ timeout: 5 }) };
+  const soon = 'lock_timeout' in limits ? { ...limits, lock_timeout: Math.min(limits.lock_timeout!, LOCK_WITHIN) } : limits;
+  const pool = (max: number, name: string) => connect(databaseUrl, { max, name, answerWithin, limits: soon });
+  const [readers, changers] = [pool(READERS, 'api'), pool(CHANGES, 'changes')];
+  const sql = limitedPool(readers, { connections: READERS });
+  const changes = limitedPool(changers, { connections: CHANGES });
   // Everybody who follows the feed asks at the same moment, and always the same.
   const feedSql = connect(databaseUrl, { max: 4, name: 'feed', steadyPlans: true, answerWithin, limits });
   const feed = createFeedHub(feedSql);
   // A worker never loads what only the API needs.
   const { createApi } = await import('./routes.ts');
   return {
-    app: createApi({ ...parts, sql, feed }),
+    app: createApi({ ...parts, sql, changes, operators, feed }),
     feed,
-    disconnect: () => Promise.all([sql, feedSql].map((pool) => pool.end({ timeout: 5 }))),
+    disconnect: () => Promise.all([readers, changers, operators, feedSql].map((pool) => pool.end({ timeout: 5 }))),
   };
 }

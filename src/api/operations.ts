@@ -4,6 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import type { Settings } from '../config/settings.ts';
 import type { Health } from '../runtime/health.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { createRareWarning } from '../runtime/rare-warning.ts';
 import type { Sql } from '../store/database.ts';
 import { guardKeyless, requireKey } from './access.ts';
 import { accessLog } from './access-log.ts';
@@ -11,13 +12,14 @@ import { mountHealth } from './health.ts';
 import { invalid } from './invalid.ts';
 import type { Engine } from './metric-families.ts';
 import { mountMetrics } from './metrics.ts';
-import { Problem, problemFrom, problemResponse } from './problems.ts';
+import { Problem, type ProblemCode, problemFrom, problemResponse } from './problems.ts';
 import { type Rule, ruleTable } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 import { createWrongKeys } from './wrong-keys.ts';
 
 export interface OperationsParts {
-  readonly sql: Sql;
+  /** Connections for readiness and metrics. */
+  readonly operators: Sql;
   readonly settings: Pick<Settings, 'apiKeys'>;
   readonly health: Health;
   readonly log: Logger;
@@ -28,7 +30,7 @@ export interface OperationsParts {
 export type Api = OpenAPIHono<{ Bindings: ApiBindings }>;
 
 /** Builds an app with /healthz, /readyz and /metrics. */
-export function createOperations({ sql, settings, health, log, engine }: OperationsParts): Api {
+export function createOperations({ operators: sql, settings, health, log, engine }: OperationsParts): Api {
   const app: Api = new OpenAPIHono({
     // Thrown rather than answered, so that there is one place where failures become answers.
     defaultHook: (result) => {
@@ -46,6 +48,12 @@ export function createOperations({ sql, settings, health, log, engine }: Operati
   mountHealth(app, { sql, health });
   mountMetrics(app, { sql, health, engine });
 
+  const refused = createRareWarning((times) =>
+    log.warn(
+      { times, advice: 'requests got 503 because too many waited or a lock was held; look for long transactions' },
+      'api.refused',
+    ),
+  );
   let methodsAt: ReturnType<typeof methodTable> | undefined;
   app.notFound((c) => {
     methodsAt ??= methodTable(app);
@@ -56,11 +64,15 @@ export function createOperations({ sql, settings, health, log, engine }: Operati
     const where = { method: c.req.method, path: c.req.path.slice(0, 300), error };
     if (problem.code === 'internal') log.error(where, 'api.failed');
     // The loops say that the database is away; a line per request would only repeat it.
-    else if (problem.code === 'unavailable') log.debug(where, 'api.unavailable');
+    else if (TEMPORARY.has(problem.code)) log.debug(where, 'api.unavailable');
+    if (problem.code === 'busy' || problem.code === 'locked') refused();
     return problemResponse(problem);
   });
   return app;
 }
+
+/** Problems of the moment, which a caller who comes later does not have. */
+const TEMPORARY: ReadonlySet<ProblemCode> = new Set(['unavailable', 'busy', 'locked']);
 
 /** What was checked. The framework hands it along and leaves it out of its types. */
 function checkedBy(result: object): unknown {

@@ -21,11 +21,11 @@ const FIRST_LOOK = 50;
 const LAST_LOOK = 500;
 
 /** Mounts the call. */
-export function mountPoll(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql }: { sql: Sql }): void {
+export function mountPoll(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, changes }: { sql: Sql; changes: Sql }): void {
   app.openapi(pollRoute, async (c) => {
     const { site, wait = 0 } = c.req.valid('query');
     const asked = await findPurchase(sql, { ...c.req.valid('param'), site });
-    const polls = await requestPoll(sql, asked.id);
+    const polls = await requestPoll(changes, asked.id);
     const gone = [c.req.raw.signal, c.env?.closing].filter((signal) => signal !== undefined);
     const polled = await morePolls(sql, asked.id, { than: polls, within: wait, signal: AbortSignal.any(gone) });
     const purchase = await findPurchase(sql, { id: asked.purchaseId, site: asked.site });

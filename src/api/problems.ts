@@ -96,11 +96,16 @@ export function problemFrom(error: unknown): Problem {
   if (error instanceof HTTPException) {
     return error.status === 415 ? notJsonType() : new Problem('invalid_request', 'The request cannot be read.');
   }
-  if (isDatabaseAway(error)) {
-    return new Problem('unavailable', 'The database cannot be reached now. Try again in a few seconds.', {
-      headers: { 'retry-after': '5' },
-    });
+  const code = error instanceof Error ? String((error as Error & { code?: unknown }).code) : '';
+  const later = { headers: { 'retry-after': '5' } };
+  if (AWAY.test(code))
+    return new Problem('unavailable', 'The database cannot be reached now. Try again in a few seconds.', later);
+  if (HELD.test(code)) {
+    const detail =
+      'Another transaction in the database holds what this needs, and did not let it go in time. Try again in a few seconds.';
+    return new Problem('locked', detail, later);
   }
+  if (code === CANCELLED) return busy('The database did not finish this in time. Try again later.');
   return new Problem('internal', 'The request could not be answered because of a fault here. The log of the daemon says more.');
 }
 
@@ -122,9 +127,10 @@ export function notJsonType(): Problem {
 const AWAY =
   /^(?:CONNECT_TIMEOUT|CONNECTION_(?:CLOSED|ENDED|DESTROYED)|E(?:CONNREFUSED|CONNRESET|CONNABORTED|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH|PIPE|NOENT)|57P0[1-4]|53300|25006|08\w{3})$/;
 
-function isDatabaseAway(error: unknown): boolean {
-  return error instanceof Error && AWAY.test(String((error as Error & { code?: unknown }).code));
-}
+/** A lock that was not given in time; of transactions that wait for each other, the one that was ended. */
+const HELD = /^(?:55P03|40P01)$/;
+/** By the time-out of statements. */
+const CANCELLED = '57014';
 
 const problemSchema = z
   .object({

@@ -26,7 +26,10 @@ const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 500;
 
 /** Mounts list, read and remove. */
-export function mountPurchases(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, limits }: { sql: Sql; limits: Limits }): void {
+export function mountPurchases(
+  app: OpenAPIHono<{ Bindings: ApiBindings }>,
+  { sql, changes, limits }: { sql: Sql; changes: Sql; limits: Limits },
+): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit = DEFAULT_LIMIT, ...filter } = c.req.valid('query');
     if (filter.site !== undefined) await requireSite(sql, filter.site);
@@ -46,7 +49,7 @@ export function mountPurchases(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sq
 
   app.openapi(removeRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
-    await stopPurchase(sql, row.id);
+    await stopPurchase(changes, row.id);
     return c.body(null, 204);
   });
 }

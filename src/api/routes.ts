@@ -27,6 +27,10 @@ import { mountWhy } from './why.ts';
 
 export interface ApiParts {
   readonly sql: Sql;
+  /** Connections for what changes something and may wait for a lock; those of readers without it. */
+  readonly changes?: Sql;
+  /** Connections for readiness and metrics; those of readers without it. */
+  readonly operators?: Sql;
   readonly databaseUrl: string;
   readonly settings: Pick<Settings, 'apiKeys' | 'sites' | 'policy' | 'webhooks' | 'subscribers'> &
     Partial<Pick<Settings, 'slack'>>;
@@ -47,26 +51,26 @@ export interface ApiParts {
 
 /** Builds the API. It needs no server: `fetch` answers requests. */
 export function createApi({ sql, settings, secrets = null, health, log, feed = createFeedHub(sql), ...parts }: ApiParts): Api {
-  const { streams, engine = NOTHING_RUNS, invoiceOf = nobodyAsks } = parts;
+  const { changes = sql, operators = sql, streams, engine = NOTHING_RUNS, invoiceOf = nobodyAsks } = parts;
   const { limits = createLimits({ sql, clock: { now: () => Date.now() }, policy: settings.policy }) } = parts;
-  const app = createOperations({ sql, settings, health, log, engine });
-  mountRegistration(app, { sql, sites: settings.sites.map((site) => site.name) });
-  mountPurchases(app, { sql, limits });
-  mountPoll(app, { sql });
+  const app = createOperations({ operators, settings, health, log, engine });
+  mountRegistration(app, { sql: changes, sites: settings.sites.map((site) => site.name) });
+  mountPurchases(app, { sql, changes, limits });
+  mountPoll(app, { sql, changes });
   mountEvents(app, { feed });
   mountStream(app, { feed, log, limits: streams });
   mountOverview(app, { sql });
-  mountInvoice(app, { sql, invoiceOf });
+  mountInvoice(app, { sql, changes, invoiceOf });
   // Parts without these settings know of no channel.
   const channels = settings.slack === undefined ? [] : channelRules({ slack: settings.slack });
   mountWhy(app, { sql, limits, schedule: settings.webhooks.schedule, channels });
   const known = { sites: settings.sites.map((site) => site.name), webhooks: settings.webhooks };
-  mountSubscribers(app, { sql, secrets, known, configured: settings.subscribers });
+  mountSubscribers(app, { sql, changes, secrets, known, configured: settings.subscribers });
   const { concurrency } = settings.webhooks;
-  mountSubscriberActions(app, { sql, secrets, configured: settings.subscribers, concurrency });
-  mountDeliveries(app, { sql });
-  mountIncidents(app, { sql });
-  mountSilences(app, { sql, secrets });
+  mountSubscriberActions(app, { sql: changes, secrets, configured: settings.subscribers, concurrency });
+  mountDeliveries(app, { sql, changes });
+  mountIncidents(app, { sql, changes });
+  mountSilences(app, { sql, changes, secrets });
   mountDocument(app, { keyed: settings.apiKeys.length > 0 });
 
   return app;

@@ -36,7 +36,7 @@ const BODY_LIMIT = 16 * 1024;
 /** Mounts list, read, add and end. */
 export function mountSilences(
   app: OpenAPIHono<{ Bindings: ApiBindings }>,
-  { sql, secrets }: { sql: Sql; secrets: Secrets | null },
+  { sql, changes, secrets }: { sql: Sql; changes: Sql; secrets: Secrets | null },
 ): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit = DEFAULT_LIMIT, status = 'current' } = c.req.valid('query');
@@ -47,10 +47,10 @@ export function mountSilences(
     return c.json({ data: page.map((row) => silenceBody(row, now)), nextCursor }, 200);
   });
 
-  app.openapi(addRoute({ sql, secrets }), async (c) => {
+  app.openapi(addRoute({ sql: changes, secrets }), async (c) => {
     const { startsAt, endsAt, ...wish } = c.req.valid('json');
     const now = await databaseNow(sql);
-    const row = await silence(sql, { ...wish, startsAt: startsAt?.(now), endsAt: endsAt(now) }, now);
+    const row = await silence(changes, { ...wish, startsAt: startsAt?.(now), endsAt: endsAt(now) }, now);
     c.header('location', `/v1/silences/${silenceName(row.id)}`);
     return c.json(silenceBody(row, await databaseNow(sql)), 201);
   });
@@ -61,7 +61,7 @@ export function mountSilences(
   });
 
   app.openapi(endRoute, async (c) => {
-    await lift(sql, c.req.valid('param').id);
+    await lift(changes, c.req.valid('param').id);
     return c.body(null, 204);
   });
 }

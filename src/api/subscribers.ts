@@ -24,6 +24,7 @@ import {
 
 export interface SubscriberParts {
   readonly sql: Sql;
+  readonly changes: Sql;
   readonly secrets: Secrets | null;
   readonly known: Known;
   /** Those that the settings name. */
@@ -34,7 +35,8 @@ const BODY_LIMIT = 64 * 1024;
 
 /** Mounts all calls but those that have something sent. */
 export function mountSubscribers(app: OpenAPIHono<{ Bindings: ApiBindings }>, parts: SubscriberParts): void {
-  const { sql, secrets, known, configured } = parts;
+  const { sql, changes, secrets, known, configured } = parts;
+  const means = { sql: changes, secrets };
   const shown = { secrets, configured };
 
   app.openapi(listRoute, async (c) => {
@@ -42,10 +44,10 @@ export function mountSubscribers(app: OpenAPIHono<{ Bindings: ApiBindings }>, pa
     return c.json({ data: rows.map((row) => subscriberBody(row, shown)), nextCursor: null }, 200);
   });
 
-  app.openapi(addRoute(parts, known), async (c) => {
+  app.openapi(addRoute(means, known), async (c) => {
     const { types = null, sites = null, states = null, description = null, ...rest } = c.req.valid('json');
     const wishes = { types: distinct(types), sites: distinct(sites), states: distinct(states), description };
-    const { row, secret } = await addSubscriber({ sql, secrets }, { ...rest, ...wishes });
+    const { row, secret } = await addSubscriber(means, { ...rest, ...wishes });
     c.header('location', `/v1/subscribers/${row.name}`);
     return c.json({ ...subscriberBody(row, shown), secret }, 201);
   });
@@ -58,12 +60,12 @@ export function mountSubscribers(app: OpenAPIHono<{ Bindings: ApiBindings }>, pa
   app.openapi(changeRoute(known), async (c) => {
     const { types, sites, states, ...rest } = c.req.valid('json');
     const wishes = { types: distinct(types), sites: distinct(sites), states: distinct(states) };
-    const row = await changeSubscriber({ sql, secrets }, c.req.valid('param').id, { ...rest, ...wishes });
+    const row = await changeSubscriber(means, c.req.valid('param').id, { ...rest, ...wishes });
     return c.json(subscriberBody(row, shown), 200);
   });
 
   app.openapi(removeRoute, async (c) => {
-    await removeSubscriber(sql, c.req.valid('param').id);
+    await removeSubscriber(changes, c.req.valid('param').id);
     return c.body(null, 204);
   });
 }
