@@ -3,6 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { type ApiKey, hashOfKey, SCOPES, type Scope } from '../config/api-keys.ts';
 import { SHORTEST_KEY } from '../config/key-kinds.ts';
+import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { Problem } from './problems.ts';
 import type { Rule } from './scopes.ts';
 import type { WrongKeys } from './wrong-keys.ts';
@@ -12,6 +13,8 @@ export interface Caller {
   /** The name of the key; null where no keys are configured. */
   readonly key: string | null;
   readonly scopes: readonly Scope[];
+  /** When the key expires; null: never. */
+  readonly expires: Instant | null;
 }
 
 declare module 'hono' {
@@ -25,7 +28,7 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 /** Headers that proxies add to what they pass on, in small letters. */
 const OF_PROXIES = /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/;
-const KEYLESS: Caller = { key: null, scopes: SCOPES };
+const KEYLESS: Caller = { key: null, scopes: SCOPES, expires: null };
 /** With these scopes a key changes something. */
 const CHANGING: readonly Scope[] = ['register', 'operate'];
 
@@ -62,7 +65,7 @@ function createIdentify({ keys, wrongKeys }: AccessParts): (c: Context, call: st
     // All are compared, so that the time taken tells nothing. A short key may have been hashed by hand.
     const [key] = known.filter((each) => timingSafeEqual(digest, each.digest) && given.length >= SHORTEST_KEY);
     const isExpired = key !== undefined && key.expires !== null && key.expires <= Date.now();
-    if (key !== undefined && !isExpired) return { key: key.name, scopes: key.scopes };
+    if (key !== undefined && !isExpired) return { key: key.name, scopes: key.scopes, expires: key.expires };
     const sender = senderOf(c, call);
     wrongKeys.report(
       { ...(isExpired ? { reason: 'expired', key: key.name } : { reason: 'unknown' }), ...sender },
@@ -75,6 +78,15 @@ function createIdentify({ keys, wrongKeys }: AccessParts): (c: Context, call: st
         : 'The key is not known here; compare it with API_KEY, API_READ_KEY and api.keys of the configuration.',
     );
   };
+}
+
+/** The longest that a timer can wait. */
+const LONGEST_TIMER: Milliseconds = 2 ** 31 - 1;
+
+/** Aborted when the caller's key expires, for answers that have no end; none for a key that never does. */
+export function expirySignal({ expires }: Caller): AbortSignal[] {
+  if (expires === null) return [];
+  return [AbortSignal.timeout(Math.min(Math.max(expires - Date.now(), 0), LONGEST_TIMER))];
 }
 
 /** From where a request comes and what it asks for, for the log: nothing that the sender chose. */

@@ -4,6 +4,7 @@ import { EVENT_TYPES } from '../core/events.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { FedEvent } from '../store/feed.ts';
+import { expirySignal } from './access.ts';
 import { afterParameter, feedCursor, lastEventIdHeader, typesParameter } from './feed-fields.ts';
 import type { FeedHub } from './feed-hub.ts';
 import { beginFeed, type Follow, followFeed } from './follow-feed.ts';
@@ -51,7 +52,9 @@ export function mountStream(app: OpenAPIHono<{ Bindings: ApiBindings }>, { feed,
     };
     try {
       const place = last === null ? await beginFeed(feed, after, 'after') : await beginFeed(feed, last, 'last-event-id');
-      const gone = [c.req.raw.signal, c.env?.closing].filter((signal) => signal !== undefined);
+      const caller = c.get('caller');
+      const expiry = caller === undefined ? [] : expirySignal(caller);
+      const gone = [c.req.raw.signal, c.env?.closing, ...expiry].filter((signal) => signal !== undefined);
       const stream = eventStream(feed, {
         after: place,
         types,

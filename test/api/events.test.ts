@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApi } from '../../src/api/routes.ts';
+import { hashOfKey } from '../../src/config/api-keys.ts';
 import { decimal } from '../../src/core/exact-json.ts';
 import { createHealth } from '../../src/runtime/health.ts';
 import { connect, type Sql } from '../../src/store/database.ts';
@@ -383,11 +384,16 @@ describe('a stream', () => {
   });
 });
 
-test('a reading key is enough', async () => {
-  const api = await startTestApi({ sql, apiKey: 'w'.repeat(20), apiReadKey: 'r'.repeat(20) });
+test('a reading key is enough, until it expires', async () => {
+  const ending = { name: 'ending', scopes: ['read'], hash: hashOfKey('e'.repeat(20)), expires: Date.now() + 1_000 } as const;
+  const api = await startTestApi({ sql, apiKey: 'w'.repeat(20), apiReadKey: 'r'.repeat(20), apiKeys: [ending] });
+  const followed = await openStream(`${api.url}/v1/events/stream`, { authorization: `Bearer ${'e'.repeat(20)}` });
+  expect(followed.status).toBe(200);
   const headers = { authorization: `Bearer ${'r'.repeat(20)}` };
   expect((await api.call('GET', '/v1/events', { headers })).status).toBe(200);
   const stream = await openStream(`${api.url}/v1/events/stream`, headers);
   expect([stream.status, (await api.call('GET', '/v1/events/stream')).status]).toEqual([200, 401]);
+  await followed.ended;
+  expect(Date.now()).toBeGreaterThanOrEqual(ending.expires);
   await api.close();
 });

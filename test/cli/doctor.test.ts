@@ -12,6 +12,7 @@ import { insertSubscriber } from '../../src/store/subscriber-changes.ts';
 import { findSubscriber } from '../../src/store/subscribers.ts';
 import { sealKeys, sealUrl } from '../../src/subscription/sealed.ts';
 import { json, STATUS, startService, statusText } from '../checkout/service.ts';
+import { temporaryFile } from '../config/files.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { SLACK_ANSWERS, startSlackStandIn } from '../support/slack-stand-in.ts';
@@ -118,8 +119,15 @@ describe('without a daemon', () => {
 
   test('it says so, and asks about an id that nobody has', async () => {
     const { url } = await simulatorOf({ auth: 'both' });
-    const { exitCode, about } = await doctor({ ...env, CHECKOUT_BASE_URL: url });
+    const keys = 'shop: { scopes: [register], key: a-key-of-the-shop-of-old, expires: 2020-01-01 }';
+    const PURCHASE_WATCH_CONFIG = temporaryFile(`api: { keys: { ${keys} } }`);
+    const { exitCode, about } = await doctor({ ...env, CHECKOUT_BASE_URL: url, PURCHASE_WATCH_CONFIG });
     expect(exitCode).toBe(0);
+    expect(about('settings')).toContainEqual(
+      expect.stringMatching(
+        /^warning: the key shop of the API expired at 2020-01-01T.* → make its successor with "purchase-watch key new"/,
+      ),
+    );
     expect(about('settings')).toContainEqual(
       expect.stringMatching(/^warning: nobody hears of incidents: neither SLACK_WEBHOOK_URL nor slack.channels is set → make/),
     );
