@@ -19,6 +19,7 @@ import { mountOverview } from './overview.ts';
 import { mountPoll } from './poll.ts';
 import { mountPurchases } from './purchases.ts';
 import { mountRegistration } from './registration.ts';
+import { mountRemarks } from './remarks.ts';
 import { mountSilences } from './silences.ts';
 import { mountStream, type StreamLimits } from './stream.ts';
 import { mountSubscriberActions } from './subscriber-actions.ts';
@@ -65,6 +66,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   const channels = settings.slack === undefined ? [] : channelRules({ slack: settings.slack });
   mountWhy(app, { sql, limits, schedule: settings.webhooks.schedule, channels });
   const known = { sites: settings.sites.map((site) => site.name), webhooks: settings.webhooks };
+  mountRemarks(app, { sql });
   mountSubscribers(app, { sql, changes, secrets, known, configured: settings.subscribers });
   const { concurrency } = settings.webhooks;
   mountSubscriberActions(app, { sql: changes, secrets, configured: settings.subscribers, concurrency });

@@ -8,6 +8,7 @@ import type { Milliseconds } from '../core/purchase.ts';
 import type { Sql } from '../store/database.ts';
 import type { ErasedCounts, Forgettable } from '../store/forget.ts';
 import type { PurchaseRow } from '../store/purchases.ts';
+import type { findRemarks, Remark } from '../store/remarks.ts';
 import { examples } from './arguments.ts';
 import { confirmed } from './confirm.ts';
 import type { CliContext } from './context.ts';
@@ -35,17 +36,26 @@ const OUT_OF_REACH = [
   'backups of the database, and what Postgres has not vacuumed yet',
   'answers kept for requests with an Idempotency-Key: they are encrypted, cannot be searched, and go within a day',
   'what was sent already to receivers and to Slack',
+  'metadata of other purchases, where your programs named this one',
 ];
 
 async function forget(context: CliContext, purchaseId: string, options: ForgetOptions): Promise<void> {
   const { site, yes, dryRun, json } = options;
   await withDatabase(context, async ({ sql }) => {
-    const { countErasable, erase, eraseMentions } = await import('../store/forget.ts');
+    const [{ countErasable, erase, eraseMentions }, { findRemarks, namesOf, referencesOf }] = await Promise.all([
+      import('../store/forget.ts'),
+      import('../store/remarks.ts'),
+    ]);
     const purchase = await findOrSayErased(sql, purchaseId, site);
     const counts = await countErasable(sql, purchase);
-    if (!json) printPlan(context, purchase, counts);
+    const left = await findRemarks(sql, namesOf(purchaseId, referencesOf(purchase)));
+    const remarks = left.remarks.map(({ at, ...remark }) => ({ ...remark, at: isoTime(at) }));
+    if (!json) {
+      printPlan(context, purchase, counts);
+      printRemarks(context, left);
+    }
     if (dryRun) {
-      if (json) return printJson(context, { purchaseId, site: purchase.site, erased: false, counts });
+      if (json) return printJson(context, { purchaseId, site: purchase.site, erased: false, counts, remarks });
       return printLine(context, 'Nothing was erased (--dry-run).');
     }
     if (!yes && !(await confirmed(context, { ...ASKING, forPrograms: json === true })))
@@ -61,6 +71,7 @@ async function forget(context: CliContext, purchaseId: string, options: ForgetOp
         erased: true,
         at: isoTime(at),
         counts,
+        remarks,
         outOfReach: OUT_OF_REACH,
       });
     printLine(context, `Erased at ${isoTime(at)}. One line in purchase_watch.forgotten says so, without the id.`);
@@ -95,6 +106,25 @@ function printPlan(context: CliContext, { purchaseId, site, status, registeredAt
   if (pending > 0) {
     printLine(context, `${counted(pending, 'delivery is', 'deliveries are')} still to be made, and will never be.`);
   }
+}
+
+/** Where each is changed by whoever wrote it. */
+const CHANGED_BY: Readonly<Record<Remark['field'], (id: string) => string>> = {
+  reason: (id) => `update purchase_watch.silences set reason = '…' where id = ${id.replace('sil_', '')}`,
+  'acknowledged note': (id) => `update purchase_watch.incidents set acknowledged_note = null where id = '${id}'`,
+  'answer note': (id) => `purchase-watch incidents answer ${id} --cause … --note …`,
+  description: (id) => `purchase-watch subscribers change ${id} --description …`,
+};
+
+function printRemarks(context: CliContext, { remarks, isWhole }: Awaited<ReturnType<typeof findRemarks>>): void {
+  if (remarks.length === 0) return;
+  printLine(context, 'People wrote about it; this stays, unless you change it:');
+  for (const { place, id, field, by, at, text } of remarks) {
+    const who = by === null ? '' : ` by ${by}`;
+    printLine(context, printable(`- ${place} ${id}, ${field}${who} at ${isoTime(at)}: ${JSON.stringify(text)}`));
+    printLine(context, printable(`  ${CHANGED_BY[field](id)}`));
+  }
+  if (!isWhole) printLine(context, '- and more, which are not listed');
 }
 
 function whoAsks(): string {

@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { run } from '../../src/main.ts';
 import { register } from '../../src/store/purchases.ts';
+import { startTestApi } from '../api/api.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { databaseOf, onDatabase } from './command.ts';
 
@@ -86,4 +87,41 @@ test('of the same id at two sites it erases the one that is named', async () => 
 
 test('an id that nobody knows is not found', async () => {
   expect(await command('nobody', '--yes')).toMatchObject({ exitCode: 1, stderr: 'error: "nobody" is not registered\n' });
+});
+
+test('it lists what people wrote about the purchase, which stays, with what changes it; so does the API, also afterwards', async () => {
+  const { sql } = database;
+  await watch('p-1');
+  await sql`
+    insert into purchase_watch.silences (site, reason, created_by, starts_at, ends_at)
+    values ('se', 'deploy for P-1', 'Kim', now(), now() + interval '1 hour'), ('se', 'not about p-12 or xp-1', 'Kim', now(), now() + interval '1 hour')`;
+  await sql`
+    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, ended_at,
+      acknowledged_at, acknowledged_by, acknowledged_note, answered_at, answered_by, answer_cause, answer_note)
+    values ('inc_1', 'stuck', 'se', 6, now(), now(), 1, 1, now(), now(), 'Ann', 'called Jo of ORD-p-1, 070-1', now(), 'Bo', 'deploy', 'it was (p-1).')`;
+  await sql`insert into purchase_watch.subscribers (name, kind, address_hash, description) values ('books', 'webhook', 'x', 'for p-1 alone')`;
+  const remarks = [
+    { place: 'incident', id: 'inc_1', field: 'acknowledged note', by: 'Ann', text: 'called Jo of ORD-p-1, 070-1' },
+    { place: 'incident', id: 'inc_1', field: 'answer note', by: 'Bo', text: 'it was (p-1).' },
+    { place: 'silence', id: 'sil_1', field: 'reason', by: 'Kim', text: 'deploy for P-1' },
+    { place: 'subscriber', id: 'books', field: 'description', by: null, text: 'for p-1 alone' },
+  ];
+  const sorted = (list: { place: string; field: string }[]) =>
+    list.toSorted((a, b) => `${a.place} ${a.field}`.localeCompare(`${b.place} ${b.field}`));
+  const { stdout } = await command('p-1', '--dry-run');
+  expect(stdout).toMatch(/^People wrote about it; this stays, unless you change it:$/m);
+  expect(stdout).toMatch(/^- incident inc_1, acknowledged note by Ann at \S+Z: "called Jo of ORD-p-1, 070-1"$/m);
+  expect(stdout).toContain("update purchase_watch.silences set reason = '…' where id = 1");
+  expect(stdout).not.toContain('p-12');
+  const api = await startTestApi({ sql, sites: ['se', 'fi'] });
+  const asked = async () => (await api.call('GET', '/v1/purchases/p-1/remarks')).body;
+  expect(sorted((await asked()).data)).toMatchObject(remarks);
+
+  const erased = JSON.parse((await command('p-1', '--yes', '--json')).stdout);
+  expect(erased).toMatchObject({ erased: true, remarks: expect.any(Array) });
+  expect(sorted(erased.remarks)).toMatchObject(remarks);
+  // The reference went with the purchase, so only its id is known; the texts are still there.
+  const still = await asked();
+  expect([still.isWhole, sorted(still.data)]).toMatchObject([true, remarks]);
+  await api.close();
 });
