@@ -18,7 +18,7 @@ export function metadataProblem(value: unknown): string | null {
  * Or, as text, what makes the value impossible to store.
  */
 function measure(value: unknown, depth: number): number | string {
-  if (typeof value === 'string') return textProblem(value) ?? JSON.stringify(value).length;
+  if (typeof value === 'string') return textProblem(value) ?? textLength(value);
   if (typeof value === 'number') return numberLength(String(value));
   if (isDecimal(value)) return numberLength(value.rawJSON);
   if (typeof value !== 'object' || value === null) return String(value).length;
@@ -27,11 +27,18 @@ function measure(value: unknown, depth: number): number | string {
   let length = 2;
   for (const [key, item] of Object.entries(value)) {
     const inside = measure(item, depth + 1);
-    const name = isList ? 0 : (textProblem(key) ?? JSON.stringify(key).length + 2);
+    const name = isList ? 0 : (textProblem(key) ?? textLength(key) + 2);
     if (typeof inside === 'string') return inside;
     if (typeof name === 'string') return name;
     length += (length === 2 ? 0 : 2) + name + inside;
   }
+  return length;
+}
+
+/** In characters, as the database counts them, and not in halves of them. */
+function textLength(text: string): number {
+  let length = 0;
+  for (const _ of JSON.stringify(text)) length += 1;
   return length;
 }
 

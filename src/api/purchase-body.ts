@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { LIMIT_SOURCES } from '../core/dwell.ts';
 import { highlights, isoTime, isoTimeOrNull } from '../core/events.ts';
 import { type JsonValue, parseExact } from '../core/exact-json.ts';
+import { parseMetadata } from '../core/metadata.ts';
 import type { Details } from '../core/purchase.ts';
 import { namedState } from '../core/states.ts';
 import type { PurchaseRow, TransitionRow } from '../store/purchases.ts';
@@ -87,7 +88,7 @@ export function purchaseBody(row: PurchaseRow): z.output<typeof purchaseSchema> 
     stateSince: isoTimeOrNull(row.stateSince),
     stuckSince: isoTimeOrNull(row.stuckSince),
     reference: row.reference,
-    metadata: row.metadata === null ? null : (parseExact(row.metadata) as JsonObject),
+    metadata: row.metadata === null ? null : parseMetadata(row.metadata),
     registeredAt: isoTime(row.registeredAt),
     lastPolledAt: isoTimeOrNull(row.lastPolledAt),
     nextPollAt: isoTimeOrNull(row.nextPollAt),

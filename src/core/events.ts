@@ -3,6 +3,7 @@
  * the field order here is the order on the wire.
  */
 import { type Decimal, type JsonValue, parseExact, stringifyExact } from './exact-json.ts';
+import { parseMetadata } from './metadata.ts';
 import type { Attached, Details, Instant, Purchase } from './purchase.ts';
 import { namedState } from './states.ts';
 
@@ -65,7 +66,7 @@ export function completedEvents(events: readonly EventDraft[], seen: Details | n
   const stored = (): Details => (details === null ? {} : (parseExact(details) as Details));
   const tail = {
     reference,
-    metadata: metadata === null ? null : parseExact(metadata),
+    metadata: metadata === null ? null : parseMetadata(metadata),
     ...highlights(seen ?? stored()),
   };
   return events.map((event) => ({ ...event, data: { ...event.data, ...tail } }));

@@ -53,6 +53,25 @@ describe('one purchase', () => {
     expect([...nudges]).toEqual([{ purchase_id: 'p-1', same: true }]);
   });
 
+  const nested = (levels: number, open: string, close: string): string =>
+    `{"a":${open.repeat(levels - 1)}7${close.repeat(levels - 1)}}`;
+  test.each([
+    ['levels of lists', nested(64, '[', ']'), nested(65, '[', ']'), /64 levels/],
+    ['levels of objects', nested(64, '{"b":', '}'), nested(65, '{"b":', '}'), /64 levels/],
+    ['very many levels', nested(60, '[', ']'), nested(4_000, '[', ']'), /64 levels|nested too deep|too many levels/],
+    // As Postgres writes it, there is a space behind the colon.
+    ['characters', `{"a":"${'🦊'.repeat(8_183)}"}`, `{"a":"${'🦊'.repeat(8_184)}"}`, /at most 8192/],
+  ])('has as many %s in its metadata as SQL takes, and no more', async (_what, good, bad, problem) => {
+    const insert = (id: string, metadata: string) =>
+      api.sql`insert into purchase_watch.purchases (purchase_id, metadata) values (${id}, ${metadata}::text::jsonb)`;
+    expect((await postText(`{"purchaseId":"api","metadata":${good}}`)).status).toBe(201);
+    await insert('sql', good);
+    const refused = await postText(`{"purchaseId":"api-2","metadata":${bad}}`);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(problem);
+    await expect(insert('sql-2', bad)).rejects.toMatchObject({ code: '23514', message: expect.stringMatching(problem) });
+  });
+
   test('at a site that was taken out of the configuration elsewhere is a clear problem', async () => {
     await api.sql`update purchase_watch.sites set configured = false where name = 'norway'`;
     const one = await post({ purchaseId: 'p-1', site: 'norway' });

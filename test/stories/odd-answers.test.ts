@@ -1,7 +1,8 @@
-/** A site that answers well about most purchases and badly about some: the purchases are at fault, not the site. */
+/** Answers and rows that nobody expects: they are the purchase's own matter, and neither the site's nor that of other purchases. */
 import { afterEach, expect, test } from 'vitest';
 import type { FaultKind } from '../../src/simulator/faults.ts';
 import { findPurchases, stopPurchase } from '../../src/store/purchases.ts';
+import { startTestApi } from '../api/api.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -72,3 +73,45 @@ test('a site that fails until nothing is left to ask there is no incident any mo
   expect(await judgeAfter('1s')).toEqual([1, 0]);
   expect(await judgeAfter('31s')).toEqual([1, 1]);
 }, 60_000);
+
+test('a State at the end of the integers is data, and breaks no view', async () => {
+  t = await startTestApp();
+  const states = [2_147_483_647, -2_147_483_648, 15];
+  const ids = await Promise.all(states.map((state) => t.watch({ script: [{ state }] })));
+  await t.app.pollOnce();
+  await t.app.deliverOnce();
+  const names = ids.map((id) => t.changesOf(id));
+  expect(names).toEqual(states.map((state) => [`Unknown(${state})`]));
+  await t.app.sql`update purchase_watch.purchases set stuck_since = now()`;
+  for (const view of ['current_purchases', 'stuck_purchases', 'purchase_totals']) {
+    const rows = await t.app.sql.unsafe(`select state_name from purchase_watch.${view}`);
+    expect(rows.map(({ state_name }) => state_name as string).sort()).toEqual(names.flat().sort());
+  }
+  expect(await t.app.sql`select from purchase_watch.transitions where to_name like 'Unknown(%'`).toHaveLength(3);
+});
+
+test('metadata that an older version stored and nobody can read fails neither its purchase nor a page', async () => {
+  t = await startTestApp();
+  const api = await startTestApi({ sql: t.app.sql });
+  try {
+    const [deep, good] = [
+      await t.watch({ script: [{ state: 'New' }] }, { metadata: '{"cart": 7}' }),
+      await t.watch({ script: [{ state: 'New' }] }, { metadata: '{"cart": 8.50}' }),
+    ];
+    const nested = `{"a": ${'['.repeat(4_000)}${']'.repeat(4_000)}}`;
+    await t.app.sql`update purchase_watch.purchases set metadata = ${nested}::text::jsonb where purchase_id = ${deep}`;
+    await t.app.pollOnce();
+    await t.app.deliverOnce();
+    expect(t.eventsOf(good)).toMatchObject([{ data: { metadata: { cart: 8.5 } } }]);
+    const unreadable = { unreadable: expect.stringContaining('nested too deep') };
+    expect(t.eventsOf(deep)).toMatchObject([{ type: 'purchase.state_changed', data: { sequence: 1, metadata: unreadable } }]);
+    const { status, body } = await api.call('GET', '/v1/purchases');
+    expect({ status, metadata: body.data.map((row: { metadata: unknown }) => row.metadata) }).toEqual({
+      status: 200,
+      metadata: expect.arrayContaining([{ cart: 8.5 }, unreadable]),
+    });
+    expect(logged('poll.undecided') + logged('poll.unrecordable')).toBe(0);
+  } finally {
+    await api.stop();
+  }
+});

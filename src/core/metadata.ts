@@ -1,0 +1,15 @@
+/** What a merchant attached to a purchase, as text that is stored, back to JSON. */
+import { type JsonValue, parseExact } from './exact-json.ts';
+
+/** Stands for metadata that an older version stored and no program can read. */
+const UNREADABLE = { unreadable: 'This metadata is nested too deep to be sent. It is stored as it was registered.' };
+
+/** Parses stored metadata. What is nested too deep becomes an object that says so: one such row must not fail the others. */
+export function parseMetadata(text: string): { readonly [key: string]: JsonValue } {
+  try {
+    return parseExact(text) as { readonly [key: string]: JsonValue };
+  } catch (error) {
+    if (error instanceof RangeError) return UNREADABLE;
+    throw error;
+  }
+}
