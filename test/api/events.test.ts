@@ -385,7 +385,7 @@ describe('a stream', () => {
 });
 
 test('a reading key is enough, until it expires', async () => {
-  const ending = { name: 'ending', scopes: ['read'], hash: hashOfKey('e'.repeat(20)), expires: Date.now() + 1_000 } as const;
+  const ending = { name: 'ending', scopes: ['read'], hash: hashOfKey('e'.repeat(20)), expires: Date.now() + 3_000 } as const;
   const api = await startTestApi({ sql, apiKey: 'w'.repeat(20), apiReadKey: 'r'.repeat(20), apiKeys: [ending] });
   const followed = await openStream(`${api.url}/v1/events/stream`, { authorization: `Bearer ${'e'.repeat(20)}` });
   expect(followed.status).toBe(200);
