@@ -3,6 +3,7 @@
  * it was left well or became overdue. A cumulative sum of log-likelihood ratios (Page's CUSUM) compares the usual share of
  * overdue stays with that of a broken page; where few customers come, a plain rule takes its place. Pure.
  */
+import { isAhead } from './clock-ahead.ts';
 import type { Instant, Milliseconds } from './purchase.ts';
 import { customersInARow, detectorFor } from './run-length.ts';
 import { STATE_NAMES } from './states.ts';
@@ -163,6 +164,22 @@ function quietOf({ run, noneOverdueSince }: Detection): Milliseconds {
 function cleared(detection: Detection, now: Instant): Detection {
   const endsAt = clearsAt(detection);
   return endsAt === null || now < endsAt ? detection : calm(detection);
+}
+
+/** The same when the clock was set back: times ahead of the clock move with it. */
+export function movedBack(detection: Detection, { now, by }: { now: Instant; by: Milliseconds }): Detection {
+  const moved = <T extends Instant | null>(at: T): T | Instant => (at !== null && isAhead(at, now) ? at - by : at);
+  const { alarm, run, row } = detection;
+  return {
+    ...detection,
+    countedFrom: moved(detection.countedFrom),
+    lastWellAt: moved(detection.lastWellAt),
+    run: run === null ? null : { ...run, since: moved(run.since) },
+    row: row === null ? null : { ...row, since: moved(row.since) },
+    alarm: alarm === null ? null : { ...alarm, at: moved(alarm.at), since: moved(alarm.since) },
+    wellSince: detection.wellSince.map(moved),
+    noneOverdueSince: moved(detection.noneOverdueSince),
+  };
 }
 
 /** The same state of a site with nothing that speaks against it. */

@@ -1,4 +1,5 @@
 /** Digests: what has happened at sites, told when a schedule says so by each site's own clock. */
+import { isAhead } from '../core/clock-ahead.ts';
 import {
   buildDigest,
   type DigestGroup,
@@ -57,6 +58,7 @@ export function createDigests({ sql, log, meters, sites, expression, limitOf }: 
   );
   const zones = new Map(sites.map(({ name, timeZone }) => [name, schedules.get(timeZone)!]));
   let idleUntil: Instant | null = Number.NEGATIVE_INFINITY;
+  let lookedAt: Instant = Number.NEGATIVE_INFINITY;
 
   /** What happened at sites, in their order. */
   const factsOf = async (windows: readonly SiteWindow[], until: Instant): Promise<SiteFacts[]> => {
@@ -123,7 +125,7 @@ export function createDigests({ sql, log, meters, sites, expression, limitOf }: 
 
   return {
     tell: async ({ now, lease, recipients }) => {
-      if (idleUntil === null || now < idleUntil) return { said: 0, lookAgainAt: idleUntil };
+      if (idleUntil === null || (now < idleUntil && !isAhead(lookedAt, now))) return { said: 0, lookAgainAt: idleUntil };
       const known = (await digestsMade(sql)).filter(({ site }) => zones.has(site));
       // What was before the first digest is not told by it: from now on everything is.
       const unknown = known.filter(({ madeUpTo }) => madeUpTo === null).map(({ site }) => ({ site, since: now }));
@@ -134,6 +136,7 @@ export function createDigests({ sql, log, meters, sites, expression, limitOf }: 
       // Looked at again soon, should the lease come back.
       if (said === null) return { said: 0, lookAgainAt: null };
       const next = [...schedules.values()].map((schedule) => schedule.next(now)).filter((at) => at !== null);
+      lookedAt = now;
       idleUntil = next.length === 0 ? null : Math.min(...next);
       return { said, lookAgainAt: idleUntil };
     },

@@ -1,5 +1,6 @@
 /** Keeps house: folds the counters, and deletes what is older than the settings say. One replica at a time does it. */
 import { KEPT_WHILE_OFF } from '../core/channel-pace.ts';
+import { isAhead } from '../core/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { type SkippedTime, timeBefore } from '../core/skipped-time.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -79,7 +80,8 @@ export function createKeeper({ sql, clock, skipped, log, replica, retention }: K
     const now = clock.now();
     if (sweep === null) {
       const due = schedule.latest(now);
-      if (due === null || (done !== null && due <= done)) return REST;
+      // What was done by a clock that was set back since says nothing.
+      if (due === null || (done !== null && due <= done && !isAhead(done, now))) return REST;
       const { settled, attempts, events } = retention;
       sweep = createSweep(sql, { settled: ago(settled), attempts: ago(attempts), events: ago(events) }, now);
     }

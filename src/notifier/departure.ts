@@ -3,6 +3,7 @@
  * enough of them. What counts is in the database, so that a restart and another replica know it.
  */
 import { allowedFrom, isLastOfTheHour, isLate, restAfter, type TogetherReason, togetherBecause } from '../core/channel-pace.ts';
+import { isAhead } from '../core/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -41,6 +42,11 @@ export interface Departures {
   plan(outlet: Outlet, head: DueDelivery): Promise<Departure>;
 }
 
+/** Whether the hour has had enough messages for this subscriber, as far as was found lately. A hold from before the clock was set back is over. */
+export function isHeldBack({ heldUntil }: Pick<Outlet, 'heldUntil'>, now: Instant): boolean {
+  return heldUntil !== null && heldUntil > now && !isAhead(heldUntil, now);
+}
+
 export interface DeparturesOptions {
   readonly sql: Sql;
   readonly clock: Clock;
@@ -63,7 +69,7 @@ export function createDepartures({ sql, clock, log, read }: DeparturesOptions): 
     const { id, name, maxPerHour, spacing } = outlet.recipient;
     const now = clock.now();
     let isLast = false;
-    const messages = await messagesTaken(sql, { subscriber: id, since: now - HOUR, most: maxPerHour ?? 1 });
+    const messages = await messagesTaken(sql, { subscriber: id, since: now - HOUR, now, most: maxPerHour ?? 1 });
     const [last] = messages;
     // Not ours, and not waited out yet: from before a restart, or of a daemon that had the shard.
     if (last !== undefined && last > outlet.takenAt) {

@@ -9,7 +9,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Meters } from '../runtime/meters.ts';
 import type { Sql } from '../store/database.ts';
 import { nextDue, putOff } from '../store/deliveries.ts';
-import { createDepartures } from './departure.ts';
+import { createDepartures, isHeldBack } from './departure.ts';
 import { createLadder } from './ladder.ts';
 import { createLoader } from './loader.ts';
 import { createReceiverOutside, type ReceiverOutside } from './receiver-outside.ts';
@@ -220,9 +220,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
         await lookAround();
         await load(true);
         await quiet();
-        const rest = roster
-          .active()
-          .filter((outlet) => ladder.pausedUntil(outlet) === null && (outlet.heldUntil ?? 0) <= clock.now());
+        const rest = roster.active().filter((outlet) => ladder.pausedUntil(outlet) === null && !isHeldBack(outlet, clock.now()));
         if (rest.every((outlet) => outlet.size === 0 && !outlet.mayHoldMore)) break;
         // Whoever wants deliveries spaced out is waited for.
         await clock.sleep(20, new AbortController().signal);

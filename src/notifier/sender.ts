@@ -5,7 +5,7 @@ import type { Clock, FollowingClock } from '../runtime/clock.ts';
 import { type DueDelivery, REPLAYED } from '../store/deliveries.ts';
 import type { SwitchedOff } from '../store/subscribers.ts';
 import type { SendOptions, SendResult } from './channel.ts';
-import type { Departure, Departures } from './departure.ts';
+import { type Departure, type Departures, isHeldBack } from './departure.ts';
 import type { Ladder } from './ladder.ts';
 import type { Outlet, Recipient } from './outlet.ts';
 import type { Roster } from './roster.ts';
@@ -77,7 +77,7 @@ export function createSender({ clock, ownership, roster, ladder, notes, departur
 
   const mayBegin = (outlet: Outlet): boolean => {
     if (isHeld || !outlet.isReady || !roster.mayTell(outlet)) return false;
-    if (outlet.heldUntil !== null && outlet.heldUntil > clock.now()) return false;
+    if (isHeldBack(outlet, clock.now())) return false;
     const wait = outlet.notBefore - clock.monotonic();
     if (wait <= 0) return ladder.mayBegin(outlet, () => pump(outlet));
     if (outlet.inFlight === 0) pumpIn(outlet, wait);

@@ -1,4 +1,5 @@
 /** What a channel for people is told next, and what it was told lately: read before each message, of which there are few. */
+import { LEAST_STEP } from '../core/clock-ahead.ts';
 import type { Instant } from '../core/purchase.ts';
 import type { Queries } from './database.ts';
 import type { DueDelivery } from './deliveries.ts';
@@ -30,16 +31,17 @@ export async function waitingInLane(
 }
 
 /**
- * When a channel took its last messages, the newest first: the moments since then at which deliveries were settled. What
- * left together is one. Skips from one moment to the next in the index, so that it costs as much as there are messages.
+ * When a channel took its last messages, the newest first: the moments from `since` to `now` at which deliveries were settled. A
+ * later one is of before the clock was set back. What left together is one. Skips from one moment to the next in the index, so that it costs as much as there are messages.
  */
 export async function messagesTaken(
   sql: Queries,
-  { subscriber, since, most }: { subscriber: number; since: Instant; most: number },
+  { subscriber, since, now, most }: { subscriber: number; since: Instant; now: Instant; most: number },
 ): Promise<Instant[]> {
   const taken = sql`
     from purchase_watch.deliveries d
-    where d.subscriber = ${subscriber} and d.status = 'delivered' and d.lane <= 0`;
+    where d.subscriber = ${subscriber} and d.status = 'delivered' and d.lane <= 0
+      and d.settled_at <= to_timestamp(${now + LEAST_STEP}::float8 / 1000)`;
   const rows = await sql<{ at: Instant }[]>`
     with recursive message (at, number) as (
       (select d.settled_at, 1 ${taken} and d.settled_at > to_timestamp(${since}::float8 / 1000) order by d.settled_at desc limit 1)

@@ -33,7 +33,9 @@ async function queues(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, 
   for (const { id, channel, dueAt } of rows) {
     const maxPerHour = ceilings.get(channel) ?? null;
     const messages =
-      maxPerHour === null ? [] : await messagesTaken(sql, { subscriber: id, since: now - MESSAGES_WITHIN, most: maxPerHour });
+      maxPerHour === null
+        ? []
+        : await messagesTaken(sql, { subscriber: id, since: now - MESSAGES_WITHIN, now, most: maxPerHour });
     found.push({ channel, dueAt, messages, maxPerHour });
   }
   return found;

@@ -16,7 +16,7 @@ export type Claim =
   | { readonly kind: 'other_request' }
   | { readonly kind: 'answered'; readonly status: number; readonly answer: Uint8Array };
 
-/** Claims the key for a request; one whose request was lost, or is older than `keep`, is free again. */
+/** Claims the key for a request; one whose request was lost, or is older than `keep` without time that the database's clock skipped, is free again. */
 export async function claimKey(
   sql: Queries,
   { scope, keyHash, requestHash }: KeyedRequest,
@@ -27,7 +27,8 @@ export async function claimKey(
     values (${scope}, ${Buffer.from(keyHash)}::bytea, ${Buffer.from(requestHash)}::bytea, now() + ${`${busyFor} ms`}::interval)
     on conflict (scope, key_hash) do update set created_at = now(), request_hash = excluded.request_hash,
       busy_until = excluded.busy_until, status = null, answer = null
-    where k.created_at < now() - ${`${keep} ms`}::interval or k.busy_until < now()
+    where k.busy_until < now() or k.created_at < now() - ${`${keep} ms`}::interval - (
+      select coalesce(sum(upper(r) - lower(r)), '0') from purchase_watch.database_clock c, unnest(c.skipped) r where upper(r) > k.created_at)
     returning 1`;
   if (claimed !== undefined) return { kind: 'ours' };
   const [row] = await sql<{ same: boolean; status: number | null; answer: Uint8Array | null }[]>`

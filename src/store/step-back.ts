@@ -3,6 +3,7 @@ import { LEAST_STEP } from '../core/clock-ahead.ts';
 import type { Holding } from '../core/ownership.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Fragment, Queries } from './database.ts';
+import { moveTimesBack } from './move-times-back.ts';
 import { held } from './settle.ts';
 
 export interface StepBack {
@@ -30,6 +31,7 @@ export async function moveDueBack(sql: Queries, given: StepBack): Promise<{ purc
   const moved = { purchases: 0, deliveries: 0 };
   for (let from = 0; from < last.purchases; from += AT_ONCE) moved.purchases += await movePurchases(sql, step, from);
   for (let from = 0; from < last.deliveries; from += AT_ONCE) moved.deliveries += await moveDeliveries(sql, step, from);
+  await moveTimesBack(sql, step);
   const { now, by } = step;
   await sql`
     with moved as (
@@ -42,9 +44,10 @@ export async function moveDueBack(sql: Queries, given: StepBack): Promise<{ purc
 
 async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, from: number): Promise<number> {
   // What was written by the clock as it was is ahead of the clock as it is. Once moved it is not, so that it is moved once.
-  const isAhead = (column: string): Fragment => sql`p.${sql(column)} > to_timestamp(${now + LEAST_STEP}::float8 / 1000)`;
-  const back = (column: string): Fragment => sql`
-    case when ${isAhead(column)} then p.${sql(column)} - ${by}::float8 * interval '1 millisecond' else p.${sql(column)} end`;
+  const isAhead = (row: string, column: string): Fragment =>
+    sql`${sql(row)}.${sql(column)} > to_timestamp(${now + LEAST_STEP}::float8 / 1000)`;
+  const back = (row: string, column: string): Fragment => sql`
+    case when ${isAhead(row, column)} then ${sql(row)}.${sql(column)} - ${by}::float8 * interval '1 millisecond' else ${sql(row)}.${sql(column)} end`;
   const [row] = await sql<[{ count: number }]>`
     with ${held(sql, writer)},
     due as materialized (
@@ -53,11 +56,15 @@ async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, fro
       where p.id > ${from} and p.id <= ${from + AT_ONCE} and p.next_poll_at is not null for update of p),
     moved as (
       update purchase_watch.purchases p set next_poll_at = due.at, due_slot = purchase_watch.due_slot(due.at), revision = p.revision + 1,
-        seen_at = ${back('seen_at')}, state_since = ${back('state_since')}, stuck_since = ${back('stuck_since')},
-        watched_since = ${back('watched_since')},
+        seen_at = ${back('p', 'seen_at')}, state_since = ${back('p', 'state_since')}, stuck_since = ${back('p', 'stuck_since')},
+        watched_since = ${back('p', 'watched_since')},
         -- A stay that is older was excused for the time that the clock skipped, if it skipped any.
-        excused_ms = case when ${isAhead('seen_at')} and not ${isAhead('state_since')} then greatest(p.excused_ms - ${by}, 0) else p.excused_ms end
+        excused_ms = case when ${isAhead('p', 'seen_at')} and not ${isAhead('p', 'state_since')} then greatest(p.excused_ms - ${by}, 0) else p.excused_ms end
       from due where p.id = due.id returning p.id, p.shard),
+    -- With the stay that each is about.
+    alerts as (
+      update purchase_watch.stuck_alerts a set state_since = ${back('a', 'state_since')}, stuck_at = ${back('a', 'stuck_at')}, alerted_at = ${back('a', 'alerted_at')}
+      from due where a.purchase = due.id and a.ended_at is null),
     nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from moved)
     select count(*)::float8 as count from moved`;
   return row.count;

@@ -78,7 +78,7 @@ export async function checkoutsToTell(sql: Queries): Promise<StoredCheckout[]> {
     left join purchase_watch.purchase_details d on d.purchase = p.id
     left join lateral (
       select t.to_state, t.not_after from purchase_watch.purchase_transitions t
-      where t.purchase = a.purchase and t.not_after > a.state_since order by t.sequence limit 1) m on true
+      where t.purchase = a.purchase and t.from_state = a.state and t.not_after > a.state_since order by t.sequence limit 1) m on true
     where a.ended_at is null and (a.alerted_at is null or ${sql.unsafe(IS_OVER)})
     order by a.id limit ${MOST}`;
 }

@@ -79,6 +79,15 @@ test('a key is forgotten after a day, and one whose request was lost after a whi
   expect((await add('lost', 'key-6')).status).toBe(201);
 });
 
+test('a key is not forgotten by time that the clock of the database skipped', async () => {
+  const first = await add('skipping', 'key-skip');
+  await api.sql`update purchase_watch.idempotency_keys set created_at = now() - interval '30 hours'`;
+  await api.sql`update purchase_watch.database_clock set skipped = '{[2000-01-01, 2000-02-01)}'::tstzmultirange + tstzmultirange(tstzrange(now() - interval '10 hours', now()))`;
+  expect((await add('skipping', 'key-skip')).text).toBe(first.text);
+  await api.sql`update purchase_watch.database_clock set skipped = '{}'`;
+  expect((await add('skipping', 'key-skip')).body.code).toBe('subscriber_exists');
+});
+
 test.each(['', 'k'.repeat(256), 'å'])('a key of %j is refused', async (key) => {
   const headers = { 'idempotency-key': key };
   const { status, body } = await api.call('POST', '/v1/subscribers', { json: { name: 'x', url: 'https://a.example' }, headers });

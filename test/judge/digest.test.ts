@@ -241,6 +241,18 @@ describe('once', () => {
   });
 });
 
+test('a digest made by a clock that was set back since does not keep the next one waiting until that clock catches up', async () => {
+  await madeUpTo(EIGHT + 29 * DAY);
+  await incident('inc_1');
+  const teller = digests({ zones: { se: STOCKHOLM } });
+  await tell(teller, EIGHT + 30 * DAY);
+  expect(await moments()).toEqual([new Date(EIGHT + 30 * DAY).toISOString()]);
+  // With the clock, the times in the database were moved.
+  await madeUpTo(EIGHT - HOUR);
+  await tell(teller, EIGHT);
+  expect(await moments()).toContain(new Date(EIGHT).toISOString());
+});
+
 describe('whom', () => {
   const recipientsOf = (site: string): number[] => ({ se: [1, 2], no: [2, 1], fi: [2] })[site] ?? [];
 

@@ -77,6 +77,17 @@ test('old purchases go at the set time, once, with one line that says how many',
   expect(lines).toMatchObject([{ event: 'retention.done', purchases: 3, attempts: 0, siteEvents: 0, incidents: 0 }]);
 });
 
+test('a run of a clock that was set back since does not keep others waiting until that clock catches up', async () => {
+  await database.sql`update purchase_watch.leases set done_at = now() + interval '90 days' where name = 'keeper'`;
+  const keeper = await keeperOf('a');
+  await addEnded(1);
+  await keep(keeper);
+  expect(await left()).toBe(0);
+  await addEnded(1);
+  await keep(keeper);
+  expect(await left()).toBe(1);
+});
+
 test('a run that was missed while no daemon ran is done by the next one', async () => {
   await addEnded(1);
   await database.sql`update purchase_watch.leases set done_at = now() - interval '3 days' where name = 'keeper'`;

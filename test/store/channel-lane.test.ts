@@ -32,15 +32,21 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 test('messages are counted by when they were taken, the newest first, and not those before', async () => {
-  const taken = (since: number, most: number) => messagesTaken(database.sql, { subscriber: slack, since, most });
+  const now = AT + 90 * MINUTE;
+  const taken = (since: number, most: number) => messagesTaken(database.sql, { subscriber: slack, since, now, most });
   expect(await taken(AT + 60 * MINUTE, 20)).toEqual([90, 80, 70].map((minutes) => AT + minutes * MINUTE));
   expect(await taken(AT, 2)).toEqual([90, 80].map((minutes) => AT + minutes * MINUTE));
   expect(await taken(AT + 90 * MINUTE, 20)).toEqual([]);
+  // Those from before the clock was set back are of another hour.
+  const before = await messagesTaken(database.sql, { subscriber: slack, since: AT, now: AT + 15 * MINUTE, most: 20 });
+  expect(before).toEqual([AT + 10 * MINUTE]);
 });
 
 test('counting them reads one row for each, however many events were in it and however many there are', async () => {
   const { scanned, fetched } = await rowsRead(database.sql, 'deliveries', async (tx) => {
-    expect(await messagesTaken(tx, { subscriber: slack, since: AT + 30 * MINUTE, most: 20 })).toHaveLength(6);
+    expect(await messagesTaken(tx, { subscriber: slack, since: AT + 30 * MINUTE, now: AT + 90 * MINUTE, most: 20 })).toHaveLength(
+      6,
+    );
   });
   expect(scanned).toBe(0);
   expect(fetched).toBeLessThanOrEqual(10);

@@ -4,13 +4,14 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { testClock } from '../support/test-clock.ts';
 
 const HOUR = 3_600_000;
+const CARD = 6;
 let t: TestApp;
 afterEach(() => t.stop());
 
-/** A clock whose database's clock can be set. */
-function steppingClock() {
+/** A clock whose database's clock can be set; what Postgres itself stamps stays by the machine's. */
+function steppingClock(aheadAtFirst = 0) {
   const base = testClock();
-  let ahead = 0;
+  let ahead = aheadAtFirst;
   let unread = 0;
   const clock = {
     ...base,
@@ -30,6 +31,42 @@ function steppingClock() {
     },
   };
 }
+
+test('after a step back each stuck checkout is alerted once, and its end when it comes', async () => {
+  const { clock, step } = steppingClock(5 * HOUR);
+  t = await startTestApp({
+    stuck: 'each',
+    change: (settings) => {
+      const states = new Map(settings.policy.states);
+      states.set(CARD, { ...states.get(CARD)!, stuckAfter: 60_000 });
+      settings.policy = { ...settings.policy, states };
+    },
+    replacements: { clock },
+  });
+  const pass = async (minutes: number): Promise<string[]> => {
+    for (let passed = 0; passed < minutes * 6; passed++) {
+      clock.advance('10s');
+      await t.app.pollOnce();
+      await t.app.judgeOnce();
+      await t.app.deliverOnce();
+    }
+    return t.slack.received.map(({ text }) => text);
+  };
+  const ids = await Promise.all([0, 1].map(() => t.watch({ script: [{ state: 'WaitingForCardPayments' }] })));
+  expect(await pass(3)).toHaveLength(1);
+  step(-5 * HOUR);
+  // They are stuck as before: nobody got on, and nobody left.
+  expect(await pass(8)).toHaveLength(1);
+  t.simulator.control.setState(ids[0]!, 'Completed');
+  ids.push(await t.watch({ script: [{ state: 'WaitingForCardPayments' }] }));
+  const texts = await pass(12);
+  expect(texts.slice(1).join()).toMatch(/got on .* after 1\d min/);
+  expect(texts.slice(1).join()).toContain(ids[2]);
+  expect(texts.slice(1).join()).not.toContain(ids[1]);
+  const [site] = await t.app.sql<[{ at: number }]>`
+    select (extract(epoch from greatest(last_read_at, first_success_at)) * 1000)::float8 as at from purchase_watch.sites`;
+  expect(site.at).toBeLessThanOrEqual(clock.now());
+});
 
 test.each([
   ['back', -5 * HOUR],
