@@ -12,6 +12,7 @@ import { register as invoice } from './cli/invoice.ts';
 import { register as key } from './cli/key.ts';
 import { register as listen } from './cli/listen.ts';
 import { register as migrate } from './cli/migrate.ts';
+import { printable } from './cli/output.ts';
 import { register as plan } from './cli/plan.ts';
 import { register as poll } from './cli/poll.ts';
 import { register as rehearse } from './cli/rehearse.ts';
@@ -97,8 +98,8 @@ function exitCodeOf(error: unknown): number {
 /** What a person needs to know of a failure; of a bug also where it is, when asked for. */
 function explain(error: unknown, env: NodeJS.ProcessEnv): string {
   if (error instanceof AppError) {
-    const lines = error.message.split('\n');
-    if (lines.length === 1) return `error: ${error.message}`;
+    const lines = error.message.split('\n').map(printable);
+    if (lines.length === 1) return `error: ${lines[0]}`;
     return [`error: ${lines.length} problems`, ...lines.map((line) => `  ${line}`)].join('\n');
   }
   const message = error instanceof Error ? error.message : String(error);

@@ -38,9 +38,7 @@ export function strict<Shape extends z.core.$ZodLooseShape>(
 function unknownName(key: string, known: readonly string[]): string {
   const given = shortened(key);
   const rest = known.length === 0 ? 'none is accepted here' : `known: ${known.join(', ')}`;
-  // Comparing costs the product of the lengths; a name that long is no slip of the finger.
-  const hint = key.length > LONGEST_VALUE ? '' : suggestion(key, known);
-  return `${JSON.stringify(given)} is not known here${hint}; ${rest}`;
+  return `${JSON.stringify(given)} is not known here${suggestion(key, known)}; ${rest}`;
 }
 
 /** What is wrong, with the code that says it best. */

@@ -41,7 +41,7 @@ function restore(tree: unknown): unknown {
 
 function parseTree(path: string, text: string, problems: string[]): unknown {
   const lines = new LineCounter();
-  const document = parseDocument(hidden(text), { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(hidden(text), { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
   const [error] = document.errors; // the others mostly follow from the first
   if (error !== undefined) {
     const { line, col } = lines.linePos(error.pos[0]);

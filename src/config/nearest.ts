@@ -23,12 +23,16 @@ export function distance(a: string, b: string): number {
 /** So many letters, of a word or of a name cut short, say enough. */
 const TELLING = 4;
 
+/** Characters. Comparing costs the product of the lengths, and a name that long is no slip of the finger. */
+const LONGEST = 100;
+
 /**
  * The known name that was meant, or null when none is near enough. Case does not count. A name cut short wins over one
  * that takes fewer steps (WaitingForCard means WaitingForCardPayments), unless a letter or two are all that is wrong; then
  * a name that has all the words in the same order (CHECKOUT_SECRET means CHECKOUT_CLIENT_SECRET); then the fewest steps.
  */
 export function nearest(given: string, known: readonly string[]): string | null {
+  if (given.length > LONGEST) return null;
   const simple = given.toLowerCase();
   const byLength = known.toSorted((a, b) => a.length - b.length);
   let best: string | null = null;

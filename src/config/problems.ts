@@ -7,6 +7,9 @@ import { suggestion } from './nearest.ts';
 
 type Issue = z.core.$ZodIssue;
 
+/** Characters of a value or name that a problem repeats. */
+const LONGEST_SHOWN = 100;
+
 /** Paths as people write them: `sites.se.baseUrl`, `webhooks.schedule[2]`. */
 export function pathText(path: readonly PropertyKey[]): string {
   return path
@@ -17,14 +20,19 @@ export function pathText(path: readonly PropertyKey[]): string {
 /** The same for problems: what stands where a header's name belongs and is none may be its value, and is left out. */
 export function placeText(path: readonly PropertyKey[]): string {
   const name = path.indexOf('headers') + 1;
-  return pathText(name > 0 && name < path.length && !isHeaderName(String(path[name])) ? path.slice(0, name) : path);
+  const placed = name > 0 && name < path.length && !isHeaderName(String(path[name])) ? path.slice(0, name) : path;
+  return pathText(placed.map((key) => (typeof key === 'string' ? cut(key) : key)));
 }
 
 /** A list or mapping in the wrong place is not repeated: a secret may lie anywhere in it. */
 function shown(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'a mapping';
   const text = JSON.stringify(value) ?? String(value);
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  return cut(text);
+}
+
+function cut(text: string): string {
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
 }
 
 /** Credentials typed into an address are refused, and not repeated; a password may hold slashes and signs of its own. */
@@ -66,7 +74,7 @@ export function issueLines(
   if (issue.code === 'unrecognized_keys') {
     const known = issue.message.split(', ');
     return issue.keys.map(
-      (key) => `${pathText([...path, key])}: is not a setting${suggestion(key, known)}; known here: ${issue.message}`,
+      (key) => `${placeText([...path, key])}: is not a setting${suggestion(key, known)}; known here: ${issue.message}`,
     );
   }
   if (issue.code === 'invalid_key') {

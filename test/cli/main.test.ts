@@ -91,3 +91,20 @@ registerHooks({ load(url, context, next) { if (url.includes('node_modules')) pro
   const packages = new Set(stderr.split('\n').flatMap((url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []));
   expect([...packages]).toEqual(['commander']);
 });
+
+test('names and keys of a settings file are repeated short, on their line, and do nothing to a terminal', async () => {
+  const evil = '\u001b]0;title\u0007\u202e';
+  const path = temporaryFile(JSON.stringify({ [evil]: 1, ['k'.repeat(50_000)]: 1, slack: { ['s'.repeat(50_000)]: 1 } }));
+  const { code, stderr } = await spawned(['config'], { PURCHASE_WATCH_CONFIG: path });
+  expect(code).toBe(2);
+  expect(stderr).toContain('\\u001b]0;title\\u0007\\u202e: is not a setting');
+  expect(stderr).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
+  for (const line of stderr.split('\n')) expect(line.length).toBeLessThan(600);
+});
+
+test('a key of a settings file that is no text is a problem like others, without a warning of a library', async () => {
+  const { code, stderr } = await spawned(['config'], { PURCHASE_WATCH_CONFIG: temporaryFile('? [hush]\n: b\n') });
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^error: \[ hush \]: is not a setting/);
+  expect(stderr).not.toContain('Warning');
+});

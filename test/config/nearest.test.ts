@@ -48,3 +48,8 @@ test('nothing is suggested for something else altogether', () => {
   expect(nearest('colour', ['baseUrl', 'timeout'])).toBeNull();
   expect(suggestion('colour', ['baseUrl'])).toBe('');
 });
+
+test('a word that is too long for a slip is compared with nothing, which would take minutes for a long one', () => {
+  expect(nearest(`${'x'.repeat(300)}y`, ['x'.repeat(300)])).toBeNull();
+  expect(nearest('x'.repeat(10_000_000), VARIABLE_NAMES)).toBeNull();
+});
