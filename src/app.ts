@@ -240,7 +240,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
         front.at('taking over shards');
         const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
         const parts = { databaseUrl, settings, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf };
-        api = await openApi(parts, { ...patience, worker });
+        api = await openApi(parts, { ...patience, worker, connections: front.connections });
         closers.push(api.disconnect);
         // Before anything is loaded: what is erased from here on is dropped again.
         await erasures();

@@ -2,21 +2,26 @@
 import { Hono } from 'hono';
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { createRareWarning } from '../runtime/rare-warning.ts';
 import { guardKeyless, requireKey } from './access.ts';
+import { mostConnections, openFilesLimit } from './connections.ts';
 import { Problem, problemFrom, problemResponse } from './problems.ts';
 import type { Rule } from './scopes.ts';
 import { type ApiBindings, type ApiServer, serveApi } from './serve.ts';
 import { createWrongKeys } from './wrong-keys.ts';
 
 export interface Front extends ApiServer {
+  /** Connections with a request under way, at most. */
+  readonly connections: number;
   /** The start does this from now on, in words for people. */
   at(step: string): void;
 }
 
-type FrontSettings = Pick<Settings, 'host' | 'port' | 'apiKeys'>;
+type FrontSettings = Pick<Settings, 'host' | 'port' | 'apiKeys' | 'sites' | 'webhooks'>;
 
 /** Listens. Throws AppError, with what to do, when it cannot listen there. */
-export async function openFront({ host, port, apiKeys }: FrontSettings, log: Logger): Promise<Front> {
+export async function openFront(settings: FrontSettings, log: Logger): Promise<Front> {
+  const { host, port, apiKeys } = settings;
   let doing = 'beginning';
   let since = new Date();
   const app = new Hono<{ Bindings: ApiBindings }>();
@@ -31,10 +36,14 @@ export async function openFront({ host, port, apiKeys }: FrontSettings, log: Log
     problemResponse(new Problem('starting', detail, { headers: { 'retry-after': '5', 'cache-control': 'no-store' } })),
   );
   app.onError((error) => problemResponse(problemFrom(error)));
-  const server = await serveApi(app, { host, port });
-  log.info({ url: server.url }, 'api.listening');
+  const calls = settings.sites.reduce((sum, { concurrency }) => sum + concurrency, settings.webhooks.concurrency);
+  const connections = mostConnections({ files: openFilesLimit(), calls });
+  const onCrowded = createRareWarning((times) => log.warn({ times, connections, advice: CROWDED }, 'api.crowded'));
+  const server = await serveApi(app, { host, port, connections, onCrowded });
+  log.info({ url: server.url, connections }, 'api.listening');
   return {
     ...server,
+    connections,
     at: (step) => {
       doing = step;
       since = new Date();
@@ -42,6 +51,9 @@ export async function openFront({ host, port, apiKeys }: FrontSettings, log: Log
     },
   };
 }
+
+const CROWDED =
+  'idle connections were closed to make room, or requests refused; look who opens so many, or allow the process more open files';
 
 /** Only /readyz looks at keys: what else there is cannot be called yet. */
 function ruleAt({ req }: { req: { path: string } }): Rule {

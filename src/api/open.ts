@@ -25,7 +25,10 @@ const OPERATORS = 1;
 /** How long a request waits for a lock: callers want an answer sooner than the loops. */
 const LOCK_WITHIN: Milliseconds = 3_000;
 
-export async function openApi(parts: Parts, { answerWithin, limits, worker }: Patience & { worker: boolean }): Promise<OpenApi> {
+export async function openApi(
+  parts: Parts,
+  { answerWithin, limits, worker, connections }: Patience & { worker: boolean; connections: number },
+): Promise<OpenApi> {
   const { databaseUrl } = parts;
   // Readiness and metrics are asked for on connections that no request can take.
   const operators = connect(databaseUrl, { max: worker ? 2 : OPERATORS, name: 'operators', answerWithin, limits });
@@ -43,9 +46,9 @@ export async function openApi(parts: Parts, { answerWithin, limits, worker }: Pa
   const feedSql = connect(databaseUrl, { max: 4, name: 'feed', steadyPlans: true, answerWithin, limits });
   const feed = createFeedHub(feedSql);
   // A worker never loads what only the API needs.
-  const { createApi } = await import('./routes.ts');
+  const [{ createApi }, { streamLimits }] = await Promise.all([import('./routes.ts'), import('./stream.ts')]);
   return {
-    app: createApi({ ...parts, sql, changes, operators, feed }),
+    app: createApi({ ...parts, sql, changes, operators, feed, streams: streamLimits(connections) }),
     feed,
     disconnect: () => Promise.all([readers, changers, operators, feedSql].map((pool) => pool.end({ timeout: 5 }))),
   };

@@ -1,9 +1,11 @@
 /** The socket: listens, and ends promptly. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { AppError } from '../core/errors.ts';
+import type { Milliseconds } from '../core/purchase.ts';
+import { limitConnections } from './connections.ts';
 import { Problem, problemResponse } from './problems.ts';
 
 export interface ApiServer {
@@ -30,23 +32,54 @@ export interface ServedApp {
 /** How long answers under way may take after the close began. */
 const GRACE = 2_000;
 
+/** How long a client may take to send the head of a request, and all of it. */
+const HEAD_WITHIN = 20_000;
+const REQUEST_WITHIN = 60_000;
+/** How often connections are looked at that are over their time. */
+const LOOK_EVERY = 5_000;
+/** Kept longer than proxies keep theirs (60 s as a rule): a proxy that reuses a connection just closed here gets an error. */
+const KEEP_ALIVE = 65_000;
+const STALLED_AFTER: Milliseconds = 60_000;
+const MOST_CONNECTIONS = 1_000;
+/** Answered however many requests are under way. */
+const OF_OPERATORS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+
+export interface ServeOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Connections with a request under way. */
+  readonly connections?: number;
+  /** After so long a connection is closed whose other end takes nothing of its answer. */
+  readonly stalledAfter?: Milliseconds;
+  /** Told of each connection that was closed for another one, and of each request that was refused. */
+  readonly onCrowded?: () => void;
+}
+
 /** Serves the app. Throws AppError, with what to do, when it cannot listen there. */
-export async function serveApi(app: ServedApp, { host, port }: { host: string; port: number }): Promise<ApiServer> {
+export async function serveApi(app: ServedApp, options: ServeOptions): Promise<ApiServer> {
+  const { host, port, connections = MOST_CONNECTIONS, stalledAfter = STALLED_AFTER, onCrowded = () => undefined } = options;
   const closing = new AbortController();
   let served = app;
   const bindingsOf = ({ remoteAddress }: { remoteAddress?: string | undefined }): ApiBindings => ({
     ...{ closing: closing.signal, address: remoteAddress },
   });
-  const listener = getRequestListener((request, { incoming }) => served.fetch(request, bindingsOf(incoming.socket)), {
+  const answer = (request: Request, from: Socket): Response | Promise<Response> => {
+    if (!open.isFull() || OF_OPERATORS.has(new URL(request.url).pathname)) return served.fetch(request, bindingsOf(from));
+    onCrowded();
+    return problemResponse(crowded(connections));
+  };
+  const listener = getRequestListener((request, { incoming }) => answer(request, incoming.socket as Socket), {
     // The process's own Request and Response belong to everybody in it.
     overrideGlobalObjects: false,
     errorHandler: () =>
       problemResponse(new Problem('invalid_request', 'The address or the Host header of the request is not valid.')),
   });
-  // Kept longer than proxies keep theirs (60 s as a rule): a proxy that reuses a connection just closed here gets an error.
-  const server = createServer({ keepAliveTimeout: 65_000, requestTimeout: 60_000 }, (incoming, outgoing) => {
+  const limits = { headersTimeout: HEAD_WITHIN, requestTimeout: REQUEST_WITHIN, connectionsCheckingInterval: LOOK_EVERY };
+  const server = createServer({ ...limits, keepAliveTimeout: KEEP_ALIVE }, (incoming, outgoing) => {
+    open.begin(incoming, outgoing);
     void listener(incoming, outgoing);
   });
+  const open = limitConnections(server, { most: connections, stalledAfter }, onCrowded);
   try {
     server.listen(port, host);
     await once(server, 'listening');
@@ -66,6 +99,11 @@ export async function serveApi(app: ServedApp, { host, port }: { host: string; p
       return closed;
     },
   };
+}
+
+function crowded(most: number): Problem {
+  const detail = `${most} requests are under way, the most there may be at once. Try again in a few seconds.`;
+  return new Problem('busy', detail, { headers: { 'retry-after': '3', connection: 'close' } });
 }
 
 async function close(server: Server): Promise<void> {

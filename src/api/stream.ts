@@ -26,7 +26,13 @@ export interface StreamLimits {
   readonly silence: Milliseconds;
 }
 
-const LIMITS: StreamLimits = { most: 1_000, silence: 15_000 };
+const MOST_STREAMS = 1_000;
+const LIMITS: StreamLimits = { most: MOST_STREAMS, silence: 15_000 };
+
+/** The limits where there may be so many connections: a third of them is left to other calls. */
+export function streamLimits(connections: number): StreamLimits {
+  return { ...LIMITS, most: Math.min(MOST_STREAMS, Math.floor((connections * 2) / 3)) };
+}
 
 interface StreamParts {
   readonly feed: FeedHub;

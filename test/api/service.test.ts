@@ -1,5 +1,5 @@
 /** What holds for every route: health, addresses, faults, and that nothing a caller sends is a fault of ours. */
-import { createServer } from 'node:net';
+import { createServer, connect as dial } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { serveApi } from '../../src/api/serve.ts';
@@ -135,6 +135,32 @@ describe('listening', () => {
       expect.objectContaining({ code: 'configuration', message: expect.stringContaining('HOST') }),
     );
   });
+});
+
+test('a connection whose other end takes nothing of its answer is closed; one that waits for an answer is not', async () => {
+  const isClosed = Promise.withResolvers<void>();
+  const mayAnswer = Promise.withResolvers<void>();
+  const endless = () =>
+    new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
+      cancel: () => isClosed.resolve(),
+    });
+  const app = {
+    fetch: async ({ url }: Request) => {
+      if (url.endsWith('/endless')) return new Response(endless());
+      await mayAnswer.promise;
+      return new Response('patience');
+    },
+  };
+  const server = await serveApi(app, { host: '127.0.0.1', port: 0, stalledAfter: 200 });
+  const patient = fetch(`${server.url}/patient`);
+  const reader = dial(Number(new URL(server.url).port), '127.0.0.1');
+  reader.pause().write('GET /endless HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+  await isClosed.promise;
+  mayAnswer.resolve();
+  expect(await (await patient).text()).toBe('patience');
+  reader.destroy();
+  await server.close();
 });
 
 describe('whatever is sent, it is not a fault of ours', () => {

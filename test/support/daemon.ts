@@ -14,9 +14,18 @@ export interface Daemon {
 
 const BIN = join(import.meta.dirname, '../../bin/purchase-watch.mjs');
 
-/** Starts `purchase-watch` with the given arguments and nothing but the given environment. */
-export function startDaemon(args: readonly string[], env: Record<string, string>): Daemon {
-  const child = spawn(process.execPath, [BIN, ...args], {
+/**
+ * Starts `purchase-watch` with the given arguments and nothing but the given environment. `openFiles`: how many files and
+ * sockets it may have open.
+ */
+export function startDaemon(
+  args: readonly string[],
+  env: Record<string, string>,
+  { openFiles }: { openFiles?: number } = {},
+): Daemon {
+  const command = [process.execPath, BIN, ...args];
+  const limited = openFiles === undefined ? command : ['sh', '-c', 'ulimit -n "$0" && exec "$@"', `${openFiles}`, ...command];
+  const child = spawn(limited[0]!, limited.slice(1), {
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
