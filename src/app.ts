@@ -11,6 +11,7 @@ import { createHeartbeat } from './heartbeat/heartbeat.ts';
 import { createTroubles } from './heartbeat/troubles.ts';
 import { createJudge } from './judge/judge.ts';
 import { createKeeper } from './keeper/keeper.ts';
+import { createResealing } from './keeper/resealing.ts';
 import { createLimits } from './limits/limits.ts';
 import { createDirectPosts } from './notifier/direct-post.ts';
 import { createNotifier } from './notifier/notifier.ts';
@@ -131,6 +132,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
     const skippedTime = createSkippedTime({ sql, clock });
     const ownership = createOwnership({
       ...{ skippedTime, sql, clock, log, replica, process: processIdentity(), ttl, renewEvery: RENEW_EVERY },
+      secretsKeys: secrets?.keyIds ?? [],
       onStep: createClockStep({ sql, clock, log, replica }),
     });
 
@@ -203,6 +205,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
       ...{ sql, clock, log, replica },
       skipped: skippedTime.skipped,
       retention: settings.store.retention,
+      resealing: createResealing({ sql, clock, log, secrets }),
     });
 
     const { deadMansSwitch } = settings.slack;

@@ -9,6 +9,7 @@ import { stringifyExact } from '../core/exact-json.ts';
 import type { Secrets } from '../runtime/secrets.ts';
 import type { Sql } from '../store/database.ts';
 import { claimKey, type KeyedRequest, keepAnswer, releaseKey } from '../store/idempotency.ts';
+import { sealingNow } from '../subscription/key-change.ts';
 import { Problem } from './problems.ts';
 
 const HEADER = 'idempotency-key';
@@ -39,7 +40,9 @@ export function idempotent({ sql, secrets }: { sql: Sql; secrets: Secrets | null
   return async (c, next) => {
     const key = c.req.header(HEADER);
     if (key === undefined) return next();
-    const request = await keyedRequest(c, checkedKey(key), secrets);
+    // Another daemon, which does not know a new key yet, may be asked again.
+    const sealing = secrets === null ? null : await sealingNow(sql, secrets);
+    const request = await keyedRequest(c, checkedKey(key), sealing);
     const claim = await claimKey(sql, request, { busyFor: BUSY_FOR, keep: KEEP });
     if (claim.kind === 'busy') {
       throw new Problem('idempotency_key_in_use', 'The first request with this Idempotency-Key is still under way; try again.', {
@@ -50,7 +53,7 @@ export function idempotent({ sql, secrets }: { sql: Sql; secrets: Secrets | null
     if (claim.kind === 'answered') return answerAgain(claim, placeOf(request), secrets);
     await next();
     if (c.res.status >= 300) return void (await releaseKey(sql, request));
-    const answer = await storable(c.res, placeOf(request), secrets);
+    const answer = await storable(c.res, placeOf(request), sealing);
     await keepAnswer(sql, request, { status: c.res.status, answer });
   };
 }
@@ -70,7 +73,12 @@ async function keyedRequest(c: Context, key: string, secrets: Secrets | null): P
   const body = Object.hasOwn(c.req, 'json') ? await c.req.json() : null;
   const text = `${search}\n${stringifyExact(body)}`;
   // A body may hold secrets, and a plain hash of a short one can be guessed.
-  return { scope, keyHash: hash(key), requestHash: secrets?.fingerprint(text) ?? hash(text) };
+  return {
+    scope,
+    keyHash: hash(key),
+    requestHash: secrets?.fingerprint(text) ?? hash(text),
+    knownAs: secrets?.fingerprints(text) ?? [],
+  };
 }
 
 function placeOf({ scope, keyHash }: KeyedRequest): string {

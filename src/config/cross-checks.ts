@@ -15,6 +15,10 @@ export function crossChecks(settings: Settings, siteNames: readonly string[], { 
     );
   }
   problems.push(...sameKeyProblems(settings.apiKeys));
+  if (settings.secretsKeyPrevious !== null && settings.secretsKeyPrevious === settings.secretsKey)
+    problems.push('SECRETS_KEY_PREVIOUS: is the same as SECRETS_KEY; give the key that SECRETS_KEY replaces, or leave it out');
+  if (settings.secretsKeyPrevious !== null && settings.secretsKey === null && settings.databaseUrl !== null)
+    problems.push('SECRETS_KEY_PREVIOUS: there is no SECRETS_KEY that replaces it; set SECRETS_KEY');
   for (const site of settings.sites) {
     if (site.auth === 'basic' && site.clientId.includes(':')) {
       const where = siteNames.length === 1 && site.name === 'default' ? 'CHECKOUT_CLIENT_ID' : `sites.${site.name}.clientId`;

@@ -112,6 +112,7 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     variable('DATABASE_URL', settings.databaseUrl),
     variable('DATA_DIR', settings.dataDir),
     variable('SECRETS_KEY', settings.secretsKey),
+    variable('SECRETS_KEY_PREVIOUS', settings.secretsKeyPrevious),
     variable('HOST', settings.host),
     variable('PORT', settings.port),
     ...(['API_KEY', 'API_READ_KEY'] as const).map((name) => variable(name, settings.origins.get(name))),

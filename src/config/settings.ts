@@ -130,6 +130,8 @@ export interface Settings {
   /** None: only programs of this machine may call the API, and need no key. */
   apiKeys: ApiKey[];
   secretsKey: string | null;
+  /** Keys that it replaces, as they were given: one, or several separated by commas. */
+  secretsKeyPrevious: string | null;
   host: string;
   port: number;
   /** How long a stop may take. */
@@ -172,6 +174,7 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
     store: sections.store,
     apiKeys: apiKeys(sections.api, environment, problems),
     secretsKey: read('SECRETS_KEY'),
+    secretsKeyPrevious: read('SECRETS_KEY_PREVIOUS'),
     host: read('HOST'),
     port: read('PORT'),
     shutdownTimeout: read('SHUTDOWN_TIMEOUT'),

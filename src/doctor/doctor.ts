@@ -16,6 +16,7 @@ import { checked, type Finding, reporterOf } from './finding.ts';
 import { checkHeartbeat } from './heartbeat.ts';
 import { checkPort } from './port.ts';
 import { brokersOf, checkBroker, checkSlack, checkWebhook, restingOf, SLACK_WITHIN, webhooksOf } from './receivers.ts';
+import { checkSecrets } from './secrets.ts';
 import { checkSite } from './site.ts';
 
 export interface DoctorOptions {
@@ -54,6 +55,7 @@ export async function* examine({ env, migrations, site, quiet, all }: DoctorOpti
       groups.push(checked('database', DATABASE_WITHIN, (report) => checkDatabase(report, { sql, url, migrations })));
     if (data !== null)
       groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkDaemons(report, data, { untested: !quiet && !all })));
+    if (data !== null) groups.push(checked('secrets', DATABASE_WITHIN, (report) => checkSecrets(report, data, settings)));
     groups.push(checked('api', DATABASE_WITHIN, (report) => checkPort(report, settings)));
     for (const each of settings.sites.filter(({ name }) => site === null || name === site)) {
       const within = 4 * each.timeout + QUERY_WITHIN + MARGIN;

@@ -11,6 +11,7 @@ import type { Sql } from '../store/database.ts';
 import { takeLease } from '../store/replicas.ts';
 import { doneAt, markDone, removeActivity, removeAnswers } from '../store/retention.ts';
 import { suppressForDeleted, suppressForOff } from '../store/subscriber-changes.ts';
+import type { Resealing } from './resealing.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 
 export interface KeeperOptions {
@@ -20,6 +21,8 @@ export interface KeeperOptions {
   skipped(): SkippedTime;
   readonly log: Logger;
   readonly replica: string;
+  /** Absent: nothing is sealed anew. */
+  readonly resealing?: Resealing;
   /** How long what is kept, infinity: for ever; and a cron expression. */
   readonly retention: Readonly<Record<'settled' | 'attempts' | 'events', Milliseconds>> & { readonly at: string };
 }
@@ -44,7 +47,7 @@ const SMALL_THINGS_AT_ONCE = 5_000;
 const SHORTEST_PAUSE: Milliseconds = 50;
 const LONGEST_PAUSE: Milliseconds = 1_000;
 
-export function createKeeper({ sql, clock, skipped, log, replica, retention }: KeeperOptions): Keeper {
+export function createKeeper({ sql, clock, skipped, log, replica, retention, resealing }: KeeperOptions): Keeper {
   const schedule = createSchedule(retention.at);
   let heldEpoch: number | null = null;
   let sweep: Sweep | null = null;
@@ -108,7 +111,7 @@ export function createKeeper({ sql, clock, skipped, log, replica, retention }: K
         foldAt = clock.monotonic() + FOLD_EVERY;
       }
       await smallThings();
-      return keepHouse(epoch);
+      return (await resealing?.step()) ?? keepHouse(epoch);
     },
   };
 }

@@ -28,6 +28,8 @@ export interface OwnershipOptions {
   readonly replica: string;
   /** See runtime/process-identity.ts. */
   readonly process: string;
+  /** Names of the keys with which this replica opens what is stored encrypted; none unless given. */
+  readonly secretsKeys?: readonly string[];
   /** The lease's length: longer than any single call, so that one that began in time ends in time. */
   readonly ttl: Milliseconds;
   /** How often it is renewed. */
@@ -62,6 +64,7 @@ export function createOwnership({
   log,
   replica,
   process,
+  secretsKeys = [],
   ttl,
   renewEvery,
   skippedTime,
@@ -206,7 +209,7 @@ export function createOwnership({
     tick: async () => {
       if (stopping) return renewEvery;
       const asked = { at: clock.monotonic(), wallAhead: wallAhead() };
-      const renewal = await renewReplica(sql, { id: replica, process, ttl });
+      const renewal = await renewReplica(sql, { id: replica, process, ttl, secretsKeys });
       const step = clock.follow?.(renewal.databaseNow, asked.at, clock.monotonic()) ?? 0;
       stepped += step;
       skippedTime?.read(step, renewal.clockSteps);

@@ -25,6 +25,11 @@ export function keptKey(dataDir: string): string {
   }
 }
 
+/** The same where there is one; null otherwise. */
+export function keptKeyIfAny(dataDir: string): string | null {
+  return isThere(join(dataDir, FILE)) ? keptKey(dataDir) : null;
+}
+
 function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -7,6 +7,8 @@ export interface KeyedRequest {
   readonly scope: string;
   readonly keyHash: Uint8Array;
   readonly requestHash: Uint8Array;
+  /** What the same request may be known by, beside `requestHash`. */
+  readonly knownAs: readonly Uint8Array[];
 }
 
 export type Claim =
@@ -19,7 +21,7 @@ export type Claim =
 /** Claims the key for a request; one whose request was lost, or is older than `keep` without time that the database's clock skipped, is free again. */
 export async function claimKey(
   sql: Queries,
-  { scope, keyHash, requestHash }: KeyedRequest,
+  { scope, keyHash, requestHash, knownAs }: KeyedRequest,
   { busyFor, keep }: { busyFor: Milliseconds; keep: Milliseconds },
 ): Promise<Claim> {
   const [claimed] = await sql`
@@ -31,8 +33,9 @@ export async function claimKey(
       select coalesce(sum(upper(r) - lower(r)), '0') from purchase_watch.database_clock c, unnest(c.skipped) r where upper(r) > k.created_at)
     returning 1`;
   if (claimed !== undefined) return { kind: 'ours' };
+  const hashes = [requestHash, ...knownAs].map((each) => Buffer.from(each).toString('hex'));
   const [row] = await sql<{ same: boolean; status: number | null; answer: Uint8Array | null }[]>`
-    select request_hash = ${Buffer.from(requestHash)}::bytea as same, status, answer from purchase_watch.idempotency_keys
+    select encode(request_hash, 'hex') = any(${hashes}::text[]) as same, status, answer from purchase_watch.idempotency_keys
     where scope = ${scope} and key_hash = ${Buffer.from(keyHash)}::bytea`;
   if (row === undefined) return { kind: 'busy' };
   if (!row.same) return { kind: 'other_request' };

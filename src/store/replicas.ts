@@ -45,15 +45,15 @@ export interface Renewal {
  */
 export async function renewReplica(
   sql: Queries,
-  { id, process, ttl }: { id: string; process: string; ttl: Milliseconds },
+  { id, process, ttl, secretsKeys = [] }: { id: string; process: string; ttl: Milliseconds; secretsKeys?: readonly string[] },
 ): Promise<Renewal> {
   type Row = { startedAt: string; databaseNow: Instant; shards: number[] | null; epochs: number[] | null } & ClockStepsRow & {
       [F in keyof OtherReplica]: OtherReplica[F] | null;
     };
   const rows = await sql<Row[]>`
     with renewed as (
-      insert into purchase_watch.replicas as r (id, process, expires_at, lease_ms)
-      values (${id}, ${process}, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond', ${Math.ceil(ttl)})
+      insert into purchase_watch.replicas as r (id, process, expires_at, lease_ms, secrets_keys)
+      values (${id}, ${process}, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond', ${Math.ceil(ttl)}, ${secretsKeys as string[]}::text[])
       on conflict (id) do update set lease_ms = excluded.lease_ms,
         expires_at = clock_timestamp() + ${ttl}::float8 * interval '1 millisecond'
       returning r.started_at::text as started_at),

@@ -19,6 +19,7 @@ import {
 } from '../store/subscriber-changes.ts';
 import { type BodyFormat, findSubscriber, readSubscribers, type StoredSubscriber } from '../store/subscribers.ts';
 import { announceTest } from '../store/test-events.ts';
+import { sealingNow } from './key-change.ts';
 import { Refused } from './refused.ts';
 import {
   newAddressHash,
@@ -82,7 +83,7 @@ export async function addSubscriber(
     ...wishes
   }: Wishes & Extras & { name: string; url: string; secret?: string | undefined },
 ): Promise<{ row: StoredSubscriber; secret: string }> {
-  const box = requireSecrets(secrets);
+  const box = await sealingNow(sql, requireSecrets(secrets));
   await requireCommonKey(sql, box);
   const added = await insertSubscriber(sql, {
     name,
@@ -120,7 +121,8 @@ export async function changeSubscriber({ sql, secrets }: Means, name: string, ch
     const changed = status === undefined || status === row.status ? undefined : status;
     const next =
       changed === undefined ? undefined : { is: changed, reason: changed === 'off' ? 'It was switched off by hand.' : null };
-    const reach = reachChanges(secrets, row, { url, format, headers, asymmetric });
+    const box = secrets === null ? null : await sealingNow(sql, secrets);
+    const reach = reachChanges(box, row, { url, format, headers, asymmetric });
     // Somebody else may change the options at the same time; then theirs are what this change starts from.
     if ((await updateSubscriber(sql, row.id, { ...wishes, reach, status: next })) || reach?.was === undefined) {
       // What waits because of how it was waits for nothing any more.
@@ -187,7 +189,7 @@ export async function rotateSecret(
       `the old secret cannot sign for ${formatDuration(overlap)} more; give an overlap of ${most} at most`,
     );
   }
-  const box = requireSecrets(secrets);
+  const box = await sealingNow(sql, requireSecrets(secrets));
   for (;;) {
     const row = await requireOwn(sql, name);
     const { keys: current } = requireOpened(box, row);

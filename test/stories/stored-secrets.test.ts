@@ -2,9 +2,13 @@ import { mkdtempSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { createResealing } from '../../src/keeper/resealing.ts';
 import { keptKey } from '../../src/runtime/kept-key.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
 import { createSecrets } from '../../src/runtime/secrets.ts';
+import { secretsOf } from '../../src/subscription/secrets.ts';
 import { request } from '../api/api.ts';
+import { runCommand } from '../cli/run.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -241,4 +245,123 @@ test('what is sealed opens in its own place with its own key, and only unchanged
     expect(secrets.open(changed, 'here')).toBeNull();
   }
   expect(secrets.open(Buffer.alloc(3), 'here')).toBeNull();
+});
+
+test('SECRETS_KEY is replaced while daemons run: nothing is unreadable for any of them, and in the end nothing needs the old key', async () => {
+  const NEW = 'the key that replaces it, of many characters, too';
+  const replaced = { SECRETS_KEY: NEW, SECRETS_KEY_PREVIOUS: KEY };
+  t = await startTestApp({ env: { SECRETS_KEY: KEY }, realClock: true });
+  const { app: old, database, settings } = t;
+  await old.start();
+  const { createApp } = await import('../../src/app.ts');
+  const { addSubscriber } = await import('../../src/subscription/subscribers.ts');
+  const { keyUse } = await import('../../src/subscription/key-change.ts');
+  const { findSubscriber } = await import('../../src/store/subscribers.ts');
+  const { openStored } = await import('../../src/subscription/sealed.ts');
+  const nothing = { types: ['purchase.stuck'], sites: null, states: null, description: null };
+  const [underOld, underNew, both] = [createSecrets(KEY), createSecrets(NEW), createSecrets(NEW, [KEY])];
+  // More than one batch.
+  for (let n = 0; n < 60; n++)
+    await addSubscriber(
+      { sql: old.sql, secrets: underOld },
+      { name: `s-${n}`, url: `https://a.example/${n}`, headers: { 'X-N': `n-${n}` }, ...nothing },
+    );
+  const uses = async () => ({ old: (await keyUse(old.sql, underOld)).current, new: (await keyUse(old.sql, underNew)).current });
+  const doctor = async (env: Record<string, string>): Promise<string[]> => {
+    const base = {
+      DATABASE_URL: database.url,
+      CHECKOUT_BASE_URL: t!.simulator.url,
+      CHECKOUT_CLIENT_ID: 'a',
+      CHECKOUT_CLIENT_SECRET: 'b',
+      PORT: '0',
+    };
+    const { stdout } = await runCommand(['doctor', '--json', '--no-send'], { ...base, ...env });
+    const { findings } = JSON.parse(stdout) as { findings: { about: string; verdict: string; found: string }[] };
+    return findings.filter(({ about }) => about === 'secrets').map(({ verdict, found }) => `${verdict}: ${found}`);
+  };
+  expect(await doctor({ SECRETS_KEY: KEY })).toEqual([]);
+  expect(await doctor({ SECRETS_KEY: NEW })).toEqual(['warning: one daemon has another SECRETS_KEY than this command']);
+
+  // The rolling change: one daemon has the new key, the other does not.
+  const lines: string[] = [];
+  const destination = { write: (line: string) => lines.push(line) } as unknown as NodeJS.WritableStream;
+  const changed = { ...settings, secretsKey: NEW, secretsKeyPrevious: KEY };
+  const next = await createApp(changed, { log: createLogger({ level: 'debug', destination }) });
+  try {
+    await next.start();
+    // Whichever of them has the lease.
+    const log = createLogger({ level: 'debug', destination });
+    expect(await createResealing({ sql: old.sql, clock: { monotonic: () => 0 }, log, secrets: both }).step()).toBeNull();
+    expect(lines.join('')).toMatch(/"replicas":\["rep_\w+"\][^\n]*"secrets.waiting"/);
+    expect(await uses()).toEqual({ old: 60, new: 0 });
+    expect(await doctor(replaced)).toEqual([
+      expect.stringMatching(/^warning: SECRETS_KEY is new, and one daemon has not got it yet; until all have/),
+    ]);
+    // What is stored through the new one meanwhile, the old one can read; a repeated request gets its answer from either.
+    const add = (url: string | null, name: string) =>
+      request(`${url}/v1/subscribers`, 'POST', {
+        json: { name, url: `https://b.example/${name}` },
+        headers: { 'idempotency-key': name },
+      });
+    const first = [await add(next.url(), 'through-new'), await add(old.url(), 'through-old')];
+    const again = [await add(old.url(), 'through-new'), await add(next.url(), 'through-old')];
+    expect([...first, ...again].map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    expect(again.map(({ body }) => body)).toEqual(first.map(({ body }) => body));
+    const rotated = await request(`${next.url()}/v1/subscribers/s-1/rotate-secret`, 'POST');
+    const moved = await request(`${next.url()}/v1/subscribers/s-2`, 'PATCH', { json: { url: 'https://c.example/2' } });
+    expect([rotated.status, moved.status, await uses()]).toEqual([200, 200, { old: 62, new: 0 }]);
+    // A daemon of an earlier version does not say what it knows.
+    await old.sql`update purchase_watch.replicas set secrets_keys = null where secrets_keys = ${[...underOld.keyIds]}::text[]`;
+    await add(next.url(), 'beside-an-earlier-version');
+    expect(await uses()).toEqual({ old: 63, new: 0 });
+
+    await old.stop();
+    await expect.poll(() => lines.join(''), { timeout: 30_000 }).toContain('secrets.previous_unused');
+    const { sql } = next;
+    expect(lines.join('')).toMatch(/"subscribers":63[^\n]*"secrets.resealed"/);
+    expect(await keyUse(sql, both)).toEqual({ current: 63, previous: 0, unreadable: 0 });
+    expect(openStored(underNew, (await findSubscriber(sql, 's-7'))!)).toMatchObject({
+      url: 'https://a.example/7',
+      options: { headers: { 'X-N': 'n-7' } },
+    });
+    expect(openStored(underNew, (await findSubscriber(sql, 's-1'))!)!.keys[0]!.key).toBe(rotated.body.secret);
+    expect(openStored(underOld, (await findSubscriber(sql, 's-7'))!)).toBeNull();
+    expect(await doctor(replaced)).toEqual([
+      expect.stringMatching(/^ok: no subscriber is stored under SECRETS_KEY_PREVIOUS any more: take it away/),
+    ]);
+    expect(await doctor({ SECRETS_KEY: NEW })).toEqual([]);
+    // Whoever still has only the old one is told, and changes nothing.
+    expect(
+      (
+        await runCommand(['subscribers', 'change', 's-3', '--url', 'https://d.example'], {
+          DATABASE_URL: database.url,
+          SECRETS_KEY: KEY,
+        })
+      ).stderr,
+    ).toContain('was encrypted with another SECRETS_KEY');
+  } finally {
+    await next.stop();
+  }
+}, 60_000);
+
+test('a key kept beside the embedded database is replaced by SECRETS_KEY, and several previous keys open', () => {
+  const dataDir = join(mkdtempSync(join(tmpdir(), 'purchase-watch-test-')), 'data');
+  const kept = secretsOf({ secretsKey: null, secretsKeyPrevious: null, databaseUrl: null, dataDir })!;
+  const sealed = kept.seal('text', 'here');
+  const [b, c] = ['b'.repeat(32), 'c, with a comma and many more characters'];
+  const next = secretsOf({ secretsKey: KEY, secretsKeyPrevious: null, databaseUrl: null, dataDir })!;
+  expect([next.open(sealed, 'here'), next.isCurrent(sealed, 'here')]).toEqual(['text', false]);
+  expect(next.isCurrent(next.seal('text', 'here'), 'here')).toBe(true);
+  const withPrevious = (secretsKeyPrevious: string) =>
+    secretsOf({ secretsKey: KEY, secretsKeyPrevious, databaseUrl: 'postgres://x', dataDir })!;
+  for (const [key, previous] of [
+    [b, b],
+    [b, `${KEY}x,${b}`],
+    [c, c],
+  ] as const)
+    expect(withPrevious(previous).open(createSecrets(key).seal('text', 'here'), 'here')).toBe('text');
+  expect(withPrevious(b).fingerprints('text')).toEqual([
+    createSecrets(KEY).fingerprint('text'),
+    createSecrets(b).fingerprint('text'),
+  ]);
 });
