@@ -20,7 +20,7 @@ const isThere = (value: unknown) => value !== undefined;
 const stored = (type: 'string' | 'number') =>
   z
     .custom<JsonValue>(isThere)
-    .openapi({ type: [type, 'null'], description: 'As the service sent it; null when it is not stored.' });
+    .openapi({ type: [type, 'null'], description: 'As the service sent it, a long text cut; null when it is not stored.' });
 const objectSchema = z.custom<JsonObject>(isThere).openapi({ type: 'object', additionalProperties: true });
 
 export const purchaseSchema = z

@@ -47,7 +47,7 @@ interface CheckoutClientOptions {
    * `pollStatus`, and `pollInvoice` only adds the facts that everybody is told.
    */
   readonly fields: readonly string[];
-  /** Of one answer; 1 MiB unless told. */
+  /** Of one answer; 256 KiB unless told. */
   readonly maxBytes?: number;
   /** Told of every complete answer to an operation, good or not: for whoever checks a site. */
   readonly onReply?: (reply: Pick<Reply, 'status' | 'headers'>) => void;
@@ -87,7 +87,8 @@ export interface CheckoutClient {
   close(): Promise<void>;
 }
 
-const MAX_BYTES = 1024 * 1024;
+/** An invoice of a thousand items is smaller, and a status a hundredth of it. */
+const MAX_BYTES = 256 * 1024;
 const SAME: Observation = { kind: 'same' };
 
 /** Throws AppError `configuration` for a base address, time zone or field name that cannot be right. */
@@ -153,7 +154,8 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
       if (digest === known) return SAME;
       const read = readStatus(purchaseId, reply);
       if (isTrouble(read)) return read;
-      const details = readDetails(read.wire, read.text);
+      const details = readDetails(read.wire, read.text, reply);
+      if (isTrouble(details)) return details;
       return { kind: 'seen', state: read.wire.State, details, detailsDigest: digestOfDetails(details), digest };
     },
 

@@ -1,10 +1,11 @@
 /** GetInvoiceDetails: from the answer's text to an invoice, to the reason why there is none, or to what went wrong. */
 import { z } from 'zod';
+import { isAmount } from '../core/bounds.ts';
 import { type Decimal, type JsonValue, parseExact } from '../core/exact-json.ts';
 import { COMPLETED } from '../core/invoice.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import type { LocalTime, localTimeReader } from './local-time.ts';
-import { asDecimal, isSamePurchase, wrongPurchase, wrongShape } from './payment-status.ts';
+import { asDecimal, isSamePurchase, outOfBounds, wrongPurchase, wrongShape } from './payment-status.ts';
 import type { JsonReply } from './read-json.ts';
 import type { Reply } from './transport.ts';
 import { type TroubleObservation, trouble } from './trouble.ts';
@@ -23,7 +24,7 @@ const itemSchema = z.object({
   Notes: text,
   Amount: amount,
   // Its type is not shown, so whatever JSON comes is kept.
-  TaxCode: z.unknown(),
+  TaxCode: z.unknown().optional(),
   TaxAmount: amount,
 });
 
@@ -51,6 +52,9 @@ const invoiceSchema = z.object({
   DebitItems: z.array(itemSchema).nullish(),
   CreditItems: z.array(itemSchema).nullish(),
 });
+
+/** Items in a list, at most. */
+const MOST_ITEMS = 1_000;
 
 /** The names of an invoice's fields. */
 export const INVOICE_FIELDS = Object.keys(invoiceSchema.shape).filter((name) => name !== 'PurchaseID') as (keyof Invoice)[];
@@ -115,19 +119,32 @@ export function readInvoice(
     InvoiceDate: localTime(wire.InvoiceDate),
     DueDate: localTime(wire.DueDate),
   };
-  return {
-    kind: 'invoice',
-    invoice: {
-      ...wire,
-      ...times,
-      PurchaseId: purchaseId,
-      TotalAmount: exactly(exact.TotalAmount),
-      TotalAuthorizedAmount: exactly(exact.TotalAuthorizedAmount),
-      MinimumAmountToPay: exactly(exact.MinimumAmountToPay),
-      DebitItems: items(wire.DebitItems, exact.DebitItems),
-      CreditItems: items(wire.CreditItems, exact.CreditItems),
-    },
+  const invoice = {
+    ...wire,
+    ...times,
+    PurchaseId: purchaseId,
+    TotalAmount: exactly(exact.TotalAmount),
+    TotalAuthorizedAmount: exactly(exact.TotalAuthorizedAmount),
+    MinimumAmountToPay: exactly(exact.MinimumAmountToPay),
+    DebitItems: items(wire.DebitItems, exact.DebitItems),
+    CreditItems: items(wire.CreditItems, exact.CreditItems),
   };
+  const odd = fieldOutOfBounds(invoice);
+  return odd === null ? { kind: 'invoice', invoice } : outOfBounds(odd, reply);
+}
+
+/** The first field with an amount that can be none, or with more items than an invoice has; null: there is none. */
+function fieldOutOfBounds(invoice: Invoice): string | null {
+  for (const field of ['TotalAmount', 'TotalAuthorizedAmount', 'MinimumAmountToPay'] as const) {
+    const amount = invoice[field];
+    if (amount !== null && !isAmount(amount)) return field;
+  }
+  for (const field of ['DebitItems', 'CreditItems'] as const) {
+    if (invoice[field].length > MOST_ITEMS) return field;
+    const amounts = invoice[field].flatMap(({ Amount, TaxAmount }) => [Amount, TaxAmount]);
+    if (amounts.some((amount) => amount !== null && !isAmount(amount))) return field;
+  }
+  return null;
 }
 
 /** Why a purchase in this state has no invoice. */

@@ -1,11 +1,14 @@
 /** What is told of an invoice: its facts, and of its other fields those that an operator named. Nothing else leaves memory. */
+import { cutJson, cutText } from '../core/bounds.ts';
 import { isoTimeOrNull } from '../core/events.ts';
 import type { JsonValue } from '../core/exact-json.ts';
 import type { InvoiceFacts, InvoiceSeen } from '../core/invoice.ts';
 import type { Details } from '../core/purchase.ts';
-import { INVOICE_FIELDS, type Invoice, type InvoiceAnswer } from './invoice-details.ts';
+import { INVOICE_FIELDS, type Invoice, type InvoiceAnswer, type InvoiceItem } from './invoice-details.ts';
 import type { LocalTime } from './local-time.ts';
 
+/** Characters of what an item says. */
+const LONGEST_OF_ITEM = 1_024;
 /** A day of the calendar without a time, which the specification does not show and a service may send all the same. */
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
@@ -42,9 +45,20 @@ function detailsOf(invoice: Invoice, named: readonly (keyof Invoice)[]): Details
   const details: Record<string, JsonValue> = {};
   for (const field of named) {
     const value = invoice[field];
-    if (value !== null) details[field] = isTime(value) ? value.text : (value as JsonValue);
+    if (value !== null) details[field] = keptOf(value);
   }
   return details;
+}
+
+/** Items stay whole lists: what is left out of one would be missing money. */
+function keptOf(value: NonNullable<Invoice[keyof Invoice]>): JsonValue {
+  if (isTime(value)) return cutText(value.text);
+  return Array.isArray(value) ? (value as readonly InvoiceItem[]).map(keptItem) : cutJson(value as JsonValue);
+}
+
+function keptItem({ Description, Notes, Amount, TaxCode, TaxAmount }: InvoiceItem): JsonValue {
+  const [description, notes] = [Description, Notes].map((text) => (text === null ? null : cutText(text, LONGEST_OF_ITEM)));
+  return { Description: description!, Notes: notes!, Amount, TaxCode: cutJson(TaxCode), TaxAmount };
 }
 
 function isTime(value: Invoice[keyof Invoice]): value is LocalTime {

@@ -1,5 +1,6 @@
 /** GetPaymentStatus: the request, and from the answer's text to a status or to the reason why it is none. */
 import { z } from 'zod';
+import { cutText, isAmount, isCurrency, LONGEST_TEXT } from '../core/bounds.ts';
 import { AppError } from '../core/errors.ts';
 import { type Decimal, decimal, isDecimal, type JsonValue, parseExact } from '../core/exact-json.ts';
 import type { Details } from '../core/purchase.ts';
@@ -135,20 +136,46 @@ export function wrongPurchase(reply: Reply): TroubleObservation {
   return trouble('malformed', 'wrong_purchase', detail, reply);
 }
 
-/** What `Details` keeps: a function for the fields an operator named. Throws AppError `configuration` for an unknown name. */
-export function detailsReader(names: readonly string[]): (status: WireStatus, text: string) => Details {
+/** About money, and larger than it can be: a part of it would be wrong, so nothing of the answer is used. */
+export function outOfBounds(field: string, reply: Reply): TroubleObservation {
+  const detail = `The field ${field} has more digits, characters or items than a purchase can have, so the answer was not used. The service may have changed; ask its operator.`;
+  return trouble('malformed', 'out_of_bounds', detail, reply);
+}
+
+/** Fields whose texts may be longer than others: texts that people or programs wrote, and tokens. */
+const LONGEST: { readonly [F in Field]?: number } = {
+  Description: 4_096,
+  Attachment: 4_096,
+  B2BAdditionalInfo: 4_096,
+  RecPmtToken: 1_024,
+  CustomerToken: 1_024,
+};
+
+/**
+ * What `Details` keeps: a function for the fields an operator named. It answers what is wrong when an amount or the currency cannot be
+ * kept as it is. Throws AppError `configuration` for an unknown name.
+ */
+export function detailsReader(
+  names: readonly string[],
+): (status: WireStatus, text: string, reply: Reply) => Details | TroubleObservation {
   const unknown = names.filter((name) => !isStatusField(name));
   if (unknown.length > 0) {
     throw new AppError('configuration', `store.fields: the purchase status has no field ${unknown.join(', ')}.`);
   }
   const fields = names as readonly Field[];
-  return (status, text) => {
+  return (status, text, reply) => {
     const details: Record<string, JsonValue> = {};
     for (const field of fields) {
       const value = status[field];
       if (value === null || value === undefined) continue;
-      if (typeof value === 'string') details[field] = storable(value);
-      else details[field] = isAmount(field) ? exactAmount(text, field, value as number) : value;
+      if (typeof value === 'string') {
+        if (field === 'CurrencyCode' && !isCurrency(value)) return outOfBounds(field, reply);
+        details[field] = cutText(storable(value), LONGEST[field] ?? LONGEST_TEXT);
+      } else if (isAmountField(field)) {
+        const amount = exactAmount(text, field, value as number);
+        if (!isAmount(amount)) return outOfBounds(field, reply);
+        details[field] = amount;
+      } else details[field] = value;
     }
     return details;
   };
@@ -158,12 +185,12 @@ export function detailsReader(names: readonly string[]): (status: WireStatus, te
 export function fullStatus(status: WireStatus, text: string): PaymentStatus {
   const entries = FIELDS.map((field) => {
     const value = status[field] ?? null;
-    return [field, value !== null && isAmount(field) ? exactAmount(text, field, value as number) : value];
+    return [field, value !== null && isAmountField(field) ? exactAmount(text, field, value as number) : value];
   });
   return Object.fromEntries(entries) as PaymentStatus;
 }
 
-function isAmount(field: Field): field is AmountField {
+function isAmountField(field: Field): field is AmountField {
   return field === 'Price' || field === 'CustomerBalance';
 }
 

@@ -26,6 +26,8 @@ interface TokenOptions {
 }
 
 const TOKEN_PATH = '/oauth2/token';
+/** What goes into a header, and no longer than servers take one. */
+const USABLE_TOKEN = /^[\x21-\x7e]{1,16384}$/;
 /** Lifetime when the service names none that makes sense; a 401 renews earlier anyway. */
 const USUAL_LIFETIME: Milliseconds = 300_000;
 /** Longer promises are not believed: a token is cheap. */
@@ -125,7 +127,7 @@ async function fetchToken(options: TokenOptions): Promise<Token | TroubleObserva
       },
     );
     const answer = await oauth.processClientCredentialsResponse(server, client, response);
-    if (!/^[\x21-\x7e]+$/.test(answer.access_token)) return unusable();
+    if (!USABLE_TOKEN.test(answer.access_token)) return unusable();
     return { token: answer.access_token, lifetime: lifetimeOf(answer.expires_in) };
   } catch {
     return seen.trouble ?? unusable();

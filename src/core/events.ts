@@ -2,7 +2,8 @@
  * What subscribers receive (contract, "Events and webhooks"). A body is made once, kept as text and never made again:
  * the field order here is the order on the wire.
  */
-import { type Decimal, type JsonValue, parseExact, stringifyExact } from './exact-json.ts';
+import { cutJson, isAmount } from './bounds.ts';
+import { type Decimal, isDecimal, type JsonValue, parseExact, stringifyExact } from './exact-json.ts';
 import { parseMetadata } from './metadata.ts';
 import type { Attached, Details, Instant, Purchase } from './purchase.ts';
 import { namedState } from './states.ts';
@@ -73,16 +74,14 @@ export function completedEvents(events: readonly EventDraft[], seen: Details | n
 }
 
 /** The three fields that purchases and events show by their own names; null when not stored. */
-export function highlights(details: Details): {
+export function highlights({ Price = null, CurrencyCode = null, OrderReference = null }: Details): {
   price: Decimal | JsonValue;
   currency: JsonValue;
   orderReference: JsonValue;
 } {
-  return {
-    price: details.Price ?? null,
-    currency: details.CurrencyCode ?? null,
-    orderReference: details.OrderReference ?? null,
-  };
+  // An older version may have stored any length.
+  const price = isDecimal(Price) && !isAmount(Price) ? null : Price;
+  return { price, currency: cutJson(CurrencyCode), orderReference: cutJson(OrderReference) };
 }
 
 /** A state as the events show it; null before the first observation. */

@@ -121,8 +121,8 @@ describe('an answer that is no status of this purchase', () => {
     [statusText({ IsOrganization: 1 }), 'malformed', 'wrong_shape'],
     [statusText({ PurchaseId: ID.replace('8', '9') }), 'malformed', 'wrong_purchase'],
     [statusText({ PurchaseId: null }), 'malformed', 'wrong_shape'],
-    [`${'['.repeat(400_000)}`, 'malformed', 'not_json'],
-    [`${'['.repeat(400_000)}${']'.repeat(400_000)}`, 'malformed', 'wrong_shape'],
+    [`${'['.repeat(120_000)}`, 'malformed', 'not_json'],
+    [`${'['.repeat(120_000)}${']'.repeat(120_000)}`, 'malformed', 'wrong_shape'],
   ])('(case %#)', async (body, kind, reason) => {
     const service = await startService({ [STATUS]: (response) => json(response, body) });
     const seen = await clientOf(service.baseUrl).pollStatus(ID);
@@ -187,6 +187,61 @@ describe('digits of amounts', () => {
     expect(await read(statusText({}, '1.0').replace('"Price":1.0', '"Price":1.0,"Price":1.00'))).toBe('{"Price":1.00}');
     expect(await read(statusText({}, '1.0').replace('"Price":1.0', '"\\u0050rice" : 7.10'))).toBe('{"Price":7.10}');
     expect(await read(statusText({}, '1.00').replace('"Price":1.00', '"Price":1.00,"Price" : 2.00'))).toBe('{"Price":2.00}');
+  });
+});
+
+describe('what is larger than the service describes', () => {
+  const FIELDS = ['Price', 'CustomerBalance', 'CurrencyCode', 'OrderReference', 'Description', 'CustomerToken'];
+  const pollWith = async (text: string) => {
+    const service = await startService({ [STATUS]: (response) => json(response, text) });
+    return clientOf(service.baseUrl, {}, { fields: FIELDS }).pollStatus(ID);
+  };
+
+  test('of a text, as much is kept as the field may have, with a mark that it was cut', async () => {
+    const seen = await pollWith(
+      statusText({ OrderReference: 'R'.repeat(200_000), Description: '🦊'.repeat(5_000), CustomerToken: 't'.repeat(1_024) }),
+    );
+    if (seen.kind !== 'seen') throw new Error(seen.kind);
+    const { OrderReference, Description, CustomerToken } = seen.details as Record<string, string>;
+    expect(OrderReference).toBe(`${'R'.repeat(249)}… (cut)`);
+    expect(Description!.length).toBeLessThanOrEqual(4_096);
+    expect(Description).toMatch(/^(🦊)+… \(cut\)$/u);
+    expect(Description!.isWellFormed()).toBe(true);
+    expect(CustomerToken).toBe('t'.repeat(1_024));
+  });
+
+  test.each(['9'.repeat(30), `0.${'1'.repeat(30)}`, `-1${'0'.repeat(200)}`, '1e30', '1e-30', `1e${'0'.repeat(50)}1`, '99e28'])(
+    'a price with too many digits (case %#) is none, and nothing of the answer is used',
+    async (price) => {
+      expect(await pollWith(statusText({}, price))).toMatchObject({ kind: 'malformed', reason: 'out_of_bounds' });
+    },
+  );
+  test('of a purchase that nobody keeps the price of, it does not matter', async () => {
+    const service = await startService({ [STATUS]: (response) => json(response, statusText({}, '9'.repeat(100))) });
+    const seen = await clientOf(service.baseUrl, {}, { fields: ['OrderReference'] }).pollStatus(ID);
+    expect(seen).toMatchObject({ kind: 'seen', details: { OrderReference: 'ORD-1' } });
+  });
+  test.each(['9'.repeat(29), `0.${'1'.repeat(29)}`, `-0.${'0'.repeat(29)}`, '1e28', '12E-3'])(
+    'a price of %s is one',
+    async (price) => {
+      const seen = await pollWith(statusText({}, price));
+      expect(JSON.stringify(seen)).toContain(`"Price":${price},`);
+    },
+  );
+  test('a currency is not cut, for half of one may be another', async () => {
+    expect(await pollWith(statusText({ CurrencyCode: 'SEK'.repeat(6) }))).toMatchObject({
+      kind: 'malformed',
+      reason: 'out_of_bounds',
+    });
+  });
+  test('an answer of 256 KiB is read, and one byte more is not', async () => {
+    const most = 256 * 1024;
+    const room = most - Buffer.byteLength(statusText({ Attachment: '' }));
+    expect(await pollWith(statusText({ Attachment: 'x'.repeat(room) }))).toMatchObject({ kind: 'seen' });
+    expect(await pollWith(statusText({ Attachment: 'x'.repeat(room + 1) }))).toMatchObject({
+      kind: 'malformed',
+      reason: 'too_large',
+    });
   });
 });
 

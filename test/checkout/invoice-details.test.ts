@@ -67,6 +67,9 @@ test.each([
   [INVOICE_TEXT.replace(ID, 'another'), 'wrong_purchase'],
   [INVOICE_TEXT.replace('"PurchaseId"', '"Id"'), 'wrong_purchase'],
   [INVOICE_TEXT.replace('"A"', `${'['.repeat(100_000)}${']'.repeat(100_000)}`), 'too_deep'],
+  [INVOICE_TEXT.replace('249.50', `249.${'5'.repeat(30)}`), 'out_of_bounds'],
+  [INVOICE_TEXT.replace('24.95', '24e95'), 'out_of_bounds'],
+  [INVOICE_TEXT.replace('"CreditItems":[]', `"CreditItems":[${'{},'.repeat(1_000)}{}]`), 'out_of_bounds'],
 ])('a wrong answer (case %#) is malformed', async (body, reason) => {
   const { answer } = await ask({ [INVOICE]: (response) => json(response, body) });
   expect(answer).toMatchObject({ kind: 'malformed', reason });

@@ -31,6 +31,20 @@ test('fields that were named are kept beside them by their own names; what has n
   );
 });
 
+test('of what items say, as much is kept as a text may have; no item is left out', async () => {
+  const text = INVOICE_TEXT.replace('"Chair"', `"${'C'.repeat(50_000)}"`)
+    .replace('{"rate":25.0}', `{"rates":[${'25.0,'.repeat(1_000)}0]}`)
+    .replace('"1-2"', `"${'1'.repeat(50_000)}"`);
+  const { seen } = await poll(text, ['DebitItems', 'BankAccount']);
+  if (seen.kind !== 'invoice') throw new Error(seen.kind);
+  const { BankAccount, DebitItems } = seen.facts.details!;
+  expect(BankAccount).toBe(`${'1'.repeat(249)}… (cut)`);
+  expect(JSON.stringify(DebitItems)).toMatch(
+    /^\[\{"Description":"C{1017}… \(cut\)","Notes":null,"Amount":124\.750,"TaxCode":"\{\\"rates\\":\[(25\.0,)+.*… \(cut\)","TaxAmount":24\.95\}\]$/,
+  );
+  expect(JSON.stringify(seen).length).toBeLessThan(2_000);
+});
+
 test('a text where a date belongs may be anything, and is not kept', async () => {
   const { seen } = await poll(
     INVOICE_TEXT.replace('2026-07-02T00:00:00', 'Astrid').replace('2026-07-01T12:00:00.0000001', 'Astrid'),

@@ -124,9 +124,11 @@ describe('the token endpoint', () => {
     ['null', 'token_unusable'],
     ['{"access_token":7}', 'token_unusable'],
     ['{"access_token":"two\\r\\nlines"}', 'token_unusable'],
+    [`{"access_token":"${'t'.repeat(16_385)}"}`, 'token_unusable'],
+    [`{"access_token":"${'t'.repeat(300_000)}"}`, 'token_too_large'],
     ['{"access_token"', 'token_unusable'],
     ['<html>', 'token_html'],
-  ])('answering %s', async (body, reason) => {
+  ])('answering (case %#)', async (body, reason) => {
     const { client } = await start({ [TOKEN]: (response) => response.end(body) });
     expect(await client.pollStatus(ID)).toMatchObject({ kind: 'unreachable', reason });
   });

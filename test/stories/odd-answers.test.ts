@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { FaultKind } from '../../src/simulator/faults.ts';
 import { findPurchases, stopPurchase } from '../../src/store/purchases.ts';
 import { startTestApi } from '../api/api.ts';
+import { ID, json, STATUS, startService, statusText } from '../checkout/service.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -114,4 +115,40 @@ test('metadata that an older version stored and nobody can read fails neither it
   } finally {
     await api.stop();
   }
+});
+
+test('a reference without an end makes no large event, and a price without an end no event at all', async () => {
+  let answer = '';
+  const service = await startService({ [STATUS]: (response) => json(response, answer) });
+  t = await startTestApp({ env: { CHECKOUT_BASE_URL: service.baseUrl, CHECKOUT_AUTH: 'basic' } });
+  await t.app.sql`insert into purchase_watch.purchases (purchase_id) values (${ID})`;
+  const polled = async (State: number, changes: Record<string, unknown> = {}, price?: string): Promise<void> => {
+    answer = statusText({ State, OrderReference: `${State}${'R'.repeat(200_000)}`, ...changes }, price);
+    t.clock.advance('10m');
+    await t.app.pollOnce();
+    await t.app.deliverOnce();
+  };
+  for (const state of [0, 1, 4, 1, 6, 1]) await polled(state);
+  await polled(6, { OrderReference: 'R'.repeat(1_000_000) });
+  await polled(6, {}, '9'.repeat(300));
+  const bodies = t.receiver.received.map(({ body }) => body);
+  expect(bodies.map((body) => JSON.parse(body).data.to?.value)).toEqual([0, 1, 4, 1, 6, 1]);
+  expect(Math.max(...bodies.map((body) => body.length))).toBeLessThan(1_024);
+  expect(bodies[0]).toMatch(/"orderReference":"0R{248}… \(cut\)"/);
+  const [row] = await t.app.sql`
+    select p.state, p.last_error, length(d.fields::text) as length from purchase_watch.purchases p
+    join purchase_watch.purchase_details d on d.purchase = p.id`;
+  expect(row).toMatchObject({ state: 1, last_error: expect.stringContaining('The field Price has more digits') });
+  expect(row!.length).toBeLessThan(512);
+
+  // What an older version stored is cut where it is told.
+  const stored = JSON.stringify({ Price: 1, CurrencyCode: 'SEK', OrderReference: 'S'.repeat(1_000_000) });
+  await t.app.sql`update purchase_watch.purchase_details set fields = ${stored}::text::json`;
+  await polled(6, {}, '9'.repeat(300));
+  t.clock.advance('31d');
+  await t.app.pollOnce();
+  await t.app.deliverOnce();
+  const last = t.receiver.received.at(-1)!.body;
+  expect(last).toMatch(/^\{"id":"evt_[^"]+","type":"purchase.expired".*"orderReference":"S{249}… \(cut\)"/);
+  expect(last.length).toBeLessThan(1_024);
 });
