@@ -4,6 +4,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { formatDuration } from '../core/duration.ts';
 import { isoTime } from '../core/events.ts';
 import type { Milliseconds } from '../core/purchase.ts';
+import { usableAnswers } from '../core/reach.ts';
 import type { Sql } from '../store/database.ts';
 import { countPolls, requestPoll } from '../store/purchases.ts';
 import { listSites } from '../store/sites.ts';
@@ -53,8 +54,9 @@ async function morePolls(
 async function noteOn(sql: Sql, name: string, wait: Milliseconds): Promise<string> {
   const site = (await listSites(sql)).find((each) => each.name === name);
   if (!site?.configured) return `The site ${name} is not in the configuration any more, so its purchases are not polled.`;
-  if (site.failingSince !== null) {
-    return `The site ${name} has given no usable answer since ${isoTime(site.failingSince)}; the purchase is polled once it does.`;
+  const { failingSince, lastSuccessAt } = site;
+  if (failingSince !== null) {
+    return `The site ${name} has given ${usableAnswers(failingSince, lastSuccessAt)} since ${isoTime(failingSince)}; the purchase is polled once it does.`;
   }
   if (wait === 0) return 'The purchase is polled in a moment. To get the result in the answer, add ?wait=5s.';
   return `No poll was recorded within ${formatDuration(wait)}. The purchase stays due; read it again later.`;

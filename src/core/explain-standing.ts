@@ -9,6 +9,7 @@ import { singleStanding } from './explain-singles.ts';
 import type { Step } from './explain-step.ts';
 import { type PollPolicy, policyOf } from './poll-plan.ts';
 import type { Instant } from './purchase.ts';
+import { usableAnswers } from './reach.ts';
 import { stateName } from './states.ts';
 
 export interface StandingOptions {
@@ -76,15 +77,15 @@ function siteStep({ site, purchase, now }: Facts): Step {
       text: `${name} is not in the configuration any more; its purchases keep their rows and are not polled`,
     };
   }
-  if (site.failingSince !== null) {
+  const { failingSince, lastSuccessAt } = site;
+  if (failingSince !== null) {
     const why = site.lastError === null ? '' : `: ${site.lastError.replace(/\.$/, '')}`;
-    const last =
-      site.lastSuccessAt === null ? '' : `; its last usable answer came ${humanDuration(now - site.lastSuccessAt)} ago`;
-    const text = `${name} has given no usable answer for ${humanDuration(now - site.failingSince)}${why}${last}. Until it does, one probe every 30 s at most stands in for all its purchases`;
-    return { at: site.failingSince, kind, wrong: true, text };
+    const last = lastSuccessAt === null ? '' : `; its last usable answer came ${humanDuration(now - lastSuccessAt)} ago`;
+    const text = `${name} has given ${usableAnswers(failingSince, lastSuccessAt)} for ${humanDuration(now - failingSince)}${why}${last}. Until it does, one probe every 30 s at most stands in for all its purchases`;
+    return { at: failingSince, kind, wrong: true, text };
   }
-  if (site.lastSuccessAt === null) return { at: null, kind, text: `${name} is configured, and has not answered anything yet` };
-  return { at: site.lastSuccessAt, kind, text: `${name} answers` };
+  if (lastSuccessAt === null) return { at: null, kind, text: `${name} is configured, and has not answered anything yet` };
+  return { at: lastSuccessAt, kind, text: `${name} answers` };
 }
 
 function shardStep({ purchase, owner, now }: Facts): Step {

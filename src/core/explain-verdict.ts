@@ -7,6 +7,7 @@ import { NO_CHANNEL_HEARS, NOBODY_HEARS, untilText } from './explain-standing.ts
 import { MATTER_CODES, type Matter } from './explain-step.ts';
 import { type PollPolicy, policyOf } from './poll-plan.ts';
 import type { Instant } from './purchase.ts';
+import { usableAnswers } from './reach.ts';
 import { stateName } from './states.ts';
 
 /** Everything that is the matter, the gravest first; `told` is what the history found. */
@@ -37,7 +38,7 @@ function purchaseMatters(facts: Facts, policy: PollPolicy): Matter[] {
     const why = site.lastError === null ? '' : ` (${site.lastError.replace(/\.$/, '')})`;
     matters.push({
       code: 'site_failing',
-      text: `Site ${purchase.site} has given no usable answer for ${lasting(site.failingSince, now)}${why}; its purchases are polled once it does, and none is called stuck meanwhile.`,
+      text: `Site ${purchase.site} has given ${usableAnswers(site.failingSince, site.lastSuccessAt)} for ${lasting(site.failingSince, now)}${why}; its purchases are polled once it does, and none is called stuck meanwhile.`,
     });
   }
   if (stuckSince !== null && state !== null && stateSince !== null) {

@@ -6,7 +6,7 @@
  * Every failed answer since the last read is counted once for its purchase. An answer about a purchase that was failing
  * already when another one was read says nothing about the site: a mistyped id stays that purchase's own trouble.
  */
-import { blame, type Milliseconds, type Observation, type Purchase } from './purchase.ts';
+import { blame, type Instant, type Milliseconds, type Observation, type Purchase } from './purchase.ts';
 
 /** Why no purchase of a site can be read: what its answers, or their absence, have in common. */
 export type SiteTrouble = Exclude<Observation['kind'], 'seen' | 'same'>;
@@ -137,6 +137,11 @@ export function made(
 ): Reach {
   const none = { since: now, suspects: [], isOneKnown: false, isEachKnown: true };
   return { ...reach, trouble: { ...none, ...reach.trouble, reason, error, isCertain: true } };
+}
+
+/** How many usable answers a failing site gives: some may come while too few do. */
+export function usableAnswers(failingSince: Instant, lastSuccessAt: Instant | null): string {
+  return lastSuccessAt !== null && lastSuccessAt > failingSince ? 'hardly any usable answer' : 'no usable answer';
 }
 
 /** Why no purchase can be read, for somebody who has just been woken: what is wrong, and what to do. */

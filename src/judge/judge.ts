@@ -15,6 +15,7 @@ import type { Sql } from '../store/database.ts';
 import { countOverdue, currentSymptoms, heardBy, openIncidents, saveVerdicts } from '../store/incidents.ts';
 import { raiseLease, takeLease } from '../store/replicas.ts';
 import { silencesAt } from '../store/silences.ts';
+import { endFailuresWithoutPurchases } from '../store/sites.ts';
 import { loadDetections, loadStays } from '../store/stays.ts';
 import { hearingChannels } from '../store/subscriber-symptoms.ts';
 import { peopleChannels } from '../store/subscribers.ts';
@@ -98,6 +99,7 @@ export function createJudge(options: JudgeOptions): Judge {
       sql,
       detections.flatMap(({ site, state, alarm }) => (alarm === null ? [] : [{ site, state, since: alarm.since }])),
     );
+    await endFailuresWithoutPurchases(sql);
     const symptoms = await currentSymptoms(sql, now);
     const isCalm = detections.every(({ alarm }) => alarm === null) && unwatched.length === 0;
     // Nearly always: there is nothing to judge, and nobody has to be asked about it.

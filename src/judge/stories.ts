@@ -63,7 +63,7 @@ export function createStories({ sql, limits, sessionLength, channels: rules, usu
     const { incident, announce } = told;
     const site = (await listSites(sql)).find(({ name }) => name === incident.site);
     const trouble = { reason: site?.failingReason ?? null, lastError: site?.lastError ?? null };
-    const data = { ...(await head(incident)), ...trouble };
+    const data = { ...(await head(incident)), ...trouble, lastReadAt: isoTimeOrNull(site?.lastReadAt ?? null) };
     const forMachines: NewEvent[] =
       announce === null
         ? []

@@ -15,6 +15,8 @@ export interface UnreachableIncident extends IncidentHead {
   /** See SiteTrouble; null in events from before it was kept. */
   readonly reason: string | null;
   readonly lastError: string | null;
+  /** When an answer last showed a purchase: some may be read while too few are. Null: never, or not known. */
+  readonly lastReadAt: Instant | null;
 }
 
 /** A subscriber that takes nothing, does not take everything, or was switched off. */
@@ -113,7 +115,8 @@ function readIncident(
   if (data.kind === 'replica') return { ...head, kind: 'replica', troubles: readReplicaData(data) };
   const site = text(data.site);
   if (data.kind !== 'unreachable' || site === null) return null;
-  return { ...head, kind: 'unreachable', site, reason: text(data.reason), lastError: text(data.lastError) };
+  const [reason, lastError, lastReadAt] = [text(data.reason), text(data.lastError), instant(data.lastReadAt)];
+  return { ...head, kind: 'unreachable', site, reason, lastError, lastReadAt };
 }
 
 function readFirstLook(event: Fields, data: Fields): FirstLook | null {

@@ -1,4 +1,4 @@
-/** What Slack shows of a site of which no purchase can be read: why, and what to do. */
+/** What Slack shows of a site of which no purchase can be read, or hardly any: why, and what to do. */
 import type { UnreachableIncident } from './incident-event.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 import { type Draft, LONGEST_NAME, lasting, OVER, signOf } from './slack-draft.ts';
@@ -14,6 +14,7 @@ const UNREACHABLE: Words = {
   what: 'no usable answer from the checkout service',
   remedy: `Ask the service whether it has trouble; run ${DOCTOR} to check address, credentials and network from here.`,
 };
+const NEARLY_UNREACHABLE: Words = { ...UNREACHABLE, what: 'hardly any usable answer from the checkout service' };
 /** By reason; an outage, and a reason that is not known here, has the words above. */
 const WORDS: Readonly<Record<string, Words>> = {
   throttled: {
@@ -42,14 +43,17 @@ export function wordsOfSite({ reason }: Pick<UnreachableIncident, 'reason'>): Wo
 export function unreachableDraft(incident: UnreachableIncident): Draft {
   const { stage, site, at, since, openedAt, endedAt, lastError } = incident;
   const where = plain(site, LONGEST_NAME);
-  const { what, remedy } = wordsOfSite(incident);
+  // When it is over, purchases have been read again.
+  const isReadAtTimes = stage !== 'ended' && incident.lastReadAt !== null && incident.lastReadAt > since;
+  const words = wordsOfSite(incident);
+  const { what, remedy } = isReadAtTimes && words === UNREACHABLE ? NEARLY_UNREACHABLE : words;
   if (stage === 'ended') {
     const end = endedAt ?? at;
     return {
       headline: `${OVER} ${where}: the checkout service answers again, after ${lasting(Math.min(since, openedAt), end)}`,
       facts: [
         ['Site', where],
-        ['No purchase read since', moment(since)],
+        ['Failing since', moment(since)],
         ['Over', moment(end)],
       ],
       paragraphs: [
@@ -63,7 +67,8 @@ export function unreachableDraft(incident: UnreachableIncident): Draft {
     headline: `${signOf(incident)} ${where}: ${often}${what} for ${lasting(since, at)}`,
     facts: [
       ['Site', where],
-      ['No purchase read since', moment(since)],
+      [isReadAtTimes ? 'Failing since' : 'No purchase read since', moment(since)],
+      ...(isReadAtTimes ? [['Last purchase read', moment(incident.lastReadAt!)] as const] : []),
     ],
     paragraphs: [
       [
@@ -73,7 +78,7 @@ export function unreachableDraft(incident: UnreachableIncident): Draft {
       ['What to do', remedy],
       [
         'Meanwhile',
-        `No state of this site's purchases is known, and none is called stuck for this time; failed polls are not held against them. One call at a time, 30 s apart at most, finds out when the service answers again; what is overdue then is polled by itself.`,
+        `${isReadAtTimes ? 'Hardly any' : 'No'} state of this site's purchases is known, and none is called stuck for this time; failed polls are not held against them. One call at a time, 30 s apart at most, finds out when the service answers again; what is overdue then is polled by itself.`,
       ],
     ],
   };

@@ -58,7 +58,7 @@ export interface SiteLane {
   fails(): boolean;
   /** Whether no purchase of the site can be read, nonsense and unknown ids included: no failure is a purchase's own. */
   excuses(): boolean;
-  /** Time has passed: a site that rests for long may be blind by now. */
+  /** Time has passed: a site that rests for long may be blind by now, and one that is read for long enough is well. */
   look(): void;
   /** While nothing but a probe may leave: how long, as far as it is known; otherwise 0. */
   restsFor(): Milliseconds;
@@ -77,6 +77,8 @@ export interface SiteLaneOptions {
 }
 
 const NONE: readonly number[] = [];
+/** A probe that finds nothing to ask about for so long: what fails afterwards is another failure. */
+const NOTHING_TO_ASK: Milliseconds = 10 * 60_000;
 
 export function createSiteLane(site: PolledSite, { sql, clock, log, replica, spread, onReported }: SiteLaneOptions): SiteLane {
   const budget = createBudget(clock.monotonic);
@@ -116,12 +118,13 @@ export function createSiteLane(site: PolledSite, { sql, clock, log, replica, spr
           log.warn({ site: site.name, reason, detail }, breaker.cause === 'throttled' ? 'site.throttled' : 'site.failing');
         if (breaker.cause === 'failing' && taken === seen) reach.fails(taken.kind, detail);
       }
-      reach.report();
+      reach.report(lane.inFlight);
     },
     fails: () => breaker.kind !== 'closed',
     excuses: reach.excuses,
     look: () => {
-      if (breaker.kind === 'open') reach.look();
+      if (breaker.kind === 'open' && !breaker.probing && clock.monotonic() - breaker.probeAt >= NOTHING_TO_ASK) reach.rest();
+      reach.look(lane.inFlight);
     },
     restsFor: () => (breaker.kind === 'open' ? Math.max(breaker.probeAt - clock.monotonic(), 1) : 0),
   };

@@ -12,6 +12,7 @@ import {
   siteError,
   UNTRIED,
 } from '../core/reach.ts';
+import { areEnoughRead, forgetAnswers, newRecentAnswers, noteAnswer } from '../core/recent-answers.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { bringPollsForward } from '../store/bring-polls-forward.ts';
@@ -36,10 +37,12 @@ export interface SiteReach {
   answered(seen: Observation, purchase: Asked | null): Observation;
   /** The breaker found that the whole site fails. */
   fails(reason: SiteTrouble, error: string): void;
-  /** Writes what the answers say, where that is news or the last report is a few seconds old. */
-  report(): void;
-  /** Writes that the site is blind once the time for that has passed without an answer. */
-  look(): void;
+  /** Writes what the answers say, where that is news or the last report is a few seconds old; `awaited` are on their way. */
+  report(awaited: number): void;
+  /** Writes what time alone decides: that the site is blind, or that it has been read for long enough. */
+  look(awaited: number): void;
+  /** Nothing has been asked for long: a failure that the next answer shows begins now. */
+  rest(): void;
   /** Whether failures are held against no purchase. */
   excuses(): boolean;
 }
@@ -49,10 +52,14 @@ const REPORT_EVERY: Milliseconds = 5_000;
 
 export function createSiteReach(site: string, { sql, clock, log, replica, onReported }: SiteReachOptions): SiteReach {
   let reach = UNTRIED;
-  /** The most that answers since the last report said. */
+  const recent = newRecentAnswers();
+  /** Whether no answer to this process has shown a purchase since it started, or since it last found that the site fails. */
+  let isDown = true;
+  /** The most that answers since the last report said, as far as enough purchases were read. */
   let latest: Exclude<SiteVerdict, 'fails'> = 'unclear';
   let lastSuccessAt: Instant | null = null;
   let lastReadAt: Instant | null = null;
+  let lastReadWellAt: Instant | null = null;
   /** When an answer first showed a purchase: a wrong address may answer, too. */
   let firstSeenAt: Instant | null = null;
   let reported: SiteVerdict | null = null;
@@ -68,7 +75,7 @@ export function createSiteReach(site: string, { sql, clock, log, replica, onRepo
   const isExcused = (): boolean => {
     if (excuses(reach, clock.monotonic())) return true;
     // Another replica may have found out, or this process did before it was started again.
-    return reported !== 'reads' && condition !== null && condition.failing !== null && !isOfSite(condition.failing.reason);
+    return isDown && condition !== null && condition.failing !== null && !isOfSite(condition.failing.reason);
   };
 
   const write = async (report: SiteReport, before: SiteVerdict | null): Promise<void> => {
@@ -93,7 +100,8 @@ export function createSiteReach(site: string, { sql, clock, log, replica, onRepo
     if (found !== null && !reach.wasRead) reach = { ...reach, isKnownSite: found.isKnown };
   };
 
-  const announce = ({ failing }: SiteReport): void => {
+  const announce = ({ verdict, failing }: SiteReport): void => {
+    if (verdict === 'unclear') return;
     // The breaker logs outages.
     const isNew = failing !== null && failing.reason !== 'unreachable';
     if (isNew === isAnnounced) return;
@@ -102,23 +110,33 @@ export function createSiteReach(site: string, { sql, clock, log, replica, onRepo
     else log.error({ site, reason: failing.reason, since: isoTime(failing.since), detail: failing.error }, 'site.not_readable');
   };
 
-  const report = (): void => {
+  const noteVerdict = (verdict: SiteVerdict): void => {
+    // Answers that are not enough yet are reported once they are.
+    if (verdict === 'unclear') return;
+    latest = 'unclear';
+    if (verdict === 'reads') lastReadWellAt = lastReadAt;
+    if (verdict !== 'fails' || isDown) return;
+    isDown = true;
+    forgetAnswers(recent);
+  };
+
+  const report = (awaited: number): void => {
     const now = clock.monotonic();
     const blind = blindness(reach, now);
-    const verdict = blind === null ? latest : 'fails';
+    const verdict = blind !== null ? 'fails' : areEnoughRead(recent, { now, awaited }) ? latest : 'unclear';
     const before = reported;
     const isBack = verdict === 'reads' && (before !== 'reads' || (unwritten === 0 && isFailing()));
     const isNews = isBack || (before === 'fails') !== (verdict === 'fails') || (blind !== null && blind.error !== reportedError);
     if (!isNews && now - reportedAt < REPORT_EVERY) return;
+    noteVerdict(verdict);
     reportedAt = now;
     reported = verdict;
     reportedError = blind?.error ?? null;
-    latest = 'unclear';
     unwritten += 1;
     const at = clock.now();
     const failing =
       blind === null ? null : { since: Math.round(at - (now - blind.since)), reason: blind.reason, error: siteError(blind) };
-    const found: SiteReport = { site, replica, at, verdict, failing, lastReadAt, lastSuccessAt, firstSeenAt };
+    const found: SiteReport = { site, replica, at, verdict, failing, lastReadAt, lastReadWellAt, lastSuccessAt, firstSeenAt };
     announce(found);
     // One after the other: an older report must not overtake a newer one on another connection.
     writing = writing.then(() => write(found, before));
@@ -136,18 +154,34 @@ export function createSiteReach(site: string, { sql, clock, log, replica, onRepo
       else if (isUsable && latest === 'unclear') latest = 'answers';
       if (isUsable) lastSuccessAt = clock.now();
       if (isRead) {
+        // From here on it shows whether the site is well again.
+        if (isDown) forgetAnswers(recent);
+        isDown = false;
         lastReadAt = lastSuccessAt;
         firstSeenAt ??= lastReadAt;
       }
+      if (purchase !== null && (isUsable || mayBeOfSite(purchase))) noteAnswer(recent, purchase.id, isUsable, now);
       return isHeld ? { ...seen, kind: 'unreachable' } : seen;
     },
     fails: (reason, error) => {
       reach = made(reach, { now: clock.monotonic(), reason, error });
     },
     report,
-    look: () => {
-      if (reported !== 'fails' && blindness(reach, clock.monotonic()) !== null) report();
+    look: (awaited) => {
+      const now = clock.monotonic();
+      if (blindness(reach, now) !== null) {
+        if (reported !== 'fails') report(awaited);
+      } else if (latest !== 'unclear' && reported !== 'reads' && areEnoughRead(recent, { now, awaited })) report(awaited);
+    },
+    rest: () => {
+      const { trouble } = reach;
+      if (trouble !== null) reach = { ...reach, trouble: { ...trouble, since: clock.monotonic() } };
     },
     excuses: isExcused,
   };
+}
+
+/** Whether a failure may be the site's: one that failed by itself before counts as long as its last answer does. */
+function mayBeOfSite({ status, failures }: Asked): boolean {
+  return status === 'watching' && failures === 0;
 }

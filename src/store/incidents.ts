@@ -18,10 +18,7 @@ export async function currentSymptoms(sql: Queries, now: Instant): Promise<Sympt
   const ofSites = await sql<Symptom[]>`
     select 'unreachable' as kind, name as site, null as state, null as subscriber, 0 as severity, 1 as count,
       (extract(epoch from failing_since) * 1000)::float8 as since
-    from purchase_watch.sites s
-    where configured and failing_since is not null
-      -- Where nothing is left to ask, no answer will ever end it.
-      and exists (select from purchase_watch.purchases p where p.site = s.name and p.due_slot is not null)`;
+    from purchase_watch.sites where configured and failing_since is not null`;
   return [...ofSites, ...(await subscriberSymptoms(sql, now)), ...replicaSymptoms(await replicaTroubles(sql))];
 }
 

@@ -28,6 +28,8 @@ export interface SiteReport {
   readonly failing: { readonly since: Instant; readonly reason: SiteTrouble; readonly error: string } | null;
   /** The last answer that showed this replica a purchase's status. */
   readonly lastReadAt: Instant | null;
+  /** The last of these at which enough purchases were read: only then does it speak for the site. */
+  readonly lastReadWellAt: Instant | null;
   /** The last usable answer to this replica: a read, or a well-formed "unknown id". */
   readonly lastSuccessAt: Instant | null;
   /** When an answer first showed this replica a purchase. */
@@ -51,7 +53,7 @@ const READ_LATELY: Milliseconds = 2 * 60_000;
  * replica's lease is gone, too.
  */
 export async function reportSite(sql: Queries, report: SiteReport): Promise<SiteCondition | null> {
-  const { site, replica, at, verdict, failing, lastReadAt, lastSuccessAt, firstSeenAt } = report;
+  const { site, replica, at, verdict, failing, lastReadAt, lastReadWellAt, lastSuccessAt, firstSeenAt } = report;
   const time = (instant: Instant | null) => sql`to_timestamp(${instant}::float8 / 1000)`;
   const isRead = sql`exists (
     select from purchase_watch.site_reach o where o.site = s.name and o.replica <> ${replica} and o.failing_since is null
@@ -68,7 +70,7 @@ export async function reportSite(sql: Queries, report: SiteReport): Promise<Site
   const [row] = await sql<ConditionRow[]>`
     with mine as (
       insert into purchase_watch.site_reach as r (site, replica, last_read_at, failing_since, reason, error)
-      select ${site}, id, ${time(lastReadAt)}, ${time(failing?.since ?? null)}, ${failing?.reason ?? null}, ${failing?.error ?? null}
+      select ${site}, id, ${time(lastReadWellAt)}, ${time(failing?.since ?? null)}, ${failing?.reason ?? null}, ${failing?.error ?? null}
       from purchase_watch.replicas where id = ${replica}
       on conflict (site, replica) do update set last_read_at = greatest(r.last_read_at, excluded.last_read_at),
         failing_since = excluded.failing_since, reason = excluded.reason, error = excluded.error
@@ -88,6 +90,21 @@ const CONDITION = `first_success_at is not null as "isKnown", (extract(epoch fro
 
 function conditionOf({ isKnown, since, reason }: ConditionRow): SiteCondition {
   return { isKnown, failing: since === null || reason === null ? null : { since, reason } };
+}
+
+/**
+ * Ends the failures of sites at which no purchase is left to ask about: no answer would ever end them. Looks for one
+ * purchase of each failing site, by an index; there are a few sites at most.
+ */
+export async function endFailuresWithoutPurchases(sql: Queries): Promise<void> {
+  await sql`
+    with ended as (
+      update purchase_watch.sites s set failing_since = null
+      where s.failing_since is not null
+        and not exists (select from purchase_watch.purchases p where p.site = s.name and p.due_slot is not null)
+      returning s.name)
+    update purchase_watch.site_reach r set failing_since = null, reason = null, error = null
+    from ended where r.site = ended.name and r.failing_since is not null`;
 }
 
 /** What is known of a site over all replicas; null when there is no such site. */

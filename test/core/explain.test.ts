@@ -858,6 +858,11 @@ describe('the verdict', () => {
       /^Site se has given no usable answer for 1 h \(Timed out\);/,
     ],
     [
+      'a site that fails, and answers now and then',
+      { site: { configured: true, failingSince: NOW - HOUR, lastSuccessAt: NOW - MINUTE, lastError: 'Timed out.' } },
+      /^Site se has given hardly any usable answer for 1 h \(Timed out\);/,
+    ],
+    [
       'a former site',
       { site: { configured: false, failingSince: null, lastSuccessAt: null, lastError: null } },
       /^Site se is not in the configuration any more/,

@@ -71,6 +71,11 @@ test.each([
     { ...stuck, severity: 'warning' },
     '🟠 se: 37 customers stuck waiting for the identity provider, the oldest for 12 min',
   ],
+  [
+    'incident.opened',
+    { ...unreachable, lastReadAt: '2026-11-20T09:16:00.000Z' },
+    '🔴 se: hardly any usable answer from the checkout service for 3 min',
+  ],
   ['incident.reopened', unreachable, '🔴 se: again no usable answer from the checkout service for 3 min'],
   ['incident.reminder', unreachable, '🔴 se: still no usable answer from the checkout service for 3 min'],
   [
@@ -240,6 +245,7 @@ test('whatever the values, Slack takes the message, and headline, cause and reme
     waiting: fc.array(fc.record({ amount: anyText, currency: anyText }), { maxLength: 20 }),
     movedOn: fc.option(count),
     lastError: fc.option(anyText),
+    lastReadAt: fc.constantFrom(null, '2026-01-20T09:15:31.000Z'),
   });
   const type = fc.constantFrom('incident.opened', 'incident.grew', 'incident.reminder', 'incident.ended');
   fc.assert(

@@ -14,6 +14,8 @@ const bad = trouble('unreachable', { reason: 'http_503' });
 
 let database: TestDatabase;
 let lane: SiteLane;
+/** Another one, as another replica has it of the same site. */
+let other: SiteLane;
 /** Milliseconds since the test began, for both clocks. */
 let elapsed: number;
 let log: string[];
@@ -24,7 +26,7 @@ let reported: () => Promise<void>;
 beforeEach(async () => {
   database = await testDatabase();
   await syncSites(database.sql, ['se', 'no']);
-  await renewReplica(database.sql, { id: 'rep_1', process: 'test', ttl: 60 * SECOND });
+  for (const id of ['rep_1', 'rep_2']) await renewReplica(database.sql, { id, process: 'test', ttl: 60 * SECOND });
   elapsed = 0;
   log = [];
   reports = 0;
@@ -41,17 +43,20 @@ beforeEach(async () => {
   const noInvoice = async () => ({ kind: 'not_eligible', state: 2, detail: '' }) as const;
   const calls = { pollStatus: async () => good, pollInvoice: noInvoice, invoice: noInvoice };
   const site = { name: 'se', maxRps: 50, concurrency: 4, timeout: SECOND, invoices: false, ...calls };
-  lane = createSiteLane(site, {
-    sql: database.sql,
-    clock: { now: () => START + elapsed, monotonic: () => elapsed, sleep: async () => {} },
-    log: createLogger({ level: 'info', destination: { write: (line: string) => log.push(line) } as never }),
-    replica: 'rep_1',
-    spread: () => 0,
-    onReported: () => {
-      reports += 1;
-      heard();
-    },
-  });
+  const laneOf = (replica: string): SiteLane =>
+    createSiteLane(site, {
+      sql: database.sql,
+      clock: { now: () => START + elapsed, monotonic: () => elapsed, sleep: async () => {} },
+      log: createLogger({ level: 'info', destination: { write: (line: string) => log.push(line) } as never }),
+      replica,
+      spread: () => 0,
+      onReported: () => {
+        reports += 1;
+        heard();
+      },
+    });
+  lane = laneOf('rep_1');
+  other = laneOf('rep_2');
 });
 afterEach(() => database.drop());
 
@@ -62,8 +67,9 @@ const take = (share: number): number => {
   if (taken.wait === 0) probe = taken.probe;
   return taken.wait;
 };
-const answered = (seen: Observation, times = 1): void => {
-  for (let time = 0; time < times; time++) lane.answered(seen, { purchase: time, probe });
+const answered = (seen: Observation, times = 1, of = lane): void => {
+  for (let time = 0; time < times; time++)
+    of.answered(seen, { purchase: time, probe, asked: { id: time, status: 'watching', failures: 0, seenAt: 1 } });
 };
 const se = async () => (await listSites(database.sql)).find(({ name }) => name === 'se')!;
 const events = () => log.map((line) => (JSON.parse(line) as { event: string }).event);
@@ -127,9 +133,57 @@ describe('the database', () => {
     expect((await listSites(database.sql)).find(({ name }) => name === 'no')).toMatchObject({ failingSince: null });
     elapsed = 2 * SECOND;
     take(1);
-    answered(good);
+    answered(good, 5);
     await reported();
     expect(await se()).toMatchObject({ failingSince: null, lastSuccessAt: START + 2 * SECOND });
+  });
+
+  test('does not take one good answer for the end of a failure: calls leave again, and five seconds without a failure are', async () => {
+    answered(bad, 5);
+    await reported();
+    elapsed = SECOND;
+    take(1);
+    answered(good);
+    await expect.poll(async () => (await se()).lastReadAt).toBe(START + SECOND);
+    expect(lane.restsFor()).toBe(0);
+    for (elapsed of [2 * SECOND, 5 * SECOND]) lane.look();
+    expect((await se()).failingSince).toBe(START);
+    // A call is on its way, and may show that the site still fails.
+    elapsed = 7 * SECOND;
+    lane.inFlight = 1;
+    lane.look();
+    lane.inFlight = 0;
+    expect((await se()).failingSince).toBe(START);
+    lane.look();
+    await reported();
+    expect(await se()).toMatchObject({ failingSince: null, lastReadAt: START + SECOND });
+  });
+
+  test('believes no replica that the site is well before enough purchases were read there, neither now nor as news of the last minutes', async () => {
+    answered(bad);
+    elapsed = SECOND;
+    answered(good, 1, other);
+    answered(bad, 3, other);
+    await expect.poll(async () => (await se()).lastReadAt).toBe(START + SECOND);
+    elapsed = 2 * SECOND;
+    answered(bad, 5);
+    await reported();
+    expect((await se()).failingSince).toBe(START);
+    elapsed = 20 * SECOND;
+    other.look();
+    answered(good, 1, other);
+    await expect.poll(async () => (await se()).lastReadAt).toBe(START + 20 * SECOND);
+    expect((await se()).failingSince).toBe(START);
+    elapsed = 21 * SECOND;
+    answered(good, 12, other);
+    await expect.poll(async () => (await se()).failingSince).toBeNull();
+    // The first replica still fails: the other one reads well, so it is not the site.
+    probe = take(1) === 0;
+    answered(trouble('unreachable', { reason: 'timeout' }));
+    await expect
+      .poll(async () => (await database.sql`select error from purchase_watch.site_reach where replica = 'rep_1'`)[0]!.error)
+      .toContain('timeout');
+    expect((await se()).failingSince).toBeNull();
   });
 
   test('keeps the first moment of the failure through failed probes', async () => {
@@ -159,11 +213,10 @@ describe('the database', () => {
   });
 
   test('forgets what another replica, or an earlier life of this one, said of a site that answers', async () => {
-    await renewReplica(database.sql, { id: 'rep_2', process: 'test', ttl: 60 * SECOND });
     const failing = { since: 1, reason: 'unreachable', error: 'down' } as const;
-    const never = { lastReadAt: null, lastSuccessAt: null, firstSeenAt: null };
+    const never = { lastReadAt: null, lastReadWellAt: null, lastSuccessAt: null, firstSeenAt: null };
     await reportSite(database.sql, { site: 'se', replica: 'rep_2', at: START, verdict: 'fails', failing, ...never });
-    answered(good);
+    answered(good, 5);
     await expect.poll(async () => (await se()).failingSince).toBeNull();
   });
 
@@ -173,14 +226,15 @@ describe('the database', () => {
       create function note() returns trigger language plpgsql as $$ begin insert into writes values (new.name); return new; end $$;
       create trigger note after update on purchase_watch.sites for each row execute function note()`);
     const successes = async () => (await se()).lastSuccessAt;
-    answered(good);
+    answered(good, 5);
     await expect.poll(successes).toBe(START);
     elapsed = 4 * SECOND;
     answered(good, 100);
     elapsed = 5 * SECOND;
     answered(good);
     await expect.poll(successes).toBe(START + 5 * SECOND);
-    expect(await sql`select from writes`).toHaveLength(2);
+    // The first one, that enough were read, and the one of five seconds later.
+    expect(await sql`select from writes`).toHaveLength(3);
   });
 
   test('that cannot be written does not stop the calls, and is told again', async () => {

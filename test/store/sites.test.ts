@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { bringPollsForward } from '../../src/store/bring-polls-forward.ts';
-import { listSites, reportSite, type SiteReport, syncSites } from '../../src/store/sites.ts';
+import { endFailuresWithoutPurchases, listSites, reportSite, type SiteReport, syncSites } from '../../src/store/sites.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
 const MINUTE = 60_000;
@@ -15,10 +15,11 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-const nothing = { lastReadAt: null, lastSuccessAt: null, firstSeenAt: null };
+const nothing = { lastReadAt: null, lastReadWellAt: null, lastSuccessAt: null, firstSeenAt: null };
 const report = (replica: string, at: number, rest: Pick<SiteReport, 'verdict'> & Partial<SiteReport>) =>
   reportSite(database.sql, { site: 'se', replica, at, failing: null, ...nothing, ...rest });
-const reads = (replica: string, at: number) => report(replica, at, { verdict: 'reads', lastReadAt: at, firstSeenAt: at });
+const reads = (replica: string, at: number) =>
+  report(replica, at, { verdict: 'reads', lastReadAt: at, lastReadWellAt: at, firstSeenAt: at });
 const fails = (replica: string, at: number, reason: 'unreachable' | 'unknown' = 'unreachable') =>
   report(replica, at, { verdict: 'fails', failing: { since: START, reason, error: 'It is down.' } });
 const se = async () => (await listSites(database.sql))[0]!;
@@ -52,6 +53,21 @@ test('a replica without a row reports nothing, and the reach of one that is gone
   expect(await database.sql`select from purchase_watch.site_reach`).toHaveLength(0);
   expect(await reads('a', START + 1)).toBeNull();
   expect((await se()).failingSince).toBe(START);
+});
+
+test('a failure ends for all replicas when no purchase is left to ask about, and not before', async () => {
+  const { sql } = database;
+  await sql`insert into purchase_watch.purchases (purchase_id) values ('p1'), ('p2')`;
+  await fails('a', START + MINUTE);
+  const failingRows = () => sql`select from purchase_watch.site_reach where failing_since is not null`;
+  await sql`update purchase_watch.purchases set status = 'stopped', next_poll_at = null, due_slot = null where purchase_id = 'p1'`;
+  await endFailuresWithoutPurchases(sql);
+  expect([(await se()).failingSince, (await failingRows()).length]).toEqual([START, 1]);
+  // The replica that found it is gone, so that nobody else would end it.
+  await sql`update purchase_watch.purchases set status = 'stopped', next_poll_at = null, due_slot = null`;
+  await endFailuresWithoutPurchases(sql);
+  expect(await se()).toMatchObject({ failingSince: null, failingReason: 'unreachable' });
+  expect(await failingRows()).toHaveLength(0);
 });
 
 test('of purchases that failed, those since the site was blind are polled at once, and no others', async () => {

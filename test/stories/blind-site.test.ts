@@ -81,6 +81,55 @@ test.each(BLIND)(
   120_000,
 );
 
+test('a service that answers one call now and then and fails all others: one alert, and one end when enough purchases are read', async () => {
+  const t = await startShop();
+  const { control } = t.simulator;
+  const watched: string[] = [];
+  for (let each = 0; each < 4; each++) watched.push(await t.watch({ script: [{ state: 'BeingProcessed' }] } as never));
+  // Each is polled every three minutes then.
+  await live(t, 30 * MINUTE, 30 * SECOND);
+  const failAllBut = (spared: readonly string[]): void => {
+    control.clearFaults();
+    for (const purchaseId of watched)
+      if (!spared.includes(purchaseId)) control.fail({ kind: '503', for: '48h', only: 'status', purchaseId });
+  };
+  const lastRead = async () => Math.max(...(await Promise.all(watched.map((id) => rowOf(t, id)))).map(({ seenAt }) => seenAt!));
+  failAllBut([]);
+  control.resetCounters();
+  while ((await siteOf(t)).failingSince === null) await live(t, 4 * SECOND, 4 * SECOND);
+
+  const begun = t.clock.now();
+  const reads: number[] = [];
+  for (let luckyAt = begun + 12 * SECOND; t.clock.now() < begun + 6 * MINUTE; ) {
+    // While probes are made, one call leaves at a time. Later one purchase has luck, another one each time.
+    if (t.clock.now() >= luckyAt) failAllBut(reads.length === 0 ? watched : [watched[reads.length % 4]!]);
+    await live(t, 4 * SECOND, 4 * SECOND);
+    const read = await lastRead();
+    if (read < luckyAt) continue;
+    reads.push(read);
+    failAllBut([]);
+    luckyAt = t.clock.now() + 60 * SECOND;
+  }
+  // The first one came before `groupWait` was over, and the others every minute or two.
+  expect(reads[0]! - begun).toBeLessThan(30 * SECOND);
+  expect(reads.length).toBeGreaterThanOrEqual(4);
+  expect(control.counters().calls.status).toBeGreaterThan(15 * reads.length);
+  expect(ofSite(t)).toMatchObject([{ type: 'site.unreachable', data: { reason: 'unreachable' } }]);
+  expect(t.slack.received.map(({ text }) => text)).toEqual([expect.stringContaining('hardly any usable answer')]);
+  expect((await siteOf(t)).failingSince).not.toBeNull();
+
+  control.clearFaults();
+  await live(t, MINUTE, 4 * SECOND);
+  for (const id of watched) {
+    const { failures, nextPollAt } = await rowOf(t, id);
+    expect({ failures, isDue: nextPollAt! <= t.clock.now() }).toEqual({ failures: 0, isDue: false });
+  }
+  await live(t, 6 * MINUTE, 20 * SECOND);
+  expect(ofSite(t).map(({ type }) => type)).toEqual(['site.unreachable', 'site.reachable']);
+  expect(t.slack.received).toHaveLength(2);
+  expect((await siteOf(t)).failingSince).toBeNull();
+}, 60_000);
+
 test('credentials that the token endpoint refuses show with the first answer after a start', async () => {
   const t = await startShop({ env: { CHECKOUT_CLIENT_SECRET: 'mistyped' } });
   await t.watch({ script: [{ state: 'New' }] });

@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { FaultKind } from '../../src/simulator/faults.ts';
 import { findPurchases, stopPurchase } from '../../src/store/purchases.ts';
+import { listSites } from '../../src/store/sites.ts';
 import { startTestApi } from '../api/api.ts';
 import { ID, json, STATUS, startService, statusText } from '../checkout/service.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -40,7 +41,7 @@ test('54 purchases of which 14 give two odd answers each take no pause of the si
 }, 150_000);
 
 test('a site that fails until nothing is left to ask there is no incident any more', async () => {
-  t = await startTestApp();
+  t = await startTestApp({ wholeClock: true });
   const purchases = await Promise.all([1, 2, 3].map(() => t.watch({ script: [{ state: 'New' }] })));
   t.simulator.control.fail({ kind: '503', for: '60m' });
   const judgeAfter = async (time: string): Promise<number[]> => {
@@ -72,7 +73,17 @@ test('a site that fails until nothing is left to ask there is no incident any mo
     await stopPurchase(t.app.sql, row!.id);
   }
   expect(await judgeAfter('1s')).toEqual([1, 0]);
+  expect((await listSites(t.app.sql))[0]!.failingSince).toBeNull();
   expect(await judgeAfter('31s')).toEqual([1, 1]);
+
+  // Hours later the site fails again: that is another failure, which begins then.
+  await t.watch({ script: [{ state: 'New' }] });
+  t.simulator.control.fail({ kind: '503', for: '60m' });
+  const again = t.clock.now();
+  await t.app.pollOnce();
+  await expect
+    .poll(async () => (await listSites(t.app.sql))[0]!.failingSince ?? 0, { timeout: 20_000 })
+    .toBeGreaterThan(again - 1_000);
 }, 60_000);
 
 test('a State at the end of the integers is data, and breaks no view', async () => {

@@ -15,6 +15,8 @@ export interface TrafficOptions {
   readonly ceiling?: number;
   readonly concurrency?: number;
   readonly random?: () => number;
+  /** Called after each answer. `opened`: for good, or anew; `awaited` calls are not answered yet. */
+  readonly onAnswer?: (answer: { now: number; purchase: number; good: boolean; opened: boolean; awaited: number }) => void;
 }
 
 export interface Traffic {
@@ -27,7 +29,7 @@ export interface Traffic {
 }
 
 export function siteTraffic(options: TrafficOptions): Traffic {
-  const { purchases, until, call, ceiling = 50, concurrency = 32, random = () => 0.5 } = options;
+  const { purchases, until, call, ceiling = 50, concurrency = 32, random = () => 0.5, onAnswer = () => {} } = options;
   const answers = newSiteAnswers();
   const openings: Traffic['openings'] = [];
   const calls: Traffic['calls'] = [];
@@ -67,9 +69,11 @@ export function siteTraffic(options: TrafficOptions): Traffic {
     const good = seen.kind === 'seen' || seen.kind === 'same';
     failures = good ? 0 : failures + 1;
     const context = { now, ceiling, spread: random() * 2 - 1, purchase, probe, awaited: inFlight, answers };
-    breaker = afterAnswer(breaker, seen, context);
+    const before = breaker;
+    breaker = afterAnswer(before, seen, context);
     const wasOpen = isOpen;
     isOpen = breaker.kind === 'open' && breaker.unless === null;
+    onAnswer({ now, purchase, good, opened: !good && isOpen && breaker !== before, awaited: inFlight });
     if (isOpen && !wasOpen) openings.push({ at: now, failures, cause: breaker.kind === 'open' ? breaker.cause : '' });
     const struck = good || breaker.kind !== 'closed' ? 0 : (strikes.get(purchase) ?? 0) + 1;
     strikes.set(purchase, struck);
