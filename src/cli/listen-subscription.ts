@@ -51,7 +51,7 @@ export async function subscribe(context: CliContext, { name, url, secret, wishes
       import('../subscription/address.ts'),
       import('../store/subscribers.ts'),
     ]);
-    const refused = refusedUrl(url, settings.webhooks.allowAddresses);
+    const refused = refusedUrl(url, settings.webhooks.apiAllowAddresses, 'api');
     if (refused !== null) {
       throw new AppError(
         'configuration',
@@ -98,7 +98,9 @@ function test(context: CliContext, name: string, signal: AbortSignal): Promise<s
     if (delivery?.status === 'delivered') return `a test came through after ${humanDuration(performance.now() - began)}`;
     if (!attempted) return `no attempt to send a test was made within ${humanDuration(TEST_WITHIN)}; see: purchase-watch status`;
     const failed = `the daemon's test did not come through: ${delivery?.lastError ?? 'no reason is known'}`;
-    return failed.includes('WEBHOOK_ALLOW_ADDRESSES') ? `${failed} That is a setting of the daemon: restart it with it.` : failed;
+    return failed.includes('WEBHOOK_API_ALLOW_ADDRESSES')
+      ? `${failed} That is a setting of the daemon: restart it with it.`
+      : failed;
   });
 }
 

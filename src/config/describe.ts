@@ -98,6 +98,7 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
   const winners = {
     'slack.deadMansSwitch': 'DEAD_MANS_SWITCH_URL',
     'webhooks.allowAddresses': 'WEBHOOK_ALLOW_ADDRESSES',
+    'webhooks.apiAllowAddresses': 'WEBHOOK_API_ALLOW_ADDRESSES',
     'webhooks.proxy': 'WEBHOOK_PROXY',
   } as const;
   const fromWinner = (each: DescribedSetting): DescribedSetting => {

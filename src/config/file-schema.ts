@@ -195,7 +195,12 @@ const webhooks = section({
   ),
   timeout: preset(kind.duration, '15s', 'Time for one try'),
   concurrency: preset(kind.whole(1, 1_000), 64, 'Deliveries in flight per subscriber and replica'),
-  allowAddresses: list(kind.addressRange, [], 'Ranges of addresses that are not public and may be called all the same'),
+  allowAddresses: list(
+    kind.addressRange,
+    [],
+    'Ranges of addresses that are not public and may be called all the same by subscribers of the settings, with a port or without',
+  ),
+  apiAllowAddresses: list(kind.addressRange, [], 'The same for subscribers that the API or a command adds'),
   proxy: optional(
     kindOfSubscriber.proxyUrl,
     'Proxy through which webhooks are sent (CONNECT). It resolves names, and must itself refuse addresses that are not public',

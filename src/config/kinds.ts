@@ -2,13 +2,12 @@
  * The kinds of values a setting can have. A kind says what is expected in words, reads what was written, writes it back
  * for people, and describes itself as JSON Schema; everything else about settings is made from these.
  */
-import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import { validate as isCronExpression } from 'node-cron';
 import { formatDuration, parseDuration } from '../core/duration.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { isShortened, shownAddress } from '../core/shown-address.ts';
 import { STATE_NAMES, stateName, stateValue } from '../core/states.ts';
+import { readAddressRange, writeAddressRange } from './address-range.ts';
 
 export interface Kind<T> {
   /** Completes the sentence "… is not …". */
@@ -183,17 +182,13 @@ export const cron: Kind<string> = {
   write: same,
 };
 
-/** A range of addresses; one address counts as the range of itself. */
+/** A range of addresses, at every port or at one; one address counts as the range of itself. */
 export const addressRange: Kind<string> = {
-  expected: 'a range of addresses such as 10.0.0.0/8 or fd00::/8',
-  json: { type: 'string', pattern: orPlaceholder('[0-9a-fA-F:.]+(?:/\\d{1,3})?') },
+  expected: 'a range of addresses such as 10.0.0.0/8 or fd00::/8, or one with a port such as 10.1.2.3:8443 or [fd00::5]:8443',
+  json: { type: 'string', pattern: orPlaceholder('\\[?[0-9a-fA-F:.]+(?:/\\d{1,3})?\\]?(?::\\d{1,5})?') },
   read: (value) => {
-    if (typeof value !== 'string') return undefined;
-    // Only the usual notation: 010.0.0.0 is 8.0.0.0 to some, and a zone says nothing of where an address leads.
-    const [address = '', length] = value.split('/', 2);
-    if (isIP(address) === 0 || address.includes('%')) return undefined;
-    if (length !== undefined) return ipaddr.isValidCIDR(value) ? value : undefined;
-    return `${value}/${isIP(address) === 4 ? 32 : 128}`;
+    const range = typeof value === 'string' ? readAddressRange(value) : null;
+    return range === null ? undefined : writeAddressRange(range);
   },
   write: same,
 };

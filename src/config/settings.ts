@@ -116,8 +116,10 @@ export interface Settings {
     timeout: Milliseconds;
     /** Deliveries in flight per subscriber and replica. */
     concurrency: number;
-    /** CIDR ranges. */
+    /** Ranges that are not public and may be called by subscribers of the settings: CIDR, with a port or without. */
     allowAddresses: string[];
+    /** The same for subscribers that the API and commands make. */
+    apiAllowAddresses: string[];
     /** Through which webhooks are sent; a secret where it holds credentials. Null: they are sent directly. */
     proxy: string | null;
   };
@@ -169,6 +171,7 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
     webhooks: {
       ...sections.webhooks,
       ...(environment.isSet('WEBHOOK_ALLOW_ADDRESSES') && { allowAddresses: read('WEBHOOK_ALLOW_ADDRESSES') }),
+      ...(environment.isSet('WEBHOOK_API_ALLOW_ADDRESSES') && { apiAllowAddresses: read('WEBHOOK_API_ALLOW_ADDRESSES') }),
       ...(environment.isSet('WEBHOOK_PROXY') && { proxy: read('WEBHOOK_PROXY') }),
     },
     store: sections.store,

@@ -31,7 +31,12 @@ export const VARIABLES = {
   WEBHOOK_ALLOW_ADDRESSES: list(
     kind.addressRange,
     [],
-    'Ranges of addresses (CIDR, separated by commas) that are not public and may be called all the same; wins over `webhooks.allowAddresses`',
+    'Ranges of addresses (CIDR, with a port or without, separated by commas) that are not public and may be called all the same by subscribers of the settings; wins over `webhooks.allowAddresses`',
+  ),
+  WEBHOOK_API_ALLOW_ADDRESSES: list(
+    kind.addressRange,
+    [],
+    'The same for subscribers that the API or a command adds; wins over `webhooks.apiAllowAddresses`',
   ),
   WEBHOOK_PROXY: optional(
     proxyUrl,

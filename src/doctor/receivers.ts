@@ -10,7 +10,7 @@ import { pingSlack } from '../notifier/slack-ping.ts';
 import type { Sql } from '../store/database.ts';
 import { databaseNow } from '../store/overview.ts';
 import { readSubscribers, type StoredSubscriber } from '../store/subscribers.ts';
-import { isThisMachine, refusedUrl } from '../subscription/address.ts';
+import { allowedFor, isThisMachine, type NamedBy, permittedBy, refusedUrl } from '../subscription/address.ts';
 import { openReach, type Reach } from '../subscription/sealed.ts';
 import { secretsOf } from '../subscription/secrets.ts';
 import type { Finding, Reporter } from './finding.ts';
@@ -19,6 +19,7 @@ import type { Finding, Reporter } from './finding.ts';
 export interface TriedWebhook {
   readonly name: string;
   readonly reach: Reach | null;
+  readonly namedBy: NamedBy;
 }
 
 /** A message broker to be tried. */
@@ -44,14 +45,17 @@ export async function restingOf(sql: Sql): Promise<string[]> {
 export async function webhooksOf(settings: Settings, sql: Sql | null): Promise<TriedWebhook[]> {
   const configured = settings.subscribers
     .filter((subscriber) => subscriber.kind === 'webhook')
-    .map((subscriber) => ({ name: subscriber.name, reach: configuredReach(subscriber) }));
+    .map((subscriber): TriedWebhook => ({ name: subscriber.name, reach: configuredReach(subscriber), namedBy: 'configuration' }));
   if (sql === null) return configured;
   const stored = (await readSubscribers(sql)).filter(({ name, origin }) => {
     return origin === 'api' && !configured.some((each) => each.name === name);
   });
   if (stored.length === 0) return configured;
   const secrets = secretsOf(settings);
-  return [...configured, ...stored.map((row) => ({ name: row.name, reach: openReach(secrets, row) }))];
+  return [
+    ...configured,
+    ...stored.map((row): TriedWebhook => ({ name: row.name, reach: openReach(secrets, row), namedBy: 'api' })),
+  ];
 }
 
 /** The brokers that the settings name. */
@@ -75,7 +79,11 @@ export async function checkBroker(report: Reporter, { name, open }: TriedBroker)
   return [report.failed(found, 'mend the broker or what leads to it; what waits is sent by itself afterwards')];
 }
 
-export async function checkWebhook(report: Reporter, { name, reach }: TriedWebhook, settings: Settings): Promise<Finding[]> {
+export async function checkWebhook(
+  report: Reporter,
+  { name, reach, namedBy }: TriedWebhook,
+  settings: Settings,
+): Promise<Finding[]> {
   if (reach === null) {
     return [
       report.failed(
@@ -84,13 +92,13 @@ export async function checkWebhook(report: Reporter, { name, reach }: TriedWebho
       ),
     ];
   }
-  const { channel } = openWebhook(reach, settings);
+  const { channel } = openWebhook(reach, settings, namedBy);
   try {
     const result = await channel.send(testEvent(name), { attempt: 1, now: Date.now() });
     const took = `${Math.round(result.tookMs)} ms`;
     if (result.kind === 'delivered') return [report.ok(`took a signed test event: ${result.httpStatus} in ${took}`)];
     const found = `did not take a signed test event: ${result.detail} (${took})`;
-    return [report.failed(found, todoFor(result.reason, reach, settings))];
+    return [report.failed(found, todoFor(result.reason, { url: reach.url, namedBy }, settings))];
   } finally {
     await channel.close();
   }
@@ -104,7 +112,7 @@ function testEvent(subscriber: string): OutgoingEvent {
   return { id, type: 'subscriber.test', body };
 }
 
-function todoFor(reason: string, { url }: Reach, { webhooks }: Settings): string {
+function todoFor(reason: string, { url, namedBy }: { url: string; namedBy: NamedBy }, { webhooks }: Settings): string {
   if (reason === 'http_401' || reason === 'http_403')
     return 'check that the receiver verifies with the same secret, and lets this machine in';
   if (reason === 'address_refused') {
@@ -113,8 +121,8 @@ function todoFor(reason: string, { url }: Reach, { webhooks }: Settings): string
     // Behind a proxy a name is not resolved here, so that no address that is allowed could be the one meant.
     if (webhooks.proxy !== null && isName && protocol !== 'https:')
       return 'use https in its address, because webhooks leave through a proxy; an http address that is allowed is written in numbers';
-    const allowing = refusedUrl(url, webhooks.allowAddresses)?.allowing ?? null;
-    return `if it is meant, ${allowing === null ? 'add that address to WEBHOOK_ALLOW_ADDRESSES' : `set ${allowing}`}`;
+    const allowing = refusedUrl(url, allowedFor(namedBy, webhooks), namedBy)?.allowing ?? null;
+    return `if it is meant, ${allowing === null ? `add that address to ${permittedBy(namedBy)}` : `set ${allowing}`}`;
   }
   if (reason === 'proxy_failed') return 'mend the proxy that WEBHOOK_PROXY or webhooks.proxy names, or its credentials there';
   if (reason === 'dns_failed' || reason === 'no_route' || reason === 'no_socket')

@@ -7,7 +7,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import type { Milliseconds } from '../core/purchase.ts';
-import { isAllowed, isThisMachine, judgeAddress, type Range } from '../subscription/address.ts';
+import { type Dialled, isAllowed, isThisMachine, judgeAddress, type Permission } from '../subscription/address.ts';
 import type { Tunnels } from './tunnel.ts';
 
 /** Finds the addresses of a host name. */
@@ -47,13 +47,13 @@ function inTime(resolve: Resolve, limit: Milliseconds): Resolve {
 }
 
 /** A lookup for sockets that hands out only addresses that passed. */
-function judgedLookup(protocol: string, allowed: readonly Range[], resolve: Resolve): LookupFunction {
+function judgedLookup(dialled: Dialled, permitted: Permission, resolve: Resolve): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname).then(
       (found) => {
         const refused: string[] = [];
         const good = found.filter(({ address }) => {
-          const problem = judgeAddress(address, protocol, allowed);
+          const problem = judgeAddress(address, dialled, permitted);
           if (problem !== null) refused.push(problem);
           return problem === null;
         });
@@ -69,8 +69,8 @@ function judgedLookup(protocol: string, allowed: readonly Range[], resolve: Reso
 }
 
 export interface ConnectorOptions {
-  readonly protocol: string;
-  readonly allowed: readonly Range[];
+  readonly dialled: Dialled;
+  readonly permitted: Permission;
   readonly timeout: Milliseconds;
   readonly resolve?: Resolve | undefined;
   /** Shown to a receiver who asks for one, as PEM. */
@@ -82,20 +82,20 @@ function tlsOf({ clientCertificate }: ConnectorOptions): buildConnector.BuildOpt
 }
 
 /**
- * A connector for undici that dials public addresses and what `allowed` lists, and nothing else. Literal addresses are
+ * A connector for undici that dials public addresses and what is permitted, and nothing else. Literal addresses are
  * judged here because sockets never look them up; names are judged in the lookup.
  */
 export function createPublicConnector(options: ConnectorOptions): buildConnector.connector {
-  const { protocol, allowed, timeout, resolve = (hostname) => lookup(hostname, { all: true }) } = options;
+  const { dialled, permitted, timeout, resolve = (hostname) => lookup(hostname, { all: true }) } = options;
   // HTTP/1.1 only: one request per connection keeps a slow answer from holding up others, and `concurrency` means what it says.
   const connect = buildConnector({
     ...tlsOf(options),
     timeout,
     allowH2: false,
-    lookup: judgedLookup(protocol, allowed, inTime(resolve, ownPart(timeout))),
+    lookup: judgedLookup(dialled, permitted, inTime(resolve, ownPart(timeout))),
   });
   return (target, callback) => {
-    const problem = isIP(target.hostname) === 0 ? null : judgeAddress(target.hostname, protocol, allowed);
+    const problem = isIP(target.hostname) === 0 ? null : judgeAddress(target.hostname, dialled, permitted);
     if (problem === null) connect(target, callback);
     else callback(new AddressRefused(problem), null);
   };
@@ -107,15 +107,16 @@ export function createPublicConnector(options: ConnectorOptions): buildConnector
  * stands for. Allowed addresses are this network's own and are dialled directly.
  */
 export function createProxiedConnector(options: ConnectorOptions & { readonly tunnels: Tunnels }): buildConnector.connector {
-  const { protocol, allowed, timeout, tunnels } = options;
+  const { dialled, permitted, timeout, tunnels } = options;
   const direct = createPublicConnector(options);
   const secure = buildConnector({ ...tlsOf(options), timeout, allowH2: false });
   return (target, callback) => {
     const { hostname } = target;
-    if (isIP(hostname) !== 0 ? isAllowed(hostname, allowed) : isThisMachine(hostname)) return direct(target, callback);
-    const problem = isIP(hostname) === 0 ? null : judgeAddress(hostname, protocol, allowed);
+    if (isIP(hostname) !== 0 ? isAllowed(hostname, dialled.port, permitted) : isThisMachine(hostname))
+      return direct(target, callback);
+    const problem = isIP(hostname) === 0 ? null : judgeAddress(hostname, dialled, permitted);
     if (problem !== null) return callback(new AddressRefused(problem), null);
-    if (protocol !== 'https:') {
+    if (dialled.protocol !== 'https:') {
       return callback(
         new AddressRefused(`${hostname} may only be called with https: behind a proxy nobody here knows its address.`),
         null,

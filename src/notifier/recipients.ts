@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Settings, SubscriberSettings, WebhookSettings } from '../config/settings.ts';
 import { type ChannelSettings, channelSetting, channelSubscriber } from '../config/slack.ts';
 import type { SubscriberDefinition } from '../store/subscribers.ts';
+import { allowedFor, type NamedBy } from '../subscription/address.ts';
 import { foreverKeys, type Reach } from '../subscription/sealed.ts';
 import { createNatsChannel } from './nats.ts';
 import type { Recipient } from './outlet.ts';
@@ -53,7 +54,7 @@ function slackSubscriber(
 }
 
 function openNamed(subscriber: SubscriberSettings, settings: Settings): Opened {
-  if (subscriber.kind === 'webhook') return openWebhook(configuredReach(subscriber), settings);
+  if (subscriber.kind === 'webhook') return openWebhook(configuredReach(subscriber), settings, 'configuration');
   const { timeout, concurrency } = settings.webhooks;
   const { name, url, format, secret, oldSecrets, signingKey } = subscriber;
   const clientCertificate = pairOf(subscriber);
@@ -86,16 +87,20 @@ export function configuredReach({
   return { url, keys: foreverKeys(secret, ...oldSecrets, signingKey), format, headers, clientCertificate: pair };
 }
 
-/** A channel to a webhook, wherever its address comes from. */
-export function openWebhook(reach: Reach, { webhooks }: Pick<Settings, 'webhooks'>): Opened {
-  const { timeout, allowAddresses, concurrency, proxy } = webhooks;
-  const channel = createWebhookChannel({ ...reach, timeout, allowAddresses, concurrency, proxy, userAgent: 'purchase-watch' });
+/** A channel to a webhook. Whoever named its address, that one's list says which addresses may be called. */
+export function openWebhook(reach: Reach, { webhooks }: Pick<Settings, 'webhooks'>, namedBy: NamedBy): Opened {
+  const { timeout, concurrency, proxy } = webhooks;
+  const allowed = { allowAddresses: allowedFor(namedBy, webhooks), namedBy };
+  const channel = createWebhookChannel({ ...reach, ...allowed, timeout, concurrency, proxy, userAgent: 'purchase-watch' });
   return { channel, concurrency, spacing: 0, timeout, allowed: allowedDigest(webhooks) };
 }
 
-/** Tells one list of allowed addresses from another. */
-export function allowedDigest({ allowAddresses }: Pick<Settings['webhooks'], 'allowAddresses'>): string {
-  return hash(JSON.stringify(allowAddresses)).slice(0, 16);
+/** Tells these lists of allowed addresses from others. */
+export function allowedDigest({
+  allowAddresses,
+  apiAllowAddresses,
+}: Pick<Settings['webhooks'], 'allowAddresses' | 'apiAllowAddresses'>): string {
+  return hash(JSON.stringify([allowAddresses, apiAllowAddresses])).slice(0, 16);
 }
 
 /** The longest that any attempt may take, also for subscribers that are made while the daemon runs. */

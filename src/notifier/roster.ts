@@ -103,7 +103,7 @@ export function createRoster({ sql, clock, log, settings, secrets, replica, conf
   };
   const openStored = (row: StoredSubscriber): Placed | { detail: string } => {
     const reach = openReach(secrets, row);
-    if (reach !== null) return { ...openWebhook(reach, settings), addressHash: row.addressHash, place: reach.url };
+    if (reach !== null) return { ...openWebhook(reach, settings, 'api'), addressHash: row.addressHash, place: reach.url };
     return { detail: unreadable(secrets) };
   };
   const openConfigured = (row: StoredSubscriber): Placed | { detail: string } => {

@@ -6,7 +6,7 @@ import { WITH_SYSTEMS } from '../core/health.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { readRetryAfter } from '../core/retry-after.ts';
 import { shownAddress } from '../core/shown-address.ts';
-import { parseRanges } from '../subscription/address.ts';
+import { dialledBy, type NamedBy, permission } from '../subscription/address.ts';
 import type { Reach } from '../subscription/sealed.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from './channel.ts';
 import { CLOUDEVENT_TYPE, toCloudEvent } from './cloudevent.ts';
@@ -23,6 +23,8 @@ export interface WebhookOptions extends Pick<Reach, 'url' | 'keys'>, Partial<Omi
   readonly timeout: Milliseconds;
   /** Addresses that are not public and may be called all the same, as CIDR ranges. */
   readonly allowAddresses: readonly string[];
+  /** Whose list that is; the operator's unless given. */
+  readonly namedBy?: NamedBy;
   /** Connections at most, each with one request at a time. */
   readonly concurrency: number;
   readonly userAgent: string;
@@ -95,8 +97,13 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
   };
 }
 
-function connectorOf({ timeout, allowAddresses, resolve, clientCertificate }: WebhookOptions, url: URL, tunnels: Tunnels | null) {
-  const dialled = { protocol: url.protocol, allowed: parseRanges(allowAddresses), timeout, resolve, clientCertificate };
+function connectorOf(
+  { timeout, allowAddresses, namedBy, resolve, clientCertificate }: WebhookOptions,
+  url: URL,
+  tunnels: Tunnels | null,
+) {
+  const permitted = permission(allowAddresses, namedBy);
+  const dialled = { dialled: dialledBy(url), permitted, timeout, resolve, clientCertificate };
   return tunnels === null ? createPublicConnector(dialled) : createProxiedConnector({ ...dialled, tunnels });
 }
 

@@ -4,13 +4,51 @@
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { type AddressRange, readAddressRange } from '../config/address-range.ts';
+import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-/** A range of addresses: the network and the length of its prefix. */
-export type Range = readonly [Address, number];
+/** Who named an address: the operator in the settings, or somebody by the API or a command. Each has a list of its own. */
+export type NamedBy = 'configuration' | 'api';
 
-const PERMITTED_BY = 'WEBHOOK_ALLOW_ADDRESSES or webhooks.allowAddresses';
+/** Which addresses that are not public may be called. */
+export interface Permission {
+  readonly by: NamedBy;
+  readonly ranges: readonly AddressRange[];
+}
+
+const VARIABLES: Readonly<Record<NamedBy, string>> = {
+  configuration: 'WEBHOOK_ALLOW_ADDRESSES',
+  api: 'WEBHOOK_API_ALLOW_ADDRESSES',
+};
+const PERMITTED_BY: Readonly<Record<NamedBy, string>> = {
+  configuration: `${VARIABLES.configuration} or webhooks.allowAddresses`,
+  api: `${VARIABLES.api} or webhooks.apiAllowAddresses`,
+};
+
+/** The settings that permit addresses, for sentences. */
+export function permittedBy(by: NamedBy): string {
+  return PERMITTED_BY[by];
+}
+
+/** The list for those whom this one names. */
+export function allowedFor(
+  by: NamedBy,
+  { allowAddresses, apiAllowAddresses }: Pick<Settings['webhooks'], 'allowAddresses' | 'apiAllowAddresses'>,
+): readonly string[] {
+  return by === 'api' ? apiAllowAddresses : allowAddresses;
+}
+
+/** Reads a list of ranges. Throws AppError `configuration` naming the entry that is none. */
+export function permission(list: readonly string[], by: NamedBy = 'configuration'): Permission {
+  const ranges = list.map((entry) => {
+    const range = readAddressRange(entry);
+    if (range !== null) return range;
+    throw new AppError('configuration', `"${entry}" is not an address or a CIDR range such as 10.0.0.0/8 or fd00::/8`);
+  });
+  return { by, ranges };
+}
+
 /** The only part of IPv6 from which public addresses are given out. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 /** Networks without IPv4 reach it through this prefix; the last 32 bits are the address really meant. */
@@ -19,19 +57,6 @@ const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 const AZURE_HOST = '168.63.129.16';
 /** Interface identifiers of ISATAP, in any prefix: the last 32 bits are an IPv4 address behind a router. */
 const ISATAP: readonly string[] = ['00005efe', '02005efe'];
-
-/** Reads a list of CIDR ranges and single addresses. Throws AppError `configuration` naming the entry that is neither. */
-export function parseRanges(list: readonly string[]): readonly Range[] {
-  return list.map((entry) => {
-    const [address = '', prefix, ...rest] = entry.trim().split('/');
-    const longest = isIP(address) === 6 ? 128 : 32;
-    const length = prefix === undefined ? longest : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
-    if (isIP(address) === 0 || rest.length > 0 || !(length <= longest)) {
-      throw new AppError('configuration', `"${entry}" is not an address or a CIDR range such as 10.0.0.0/8 or fd00::/8`);
-    }
-    return [ipaddr.parse(address), length];
-  });
-}
 
 /** Why an address is not public, in a word or two, or null when it is. Addresses that carry another are judged by that. */
 export function notPublic(address: string): string | null {
@@ -52,21 +77,40 @@ function isIsatap(ip: ipaddr.IPv6): boolean {
   return ISATAP.includes(Buffer.from(ip.toByteArray().slice(8, 12)).toString('hex'));
 }
 
-/** Whether the operator lists this address as one that may be called. */
-export function isAllowed(address: string, allowed: readonly Range[]): boolean {
-  // An IPv4 address written as IPv6 is allowed by a range of either kind.
-  const forms = [ipaddr.parse(address), ipaddr.process(address)];
-  return allowed.some(([network, length]) => forms.some((ip) => ip.kind() === network.kind() && ip.match(network, length)));
+/** What is dialled: `https:` or `http:`, and at which port. */
+export interface Dialled {
+  readonly protocol: string;
+  readonly port: number;
 }
 
-/** Judges an address for a protocol; null when it may be dialled. Without encryption only what the operator allowed may. */
-export function judgeAddress(address: string, protocol: string, allowed: readonly Range[]): string | null {
+/** What an address says of how it is dialled. */
+export function dialledBy({ protocol, port }: URL): Dialled {
+  return { protocol, port: Number(port || (protocol === 'https:' ? 443 : 80)) };
+}
+
+/** Whether the list has this address, at this port. */
+export function isAllowed(address: string, port: number, { ranges }: Permission): boolean {
+  return ranges.some((range) => (range.port === null || range.port === port) && isIn(address, range));
+}
+
+function isIn(address: string, { network, length }: AddressRange): boolean {
+  // An IPv4 address written as IPv6 is allowed by a range of either kind.
+  const forms = [ipaddr.parse(address), ipaddr.process(address)];
+  return forms.some((ip) => ip.kind() === network.kind() && ip.match(network, length));
+}
+
+/** Judges an address for a protocol and port; null when it may be dialled. Without encryption only what the list has may. */
+export function judgeAddress(address: string, { protocol, port }: Dialled, permitted: Permission): string | null {
   if (isIP(address) === 0) return `${address} is not an address.`;
-  if (isAllowed(address, allowed)) return null;
+  if (isAllowed(address, port, permitted)) return null;
   const kind = notPublic(address);
-  if (kind !== null) return `${address} is not a public address (${kind}). If it is meant, allow it with ${PERMITTED_BY}.`;
-  if (protocol !== 'https:') return `${address} may only be called with https, unless ${PERMITTED_BY} permits it.`;
-  return null;
+  if (kind === null && protocol === 'https:') return null;
+  const by = PERMITTED_BY[permitted.by];
+  const ports = permitted.ranges.filter((range) => isIn(address, range)).map((range) => range.port);
+  if (ports.length > 0)
+    return `${address} may be called at port ${ports.join(' or ')}, and not at ${port}. If it is meant, allow it with ${by}.`;
+  if (kind !== null) return `${address} is not a public address (${kind}). If it is meant, allow it with ${by}.`;
+  return `${address} may only be called with https, unless ${by} permits it.`;
 }
 
 /** Whether a name stands for this machine by definition, whatever a name server says. */
@@ -83,15 +127,17 @@ const LOCALHOST = ['127.0.0.1', '::1'];
  */
 export function refusedUrl(
   url: string,
-  allowAddresses: readonly string[],
+  list: readonly string[],
+  by: NamedBy = 'configuration',
 ): { readonly problem: string; readonly allowing: string } | null {
-  const { protocol, hostname } = new URL(url);
+  const dialled = dialledBy(new URL(url));
+  const { hostname } = new URL(url);
   const bare = hostname.replace(/^\[|\]$/g, '');
   const addresses = isIP(bare) !== 0 ? [bare] : bare === 'localhost' ? LOCALHOST : [];
-  const allowed = parseRanges(allowAddresses);
-  const problems = addresses.map((address) => judgeAddress(address, protocol, allowed));
+  const permitted = permission(list, by);
+  const problems = addresses.map((address) => judgeAddress(address, dialled, permitted));
   const [problem] = problems;
   if (problem == null || problems.includes(null)) return null;
   const wanted = addresses[0]!.startsWith('127.') ? '127.0.0.0/8' : addresses[0]!;
-  return { problem, allowing: `WEBHOOK_ALLOW_ADDRESSES=${[...allowAddresses, wanted].join(',')}` };
+  return { problem, allowing: `${VARIABLES[by]}=${[...list, wanted].join(',')}` };
 }

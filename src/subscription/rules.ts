@@ -8,7 +8,7 @@ import { addressKind } from '../config/subscriber-kinds.ts';
 import { EVENT_TYPES, type EventType } from '../core/events.ts';
 import { isShortened } from '../core/shown-address.ts';
 import { STATE_NAMES, stateName, stateValue } from '../core/states.ts';
-import { isThisMachine, judgeAddress, parseRanges } from './address.ts';
+import { dialledBy, isThisMachine, judgeAddress, permission, permittedBy } from './address.ts';
 
 export type Checked<T> = { readonly is: T } | { readonly problem: string };
 
@@ -28,7 +28,7 @@ export function readName(value: string): Checked<string> {
  */
 export function readUrl(
   value: string,
-  { allowAddresses, proxy }: { readonly allowAddresses: readonly string[]; readonly proxy: string | null },
+  { apiAllowAddresses, proxy }: { readonly apiAllowAddresses: readonly string[]; readonly proxy: string | null },
 ): Checked<string> {
   if (isShortened(value)) return { problem: 'is shortened, as addresses are shown; give the whole address, or leave it out' };
   const kind = addressKind(value);
@@ -40,13 +40,13 @@ export function readUrl(
   if (href === undefined) return { problem: `must be ${receiverUrl.expected}, of 2000 characters at most` };
   const { protocol, hostname } = new URL(href);
   const bare = hostname.replace(/^\[|\]$/g, '');
+  const judge = (address: string) => judgeAddress(address, dialledBy(new URL(href)), permission(apiAllowAddresses, 'api'));
   if (isIP(bare) !== 0) {
-    const problem = judgeAddress(bare, protocol, parseRanges(allowAddresses));
+    const problem = judge(bare);
     return problem === null ? { is: href } : { problem: problem.replace(/\.$/, '') };
   }
   if (/(?:^|\.)localhost$/.test(hostname)) {
-    const ranges = parseRanges(allowAddresses);
-    const [first, second] = ['127.0.0.1', '::1'].map((address) => judgeAddress(address, protocol, ranges));
+    const [first, second] = ['127.0.0.1', '::1'].map(judge);
     if (first && second) return { problem: `is this machine: ${first.replace(/\.$/, '')}` };
   }
   if (protocol === 'http:' && proxy !== null && !isThisMachine(hostname)) {
@@ -55,12 +55,8 @@ export function readUrl(
         'must begin with https, because webhooks leave through a proxy (WEBHOOK_PROXY or webhooks.proxy) and nobody here knows what the name stands for; an http address that is allowed is written in numbers',
     };
   }
-  if (protocol === 'http:' && allowAddresses.length === 0) {
-    return {
-      problem:
-        'must begin with https; http is only called at addresses that WEBHOOK_ALLOW_ADDRESSES or webhooks.allowAddresses lists',
-    };
-  }
+  if (protocol === 'http:' && apiAllowAddresses.length === 0)
+    return { problem: `must begin with https; http is only called at addresses that ${permittedBy('api')} lists` };
   return { is: href };
 }
 

@@ -64,7 +64,14 @@ interface TestApiOptions {
 /** Settings that most tests leave alone. */
 export const PLANS = {
   policy: DEFAULT_POLL_POLICY,
-  webhooks: { schedule: [...DEFAULT_DELIVERY_SCHEDULE], timeout: 15_000, concurrency: 64, allowAddresses: [], proxy: null },
+  webhooks: {
+    schedule: [...DEFAULT_DELIVERY_SCHEDULE],
+    timeout: 15_000,
+    concurrency: 64,
+    allowAddresses: [],
+    apiAllowAddresses: [],
+    proxy: null,
+  },
   subscribers: [],
 };
 

@@ -85,7 +85,7 @@ describe('subscribers', () => {
       'an address of this machine',
       { name: 'a', url: 'https://127.0.0.1/x' },
       'url',
-      /not a public address \(loopback\).*WEBHOOK_ALLOW/,
+      /not a public address \(loopback\).*WEBHOOK_API_ALLOW/,
     ],
     ['one of this machine in disguise', { name: 'a', url: 'https://[::ffff:7f00:1]/x' }, 'url', /not a public address/],
     ['the metadata of a cloud', { name: 'a', url: 'https://169.254.169.254/' }, 'url', /not a public address/],

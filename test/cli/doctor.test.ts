@@ -52,6 +52,7 @@ describe('with a daemon', () => {
       WEBHOOK_URL: t.receiver.url,
       WEBHOOK_SECRET: SECRET,
       WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+      WEBHOOK_API_ALLOW_ADDRESSES: '127.0.0.0/8',
       SLACK_WEBHOOK_URL: t.slack.url,
       PORT: new URL(t.app.url()!).port,
     };
@@ -224,6 +225,7 @@ describe('without a daemon', () => {
       WEBHOOK_URL: receiver.url,
       WEBHOOK_SECRET: SECRET,
       WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+      WEBHOOK_API_ALLOW_ADDRESSES: '127.0.0.0/8',
       SLACK_WEBHOOK_URL: slack.url,
     });
     expect(about('receiver default')).toEqual([
@@ -264,7 +266,7 @@ describe('without a daemon', () => {
       format: 'standard',
       addressHash: 'x',
     });
-    const settings = { ...env, CHECKOUT_BASE_URL: url, WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' };
+    const settings = { ...env, CHECKOUT_BASE_URL: url, WEBHOOK_API_ALLOW_ADDRESSES: '127.0.0.0/8' };
     const { about } = await doctor({ ...settings, SECRETS_KEY: key });
     expect(about('receiver made')).toEqual([expect.stringMatching(/^ok: took a signed test event/)]);
     expect(receiver.received.map(({ verified }) => verified)).toEqual([true]);
@@ -347,6 +349,7 @@ describe('without a daemon', () => {
       WEBHOOK_URL: receiver.url,
       WEBHOOK_SECRET: SECRET,
       WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+      WEBHOOK_API_ALLOW_ADDRESSES: '127.0.0.0/8',
     };
     const { about } = await doctor(settings);
     expect(about('receiver default')).toEqual([

@@ -403,7 +403,7 @@ describe('--subscribe', () => {
     await t.app.start();
   });
   afterAll(() => t.stop());
-  const env = () => ({ DATABASE_URL: t.database.url, SECRETS_KEY: KEY, WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' });
+  const env = () => ({ DATABASE_URL: t.database.url, SECRETS_KEY: KEY, WEBHOOK_API_ALLOW_ADDRESSES: '127.0.0.0/8' });
   const subscribers = () => readSubscribers(t.database.sql);
 
   test('is a subscriber while it runs: the way is tried, events come, and it is gone at the end', async () => {
@@ -491,11 +491,11 @@ describe('--subscribe', () => {
   });
 
   test('names the setting without which nothing may be called here, and leaves nobody behind', async () => {
-    const { WEBHOOK_ALLOW_ADDRESSES: _, ...without } = env();
+    const { WEBHOOK_API_ALLOW_ADDRESSES: _, ...without } = env();
     const { exitCode, stderr } = await runCommand(['listen', '--port', '0', '--subscribe', 'me'], without);
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(
-      /a daemon may not call http:\/\/127\.0\.0\.1:\d+\/: 127\.0\.0\.1 is not a public address \(loopback\)\. Set WEBHOOK_ALLOW_ADDRESSES=127\.0\.0\.0\/8 in this terminal, and for the daemon/,
+      /a daemon may not call http:\/\/127\.0\.0\.1:\d+\/: 127\.0\.0\.1 is not a public address \(loopback\)\. Set WEBHOOK_API_ALLOW_ADDRESSES=127\.0\.0\.0\/8 in this terminal, and for the daemon/,
     );
     expect((await subscribers()).map(({ name }) => name)).not.toContain('me');
   });

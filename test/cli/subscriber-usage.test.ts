@@ -62,7 +62,7 @@ test('behind a proxy nobody is added who could never be called', async () => {
     runCommand(['subscribers', 'add', 'near', url], {
       DATABASE_URL: database.url,
       SECRETS_KEY: 'an encryption key of many characters',
-      WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8,10.0.0.0/8',
+      WEBHOOK_API_ALLOW_ADDRESSES: '127.0.0.0/8,10.0.0.0/8',
       WEBHOOK_PROXY: 'http://proxy.example:3128',
     });
   expect(await add('http://shop.example/hooks')).toMatchObject({

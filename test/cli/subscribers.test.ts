@@ -22,7 +22,7 @@ describe('with a daemon', () => {
     await receiver.stop();
   });
   const command = (...argv: string[]) =>
-    runCommand(argv, { DATABASE_URL: t.database.url, SECRETS_KEY: KEY, WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8' });
+    runCommand(argv, { DATABASE_URL: t.database.url, SECRETS_KEY: KEY, WEBHOOK_API_ALLOW_ADDRESSES: '127.0.0.0/8' });
   /** Answers the question as somebody at a terminal. */
   async function atTerminal(answer: string, ...argv: string[]) {
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];

@@ -14,7 +14,7 @@ describe('without any variable', () => {
       sites: [],
       policy: DEFAULT_POLL_POLICY,
       subscribers: [],
-      webhooks: { timeout: 15_000, concurrency: 64, allowAddresses: [], proxy: null },
+      webhooks: { timeout: 15_000, concurrency: 64, allowAddresses: [], apiAllowAddresses: [], proxy: null },
       host: '127.0.0.1',
       port: 8080,
       logLevel: 'info',
@@ -97,7 +97,9 @@ describe('other variables', () => {
     });
     expect(lines).toHaveLength(7);
     expect(lines).toContain('PORT: "70000" is not a whole number from 0 to 65535');
-    expect(lines).toContain('WEBHOOK_ALLOW_ADDRESSES: "ten" is not a range of addresses such as 10.0.0.0/8 or fd00::/8');
+    expect(lines).toContain(
+      'WEBHOOK_ALLOW_ADDRESSES: "ten" is not a range of addresses such as 10.0.0.0/8 or fd00::/8, or one with a port such as 10.1.2.3:8443 or [fd00::5]:8443',
+    );
     expect(lines.at(-1)).toMatch(/^LOG_LEVEL: "inof" is not one of fatal, error, .*, silent \(did you mean info\?\)$/);
   });
 
@@ -122,6 +124,11 @@ describe('other variables', () => {
       'fd00::/8',
       '::1/128',
     ]);
+    const withPorts = '10.0.0.7:8443,[fd00::5]:80';
+    expect(loadSettings({ WEBHOOK_API_ALLOW_ADDRESSES: withPorts }).webhooks).toMatchObject({
+      allowAddresses: [],
+      apiAllowAddresses: ['10.0.0.7/32:8443', '[fd00::5/128]:80'],
+    });
   });
 
   test.each(['0.0.0.0', '::', 'purchases.example', '10.0.0.7'])(

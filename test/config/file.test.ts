@@ -79,6 +79,7 @@ describe('a whole file', () => {
       timeout: 3_000,
       concurrency: 8,
       allowAddresses: ['10.0.0.0/8'],
+      apiAllowAddresses: [],
       proxy: 'http://proxy.example:3128/',
     });
     expect(store).toEqual({

@@ -113,6 +113,7 @@ async function setUp(page: string, blocks: readonly Example[]): Promise<Stage> {
     WEBHOOK_SECRET: SECRET,
     BROKER_SECRET: SECRET,
     WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+    WEBHOOK_API_ALLOW_ADDRESSES: '127.0.0.0/8',
     SECRETS_KEY,
     PORT: '0',
   };

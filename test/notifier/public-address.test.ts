@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { notPublic, parseRanges, refusedUrl } from '../../src/subscription/address.ts';
+import { writeAddressRange } from '../../src/config/address-range.ts';
+import { judgeAddress, notPublic, permission, refusedUrl } from '../../src/subscription/address.ts';
 
 test.each([
   ['1.1.1.1'],
@@ -71,21 +72,54 @@ test.each([
 });
 
 test('a list of ranges may hold single addresses', () => {
-  const ranges = parseRanges(['10.0.0.0/8', ' 192.168.1.5 ', 'fd00::/8', '::1']);
-  expect(ranges.map(([network, length]) => `${network}/${length}`)).toEqual([
+  const { ranges } = permission([
+    '10.0.0.0/8',
+    ' 192.168.1.5 ',
+    'fd00::/8',
+    '::1',
+    '10.1.2.3:8443',
+    '10.0.0.0/8:9',
+    '[fd00::5]:80',
+    '[fd00::/8]',
+  ]);
+  expect(ranges.map(writeAddressRange)).toEqual([
     '10.0.0.0/8',
     '192.168.1.5/32',
     'fd00::/8',
     '::1/128',
+    '10.1.2.3/32:8443',
+    '10.0.0.0/8:9',
+    '[fd00::5/128]:80',
+    'fd00::/8',
   ]);
 });
 
-test.each(['localhost', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1', '127.1/8', '::1/129', ''])(
-  '%j is not a range',
-  (entry) => {
-    expect(() => parseRanges([entry])).toThrow(`"${entry}" is not an address or a CIDR range`);
-  },
-);
+test.each([
+  ...[
+    'localhost',
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '10.0.0.0/-1',
+    '127.1/8',
+    '::1/129',
+    '',
+    '010.0.0.0',
+    'fe80::1%eth0',
+  ],
+  ...[
+    '10.0.0.1:',
+    '10.0.0.1:0',
+    '10.0.0.1:65536',
+    '[10.0.0.1]:80',
+    '[fd00::5',
+    'fd00::5]:80',
+    '10.0.0.1:80:81',
+    '[fd00::5]:80/8',
+  ],
+])('%j is not a range', (entry) => {
+  expect(() => permission([entry])).toThrow(`"${entry}" is not an address or a CIDR range`);
+});
 
 test.each<[string, readonly string[], string | null]>([
   ['https://127.0.0.1:9/hook', [], 'WEBHOOK_ALLOW_ADDRESSES=127.0.0.0/8'],
@@ -99,4 +133,35 @@ test.each<[string, readonly string[], string | null]>([
   ['https://shop.example/hook', [], null],
 ])('%s with %j allowed needs %s', (url, allowed, allowing) => {
   expect(refusedUrl(url, allowed)?.allowing ?? null).toBe(allowing);
+});
+
+test.each<[string, string, readonly string[], RegExp | null]>([
+  ['10.1.2.3', 'https://a:8443', ['10.1.2.3:8443'], null],
+  ['10.1.2.3', 'http://a:8443', ['10.0.0.0/8:8443'], null],
+  ['10.1.2.3', 'http://a', ['10.0.0.0/8:80'], null],
+  ['::ffff:10.1.2.3', 'https://a:8443', ['10.1.2.3:8443'], null],
+  ['fd00::5', 'https://a:8443', ['[fd00::5]:8443'], null],
+  [
+    '10.1.2.3',
+    'https://a:5432',
+    ['10.1.2.3:8443', '10.0.0.0/8:9'],
+    /^10\.1\.2\.3 may be called at port 8443 or 9, and not at 5432\. If it is meant, allow it with WEBHOOK_ALLOW/,
+  ],
+  ['fd00::5', 'https://a', ['[fd00::5]:8443'], /^fd00::5 may be called at port 8443, and not at 443/],
+  // A list permits, and forbids nothing that is public.
+  ['1.1.1.1', 'https://a', ['1.1.1.1:8443'], null],
+  ['1.1.1.1', 'http://a', ['1.1.1.1:8443'], /^1\.1\.1\.1 may be called at port 8443, and not at 80/],
+])('%s dialled for %s with %j allowed: %s', (address, url, list, problem) => {
+  const { protocol, port } = new URL(url);
+  const judged = judgeAddress(address, { protocol, port: Number(port || (protocol === 'https:' ? 443 : 80)) }, permission(list));
+  if (problem === null) expect(judged).toBeNull();
+  else expect(judged).toMatch(problem);
+});
+
+test('what somebody adds by the API is permitted by a setting of its own', () => {
+  expect(refusedUrl('https://10.1.2.3/hook', ['10.9.9.9'], 'api')).toEqual({
+    problem:
+      '10.1.2.3 is not a public address (private). If it is meant, allow it with WEBHOOK_API_ALLOW_ADDRESSES or webhooks.apiAllowAddresses.',
+    allowing: 'WEBHOOK_API_ALLOW_ADDRESSES=10.9.9.9,10.1.2.3',
+  });
 });

@@ -51,6 +51,20 @@ test('an address that is not public is refused, and the detail says what would a
   expect(await sendTo(to.url, { allow: ['127.0.0.1'] })).toMatchObject({ kind: 'delivered' });
 });
 
+test('an address that is allowed at one port is refused at every other, by number and by name', async () => {
+  const [to, other] = [await receiver(), await receiver()];
+  const allow = [`127.0.0.1:${new URL(to.url).port}`];
+  const resolve = nameServer(['127.0.0.1']);
+  for (const url of [to.url, to.url.replace('127.0.0.1', 'shop.internal')])
+    expect(await sendTo(url, { allow, resolve })).toMatchObject({ kind: 'delivered' });
+  for (const url of [other.url, other.url.replace('127.0.0.1', 'shop.internal')])
+    expect(await sendTo(url, { allow, resolve })).toMatchObject({
+      ...REFUSED,
+      detail: expect.stringMatching(/127\.0\.0\.1 may be called at port \d+, and not at \d+\./),
+    });
+  expect(other.connections()).toBe(0);
+});
+
 test.each([
   '127.1',
   '127.0.0.1.',

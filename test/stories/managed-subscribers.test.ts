@@ -1,5 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { register } from '../../src/store/purchases.ts';
+import { secretsOf } from '../../src/subscription/secrets.ts';
+import { addSubscriber } from '../../src/subscription/subscribers.ts';
 import { request } from '../api/api.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -38,3 +40,31 @@ test('every replica follows a change at once, whichever was asked', async () => 
   expect(receiver.received).toHaveLength(30);
   await receiver.stop();
 }, 120_000);
+
+test('what somebody adds by the API reaches nothing that the operator allowed for the settings alone', async () => {
+  t = await startTestApp({
+    env: { SECRETS_KEY: 'an encryption key of many characters', WEBHOOK_API_ALLOW_ADDRESSES: '127.0.0.1:1' },
+  });
+  const receiver = await startReceiver();
+  const wishes = { types: null, sites: null, states: null, description: null };
+  const means = { sql: t.app.sql, secrets: secretsOf(t.settings) };
+  // Past the checks of the API, as by a name that comes to stand for another address later.
+  await addSubscriber(means, { name: 'books', url: receiver.url, ...wishes });
+  const purchase = await t.watch({ script: [{ state: 'New' }] });
+  await t.app.pollOnce();
+  await t.app.deliverOnce();
+  expect(t.changesOf(purchase)).toEqual(['New']);
+  expect([receiver.received, receiver.connections()]).toEqual([[], 0]);
+  const refused =
+    /^127\.0\.0\.1 may be called at port 1, and not at \d+\. .* WEBHOOK_API_ALLOW_ADDRESSES or webhooks\.apiAllowAddresses/;
+  const [waiting] = await t.app.sql<{ last_error: string }[]>`
+    select d.last_error from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber where s.name = 'books'`;
+  expect(waiting!.last_error).toMatch(refused);
+  await t.app.start();
+  const { status, body } = await request(`${t.app.url()}/v1/subscribers`, 'POST', { json: { name: 'more', url: receiver.url } });
+  expect([status, body.errors]).toEqual([
+    400,
+    [expect.objectContaining({ field: 'url', detail: expect.stringMatching(refused) })],
+  ]);
+  await receiver.stop();
+});

@@ -57,6 +57,7 @@ slack: { channels: { nordic: { webhookUrl: "${new URL(slack.url).origin}/service
     PURCHASE_WATCH_CONFIG: config,
     SECRETS_KEY: 'an encryption key of many characters',
     WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+    WEBHOOK_API_ALLOW_ADDRESSES: '127.0.0.0/8',
     LOG_LEVEL: 'trace',
     PORT: '0',
   };

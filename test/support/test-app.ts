@@ -82,6 +82,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     WEBHOOK_URL: receiver.url,
     WEBHOOK_SECRET: SECRET,
     WEBHOOK_ALLOW_ADDRESSES: '127.0.0.0/8',
+    WEBHOOK_API_ALLOW_ADDRESSES: '127.0.0.0/8',
     SLACK_WEBHOOK_URL: slack.url,
     PORT: '0',
     ...options.env,
