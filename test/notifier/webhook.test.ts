@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import type { OutgoingEvent, SendResult } from '../../src/notifier/channel.ts';
 import { createWebhookChannel, type WebhookOptions } from '../../src/notifier/webhook.ts';
@@ -213,6 +214,47 @@ test('a receiver that is down, speaks no TLS or has no address is told apart', a
 test.each(NOT_HTTP)('%s is an answer of the receiver, not of our network', async (_what, bytes) => {
   const url = await startTcp((socket) => socket.once('data', () => socket.end(bytes)));
   expect(failed(await channel(url).sendOnce())).toMatchObject({ reason: 'bad_answer', fault: 'receiver', httpStatus: null });
+});
+
+test('whatever bytes come back, an attempt has an end, and it is never a fault of ours', async () => {
+  let bytes: Uint8Array = Buffer.alloc(0);
+  const { sendOnce } = channel(await startTcp((socket) => socket.on('data', () => socket.end(bytes))), { concurrency: 1 });
+  const status = fc.oneof(fc.integer({ min: 0, max: 999 }), fc.constantFrom(100, 101, 103, 200, 204, 304, 410, 429));
+  const name = fc.constantFrom(
+    'content-length',
+    'transfer-encoding',
+    'connection',
+    'upgrade',
+    'retry-after',
+    'location',
+    'date',
+    'x',
+  );
+  const value = fc.oneof(fc.constantFrom('0', '1', '-1', '9'.repeat(30), 'chunked', 'gzip', 'upgrade', 'close'), fc.string());
+  const head = fc
+    .tuple(
+      fc.constantFrom('HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', 'HTTP/1.1 '),
+      status,
+      fc.array(fc.tuple(name, value), { maxLength: 4 }),
+    )
+    .map(
+      ([version, code, headers]) =>
+        `${version} ${code} Odd\r\n${headers.map(([key, text]) => `${key}: ${text}\r\n`).join('')}\r\n`,
+    );
+  const answers = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    fc.tuple(head, fc.uint8Array({ maxLength: 100 })).map(([text, body]) => Buffer.concat([Buffer.from(text, 'latin1'), body])),
+  );
+  await fc.assert(
+    fc.asyncProperty(answers, async (answer) => {
+      bytes = answer;
+      const result = await sendOnce();
+      expect(result.kind).toMatch(/^(delivered|failed|gone)$/);
+      if (result.kind === 'failed') expect(result).toMatchObject({ fault: 'receiver' });
+      expect(result.excerpt.length).toBeLessThanOrEqual(500);
+    }),
+    { numRuns: Number(process.env.FUZZ_RUNS ?? 300) },
+  );
 });
 
 test.each([

@@ -5,6 +5,7 @@ import { findPurchases, stopPurchase } from '../../src/store/purchases.ts';
 import { listSites } from '../../src/store/sites.ts';
 import { startTestApi } from '../api/api.ts';
 import { ID, json, STATUS, startService, statusText } from '../checkout/service.ts';
+import { startTcp } from '../support/not-http.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -86,6 +87,32 @@ test('a site that fails until nothing is left to ask there is no incident any mo
     .toBeGreaterThan(again - 1_000);
 }, 60_000);
 
+test('a service whose answers are no HTTP is at fault as one that is down', async () => {
+  const baseUrl = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 099 Odd\r\n\r\n')));
+  t = await startTestApp({ env: { CHECKOUT_BASE_URL: baseUrl, CHECKOUT_AUTH: 'basic' } });
+  const purchases = await Promise.all([1, 2, 3].map(() => t.watch({ script: [{ state: 'New' }] })));
+  await expect
+    .poll(
+      async () => {
+        t.clock.advance('2s');
+        await t.app.pollOnce();
+        return t.app.sql`select from purchase_watch.sites where failing_since is not null`;
+      },
+      { timeout: 20_000 },
+    )
+    .toHaveLength(1);
+  await t.app.judgeOnce();
+  t.clock.advance('31s');
+  await t.app.judgeOnce();
+  await t.app.deliverOnce();
+  expect(logged('site.failing')).toBe(1);
+  const [site] = await t.app.sql`select failing_reason, last_error from purchase_watch.site_status`;
+  expect(site).toMatchObject({ failing_reason: 'unreachable', last_error: expect.stringContaining('is not HTTP') });
+  const told = t.receiver.received.map(({ body }) => JSON.parse(body));
+  expect(told).toMatchObject([{ type: 'site.unreachable', data: { reason: 'unreachable' } }]);
+  expect(await findPurchases(t.app.sql, { purchaseId: purchases[0]!, site: null })).toMatchObject([{ status: 'watching' }]);
+});
+
 test('a State at the end of the integers is data, and breaks no view', async () => {
   t = await startTestApp();
   const states = [2_147_483_647, -2_147_483_648, 15];
@@ -94,6 +121,7 @@ test('a State at the end of the integers is data, and breaks no view', async () 
   await t.app.deliverOnce();
   const names = ids.map((id) => t.changesOf(id));
   expect(names).toEqual(states.map((state) => [`Unknown(${state})`]));
+  await t.app.judgeOnce();
   await t.app.sql`update purchase_watch.purchases set stuck_since = now()`;
   for (const view of ['current_purchases', 'stuck_purchases', 'purchase_totals']) {
     const rows = await t.app.sql.unsafe(`select state_name from purchase_watch.${view}`);
