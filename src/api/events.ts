@@ -12,6 +12,7 @@ import type { ApiBindings } from './serve.ts';
 
 const DEFAULT_LIMIT = 100;
 const MOST_LIMIT = 1_000;
+const PAGE_BYTES = 1024 * 1024;
 const MOST_WAIT = 30_000;
 
 /** Mounts the feed. */
@@ -20,7 +21,14 @@ export function mountEvents(app: OpenAPIHono<{ Bindings: ApiBindings }>, { feed 
     const { after, types = EVENT_TYPES, limit = DEFAULT_LIMIT, wait = 0 } = c.req.valid('query');
     const gone = [c.req.raw.signal, c.env?.closing].filter((signal) => signal !== undefined);
     const place = await beginFeed(feed, after, 'after');
-    const page = await followFeed(feed, { after: place, types, limit, within: wait, signal: AbortSignal.any(gone) });
+    const page = await followFeed(feed, {
+      after: place,
+      types,
+      limit,
+      bytes: PAGE_BYTES,
+      within: wait,
+      signal: AbortSignal.any(gone),
+    });
     // The bodies as they are stored: read and written again, a number or a name might come out in another spelling.
     const text = `{"data":[${page.events.map(({ body }) => body).join()}],"nextCursor":"${feedCursor(page.next)}"}`;
     return c.body(text, 200, { 'content-type': 'application/json' }) as never;
@@ -59,7 +67,8 @@ const eventsRoute = createRoute({
   },
   responses: {
     200: {
-      description: 'Up to `limit` events. `nextCursor` is always there; an empty page means that there is nothing yet.',
+      description:
+        'Up to `limit` events, or as many as have 1 MiB. `nextCursor` is always there; an empty page means that there is nothing yet.',
       content: { 'application/json': { schema: z.object({ data: z.array(eventSchema), nextCursor: z.string() }) } },
     },
     ...problems('invalid_request', 'unknown_event', 'unauthorized', 'unavailable'),

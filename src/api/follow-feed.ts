@@ -49,6 +49,8 @@ export interface Follow {
   readonly after: FeedPlace;
   readonly types: readonly EventType[];
   readonly limit: number;
+  /** Of a page, which ends with the event that passes it. */
+  readonly bytes: number;
   /** How long to wait when there is nothing yet. */
   readonly within: Milliseconds;
   /** Ends the wait at once. */
@@ -56,12 +58,12 @@ export interface Follow {
 }
 
 /** The next page, waited for. It is empty when nothing came in time. */
-export async function followFeed(hub: FeedHub, { after, types, limit, within, signal }: Follow): Promise<FeedPage> {
+export async function followFeed(hub: FeedHub, { after, types, limit, bytes, within, signal }: Follow): Promise<FeedPage> {
   const until = performance.now() + within;
   for (let place = after; ; ) {
     const turn = hub.turn();
     const horizon = await hub.horizon();
-    const page = await readPage(hub, { after: place, types, limit, horizon });
+    const page = await readPage(hub, { after: place, types, limit, bytes, horizon });
     const left = until - performance.now();
     if (page.events.length > 0 || left <= 0 || signal.aborted) return page;
     if (await isFeedHeld(hub.sql, { types, horizon })) hub.lookAgainSoon();
@@ -72,8 +74,8 @@ export async function followFeed(hub: FeedHub, { after, types, limit, within, si
 }
 
 async function readPage({ sql }: FeedHub, query: FeedQuery): Promise<FeedPage> {
-  const events = await readFeed(sql, query);
-  if (events.length === query.limit) return { events, next: events.at(-1)!.place };
+  const { events, isAll } = await readFeed(sql, query);
+  if (!isAll) return { events, next: events.at(-1)!.place };
   // Nothing else comes before the horizon, so nobody need look there again. A horizon may fall back; a reader never does.
   const { place } = query.horizon;
   return { events, next: comparePlaces(place, query.after) > 0 ? place : query.after };

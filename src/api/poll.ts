@@ -12,7 +12,7 @@ import { durationParameter, purchaseIdField, siteParameter } from './fields.ts';
 import { findPurchase } from './find-purchase.ts';
 import { strict } from './invalid.ts';
 import { problems } from './problems.ts';
-import { purchaseBody, purchaseSchema } from './purchase-body.ts';
+import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
 import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
@@ -30,8 +30,8 @@ export function mountPoll(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, ch
     const gone = [c.req.raw.signal, c.env?.closing].filter((signal) => signal !== undefined);
     const polled = await morePolls(sql, asked.id, { than: polls, within: wait, signal: AbortSignal.any(gone) });
     const purchase = await findPurchase(sql, { id: asked.purchaseId, site: asked.site });
-    if (polled) return c.json(purchaseBody(purchase), 200);
-    return c.json({ ...purchaseBody(purchase), note: await noteOn(sql, asked.site, wait) }, 202);
+    if (polled) return answerText(c, purchaseText(purchase));
+    return answerText(c, purchaseText(purchase, { note: await noteOn(sql, asked.site, wait) }), 202);
   });
 }
 

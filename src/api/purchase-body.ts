@@ -1,10 +1,12 @@
 /** Purchases and transitions as the API shows them (contract, "HTTP API"). */
 import { z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { LIMIT_SOURCES } from '../core/dwell.ts';
-import { highlights, isoTime, isoTimeOrNull } from '../core/events.ts';
+import { isoTime, isoTimeOrNull } from '../core/events.ts';
 import { type JsonValue, parseExact } from '../core/exact-json.ts';
-import { parseMetadata } from '../core/metadata.ts';
-import type { Details } from '../core/purchase.ts';
+import { JsonText, membersOf, objectText } from '../core/json-text.ts';
+import { metadataText } from '../core/metadata.ts';
 import { namedState } from '../core/states.ts';
 import type { PurchaseRow, TransitionRow } from '../store/purchases.ts';
 import type { JsonObject } from './body.ts';
@@ -76,11 +78,17 @@ export const limitSchema = z
   })
   .openapi('Limit');
 
-/** A row as its body. */
-export function purchaseBody(row: PurchaseRow): z.output<typeof purchaseSchema> {
-  const fields = row.details === null ? {} : (parseExact(row.details) as Details);
-  const { Price: _, CurrencyCode: __, OrderReference: ___, ...details } = fields;
-  return {
+type PurchaseMembers = Record<keyof z.output<typeof purchaseSchema>, JsonValue | JsonText>;
+
+/** A row as the JSON text of its body, with further members. What Postgres gives as JSON is handed on as it is. */
+export function purchaseText(row: PurchaseRow, more: Readonly<Record<string, JsonValue | JsonText>> = {}): string {
+  const {
+    Price: price = null,
+    CurrencyCode: currency = null,
+    OrderReference: orderReference = null,
+    ...details
+  } = Object.fromEntries(row.details === null ? [] : membersOf(row.details));
+  const members: PurchaseMembers = {
     purchaseId: row.purchaseId,
     site: row.site,
     status: row.status,
@@ -88,16 +96,29 @@ export function purchaseBody(row: PurchaseRow): z.output<typeof purchaseSchema> 
     stateSince: isoTimeOrNull(row.stateSince),
     stuckSince: isoTimeOrNull(row.stuckSince),
     reference: row.reference,
-    metadata: row.metadata === null ? null : parseMetadata(row.metadata),
+    metadata: row.metadata === null ? null : metadataText(row.metadata),
     registeredAt: isoTime(row.registeredAt),
     lastPolledAt: isoTimeOrNull(row.lastPolledAt),
     nextPollAt: isoTimeOrNull(row.nextPollAt),
     polls: row.polls,
     failures: row.failures,
     lastError: row.lastError,
-    ...highlights(fields),
-    details,
+    price,
+    currency,
+    orderReference,
+    details: new JsonText(objectText(details)),
   };
+  return objectText({ ...members, ...more });
+}
+
+/** The same, parsed. */
+export function purchaseBody(row: PurchaseRow): z.output<typeof purchaseSchema> {
+  return parseExact(purchaseText(row)) as unknown as z.output<typeof purchaseSchema>;
+}
+
+/** A JSON text as the answer. Its type is that of no schema: the text was made to fit the route's. */
+export function answerText(c: Context, text: string, status: ContentfulStatusCode = 200): never {
+  return c.body(text, status, { 'content-type': 'application/json' }) as never;
 }
 
 /** A change of state as its body. */

@@ -1,5 +1,6 @@
 /** Reading and stopping purchases. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { JsonText, objectText } from '../core/json-text.ts';
 import type { Limits } from '../limits/limits.ts';
 import { limitOfPurchase } from '../limits/shown.ts';
 import { readClock, type Sql } from '../store/database.ts';
@@ -18,7 +19,7 @@ import {
 import { findPurchase, requireSite } from './find-purchase.ts';
 import { strict } from './invalid.ts';
 import { problems } from './problems.ts';
-import { limitSchema, purchaseBody, purchaseSchema, transitionBody, transitionSchema } from './purchase-body.ts';
+import { answerText, limitSchema, purchaseSchema, purchaseText, transitionBody, transitionSchema } from './purchase-body.ts';
 import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
@@ -33,18 +34,21 @@ export function mountPurchases(
   app.openapi(listRoute, async (c) => {
     const { cursor, limit = DEFAULT_LIMIT, ...filter } = c.req.valid('query');
     if (filter.site !== undefined) await requireSite(sql, filter.site);
-    // One more than asked for tells whether there is a next page.
-    const rows = await listPurchases(sql, { filter, before: cursor ?? null, limit: limit + 1 });
-    const page = rows.slice(0, limit);
-    const nextCursor = rows.length > limit ? cursorOf(page.at(-1)!.id) : null;
-    return c.json({ data: page.map(purchaseBody), nextCursor }, 200);
+    const page = await listPurchases(sql, { filter, before: cursor ?? null, limit });
+    const last = page.at(-1);
+    const nextCursor = last?.hasNext ? cursorOf(last.id) : null;
+    const data = new JsonText(`[${page.map((row) => purchaseText(row)).join()}]`);
+    return answerText(c, objectText({ data, nextCursor }));
   });
 
   app.openapi(readRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
     const [transitions, { now }] = await Promise.all([transitionsOf(sql, row.id), readClock(sql)]);
     const limit = limitOfPurchase(row, now, limits);
-    return c.json({ ...purchaseBody(row), limit, transitions: transitions.map(transitionBody) }, 200);
+    return answerText(
+      c,
+      purchaseText(row, { limit: limit === null ? null : { ...limit }, transitions: transitions.map(transitionBody) }),
+    );
   });
 
   app.openapi(removeRoute, async (c) => {
@@ -63,7 +67,8 @@ const listRoute = createRoute({
   path: '/v1/purchases',
   security: needs('read'),
   summary: 'List purchases',
-  description: 'Newest registration first. All filters given must hold.',
+  description:
+    'Newest registration first. All filters given must hold. A page that would be larger than about 1 MiB ends sooner than `limit` says; go by `nextCursor`.',
   tags: ['Purchases'],
   request: {
     query: strict({
@@ -98,7 +103,7 @@ const readRoute = createRoute({
   path: '/v1/purchases/{id}',
   security: needs('read'),
   summary: 'Read a purchase',
-  description: 'With its changes of state, first to last, and when it counts as stuck where it is now.',
+  description: 'With its changes of state, first to last, the latest 1 000 of them, and when it counts as stuck where it is now.',
   tags: ['Purchases'],
   request: onePurchase,
   responses: {

@@ -10,7 +10,7 @@ import { findPurchase } from './find-purchase.ts';
 import { strict } from './invalid.ts';
 import { type Entry, entriesJson } from './large-body.ts';
 import { Problem, problems } from './problems.ts';
-import { purchaseBody, purchaseSchema } from './purchase-body.ts';
+import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
 import { needs } from './scopes.ts';
 import type { ApiBindings } from './serve.ts';
 
@@ -42,7 +42,7 @@ export function mountRegistration(
     const { purchaseId, site } = registration;
     // What others registered, and what became of it, is for readers.
     if (!c.get('caller')?.scopes.includes('read')) return c.json({ purchaseId, site }, status);
-    return c.json(purchaseBody(await findPurchase(sql, { id: purchaseId, site })), status);
+    return answerText(c, purchaseText(await findPurchase(sql, { id: purchaseId, site })), status);
   });
 
   app.openapi(registerBatchRoute(), async (c) => {

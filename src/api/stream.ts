@@ -15,6 +15,7 @@ import type { ApiBindings } from './serve.ts';
 
 /** A reader that does not read holds one page in memory, and there may be a thousand of them. */
 const PAGE = 100;
+const PAGE_BYTES = 64 * 1024;
 /** When a client connects again. */
 const RETRY = 2_000;
 const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
@@ -112,7 +113,7 @@ function eventStream(
       },
       pull: async (controller) => {
         try {
-          const page = await followFeed(hub, { after, types, limit: PAGE, within: silence, signal: over });
+          const page = await followFeed(hub, { after, types, limit: PAGE, bytes: PAGE_BYTES, within: silence, signal: over });
           if (over.aborted) return;
           controller.enqueue(encoder.encode(page.events.length > 0 ? page.events.map(message).join('') : heartbeat(page.next)));
           ({ next: after } = page);

@@ -86,21 +86,34 @@ export interface FeedQuery {
   readonly after: FeedPlace;
   readonly types: readonly EventType[];
   readonly limit: number;
+  /** Of bodies: a page ends with the event that passes it. */
+  readonly bytes: number;
   /** Asked for before. */
   readonly horizon: FeedHorizon;
 }
 
+export interface FeedRows {
+  readonly events: readonly FedEvent[];
+  /** Whether there is nothing else before the horizon. */
+  readonly isAll: boolean;
+}
+
 /** The next events of some types, each at the cost of one index entry and one row. */
-export async function readFeed(sql: Queries, { after, types, limit, horizon }: FeedQuery): Promise<FedEvent[]> {
+export async function readFeed(sql: Queries, { after, types, limit, bytes, horizon }: FeedQuery): Promise<FeedRows> {
   const { place } = horizon;
-  const rows = await sql<{ era: number; xid: string; position: number; type: string; body: string }[]>`
-    select k.era, k.xid::text, k.position, k.type, b.body
-    from purchase_watch.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
-      ${after.position}::bigint, ${place.era}::smallint, ${String(place.xid)}::xid8, ${limit}::integer) k
-    -- The offset keeps the planner from joining with the whole table instead.
-    cross join lateral (select e.body from purchase_watch.events e where e.position = k.position offset 0) b
-    order by k.era, k.xid, k.position`;
-  return rows.map(({ era, xid, position, type, body }) => ({ place: { era, xid: BigInt(xid), position }, type, body }));
+  const rows = await sql<{ era: number; xid: string; position: number; type: string; body: string; found: number }[]>`
+    select era, xid::text, position, type, body, found from (
+      select k.era, k.xid, k.position, k.type, b.body, count(*) over ()::integer as found,
+        sum(octet_length(b.body)) over (order by k.era, k.xid, k.position) - octet_length(b.body) as bytes_before
+      from purchase_watch.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
+        ${after.position}::bigint, ${place.era}::smallint, ${String(place.xid)}::xid8, ${limit}::integer) k
+      -- The offset keeps the planner from joining with the whole table instead.
+      cross join lateral (select e.body from purchase_watch.events e where e.position = k.position offset 0) b) page
+    where bytes_before < ${bytes}
+    order by page.era, page.xid, page.position`;
+  const events = rows.map(({ era, xid, position, type, body }) => ({ place: { era, xid: BigInt(xid), position }, type, body }));
+  const found = rows[0]?.found ?? 0;
+  return { events, isAll: found < limit && found === rows.length };
 }
 
 /** Above every place. */

@@ -108,12 +108,16 @@ export async function findPurchases(
     order by p.site`;
 }
 
-/** A purchase's transitions, first to last. */
+/** A purchase may go to and fro between states. */
+const MOST_TRANSITIONS = 1_000;
+
+/** A purchase's latest transitions, first to last. */
 export async function transitionsOf(sql: Queries, id: number): Promise<TransitionRow[]> {
-  return sql<TransitionRow[]>`
+  const latest = await sql<TransitionRow[]>`
     select sequence, from_state as "from", to_state as "to",
       (extract(epoch from not_before) * 1000)::float8 as "notBefore", (extract(epoch from not_after) * 1000)::float8 as "notAfter"
-    from purchase_watch.purchase_transitions where purchase = ${id} order by sequence`;
+    from purchase_watch.purchase_transitions where purchase = ${id} order by sequence desc limit ${MOST_TRANSITIONS}`;
+  return latest.reverse();
 }
 
 export interface PurchaseFilter {
@@ -124,25 +128,41 @@ export interface PurchaseFilter {
   readonly reference?: string | undefined;
 }
 
+/** Bytes of metadata and stored fields; a page ends with the purchase that passes it. */
+const PAGE_BYTES = 1024 * 1024;
+
+export interface ListedPurchase extends PurchaseRow {
+  /** Whether another one follows, on this page or the next. */
+  readonly hasNext: boolean;
+}
+
 /**
- * A page of purchases, newest registration first. `before` is the last row's id of the page before. What is read does not
+ * A page of purchases, newest registration first: as many as `limit` says, or as have about 1 MiB of JSON. `before` is the
+ * last row's id of the page before. What is read does not
  * grow with the table: without a filter the primary key is walked, with a reference its own index, and otherwise each
  * group of the counters that matches (status, state, stuck) gives its newest rows, of which the newest are the page.
  */
 export async function listPurchases(
   sql: Queries,
   { filter, before, limit }: { filter: PurchaseFilter; before: number | null; limit: number },
-): Promise<PurchaseRow[]> {
+): Promise<ListedPurchase[]> {
   const { site, status, state, stuck, reference } = filter;
   const grouped = reference === undefined && [site, status, state, stuck].some((value) => value !== undefined);
-  const page = grouped ? newestOfGroups(sql, { filter, before, limit }) : newest(sql, { filter, before, limit });
-  // One row after the other by its key, whatever the planner thinks of the page's length.
-  return sql<PurchaseRow[]>`
-    with page as materialized (${page})
-    select ${sql.unsafe(COLUMNS)} from page
-    cross join lateral (select * from purchase_watch.purchases where id = page.id limit 1) p
-    left join lateral (select * from purchase_watch.purchase_details where purchase = page.id limit 1) d on true
-    order by page.id desc`;
+  const wanted = { filter, before, limit: limit + 1 };
+  const page = grouped ? newestOfGroups(sql, wanted) : newest(sql, wanted);
+  // One row after the other by its key, whatever the planner thinks of the page's length; each made text once.
+  return sql<ListedPurchase[]>`
+    with page as materialized (${page}),
+    listed as materialized (
+      select ${sql.unsafe(COLUMNS)} from page
+      cross join lateral (select * from purchase_watch.purchases where id = page.id limit 1) p
+      left join lateral (select * from purchase_watch.purchase_details where purchase = page.id limit 1) d on true),
+    sized as (
+      select *, lead(id) over newest_first is not null as "hasNext", row_number() over newest_first as place,
+        sum(size) over newest_first - size as bytes_before
+      from (select *, coalesce(octet_length(metadata), 0) + coalesce(octet_length(details), 0) as size from listed) s
+      window newest_first as (order by id desc))
+    select * from sized where place <= ${limit} and bytes_before < ${PAGE_BYTES} order by id desc`;
 }
 
 type PageWanted = Parameters<typeof listPurchases>[1];

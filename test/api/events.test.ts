@@ -111,6 +111,17 @@ describe('a page', () => {
     await pageOf(`?after=${end}&types=purchase.stuck,%20site.unreachable,site.unreachable`, [down]);
   });
 
+  test('ends sooner where events are large, and its cursor goes on from there; the stream has them all, too', async () => {
+    const large = { text: 'x'.repeat(400_000) };
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n++) ids.push(await announce(sql, { data: large }));
+    const first = await pageOf(`?after=${end}`, ids.slice(0, 3));
+    await pageOf(`?after=${first.body.nextCursor}`, ids.slice(3));
+    const stream = await follow();
+    await stream.until((each) => each.events().length === 5);
+    expect(streamed(stream)).toEqual(ids);
+  });
+
   test('holds the bytes that webhooks got', async () => {
     const data = { amount: decimal('249.50'), text: 'Å\u2028"\n', deep: { a: [1, null] } };
     const id = await announce(sql, { type: 'site.unknown_state', data });

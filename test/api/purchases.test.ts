@@ -38,6 +38,15 @@ describe('reading one', () => {
     ]);
   });
 
+  test('shows the latest thousand changes of one that goes to and fro', async () => {
+    await watch('p');
+    await api.sql`
+      insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_after)
+      select id, n, nullif(n - 1, 0), case when n > 1 then (n + 1) % 2 end, n % 2, now() from purchase_watch.purchases, generate_series(1, 1003) n`;
+    const { transitions } = (await read('/p')).body;
+    expect([transitions.length, transitions[0].sequence, transitions.at(-1).sequence]).toEqual([1_000, 4, 1_003]);
+  });
+
   test('shows when it counts as stuck where it is, and nothing of that where it cannot', async () => {
     await watch('p');
     expect((await read('/p')).body.limit).toBeNull();
@@ -125,6 +134,22 @@ describe('the list', () => {
     expect((await read('?limit=10')).body.nextCursor).toBeNull();
   });
 
+  test('ends a page sooner where metadata is large, and its cursor goes on from there', async () => {
+    const metadata = { text: 'x'.repeat(8_000) };
+    const purchases = Array.from({ length: 300 }, (_, index) => ({ purchaseId: `large-${index}`, metadata }));
+    await api.call('POST', '/v1/purchases/batch', { json: { purchases } });
+    const found: string[] = [];
+    const sizes: number[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { body, text } = await read(`?limit=500${cursor === '' ? '' : `&cursor=${cursor}`}`);
+      found.push(...idsOf(body));
+      sizes.push(text.length);
+      cursor = body.nextCursor;
+    }
+    expect(new Set(found).size).toBe(300);
+    expect([sizes.length, Math.max(...sizes) < 1.3 * 1024 * 1024]).toEqual([3, true]);
+  });
+
   test('has fifty entries unless told otherwise, and keeps digits', async () => {
     const purchases = Array.from({ length: 60 }, (_, index) => ({ purchaseId: `p-${index}` }));
     await api.call('POST', '/v1/purchases/batch', { json: { purchases } });
@@ -134,7 +159,7 @@ describe('the list', () => {
     });
     const { body, text } = await read('');
     expect([body.data.length, typeof body.nextCursor]).toEqual([50, 'string']);
-    expect(text).toContain('{"n":1.50}');
+    expect(text).toContain('{"n": 1.50}');
     expect((await read('?limit=500')).body.data.length).toBe(61);
   });
 

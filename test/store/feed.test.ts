@@ -37,21 +37,23 @@ beforeEach(async () => {
   await sql`truncate purchase_watch.purchases, purchase_watch.events cascade`;
 });
 
+const MIB = 1024 * 1024;
+
 interface ReadOptions {
   readonly types?: typeof EVENT_TYPES | readonly (typeof EVENT_TYPES)[number][];
   readonly limit?: number;
+  readonly bytes?: number;
   readonly from?: Queries;
 }
 
 /** What the feed shows after a place, all of it. */
-async function readAll(after: FeedPlace, { types = EVENT_TYPES, limit = 1_000, from = sql }: ReadOptions = {}) {
+async function readAll(after: FeedPlace, { types = EVENT_TYPES, limit = 1_000, bytes = MIB, from = sql }: ReadOptions = {}) {
   const horizon = await readHorizon(from);
   const found = [];
   for (let place = after; ; ) {
-    const page = await readFeed(from, { after: place, types, limit, horizon });
+    const { events: page, isAll } = await readFeed(from, { after: place, types, limit, bytes, horizon });
     found.push(...page);
-    if (page.length < limit)
-      return { ids: found.map(({ body }) => String(JSON.parse(body).id)), last: found.at(-1)?.place ?? after, horizon };
+    if (isAll) return { ids: found.map(({ body }) => String(JSON.parse(body).id)), last: found.at(-1)?.place ?? after, horizon };
     place = page.at(-1)!.place;
   }
 }
@@ -75,6 +77,7 @@ describe('a page', () => {
     for (let n = 0; n < 7; n++)
       ids.push(await announce(sql, { type: EVENT_TYPES[n % 4]! === 'purchase.stuck' ? 'site.unreachable' : 'site.reachable' }));
     for (const limit of [1, 2, 3, 7, 8]) await shown(ids, FEED_START, { limit });
+    for (const bytes of [1, 150, 400]) await shown(ids, FEED_START, { limit: 7, bytes });
   });
 
   test('holds the types that are asked for, and never what is said of incidents', async () => {
@@ -202,7 +205,7 @@ test('whoever follows while many write and roll back sees every event once, and 
     for (let after = FEED_START, last = false; ; ) {
       const limit = 1 + Math.floor(Math.random() * 20);
       const horizon = await readHorizon(sql);
-      const page = await readFeed(sql, { after, types: EVENT_TYPES, limit, horizon });
+      const { events: page } = await readFeed(sql, { after, types: EVENT_TYPES, limit, bytes: MIB, horizon });
       for (const { body } of page) {
         const event = JSON.parse(body) as { id: string; data: { sequence: number } };
         const [row] = await sql<{ purchase: string }[]>`select purchase::text from purchase_watch.events where id = ${event.id}`;
@@ -306,7 +309,7 @@ describe('the plan', () => {
         ] as const) {
           const read = await rowsRead(pool, 'events', async (tx) => {
             const horizon = await readHorizon(tx);
-            expect(await readFeed(tx, { after, types, limit, horizon })).toHaveLength(shown);
+            expect((await readFeed(tx, { after, types, limit, bytes: MIB, horizon })).events).toHaveLength(shown);
           });
           expect(read.scanned).toBe(0);
           // Once to see that it is there, and once for its body; of each type no more than a page.
