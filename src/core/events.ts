@@ -74,7 +74,7 @@ export function completedEvents(events: readonly EventDraft[], seen: Details | n
 }
 
 /** The three fields that purchases and events show by their own names; null when not stored. */
-export function highlights({ Price = null, CurrencyCode = null, OrderReference = null }: Details): {
+function highlights({ Price = null, CurrencyCode = null, OrderReference = null }: Details): {
   price: Decimal | JsonValue;
   currency: JsonValue;
   orderReference: JsonValue;
