@@ -85,7 +85,7 @@ export function afterAnswer(breaker: Breaker, seen: Observation, context: Answer
   const rate = breaker.kind === 'closed' ? ceiling : Math.min(rateOf(breaker, now), ceiling);
   // The site has answered others since it last asked for fewer calls, so the pause is as short as the first one.
   if (seen.kind === 'throttled') return throttled(FIRST_WAIT, rate, seen, context);
-  noteFailure(answers, purchase);
+  noteFailure(answers, purchase, now);
   if (!isSiteAtFault(answers, now)) return breaker;
   const wait = breaker.kind === 'closed' ? FIRST_WAIT : longer(breaker.wait);
   return { ...opened('failing', wait, seen, context), rate: FIRST_RATE, unless: awaited > 0 ? breaker : null };

@@ -31,7 +31,7 @@ describe('one answer after the other', () => {
   /** After how many of these failures the site is at fault; null when it is not. */
   const faultAfter = (purchases: readonly number[]): number | null => {
     for (const [index, purchase] of purchases.entries()) {
-      noteFailure(answers, purchase);
+      noteFailure(answers, purchase, now);
       if (isSiteAtFault(answers, now)) return index + 1;
     }
     return null;
@@ -67,7 +67,7 @@ describe('one answer after the other', () => {
     [2, 20],
   ])('of many purchases, a row that is too long for what fails usually (one in %i): %i', (usual, length) => {
     for (let time = 1; time <= 400; time++) {
-      if (usual > 0 && time % usual === 0) noteFailure(answers, 1_000 + time);
+      if (usual > 0 && time % usual === 0) noteFailure(answers, 1_000 + time, now);
       else well(time);
     }
     const found = faultAfter(range(10_000, 40))!;
@@ -98,9 +98,9 @@ describe('one answer after the other', () => {
   test('purchases that answered well are asked when failures of several may be the site, the latest first', () => {
     well(...range(1, 70));
     expect([answers.well.size, [...answers.well.keys()].at(-1)]).toEqual([64, 70]);
-    for (const purchase of [70, 69, 68, 70]) noteFailure(answers, purchase);
+    for (const purchase of [70, 69, 68, 70]) noteFailure(answers, purchase, now);
     expect(isSiteDoubtful(answers)).toBe(false);
-    noteFailure(answers, 69);
+    noteFailure(answers, 69, now);
     expect(isSiteDoubtful(answers)).toBe(true);
     expect([...answers.well.keys()].at(-1)).toBe(67);
     well(67);
@@ -108,7 +108,7 @@ describe('one answer after the other', () => {
   });
 
   test('memory is bounded', () => {
-    for (let purchase = 0; purchase < 5_000; purchase++) noteFailure(answers, purchase);
+    for (let purchase = 0; purchase < 5_000; purchase++) noteFailure(answers, purchase, now);
     for (let purchase = 0; purchase < 5_000; purchase++) well(purchase);
     expect(answers.well.size).toBeLessThanOrEqual(64);
     expect(answers.failing.size).toBeLessThanOrEqual(1_000);
@@ -201,6 +201,59 @@ describe('traffic of a site', () => {
       }
     },
   );
+
+  /** Customers who come one after the other, and are asked about four times each. */
+  const coming = (perMinute: number, random: () => number, fails: (now: number) => boolean): Traffic => {
+    const polls = new Map<number, number>();
+    return siteTraffic({
+      purchases: 25 * perMinute,
+      until: 25 * MINUTE,
+      random,
+      starts: (purchase) => (purchase * MINUTE) / perMinute,
+      call: (purchase, now) => {
+        if (fails(now)) return { seen: bad, takes: 5, again: null };
+        const done = (polls.get(purchase) ?? 0) + 1;
+        polls.set(purchase, done);
+        return { seen: good, takes: 20 + 60 * random(), again: done >= 4 ? null : now + (5 + 5 * random()) * SECOND };
+      },
+    });
+  };
+
+  test.each([10, 30, 60])(
+    'of %i customers a minute, 19 of 20 calls fail: the site is at fault within two minutes',
+    (perMinute) => {
+      for (let seed = 1; seed <= 10; seed++) {
+        const random = seeded(seed);
+        const seen = coming(perMinute, random, (now) => now >= 10 * MINUTE && now < 15 * MINUTE && random() < 0.95);
+        expect(seen.openings[0]?.at).toBeGreaterThan(10 * MINUTE);
+        expect(seen.openings[0]?.at).toBeLessThan(12 * MINUTE);
+      }
+    },
+  );
+
+  test.each([10, 30, 60])('of %i customers a minute, each third call fails, and the site is not at fault', (perMinute) => {
+    for (let seed = 1; seed <= 10; seed++) {
+      const random = seeded(seed);
+      expect(coming(perMinute, random, (now) => now >= MINUTE && random() < 1 / 3).openings).toEqual([]);
+    }
+  });
+
+  test('of a few customers a minute, everything fails: the site is at fault within two minutes', () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const seen = coming(2, seeded(seed), (now) => now >= 10 * MINUTE);
+      expect(seen.openings[0]?.at).toBeGreaterThan(10 * MINUTE);
+      expect(seen.openings[0]?.at).toBeLessThan(12 * MINUTE);
+    }
+  });
+
+  test('a short failure of everything does not hide that most calls fail afterwards', () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const random = seeded(seed);
+      const isShort = (now: number): boolean => now >= 5 * MINUTE && now < 5 * MINUTE + 20 * SECOND;
+      const seen = coming(30, random, (now) => isShort(now) || (now >= 7 * MINUTE && now < 12 * MINUTE && random() < 0.95));
+      expect(seen.openings.find(({ at }) => at >= 7 * MINUTE)?.at).toBeLessThan(9 * MINUTE);
+    }
+  });
 
   test('an outage of a site with a fourth of odd purchases is over once, and the odd ones do not open it again', () => {
     for (let seed = 1; seed <= 10; seed++) {

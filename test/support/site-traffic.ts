@@ -9,6 +9,8 @@ export interface TrafficOptions {
   readonly purchases: number;
   /** How long to go on, in milliseconds. */
   readonly until: number;
+  /** When a purchase is first due; at once unless given. */
+  starts?(purchase: number): number;
   /** What a call shows that leaves at `now`, how long its answer takes, and when the purchase is due again; null: never. */
   call(purchase: number, now: number): { readonly seen: Observation; readonly takes: number; readonly again: number | null };
   /** Calls a second. */
@@ -29,7 +31,16 @@ export interface Traffic {
 }
 
 export function siteTraffic(options: TrafficOptions): Traffic {
-  const { purchases, until, call, ceiling = 50, concurrency = 32, random = () => 0.5, onAnswer = () => {} } = options;
+  const {
+    purchases,
+    until,
+    starts = () => 0,
+    call,
+    ceiling = 50,
+    concurrency = 32,
+    random = () => 0.5,
+    onAnswer = () => {},
+  } = options;
   const answers = newSiteAnswers();
   const openings: Traffic['openings'] = [];
   const calls: Traffic['calls'] = [];
@@ -39,7 +50,7 @@ export function siteTraffic(options: TrafficOptions): Traffic {
     due.set(purchase, at);
     queue.push({ purchase, at });
   };
-  for (let purchase = 0; purchase < purchases; purchase++) wait(purchase, 0);
+  for (let purchase = 0; purchase < purchases; purchase++) wait(purchase, starts(purchase));
   const strikes = new Map<number, number>();
   let breaker: Breaker = CLOSED;
   let isOpen = false;
