@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { App } from '../app.ts';
 import type { Settings } from '../config/settings.ts';
+import { ENCRYPTION_ADVICE, type Unencrypted, unencrypted } from '../config/unencrypted.ts';
 import { AppError } from '../core/errors.ts';
 import { shownAddress } from '../core/shown-address.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -40,7 +41,7 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
       // A log collector must find nothing but log lines.
       if (context.isTTY) printSummary(context, summary);
       log.info(context.isTTY ? {} : summary, 'started');
-      await warn(settings, log);
+      await warn(settings, app, log);
       await stop;
       return await app.stop();
     } finally {
@@ -63,8 +64,8 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
   throw new AppError('unavailable', `the stop did not end well within SHUTDOWN_TIMEOUT (${afterMs} ms); the log says what hung`);
 }
 
-/** Says once what keeps people and systems from hearing anything, and which keys end, as far as the settings tell. */
-async function warn(settings: Settings, log: Logger): Promise<void> {
+/** Says once what keeps people and systems from hearing anything, what others may hear, and which keys end. */
+async function warn(settings: Settings, { sql }: Pick<App, 'sql'>, log: Logger): Promise<void> {
   const { slack, subscribers, webhooks } = settings;
   const [{ refusedUrl }, { unheardSites }, { endingKeys, ENDING_KEY_ADVICE }] = await Promise.all([
     import('../subscription/address.ts'),
@@ -83,6 +84,8 @@ async function warn(settings: Settings, log: Logger): Promise<void> {
     log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it nobody hears of incidents' }, 'incidents.told_to_nobody');
   for (const { name: key, detail } of endingKeys(settings.apiKeys, Date.now()))
     log.warn({ key, detail, advice: ENDING_KEY_ADVICE }, 'api.key_expires');
+  for (const each of await withoutEncryption(settings, sql))
+    log.warn({ ...each, advice: ENCRYPTION_ADVICE }, 'address.unencrypted');
   for (const { name: subscriber, kind, url } of subscribers) {
     // Brokers live in private networks; no rule about public addresses is for them.
     const refused = kind === 'webhook' ? refusedUrl(url, webhooks.allowAddresses) : null;
@@ -92,6 +95,15 @@ async function warn(settings: Settings, log: Logger): Promise<void> {
       'subscriber.address_refused',
     );
   }
+}
+
+async function withoutEncryption(settings: Settings, sql: App['sql']): Promise<Unencrypted[]> {
+  const [{ unencryptedStored }, { secretsOf }, { readSubscribers }] = await Promise.all([
+    import('../subscription/sealed.ts'),
+    import('../subscription/secrets.ts'),
+    import('../store/subscribers.ts'),
+  ]);
+  return [...unencrypted(settings), ...unencryptedStored(secretsOf(settings), await readSubscribers(sql))];
 }
 
 /** Of those that the API and commands added; their addresses are stored encrypted, and not shown here. */

@@ -2,6 +2,7 @@
 import { ENDING_KEY_ADVICE, endingKeys } from '../config/api-keys.ts';
 import { loadSettings, type Settings } from '../config/settings.ts';
 import { channelCeilings, channelSetting, DEFAULT_CHANNEL, unheardSites } from '../config/slack.ts';
+import { ENCRYPTION_ADVICE, unencrypted } from '../config/unencrypted.ts';
 import { AppError } from '../core/errors.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { connect, type Sql } from '../store/database.ts';
@@ -10,6 +11,9 @@ import { startEmbedded } from '../store/embedded.ts';
 import { hasEmbedded } from '../store/embedded-present.ts';
 import { newestSeen } from '../store/inspect.ts';
 import { pendingMigrations } from '../store/migrate.ts';
+import { readSubscribers } from '../store/subscribers.ts';
+import { unencryptedStored } from '../subscription/sealed.ts';
+import { secretsOf } from '../subscription/secrets.ts';
 import { checkDaemons } from './daemons.ts';
 import { checkDatabase } from './database.ts';
 import { checked, type Finding, reporterOf } from './finding.ts';
@@ -57,7 +61,8 @@ export async function* examine({ env, migrations, site, quiet, all }: DoctorOpti
       groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkDaemons(report, data, { untested: !quiet && !all })));
     if (data !== null) groups.push(checked('secrets', DATABASE_WITHIN, (report) => checkSecrets(report, data, settings)));
     groups.push(checked('api', DATABASE_WITHIN, (report) => checkPort(report, settings)));
-    for (const each of settings.sites.filter(({ name }) => site === null || name === site)) {
+    const sites = settings.sites.filter(({ name }) => site === null || name === site);
+    for (const each of sites) {
       const within = 4 * each.timeout + QUERY_WITHIN + MARGIN;
       groups.push(
         checked(`site ${each.name}`, within, async (report) =>
@@ -92,10 +97,19 @@ export async function* examine({ env, migrations, site, quiet, all }: DoctorOpti
       groups.push(
         checked("dead man's switch", DATABASE_WITHIN, (report) => checkHeartbeat(report, data, channelCeilings(settings))),
       );
+    groups.push(checked('encryption', DATABASE_WITHIN, () => checkEncryption({ ...settings, sites }, data)));
     for (const group of groups) yield* await group;
   } finally {
     await close();
   }
+}
+
+/** Addresses to which what is sent goes in the clear. */
+async function checkEncryption(settings: Settings, sql: Sql | null): Promise<Finding[]> {
+  const stored = sql === null ? [] : unencryptedStored(secretsOf(settings), await readSubscribers(sql));
+  return [...unencrypted(settings), ...stored].map(({ about, address }) =>
+    reporterOf(about).warning(`what goes to ${address} is not encrypted`, ENCRYPTION_ADVICE),
+  );
 }
 
 function readSettings(env: NodeJS.ProcessEnv): Settings | Finding[] {

@@ -1,6 +1,8 @@
 /** Addresses and keys of subscribers as they are stored: encrypted, each for its subscriber. */
 import { randomBytes } from 'node:crypto';
+import { isUnencrypted, type Unencrypted } from '../config/unencrypted.ts';
 import type { Instant } from '../core/purchase.ts';
+import { shownAddress } from '../core/shown-address.ts';
 import type { Secrets } from '../runtime/secrets.ts';
 import type { BodyFormat, StoredSubscriber } from '../store/subscribers.ts';
 
@@ -83,6 +85,14 @@ export function openReach(secrets: Secrets | null, row: StoredSubscriber): Reach
   const { url, keys, options } = opened;
   const { headers, signingKey } = options;
   return { url, keys: [...keys, ...foreverKeys(signingKey)], format: row.format, headers, clientCertificate: null };
+}
+
+/** Those of the API to which everything goes without encryption, of rows that can be read. */
+export function unencryptedStored(secrets: Secrets | null, rows: readonly StoredSubscriber[]): Unencrypted[] {
+  return rows.flatMap((row) => {
+    const url = row.origin === 'api' ? openStored(secrets, row)?.url : undefined;
+    return url !== undefined && isUnencrypted(url) ? [{ about: `receiver ${row.name}`, address: shownAddress(url) }] : [];
+  });
 }
 
 /** Keys that nothing replaces; null are none. */

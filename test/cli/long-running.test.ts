@@ -11,6 +11,7 @@ import { createSecrets } from '../../src/runtime/secrets.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
 import { addSubscriber } from '../../src/subscription/subscribers.ts';
 import { testDatabase } from '../support/database.ts';
+import { runCommand } from './run.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/purchase-watch.mjs', import.meta.url));
 
@@ -161,3 +162,53 @@ test('start warns of sites of whose warnings nobody hears', async () => {
   await simulator.stop();
   await database.drop();
 });
+
+test('start and doctor warn of addresses to which everything goes without encryption', async () => {
+  const database = await testDatabase();
+  const SECRETS_KEY = 'an encryption key of many characters';
+  const file = join(mkdtempSync(join(tmpdir(), 'purchase-watch-test-')), 'config.yaml');
+  const login = 'clientId: a, clientSecret: b, timeout: 1s';
+  writeFileSync(
+    file,
+    `sites: { se: { baseUrl: "http://se.invalid/secret-path", ${login} }, fi: { baseUrl: "https://fi.invalid", ${login} }, no: { baseUrl: "http://127.0.0.1:9", ${login} } }
+subscribers:
+  plain: { url: "http://10.1.2.3/secret-path", secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw }
+  here: { url: "http://localhost:9/secret-path", secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw }
+  queue: { url: "amqp://user:pass@127.0.0.1:9,mq.invalid", exchange: events }
+  bus: { url: "nats://nats.invalid" }
+slack: { channels: { nordic: { webhookUrl: "http://slack.invalid/secret-path" } }, deadMansSwitch: "https://monitor.invalid/secret-path" }
+`,
+  );
+  const secrets = createSecrets(SECRETS_KEY);
+  const wishes = { types: null, sites: null, states: null, description: null };
+  await addSubscriber({ sql: database.sql, secrets }, { name: 'added', url: 'http://10.9.9.9:8080/secret-path', ...wishes });
+  await addSubscriber({ sql: database.sql, secrets }, { name: 'safe', url: 'https://10.9.9.9/secret-path', ...wishes });
+  const env = { PURCHASE_WATCH_CONFIG: file, DATABASE_URL: database.url, SECRETS_KEY, PORT: '0' };
+  const expected = [
+    ['receiver added', 'http://10.9.9.9:8080/…'],
+    ['receiver plain', 'http://10.1.2.3/…'],
+    ['receiver queue', 'amqp://127.0.0.1:9,mq.invalid'],
+    ['site se', 'http://se.invalid/…'],
+    ['slack nordic', 'http://slack.invalid/…'],
+  ];
+  const daemon = started(['start'], env);
+  await daemon.until(/"about":"receiver added"[^\n]*"address.unencrypted"/);
+  const { text } = await daemon.stop('SIGTERM');
+  const warned = text
+    .split('\n')
+    .filter((line) => line.includes('"address.unencrypted"'))
+    .map((line) => JSON.parse(line) as Record<string, string>);
+  expect(warned.map(({ about, address, level }) => [about, address, level]).toSorted()).toEqual(
+    expected.map(([about, address]) => [about, address, 'warn']),
+  );
+  expect(text).not.toContain('secret-path');
+  const { stdout } = await runCommand(['doctor', '--json', '--no-send'], env);
+  const { findings } = JSON.parse(stdout) as { findings: { about: string; verdict: string; found: string }[] };
+  expect(
+    findings
+      .filter(({ found }) => found.endsWith('is not encrypted'))
+      .map(({ about, verdict, found }) => [about, found, verdict])
+      .toSorted(),
+  ).toEqual(expected.map(([about, address]) => [about, `what goes to ${address} is not encrypted`, 'warning']));
+  await database.drop();
+}, 60_000);
