@@ -69,7 +69,7 @@ function purchaseMatters(facts: Facts, policy: PollPolicy): Matter[] {
       ? 'its invoice details could not be had'
       : unknowns === failures
         ? 'the service says that it does not know this id'
-        : 'the answers cannot be used';
+        : (purchase.lastError?.replace(/\.$/, '') ?? 'the answers cannot be used');
     matters.push({ code: 'poll_failing', text: `The last ${failures === 1 ? 'poll' : `${failures} polls`} failed: ${what}.` });
   }
   return matters;

@@ -3,11 +3,13 @@ import { humanDuration } from '../core/duration.ts';
 import { untilText } from '../core/explain-standing.ts';
 import { isUntried } from '../core/health.ts';
 import type { Milliseconds } from '../core/purchase.ts';
+import { REPLICA_WORDS, replicaRemedy } from '../core/replica-trouble.ts';
 import { afterFailures, isAskedFor } from '../core/standing.ts';
 import { isGone } from '../runtime/process-identity.ts';
 import type { Sql } from '../store/database.ts';
 import { unownedShards } from '../store/inspect.ts';
 import { databaseNow, dueLag, waitingDeliveries, waitingOf } from '../store/overview.ts';
+import { replicaTroubles } from '../store/replica-troubles.ts';
 import { livingReplicas } from '../store/replicas.ts';
 import { listSites } from '../store/sites.ts';
 import { readSubscribers } from '../store/subscribers.ts';
@@ -27,7 +29,13 @@ export interface Tested {
 export async function checkDaemons(report: Reporter, sql: Sql, tested: Tested): Promise<Finding[]> {
   const alive = (await livingReplicas(sql)).filter(({ process }) => !isGone(process));
   const findings = alive.length === 0 ? [nobody(report)] : [await owning(report, sql, alive.length)];
-  return [...findings, ...(await lateness(report, sql)), ...(await failingSites(sql)), ...(await outbox(sql, tested))];
+  return [
+    ...findings,
+    ...(await troubles(report, sql)),
+    ...(await lateness(report, sql)),
+    ...(await failingSites(sql)),
+    ...(await outbox(sql, tested)),
+  ];
 }
 
 function nobody(report: Reporter): Finding {
@@ -42,6 +50,19 @@ async function owning(report: Reporter, sql: Sql, count: number): Promise<Findin
     `${found}, ${unowned} of 64 shards have no owner`,
     'right after a start or a crash this is over in seconds; otherwise look at the log',
   );
+}
+
+/** What daemons themselves say keeps them from their work; an incident of kind `replica` is made of the same rows. */
+async function troubles(report: Reporter, sql: Sql): Promise<Finding[]> {
+  const [found, now] = await Promise.all([replicaTroubles(sql), databaseNow(sql)]);
+  return found.map(({ replica, host, reason, since, error }) => {
+    const long = humanDuration(Math.max(Math.round(now - since), 0));
+    const why = error === null ? '' : ` (${reasonText(error)})`;
+    return report.failed(
+      `${replica} on ${host}: ${REPLICA_WORDS[reason].wrong} for ${long}${why}`,
+      replicaRemedy({ reason, error }),
+    );
+  });
 }
 
 async function lateness(report: Reporter, sql: Sql): Promise<Finding[]> {

@@ -22,6 +22,13 @@ export async function checkPort(report: Reporter, { host, port }: Pick<Settings,
         'its log says why, and so does its /readyz to a key with the scope read',
       ),
     ];
+  if (status === 'starting')
+    return [
+      report.warning(
+        `a daemon is starting at ${where}`,
+        'let it: migrations of a large database take minutes; its log says what it does, and so does its /readyz to a key with the scope read',
+      ),
+    ];
   return [report.failed(`another program uses ${where}`, 'choose another one with PORT, or end that program')];
 }
 

@@ -33,6 +33,7 @@ interface Asked {
 const MOST_OFFSET: Milliseconds = 5_000;
 /** Created may be a little ahead of other clocks. */
 const CREATED_AHEAD: Milliseconds = 300_000;
+const TOO_MANY = 'ask its operator how many calls are allowed and why so few are refused, and run doctor again';
 const OTHER: Record<Auth, Auth> = { oauth2: 'basic', basic: 'oauth2' };
 
 /** `known` is a purchase that the service showed before; without one it is asked about an id that nobody has. */
@@ -85,7 +86,10 @@ function connectionFinding(report: Reporter, { baseUrl, auth }: SiteSettings, { 
   if (answer.kind === 'unreachable' || answer.kind === 'malformed')
     return report.failed(`${where}: ${answer.detail}`, mending(answer.reason));
   if (answer.kind === 'throttled')
-    return report.warning(`${where} answers, and asks for fewer calls`, 'lower maxRps of the site');
+    return report.failed(
+      `${where}: the service refuses every call as too many (429); credentials and address could not be checked`,
+      TOO_MANY,
+    );
   const how = where.startsWith('https:') ? 'over TLS' : 'without encryption';
   return report.ok(`${where} answers ${how} in ${tookMs} ms (${auth === 'oauth2' ? 'token and call' : 'one call'})`);
 }
@@ -128,6 +132,9 @@ function credentials(report: Reporter, auth: Auth, { answer, configured, other }
   const rest = `${OTHER[auth]} ${ENTRY.get(other)}${configured && other ? ', too' : ''}`;
   if (configured === true) return report.ok(`accepts ${auth} (configured); ${rest}`);
   const found = `${auth} (configured) ${ENTRY.get(configured)} (${reasonOf(answer)}); ${rest}`;
+  if (answer.kind === 'throttled') {
+    return report.failed(`${auth} (configured) could not be checked: its calls are refused as too many (429); ${rest}`, TOO_MANY);
+  }
   if (other === true) return report.failed(found, `set auth of the site (CHECKOUT_AUTH) to ${OTHER[auth]}`);
   if (configured === false) return report.failed(found, 'check client id and secret, and that they belong to this environment');
   return report.failed(found, 'whatever the credentials, the answer is the same: correct the base address of the site');

@@ -1,13 +1,19 @@
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { openFront } from '../../src/api/front.ts';
+import { loadSettings } from '../../src/config/settings.ts';
 import type { Finding } from '../../src/doctor/finding.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
 import { createSecrets } from '../../src/runtime/secrets.ts';
 import { createSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { saveUnreached } from '../../src/store/health.ts';
+import { saveReplicaTroubles } from '../../src/store/replica-troubles.ts';
+import { renewReplica } from '../../src/store/replicas.ts';
 import { insertSubscriber } from '../../src/store/subscriber-changes.ts';
 import { findSubscriber } from '../../src/store/subscribers.ts';
 import { sealKeys, sealUrl } from '../../src/subscription/sealed.ts';
@@ -191,6 +197,21 @@ describe('without a daemon', () => {
     ]);
   });
 
+  test('a service that refuses every call as too many, or only tokens', async () => {
+    const tooMany = (response: ServerResponse): unknown => response.writeHead(429).end();
+    const all = await startService({ '/oauth2/token': tooMany, [STATUS]: tooMany });
+    const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: all.baseUrl });
+    expect(about('site default')).toEqual([
+      expect.stringMatching(
+        /^failed: .*the service refuses every call as too many \(429\); credentials and address could not be checked → ask its operator/,
+      ),
+    ]);
+    const tokens = await startService({ '/oauth2/token': tooMany, [STATUS]: (response) => response.writeHead(401).end() });
+    expect((await doctor({ ...env, CHECKOUT_BASE_URL: tokens.baseUrl })).about('site default')[1]).toMatch(
+      /^failed: oauth2 \(configured\) could not be checked: .* too many \(429\); basic is refused → ask its operator/,
+    );
+  });
+
   test('a service that is too slow', async () => {
     const simulator = await simulatorOf();
     simulator.control.setLatency(5_000);
@@ -301,6 +322,33 @@ describe('without a daemon', () => {
     expect(about('api')).toEqual([
       expect.stringMatching(/^failed: another program uses 127\.0\.0\.1:\d+ → choose another one with PORT/),
     ]);
+  });
+
+  test('a daemon that is starting there', async () => {
+    const { url } = await simulatorOf();
+    const front = await openFront(
+      loadSettings({ ...CREDENTIALS, ...env, CHECKOUT_BASE_URL: url, PORT: '0' }),
+      createLogger({ level: 'silent' }),
+    );
+    onTestFinished(() => front.close());
+    const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url, PORT: new URL(front.url).port });
+    expect(about('api')).toEqual([expect.stringMatching(/^warning: a daemon is starting at 127\.0\.0\.1:\d+ → let it/)]);
+  });
+
+  test('what a daemon says keeps it from its work', async () => {
+    const { url } = await simulatorOf();
+    const { sql } = database;
+    await renewReplica(sql, { id: 'rep_1', process: 'elsewhere', ttl: 60_000 });
+    await saveReplicaTroubles(sql, { replica: 'rep_1', host: 'host-a:7' }, [
+      { reason: 'not_recording', since: Date.now() - 120_000, error: 'could not extend file: No space left on device (53100)' },
+    ]);
+    const { exitCode, about } = await doctor({ ...env, CHECKOUT_BASE_URL: url });
+    expect(about('daemons')).toContainEqual(
+      expect.stringMatching(
+        /^failed: rep_1 on host-a:7: polls are not recorded for 2 min.* \(could not extend file: .*53100\)\) → The disk of the database is full: free space there\.$/,
+      ),
+    );
+    expect(exitCode).toBe(1);
   });
 
   test('a subscriber that was switched off', async () => {

@@ -873,6 +873,18 @@ describe('the verdict', () => {
       /^The service does not know this id \(7 such answers\): check/,
     ],
     [
+      'a service that refuses connections',
+      {
+        purchase: {
+          failures: 3,
+          seenAt: T,
+          nextPollAt: NOW + 9 * SECOND,
+          lastError: 'Nothing accepts connections at the base address. The service is down.',
+        },
+      },
+      /^The last 3 polls failed: Nothing accepts connections at the base address\. The service is down\.$/,
+    ],
+    [
       'malformed answers',
       { purchase: { failures: 2, seenAt: T, nextPollAt: NOW + 9 * SECOND } },
       /^The last 2 polls failed: the answers cannot be used\.$/,
