@@ -85,7 +85,7 @@ export async function openLab(databaseUrl: string | null): Promise<Lab> {
 
   try {
     embedded = databaseUrl === null ? await startEmbedded({ dataDir: join(folder, 'data') }) : null;
-    const serverUrl = databaseUrl ?? embedded!.url;
+    const serverUrl = databaseUrl ?? embedded!.superuserUrl;
     const root = connect(serverUrl, { max: 1, name: 'bench' });
     admin = root;
     const service = await start('service');

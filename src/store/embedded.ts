@@ -37,6 +37,8 @@ export interface EmbeddedOptions {
 export interface EmbeddedPostgres {
   /** For a role that is no superuser. */
   readonly url: string;
+  /** For whoever makes databases and roles there; the daemon does not. */
+  readonly superuserUrl: string;
   /** Whether it ran already. */
   readonly adopted: boolean;
   /**
@@ -114,8 +116,10 @@ export async function startEmbedded({
 
   const supervision = supervise();
   let stopped: Promise<void> | undefined;
+  const place = { host: socketFolder, port: cluster.port };
   return {
-    url: daemonUrl({ host: socketFolder, port: cluster.port }, cluster.password),
+    url: daemonUrl(place, cluster.password),
+    superuserUrl: superuserUrl(place, cluster.password),
     adopted,
     stop: (within = STOP_WITHIN) => {
       stopping.abort();

@@ -25,6 +25,7 @@ const NOT_RUN: readonly string[] = [
   'README.md: npx purchase-watch simulate --load 30 --time-scale',
   'docs/client.md: npm pack # in this repository, after npm ci npm i',
   "docs/receiving.md: // receiver.mjs import { createServer } from 'node",
+  'docs/sql.md: PGPASSWORD=$(cat .purchase-watch/postgres/password',
 ];
 /** Pages whose own examples register what they are about, or start the daemon. */
 const REGISTER_THEMSELVES = ['README.md', 'docs/http-api.md', 'docs/sql.md', 'docs/client.md', 'docs/simulator.md'];

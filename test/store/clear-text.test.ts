@@ -8,7 +8,7 @@ import { startEmbedded } from '../../src/store/embedded.ts';
 import { freePorts } from '../support/broker-process.ts';
 import { makeAuthority } from '../support/certificates.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
-import { asSuperuser, withPort } from '../support/embedded-superuser.ts';
+import { withPort } from '../support/embedded-port.ts';
 import { startWire, type Tap, type Wire } from '../support/wire.ts';
 
 const PASSWORD = 'cleartext-s3cret';
@@ -53,7 +53,7 @@ test('a real server that asks for the password in clear text gets it over TLS, a
   const tls = { ssl: 'on', ssl_cert_file: put('cert.pem', certificate), ssl_key_file: put('key.pem', key) };
   const server = await startEmbedded({ dataDir, settings: { ...settings, ...tls, hba_file } });
   cleanUp.push(() => server.stop());
-  const sql = connect(asSuperuser(server.url, dataDir), { max: 1 });
+  const sql = connect(server.superuserUrl, { max: 1 });
   await sql.unsafe(`create role clear login password '${PASSWORD}'`);
   await sql.end();
   const urlWith = (search: string) => `postgres://clear:${PASSWORD}@${new URL(port.url()).host}/postgres?sslmode=${search}`;

@@ -27,7 +27,7 @@ import { describeConnectionError } from '../../src/store/database-url.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../../src/store/embedded.ts';
 import { listen } from '../../src/store/listen.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { asSuperuser, withPort } from '../support/embedded-superuser.ts';
+import { withPort } from '../support/embedded-port.ts';
 
 const PROJECT = join(import.meta.dirname, '../..');
 const NOBODY = 65_534;
@@ -146,9 +146,9 @@ test('keeps its data and its address between runs', async () => {
 });
 
 test('only its user and root reach it, in a closed folder, with a password that nobody else may read', async () => {
-  const { url } = await start();
+  const { url, superuserUrl } = await start();
   const [shown] = await query(
-    asSuperuser(url, dataDir),
+    superuserUrl,
     `select current_setting('listen_addresses') as addresses, current_setting('server_encoding') as encoding,
       (select datcollate from pg_database where datname = 'postgres') as locale,
       (select count(*) from pg_hba_file_rules where auth_method <> 'scram-sha-256') as open`,
@@ -344,9 +344,9 @@ test.each([
 });
 
 test('the server of an earlier version is stopped, and what its superuser made is handed to the daemon', async () => {
-  const { url, stop } = await start();
+  const { superuserUrl, stop } = await start();
   const migrations = join(PROJECT, 'migrations');
-  const superuser = connect(asSuperuser(url, dataDir), { max: 1 });
+  const superuser = connect(superuserUrl, { max: 1 });
   for (const role of ['purchase_watch_daemon', 'purchase_watch_registrar', 'purchase_watch_reader']) {
     await superuser.unsafe(`drop owned by ${role}; drop role ${role}`);
   }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -9,7 +9,6 @@ import { migrate } from '../../src/store/migrate.ts';
 import { findPurchases } from '../../src/store/purchases.ts';
 import { syncSites } from '../../src/store/sites.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
-import { asSuperuser } from '../support/embedded-superuser.ts';
 import { startTestApp } from '../support/test-app.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
@@ -461,10 +460,8 @@ describe('a mistake is told with what to do', () => {
 describe('roles, which belong to a whole cluster', () => {
   test('are made by whichever database comes first, and asked for where the role may not make them', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
-    chmodSync(folder, 0o755);
-    const dataDir = join(folder, 'data');
-    const server = await startEmbedded({ dataDir, settings: { fsync: 'off' } });
-    const superuser = asSuperuser(server.url, dataDir);
+    const server = await startEmbedded({ dataDir: join(folder, 'data'), settings: { fsync: 'off' } });
+    const superuser = server.superuserUrl;
     const admin = connect(superuser, { max: 1 });
     const on = async <T>(name: string, user: string | null, work: (own: Sql) => Promise<T>): Promise<T> => {
       const url = new URL(superuser);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { connect } from '../../src/store/database.ts';
 import { startEmbedded } from '../../src/store/embedded.ts';
-import { withPort } from './embedded-superuser.ts';
+import { withPort } from './embedded-port.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
