@@ -4,7 +4,7 @@ import { createPauses } from '../runtime/pauses.ts';
 import { isJsonObject } from './body.ts';
 import { explain, inOneSentence } from './invalid.ts';
 import type { Entry } from './large-body.ts';
-import type { ProblemCode } from './problems.ts';
+import { Problem, type ProblemCode } from './problems.ts';
 
 export interface Rejected {
   readonly index: number;
@@ -24,10 +24,12 @@ export interface EntryChecks<Schema extends z.ZodType, Good> {
 
 /** Rejected entries that are explained in full; of each further one the first fault is told. */
 const MOST_EXPLAINED = 100;
+/** With no good one among so many, a batch is not worth the work of checking the rest. */
+const HOPELESS = 1_000;
 
 /**
  * Parses and checks entries. Nothing parsed is kept: all of them at once would fill the memory. Throws Problem when one is
- * not JSON, for then the body is not.
+ * not JSON, for then the body is not, and when none of the first thousand is good.
  */
 export async function checkEntries<Schema extends z.ZodType, Good>(
   entries: readonly Entry[],
@@ -38,6 +40,7 @@ export async function checkEntries<Schema extends z.ZodType, Good>(
   const pause = createPauses();
   for (const [index, entry] of entries.entries()) {
     await pause();
+    if (index === HOPELESS && good.length === 0) throw hopeless(rejected[0]!);
     if (entry.size > largest) {
       rejected.push({ index, code: 'too_large', detail: `is larger than ${largest / 1024} KiB` });
       continue;
@@ -49,6 +52,10 @@ export async function checkEntries<Schema extends z.ZodType, Good>(
     else rejected.push(rejection(index, item, checked.error, isExplained));
   }
   return { good, rejected };
+}
+
+function hopeless({ index, detail }: Rejected): Problem {
+  return new Problem('invalid_request', `None of the first ${HOPELESS} entries is valid. Entry ${index}: ${detail}.`);
 }
 
 function rejection(index: number, item: unknown, error: z.core.$ZodError, isExplained: boolean): Rejected {

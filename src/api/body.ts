@@ -46,6 +46,21 @@ export function optionalJson(limit: number): MiddlewareHandler {
   };
 }
 
+/** Refuses a large body of a call that reads none, or a small one. What comes without a length is left unread, or counted. */
+export function refuseLarge({ limit, except }: { limit: number; except: ReadonlySet<string> }): MiddlewareHandler {
+  return async (c, next) => {
+    const isLarge = Number(c.req.header('content-length') ?? 0) > limit;
+    if (isLarge && !SAFE_METHODS.has(c.req.method) && !except.has(c.req.path)) throw tooLarge(limit);
+    await next();
+  };
+}
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+function tooLarge(limit: number): Problem {
+  return new Problem('too_large', `The body is larger than ${limit / 1024} KiB, the most accepted here.`);
+}
+
 /** Throws unless the request says that its body is JSON, and not compressed. */
 export function requireJsonType(c: Context): void {
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(c.req.header('content-type')?.trim() ?? '')) throw notJsonType();
@@ -57,13 +72,12 @@ export function requireJsonType(c: Context): void {
 
 /** The body as it comes. Throws Problem as soon as it has more than `limit` bytes. */
 export async function* bodyChunks(c: Context, limit: number): AsyncGenerator<Uint8Array, void, undefined> {
-  const tooLarge = () => new Problem('too_large', `The body is larger than ${limit / 1024} KiB, the most accepted here.`);
-  if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge();
+  if (Number(c.req.header('content-length') ?? 0) > limit) throw tooLarge(limit);
   // A chunked body names no length: it is counted while it comes, and what is too much is never held.
   let size = 0;
   for await (const chunk of c.req.raw.body ?? []) {
     size += chunk.byteLength;
-    if (size > limit) throw tooLarge();
+    if (size > limit) throw tooLarge(limit);
     yield chunk;
   }
 }

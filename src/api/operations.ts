@@ -8,6 +8,7 @@ import { createRareWarning } from '../runtime/rare-warning.ts';
 import type { Sql } from '../store/database.ts';
 import { guardKeyless, requireKey } from './access.ts';
 import { accessLog } from './access-log.ts';
+import { refuseLarge } from './body.ts';
 import { mountHealth } from './health.ts';
 import { invalid } from './invalid.ts';
 import type { Engine } from './metric-families.ts';
@@ -27,6 +28,10 @@ export interface OperationsParts {
   readonly engine: Engine;
 }
 
+/** Bytes; calls may accept less, and these more. */
+const LARGEST_BODY = 64 * 1024;
+const LARGE_BODIES: ReadonlySet<string> = new Set(['/v1/purchases/batch']);
+
 export type Api = OpenAPIHono<{ Bindings: ApiBindings }>;
 
 /** Builds an app with /healthz, /readyz and /metrics. */
@@ -44,7 +49,8 @@ export function createOperations({ operators: sql, settings, health, log, engine
     table ??= ruleTable(app);
     return table(c);
   };
-  app.use(requestLog(log), answerHeaders, guardKeyless(keys), requireKey({ keys, wrongKeys }, ruleOf), accessLog(log, ruleOf));
+  const access = [guardKeyless(keys), requireKey({ keys, wrongKeys }, ruleOf), accessLog(log, ruleOf)];
+  app.use(requestLog(log), answerHeaders, ...access, refuseLarge({ limit: LARGEST_BODY, except: LARGE_BODIES }));
   mountHealth(app, { sql, health });
   mountMetrics(app, { sql, health, engine });
 

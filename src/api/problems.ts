@@ -153,6 +153,8 @@ const problemSchema = z
 
 /** What each call that asks the database may answer. */
 const DATABASE_CODES: readonly ProblemCode[] = ['unavailable', 'busy', 'locked'];
+/** What each call that changes something may answer: a large body is refused where none is read, too. */
+const CHANGE_CODES: readonly ProblemCode[] = ['too_large'];
 
 /** What each call that looks at a key may answer. */
 const KEY_CODES: readonly ProblemCode[] = ['missing_scope', 'too_many_wrong_keys'];
@@ -166,6 +168,7 @@ export function problems(...codes: readonly ProblemCode[]): Record<`${number}`, 
     ...codes,
     ...(codes.includes('unauthorized') ? KEY_CODES : []),
     ...(codes.includes('unavailable') ? DATABASE_CODES : []),
+    ...(codes.includes('cross_site') ? CHANGE_CODES : []),
   ]);
   const statuses = new Map<number, string[]>();
   for (const code of all) statuses.set(KINDS[code].status, [...(statuses.get(KINDS[code].status) ?? []), code]);

@@ -103,16 +103,39 @@ test.each<[string, () => Buffer, string]>([
   }
 });
 
+test('a large body is refused by every call that changes something, also by those that read none', async () => {
+  const body = inBatch('{},');
+  for (const path of [
+    'purchases/p/poll',
+    'purchases/p/invoice',
+    'subscribers/s/resume',
+    'deliveries/dlv_1/retry',
+    'silences',
+    'none',
+  ]) {
+    expect([path, (await post(`/v1/${path}`, body)).status]).toEqual([path, 413]);
+  }
+});
+
+test('a batch is refused when none of its first thousand entries is good', async () => {
+  const { status, body } = await post(
+    BATCH,
+    entries(10_000, (index) => (index < 1_000 ? `{${names(80)}}` : '{"purchaseId":"p"}')),
+  );
+  expect([status, body.code]).toEqual([400, 'invalid_request']);
+  expect(body.detail).toMatch(/^None of the first 1000 entries is valid\. Entry 0: purchaseId: is missing; purchaseIb0: /);
+});
+
 test('ten thousand bad entries are rejected one by one while others are answered', async () => {
-  const body = entries(10_000, () => `{${names(80)}}`);
+  const body = entries(10_000, (index) => (index === 0 ? '{"purchaseId":"good"}' : `{${names(80)}}`));
   const { result, answers, longest } = await livesDuring(post(BATCH, body));
   const rejected = result.body.rejected as { index: number; code: string; detail: string }[];
-  expect([result.status, rejected.length]).toEqual([200, 10_000]);
+  expect([result.status, result.body.created, rejected.length]).toEqual([200, 1, 9_999]);
   // The first are explained in full, of the others the first fault is told.
   expect(rejected[99]!.detail).toMatch(
     /^purchaseId: is missing; purchaseIb0: .* \(did you mean purchaseId\?\).*; purchaseIb18: /,
   );
-  expect(rejected[9_999]).toEqual({ index: 9_999, code: 'invalid_request', detail: 'purchaseId: is missing; and 19 more' });
+  expect(rejected.at(-1)).toEqual({ index: 9_999, code: 'invalid_request', detail: 'purchaseId: is missing; and 19 more' });
   expect(answers).toBeGreaterThan(5);
   expect(longest).toBeLessThan(PROMPT);
 });
