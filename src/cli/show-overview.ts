@@ -1,5 +1,6 @@
 /** Shows how everything is: sites, purchases, what is stuck, whether polling and telling keep up. */
 
+import { unwritableAdvice } from '../core/daemon-silence.ts';
 import { humanDuration } from '../core/duration.ts';
 import { isoTime, isoTimeOrNull } from '../core/events.ts';
 import { levelOf } from '../core/incident.ts';
@@ -9,6 +10,7 @@ import { countPurchases } from '../store/counts.ts';
 import { readClock, type Sql } from '../store/database.ts';
 import { type IncidentRow, listIncidents } from '../store/incident-list.ts';
 import { dueLag, oldestStuck, totalLag, waitingDeliveries, waitingOf } from '../store/overview.ts';
+import { daemonSilence } from '../store/replicas.ts';
 import { listSites, type SiteRow } from '../store/sites.ts';
 import { troubledSubscribers } from '../store/subscriber-trouble.ts';
 import { readSubscribers } from '../store/subscribers.ts';
@@ -30,7 +32,7 @@ const LATE = 5_000;
 const MOST_INCIDENTS = 20;
 
 async function readOverview(sql: Sql, site: string | undefined) {
-  const [sites, counts, lags, daemons, subscribers, waiting, troubled, oldest, incidents, { now }] = await Promise.all([
+  const [sites, counts, lags, daemons, subscribers, waiting, troubled, oldest, incidents, { now }, silence] = await Promise.all([
     listSites(sql),
     countPurchases(sql),
     dueLag(sql),
@@ -41,6 +43,7 @@ async function readOverview(sql: Sql, site: string | undefined) {
     oldestStuck(sql, site),
     listIncidents(sql, { filter: { status: 'open', site }, before: null, limit: MOST_INCIDENTS + 1 }),
     readClock(sql),
+    daemonSilence(sql),
   ]);
   if (site !== undefined)
     knownSite(
@@ -54,6 +57,7 @@ async function readOverview(sql: Sql, site: string | undefined) {
     counts: counts.filter((row) => isShown(row.site)),
     lag: totalLag(lags.filter((row) => isShown(row.site))),
     daemons,
+    silence,
     troubled,
     oldest,
     incidents,
@@ -200,7 +204,7 @@ function incidentLine(context: CliContext, incident: IncidentRow, now: Instant):
   return `${isCritical ? styled(context, 'red', text) : text}${printable(careOf(incident, now))}`;
 }
 
-function printPolling(context: CliContext, { lag, daemons, now }: Overview): void {
+function printPolling(context: CliContext, { lag, daemons, silence, now }: Overview): void {
   printLine(context);
   const late = lag.due > 0 && lag.oldest > LATE;
   const due = late
@@ -211,7 +215,8 @@ function printPolling(context: CliContext, { lag, daemons, now }: Overview): voi
       )
     : 'up to date';
   printLine(context, `polling  ${due}`);
-  if (daemons.length === 0) printLine(context, `daemon   ${styled(context, 'yellow', NO_DAEMON)}`);
+  const missing = silence.takesWrites ? NO_DAEMON : unwritableAdvice(silence);
+  if (daemons.length === 0) printLine(context, `daemon   ${styled(context, 'yellow', missing)}`);
   for (const { id, startedAt, shards } of daemons) {
     printLine(context, `daemon   ${id}, started ${relative(startedAt, now)}, owns ${shards} of 64 shards`);
   }

@@ -1,4 +1,5 @@
 /** What explaining a purchase rests on: rows as they were at one moment, without a person's data. */
+import type { DaemonSilence } from './daemon-silence.ts';
 import type { StoredStatus } from './delivery-status.ts';
 import type { IncidentKind } from './incident.ts';
 import type { Instant, Milliseconds, PurchaseStatus } from './purchase.ts';
@@ -50,6 +51,7 @@ export interface OwnerFacts {
   readonly leaseUntil: Instant | null;
   /** Replicas whose lease lasts. */
   readonly daemons: number;
+  readonly silence: DaemonSilence;
   /** Other purchases of the same site and shard that are due; counted up to a bound. */
   readonly othersDue: number;
 }

@@ -156,7 +156,8 @@ export function lateness({ purchase, now }: Facts): Milliseconds | null {
 /** Why a poll that is late has not been made. */
 export function whyLate({ site, owner, purchase }: Facts): string {
   if (!site.configured) return `site ${purchase.site} is not in the configuration any more`;
-  if (owner.daemons === 0) return 'no daemon is running on this database';
+  if (owner.daemons === 0)
+    return owner.silence.takesWrites ? 'no daemon is running on this database' : 'the database takes no writes';
   if (site.failingSince !== null) return `site ${purchase.site} does not answer`;
   if (owner.leaseUntil === null) return 'its shard has no owner at this moment; a running daemon takes it over within seconds';
   if (owner.othersDue > 0) {

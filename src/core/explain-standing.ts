@@ -92,7 +92,10 @@ function shardStep({ purchase, owner, now }: Facts): Step {
   const common = { at: null, kind: 'shard' } as const;
   const name = `shard ${purchase.shard} of 64`;
   if (owner.daemons === 0) {
-    return { ...common, wrong: true, text: 'no daemon is running on this database; start one with "purchase-watch start"' };
+    const text = owner.silence.takesWrites
+      ? 'no daemon is running on this database; start one with "purchase-watch start"'
+      : 'no daemon can renew its lease: the database takes no writes';
+    return { ...common, wrong: true, text };
   }
   if (owner.replica === null || owner.leaseUntil === null) {
     return { ...common, wrong: true, text: `${name} has no owner at this moment; a running daemon takes it over within seconds` };
@@ -174,7 +177,7 @@ function missingIncident(facts: Facts, channels: readonly ChannelRule[] | undefi
   const text = !site.configured
     ? `no incident: those of former sites are not told`
     : owner.daemons === 0
-      ? 'no incident is open: no daemon is there to open one'
+      ? `no incident is open: ${owner.silence.takesWrites ? 'no daemon is there to open one' : 'the database takes no writes'}`
       : 'no incident is open: one is when so many become overdue here that the page must be broken';
   const single = site.configured ? singleStanding(facts, channels) : null;
   return [{ at: null, kind: 'incident', text: single === null ? text : `${text}; ${single}` }];

@@ -1,4 +1,5 @@
 /** One sentence for somebody who has just been woken: what is the matter, or that all is well. */
+import { unwritableAdvice } from './daemon-silence.ts';
 import { humanDuration } from './duration.ts';
 import type { Facts } from './explain-facts.ts';
 import { answeredWell, lateness, whyLate } from './explain-poll.ts';
@@ -26,7 +27,9 @@ function purchaseMatters(facts: Facts, policy: PollPolicy): Matter[] {
   if (owner.daemons === 0 && waits) {
     matters.push({
       code: 'no_daemon',
-      text: 'No daemon is running on this database, so nothing is polled and nobody is told: start one with "purchase-watch start".',
+      text: owner.silence.takesWrites
+        ? 'No daemon is running on this database, so nothing is polled and nobody is told: start one with "purchase-watch start".'
+        : unwritableAdvice(owner.silence),
     });
   }
   if (!site.configured && waitsForPoll) {

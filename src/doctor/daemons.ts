@@ -1,4 +1,5 @@
 /** Checks what the daemons are doing: alive, with every shard owned, not behind, and nothing stuck on the way out. */
+import { type DaemonSilence, unwritableText } from '../core/daemon-silence.ts';
 import { humanDuration } from '../core/duration.ts';
 import { untilText } from '../core/explain-standing.ts';
 import { isUntried } from '../core/health.ts';
@@ -10,7 +11,7 @@ import type { Sql } from '../store/database.ts';
 import { unownedShards } from '../store/inspect.ts';
 import { databaseNow, dueLag, waitingDeliveries, waitingOf } from '../store/overview.ts';
 import { replicaTroubles } from '../store/replica-troubles.ts';
-import { livingReplicas } from '../store/replicas.ts';
+import { daemonSilence, livingReplicas } from '../store/replicas.ts';
 import { listSites } from '../store/sites.ts';
 import { readSubscribers } from '../store/subscribers.ts';
 import { type Finding, type Reporter, reporterOf } from './finding.ts';
@@ -28,7 +29,7 @@ export interface Tested {
 
 export async function checkDaemons(report: Reporter, sql: Sql, tested: Tested): Promise<Finding[]> {
   const alive = (await livingReplicas(sql)).filter(({ process }) => !isGone(process));
-  const findings = alive.length === 0 ? [nobody(report)] : [await owning(report, sql, alive.length)];
+  const findings = alive.length === 0 ? [nobody(report, await daemonSilence(sql))] : [await owning(report, sql, alive.length)];
   return [
     ...findings,
     ...(await troubles(report, sql)),
@@ -38,7 +39,12 @@ export async function checkDaemons(report: Reporter, sql: Sql, tested: Tested): 
   ];
 }
 
-function nobody(report: Reporter): Finding {
+function nobody(report: Reporter, silence: DaemonSilence): Finding {
+  if (!silence.takesWrites)
+    return report.failed(
+      unwritableText(silence),
+      'do not start another one; daemons go on by themselves once the database takes writes',
+    );
   return report.warning('none is running on this database', 'nothing is polled or told until you run "purchase-watch start"');
 }
 

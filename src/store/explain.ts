@@ -4,6 +4,7 @@ import { MOST_OTHERS } from '../core/explain-poll.ts';
 import { NOTHING_KNOWN } from '../core/usual.ts';
 import type { Queries } from './database.ts';
 import { readUsual, USUAL_WINDOW } from './dwell.ts';
+import { silence } from './replicas.ts';
 
 /** The latest of each are read; how many more there are is told. */
 const MOST_EVENTS = 200;
@@ -60,6 +61,7 @@ export async function explainFacts(
         from purchase_watch.sites where name = p.site),
       'owner', (select json_build_object('replica', h.owner, 'leaseUntil', ${ms('r.expires_at')},
           'daemons', (select count(*) from purchase_watch.replicas where expires_at > clock_timestamp()),
+          'silence', (select to_json(s) from ${silence(sql)} s),
           -- now() and not the clock: only what stands still within the statement can be looked up in the index.
           'othersDue', (select count(*) from (
             select from purchase_watch.purchases o where o.site = p.site and o.shard = p.shard and o.id <> p.id

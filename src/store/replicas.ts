@@ -2,6 +2,7 @@
  * Replicas, and the shards and named leases they own. Expiry lives in the replica's one row, so that renewing it never
  * waits for the row locks with which recording fences itself; see docs/decisions/0003-ownership.md.
  */
+import type { DaemonSilence } from '../core/daemon-silence.ts';
 import type { Holding } from '../core/ownership.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import type { Fragment, Queries } from './database.ts';
@@ -219,4 +220,17 @@ export async function livingReplicas(sql: Queries): Promise<LivingReplica[]> {
     select r.id, r.process, (extract(epoch from r.started_at) * 1000)::float8 as "startedAt",
       (select count(*) from purchase_watch.shards s where s.owner = r.id)::float8 as shards
     from purchase_watch.replicas r where r.expires_at > clock_timestamp() order by r.started_at, r.id`;
+}
+
+/** One row of `DaemonSilence`. By the session's default, because a single transaction may be read-only on purpose. */
+export const silence = (sql: Queries): Fragment => sql`(
+  select current_setting('default_transaction_read_only') = 'off' and not pg_is_in_recovery() as "takesWrites",
+    (extract(epoch from greatest(clock_timestamp() - max(expires_at - lease_ms * interval '1 millisecond'), interval '0')) * 1000)::float8
+      as "silentMs"
+  from purchase_watch.replicas)`;
+
+/** What to know where no lease lasts. */
+export async function daemonSilence(sql: Queries): Promise<DaemonSilence> {
+  const [row] = await sql<[DaemonSilence]>`select s.* from ${silence(sql)} s`;
+  return row;
 }

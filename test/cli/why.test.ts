@@ -5,6 +5,7 @@ import type { TestDatabase } from '../support/database.ts';
 import { STORY_ID, tellStory } from '../support/explained-purchase.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { databaseOf, onDatabase } from './command.ts';
+import { runCommand } from './run.ts';
 
 /** Without what differs from run to run: times, lengths of time, spaces. */
 function shape(text: string): string[] {
@@ -175,6 +176,19 @@ test('without a daemon, that is the first thing said', async () => {
     const { stdout } = await onDatabase(database, ['why', 'p-1']);
     expect(stdout).toMatch(/\n\nNo daemon is running on this database, so nothing is polled and nobody is told: start one/);
     expect(stdout).toMatch(/registered on the command line/);
+    // A daemon that runs there could renew its lease no more.
+    await database.sql`
+      insert into purchase_watch.replicas (id, process, expires_at, lease_ms) values ('rep_1', 'elsewhere', now() - interval '10 s', 30000)`;
+    await database.sql.unsafe(`alter database ${new URL(database.url).pathname.slice(1)} set default_transaction_read_only = on`);
+    const closed = /No daemon has renewed its lease for 4\d s; the database takes no writes, so none can/;
+    const why = (await onDatabase(database, ['why', 'p-1'])).stdout;
+    expect(why).toMatch(new RegExp(`\\n\\n${closed.source}\\. Do not start another one\\.`));
+    const status = (await onDatabase(database, ['status'])).stdout;
+    expect(status).toMatch(new RegExp(`^daemon   ${closed.source}\\. Do not start another one\\.$`, 'm'));
+    const env = { DATABASE_URL: database.url, CHECKOUT_BASE_URL: 'http://127.0.0.1:1', PORT: '0' };
+    const doctor = await runCommand(['doctor'], { ...env, CHECKOUT_CLIENT_ID: 'a', CHECKOUT_CLIENT_SECRET: 'b' });
+    expect(doctor.stdout).toMatch(new RegExp(`^failed   daemons: ${closed.source}\\n +→ do not start another one`, 'm'));
+    for (const text of [why, status, doctor.stdout]) expect(text).not.toMatch(/start one|no(ne| daemon) is running/);
   } finally {
     await database.drop();
   }

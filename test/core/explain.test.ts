@@ -94,6 +94,8 @@ const aDelivery = (differs: Partial<DeliveryFacts> = {}): DeliveryFacts => ({
   ...differs,
 });
 
+const SILENCE = { takesWrites: true, silentMs: null };
+
 function theFacts({
   purchase = {},
   ...differs
@@ -103,7 +105,7 @@ function theFacts({
     skipped: [],
     purchase: aPurchase(purchase),
     site: { configured: true, failingSince: null, lastSuccessAt: NOW - SECOND, lastError: null },
-    owner: { replica: 'rep_1', leaseUntil: NOW + 20 * SECOND, daemons: 1, othersDue: 0 },
+    owner: { replica: 'rep_1', leaseUntil: NOW + 20 * SECOND, daemons: 1, othersDue: 0, silence: SILENCE },
     transitions: [{ sequence: 1, from: null, to: CARD, notBefore: null, notAfter: NOW - MINUTE }],
     events: [anEvent()],
     subscribers: [aSubscriber()],
@@ -344,13 +346,13 @@ describe('a poll that is late', () => {
   test.each<[string, Parameters<typeof theFacts>[0], RegExp, string | undefined]>([
     [
       'without a daemon',
-      { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 3 } },
+      { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 3, silence: SILENCE } },
       /no daemon is running/,
       'no_daemon',
     ],
     [
       'without an owner',
-      { owner: { replica: 'rep_0', leaseUntil: null, daemons: 2, othersDue: 3 } },
+      { owner: { replica: 'rep_0', leaseUntil: null, daemons: 2, othersDue: 3, silence: SILENCE } },
       /its shard has no owner at this moment/,
       'poll_late',
     ],
@@ -368,13 +370,13 @@ describe('a poll that is late', () => {
     ],
     [
       'among others',
-      { owner: { replica: 'r', leaseUntil: NOW + 1, daemons: 1, othersDue: 40 } },
+      { owner: { replica: 'r', leaseUntil: NOW + 1, daemons: 1, othersDue: 40, silence: SILENCE } },
       /40 more of its shard are due, and the site's ceiling/,
       'poll_late',
     ],
     [
       'among very many',
-      { owner: { replica: 'r', leaseUntil: NOW + 1, daemons: 1, othersDue: 1_000 } },
+      { owner: { replica: 'r', leaseUntil: NOW + 1, daemons: 1, othersDue: 1_000, silence: SILENCE } },
       /a hundred or more of its shard are due/,
       'poll_late',
     ],
@@ -849,8 +851,13 @@ describe('the verdict', () => {
     ['nobody wants it', { subscribers: [], deliveries: [] }, /nobody was told, because no subscriber wants its events\.$/],
     [
       'no daemon',
-      { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0 } },
+      { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0, silence: SILENCE } },
       /^No daemon is running on this database, so nothing is polled/,
+    ],
+    [
+      'a database that takes no writes',
+      { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0, silence: { takesWrites: false, silentMs: 34_000 } } },
+      /^No daemon has renewed its lease for 34 s; the database takes no writes, so none can\. Do not start another one\./,
     ],
     [
       'a site that fails',
@@ -894,7 +901,7 @@ describe('the verdict', () => {
   test('of many matters says the two gravest and counts the others', () => {
     const { verdict, matters } = explained({
       purchase: { stateSince: NOW - HOUR, stuckSince: NOW - MINUTE, failures: 2, seenAt: T },
-      owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0 },
+      owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0, silence: SILENCE },
       deliveries: [],
     });
     expect(matters.map(({ code }) => code)).toEqual(['no_daemon', 'delivery_missing', 'stuck', 'poll_failing']);
@@ -906,7 +913,7 @@ describe('the verdict', () => {
   test('of three matters counts the third as one', () => {
     const { verdict } = explained({
       purchase: { stateSince: NOW - HOUR, stuckSince: NOW - MINUTE, failures: 2, seenAt: T },
-      owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0 },
+      owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0, silence: SILENCE },
     });
     expect(verdict).toMatch(/ And 1 more thing is not as it should be; see below\.$/);
   });
