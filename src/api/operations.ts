@@ -60,6 +60,12 @@ export function createOperations({ operators: sql, settings, health, log, engine
       'api.refused',
     ),
   );
+  const unwritable = createRareWarning((times) =>
+    log.warn(
+      { times, advice: 'requests got 503 because the database is read-only or its disk is full; see replica.troubled' },
+      'api.writes_refused',
+    ),
+  );
   let methodsAt: ReturnType<typeof methodTable> | undefined;
   app.notFound((c) => {
     methodsAt ??= methodTable(app);
@@ -72,13 +78,14 @@ export function createOperations({ operators: sql, settings, health, log, engine
     // The loops say that the database is away; a line per request would only repeat it.
     else if (TEMPORARY.has(problem.code)) log.debug(where, 'api.unavailable');
     if (problem.code === 'busy' || problem.code === 'locked') refused();
+    if (problem.code === 'database_read_only' || problem.code === 'database_full') unwritable();
     return problemResponse(problem);
   });
   return app;
 }
 
 /** Problems of the moment, which a caller who comes later does not have. */
-const TEMPORARY: ReadonlySet<ProblemCode> = new Set(['unavailable', 'busy', 'locked']);
+const TEMPORARY: ReadonlySet<ProblemCode> = new Set(['unavailable', 'database_read_only', 'database_full', 'busy', 'locked']);
 
 /** What was checked. The framework hands it along and leaves it out of its types. */
 function checkedBy(result: object): unknown {

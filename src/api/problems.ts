@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { stringifyExact } from '../core/exact-json.ts';
+import { databaseCause } from '../core/replica-trouble.ts';
 import { Refused } from '../subscription/refused.ts';
 
 /** Every code with its status and its title. Codes are an interface: they are never renamed. */
@@ -47,6 +48,8 @@ const KINDS = {
   checkout_busy: { status: 503, title: 'The checkout service takes no more calls now' },
   starting: { status: 503, title: 'The daemon is starting' },
   unavailable: { status: 503, title: 'The database cannot be reached' },
+  database_read_only: { status: 503, title: 'The database takes no writes' },
+  database_full: { status: 503, title: 'The disk of the database is full' },
   busy: { status: 503, title: 'Too much is asked at once' },
   locked: { status: 503, title: 'Another transaction holds what is asked for' },
   too_many_streams: { status: 503, title: 'Too many event streams are open' },
@@ -100,6 +103,11 @@ export function problemFrom(error: unknown): Problem {
   const later = { headers: { 'retry-after': '5' } };
   if (AWAY.test(code))
     return new Problem('unavailable', 'The database cannot be reached now. Try again in a few seconds.', later);
+  const unwritable = UNWRITABLE[code];
+  if (unwritable !== undefined) {
+    const cure = databaseCause(code)?.cure ?? '';
+    return new Problem(unwritable.code, `${unwritable.detail} Who runs it must ${cure}; try again then.`, later);
+  }
   if (HELD.test(code)) {
     const detail =
       'Another transaction in the database holds what this needs, and did not let it go in time. Try again in a few seconds.';
@@ -125,7 +133,13 @@ export function notJsonType(): Problem {
 
 /** The driver's, the system's and the server's ways to say that there is no working connection. */
 const AWAY =
-  /^(?:CONNECT_TIMEOUT|CONNECTION_(?:CLOSED|ENDED|DESTROYED)|E(?:CONNREFUSED|CONNRESET|CONNABORTED|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH|PIPE|NOENT)|57P0[1-4]|53300|25006|08\w{3})$/;
+  /^(?:CONNECT_TIMEOUT|CONNECTION_(?:CLOSED|ENDED|DESTROYED)|E(?:CONNREFUSED|CONNRESET|CONNABORTED|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH|PIPE|NOENT)|57P0[1-4]|53300|NO_PRIMARY|08\w{3})$/;
+
+/** The server answers and writes nothing, by its code for why. */
+const UNWRITABLE: Readonly<Record<string, { readonly code: ProblemCode; readonly detail: string }>> = {
+  '25006': { code: 'database_read_only', detail: 'The database takes no writes now: it is read-only.' },
+  '53100': { code: 'database_full', detail: 'The database refuses writes: its disk is full (53100).' },
+};
 
 /** A lock that was not given in time; of transactions that wait for each other, the one that was ended. */
 const HELD = /^(?:55P03|40P01)$/;
@@ -152,7 +166,7 @@ const problemSchema = z
   .openapi('Problem');
 
 /** What each call that asks the database may answer. */
-const DATABASE_CODES: readonly ProblemCode[] = ['unavailable', 'busy', 'locked'];
+const DATABASE_CODES: readonly ProblemCode[] = ['unavailable', 'database_read_only', 'database_full', 'busy', 'locked'];
 /** What each call that changes something may answer: a large body is refused where none is read, too. */
 const CHANGE_CODES: readonly ProblemCode[] = ['too_large'];
 

@@ -93,32 +93,65 @@ export const REPLICA_WORDS: Readonly<Record<ReplicaTroubleReason, Words>> = {
   },
 };
 
-/** What to do about an error of the database, by what Postgres or the network says; the first that fits. */
-const REMEDIES: readonly (readonly [RegExp, string])[] = [
-  [/\b53100\b|no space left/i, 'The disk of the database is full: free space there.'],
-  [
-    /\b25006\b|read-only transaction/i,
-    'The database is read-only: point DATABASE_URL at the primary server, or end its read-only mode.',
-  ],
-  [/\b42501\b|permission denied/i, 'The role of DATABASE_URL lacks a permission: grant it what `purchase-watch migrate` names.'],
-  [/\b53300\b|too many (clients|connections)/i, 'The database has no connection left: end some, or raise max_connections.'],
-  [
-    /\b(55P03|57014|40P01)\b|(lock|statement) timeout/i,
-    'Another session holds a lock, or the database is overloaded: look into pg_stat_activity and end that session.',
-  ],
-  [
-    /\b(ECONN\w+|CONNECT\w*|CONNECTION_\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_\w+|57P0\d|08\w{3}|28\w{3}|3D000)\b/,
-    'The daemon gets no usable connection to the database: check that it runs, that the network leads there and that DATABASE_URL is right.',
-  ],
+interface Cause {
+  /** What Postgres, the network or this program says then. */
+  readonly said: RegExp;
+  /** A clause. */
+  readonly cause: string;
+  /** What to do, as a clause. */
+  readonly cure: string;
+}
+
+/** Why the database does not do what is asked of it, and what to do; the first that fits. */
+const CAUSES: readonly Cause[] = [
+  {
+    said: /\b25006\b|read-only transaction|\bis read-only\b/i,
+    cause: 'the database is read-only',
+    cure: 'point DATABASE_URL at the primary server, or end its read-only mode',
+  },
+  { said: /\b53100\b|no space left/i, cause: 'the disk of the database is full', cure: 'free space there' },
+  {
+    said: /\b42501\b|permission denied/i,
+    cause: 'the role of DATABASE_URL lacks a permission',
+    cure: 'grant it what `purchase-watch migrate` names',
+  },
+  {
+    said: /\b53300\b|too many (clients|connections)/i,
+    cause: 'the database has no connection left',
+    cure: 'end some, or raise max_connections',
+  },
+  {
+    said: /\b(55P03|57014|40P01)\b|(lock|statement) timeout/i,
+    cause: 'another session holds a lock, or the database is overloaded',
+    cure: 'look into pg_stat_activity and end that session',
+  },
+  {
+    said: /\b(ECONN\w+|CONNECT\w*|CONNECTION_\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_\w+|57P0\d|08\w{3}|28\w{3}|3D000)\b/,
+    cause: 'the daemon gets no usable connection to the database',
+    cure: 'check that it runs, that the network leads there and that DATABASE_URL is right',
+  },
 ];
 
 const OTHERWISE = 'Look at the log of the daemon and of the database.';
 const NETWORK = 'Check the network, name server and proxy of the host that is named here.';
 
+/** Why the database refuses, and what to do, by the text or the code of its error; null for what is not known here. */
+export function databaseCause(error: string): Pick<Cause, 'cause' | 'cure'> | null {
+  return CAUSES.find(({ said }) => said.test(error)) ?? null;
+}
+
 /** What to do about a trouble. */
 export function replicaRemedy({ reason, error }: Pick<ReplicaTrouble, 'reason' | 'error'>): string {
   if (reason === 'reaches_no_site' || reason === 'reaches_no_receiver') return NETWORK;
-  return REMEDIES.find(([pattern]) => error !== null && pattern.test(error))?.[1] ?? OTHERWISE;
+  const known = error === null ? null : databaseCause(error);
+  return known === null ? OTHERWISE : `${sentence(known.cause)}: ${known.cure}.`;
+}
+
+/** What to do about all of them, each once: what is known to help stands before a look at the logs. */
+export function replicaRemedies(troubles: readonly ReplicaTrouble[]): string[] {
+  const remedies = new Set(troubles.map(replicaRemedy));
+  const isVague = remedies.delete(OTHERWISE);
+  return [...remedies, ...(isVague ? [OTHERWISE] : [])];
 }
 
 /** What an event about troubles holds beside what every incident's does. */
@@ -144,8 +177,14 @@ export function replicaSentence(troubles: readonly ReplicaTrouble[], isOver: boo
   const clauses = reasonsOf(troubles).map((reason) => REPLICA_WORDS[reason][isOver ? 'over' : 'wrong']);
   if (clauses.length === 0) return isOver ? 'Every replica does its work again.' : 'A replica cannot do its work.';
   const [first] = troubles.toSorted((a, b) => replicaSeverity(b.reason) - replicaSeverity(a.reason));
-  const rest = isOver || first === undefined ? '' : ` ${first.error ?? ''} ${replicaRemedy(first)}`.replace(/\s+/g, ' ');
-  return `${sentence(clauses.join('; '))}.${rest}`;
+  const rest = isOver || first === undefined ? [] : [ended(first.error ?? ''), replicaRemedy(first)];
+  return [`${sentence(clauses.join('; '))}.`, ...rest].filter((part) => part !== '').join(' ');
+}
+
+/** What another program said, as a sentence that the next one may follow. */
+function ended(said: string): string {
+  const text = said.replace(/\s+/g, ' ').trim();
+  return sentence(/^$|[.!?]$/.test(text) ? text : `${text}.`);
 }
 
 /** With a capital at its beginning. */

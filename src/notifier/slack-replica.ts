@@ -1,5 +1,5 @@
 /** What Slack shows of replicas of the daemon that cannot do their work. */
-import { REPLICA_WORDS, type ReplicaTrouble, reasonsOf, replicaRemedy, sentence } from '../core/replica-trouble.ts';
+import { REPLICA_WORDS, type ReplicaTrouble, reasonsOf, replicaRemedies, sentence } from '../core/replica-trouble.ts';
 import type { ReplicaIncident } from './incident-event.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 import { type Draft, type Labelled, lasting, OVER, signOf } from './slack-draft.ts';
@@ -46,11 +46,10 @@ function paragraphsOf(troubles: readonly ReplicaTrouble[]): Labelled[] {
     (reason) => `• ${sentence(REPLICA_WORDS[reason].wrong)}. ${REPLICA_WORDS[reason].meaning}`,
   );
   const errors = new Set(troubles.flatMap(({ error }) => (error === null ? [] : [plain(error, LONGEST_ERROR)])));
-  const remedies = new Set(troubles.map(replicaRemedy));
   return [
     ['What it means', meanings.join('\n')],
     ...(errors.size === 0 ? [] : [['The last error', [...errors].slice(0, MOST_ERRORS).join('\n')] as const]),
-    ['What to do', `${[...remedies].join('\n')}\nThe daemon goes on by itself then.`],
+    ['What to do', `${replicaRemedies(troubles).join('\n')}\nThe daemon goes on by itself then.`],
   ];
 }
 

@@ -1,7 +1,7 @@
 /** Sees statements that were refused because their session is read-only, as it is after a failover. */
 import type { Sql } from './database.ts';
 
-const READ_ONLY = '25006';
+export const READ_ONLY = '25006';
 
 /** The same pool; calls back when one of its statements, or of its transactions, was refused so. */
 export function noticeReadOnly(sql: Sql, onReadOnly: () => void): Sql {

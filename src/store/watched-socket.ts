@@ -7,6 +7,7 @@ import { connect as dial, Socket } from 'node:net';
 import type { Milliseconds } from '../core/purchase.ts';
 import { refuseClearText } from './clear-text.ts';
 import type { Host } from './database-url.ts';
+import { READ_ONLY } from './read-only.ts';
 
 /** What the driver passes to whoever makes its sockets. */
 interface Target {
@@ -74,7 +75,9 @@ export function createSockets(url: string, { asksForTls, answerWithin, findHost 
 function breakAll(database: KnownDatabase): void {
   if (performance.now() - database.brokenAt < BREAK_AT_MOST_EVERY) return;
   database.brokenAt = performance.now();
-  const reason = new Error('the session is read-only, as after a failover: the connection is broken and dialled again');
+  const text = 'the session is read-only, as after a failover: the connection is broken and dialled again';
+  // What other statements waited for over the same connections ends with the code of the one that was refused.
+  const reason = Object.assign(new Error(text), { code: READ_ONLY });
   // The statement that was refused is answered first.
   setImmediate(() => database.open.forEach((socket) => void socket.destroy(reason)));
 }

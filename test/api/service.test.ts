@@ -4,6 +4,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { serveApi } from '../../src/api/serve.ts';
 import { connect } from '../../src/store/database.ts';
+import { testDatabase } from '../support/database.ts';
+import { refuseAll } from '../support/refused-writes.ts';
 import { startTestApi, type TestApi } from './api.ts';
 
 let api: TestApi;
@@ -43,6 +45,34 @@ describe('without its database', () => {
     expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'unavailable', '5']);
     await server.stop();
     await away.end();
+  });
+
+  test('one that takes no writes is told from one that is away, with what to do', async () => {
+    const database = await testDatabase();
+    const admin = connect(database.url, { max: 1 });
+    const server = await startTestApi({ sql: database.sql });
+    const write = () => server.call('POST', '/v1/purchases', { json: { purchaseId: 'p-1', site: 'default' } });
+    const said = ({ status, body, headers }: Awaited<ReturnType<typeof write>>) => [
+      ...[status, body.code, headers.get('retry-after')],
+      body.detail,
+    ];
+    const allow = await refuseAll(admin);
+    const full = 'The database refuses writes: its disk is full (53100). Who runs it must free space there; try again then.';
+    expect(said(await write())).toEqual([503, 'database_full', '5', full]);
+    await allow();
+    const name = decodeURIComponent(new URL(database.url).pathname.slice(1));
+    await admin`alter database ${admin(name)} set default_transaction_read_only = on`;
+    await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name} and pid <> pg_backend_pid()`;
+    const readOnly =
+      'The database takes no writes now: it is read-only. Who runs it must point DATABASE_URL at the primary server, or end its read-only mode; try again then.';
+    await expect.poll(async () => said(await write())).toEqual([503, 'database_read_only', '5', readOnly]);
+    // Refused statements have the other connections broken: whoever waits there is never told of a fault here.
+    const answers = await Promise.all(Array.from({ length: 20 }, write));
+    expect(answers.filter(({ body }) => !['database_read_only', 'unavailable'].includes(body.code))).toEqual([]);
+    expect(server.lines.filter((line) => line.includes('"api.writes_refused"')).length).toBe(1);
+    await server.stop();
+    await admin.end();
+    await database.drop();
   });
 
   test('a silent one is given up after a second', async () => {

@@ -4,6 +4,7 @@ import {
   type ReplicaTrouble,
   readReplicaData,
   replicaData,
+  replicaRemedies,
   replicaRemedy,
   replicaSentence,
   replicaSeverity,
@@ -36,6 +37,11 @@ describe('what keeps replicas from their work', () => {
   test.each([
     ['could not extend file "base/5/1": No space left on device (53100)', /free space/],
     ['cannot execute UPDATE in a read-only transaction (25006)', /read-only/],
+    [
+      'the session is read-only, as after a failover: the connection is broken and dialled again',
+      /^The database is read-only: point DATABASE_URL at the primary server, or end its read-only mode\.$/,
+    ],
+    ['no host takes writes: a:5432: it is read-only: a standby (NO_PRIMARY)', /^The database is read-only/],
     ['permission denied for table purchases (42501)', /grant/],
     ['sorry, too many clients already (53300)', /max_connections/],
     ['canceling statement due to lock timeout (55P03)', /pg_stat_activity/],
@@ -45,6 +51,14 @@ describe('what keeps replicas from their work', () => {
     [null, /log/],
   ])('for %s says what to do', (error, remedy) => {
     expect(replicaRemedy({ reason: 'not_recording', error })).toMatch(remedy);
+  });
+
+  test('says what is known to help before a look at the logs', () => {
+    const some = [trouble('rep_1', 'not_recording'), trouble('rep_1', 'not_judging', 'it is read-only (25006)')];
+    expect(replicaRemedies(some)).toEqual([
+      expect.stringMatching(/^The database is read-only/),
+      expect.stringMatching(/^Look at/),
+    ]);
   });
 
   test('comes back from an event as it was written, without what is not known here', () => {
@@ -58,6 +72,9 @@ describe('what keeps replicas from their work', () => {
   test('is a sentence for the log', () => {
     expect(replicaSentence([trouble('rep_1', 'not_recording', 'No space left.')], false)).toMatch(
       /^Polls are not recorded\. No space left\. .*free space/,
+    );
+    expect(replicaSentence([trouble('rep_1', 'not_recording', 'the\nsession is read-only')], false)).toBe(
+      'Polls are not recorded. The session is read-only. The database is read-only: point DATABASE_URL at the primary server, or end its read-only mode.',
     );
     expect(replicaSentence([trouble('rep_1', 'not_recording')], true)).toBe('Polls are recorded again.');
   });
