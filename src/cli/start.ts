@@ -8,6 +8,7 @@ import { ENCRYPTION_ADVICE, type Unencrypted, unencrypted } from '../config/unen
 import { AppError } from '../core/errors.ts';
 import { shownAddress } from '../core/shown-address.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { StoredSubscriber } from '../store/subscribers.ts';
 import { examples } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import { printFacts, printLine, styled } from './output.ts';
@@ -37,11 +38,14 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
     });
     try {
       await app.start();
-      const summary = await summaryOf(settings, app, worker);
+      const { readSubscribers } = await import('../store/subscribers.ts');
+      const stored = await readSubscribers(app.sql);
+      const summary = await summaryOf(settings, { app, stored, worker });
       // A log collector must find nothing but log lines.
       if (context.isTTY) printSummary(context, summary);
       log.info(context.isTTY ? {} : summary, 'started');
-      await warn(settings, app, log);
+      // Asks the database for nothing: from here on it may fail or hang, and a stop must not wait for it.
+      await warn(settings, stored, log);
       await stop;
       return await app.stop();
     } finally {
@@ -65,7 +69,7 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
 }
 
 /** Says once what keeps people and systems from hearing anything, what others may hear, and which keys end. */
-async function warn(settings: Settings, { sql }: Pick<App, 'sql'>, log: Logger): Promise<void> {
+async function warn(settings: Settings, stored: readonly StoredSubscriber[], log: Logger): Promise<void> {
   const { slack, subscribers, webhooks } = settings;
   const [{ refusedUrl }, { unheardSites }, { endingKeys, ENDING_KEY_ADVICE }] = await Promise.all([
     import('../subscription/address.ts'),
@@ -84,7 +88,7 @@ async function warn(settings: Settings, { sql }: Pick<App, 'sql'>, log: Logger):
     log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it nobody hears of incidents' }, 'incidents.told_to_nobody');
   for (const { name: key, detail } of endingKeys(settings.apiKeys, Date.now()))
     log.warn({ key, detail, advice: ENDING_KEY_ADVICE }, 'api.key_expires');
-  for (const each of await withoutEncryption(settings, sql))
+  for (const each of await withoutEncryption(settings, stored))
     log.warn({ ...each, advice: ENCRYPTION_ADVICE }, 'address.unencrypted');
   for (const { name: subscriber, kind, url } of subscribers) {
     // Brokers live in private networks; no rule about public addresses is for them.
@@ -97,25 +101,24 @@ async function warn(settings: Settings, { sql }: Pick<App, 'sql'>, log: Logger):
   }
 }
 
-async function withoutEncryption(settings: Settings, sql: App['sql']): Promise<Unencrypted[]> {
-  const [{ unencryptedStored }, { secretsOf }, { readSubscribers }] = await Promise.all([
+async function withoutEncryption(settings: Settings, stored: readonly StoredSubscriber[]): Promise<Unencrypted[]> {
+  const [{ unencryptedStored }, { secretsOf }] = await Promise.all([
     import('../subscription/sealed.ts'),
     import('../subscription/secrets.ts'),
-    import('../store/subscribers.ts'),
   ]);
-  return [...unencrypted(settings), ...unencryptedStored(secretsOf(settings), await readSubscribers(sql))];
+  return [...unencrypted(settings), ...unencryptedStored(secretsOf(settings), stored)];
 }
 
 /** Of those that the API and commands added; their addresses are stored encrypted, and not shown here. */
 const MOST_NAMED = 20;
 
 /** What somebody who starts it wants to see: what is watched, where it is kept, who is told. No secrets. */
-async function summaryOf(settings: Settings, { sql, url }: Pick<App, 'sql' | 'url'>, worker: boolean) {
-  const [{ describeTarget }, { readSubscribers }] = await Promise.all([
-    import('../store/database-url.ts'),
-    import('../store/subscribers.ts'),
-  ]);
-  const added = (await readSubscribers(sql)).filter(({ origin, status }) => origin === 'api' && status === 'active');
+async function summaryOf(
+  settings: Settings,
+  { app: { url }, stored, worker }: { app: Pick<App, 'url'>; stored: readonly StoredSubscriber[]; worker: boolean },
+) {
+  const { describeTarget } = await import('../store/database-url.ts');
+  const added = stored.filter(({ origin, status }) => origin === 'api' && status === 'active');
   const { databaseUrl, dataDir, subscribers, slack } = settings;
   return {
     sites: settings.sites.map(({ name, baseUrl }) => `${name} (${shownAddress(baseUrl)})`),
