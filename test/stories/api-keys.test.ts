@@ -94,12 +94,15 @@ test('a daemon with hashed keys: two at once, scopes, failures that cost a secon
   expect(lines('api.key_refused').map(({ call, address }) => [call, address])).toEqual(
     ['GET /readyz', 'GET /v1/purchases', 'GET /metrics'].map((call) => [call, '127.0.0.1']),
   );
-  const flood = Array.from({ length: 100 }, () => ask(`${url}/v1/purchases`, 'pwk_not-the-key-of-anybody'));
+  const flood = Promise.allSettled(Array.from({ length: 100 }, () => ask(`${url}/v1/purchases`, 'pwk_not-the-key-of-anybody')));
   await expect.poll(() => lines('api.key_refused').length, { timeout: 10_000 }).toBeGreaterThan(90);
   expect((await ask(`${url}/v1/purchases`, FULL)).status).toBe(200);
   for (const secret of [FULL, shop, next, reports, 'pwk_not']) expect(daemon.output()).not.toContain(secret);
   expect(await daemon.end('SIGTERM')).toBe(0);
   // Who waits for the answer to a wrong key does not keep the daemon from its end.
-  const statuses = (await Promise.allSettled(flood)).map((each) => (each.status === 'fulfilled' ? each.value.status : null));
-  expect(statuses.filter((status) => status === 429)).toHaveLength(90);
+  const statuses = (await flood).map((each) => (each.status === 'fulfilled' ? each.value.status : null));
+  // Ten wait at a time; each second one of them is answered, and another may wait.
+  const refused = statuses.filter((status) => status === 429).length;
+  expect(refused).toBeGreaterThanOrEqual(80);
+  expect(refused).toBeLessThanOrEqual(90);
 }, 60_000);

@@ -107,7 +107,8 @@ test('a service that no replica reaches is given up by none', async () => {
 
 test('a replica that reaches no receiver leaves its deliveries to one that does, and takes its share back', async () => {
   await startFar('receiver');
-  const ids = await watchMany(60);
+  // Enough for customers to go on until the other replica has noticed, however slow the machine is.
+  const ids = await watchMany(200);
   await liveUntil(async () => ids.every((id) => t.changesOf(id).length === 1));
   await wire.spoil({ kind: 'refused' });
   const waiting = [...ids];
