@@ -16,7 +16,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../core/errors.ts';
 import { BARE_ENVIRONMENT, giveTo, type Home, type Owner, ownerOf, replace } from './embedded-files.ts';
@@ -128,7 +128,7 @@ async function initialize(home: Home, folder: string, settings: ServerSettings):
     ...(settings.fsync === 'off' ? ['--no-sync'] : []),
   ];
   try {
-    await promisify(execFile)(join(home.native, 'bin', 'initdb'), args, { ...asServerUser(home), cwd: join(draft, 'data') });
+    await promisify(execFile)(join(home.native, 'bin', 'initdb'), args, asServerUser(home, join(draft, 'data')));
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
     throw cannotRun('initdb', home, error);
@@ -144,11 +144,14 @@ function removeAbandonedDrafts(home: string): void {
   }
 }
 
-/** How the server's programs are run: as whom, and with what environment. */
-export function asServerUser(home: Home) {
+/** How the server's programs are run: as whom, in which folder, and with what environment. */
+export function asServerUser(home: Home, cwd: string) {
   // Nothing of our own environment: it holds secrets, and PG… variables would change what the server does.
   const search = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
-  return { ...home.user, env: { ...BARE_ENVIRONMENT, [search]: `${home.libraries}:${join(home.native, 'lib')}` } };
+  // The loader splits the list at these, and knows no way to quote them.
+  const named = (folder: string): string => (/[:;]/.test(folder) ? relative(cwd, folder) : folder);
+  const folders = [home.libraries, join(home.native, 'lib')].map(named).join(':');
+  return { ...home.user, cwd, env: { ...BARE_ENVIRONMENT, [search]: folders } };
 }
 
 /** The error for a program that could not be started or failed. */

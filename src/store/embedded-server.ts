@@ -69,8 +69,7 @@ function spawnServer(cluster: Cluster, socketFolder: string): { server: ChildPro
   const settings = Object.entries({ ...cluster.settings, ...where }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const [program, ...args] = [...lockPrefix(cluster), join(home.native, 'bin', 'postgres'), '-D', data, ...settings];
   const server = spawn(program!, args, {
-    ...asServerUser(home),
-    cwd: data,
+    ...asServerUser(home, data),
     // A session of its own: Ctrl-C on our terminal is ours, and the server must serve until our last transaction is done.
     detached: true,
     stdio: ['ignore', output, output],
@@ -105,7 +104,7 @@ function lockPrefix({ lockFile }: Cluster): string[] {
 export function isHeld(cluster: Cluster): boolean {
   const [program, ...args] = lockPrefix(cluster);
   if (program === undefined) return false;
-  return spawnSync(program, [...args, '/bin/true'], { ...asServerUser(cluster.home), cwd: '/', stdio: 'ignore' }).status === HELD;
+  return spawnSync(program, [...args, '/bin/true'], { ...asServerUser(cluster.home, '/'), stdio: 'ignore' }).status === HELD;
 }
 
 /** A server that runs on a cluster, as its lock file tells. */
