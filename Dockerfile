@@ -1,5 +1,9 @@
 # Builds the JavaScript with every development tool, then ships it with what runs only.
-FROM node:26-bookworm-slim AS build
+# A tag can be moved to other contents; a digest cannot. Look it up and build with it (docs/operations.md, "The image"):
+#   docker buildx imagetools inspect node:26-bookworm-slim
+#   docker build --build-arg NODE_IMAGE=node:26-bookworm-slim@sha256:… .
+ARG NODE_IMAGE=node:26-bookworm-slim
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY tools ./tools
@@ -8,7 +12,7 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build && npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 
-FROM node:26-bookworm-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
