@@ -38,8 +38,11 @@ export function nearest(given: string, known: readonly string[]): string | null 
   let best: string | null = null;
   let fewest = Number.POSITIVE_INFINITY;
   for (const name of known) {
+    const most = Math.max(1, Math.floor(Math.max(given.length, name.length) * 0.4));
+    // Each letter that one has more is a step.
+    if (Math.abs(given.length - name.length) > most) continue;
     const steps = distance(simple, name.toLowerCase());
-    if (steps < fewest && steps <= Math.max(1, Math.floor(Math.max(given.length, name.length) * 0.4))) {
+    if (steps < fewest && steps <= most) {
       best = name;
       fewest = steps;
     }
@@ -48,7 +51,9 @@ export function nearest(given: string, known: readonly string[]): string | null 
   const isCutShort = (name: string) => given.length >= TELLING && name.toLowerCase().startsWith(simple);
   // With a letter too few, too many, or wrong.
   const isSlip = (name: string) =>
-    given.length > TELLING && [-1, 0, 1].some((more) => distance(simple, name.toLowerCase().slice(0, given.length + more)) <= 1);
+    given.length > TELLING &&
+    name.length >= given.length - 2 &&
+    [-1, 0, 1].some((more) => distance(simple, name.toLowerCase().slice(0, given.length + more)) <= 1);
   return byLength.find(isCutShort) ?? byLength.find((name) => leavesOut(given, name)) ?? best ?? byLength.find(isSlip) ?? null;
 }
 

@@ -110,6 +110,7 @@ function ofType(type: string, making: Making): fc.Arbitrary<unknown> {
     }
     case 'object': {
       const properties = propertiesOf(document, schema);
+      if (typeof schema.additionalProperties === 'object') return mapping(making, schema.additionalProperties);
       if (properties.length === 0) {
         // The framework reads `__proto__` as any other key; a parsed object keeps it as its own.
         return fc.dictionary(fc.string({ minLength: 1, maxLength: 12 }), fc.jsonValue({ maxDepth: 2 }), {
@@ -128,6 +129,15 @@ function ofType(type: string, making: Making): fc.Arbitrary<unknown> {
     default:
       return oddValue;
   }
+}
+
+/** Names of one's own, each with a value of the same schema. */
+function mapping({ document, schema, known, name, depth }: Making, values: Schema): fc.Arbitrary<unknown> {
+  const { propertyNames = {} } = schema as { propertyNames?: Schema };
+  const names = validValue(document, { type: 'string', ...propertyNames }, known, '', depth + 1).map((name) =>
+    typeof name === 'string' ? name : (JSON.stringify(name) ?? ''),
+  );
+  return fc.dictionary(names, validValue(document, values, known, name, depth + 1), { maxKeys: 3, noNullPrototype: true });
 }
 
 function textOf(schema: Schema): fc.Arbitrary<string> {

@@ -1,0 +1,111 @@
+/** What must be true after a fuzz run. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { startDaemon } from '../support/daemon.ts';
+import { brief } from './hostile.ts';
+import type { Memory } from './inspector.ts';
+import { CALM, HIDDEN, WILD_SITES, type World } from './world.ts';
+
+/** Bytes that may be there afterwards and were not before: caches, compiled code, metrics of what was seen. */
+const GROWTH = 24 * 1024 * 1024;
+const SETTLES_WITHIN = 180_000;
+const WITHIN = 60_000;
+
+/** Lets service and receivers answer well until nothing is on its way, and measures what the daemon holds then. */
+export async function settle({ service, receiver, database, inspector }: World): Promise<Memory> {
+  service.calm(true);
+  receiver.calm(true);
+  const until = performance.now() + SETTLES_WITHIN;
+  while (performance.now() < until) {
+    const [row] = await database.sql<[{ busy: number }]>`
+      select (select count(*) from purchase_watch.purchases where status = 'watching' and site = any (${[...WILD_SITES]}))::integer
+        + (select count(*) from purchase_watch.delivery_log where status in ('pending', 'in_flight') and due_at < now() + interval '10 seconds')::integer as busy`;
+    if (row.busy === 0) break;
+    await delay(500);
+  }
+  const memory = await inspector.memory();
+  service.calm(false);
+  receiver.calm(false);
+  return memory;
+}
+
+/** Null: as it was before. */
+export function memoryFault(before: Memory, after: Memory): string | null {
+  const held = ({ heapUsed, external }: Memory): number => heapUsed + external;
+  const grown = held(after) - held(before);
+  return grown <= GROWTH
+    ? null
+    : `the daemon holds ${Math.round(grown / 1024)} KiB more than before: ${JSON.stringify({ before, after })}`;
+}
+
+/** The daemon is ready, polls, and delivers. */
+export async function calmFaults({
+  origin,
+  shop,
+  simulator,
+  calmReceiver,
+  service,
+  receiver,
+  database,
+  daemon,
+}: World): Promise<string[]> {
+  if (daemon.process.exitCode !== null)
+    return [`the daemon ended with ${daemon.process.exitCode}: ${daemon.output().slice(-3_000)}`];
+  const faults: string[] = [];
+  service.calm(true);
+  receiver.calm(true);
+  const { purchaseId } = simulator.control.add({ script: [{ state: 'Completed' }] });
+  const wild = 'fuzz-the-last-one';
+  await shop`insert into purchase_watch.purchases (purchase_id, site) values (${purchaseId}, ${CALM}), (${wild}, ${WILD_SITES[0]!})`;
+  await calmReceiver
+    .waitFor((received) => received.some(({ body }) => body.includes(purchaseId)), WITHIN)
+    .catch((error: Error) => faults.push(`no webhook of a new purchase: ${error.message}`));
+  if (calmReceiver.received.some(({ verified }) => verified === false)) faults.push('a webhook has a bad signature');
+  const status = async (): Promise<unknown> =>
+    (await database.sql`select status from purchase_watch.purchases where purchase_id = ${wild}`)[0]?.status;
+  const until = performance.now() + WITHIN;
+  while ((await status()) !== 'settled' && performance.now() < until) await delay(200);
+  if ((await status()) !== 'settled') faults.push('the wild sites are not polled any more');
+  let ready = '';
+  for (const end = performance.now() + WITHIN; performance.now() < end; await delay(500)) {
+    const answer = await fetch(`${origin}/readyz`);
+    ready = await answer.text();
+    if (answer.ok) return faults;
+  }
+  return [...faults, `not ready: ${ready}`];
+}
+
+/** Words that stand for a bug. */
+const BUGS = [
+  'api.failed',
+  'poll.undecided',
+  'uncaughtException',
+  'unhandledRejection',
+  'TypeError',
+  'RangeError',
+  'ReferenceError',
+  'SyntaxError',
+  'heap out of memory',
+  'MaxListenersExceeded',
+];
+const MOST_LINES = 10;
+
+export function logFaults({ daemon, receiver, calmReceiver }: World): string[] {
+  const lines = daemon.output().split('\n');
+  const bugs = lines.filter((line) => BUGS.some((word) => line.includes(word)));
+  const secrets = lines.filter((line) => HIDDEN.some((secret) => line.includes(secret)));
+  const sent = calmReceiver.received.filter(({ body }) => HIDDEN.some((secret) => body.includes(secret)));
+  return [
+    ...bugs.slice(0, MOST_LINES).map((line) => `the log has a bug: ${brief(line, 2_000)}`),
+    ...secrets.slice(0, MOST_LINES).map((line) => `the log holds a secret: ${brief(line, 2_000)}`),
+    ...[...receiver.leaks(), ...sent.map(({ body }) => body)]
+      .slice(0, MOST_LINES)
+      .map((text) => `a message holds a secret: ${text}`),
+  ];
+}
+
+/** Every change has its event, every event its deliveries. */
+export async function auditFaults({ env }: World): Promise<string[]> {
+  const audit = startDaemon(['audit', '--json'], { ...env });
+  const code = await audit.end('SIGCONT');
+  return code === 0 ? [] : [`audit ended with ${code}: ${brief(audit.output(), 3_000)}`];
+}

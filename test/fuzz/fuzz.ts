@@ -1,0 +1,130 @@
+/**
+ * The fuzz run: hostile inputs through every door of a daemon at once (HTTP API, settings, SQL, answers of the checkout
+ * service and of receivers), all made from a seed. Afterwards the daemon must be as well as before.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ApiDoor, openApi } from './api.ts';
+import { auditFaults, calmFaults, logFaults, memoryFault, settle } from './checks.ts';
+import { seedOf } from './hostile.ts';
+import { attackSocket } from './raw-http.ts';
+import { attackSettings } from './settings.ts';
+import { openSql, type SqlDoor } from './sql.ts';
+import { driveTraffic } from './traffic.ts';
+import { createWorld, type World } from './world.ts';
+
+export interface FuzzOptions {
+  readonly seed: number;
+  /** All doors together. */
+  readonly inputs: number;
+  readonly report?: (line: string) => void;
+}
+
+export interface FuzzResult {
+  /** What went wrong, with the input where one did it; the first ones. */
+  readonly faults: readonly string[];
+  /** Inputs by door. */
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** Shares of the doors; together 1. */
+const SHARES = { api: 0.35, 'raw HTTP': 0.1, settings: 0.2, SQL: 0.15, service: 0.1, receivers: 0.1 } as const;
+type Door = keyof typeof SHARES;
+const ROUND = 2_000;
+/** Rounds between two readings of all that is stored. */
+const READ_EVERY = 10;
+const MOST_FAULTS = 25;
+const MOST_OF_A_KIND = 3;
+/** Before the memory is measured for the first time: caches fill, code is compiled, connections open. */
+const WARM_ROUNDS = 1;
+
+interface Doors {
+  readonly world: World;
+  readonly api: ApiDoor;
+  readonly sql: SqlDoor;
+  readonly settingsFile: string;
+  readonly found: (fault: string) => void;
+}
+
+/** Runs it. Throws when the daemon does not start. */
+export async function fuzz({ seed, inputs, report = () => undefined }: FuzzOptions): Promise<FuzzResult> {
+  const faults: string[] = [];
+  const kinds = new Map<string, number>();
+  const found = (fault: string): void => {
+    // One bug answers many inputs in the same words.
+    const kind = (fault.split('\n  ')[1] ?? fault).slice(0, 100);
+    const times = (kinds.get(kind) ?? 0) + 1;
+    kinds.set(kind, times);
+    if (times > MOST_OF_A_KIND) return;
+    if (faults.length < MOST_FAULTS) faults.push(fault);
+    report(`FAULT ${fault}`);
+  };
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-fuzz-'));
+  const world = await createWorld(seed);
+  try {
+    const doors: Doors = {
+      world,
+      api: await openApi(world.origin, found),
+      sql: await openSql(world, found),
+      settingsFile: join(folder, 'settings.yaml'),
+      found,
+    };
+    const counts: Record<Door, number> = { api: 0, 'raw HTTP': 0, settings: 0, SQL: 0, service: 0, receivers: 0 };
+    const began = performance.now();
+    const seconds = (): number => Math.round((performance.now() - began) / 1_000);
+    const rounds = Math.max(WARM_ROUNDS + 1, Math.ceil(inputs / ROUND));
+    let before: Awaited<ReturnType<typeof settle>> | null = null;
+    for (let round = 0; round < rounds && world.daemon.process.exitCode === null; round++) {
+      if (round === WARM_ROUNDS) before = await settle(world);
+      await attack(doors, { seed: seedOf(seed, round), inputs: inputs / rounds, counts });
+      if (round % READ_EVERY === 0 || round === rounds - 1) await doors.sql.readAll();
+      if (round % 5 === 0 || round === rounds - 1)
+        report(`${seconds()} s, round ${round + 1} of ${rounds}: ${JSON.stringify(counts)}`);
+    }
+    const after = await settle(world);
+    report(`${seconds()} s, memory before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
+    for (const fault of [
+      memoryFault(before!, after),
+      ...(await calmFaults(world)),
+      ...logFaults(world),
+      ...(await auditFaults(world)),
+    ])
+      if (fault !== null) found(fault);
+    await doors.api.close();
+    world.inspector.close();
+    const ended = await world.daemon.end('SIGTERM');
+    if (ended !== 0) found(`the daemon ended with ${ended}`);
+    return { faults, counts };
+  } finally {
+    const { FUZZ_LOG } = process.env;
+    if (FUZZ_LOG !== undefined) writeFileSync(FUZZ_LOG, world.daemon.output());
+    await world.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** One round through all doors at once. */
+async function attack(
+  { world, api, sql, settingsFile, found }: Doors,
+  plan: { seed: number; inputs: number; counts: Record<Door, number> },
+): Promise<void> {
+  const { seed, inputs, counts } = plan;
+  const part = (door: Door): number => Math.ceil(inputs * SHARES[door]);
+  const did = (door: Door, count = part(door)) => {
+    counts[door] += count;
+  };
+  await Promise.all([
+    api.attack(seedOf(seed, 'api'), part('api')).then(() => did('api')),
+    attackSocket(world.origin, api.document, seedOf(seed, 'raw'), part('raw HTTP'), found).then(() => did('raw HTTP')),
+    attackSettings(settingsFile, seedOf(seed, 'settings'), part('settings'), found).then(() => did('settings')),
+    sql.attack(seedOf(seed, 'sql'), part('SQL')).then(() => did('SQL')),
+    driveTraffic(world, api, seedOf(seed, 'traffic'), { service: part('service'), receivers: part('receivers') }).then(
+      (played) => {
+        did('service', played.service);
+        did('receivers', played.receivers);
+      },
+    ),
+  ]);
+  await api.tidy();
+}

@@ -1,0 +1,53 @@
+/** The memory of another Node process after a collection of its garbage, read through its inspector. */
+import type { Daemon } from '../support/daemon.ts';
+
+/** Bytes. */
+export interface Memory {
+  readonly heapUsed: number;
+  readonly external: number;
+  readonly arrayBuffers: number;
+  readonly rss: number;
+}
+
+export interface Inspector {
+  memory(): Promise<Memory>;
+  /** The process waits for this before it ends. */
+  close(): void;
+}
+
+/** Makes a process listen for `inspect`. */
+export const INSPECTED = '--inspect=127.0.0.1:0';
+
+/** Connects to a process that was started with `INSPECTED`. */
+export async function inspect(daemon: Daemon): Promise<Inspector> {
+  await daemon.says('Debugger listening on ');
+  const [address] = /ws:\/\/\S+/.exec(daemon.output())!;
+  const socket = new WebSocket(address);
+  await new Promise((resolve, reject) => {
+    socket.onopen = resolve;
+    socket.onerror = () => reject(new Error(`cannot inspect the process at ${address}`));
+  });
+  let last = 0;
+  const waiting = new Map<number, (result: { readonly result?: { readonly value?: string } }) => void>();
+  socket.onmessage = ({ data }) => {
+    const { id, result } = JSON.parse(String(data)) as { id: number; result: { result?: { value?: string } } };
+    waiting.get(id)?.(result);
+    waiting.delete(id);
+  };
+  const call = (method: string, params = {}): Promise<{ readonly result?: { readonly value?: string } }> =>
+    new Promise((resolve) => {
+      last += 1;
+      waiting.set(last, resolve);
+      socket.send(JSON.stringify({ id: last, method, params }));
+    });
+  return {
+    memory: async () => {
+      // Weak references and finalizers need a second one.
+      await call('HeapProfiler.collectGarbage');
+      await call('HeapProfiler.collectGarbage');
+      const { result } = await call('Runtime.evaluate', { expression: 'JSON.stringify(process.memoryUsage())' });
+      return JSON.parse(result!.value!) as Memory;
+    },
+    close: () => socket.close(),
+  };
+}
