@@ -4,6 +4,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createRareWarning } from '../runtime/rare-warning.ts';
 import { guardKeyless, requireKey } from './access.ts';
+import { answerHeaders } from './answer-headers.ts';
 import { mostConnections, openFilesLimit } from './connections.ts';
 import { Problem, problemFrom, problemResponse } from './problems.ts';
 import type { Rule } from './scopes.ts';
@@ -25,16 +26,14 @@ export async function openFront(settings: FrontSettings, log: Logger): Promise<F
   let doing = 'beginning';
   let since = new Date();
   const app = new Hono<{ Bindings: ApiBindings }>();
-  app.use(guardKeyless(apiKeys), requireKey({ keys: apiKeys, wrongKeys: createWrongKeys(log) }, ruleAt));
+  app.use(answerHeaders, guardKeyless(apiKeys), requireKey({ keys: apiKeys, wrongKeys: createWrongKeys(log) }, ruleAt));
   app.get('/healthz', () => json(200, { status: 'alive' }));
   app.get('/readyz', (c) => {
     const isReader = c.get('caller')?.scopes.includes('read') === true;
     return json(503, { status: 'starting', ...(isReader && { doing, since: since.toISOString() }) });
   });
   const detail = 'The daemon is starting. Try again in a few seconds; GET /readyz with a key for reading says what it does.';
-  app.notFound(() =>
-    problemResponse(new Problem('starting', detail, { headers: { 'retry-after': '5', 'cache-control': 'no-store' } })),
-  );
+  app.notFound(() => problemResponse(new Problem('starting', detail, { headers: { 'retry-after': '5' } })));
   app.onError((error) => problemResponse(problemFrom(error)));
   const calls = settings.sites.reduce((sum, { concurrency }) => sum + concurrency, settings.webhooks.concurrency);
   const connections = mostConnections({ files: openFilesLimit(), calls });
@@ -62,8 +61,5 @@ function ruleAt({ req }: { req: { path: string } }): Rule {
 }
 
 function json(status: number, body: unknown): Response {
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' },
-  });
+  return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } });
 }

@@ -8,6 +8,7 @@ import { createRareWarning } from '../runtime/rare-warning.ts';
 import type { Sql } from '../store/database.ts';
 import { guardKeyless, requireKey } from './access.ts';
 import { accessLog } from './access-log.ts';
+import { answerHeaders } from './answer-headers.ts';
 import { refuseLarge } from './body.ts';
 import { mountHealth } from './health.ts';
 import { invalid } from './invalid.ts';
@@ -101,13 +102,6 @@ function requestLog(log: Logger): MiddlewareHandler {
     log.debug({ method: c.req.method, path: c.req.path.slice(0, 300), status: c.res.status, tookMs }, 'api.answered');
   };
 }
-
-/** Answers are about now and for the caller alone, and are what they say they are. */
-const answerHeaders: MiddlewareHandler = async (c, next) => {
-  await next();
-  c.header('cache-control', 'no-store');
-  c.header('x-content-type-options', 'nosniff');
-};
 
 /** Looks up which methods a path has, to tell a wrong method from a wrong address. */
 function methodTable(app: Api): (path: string) => string[] {

@@ -5,6 +5,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { stringifyExact } from '../core/exact-json.ts';
 import { databaseCause } from '../core/replica-trouble.ts';
 import { Refused } from '../subscription/refused.ts';
+import { ANSWER_HEADERS } from './answer-headers.ts';
 
 /** Every code with its status and its title. Codes are an interface: they are never renamed. */
 const KINDS = {
@@ -89,7 +90,8 @@ export function problemResponse({ code, message, errors, headers }: Problem): Re
   const { status, title } = KINDS[code];
   const fields = errors.length === 0 ? {} : { errors: errors.map((error) => ({ ...error })) };
   const body = { type: `urn:purchase-watch:problem:${code}`, title, status, detail: message, code, ...fields };
-  return new Response(stringifyExact(body), { status, headers: { 'content-type': 'application/problem+json', ...headers } });
+  const own = { ...ANSWER_HEADERS, 'content-type': 'application/problem+json', ...headers };
+  return new Response(stringifyExact(body), { status, headers: own });
 }
 
 /** What a caller is told of anything that was thrown. */

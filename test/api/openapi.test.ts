@@ -112,6 +112,24 @@ test('what needs a key says so, and answers 401 without one', async () => {
   }
 });
 
+test('every answer forbids browsers and caches what they might do with it', async () => {
+  for (const { name, method, path } of operations()) {
+    // Headers are enough of a stream.
+    const as = method === 'get' ? 'HEAD' : method.toUpperCase();
+    for (const headers of [{}, { authorization: `Bearer ${FULL}` }]) {
+      const answer = await api.call(as, path.replace(/\{\w+\}/g, 'x'), { headers });
+      const { 'content-security-policy': policy = '', ...others } = Object.fromEntries(answer.headers);
+      expect(others, name).toMatchObject({
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+      });
+      for (const part of ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"])
+        expect(policy, name).toContain(part);
+    }
+  }
+});
+
 test('each call is refused to a key that has every scope but its own, and to no key that has it', async () => {
   const asked = async ({ method, path }: ReturnType<typeof operations>[number], key: string) => {
     // Headers are enough of a stream.
