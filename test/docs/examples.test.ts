@@ -23,7 +23,7 @@ const NOT_RUN: readonly string[] = [
   'README.md: npm ci && npm run demo',
   'README.md: npm ci && npm test # every check and every test',
   'README.md: npx purchase-watch simulate --load 30 --time-scale',
-  'docs/client.md: npm pack # in this repository, after npm ci npm i',
+  'docs/client.md: npm run package # in this repository, after npm ci',
   'docs/operations.md: docker buildx imagetools inspect node:26-bookworm-',
   "docs/receiving.md: // receiver.mjs import { createServer } from 'node",
   'docs/sql.md: PGPASSWORD=$(cat .purchase-watch/postgres/password',
