@@ -2,10 +2,11 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { getRequestListener } from '@hono/node-server';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { AppError } from '../core/errors.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { limitConnections } from './connections.ts';
+import { endWithAnswer, isTooLate, type LingerLimits, lingerBeforeClose } from './linger.ts';
 import { Problem, problemResponse } from './problems.ts';
 
 export interface ApiServer {
@@ -51,13 +52,22 @@ export interface ServeOptions {
   readonly connections?: number;
   /** After so long a connection is closed whose other end takes nothing of its answer. */
   readonly stalledAfter?: Milliseconds;
+  /** How long, and for how many bytes, a connection is read on whose answer left before its request had come in whole. */
+  readonly linger?: LingerLimits;
   /** Told of each connection that was closed for another one, and of each request that was refused. */
   readonly onCrowded?: () => void;
 }
 
 /** Serves the app. Throws AppError, with what to do, when it cannot listen there. */
 export async function serveApi(app: ServedApp, options: ServeOptions): Promise<ApiServer> {
-  const { host, port, connections = MOST_CONNECTIONS, stalledAfter = STALLED_AFTER, onCrowded = () => undefined } = options;
+  const {
+    host,
+    port,
+    connections = MOST_CONNECTIONS,
+    stalledAfter = STALLED_AFTER,
+    linger,
+    onCrowded = () => undefined,
+  } = options;
   const closing = new AbortController();
   let served = app;
   const bindingsOf = ({ remoteAddress }: { remoteAddress?: string | undefined }): ApiBindings => ({
@@ -68,14 +78,22 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
     onCrowded();
     return problemResponse(crowded(connections));
   };
-  const listener = getRequestListener((request, { incoming }) => answer(request, incoming.socket as Socket), {
+  const answerEnding = async (request: Request, { incoming, outgoing }: HttpBindings): Promise<Response> => {
+    const response = await answer(request, incoming.socket);
+    await endWithAnswer(incoming, outgoing);
+    return response;
+  };
+  const listener = getRequestListener((request, bindings) => answerEnding(request, bindings as HttpBindings), {
     // The process's own Request and Response belong to everybody in it.
     overrideGlobalObjects: false,
     errorHandler: () =>
       problemResponse(new Problem('invalid_request', 'The address or the Host header of the request is not valid.')),
   });
   const limits = { headersTimeout: HEAD_WITHIN, requestTimeout: REQUEST_WITHIN, connectionsCheckingInterval: LOOK_EVERY };
-  const server = createServer({ ...limits, keepAliveTimeout: KEEP_ALIVE }, (incoming, outgoing) => {
+  const server = createServer({ ...limits, keepAliveTimeout: KEEP_ALIVE });
+  lingerBeforeClose(server, linger);
+  server.on('request', (incoming, outgoing) => {
+    if (isTooLate(incoming)) return;
     open.begin(incoming, outgoing);
     void listener(incoming, outgoing);
   });

@@ -1,5 +1,9 @@
 /** A daemon with a small heap is sent the worst of what 16 MiB can hold. It refuses it, and answers others meanwhile. */
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
@@ -101,6 +105,39 @@ test.each<[string, () => Buffer, string]>([
     expect(problem.code).toBe(path === BATCH ? code : 'too_large');
     expect(status).toBe(problem.code === 'too_deep' ? 400 : 413);
   }
+});
+
+/** Sends a body for two seconds, and reads what was answered only after its last byte. */
+async function postSlowly(head: string, piece: string, last = ''): Promise<string> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname).pause();
+  const failed = once(socket, 'close').then(() =>
+    Promise.reject(new Error('the connection was reset before the answer was read')),
+  );
+  const sent = (async () => {
+    socket.write(`POST ${BATCH} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n${head}\r\n\r\n`);
+    for (let count = 0; count < 40; count += 1) {
+      socket.write(piece);
+      await delay(50);
+    }
+    socket.end(last);
+    return text(socket);
+  })();
+  return Promise.race([sent, failed]);
+}
+
+test.each([
+  ['with its length', 'Content-Length: 20000000', false],
+  ['with its length, on a connection that ends with it', 'Content-Length: 20000000\r\nConnection: close', false],
+  ['in chunks', 'Transfer-Encoding: chunked', true],
+  ['in chunks, on a connection that ends with it', 'Transfer-Encoding: chunked\r\nConnection: close', true],
+])('who sends too large a body %s reads the answer, also after the last byte', async (_name, head, isChunked) => {
+  const piece = '9'.repeat(50_000);
+  const answer = isChunked
+    ? await postSlowly(head, `c350\r\n${piece}\r\n`, '0\r\n\r\n')
+    : await postSlowly(head, '9'.repeat(500_000));
+  expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  expect(answer).toContain('"code":"too_large"');
 });
 
 test('a large body is refused by every call that changes something, also by those that read none', async () => {

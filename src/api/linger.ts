@@ -1,0 +1,62 @@
+/**
+ * Closing a connection whose answer left before its request had come in whole. Closed at once, it would answer the bytes that
+ * still come by a reset, which makes the client's system drop the answer. So the server ends its side, reads on and throws
+ * away what it reads, as nginx does (`lingering_close`). Such a connection carries no request: it gives way to a new one.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Milliseconds } from '../core/purchase.ts';
+
+export interface LingerLimits {
+  /** After so long the connection is closed, whatever the client does. */
+  readonly within: Milliseconds;
+  /** After so many bytes, too. */
+  readonly bytes: number;
+}
+
+const LIMITS: LingerLimits = { within: 30_000, bytes: 64 * 1024 * 1024 };
+const LOOK_EVERY: Milliseconds = 100;
+
+/** Lets the server's connections linger. To be called before its handler of requests is added. */
+export function lingerBeforeClose(server: Server, limits: LingerLimits = LIMITS): void {
+  const newest = new WeakMap<Socket, IncomingMessage>();
+  server.on('connection', (socket) => {
+    // By this Node and the framework close a connection once its answer is out.
+    const close = socket.destroySoon.bind(socket);
+    socket.destroySoon = () => {
+      const request = newest.get(socket);
+      if (request === undefined || request.complete) close();
+      else if (!socket.writableEnded) linger(request, limits);
+    };
+  });
+  server.on('request', (incoming) => newest.set(incoming.socket, incoming));
+}
+
+/** Has an answer say that the connection ends with it when its request has not come in whole. To be awaited before the answer begins. */
+export async function endWithAnswer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  if (incoming.complete) return;
+  // What came together with the head is read first: a refusal may be quicker.
+  await nextTurn();
+  if (!incoming.complete && !outgoing.headersSent) outgoing.setHeader('connection', 'close');
+}
+
+/** Whether a request came behind the one whose answer ended the connection: it must not be carried out. */
+export function isTooLate({ socket }: IncomingMessage): boolean {
+  return socket.writableEnded;
+}
+
+function linger(incoming: IncomingMessage, { within, bytes }: LingerLimits): void {
+  const { socket } = incoming;
+  const since = performance.now();
+  const readBefore = socket.bytesRead;
+  // Node passes on no part of a body that nobody reads: only the socket knows how much came.
+  const limit = setInterval(() => {
+    if (performance.now() - since > within || socket.bytesRead - readBefore > bytes) socket.destroy();
+  }, LOOK_EVERY);
+  socket.once('close', () => clearInterval(limit));
+  // Whatever listened would keep what comes, or stop reading.
+  incoming.removeAllListeners('data');
+  incoming.resume();
+  socket.end();
+}
