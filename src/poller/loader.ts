@@ -178,12 +178,12 @@ export function createLoader({ sql, clock, log, ownership, windows }: LoaderOpti
    * Loads rows that are long overdue, but in no replica's memory and beyond no cursor, and logs them, because that is a bug.
    */
   const patrol = async (owned: readonly number[]): Promise<void> => {
-    if (clock.monotonic() < patrolAt) return;
+    if (clock.monotonic() < patrolAt || !ownership.outlasts(0)) return;
     patrolAt = clock.monotonic() + PATROL_EVERY;
     const through = dueSlot(clock.now()) - OVERDUE_SLOTS;
     const epochs = new Map(holdingsOf(owned).map(({ shard, epoch }) => [shard, epoch]));
-    // A shard that was released meanwhile left memory with all its purchases.
-    const isHeld = (shard: number): boolean => epochs.get(shard) === ownership.epochOf(shard);
+    // A shard that was released meanwhile left memory with all its purchases, and once the lease has ended others may have written its rows.
+    const isHeld = (shard: number): boolean => ownership.mayGoOn(shard, epochs.get(shard)!, 0);
     const reads = [...windows]
       .filter(([, window]) => !window.pressed() && window.behind(through).length === 0)
       .map(([site, window]): WindowRead => {

@@ -76,6 +76,7 @@ test('the patrol takes what is in no memory, and nothing of a shard that was los
     await ownership.tick();
   };
   elapsed += 60_000;
+  await ownership.tick();
   await loader.load();
   expect(meanwhile).toBeNull();
   expect([lost, back].flatMap(of).filter(window.knows)).toEqual([]);
@@ -85,5 +86,30 @@ test('the patrol takes what is in no memory, and nothing of a shard that was los
   // The shard that came back is read from the beginning.
   while (await loader.load());
   expect([of(lost).some(window.knows), of(back).every(window.knows)]).toEqual([false, true]);
+  expect(found()).toHaveLength(1);
+});
+
+test('the patrol takes nothing once the lease has ended: another replica may have written the rows', async () => {
+  const purchases = await addOverdue(64);
+  while (await loader.load());
+  // Not in this replica's memory: the replica that took the shard over has put them off, and the database's clock has stepped since.
+  for (const { id } of purchases) window.remove(id);
+  elapsed += 60_000;
+  await loader.load();
+  expect(found()).toEqual([]);
+
+  await ownership.tick();
+  meanwhile = async () => {
+    elapsed += 31_000;
+  };
+  await loader.load();
+  expect(found()).toEqual([]);
+  expect(purchases.some(({ id }) => window.knows(id))).toBe(false);
+
+  // With a lease that lasts, what is in no memory is found.
+  meanwhile = null;
+  elapsed += 60_000;
+  await ownership.tick();
+  await loader.load();
   expect(found()).toHaveLength(1);
 });
