@@ -23,6 +23,7 @@ import { createActivity } from './replica/activity.ts';
 import { createClockStep } from './replica/clock-step.ts';
 import { createErasures } from './replica/erasures.ts';
 import { wakeOnNotify } from './replica/listening.ts';
+import { createQueueWarning } from './replica/notification-queue.ts';
 import { createOwnership } from './replica/ownership.ts';
 import { createReach } from './replica/reach.ts';
 import { createSkippedTime } from './replica/skipped-time.ts';
@@ -133,6 +134,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
     const ownership = createOwnership({
       ...{ skippedTime, sql, clock, log, replica, process: processIdentity(), ttl, renewEvery: RENEW_EVERY },
       secretsKeys: secrets?.keyIds ?? [],
+      onNotificationQueue: createQueueWarning(log),
       onStep: createClockStep({ sql, clock, log, replica }),
     });
 

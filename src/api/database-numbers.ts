@@ -5,7 +5,7 @@ import { purchaseTotals, type Total } from '../store/counts.ts';
 import type { Sql } from '../store/database.ts';
 import { lastHeartbeat } from '../store/heartbeat.ts';
 import { countOpenIncidents } from '../store/incidents.ts';
-import { type DueLag, databaseNow, dueLag, type WaitingDeliveries, waitingDeliveries, waitingOf } from '../store/overview.ts';
+import { type DueLag, databaseMoment, dueLag, type WaitingDeliveries, waitingDeliveries, waitingOf } from '../store/overview.ts';
 import { livingReplicas } from '../store/replicas.ts';
 import { listSites, type SiteRow } from '../store/sites.ts';
 import { hearingChannels } from '../store/subscriber-symptoms.ts';
@@ -14,6 +14,8 @@ import { readSubscribers, type StoredSubscriber } from '../store/subscribers.ts'
 export interface DatabaseNumbers {
   /** By the database's clock. */
   readonly at: Instant;
+  /** How full the queue of notifications is, from 0 to 1. */
+  readonly notificationQueue: number;
   readonly totals: readonly Total[];
   readonly lags: readonly DueLag[];
   /** Those that are configured. */
@@ -55,7 +57,7 @@ export function databaseNumbers(sql: Sql): () => Promise<DatabaseNumbers | null>
 }
 
 async function read(sql: Sql): Promise<DatabaseNumbers> {
-  const at = await databaseNow(sql);
+  const { at, notificationQueue } = await databaseMoment(sql);
   const [totals, lags, sites, incidents, subscribers, waiting, replicas, hearing, heartbeatAt] = await Promise.all([
     purchaseTotals(sql),
     dueLag(sql),
@@ -69,6 +71,7 @@ async function read(sql: Sql): Promise<DatabaseNumbers> {
   ]);
   return {
     at,
+    notificationQueue,
     totals,
     lags,
     sites: sites.filter(({ configured }) => configured),

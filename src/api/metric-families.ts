@@ -123,6 +123,13 @@ export function metricFamilies({ version, health, engine, numbers }: MetricSourc
     ]),
     family(
       'gauge',
+      'notification_queue_used_ratio',
+      [],
+      "How full the database's queue of notifications is; at 1 nothing can be recorded.",
+      known(({ notificationQueue }) => [{ value: notificationQueue }]),
+    ),
+    family(
+      'gauge',
       'purchases',
       ['site', 'status', 'state', 'stuck'],
       'Registered purchases. An unlisted state is its number; one that was not seen yet is none.',

@@ -111,6 +111,11 @@ const CAUSES: readonly Cause[] = [
   },
   { said: /\b53100\b|no space left/i, cause: 'the disk of the database is full', cure: 'free space there' },
   {
+    said: /NOTIFY queue/i,
+    cause: 'the notification queue of the database is full',
+    cure: 'end the session with the oldest transaction in pg_stat_activity (xact_start)',
+  },
+  {
     said: /\b42501\b|permission denied/i,
     cause: 'the role of DATABASE_URL lacks a permission',
     cure: 'grant it what `purchase-watch migrate` names',

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
+import { queueTrouble } from '../core/notification-queue.ts';
 import type { Milliseconds } from '../core/purchase.ts';
 import { openSession, readClock, type Sql } from '../store/database.ts';
 import { describeTarget } from '../store/database-url.ts';
@@ -27,6 +28,7 @@ export async function checkDatabase(
     ...roles(report, facts),
     ...durability(report, facts),
     connections(report, facts),
+    ...notificationQueue(report, facts),
     await notifications(report, sql, url),
     await clock(report, sql),
   ];
@@ -86,6 +88,11 @@ function connections(report: Reporter, { connections: used, maxConnections }: Se
   const found = `${used} of ${maxConnections} connections in use`;
   if (maxConnections - used >= HEADROOM) return report.ok(found);
   return report.warning(found, `a daemon needs up to ${HEADROOM}: raise max_connections, or close other clients`);
+}
+
+function notificationQueue(report: Reporter, facts: ServerFacts): Finding[] {
+  const trouble = queueTrouble(facts.notificationQueue);
+  return trouble === null ? [] : [report.warning(trouble.found, trouble.advice)];
 }
 
 /** A pooler in transaction mode takes LISTEN and never tells anything. */

@@ -35,6 +35,8 @@ export interface OwnershipOptions {
   /** How often it is renewed. */
   readonly renewEvery: Milliseconds;
   readonly skippedTime?: Pick<SkippedTimeKeeper, 'read' | 'note'>;
+  /** Gets with each renewal how full the database's queue of notifications is, from 0 to 1. */
+  onNotificationQueue?(used: number): void;
   /**
    * The database's clock stepped by so much, back when negative, and what was written to these shards before; asked again
    * with the next tick while it fails.
@@ -68,6 +70,7 @@ export function createOwnership({
   ttl,
   renewEvery,
   skippedTime,
+  onNotificationQueue,
   onStep,
 }: OwnershipOptions): OwnershipKeeper {
   const held = new Map<number, Held>();
@@ -213,6 +216,7 @@ export function createOwnership({
       const step = clock.follow?.(renewal.databaseNow, asked.at, clock.monotonic()) ?? 0;
       stepped += step;
       skippedTime?.read(step, renewal.clockSteps);
+      onNotificationQueue?.(renewal.notificationQueue);
       if (renewal.startedAt === startedAt) adopt(renewal.holdings);
       else await startOver(renewal.startedAt);
       // Only now: the lease covers what memory holds from here on.

@@ -15,6 +15,8 @@ export interface ServerFacts {
   readonly synchronousCommit: string;
   readonly connections: number;
   readonly maxConnections: number;
+  /** How full the queue of notifications is, from 0 to 1. */
+  readonly notificationQueue: number;
   /** Of the roles for other programs, those that are not there. */
   readonly missingRoles: readonly string[];
 }
@@ -31,6 +33,7 @@ export async function serverFacts(sql: Queries): Promise<ServerFacts> {
       current_setting('fsync') as fsync, current_setting('synchronous_commit') as "synchronousCommit",
       (select count(*) from pg_stat_activity where backend_type = 'client backend')::float8 as connections,
       current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as "maxConnections",
+      pg_notification_queue_usage() as "notificationQueue",
       array(select name from unnest(array['purchase_watch_registrar', 'purchase_watch_reader']) name where to_regrole(name) is null) as "missingRoles"`;
   return row;
 }

@@ -10,6 +10,13 @@ export async function databaseNow(sql: Queries): Promise<Instant> {
   return row.now;
 }
 
+/** The same, and how full the database's queue of notifications is, from 0 to 1. */
+export async function databaseMoment(sql: Queries): Promise<{ at: Instant; notificationQueue: number }> {
+  const [row] = await sql<[{ at: Instant; notificationQueue: number }]>`
+    select (extract(epoch from clock_timestamp()) * 1000)::float8 as at, pg_notification_queue_usage() as "notificationQueue"`;
+  return row;
+}
+
 /** Read of a queue or an outbox at most, to say how long it is: beyond it, it is only said that it is at least so long. */
 const MOST_COUNTED = 10_000;
 /** Read of each shard's queue at most. */

@@ -38,6 +38,8 @@ export interface Renewal {
   readonly others: readonly OtherReplica[];
   readonly databaseNow: Instant;
   readonly clockSteps: ClockSteps;
+  /** How full the database's queue of notifications is, from 0 to 1. */
+  readonly notificationQueue: number;
 }
 
 /**
@@ -48,7 +50,13 @@ export async function renewReplica(
   sql: Queries,
   { id, process, ttl, secretsKeys = [] }: { id: string; process: string; ttl: Milliseconds; secretsKeys?: readonly string[] },
 ): Promise<Renewal> {
-  type Row = { startedAt: string; databaseNow: Instant; shards: number[] | null; epochs: number[] | null } & ClockStepsRow & {
+  type Row = {
+    startedAt: string;
+    databaseNow: Instant;
+    notificationQueue: number;
+    shards: number[] | null;
+    epochs: number[] | null;
+  } & ClockStepsRow & {
       [F in keyof OtherReplica]: OtherReplica[F] | null;
     };
   const rows = await sql<Row[]>`
@@ -60,16 +68,17 @@ export async function renewReplica(
       returning r.started_at::text as started_at),
     held as (
       select array_agg(id order by id) as shards, array_agg(epoch order by id) as epochs
-      from purchase_watch.shards where owner = ${id})
-    select n.started_at as "startedAt", (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow", h.shards, h.epochs, c.*,
+      from purchase_watch.shards where owner = ${id}),
+    queue as materialized (select pg_notification_queue_usage() as used)
+    select n.started_at as "startedAt", (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow", q.used as "notificationQueue", h.shards, h.epochs, c.*,
       o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs", o.leaving
-    from renewed n cross join held h cross join ${clockSteps(sql)} c left join purchase_watch.replicas o on o.id <> ${id} order by o.id`;
-  const { startedAt, databaseNow, shards, epochs, ...steps } = rows[0]!;
+    from renewed n cross join held h cross join queue q cross join ${clockSteps(sql)} c left join purchase_watch.replicas o on o.id <> ${id} order by o.id`;
+  const { startedAt, databaseNow, notificationQueue, shards, epochs, ...steps } = rows[0]!;
   const holdings = (shards ?? []).map((shard, index) => ({ shard, epoch: epochs![index]! }));
   const others = rows.flatMap(({ id: other, process: where, renewal, leaseMs, leaving }) =>
     other === null ? [] : [{ id: other, process: where!, renewal: renewal!, leaseMs: leaseMs!, leaving: leaving! }],
   );
-  return { startedAt, databaseNow, clockSteps: clockStepsOf(steps), holdings, others };
+  return { startedAt, databaseNow, notificationQueue, clockSteps: clockStepsOf(steps), holdings, others };
 }
 
 /** A replica that is to be deleted, and for how long its row has stood unchanged. */

@@ -210,7 +210,7 @@ test('the page about metrics lists each, with its type, labels and meaning', () 
   );
   expect(page).toContain(rows.join('\n'));
   const [, rules] = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => parse(text!));
-  expect(rules.groups[0].rules.map(({ alert }: { alert: string }) => alert)).toHaveLength(9);
+  expect(rules.groups[0].rules.map(({ alert }: { alert: string }) => alert)).toHaveLength(10);
   const named = [...page.matchAll(/purchase_watch_\w+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''));
   expect(named.filter((name) => !families.some((family) => family.name === name))).toEqual([]);
 });

@@ -36,6 +36,10 @@ describe('what keeps replicas from their work', () => {
 
   test.each([
     ['could not extend file "base/5/1": No space left on device (53100)', /free space/],
+    [
+      'too many notifications in the NOTIFY queue (54000)',
+      /notification queue .* is full: end the session with the oldest transaction/,
+    ],
     ['cannot execute UPDATE in a read-only transaction (25006)', /read-only/],
     [
       'the session is read-only, as after a failover: the connection is broken and dialled again',
