@@ -5,29 +5,18 @@
 import type { Patience, SubscriberHealth, Unreached } from '../core/health.ts';
 import type { Instant, Milliseconds } from '../core/purchase.ts';
 import { type DueDelivery, RANKS, type Rank, REPLAYED } from '../store/deliveries.ts';
-import type { Channel } from './channel.ts';
 import { createQueue } from './queue.ts';
+import type { Opened } from './recipients.ts';
 
 /** A subscriber with the means to reach it. */
-export interface Recipient {
+export interface Recipient extends Opened {
   readonly id: number;
   readonly name: string;
   /** The hash of the address and key by which it is reached. */
   readonly addressHash: string;
-  readonly channel: Channel;
-  /** Deliveries in flight at most. */
-  readonly concurrency: number;
-  /** From one delivery to the next; Slack wants a second. */
-  readonly spacing: Milliseconds;
-  /** One attempt, headers and body. */
-  readonly timeout: Milliseconds;
   /** Waits after the first, second, … failure. */
   readonly schedule: readonly Milliseconds[];
   readonly patience: Patience;
-  /** A digest of the addresses that are not public and may be called; of webhooks. */
-  readonly allowed?: string;
-  /** Messages within an hour, at most; without it there is no such limit. */
-  readonly maxPerHour?: number;
 }
 
 /** How it stands with a subscriber, as `ladder.ts` keeps it. */

@@ -2,19 +2,32 @@
 import { createHash } from 'node:crypto';
 import type { Settings, SubscriberSettings, WebhookSettings } from '../config/settings.ts';
 import { type ChannelSettings, channelSetting, channelSubscriber } from '../config/slack.ts';
+import type { Milliseconds } from '../core/purchase.ts';
 import type { SubscriberDefinition } from '../store/subscribers.ts';
 import { allowedFor, type NamedBy } from '../subscription/address.ts';
 import { foreverKeys, type Reach } from '../subscription/sealed.ts';
+import type { Channel } from './channel.ts';
 import { createNatsChannel } from './nats.ts';
-import type { Recipient } from './outlet.ts';
 import { createRabbitChannel } from './rabbitmq.ts';
 import { BETWEEN_MESSAGES, createSlackChannel } from './slack.ts';
 import { createWebhookChannel } from './webhook.ts';
 
 const SLACK_TIMEOUT = 10_000;
 
-/** What a channel brings to a recipient. */
-export type Opened = Pick<Recipient, 'channel' | 'spacing' | 'timeout' | 'concurrency' | 'maxPerHour' | 'allowed'>;
+/** A channel that is open, and how it may be used. */
+export interface Opened {
+  readonly channel: Channel;
+  /** Deliveries in flight at most. */
+  readonly concurrency: number;
+  /** From one delivery to the next; Slack wants a second. */
+  readonly spacing: Milliseconds;
+  /** One attempt, headers and body. */
+  readonly timeout: Milliseconds;
+  /** A digest of the addresses that are not public and may be called; of webhooks. */
+  readonly allowed?: string;
+  /** Messages within an hour, at most; without it there is no such limit. */
+  readonly maxPerHour?: number;
+}
 
 /** A subscriber that the settings name, with what opens its channel. */
 export interface ConfiguredSubscriber {
