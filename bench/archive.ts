@@ -1,5 +1,5 @@
 /** A database as a busy merchant's looks after months: settled, watched and stuck purchases, and all that was told of them. */
-import type { Sql } from '../src/store/database.ts';
+import type { Sql } from '../src/postgres/connection/database.ts';
 import { purchaseId } from './processes/messages.ts';
 
 export interface ArchiveSize {

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { suggestion } from '../src/config/nearest.ts';
+import { suggestion } from '../src/config/kinds/nearest.ts';
 import type { Bench } from './bench.ts';
 import { change } from './change.ts';
 import { deliver } from './deliver/deliver.ts';

@@ -1,6 +1,6 @@
 /** How much processor time the Postgres server has used: all its processes, those that ended too. */
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Sql } from '../src/store/database.ts';
+import type { Sql } from '../src/postgres/connection/database.ts';
 
 /** Milliseconds so far, or null where that cannot be read: another machine, or a system without /proc. */
 export type PostgresCpu = () => number | null;

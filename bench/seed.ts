@@ -1,5 +1,5 @@
 /** Fills a database with purchases as a daemon would have left them, far quicker than by polling each once. */
-import type { Sql } from '../src/store/database.ts';
+import type { Sql } from '../src/postgres/connection/database.ts';
 import { CYCLE } from './processes/messages.ts';
 
 interface Seed {

@@ -4,26 +4,18 @@ import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 
 const SRC = join(import.meta.dirname, '../src');
-/** The lowest first. In the outermost ring each part may use those before it: a command starts the app. */
-const RINGS = [
-  ['core'],
-  ['config', 'runtime', 'checkout', 'store'],
-  ['subscription', 'limits', 'rehearsal'],
-  ['response'],
-  ['replica', 'poller', 'judge', 'heartbeat', 'keeper', 'notifier', 'api', 'console', 'client'],
-  ['app.ts'],
-  ['receiver'],
-  ['demo', 'doctor'],
-  ['cli'],
-  ['main.ts'],
-];
+const PAGE = join(import.meta.dirname, '../docs/architecture.md');
+/** The table of the page, `| ring | folder | … |`; a dash is no ring. */
+const RINGS = new Map(
+  [...readFileSync(PAGE, 'utf8').matchAll(/^\| (\d+|–) \| `([\w.]+)` \|/gm)].map(([, ring, part]) => [part!, Number(ring)]),
+);
 const ALONE = 'simulator';
 /** Who may start the stand-in service. */
 const SIMULATORS_USERS = ['demo', 'cli'];
 
 const IMPORT = /\b(?:import|from)\s*\(?\s*['"]([^'"]+)['"]/g;
 const partOf = (file: string): string => file.split('/')[0]!;
-const ringOf = (part: string): number => RINGS.findIndex((ring) => ring.includes(part));
+const ringOf = (part: string): number => RINGS.get(part) ?? Number.NaN;
 
 const named = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))
@@ -38,19 +30,25 @@ const said = ({ file, target }: (typeof imports)[number]): string => `${file} im
 
 test('imports are found at all, those inside functions too', () => {
   expect(imports.length).toBeGreaterThan(300);
-  expect(imports.map(said)).toContain('cli/demo.ts imports demo/demo.ts');
+  expect(imports.map(said)).toContain('cli/daemon/demo.ts imports demo/demo.ts');
 });
 
-test('every part of src has its ring', () => {
-  const parts = readdirSync(SRC).filter((part) => part !== ALONE);
-  expect(parts.filter((part) => ringOf(part) < 0)).toEqual([]);
+test('every part of src has its ring, and every ring its part', () => {
+  expect([...RINGS.keys()].sort()).toEqual(readdirSync(SRC).sort());
 });
 
 test('every import points to a lower ring', () => {
   const wrong = across.filter(
-    ({ file, target }) => partOf(file) !== ALONE && partOf(target) !== ALONE && ringOf(partOf(target)) >= ringOf(partOf(file)),
+    ({ file, target }) => partOf(file) !== ALONE && partOf(target) !== ALONE && !(ringOf(partOf(target)) < ringOf(partOf(file))),
   );
   expect(wrong.map(said)).toEqual([]);
+});
+
+test('the parts of the daemon import nothing of each other', () => {
+  const loop = (file: string): string => file.split('/')[1]!;
+  const inDaemon = imports.filter(({ file, target }) => partOf(file) === 'daemon' && partOf(target) === 'daemon');
+  expect(inDaemon.length).toBeGreaterThan(50);
+  expect(inDaemon.filter(({ file, target }) => loop(file) !== loop(target)).map(said)).toEqual([]);
 });
 
 test('the simulator shares no code with the product, and only the demo and a command start it', () => {
@@ -60,6 +58,6 @@ test('the simulator shares no code with the product, and only the demo and a com
 });
 
 test('what is true needs no clock, no network and no library', () => {
-  const foreign = named.filter(({ file, target }) => partOf(file) === 'core' && !target.startsWith('.'));
+  const foreign = named.filter(({ file, target }) => partOf(file) === 'domain' && !target.startsWith('.'));
   expect(foreign.map(said)).toEqual([]);
 });

@@ -3,11 +3,11 @@
  * deliveries and notifications. One that comes alone is a transaction of its own; what is planned while a commit is under
  * way goes with the next one. Purchases come in random order, each one's events in theirs.
  */
-import type { EventDraft } from '../../src/core/events.ts';
-import { namedState } from '../../src/core/states.ts';
-import { createBatcher } from '../../src/runtime/batch.ts';
-import { connect, type Sql } from '../../src/store/database.ts';
-import { announcing, type NewEvent } from '../../src/store/events.ts';
+import type { EventDraft } from '../../src/domain/events/events.ts';
+import { namedState } from '../../src/domain/purchases/states.ts';
+import { connect, type Sql } from '../../src/postgres/connection/database.ts';
+import { announcing, type NewEvent } from '../../src/postgres/events/events.ts';
+import { createBatcher } from '../../src/runtime/loops/batch.ts';
 import { answer } from './answer.ts';
 import { type Commit, CYCLE, indexOf, machineTime } from './messages.ts';
 

@@ -6,7 +6,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Milliseconds } from '../core/purchase.ts';
+import type { Milliseconds } from '../domain/purchases/purchase.ts';
 
 export interface LingerLimits {
   /** After so long the connection is closed, whatever the client does. */

@@ -1,12 +1,12 @@
 /** The API as the daemon runs it: with connections of its own and a feed that wakes. A worker has the operators' part only. */
-import type { Milliseconds } from '../core/purchase.ts';
-import { connect } from '../store/database.ts';
-import type { Patience } from '../store/server-limits.ts';
-import { createFeedHub, type FeedHub } from './feed-hub.ts';
-import { limitedPool } from './limited-pool.ts';
+import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import { connect } from '../postgres/connection/database.ts';
+import type { Patience } from '../postgres/connection/server-limits.ts';
+import { createFeedHub, type FeedHub } from './events/feed-hub.ts';
+import { limitedPool } from './http/limited-pool.ts';
+import type { ServedApp } from './http/serve.ts';
 import { createOperations } from './operations.ts';
 import type { ApiParts } from './routes.ts';
-import type { ServedApp } from './serve.ts';
 
 export interface OpenApi {
   readonly app: ServedApp;
@@ -46,7 +46,7 @@ export async function openApi(
   const feedSql = connect(databaseUrl, { max: 4, name: 'feed', steadyPlans: true, answerWithin, limits });
   const feed = createFeedHub(feedSql);
   // A worker never loads what only the API needs.
-  const [{ createApi }, { streamLimits }] = await Promise.all([import('./routes.ts'), import('./stream.ts')]);
+  const [{ createApi }, { streamLimits }] = await Promise.all([import('./routes.ts'), import('./events/stream.ts')]);
   return {
     app: createApi({ ...parts, sql, changes, operators, feed, streams: streamLimits(connections) }),
     feed,

@@ -2,22 +2,22 @@
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Settings } from '../config/settings.ts';
-import type { Health } from '../runtime/health.ts';
+import type { Sql } from '../postgres/connection/database.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Health } from '../runtime/loops/health.ts';
 import { createRareWarning } from '../runtime/rare-warning.ts';
-import type { Sql } from '../store/database.ts';
-import { guardKeyless, requireKey } from './access.ts';
-import { accessLog } from './access-log.ts';
-import { answerHeaders } from './answer-headers.ts';
-import { refuseLarge } from './body.ts';
-import { mountHealth } from './health.ts';
-import { invalid } from './invalid.ts';
-import type { Engine } from './metric-families.ts';
-import { mountMetrics } from './metrics.ts';
-import { Problem, type ProblemCode, problemFrom, problemResponse } from './problems.ts';
-import { type Rule, ruleTable } from './scopes.ts';
-import type { ApiBindings } from './serve.ts';
-import { createWrongKeys } from './wrong-keys.ts';
+import { mountHealth } from './health/health.ts';
+import type { Engine } from './health/metric-families.ts';
+import { mountMetrics } from './health/metrics.ts';
+import { guardKeyless, requireKey } from './http/access.ts';
+import { accessLog } from './http/access-log.ts';
+import { answerHeaders } from './http/answer-headers.ts';
+import { refuseLarge } from './http/body.ts';
+import { invalid } from './http/invalid.ts';
+import { Problem, type ProblemCode, problemFrom, problemResponse } from './http/problems.ts';
+import { type Rule, ruleTable } from './http/scopes.ts';
+import type { ApiBindings } from './http/serve.ts';
+import { createWrongKeys } from './http/wrong-keys.ts';
 
 export interface OperationsParts {
   /** Connections for readiness and metrics. */

@@ -1,9 +1,10 @@
 /** What is told of an invoice: its facts, and of its other fields those that an operator named. Nothing else leaves memory. */
-import { cutJson, cutText } from '../core/bounds.ts';
-import { isoTimeOrNull } from '../core/events.ts';
-import type { JsonValue } from '../core/exact-json.ts';
-import type { InvoiceFacts, InvoiceSeen } from '../core/invoice.ts';
-import type { Details } from '../core/purchase.ts';
+
+import type { InvoiceFacts, InvoiceSeen } from '../domain/deciding/invoice.ts';
+import { isoTimeOrNull } from '../domain/events/events.ts';
+import type { Details } from '../domain/purchases/purchase.ts';
+import { cutJson, cutText } from '../domain/values/bounds.ts';
+import type { JsonValue } from '../domain/values/exact-json.ts';
 import { INVOICE_FIELDS, type Invoice, type InvoiceAnswer, type InvoiceItem } from './invoice-details.ts';
 import type { LocalTime } from './local-time.ts';
 

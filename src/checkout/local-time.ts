@@ -2,8 +2,9 @@
  * The service's local date-times ("ISO 8601 form without an offset", says the specification) as instants. They are data
  * for people and programs; no timer of ours rests on them.
  */
-import { AppError } from '../core/errors.ts';
-import type { Instant } from '../core/purchase.ts';
+
+import type { Instant } from '../domain/purchases/purchase.ts';
+import { AppError } from '../domain/values/errors.ts';
 
 export interface LocalTime {
   /** As the service sent it: seven fractional digits survive nowhere else. */

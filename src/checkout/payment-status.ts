@@ -1,9 +1,9 @@
 /** GetPaymentStatus: the request, and from the answer's text to a status or to the reason why it is none. */
 import { z } from 'zod';
-import { cutText, isAmount, isCurrency, LONGEST_TEXT } from '../core/bounds.ts';
-import { AppError } from '../core/errors.ts';
-import { type Decimal, decimal, isDecimal, type JsonValue, parseExact } from '../core/exact-json.ts';
-import type { Details } from '../core/purchase.ts';
+import type { Details } from '../domain/purchases/purchase.ts';
+import { cutText, isAmount, isCurrency, LONGEST_TEXT } from '../domain/values/bounds.ts';
+import { AppError } from '../domain/values/errors.ts';
+import { type Decimal, decimal, isDecimal, type JsonValue, parseExact } from '../domain/values/exact-json.ts';
 import type { JsonReply } from './read-json.ts';
 import type { Reply } from './transport.ts';
 import { type TroubleObservation, trouble } from './trouble.ts';

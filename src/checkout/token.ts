@@ -3,7 +3,7 @@
  * specification leaves open which one the operations use, so each site says.
  */
 import * as oauth from 'oauth4webapi';
-import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Instant, Milliseconds } from '../domain/purchases/purchase.ts';
 import type { Failure, Reply, Transport } from './transport.ts';
 import { failureTrouble, isPage, pageTrouble, statusTrouble, type TroubleObservation, trouble } from './trouble.ts';
 

@@ -7,7 +7,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Client, type Dispatcher } from 'undici';
-import type { Milliseconds } from '../core/purchase.ts';
+import type { Milliseconds } from '../domain/purchases/purchase.ts';
 import { Deadlines, Lapsing } from './deadlines.ts';
 import { type FailureReason, lostConnection, reasonOf } from './failure.ts';
 

@@ -2,8 +2,9 @@
  * What went wrong with a call, as one of the observations that core knows and a sentence for a person who was just woken
  * up: what happened, then what to do. No sentence quotes an answer, an address with credentials or a secret.
  */
-import type { Instant, Milliseconds, Observation } from '../core/purchase.ts';
-import { readRetryAfter } from '../core/retry-after.ts';
+
+import { readRetryAfter } from '../domain/deliveries/retry-after.ts';
+import type { Instant, Milliseconds, Observation } from '../domain/purchases/purchase.ts';
 import type { FailureReason } from './failure.ts';
 import type { Failure, Reply } from './transport.ts';
 

@@ -1,7 +1,7 @@
 /** The checkout service asked directly, without a daemon: the same client that the daemon polls with. */
 import { createCheckoutClient as createClient } from '../checkout/client.ts';
-import type { Decimal as ExactNumber } from '../core/exact-json.ts';
-import { namedState } from '../core/states.ts';
+import { namedState } from '../domain/purchases/states.ts';
+import type { Decimal as ExactNumber } from '../domain/values/exact-json.ts';
 import type { CheckoutInvoice, CheckoutInvoiceItem } from './invoice.ts';
 import type { Decimal } from './json.ts';
 import type { PaymentStatus } from './payment-status.ts';

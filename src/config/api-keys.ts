@@ -1,8 +1,8 @@
 /** The keys of the API. Only their hashes are kept: neither memory nor a settings file needs the keys themselves. */
 import { createHash } from 'node:crypto';
-import type { Instant, Milliseconds } from '../core/purchase.ts';
-import type { Environment } from './environment.ts';
-import type { FileSettings } from './file-schema.ts';
+import type { Instant, Milliseconds } from '../domain/purchases/purchase.ts';
+import type { FileSettings } from './schema/file-schema.ts';
+import type { Environment } from './sources/environment.ts';
 
 /** What a key can be for. A key may do what its scopes name and nothing else: none of them includes another one. */
 export const SCOPES = ['read', 'metrics', 'register', 'operate'] as const;

@@ -1,6 +1,6 @@
 /** What is wrong only between settings: each is fine by itself. */
 import { sameKeyProblems } from './api-keys.ts';
-import { suggestion } from './nearest.ts';
+import { suggestion } from './kinds/nearest.ts';
 import type { Settings } from './settings.ts';
 import { channelProblems } from './slack.ts';
 

@@ -1,13 +1,13 @@
 /** The settings for people: each value in the words it would be written in, where it came from, and never a secret. */
 import type * as z from 'zod';
-import { formatDuration } from '../core/duration.ts';
-import type { StatePolicy } from '../core/poll-plan.ts';
-import { shownAddress } from '../core/shown-address.ts';
-import { stateName, stateValue } from '../core/states.ts';
-import { type Field, notes } from './field.ts';
-import { apiKey, file, site, slackChannel, subscriber } from './file-schema.ts';
+import type { StatePolicy } from '../domain/polling/poll-plan.ts';
+import { stateName, stateValue } from '../domain/purchases/states.ts';
+import { formatDuration } from '../domain/values/duration.ts';
+import { shownAddress } from '../domain/values/shown-address.ts';
+import { type Field, notes } from './kinds/field.ts';
+import { apiKey, file, site, slackChannel, subscriber } from './schema/file-schema.ts';
+import { VARIABLES, type VariableName } from './schema/variables.ts';
 import type { Settings } from './settings.ts';
-import { VARIABLES, type VariableName } from './variables.ts';
 
 /** One line of `config`. */
 export interface DescribedSetting {

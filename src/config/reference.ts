@@ -1,9 +1,9 @@
 /** What is published about the settings: the reference for people and the JSON Schema for editors. */
 import * as z from 'zod';
-import { jsonSchema, notes } from './field.ts';
-import { file } from './file-schema.ts';
-import { pathText } from './problems.ts';
-import { VARIABLE_NAMES, VARIABLES } from './variables.ts';
+import { jsonSchema, notes } from './kinds/field.ts';
+import { pathText } from './kinds/problems.ts';
+import { file } from './schema/file-schema.ts';
+import { VARIABLE_NAMES, VARIABLES } from './schema/variables.ts';
 
 const escaped = (text: string) => text.replaceAll('|', '\\|');
 const code = (text: string) =>

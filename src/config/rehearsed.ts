@@ -1,11 +1,11 @@
 /** Settings that are only tried: when polls count as late and who is told of what, from a file that no daemon reads. */
-import { AppError } from '../core/errors.ts';
-import { environmentOf } from './environment.ts';
-import { readSettingsFile } from './file.ts';
-import { file } from './file-schema.ts';
-import { pollPolicy } from './policy.ts';
+import { AppError } from '../domain/values/errors.ts';
+import { file } from './schema/file-schema.ts';
+import { pollPolicy } from './schema/policy.ts';
 import type { Settings } from './settings.ts';
 import { channelProblems, slackSettings } from './slack.ts';
+import { environmentOf } from './sources/environment.ts';
+import { readSettingsFile } from './sources/file.ts';
 
 /** What decides about alerts. */
 export type AlertSettings = Pick<Settings, 'policy' | 'slack'>;

@@ -1,18 +1,18 @@
 /** What the operator chose, checked: the only place that reads the environment and the settings file. */
-import type { StuckMode } from '../core/audience.ts';
-import { AppError } from '../core/errors.ts';
-import type { PollPolicy } from '../core/poll-plan.ts';
-import type { Milliseconds } from '../core/purchase.ts';
+import type { StuckMode } from '../domain/incidents/audience.ts';
+import type { PollPolicy } from '../domain/polling/poll-plan.ts';
+import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import { AppError } from '../domain/values/errors.ts';
 import { type ApiKey, apiKeys } from './api-keys.ts';
 import { crossChecks } from './cross-checks.ts';
-import { environmentOf } from './environment.ts';
-import { readSettingsFile } from './file.ts';
-import { file } from './file-schema.ts';
-import { pollPolicy } from './policy.ts';
+import { file } from './schema/file-schema.ts';
+import { pollPolicy } from './schema/policy.ts';
+import { SITE_VARIABLES, type VariableName } from './schema/variables.ts';
 import { fileSites, variableSites } from './sites.ts';
 import { type ChannelSettings, slackSettings } from './slack.ts';
+import { environmentOf } from './sources/environment.ts';
+import { readSettingsFile } from './sources/file.ts';
 import { namedSubscribers } from './subscribers.ts';
-import { SITE_VARIABLES, type VariableName } from './variables.ts';
 
 /** One merchant account at the checkout service. */
 export interface SiteSettings {

@@ -1,9 +1,10 @@
 /** The sites: those of the file, or the one named `default` that the variables describe. */
-import type { Environment } from './environment.ts';
-import { notes } from './field.ts';
-import type { FileSettings } from './file-schema.ts';
+
+import { notes } from './kinds/field.ts';
+import type { FileSettings } from './schema/file-schema.ts';
+import { VARIABLES, type VariableName } from './schema/variables.ts';
 import type { SiteSettings } from './settings.ts';
-import { VARIABLES, type VariableName } from './variables.ts';
+import type { Environment } from './sources/environment.ts';
 
 const REQUIRED = ['CHECKOUT_BASE_URL', 'CHECKOUT_CLIENT_ID', 'CHECKOUT_CLIENT_SECRET'] as const;
 

@@ -1,9 +1,9 @@
 /** The channels for people that settings name: that of the variable, and those of the file. */
-import type { ChannelRule, StuckMode } from '../core/audience.ts';
-import type { Environment } from './environment.ts';
-import type { FileSettings } from './file-schema.ts';
-import { suggestion } from './nearest.ts';
+import type { ChannelRule, StuckMode } from '../domain/incidents/audience.ts';
+import { suggestion } from './kinds/nearest.ts';
+import type { FileSettings } from './schema/file-schema.ts';
 import type { Settings } from './settings.ts';
+import type { Environment } from './sources/environment.ts';
 
 /** One channel of Slack, and what it hears of. */
 export interface ChannelSettings {

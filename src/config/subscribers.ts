@@ -1,10 +1,11 @@
 /** The subscribers that settings name: those of the file, and the one named `default` of the variables. */
-import type { Environment } from './environment.ts';
-import { DEFAULT_ROUTING_KEY, DEFAULT_SUBJECT, type FileSettings } from './file-schema.ts';
-import { signingSecret } from './kinds.ts';
+
+import { signingSecret } from './kinds/kinds.ts';
+import { oldSecretsProblem } from './kinds/subscriber-checks.ts';
+import { addressKind } from './kinds/subscriber-kinds.ts';
+import { DEFAULT_ROUTING_KEY, DEFAULT_SUBJECT, type FileSettings } from './schema/file-schema.ts';
 import type { SubscriberSettings } from './settings.ts';
-import { oldSecretsProblem } from './subscriber-checks.ts';
-import { addressKind } from './subscriber-kinds.ts';
+import type { Environment } from './sources/environment.ts';
 
 /** Everybody who is told, the variables' subscriber first. */
 export function namedSubscribers(

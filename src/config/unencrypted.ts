@@ -1,5 +1,5 @@
 /** Addresses at which whoever is on the line reads along: credentials, purchases, people's data. */
-import { shownAddress } from '../core/shown-address.ts';
+import { shownAddress } from '../domain/values/shown-address.ts';
 import type { Settings } from './settings.ts';
 
 /** An address without encryption, as it may be shown. */

@@ -1,6 +1,6 @@
 /** What to open and try once the story is told. */
 import { isAbsolute, relative } from 'node:path';
-import type { Control } from '../simulator/control.ts';
+import type { Control } from '../simulator/control/control.ts';
 import { BROKEN_SITE } from './settings.ts';
 
 /** Purchases with such ids are at the service and not registered: that is left to whoever watches. */

@@ -1,6 +1,6 @@
 /** Puts into words what happens: headlines for the story, one line for each webhook, the box that Slack would show. */
-import { humanDuration } from '../core/duration.ts';
-import { isDecimal } from '../core/exact-json.ts';
+import { humanDuration } from '../domain/values/duration.ts';
+import { isDecimal } from '../domain/values/exact-json.ts';
 import { createPace } from './pace.ts';
 import type { Arrival } from './shop.ts';
 import type { Stage, Style } from './stage.ts';

@@ -1,6 +1,7 @@
 /** The shop's own system in the demo: takes webhooks as a merchant's would, and trusts only those with a good signature. */
-import type { Decimal } from '../core/exact-json.ts';
-import type { NamedState } from '../core/states.ts';
+
+import type { NamedState } from '../domain/purchases/states.ts';
+import type { Decimal } from '../domain/values/exact-json.ts';
 import { judge } from '../receiver/genuine.ts';
 import { listenForPosts, type PostListener } from '../receiver/posts.ts';
 

@@ -1,6 +1,6 @@
 /** The story that the demo tells: shopping, one customer who does not come back, a page that breaks, customers who get stuck, the message, the fix, the end. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Control } from '../simulator/control.ts';
+import type { Control } from '../simulator/control/control.ts';
 import type { Narrator } from './narrator.ts';
 import { BROKEN_SITE, BROKEN_STATE } from './settings.ts';
 import type { Tally } from './tally.ts';

@@ -1,9 +1,9 @@
 /** Whether a request is from us, and which event it brings: what every receiver has to find out first. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { humanDuration } from '../core/duration.ts';
-import { type JsonValue, parseExact } from '../core/exact-json.ts';
-import type { Milliseconds } from '../core/purchase.ts';
-import { verify } from '../notifier/signature.ts';
+import { verify } from '../channels/outgoing/signature.ts';
+import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import { humanDuration } from '../domain/values/duration.ts';
+import { type JsonValue, parseExact } from '../domain/values/exact-json.ts';
 import type { Posted } from './posts.ts';
 
 /** An event as it came, in either format. */

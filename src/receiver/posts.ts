@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIPv6, type Socket } from 'node:net';
-import type { Instant, Milliseconds } from '../core/purchase.ts';
+import type { Instant, Milliseconds } from '../domain/purchases/purchase.ts';
 
 /** A request whose body arrived in full. */
 export interface Posted {

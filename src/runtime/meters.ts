@@ -2,7 +2,7 @@
  * What a daemon counts of its own work. Plain numbers, added to on the way and read when somebody asks: a poll must not
  * pay for labels and their look-ups.
  */
-import type { Milliseconds, Observation } from '../core/purchase.ts';
+import type { Milliseconds, Observation } from '../domain/purchases/purchase.ts';
 
 export type PollOutcome = Observation['kind'];
 export type AttemptOutcome = 'delivered' | 'failed' | 'exhausted' | 'gone';

@@ -4,15 +4,15 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAccess } from './access.ts';
-import { type Control, createControl } from './control.ts';
-import { createControlListener } from './control-api.ts';
-import { createCounters } from './counters.ts';
-import { createFaults } from './faults.ts';
-import type { Site } from './purchase.ts';
-import { createPurchases } from './purchases.ts';
-import { createRandom } from './random.ts';
-import { createService } from './server.ts';
+import { type Control, createControl } from './control/control.ts';
+import { createControlListener } from './control/control-api.ts';
+import type { Site } from './purchases/purchase.ts';
+import { createPurchases } from './purchases/purchases.ts';
+import { createAccess } from './service/access.ts';
+import { createCounters } from './service/counters.ts';
+import { createFaults } from './service/faults.ts';
+import { createService } from './service/server.ts';
+import { createRandom } from './values/random.ts';
 
 export interface SimulatorOptions {
   /** 0, the default, is any free port; it stays the same over `down` and `up`. */

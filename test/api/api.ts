@@ -1,18 +1,19 @@
 /** The API on a real socket and a real database, without the rest of the daemon. */
-import type { InvoiceParts } from '../../src/api/invoice.ts';
+
+import type { StreamLimits } from '../../src/api/events/stream.ts';
+import { type ApiServer, serveApi } from '../../src/api/http/serve.ts';
+import type { InvoiceParts } from '../../src/api/purchases/invoice.ts';
 import { createApi } from '../../src/api/routes.ts';
-import { type ApiServer, serveApi } from '../../src/api/serve.ts';
-import type { StreamLimits } from '../../src/api/stream.ts';
 import { type ApiKey, hashOfKey, SCOPES, type Scope } from '../../src/config/api-keys.ts';
 import type { SiteSettings } from '../../src/config/settings.ts';
-import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/core/delivery-plan.ts';
-import { type JsonValue, parseExact } from '../../src/core/exact-json.ts';
-import { DEFAULT_POLL_POLICY } from '../../src/core/poll-plan.ts';
-import { createHealth, type Health } from '../../src/runtime/health.ts';
+import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/domain/deliveries/delivery-plan.ts';
+import { DEFAULT_POLL_POLICY } from '../../src/domain/polling/poll-plan.ts';
+import { type JsonValue, parseExact } from '../../src/domain/values/exact-json.ts';
+import type { Sql } from '../../src/postgres/connection/database.ts';
+import { syncSites } from '../../src/postgres/polling/sites.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
-import { createSecrets, type Secrets } from '../../src/runtime/secrets.ts';
-import type { Sql } from '../../src/store/database.ts';
-import { syncSites } from '../../src/store/sites.ts';
+import { createHealth, type Health } from '../../src/runtime/loops/health.ts';
+import { createSecrets, type Secrets } from '../../src/runtime/secrets/secrets.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
 interface Answer {

@@ -2,8 +2,8 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createCheckoutClient } from '../../src/checkout/client.ts';
-import { stringifyExact } from '../../src/core/exact-json.ts';
-import { DIGEST_LENGTH } from '../../src/core/purchase.ts';
+import { DIGEST_LENGTH } from '../../src/domain/purchases/purchase.ts';
+import { stringifyExact } from '../../src/domain/values/exact-json.ts';
 import { startTcp } from '../support/not-http.ts';
 import { clientOf, heldClock, ID, INVOICE, json, STATUS, startService, statusText } from './service.ts';
 

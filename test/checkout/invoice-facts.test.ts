@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { INVOICE_FIELDS as FIELDS_OF_INVOICES } from '../../src/checkout/invoice-details.ts';
-import { INVOICE_FIELDS, STATUS_FIELDS } from '../../src/config/names.ts';
+import { INVOICE_FIELDS, STATUS_FIELDS } from '../../src/config/kinds/names.ts';
 import { clientOf, ID, INVOICE, json, startService } from './service.ts';
 
 const INVOICE_TEXT = `{"PurchaseId":"${ID}","State":2,"InvoicingFirstName":"Astrid","InvoicingCity":"Lund\\u0000","Completed":"2026-07-01T12:00:00.0000001",

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { run } from '../../src/main.ts';
-import { syncSites } from '../../src/store/sites.ts';
+import { syncSites } from '../../src/postgres/polling/sites.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
 /** A database as a daemon with these sites would have left it. */

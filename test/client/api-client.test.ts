@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ApiProblem, createPurchaseWatchClient, decimalText, type JsonObject, type WatchEvent } from '../../src/client/index.ts';
-import { parseExact } from '../../src/core/exact-json.ts';
+import { parseExact } from '../../src/domain/values/exact-json.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const KEY = 'the-key-of-twenty-characters';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, expectTypeOf, test } from 'vitest';
 import type { PaymentStatus as WirePaymentStatus } from '../../src/checkout/payment-status.ts';
 import { createCheckoutClient, type Decimal, type PaymentStatus } from '../../src/client/index.ts';
-import type { Decimal as ExactNumber } from '../../src/core/exact-json.ts';
+import type { Decimal as ExactNumber } from '../../src/domain/values/exact-json.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 
 let simulator: Simulator;

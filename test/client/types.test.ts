@@ -2,8 +2,8 @@
 
 import { expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
-import type { invoiceSchema } from '../../src/api/invoice-body.ts';
-import type { limitSchema, purchaseSchema, transitionSchema } from '../../src/api/purchase-body.ts';
+import type { invoiceSchema } from '../../src/api/purchases/invoice-body.ts';
+import type { limitSchema, purchaseSchema, transitionSchema } from '../../src/api/purchases/purchase-body.ts';
 import type {
   Invoice,
   InvoiceReadyEvent,
@@ -13,9 +13,9 @@ import type {
   Transition,
   WatchEventType,
 } from '../../src/client/index.ts';
-import type { EventType } from '../../src/core/events.ts';
-import type { InvoiceFacts } from '../../src/core/invoice.ts';
-import type { PurchaseStatus as KnownStatus } from '../../src/core/purchase.ts';
+import type { InvoiceFacts } from '../../src/domain/deciding/invoice.ts';
+import type { EventType } from '../../src/domain/events/events.ts';
+import type { PurchaseStatus as KnownStatus } from '../../src/domain/purchases/purchase.ts';
 
 test('of events, purchases, transitions and invoices', () => {
   expectTypeOf<WatchEventType>().toEqualTypeOf<EventType>();

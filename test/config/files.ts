@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { loadSettings, type Settings } from '../../src/config/settings.ts';
-import { AppError } from '../../src/core/errors.ts';
+import { AppError } from '../../src/domain/values/errors.ts';
 
 /** A signing secret that is well formed. */
 export const SIGNING_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

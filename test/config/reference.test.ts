@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { markdownReference, publishedSchema } from '../../src/config/reference.ts';
-import { STATE_NAMES } from '../../src/core/states.ts';
+import { STATE_NAMES } from '../../src/domain/purchases/states.ts';
 import { SIGNING_SECRET } from './files.ts';
 
 test('the reference has every variable of the contract with its default', () => {

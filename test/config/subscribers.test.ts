@@ -1,8 +1,8 @@
 /** Subscribers of the settings file: webhooks with all they may have, and message brokers. */
 import { describe, expect, test } from 'vitest';
 import { describeSettings } from '../../src/config/describe.ts';
-import { newSigningKey } from '../../src/config/signing-key.ts';
-import { subscriberUrl } from '../../src/config/subscriber-kinds.ts';
+import { newSigningKey } from '../../src/config/kinds/signing-key.ts';
+import { subscriberUrl } from '../../src/config/kinds/subscriber-kinds.ts';
 import { makeAuthority, makeWeakPair } from '../support/certificates.ts';
 import { makeNkey, makeOperator } from '../support/nats-logins.ts';
 import { loadFile, problemsOf, SIGNING_SECRET } from './files.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { createSigner } from '../../src/channels/outgoing/signature.ts';
 import { createNarrator } from '../../src/demo/narrator.ts';
 import { openShop } from '../../src/demo/shop.ts';
-import { createSigner } from '../../src/notifier/signature.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 

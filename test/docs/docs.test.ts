@@ -4,11 +4,11 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { markdownReference } from '../../src/config/reference.ts';
 import { loadSettings } from '../../src/config/settings.ts';
-import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/core/delivery-plan.ts';
-import { formatDuration } from '../../src/core/duration.ts';
-import { EVENT_TYPES } from '../../src/core/events.ts';
-import { FAULT_KINDS } from '../../src/simulator/faults.ts';
-import { LIFE_NAMES, PAYMENT_METHOD } from '../../src/simulator/lives.ts';
+import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/domain/deliveries/delivery-plan.ts';
+import { EVENT_TYPES } from '../../src/domain/events/events.ts';
+import { formatDuration } from '../../src/domain/values/duration.ts';
+import { LIFE_NAMES, PAYMENT_METHOD } from '../../src/simulator/purchases/lives.ts';
+import { FAULT_KINDS } from '../../src/simulator/service/faults.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');

@@ -27,8 +27,8 @@ function withBroker(broker: 'nats' | 'rabbitmq', body: string): string {
   return `
 import assert from 'node:assert/strict';
 import { ${missing}, ${start} } from ${JSON.stringify(join(ROOT, `test/support/${server}.ts`))};
-import { createNatsChannel } from ${JSON.stringify(join(ROOT, 'src/notifier/nats.ts'))};
-import { createRabbitChannel } from ${JSON.stringify(join(ROOT, 'src/notifier/rabbitmq.ts'))};
+import { createNatsChannel } from ${JSON.stringify(join(ROOT, 'src/channels/brokers/nats.ts'))};
+import { createRabbitChannel } from ${JSON.stringify(join(ROOT, 'src/channels/brokers/rabbitmq.ts'))};
 
 const eventOf = (sequence) => {
   const id = 'evt_' + sequence;

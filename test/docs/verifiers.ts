@@ -1,8 +1,8 @@
 /** Requests that a receiver must take or refuse, and programs that ask the examples of docs/receiving.md about them. */
 import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { newSigningKey } from '../../src/config/signing-key.ts';
-import type { WebhookOptions } from '../../src/notifier/webhook.ts';
+import type { WebhookOptions } from '../../src/channels/webhook/webhook.ts';
+import { newSigningKey } from '../../src/config/kinds/signing-key.ts';
 
 export const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 /** Its base64 needs padding, has both signs that other alphabets write otherwise, and is written without the padding. */

@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
-import type { OpenApiDocument, Schema } from '../../src/api/docs-page-model.ts';
-import { notes } from '../../src/config/field.ts';
+import type { OpenApiDocument, Schema } from '../../src/api/reference/docs-page-model.ts';
+import { notes } from '../../src/config/kinds/field.ts';
 import { publishedSchema } from '../../src/config/reference.ts';
-import { VARIABLE_NAMES, VARIABLES } from '../../src/config/variables.ts';
+import { VARIABLE_NAMES, VARIABLES } from '../../src/config/schema/variables.ts';
 import { bodyValue, oddText } from '../api/generate.ts';
 import { runCommand } from '../cli/run.ts';
 import { breathe, brief, edited, edits, sample } from './hostile.ts';

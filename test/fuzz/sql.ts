@@ -1,6 +1,6 @@
 /** Hostile statements of the two logins that merchants' programs have: registering, metadata, notifications, views. */
 import fc from 'fast-check';
-import type { Sql } from '../../src/store/database.ts';
+import type { Sql } from '../../src/postgres/connection/database.ts';
 import { oddText } from '../api/generate.ts';
 import { brief, edited, edits, hostileJson, sample, seedOf } from './hostile.ts';
 import { WILD_SITES, type World } from './world.ts';

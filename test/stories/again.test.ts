@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { retryDelivery } from '../../src/store/deliveries-again.ts';
-import { findDelivery } from '../../src/store/delivery-list.ts';
-import { sendAgain } from '../../src/subscription/replay.ts';
-import { secretsOf } from '../../src/subscription/secrets.ts';
-import { addSubscriber, changeSubscriber } from '../../src/subscription/subscribers.ts';
+import { sendAgain } from '../../src/actions/subscribers/replay.ts';
+import { secretsOf } from '../../src/actions/subscribers/secrets.ts';
+import { addSubscriber, changeSubscriber } from '../../src/actions/subscribers/subscribers.ts';
+import { retryDelivery } from '../../src/postgres/deliveries/deliveries-again.ts';
+import { findDelivery } from '../../src/postgres/deliveries/delivery-list.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

@@ -1,7 +1,7 @@
 /** Pauses end when their reason does: what Slack asked for, what we refused, or a secret that the receiver refused. */
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { secretsOf } from '../../src/subscription/secrets.ts';
-import { addSubscriber, changeSubscriber, rotateSecret } from '../../src/subscription/subscribers.ts';
+import { secretsOf } from '../../src/actions/subscribers/secrets.ts';
+import { addSubscriber, changeSubscriber, rotateSecret } from '../../src/actions/subscribers/subscribers.ts';
 import { statusesOf, watchMany } from '../support/changes.ts';
 import { startChannels } from '../support/channels.ts';
 import { startSteeredReceiver } from '../support/steered-receiver.ts';

@@ -1,7 +1,7 @@
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { connect } from '../../src/store/database.ts';
-import { register } from '../../src/store/purchases.ts';
+import { connect } from '../../src/postgres/connection/database.ts';
+import { register } from '../../src/postgres/purchases/purchases.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';
 

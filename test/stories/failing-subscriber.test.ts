@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
-import { audit } from '../../src/store/audit.ts';
+import { audit } from '../../src/postgres/upkeep/audit.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { SLACK_ANSWERS } from '../support/slack-stand-in.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';

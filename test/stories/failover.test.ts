@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { connect, type Sql } from '../../src/store/database.ts';
-import { register } from '../../src/store/purchases.ts';
+import { connect, type Sql } from '../../src/postgres/connection/database.ts';
+import { register } from '../../src/postgres/purchases/purchases.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { canPair, startPostgresPair } from '../support/postgres-pair.ts';
 import { SECRET, startTestApp, type TestApp } from '../support/test-app.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { countErasable, erase } from '../../src/store/forget.ts';
-import { findPurchases, requestPoll } from '../../src/store/purchases.ts';
+import { countErasable, erase } from '../../src/postgres/purchases/forget.ts';
+import { findPurchases, requestPoll } from '../../src/postgres/purchases/purchases.ts';
 import { onDatabase } from '../cli/command.ts';
 import { aStatePolicy } from '../support/a-purchase.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

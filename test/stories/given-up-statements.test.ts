@@ -1,9 +1,9 @@
 /** Statements that the daemon gave up and that the database runs later, or would go on with for ever. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type App, createApp } from '../../src/app.ts';
+import { limitsFor } from '../../src/postgres/connection/server-limits.ts';
+import { findPurchases, transitionsOf } from '../../src/postgres/purchases/purchases.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
-import { findPurchases, transitionsOf } from '../../src/store/purchases.ts';
-import { limitsFor } from '../../src/store/server-limits.ts';
 import { type HoldingWire, startHoldingWire } from '../support/holding-wire.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

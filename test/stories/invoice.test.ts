@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
-import { requestInvoice } from '../../src/store/invoices.ts';
-import { findPurchases, register, stopPurchase } from '../../src/store/purchases.ts';
+import { requestInvoice } from '../../src/postgres/purchases/invoices.ts';
+import { findPurchases, register, stopPurchase } from '../../src/postgres/purchases/purchases.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { watchStalls } from '../support/stalls.ts';
 import { SECRET, startTestApp, type TestApp, type TestAppOptions } from '../support/test-app.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
-import { findPurchases } from '../../src/store/purchases.ts';
+import { findPurchases } from '../../src/postgres/purchases/purchases.ts';
 import { runCommand } from '../cli/run.ts';
 import { loadFile, temporaryFile } from '../config/files.ts';
 import { addExits } from '../support/dwell-days.ts';

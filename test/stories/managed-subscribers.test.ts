@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import { register } from '../../src/store/purchases.ts';
-import { secretsOf } from '../../src/subscription/secrets.ts';
-import { addSubscriber } from '../../src/subscription/subscribers.ts';
+import { secretsOf } from '../../src/actions/subscribers/secrets.ts';
+import { addSubscriber } from '../../src/actions/subscribers/subscribers.ts';
+import { register } from '../../src/postgres/purchases/purchases.ts';
 import { request } from '../api/api.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

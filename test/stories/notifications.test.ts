@@ -1,10 +1,10 @@
 /** Any login of the database may notify, with any text at any rate: it costs a few looks, and changes nothing. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { EVENT_TYPES } from '../../src/core/events.ts';
-import { connect, type Sql } from '../../src/store/database.ts';
-import { countErasable, erase } from '../../src/store/forget.ts';
-import { findPurchases } from '../../src/store/purchases.ts';
+import { EVENT_TYPES } from '../../src/domain/events/events.ts';
+import { connect, type Sql } from '../../src/postgres/connection/database.ts';
+import { countErasable, erase } from '../../src/postgres/purchases/forget.ts';
+import { findPurchases } from '../../src/postgres/purchases/purchases.ts';
 import { openStream } from '../api/event-stream.ts';
 import { aStatePolicy } from '../support/a-purchase.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

@@ -1,8 +1,8 @@
 /** Subscribers that are dead keep nothing from the others. By counting, not by the clock: the dead hold what they got all the time. */
 import { afterEach, expect, test } from 'vitest';
-import { register } from '../../src/store/purchases.ts';
-import { secretsOf } from '../../src/subscription/secrets.ts';
-import { addSubscriber } from '../../src/subscription/subscribers.ts';
+import { secretsOf } from '../../src/actions/subscribers/secrets.ts';
+import { addSubscriber } from '../../src/actions/subscribers/subscribers.ts';
+import { register } from '../../src/postgres/purchases/purchases.ts';
 import { statusesOf } from '../support/changes.ts';
 import { type SteeredReceiver, startSteeredReceiver } from '../support/steered-receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findPurchases, requestPoll, stopPurchase, transitionsOf } from '../../src/store/purchases.ts';
+import { findPurchases, requestPoll, stopPurchase, transitionsOf } from '../../src/postgres/purchases/purchases.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;

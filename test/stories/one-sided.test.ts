@@ -1,8 +1,8 @@
 /** Two replicas, of which one reaches no checkout service or no receiver: the other does its work meanwhile. */
 import { afterEach, expect, test } from 'vitest';
 import { type App, createApp } from '../../src/app.ts';
+import { register } from '../../src/postgres/purchases/purchases.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
-import { register } from '../../src/store/purchases.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { startWire, type Wire } from '../support/wire.ts';
 

@@ -1,12 +1,12 @@
 /** What lies between us and a receiver fails: it is seen, people hear of it, nobody is blamed, and then everything goes out at once. */
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { explain } from '../../src/core/explain.ts';
-import { explainFacts } from '../../src/store/explain.ts';
-import { troubledSubscribers } from '../../src/store/subscriber-trouble.ts';
-import { resumeSubscriber } from '../../src/subscription/outlook.ts';
-import { secretsOf } from '../../src/subscription/secrets.ts';
-import { addSubscriber } from '../../src/subscription/subscribers.ts';
+import { resumeSubscriber } from '../../src/actions/subscribers/outlook.ts';
+import { secretsOf } from '../../src/actions/subscribers/secrets.ts';
+import { addSubscriber } from '../../src/actions/subscribers/subscribers.ts';
+import { explain } from '../../src/domain/explain/explain.ts';
+import { explainFacts } from '../../src/postgres/reports/explain.ts';
+import { troubledSubscribers } from '../../src/postgres/subscribers/subscriber-trouble.ts';
 import { startTestApi, type TestApi } from '../api/api.ts';
 import { type Authority, makeAuthority } from '../support/certificates.ts';
 import { change, statusesOf, watchMany } from '../support/changes.ts';

@@ -1,10 +1,10 @@
 /** What people see of a receiver that fails: parked and why, what asking again will do, and how it goes on. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { explain } from '../../src/core/explain.ts';
-import { findDelivery, listDeliveries } from '../../src/store/delivery-list.ts';
-import { explainFacts } from '../../src/store/explain.ts';
-import { resumeSubscriber } from '../../src/subscription/outlook.ts';
-import { sendAgain } from '../../src/subscription/replay.ts';
+import { resumeSubscriber } from '../../src/actions/subscribers/outlook.ts';
+import { sendAgain } from '../../src/actions/subscribers/replay.ts';
+import { explain } from '../../src/domain/explain/explain.ts';
+import { findDelivery, listDeliveries } from '../../src/postgres/deliveries/delivery-list.ts';
+import { explainFacts } from '../../src/postgres/reports/explain.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { connect } from '../../src/store/database.ts';
+import { connect } from '../../src/postgres/connection/database.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 

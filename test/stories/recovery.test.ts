@@ -1,8 +1,8 @@
 /** What waits when a subscriber takes events again: it goes out then, not when its own schedule would have had it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { resumeSubscriber } from '../../src/subscription/outlook.ts';
-import { secretsOf } from '../../src/subscription/secrets.ts';
-import { addSubscriber, changeSubscriber, rotateSecret } from '../../src/subscription/subscribers.ts';
+import { resumeSubscriber } from '../../src/actions/subscribers/outlook.ts';
+import { secretsOf } from '../../src/actions/subscribers/secrets.ts';
+import { addSubscriber, changeSubscriber, rotateSecret } from '../../src/actions/subscribers/subscribers.ts';
 import { change, keepUp, statusesOf, watchMany } from '../support/changes.ts';
 import { type SteeredReceiver, startSteeredReceiver } from '../support/steered-receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

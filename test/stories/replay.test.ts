@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { boundsOf, replayStep } from '../../src/store/deliveries-again.ts';
-import { findDelivery } from '../../src/store/delivery-list.ts';
-import { replay } from '../../src/subscription/replay.ts';
-import { secretsOf } from '../../src/subscription/secrets.ts';
-import { addSubscriber, changeSubscriber, requireSubscriber } from '../../src/subscription/subscribers.ts';
+import { replay } from '../../src/actions/subscribers/replay.ts';
+import { secretsOf } from '../../src/actions/subscribers/secrets.ts';
+import { addSubscriber, changeSubscriber, requireSubscriber } from '../../src/actions/subscribers/subscribers.ts';
+import { boundsOf, replayStep } from '../../src/postgres/deliveries/deliveries-again.ts';
+import { findDelivery } from '../../src/postgres/deliveries/delivery-list.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

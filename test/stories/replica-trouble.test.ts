@@ -1,7 +1,7 @@
 /** A daemon that cannot do its work says so: to orchestrators, to the dead man's switch, and to people. */
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { register } from '../../src/store/purchases.ts';
-import { saveReplicaTroubles } from '../../src/store/replica-troubles.ts';
+import { register } from '../../src/postgres/purchases/purchases.ts';
+import { saveReplicaTroubles } from '../../src/postgres/shards/replica-troubles.ts';
 import { refuseAll, refuseWrites } from '../support/refused-writes.ts';
 import { type StandIn, startStandIn } from '../support/stand-in.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { register } from '../../src/store/purchases.ts';
+import { register } from '../../src/postgres/purchases/purchases.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { holdStill } from '../support/hold-still.ts';
 import { watchStalls } from '../support/stalls.ts';

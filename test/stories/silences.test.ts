@@ -1,7 +1,7 @@
 /** What people hear of incidents in a silence, and of those that somebody looks after. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { acknowledgeIncident, releaseIncident } from '../../src/store/incident-care.ts';
-import { addSilence, endSilence } from '../../src/store/silences.ts';
+import { acknowledgeIncident, releaseIncident } from '../../src/postgres/incidents/incident-care.ts';
+import { addSilence, endSilence } from '../../src/postgres/incidents/silences.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const HOUR = 3_600_000;

@@ -1,9 +1,9 @@
 /** A real Postgres whose clock really steps: what daemons wrote by the wrong time must not rest until the clock catches up. */
 import { afterEach, expect, test } from 'vitest';
+import { connect, type Sql } from '../../src/postgres/connection/database.ts';
+import { migrate } from '../../src/postgres/migrations/migrate.ts';
+import { countPolls, register, requestPoll } from '../../src/postgres/purchases/purchases.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
-import { connect, type Sql } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { countPolls, register, requestPoll } from '../../src/store/purchases.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { MIGRATIONS } from '../support/database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';

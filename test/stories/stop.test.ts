@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { connect } from '../../src/store/database.ts';
+import { connect } from '../../src/postgres/connection/database.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { testDatabase } from '../support/database.ts';
 import { SECRET, startTestApp } from '../support/test-app.ts';

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { createResealing } from '../../src/keeper/resealing.ts';
-import { keptKey } from '../../src/runtime/kept-key.ts';
+import { secretsOf } from '../../src/actions/subscribers/secrets.ts';
+import { createResealing } from '../../src/daemon/upkeep/resealing.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
-import { createSecrets } from '../../src/runtime/secrets.ts';
-import { secretsOf } from '../../src/subscription/secrets.ts';
+import { keptKey } from '../../src/runtime/secrets/kept-key.ts';
+import { createSecrets } from '../../src/runtime/secrets/secrets.ts';
 import { request } from '../api/api.ts';
 import { runCommand } from '../cli/run.ts';
 import { startReceiver } from '../support/receiver.ts';
@@ -83,7 +83,7 @@ test('secrets and the paths of addresses reach neither the database in the clear
 
 test('with another key the daemon lives, says whom it cannot tell, and what waits is sent when the key is right again', async () => {
   t = await startTestApp({ env: { SECRETS_KEY: KEY } });
-  const { addSubscriber } = await import('../../src/subscription/subscribers.ts');
+  const { addSubscriber } = await import('../../src/actions/subscribers/subscribers.ts');
   const receiver = await startReceiver();
   const nothing = { types: null, sites: null, states: null, description: null };
   await addSubscriber(
@@ -104,10 +104,10 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
     select d.status from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber and s.name = 'books'`;
   expect(waiting).toEqual({ status: 'pending' });
   const health = async () => {
-    const { subscriberCondition } = await import('../../src/store/subscriber-symptoms.ts');
+    const { subscriberCondition } = await import('../../src/postgres/subscribers/subscriber-symptoms.ts');
     const [{ healthBody }, { findSubscriber }] = await Promise.all([
-      import('../../src/subscription/body.ts'),
-      import('../../src/store/subscribers.ts'),
+      import('../../src/actions/subscribers/body.ts'),
+      import('../../src/postgres/subscribers/subscribers.ts'),
     ]);
     const row = (await findSubscriber(t!.app.sql, 'books'))!;
     return { ...healthBody(row), untried: (await subscriberCondition(t!.app.sql, { name: 'books', since: 0 }))!.untried };
@@ -118,11 +118,11 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
   });
   // Whoever resumes it hears that this does not help, and finds it as it is, since when it was.
   const { ourFailingSince } = await health();
-  const { resumeSubscriber } = await import('../../src/subscription/outlook.ts');
+  const { resumeSubscriber } = await import('../../src/actions/subscribers/outlook.ts');
   expect((await resumeSubscriber(t.app.sql, 'books')).held).toMatch(
     /^a daemon sends nothing to books \(Its address cannot be read.*\); give every daemon the settings .* restart them$/,
   );
-  const { troubledSubscribers } = await import('../../src/store/subscriber-trouble.ts');
+  const { troubledSubscribers } = await import('../../src/postgres/subscribers/subscriber-trouble.ts');
   await t.app.deliverOnce();
   expect(await health()).toMatchObject({ status: 'unreached', ourFailingSince });
   // What a daemon that is gone said of it is not true any more.
@@ -149,7 +149,7 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
 
 test('people hear after a quarter of an hour that an address cannot be read, and what to set', async () => {
   t = await startTestApp({ env: { SECRETS_KEY: KEY } });
-  const { addSubscriber } = await import('../../src/subscription/subscribers.ts');
+  const { addSubscriber } = await import('../../src/actions/subscribers/subscribers.ts');
   const nothing = { types: null, sites: null, states: null, description: null };
   await addSubscriber(
     { sql: t.app.sql, secrets: createSecrets('another key of many many characters') },
@@ -168,7 +168,7 @@ test('people hear after a quarter of an hour that an address cannot be read, and
 test('that a subscriber is not tried is said by who lives, and taken back as no more than that', async () => {
   t = await startTestApp({ env: { SECRETS_KEY: KEY } });
   const { sql } = t.app;
-  const { eraseUnreached, saveUnreached, saveUntried } = await import('../../src/store/health.ts');
+  const { eraseUnreached, saveUnreached, saveUntried } = await import('../../src/postgres/deliveries/health.ts');
   const [{ id }] = await sql<[{ id: number }]>`select id from purchase_watch.subscribers where name = 'default'`;
   await sql`
     insert into purchase_watch.replicas (id, process, expires_at)
@@ -193,7 +193,7 @@ test('that a subscriber is not tried is said by who lives, and taken back as no 
 
 test('under another key nothing of what is stored is changed', async () => {
   t = await startTestApp({ env: { SECRETS_KEY: KEY } });
-  const { addSubscriber, changeSubscriber, rotateSecret } = await import('../../src/subscription/subscribers.ts');
+  const { addSubscriber, changeSubscriber, rotateSecret } = await import('../../src/actions/subscribers/subscribers.ts');
   const nothing = { types: null, sites: null, states: null, description: null };
   await addSubscriber({ sql: t.app.sql, secrets: createSecrets(KEY) }, { name: 'books', url: 'https://a.example/1', ...nothing });
   const before = await t.app.sql`select * from purchase_watch.subscribers where name = 'books'`;
@@ -210,7 +210,7 @@ test('under another key nothing of what is stored is changed', async () => {
 
 test('more secrets than receivers like to look at are refused, and none that was promised to sign stops', async () => {
   t = await startTestApp({ env: { SECRETS_KEY: KEY } });
-  const { addSubscriber, rotateSecret } = await import('../../src/subscription/subscribers.ts');
+  const { addSubscriber, rotateSecret } = await import('../../src/actions/subscribers/subscribers.ts');
   const means = { sql: t.app.sql, secrets: createSecrets(KEY) };
   const nothing = { types: null, sites: null, states: null, description: null };
   await addSubscriber(means, { name: 'books', url: 'https://a.example/1', ...nothing });
@@ -254,10 +254,10 @@ test('SECRETS_KEY is replaced while daemons run: nothing is unreadable for any o
   const { app: old, database, settings } = t;
   await old.start();
   const { createApp } = await import('../../src/app.ts');
-  const { addSubscriber } = await import('../../src/subscription/subscribers.ts');
-  const { keyUse } = await import('../../src/subscription/key-change.ts');
-  const { findSubscriber } = await import('../../src/store/subscribers.ts');
-  const { openStored } = await import('../../src/subscription/sealed.ts');
+  const { addSubscriber } = await import('../../src/actions/subscribers/subscribers.ts');
+  const { keyUse } = await import('../../src/actions/subscribers/key-change.ts');
+  const { findSubscriber } = await import('../../src/postgres/subscribers/subscribers.ts');
+  const { openStored } = await import('../../src/channels/outgoing/sealed.ts');
   const nothing = { types: ['purchase.stuck'], sites: null, states: null, description: null };
   const [underOld, underNew, both] = [createSecrets(KEY), createSecrets(NEW), createSecrets(NEW, [KEY])];
   // More than one batch.

@@ -1,7 +1,7 @@
 /** Single stuck checkouts: whom they alert, with what, and when incidents take over. */
 import { afterEach, expect, test } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
-import type { StuckMode } from '../../src/core/audience.ts';
+import type { StuckMode } from '../../src/domain/incidents/audience.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -286,7 +286,7 @@ test('a purchase whose watch is stopped, or whose order another one paid, is ove
   const [stopped, paid] = [await watch('A'), await watch('B')];
   await t.live(2 * MINUTE);
   expect(texts()).toHaveLength(1);
-  const { findPurchases, stopPurchase } = await import('../../src/store/purchases.ts');
+  const { findPurchases, stopPurchase } = await import('../../src/postgres/purchases/purchases.ts');
   await stopPurchase(t.app.sql, (await findPurchases(t.app.sql, { purchaseId: stopped, site: null }))[0]!.id);
   await t.watch({ script: [{ state: 'Completed' }] }, { reference: 'B' });
   await t.live(MINUTE);

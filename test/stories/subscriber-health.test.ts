@@ -1,7 +1,7 @@
 /** What pauses a subscriber, what does not, and what switches it off. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { secretsOf } from '../../src/subscription/secrets.ts';
-import { addSubscriber, changeSubscriber } from '../../src/subscription/subscribers.ts';
+import { secretsOf } from '../../src/actions/subscribers/secrets.ts';
+import { addSubscriber, changeSubscriber } from '../../src/actions/subscribers/subscribers.ts';
 import { startTestApi, type TestApi } from '../api/api.ts';
 import { change, statusesOf, watchMany } from '../support/changes.ts';
 import { startTcp } from '../support/not-http.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FAULT_KINDS, type FaultKind } from '../../src/simulator/faults.ts';
-import { findPurchases } from '../../src/store/purchases.ts';
-import { listSites } from '../../src/store/sites.ts';
+import { listSites } from '../../src/postgres/polling/sites.ts';
+import { findPurchases } from '../../src/postgres/purchases/purchases.ts';
+import { FAULT_KINDS, type FaultKind } from '../../src/simulator/service/faults.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 /** For a good answer on a busy machine; the tests of answers that never end wait for it. */
@@ -65,7 +65,7 @@ test('what never becomes final is given up after giveUpAfter, and registering it
   await t.app.deliverOnce();
   expect(await rowOf(purchase)).toMatchObject({ status: 'expired', nextPollAt: null });
   expect(t.eventsOf(purchase).map(({ type }) => type)).toEqual(['purchase.state_changed', 'purchase.expired']);
-  const { register } = await import('../../src/store/purchases.ts');
+  const { register } = await import('../../src/postgres/purchases/purchases.ts');
   expect(await register(t.app.sql, [{ purchaseId: purchase, site: null, reference: null, metadata: null }])).toEqual([
     'watched again',
   ]);

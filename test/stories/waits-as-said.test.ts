@@ -1,9 +1,9 @@
 /** Waits are what the schedule, the receiver and people say, whatever else goes on at the same time. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { retryDelivery } from '../../src/store/deliveries-again.ts';
-import { secretsOf } from '../../src/subscription/secrets.ts';
-import { addSubscriber, changeSubscriber } from '../../src/subscription/subscribers.ts';
+import { secretsOf } from '../../src/actions/subscribers/secrets.ts';
+import { addSubscriber, changeSubscriber } from '../../src/actions/subscribers/subscribers.ts';
+import { retryDelivery } from '../../src/postgres/deliveries/deliveries-again.ts';
 import { change, statusesOf, watchMany } from '../support/changes.ts';
 import { type SteeredReceiver, startSteeredReceiver } from '../support/steered-receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

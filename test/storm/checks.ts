@@ -13,7 +13,7 @@ export interface Struck {
 
 const isBlind = ({ kind }: Struck): boolean => BLINDING.has(kind);
 
-/** The unasked time of a gap is excused from here on: the planned interval with its jitter, and the grace of core/stuck.ts. */
+/** The unasked time of a gap is excused from here on: the planned interval with its jitter, and the grace of domain/polling/stuck.ts. */
 const NOT_EXCUSED = 3_000 * 1.1 + 5_000;
 /** A poll, and the reading of two clocks. */
 const TOLERANCE = 1_500;
@@ -102,7 +102,7 @@ export function wronglyStuck(world: World, struck: readonly Struck[]): string[] 
   });
 }
 
-/** How long a blindness lasts at least that must have been announced: what core/reach.ts waits for, and some seconds to notice and to tell. */
+/** How long a blindness lasts at least that must have been announced: what domain/polling/reach.ts waits for, and some seconds to notice and to tell. */
 const ANNOUNCED_AFTER: Partial<Readonly<Record<FaultKind, number>>> = {
   'service down': 25_000,
   'service refuses the credentials': 25_000,

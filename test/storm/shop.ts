@@ -1,8 +1,9 @@
 /** The merchant: customers whose purchases come at even intervals, each registered with the daemon as a shop does it. */
-import { between, pick, type Random } from '../../src/simulator/random.ts';
+
+import type { Sql } from '../../src/postgres/connection/database.ts';
+import { register } from '../../src/postgres/purchases/purchases.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import type { Sql } from '../../src/store/database.ts';
-import { register } from '../../src/store/purchases.ts';
+import { between, pick, type Random } from '../../src/simulator/values/random.ts';
 
 /** Time in a waiting state after which a purchase is stuck, as the settings of the storm say. */
 export const STUCK_AFTER = 20_000;

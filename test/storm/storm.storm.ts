@@ -6,7 +6,7 @@
  */
 import { appendFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
-import { createRandom } from '../../src/simulator/random.ts';
+import { createRandom } from '../../src/simulator/values/random.ts';
 import { startDaemon } from '../support/daemon.ts';
 import {
   bugsInTheLogs,

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect, type Sql } from '../../src/postgres/connection/database.ts';
+import { migrate } from '../../src/postgres/migrations/migrate.ts';
 import { createSimulator, type Simulator } from '../../src/simulator/simulator.ts';
-import { connect, type Sql } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { MIGRATIONS } from '../support/database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';

@@ -1,7 +1,7 @@
 /** Events as the daemon writes them, though nothing happened. */
-import type { EventDraft } from '../../src/core/events.ts';
-import type { Queries } from '../../src/store/database.ts';
-import { announcing, SITE_SHARD } from '../../src/store/events.ts';
+import type { EventDraft } from '../../src/domain/events/events.ts';
+import type { Queries } from '../../src/postgres/connection/database.ts';
+import { announcing, SITE_SHARD } from '../../src/postgres/events/events.ts';
 
 interface Announced {
   readonly type?: EventDraft['type'];

@@ -1,6 +1,6 @@
 /** Purchases that go on changing, as polls show it, and what of it waits to be told. */
 import { expect } from 'vitest';
-import { requestPoll } from '../../src/store/purchases.ts';
+import { requestPoll } from '../../src/postgres/purchases/purchases.ts';
 import type { TestApp } from './test-app.ts';
 
 /** States that a purchase can be in for long without anybody being called stuck or anything being final. */

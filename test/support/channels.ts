@@ -1,16 +1,17 @@
 /** The notifier alone, with channels of Slack: events are announced by the test, and the clock is in its hand. */
+
+import { configuredSubscribers } from '../../src/channels/recipients.ts';
 import { loadSettings, type Settings } from '../../src/config/settings.ts';
-import type { EventDraft } from '../../src/core/events.ts';
-import { createNotifier } from '../../src/notifier/notifier.ts';
-import { configuredSubscribers } from '../../src/notifier/recipients.ts';
-import { createRoster } from '../../src/notifier/roster.ts';
-import { createOwnership } from '../../src/replica/ownership.ts';
-import { createHealth } from '../../src/runtime/health.ts';
+import { createNotifier } from '../../src/daemon/notifier/notifier.ts';
+import { createRoster } from '../../src/daemon/notifier/roster.ts';
+import { createOwnership } from '../../src/daemon/shards/ownership.ts';
+import type { EventDraft } from '../../src/domain/events/events.ts';
+import type { Sql } from '../../src/postgres/connection/database.ts';
+import { announcing, SITE_SHARD } from '../../src/postgres/events/events.ts';
+import { syncSubscribers } from '../../src/postgres/subscribers/subscribers.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
+import { createHealth } from '../../src/runtime/loops/health.ts';
 import { createMeters } from '../../src/runtime/meters.ts';
-import type { Sql } from '../../src/store/database.ts';
-import { announcing, SITE_SHARD } from '../../src/store/events.ts';
-import { syncSubscribers } from '../../src/store/subscribers.ts';
 import { testDatabase } from './database.ts';
 import { type SlackStandIn, startSlackStandIn } from './slack-stand-in.ts';
 import { type TestClock, testClock } from './test-clock.ts';

@@ -3,8 +3,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import { connect, type Sql } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { connect, type Sql } from '../../src/postgres/connection/database.ts';
+import { migrate } from '../../src/postgres/migrations/migrate.ts';
 
 export const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 /** Workers make the template one after the other. */

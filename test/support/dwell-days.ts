@@ -1,6 +1,6 @@
 /** Days of dwell times and stays as the judge leaves them. */
-import { bucketOf } from '../../src/core/dwell.ts';
-import type { Queries } from '../../src/store/database.ts';
+import { bucketOf } from '../../src/domain/stays/dwell.ts';
+import type { Queries } from '../../src/postgres/connection/database.ts';
 
 interface Exits {
   readonly site: string;

@@ -4,8 +4,8 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { connect } from '../../src/store/database.ts';
-import { startEmbedded } from '../../src/store/embedded.ts';
+import { connect } from '../../src/postgres/connection/database.ts';
+import { startEmbedded } from '../../src/postgres/embedded/embedded.ts';
 import { withPort } from './embedded-port.ts';
 
 declare module 'vitest' {

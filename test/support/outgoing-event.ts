@@ -1,5 +1,5 @@
 /** Events as channels get them, made from a number. */
-import type { OutgoingEvent, SendResult } from '../../src/notifier/channel.ts';
+import type { OutgoingEvent, SendResult } from '../../src/channels/outgoing/channel.ts';
 
 export interface EventOptions {
   readonly type?: string;

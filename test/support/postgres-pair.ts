@@ -5,7 +5,7 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { connect } from '../../src/store/database.ts';
+import { connect } from '../../src/postgres/connection/database.ts';
 import { freePorts } from './broker-process.ts';
 
 const INSTALLED = '/usr/lib/postgresql';

@@ -1,5 +1,5 @@
 /** Has Postgres refuse to write tables, as with a full disk, until that is taken back. */
-import type { Sql } from '../../src/store/database.ts';
+import type { Sql } from '../../src/postgres/connection/database.ts';
 
 export type Refusals = readonly (readonly [table: string, what: 'insert' | 'update' | 'insert or update or delete'])[];
 

@@ -1,5 +1,5 @@
 /** How many rows of a table a piece of work reads, as Postgres counts them. */
-import type { Queries, Sql } from '../../src/store/database.ts';
+import type { Queries, Sql } from '../../src/postgres/connection/database.ts';
 
 export interface RowsRead {
   /** From end to end. */

@@ -2,18 +2,19 @@
  * Days of a shop in a second: customers of the simulator, its clock in the test's hand, every purchase polled as the plan
  * says and decided as the daemon does, and the stays judged moment by moment.
  */
-import type { ChannelRule } from '../../src/core/audience.ts';
-import { decide } from '../../src/core/decide.ts';
-import type { AlertPolicy } from '../../src/core/incident.ts';
-import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf } from '../../src/core/poll-plan.ts';
-import type { Purchase } from '../../src/core/purchase.ts';
-import type { RecordedStay } from '../../src/core/recorded-stay.ts';
-import { createRehearsal, type RehearsalResult } from '../../src/core/rehearsal.ts';
-import { createHeap } from '../../src/poller/heap.ts';
-import type { Control } from '../../src/simulator/control.ts';
-import { drawLifeName, type LifeName } from '../../src/simulator/lives.ts';
-import { createRandom, type Random } from '../../src/simulator/random.ts';
+
+import { createHeap } from '../../src/daemon/poller/heap.ts';
+import { decide } from '../../src/domain/deciding/decide.ts';
+import type { ChannelRule } from '../../src/domain/incidents/audience.ts';
+import type { AlertPolicy } from '../../src/domain/incidents/incident.ts';
+import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf } from '../../src/domain/polling/poll-plan.ts';
+import type { Purchase } from '../../src/domain/purchases/purchase.ts';
+import { createRehearsal, type RehearsalResult } from '../../src/domain/rehearsal/rehearsal.ts';
+import type { RecordedStay } from '../../src/domain/stays/recorded-stay.ts';
+import type { Control } from '../../src/simulator/control/control.ts';
+import { drawLifeName, type LifeName } from '../../src/simulator/purchases/lives.ts';
 import { createSimulator } from '../../src/simulator/simulator.ts';
+import { createRandom, type Random } from '../../src/simulator/values/random.ts';
 
 const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;

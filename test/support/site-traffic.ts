@@ -1,9 +1,10 @@
 /** Calls to one site in virtual time, as the poller makes them: due purchases, a ceiling, a breaker, retries. */
-import { afterAnswer, allowance, type Breaker, CLOSED, probeSent } from '../../src/core/breaker.ts';
-import { postponement } from '../../src/core/poll-plan.ts';
-import type { Observation } from '../../src/core/purchase.ts';
-import { isSiteDoubtful, newSiteAnswers } from '../../src/core/site-answers.ts';
-import { createHeap } from '../../src/poller/heap.ts';
+
+import { createHeap } from '../../src/daemon/poller/heap.ts';
+import { afterAnswer, allowance, type Breaker, CLOSED, probeSent } from '../../src/domain/polling/breaker.ts';
+import { postponement } from '../../src/domain/polling/poll-plan.ts';
+import { isSiteDoubtful, newSiteAnswers } from '../../src/domain/polling/site-answers.ts';
+import type { Observation } from '../../src/domain/purchases/purchase.ts';
 
 export interface TrafficOptions {
   readonly purchases: number;

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect } from '../../src/store/database.ts';
+import { connect } from '../../src/postgres/connection/database.ts';
 
 const SERVER = '/usr/lib/postgresql/15/bin';
 const LIBRARIES = ['x86_64-linux-gnu', 'aarch64-linux-gnu'].map((platform) => `/usr/lib/${platform}/faketime/libfaketime.so.1`);

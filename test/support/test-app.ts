@@ -1,10 +1,10 @@
 /** The whole product for one test: own database, simulator, receiver and Slack stand-in, clock in the test's hand. */
 import { type App, createApp, type Replacements } from '../../src/app.ts';
 import { loadSettings, type Settings } from '../../src/config/settings.ts';
-import type { StuckMode } from '../../src/core/audience.ts';
+import type { StuckMode } from '../../src/domain/incidents/audience.ts';
+import { register } from '../../src/postgres/purchases/purchases.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
-import { register } from '../../src/store/purchases.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 import { type SlackStandIn, startSlackStandIn } from './slack-stand-in.ts';

@@ -1,5 +1,5 @@
 /** A clock in the test's hand. Rests end when the test moves the clock, or at once when nothing is to be waited for. */
-import { parseDuration } from '../../src/core/duration.ts';
+import { parseDuration } from '../../src/domain/values/duration.ts';
 import type { Clock } from '../../src/runtime/clock.ts';
 
 export interface TestClock extends Clock {

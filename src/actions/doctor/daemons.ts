@@ -1,0 +1,167 @@
+/** Checks what the daemons are doing: alive, with every shard owned, not behind, and nothing stuck on the way out. */
+
+import { isUntried } from '../../domain/deliveries/health.ts';
+import { afterFailures, isAskedFor } from '../../domain/deliveries/standing.ts';
+import { untilText } from '../../domain/explain/explain-standing.ts';
+import { REPLICA_WORDS, replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { type DaemonSilence, unwritableText } from '../../domain/replicas/daemon-silence.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { unownedShards } from '../../postgres/connection/inspect.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { databaseNow, dueLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
+import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
+import { daemonSilence, livingReplicas } from '../../postgres/shards/replicas.ts';
+import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { isGone } from '../../runtime/process/process-identity.ts';
+import { type Finding, type Reporter, reporterOf } from './finding.ts';
+import { isLeftAlone } from './receivers.ts';
+
+/** Polls are made within seconds of their time; what is later than this waits for something. */
+const LATE: Milliseconds = 60_000;
+/** A receiver that is well takes what is due at once. */
+const STUCK: Milliseconds = 300_000;
+
+export interface Tested {
+  /** Whether those that are left alone got no test event, as everybody else did. */
+  readonly untested: boolean;
+}
+
+export async function checkDaemons(report: Reporter, sql: Sql, tested: Tested): Promise<Finding[]> {
+  const alive = (await livingReplicas(sql)).filter(({ process }) => !isGone(process));
+  const findings = alive.length === 0 ? [nobody(report, await daemonSilence(sql))] : [await owning(report, sql, alive.length)];
+  return [
+    ...findings,
+    ...(await troubles(report, sql)),
+    ...(await lateness(report, sql)),
+    ...(await failingSites(sql)),
+    ...(await outbox(sql, tested)),
+  ];
+}
+
+function nobody(report: Reporter, silence: DaemonSilence): Finding {
+  if (!silence.takesWrites)
+    return report.failed(
+      unwritableText(silence),
+      'do not start another one; daemons go on by themselves once the database takes writes',
+    );
+  return report.warning('none is running on this database', 'nothing is polled or told until you run "purchase-watch start"');
+}
+
+async function owning(report: Reporter, sql: Sql, count: number): Promise<Finding> {
+  const unowned = await unownedShards(sql);
+  const found = `${count === 1 ? 'one daemon is' : `${count} daemons are`} running`;
+  if (unowned === 0) return report.ok(`${found}, every shard has an owner`);
+  return report.warning(
+    `${found}, ${unowned} of 64 shards have no owner`,
+    'right after a start or a crash this is over in seconds; otherwise look at the log',
+  );
+}
+
+/** What daemons themselves say keeps them from their work; an incident of kind `replica` is made of the same rows. */
+async function troubles(report: Reporter, sql: Sql): Promise<Finding[]> {
+  const [found, now] = await Promise.all([replicaTroubles(sql), databaseNow(sql)]);
+  return found.map(({ replica, host, reason, since, error }) => {
+    const long = humanDuration(Math.max(Math.round(now - since), 0));
+    const why = error === null ? '' : ` (${reasonText(error)})`;
+    return report.failed(
+      `${replica} on ${host}: ${REPLICA_WORDS[reason].wrong} for ${long}${why}`,
+      replicaRemedy({ reason, error }),
+    );
+  });
+}
+
+async function lateness(report: Reporter, sql: Sql): Promise<Finding[]> {
+  return (await dueLag(sql)).flatMap(({ site, due, atLeast, oldest }) => {
+    if (oldest < LATE) return [];
+    const found = `${due}${atLeast ? ' or more' : ''} purchases of site ${site} are due, the oldest for ${humanDuration(Math.round(oldest))}`;
+    return [
+      report.warning(
+        found,
+        'no daemon runs, the site does not answer, or maxRps is too low: see "purchase-watch status" and "purchase-watch plan"',
+      ),
+    ];
+  });
+}
+
+async function failingSites(sql: Sql): Promise<Finding[]> {
+  return (await listSites(sql)).flatMap(({ name, configured, failingSince, lastError }) =>
+    configured && failingSince !== null
+      ? [
+          reporterOf(`site ${name}`).warning(
+            `its polls fail: ${lastError ?? 'no reason is known'}`,
+            'see what else is said of this site',
+          ),
+        ]
+      : [],
+  );
+}
+
+async function outbox(sql: Sql, { untested }: Tested): Promise<Finding[]> {
+  const [all, subscribers, now] = await Promise.all([waitingDeliveries(sql), readSubscribers(sql), databaseNow(sql)]);
+  return subscribers.flatMap(({ id, name, kind, status, statusReason, health, unreached }) => {
+    const report = reporterOf(`receiver ${name}`);
+    const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(all, id);
+    const waits = waitText(pending + inFlight + parked, atLeast);
+    const spared = untested && kind !== 'slack' && isLeftAlone({ status, health }, now);
+    const found = spared ? `${waits}; it was sent no test event` : waits;
+    const anyway = spared ? '; to send it one all the same: "purchase-watch doctor --all"' : '';
+    if (status === 'off') {
+      return [
+        report.warning(
+          `it is switched off (${reasonText(statusReason)}); ${found}`,
+          // Slack's own, which only another address helps.
+          name.startsWith('@')
+            ? 'give it another address in the settings'
+            : `if it is to be told again, see that it takes events and switch it on: "purchase-watch subscribers change ${name} --status active"${anyway}`,
+        ),
+      ];
+    }
+    if (health?.pausedUntil != null) {
+      const until = health.pausedUntil > now ? `until ${untilText(health.pausedUntil, now)}` : 'and being tried again';
+      const why = `${afterFailures(health.failures)} (${reasonText(health.lastError)})`;
+      return [
+        report.warning(
+          `it is paused ${until} ${why}; ${found}`,
+          isAskedFor(health)
+            ? `nothing needs to be done: what waits goes out in order by itself then${anyway}`
+            : `mend the receiver; what waits goes out in order by itself, at once with "purchase-watch subscribers resume ${name}"${anyway}`,
+        ),
+      ];
+    }
+    if (unreached !== null) {
+      const long = humanDuration(Math.max(Math.round(now - unreached.since), 0));
+      if (isUntried(unreached)) {
+        return [
+          report.warning(
+            `a daemon has sent nothing to it for ${long} (${reasonText(unreached.error)}); ${found}`,
+            'give every daemon the same settings, the SECRETS_KEY above all under which it was added, and restart them; what waits goes out in order then',
+          ),
+        ];
+      }
+      return [
+        report.warning(
+          `nothing gets through to it for ${long}, for a reason of ours (${reasonText(unreached.error)}); ${found}`,
+          `mend the name server, the proxy or the network of this machine; what waits goes out in order by itself, at once with "purchase-watch subscribers resume ${name}"`,
+        ),
+      ];
+    }
+    if (dueSince === null || now - dueSince < STUCK) return [];
+    return [
+      report.warning(
+        `${found}, the oldest could have gone ${humanDuration(Math.round(now - dueSince))} ago`,
+        'see "purchase-watch deliveries"',
+      ),
+    ];
+  });
+}
+
+/** A sentence within a sentence. */
+function reasonText(error: string | null): string {
+  return (error ?? 'no reason is known').replace(/\.$/, '');
+}
+
+function waitText(count: number, atLeast: boolean): string {
+  return count === 1 && !atLeast ? '1 delivery waits' : `${count}${atLeast ? ' or more' : ''} deliveries wait`;
+}

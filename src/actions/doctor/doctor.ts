@@ -1,0 +1,228 @@
+/** Runs every check at once, each with a deadline, and answers what was found in a fixed order, as soon as it is known. */
+
+import { unencryptedStored } from '../../channels/outgoing/sealed.ts';
+import { ENDING_KEY_ADVICE, endingKeys } from '../../config/api-keys.ts';
+import { loadSettings, type Settings } from '../../config/settings.ts';
+import { channelCeilings, channelSetting, DEFAULT_CHANNEL, unheardSites } from '../../config/slack.ts';
+import { ENCRYPTION_ADVICE, unencrypted } from '../../config/unencrypted.ts';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import { connect, type Sql } from '../../postgres/connection/database.ts';
+import { describeConnectionError } from '../../postgres/connection/database-url.ts';
+import { newestSeen } from '../../postgres/connection/inspect.ts';
+import { startEmbedded } from '../../postgres/embedded/embedded.ts';
+import { hasEmbedded } from '../../postgres/embedded/embedded-present.ts';
+import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
+import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { secretsOf } from '../subscribers/secrets.ts';
+import { checkDaemons } from './daemons.ts';
+import { checkDatabase } from './database.ts';
+import { checked, type Finding, reporterOf } from './finding.ts';
+import { checkHeartbeat } from './heartbeat.ts';
+import { checkPort } from './port.ts';
+import { brokersOf, checkBroker, checkSlack, checkWebhook, restingOf, SLACK_WITHIN, webhooksOf } from './receivers.ts';
+import { checkSecrets } from './secrets.ts';
+import { checkSite } from './site.ts';
+
+export interface DoctorOptions {
+  readonly env: NodeJS.ProcessEnv;
+  /** Where the schema's files are. */
+  readonly migrations: string;
+  /** Only this site, when given. */
+  readonly site: string | null;
+  /** Without test events to receivers. */
+  readonly quiet: boolean;
+  /** With test events also to those that are paused or off. */
+  readonly all: boolean;
+}
+
+const DATABASE_WITHIN: Milliseconds = 15_000;
+const QUERY_WITHIN: Milliseconds = 3_000;
+/** On top of what a call may take by its own deadline. */
+const MARGIN: Milliseconds = 3_000;
+
+export async function* examine({ env, migrations, site, quiet, all }: DoctorOptions): AsyncGenerator<Finding> {
+  const settings = readSettings(env);
+  if (!('sites' in settings)) {
+    yield* settings;
+    return;
+  }
+  const wrong = wrongSite(settings, site);
+  if (wrong !== null) throw wrong;
+  yield* aboutSettings(settings);
+  const { sql, url, findings, close } = await openDatabase(settings);
+  yield* findings;
+  try {
+    // Of a database that is not migrated yet there is nothing to read.
+    const data = sql !== null && (await isMigrated(sql, migrations)) ? sql : null;
+    const groups: Promise<readonly Finding[]>[] = [];
+    if (sql !== null)
+      groups.push(checked('database', DATABASE_WITHIN, (report) => checkDatabase(report, { sql, url, migrations })));
+    if (data !== null)
+      groups.push(checked('daemons', DATABASE_WITHIN, (report) => checkDaemons(report, data, { untested: !quiet && !all })));
+    if (data !== null) groups.push(checked('secrets', DATABASE_WITHIN, (report) => checkSecrets(report, data, settings)));
+    groups.push(checked('api', DATABASE_WITHIN, (report) => checkPort(report, settings)));
+    const sites = settings.sites.filter(({ name }) => site === null || name === site);
+    for (const each of sites) {
+      const within = 4 * each.timeout + QUERY_WITHIN + MARGIN;
+      groups.push(
+        checked(`site ${each.name}`, within, async (report) =>
+          checkSite(report, each, data === null ? null : await newestSeen(data, each.name)),
+        ),
+      );
+    }
+    const webhooks = checked('receivers', DATABASE_WITHIN + settings.webhooks.timeout + MARGIN, async () => {
+      if (quiet) return [];
+      // Those that asked for a rest are not disturbed; what is said of them comes with the daemons.
+      const resting = data === null || all ? [] : await restingOf(data);
+      const isTried = ({ name }: { name: string }): boolean => !resting.includes(name);
+      const found = (await webhooksOf(settings, data)).filter(isTried);
+      const within = settings.webhooks.timeout + MARGIN;
+      const tried = found.map((webhook) =>
+        checked(`receiver ${webhook.name}`, within, (report) => checkWebhook(report, webhook, settings)),
+      );
+      const brokers = brokersOf(settings).filter(isTried);
+      tried.push(...brokers.map((broker) => checked(`receiver ${broker.name}`, within, (report) => checkBroker(report, broker))));
+      return (await Promise.all(tried)).flat();
+    });
+    groups.push(webhooks);
+    for (const { name, webhookUrl } of quiet ? [] : settings.slack.channels) {
+      const setting = channelSetting(settings, name);
+      groups.push(
+        checked(name === DEFAULT_CHANNEL ? 'slack' : `slack ${name}`, SLACK_WITHIN + MARGIN, (report) =>
+          checkSlack(report, { url: webhookUrl, setting }),
+        ),
+      );
+    }
+    if (data !== null && settings.slack.deadMansSwitch !== null)
+      groups.push(
+        checked("dead man's switch", DATABASE_WITHIN, (report) => checkHeartbeat(report, data, channelCeilings(settings))),
+      );
+    groups.push(checked('encryption', DATABASE_WITHIN, () => checkEncryption({ ...settings, sites }, data)));
+    for (const group of groups) yield* await group;
+  } finally {
+    await close();
+  }
+}
+
+/** Addresses to which what is sent goes in the clear. */
+async function checkEncryption(settings: Settings, sql: Sql | null): Promise<Finding[]> {
+  const stored = sql === null ? [] : unencryptedStored(secretsOf(settings), await readSubscribers(sql));
+  return [...unencrypted(settings), ...stored].map(({ about, address }) =>
+    reporterOf(about).warning(`what goes to ${address} is not encrypted`, ENCRYPTION_ADVICE),
+  );
+}
+
+function readSettings(env: NodeJS.ProcessEnv): Settings | Finding[] {
+  try {
+    return loadSettings(env, { requireSite: true });
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'configuration') throw error;
+    const report = reporterOf('settings');
+    return error.message
+      .split('\n')
+      .map((problem) => report.failed(problem, 'mend the settings and run doctor again: nothing else was checked'));
+  }
+}
+
+function wrongSite({ sites }: Settings, site: string | null): AppError | null {
+  if (site === null || sites.some(({ name }) => name === site)) return null;
+  return new AppError('invalid', `${JSON.stringify(site)} is not a site; known: ${sites.map(({ name }) => name).join(', ')}`);
+}
+
+function aboutSettings({ ignored, subscribers, slack, sites, configFile, apiKeys }: Settings): Finding[] {
+  const report = reporterOf('settings');
+  const found = [report.ok(configFile === null ? 'they are complete' : `they are complete, with ${configFile}`)];
+  if (ignored.length > 0) {
+    found.push(
+      report.warning(
+        `${ignored.join(', ')} have no effect`,
+        'the file names the sites: remove the variables, or the sites there',
+      ),
+    );
+  }
+  for (const { name, detail } of endingKeys(apiKeys, Date.now()))
+    found.push(report.warning(`the key ${name} of the API ${detail}`, ENDING_KEY_ADVICE));
+  if (subscribers.length === 0 && slack.channels.length === 0) {
+    found.push(
+      report.warning(
+        'they name nobody who is told',
+        'set WEBHOOK_URL or SLACK_WEBHOOK_URL, unless subscribers are made by the API or read the feed',
+      ),
+    );
+  }
+  const { unheard, criticalOnly } = unheardSites({ slack, sites });
+  if (unheard.length > 0) {
+    found.push(
+      report.warning(
+        `nobody hears of incidents at ${unheard.join(', ')}: no channel in slack.channels has ${unheard.length === 1 ? 'it' : 'them'}`,
+        'add what is missing to the sites of a channel, or leave out its sites for all',
+      ),
+    );
+  }
+  if (criticalOnly.length > 0) {
+    found.push(
+      report.warning(
+        `nobody hears of warnings at ${criticalOnly.join(', ')}: the channels for ${criticalOnly.length === 1 ? 'it' : 'them'} have severity: critical`,
+        'leave out the severity of a channel, or make one for warnings: most incidents begin as one, and digests go there',
+      ),
+    );
+  }
+  if (slack.channels.length === 0) {
+    found.push(
+      report.warning(
+        'nobody hears of incidents: neither SLACK_WEBHOOK_URL nor slack.channels is set',
+        'make an incoming webhook in Slack and set it; "purchase-watch slack test" shows whether messages arrive',
+      ),
+    );
+  }
+  return found;
+}
+
+interface Opened {
+  readonly sql: Sql | null;
+  readonly url: string;
+  readonly findings: readonly Finding[];
+  close(): Promise<void>;
+}
+
+async function openDatabase({ databaseUrl, dataDir }: Settings): Promise<Opened> {
+  const report = reporterOf('database');
+  const nothing = { sql: null, url: '', close: async () => undefined };
+  if (databaseUrl === null && !hasEmbedded(dataDir)) {
+    return {
+      ...nothing,
+      findings: [report.ok(`the embedded Postgres was never started in ${dataDir}; "purchase-watch start" makes it`)],
+    };
+  }
+  let embedded: Awaited<ReturnType<typeof startEmbedded>> | null = null;
+  try {
+    embedded = databaseUrl === null ? await startEmbedded({ dataDir }) : null;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { ...nothing, findings: [report.failed(error.message, `mend that, or set DATABASE_URL`)] };
+  }
+  const url = databaseUrl ?? embedded!.url;
+  const sql = connect(url, { max: 4, name: 'doctor' });
+  const close = async (): Promise<void> => {
+    await sql.end({ timeout: 1 });
+    await embedded?.stop();
+  };
+  const reached = await checked('database', DATABASE_WITHIN, async () => {
+    try {
+      await sql`select 1`;
+      return [];
+    } catch (error) {
+      return [report.failed(describeConnectionError(url, error), 'nothing works without it: mend DATABASE_URL or the server')];
+    }
+  });
+  return reached.length === 0 ? { sql, url, findings: [], close } : { sql: null, url, findings: reached, close };
+}
+
+async function isMigrated(sql: Sql, migrations: string): Promise<boolean> {
+  try {
+    return (await pendingMigrations(sql, migrations)).length === 0;
+  } catch {
+    return false;
+  }
+}

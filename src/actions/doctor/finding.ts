@@ -1,0 +1,73 @@
+/** What a check finds, and how checks are run: each with a deadline, and a failure of its own is a finding too. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import { AppError } from '../../domain/values/errors.ts';
+
+export type Verdict = 'ok' | 'warning' | 'failed';
+
+export interface Finding {
+  /** What was checked, such as `database` or `site se`. */
+  readonly about: string;
+  readonly verdict: Verdict;
+  /** In a sentence, without secrets. */
+  readonly found: string;
+  /** What to do about it; null when there is nothing to do. */
+  readonly todo: string | null;
+}
+
+/** What is said about one thing. */
+export interface Reporter {
+  ok(found: string): Finding;
+  warning(found: string, todo: string): Finding;
+  failed(found: string, todo: string): Finding;
+}
+
+export function reporterOf(about: string): Reporter {
+  return {
+    ok: (found) => ({ about, verdict: 'ok', found, todo: null }),
+    warning: (found, todo) => ({ about, verdict: 'warning', found, todo }),
+    failed: (found, todo) => ({ about, verdict: 'failed', found, todo }),
+  };
+}
+
+/** Runs a check; whatever it does, findings come of it in time. */
+export async function checked(
+  about: string,
+  within: Milliseconds,
+  check: (report: Reporter) => Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> {
+  const report = reporterOf(about);
+  const over = new AbortController();
+  const late = delay(within, null, { signal: over.signal }).catch(() => null);
+  try {
+    const found = await Promise.race([check(report), late]);
+    return (
+      found ?? [
+        report.failed(`no answer within ${humanDuration(within)}`, 'see whether it is slow or hangs, and run doctor again'),
+      ]
+    );
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [
+      report.failed(
+        `could not be checked: ${why}`,
+        error instanceof AppError ? 'mend that, and run doctor again' : 'this may be a fault of this program',
+      ),
+    ];
+  } finally {
+    over.abort();
+  }
+}
+
+/** A difference of clocks in words: `0.3 s ahead`. */
+export function offsetInWords(offset: Milliseconds): string {
+  const size = Math.abs(offset);
+  const text = size < 10_000 ? `${(size / 1_000).toFixed(1)} s` : humanDuration(Math.round(size / 1_000) * 1_000);
+  return size < 50 ? 'the same' : `${text} ${offset > 0 ? 'ahead' : 'behind'}`;
+}
+
+/** The machine's clock at a moment that was read on the monotonic one. */
+export function wallClockAt(readAt: Milliseconds): Instant {
+  return Date.now() - (performance.now() - readAt);
+}

@@ -1,0 +1,149 @@
+/** Checks who is told: webhooks and brokers get a really signed test event over the real channel, Slack an empty message that it refuses. */
+import { isIP } from 'node:net';
+import { ulid } from 'ulid';
+import { allowedFor, isThisMachine, type NamedBy, permittedBy, refusedUrl } from '../../channels/http/address.ts';
+import type { OutgoingEvent } from '../../channels/outgoing/channel.ts';
+import { openReach, type Reach } from '../../channels/outgoing/sealed.ts';
+import { configuredReach, configuredSubscribers, type Opened, openWebhook } from '../../channels/recipients.ts';
+import { pingSlack } from '../../channels/slack/slack-ping.ts';
+import type { Settings } from '../../config/settings.ts';
+import { eventBody } from '../../domain/events/events.ts';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+import { secretsOf } from '../subscribers/secrets.ts';
+import type { Finding, Reporter } from './finding.ts';
+
+/** A webhook to be tried; without a reach its address cannot be read. */
+export interface TriedWebhook {
+  readonly name: string;
+  readonly reach: Reach | null;
+  readonly namedBy: NamedBy;
+}
+
+/** A message broker to be tried. */
+export interface TriedBroker {
+  readonly name: string;
+  readonly open: () => Opened;
+}
+
+export const SLACK_WITHIN: Milliseconds = 10_000;
+
+/** Whether nothing is to be sent to one, not even a test: it is switched off, or its pause lasts. */
+export function isLeftAlone({ status, health }: Pick<StoredSubscriber, 'status' | 'health'>, now: Instant): boolean {
+  return status === 'off' || (health?.pausedUntil ?? 0) > now;
+}
+
+/** Who is left alone, by name. */
+export async function restingOf(sql: Sql): Promise<string[]> {
+  const [subscribers, now] = await Promise.all([readSubscribers(sql), databaseNow(sql)]);
+  return subscribers.filter((each) => isLeftAlone(each, now)).map(({ name }) => name);
+}
+
+/** Those that the settings name, and those that the API made; the latter only with a database. */
+export async function webhooksOf(settings: Settings, sql: Sql | null): Promise<TriedWebhook[]> {
+  const configured = settings.subscribers
+    .filter((subscriber) => subscriber.kind === 'webhook')
+    .map((subscriber): TriedWebhook => ({ name: subscriber.name, reach: configuredReach(subscriber), namedBy: 'configuration' }));
+  if (sql === null) return configured;
+  const stored = (await readSubscribers(sql)).filter(({ name, origin }) => {
+    return origin === 'api' && !configured.some((each) => each.name === name);
+  });
+  if (stored.length === 0) return configured;
+  const secrets = secretsOf(settings);
+  return [
+    ...configured,
+    ...stored.map((row): TriedWebhook => ({ name: row.name, reach: openReach(secrets, row), namedBy: 'api' })),
+  ];
+}
+
+/** The brokers that the settings name. */
+export function brokersOf(settings: Settings): TriedBroker[] {
+  return configuredSubscribers(settings)
+    .filter(({ definition: { kind } }) => kind === 'nats' || kind === 'rabbitmq')
+    .map(({ definition: { name }, open }) => ({ name, open }));
+}
+
+/** Whether the broker is there, lets us in and confirms. */
+export async function checkBroker(report: Reporter, { name, open }: TriedBroker): Promise<Finding[]> {
+  const { channel } = open();
+  const result = await channel.send(testEvent(name), { attempt: 1, now: Date.now() }).finally(() => channel.close());
+  const took = `${Math.round(result.tookMs)} ms`;
+  if (result.kind === 'delivered') return [report.ok(`confirmed a test event: ${result.excerpt} in ${took}`)];
+  const found = `did not take a test event: ${result.detail} (${took})`;
+  // Bound for purchases alone, perhaps: then all is well.
+  if (result.reason === 'unroutable' || result.reason === 'no_stream') {
+    return [report.warning(found, 'make what it names, unless events of purchases have a place and only this test has none')];
+  }
+  return [report.failed(found, 'mend the broker or what leads to it; what waits is sent by itself afterwards')];
+}
+
+export async function checkWebhook(
+  report: Reporter,
+  { name, reach, namedBy }: TriedWebhook,
+  settings: Settings,
+): Promise<Finding[]> {
+  if (reach === null) {
+    return [
+      report.failed(
+        'its address cannot be read',
+        'set SECRETS_KEY to the key that it was encrypted with, or make the subscriber anew',
+      ),
+    ];
+  }
+  const { channel } = openWebhook(reach, settings, namedBy);
+  try {
+    const result = await channel.send(testEvent(name), { attempt: 1, now: Date.now() });
+    const took = `${Math.round(result.tookMs)} ms`;
+    if (result.kind === 'delivered') return [report.ok(`took a signed test event: ${result.httpStatus} in ${took}`)];
+    const found = `did not take a signed test event: ${result.detail} (${took})`;
+    return [report.failed(found, todoFor(result.reason, { url: reach.url, namedBy }, settings))];
+  } finally {
+    await channel.close();
+  }
+}
+
+function testEvent(subscriber: string): OutgoingEvent {
+  const now = Date.now();
+  const id = `evt_${ulid(now)}`;
+  const data = { subscriber, note: 'A test: nothing happened to any purchase.' };
+  const body = eventBody(id, { type: 'subscriber.test', sequence: null, at: now, state: null, data });
+  return { id, type: 'subscriber.test', body };
+}
+
+function todoFor(reason: string, { url, namedBy }: { url: string; namedBy: NamedBy }, { webhooks }: Settings): string {
+  if (reason === 'http_401' || reason === 'http_403')
+    return 'check that the receiver verifies with the same secret, and lets this machine in';
+  if (reason === 'address_refused') {
+    const { protocol, hostname } = new URL(url);
+    const isName = isIP(hostname.replace(/^\[|\]$/g, '')) === 0 && !isThisMachine(hostname);
+    // Behind a proxy a name is not resolved here, so that no address that is allowed could be the one meant.
+    if (webhooks.proxy !== null && isName && protocol !== 'https:')
+      return 'use https in its address, because webhooks leave through a proxy; an http address that is allowed is written in numbers';
+    const allowing = refusedUrl(url, allowedFor(namedBy, webhooks), namedBy)?.allowing ?? null;
+    return `if it is meant, ${allowing === null ? `add that address to ${permittedBy(namedBy)}` : `set ${allowing}`}`;
+  }
+  if (reason === 'proxy_failed') return 'mend the proxy that WEBHOOK_PROXY or webhooks.proxy names, or its credentials there';
+  if (reason === 'dns_failed' || reason === 'no_route' || reason === 'no_socket')
+    return 'mend the name server or the network of this machine';
+  if (reason === 'proxy_refused') return 'have the proxy allow this address, if it is meant';
+  if (reason === 'unknown_host') return "correct the subscriber's address";
+  if (reason === 'redirected') return "change the subscriber's address to where it really is";
+  return 'mend the receiver; what waits is sent by itself afterwards';
+}
+
+export async function checkSlack(
+  report: Reporter,
+  { url, setting }: { readonly url: string; readonly setting: string },
+): Promise<Finding[]> {
+  const ping = await pingSlack(url, SLACK_WITHIN);
+  if (ping.kind === 'alive')
+    return [report.ok(`the webhook is alive: ${ping.tookMs} ms; "purchase-watch slack test" shows a message`)];
+  if (ping.kind === 'silent') {
+    const todo = 'see that this machine can reach hooks.slack.com, by whatever proxy or firewall is in between';
+    return [report.failed(ping.detail, todo)];
+  }
+  if (ping.kind === 'unclear') return [report.warning(ping.detail, 'see whether a message arrives: "purchase-watch slack test"')];
+  return [report.failed(ping.detail, `make a new incoming webhook in Slack and set ${setting} to it`)];
+}

@@ -1,0 +1,73 @@
+/** Incidents and silences as programs see them, in the API and in the commands' JSON. */
+import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
+import { levelOf } from '../../domain/incidents/incident.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { namedState } from '../../domain/purchases/states.ts';
+import type { IncidentRow } from '../../postgres/incidents/incident-list.ts';
+import type { SilenceRow } from '../../postgres/incidents/silences.ts';
+import type { IncidentStory } from './incidents.ts';
+
+const stateBody = (state: number | null) => (state === null ? null : { ...namedState(state) });
+
+/** An incident as its body. */
+export function incidentBody(row: IncidentRow) {
+  const { id, kind, site, state, subscriber, parent, count, peak, alarm, answer, acknowledgedAt } = row;
+  const owner = acknowledgedAt === null ? null : (row.acknowledgedBy ?? '');
+  return {
+    id,
+    kind,
+    site,
+    state: stateBody(state),
+    subscriber,
+    parent,
+    parts: row.parts.map((part) => ({ ...part, state: stateBody(part.state), endedAt: isoTimeOrNull(part.endedAt) })),
+    status: row.endedAt === null ? ('open' as const) : ('ended' as const),
+    severity: levelOf(row),
+    openedAt: isoTime(row.openedAt),
+    since: isoTime(row.since),
+    quietSince: isoTimeOrNull(row.quietSince),
+    endedAt: isoTimeOrNull(row.endedAt),
+    reopenedAt: isoTimeOrNull(row.reopenedAt),
+    count,
+    peak,
+    alarm: alarm === null ? null : { ...alarm, at: isoTime(alarm.at), since: isoTime(alarm.since) },
+    saidAt: isoTimeOrNull(row.saidAt),
+    owner,
+    acknowledged: acknowledgedAt === null ? null : { at: isoTime(acknowledgedAt), by: owner ?? '', note: row.acknowledgedNote },
+    answer: answer === null ? null : { ...answer, at: isoTime(answer.at) },
+    silencedUntil: isoTimeOrNull(row.silencedUntil),
+  };
+}
+
+/** The same with what people were told of it. */
+export function incidentDetails({ incident, said, causes }: IncidentStory) {
+  return {
+    ...incidentBody(incident),
+    causes: causes.map((each) => ({ ...each })),
+    said: said.map(({ at, ...each }) => ({ ...each, at: isoTime(at) })),
+  };
+}
+
+/** A silence's id as people and programs see it. */
+export function silenceName(id: number): string {
+  return `sil_${id}`;
+}
+
+/** A silence as its body, at a moment of the database's clock. */
+export function silenceBody(row: SilenceRow, now: Instant) {
+  const { id, site, state, kind, subscriber, reason, by, createdAt, startsAt, endsAt } = row;
+  const status: 'coming' | 'active' | 'over' = endsAt <= now ? 'over' : startsAt <= now ? 'active' : 'coming';
+  return {
+    id: silenceName(id),
+    site,
+    state: stateBody(state),
+    kind,
+    subscriber,
+    reason,
+    by,
+    createdAt: isoTime(createdAt),
+    startsAt: isoTime(startsAt),
+    endsAt: isoTime(endsAt),
+    status,
+  };
+}

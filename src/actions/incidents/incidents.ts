@@ -1,0 +1,99 @@
+/** Responding to incidents: what the API and the command line do, once for both. */
+import { suggestion } from '../../config/kinds/nearest.ts';
+import { isLookedAfter } from '../../domain/incidents/incident.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../../postgres/connection/database.ts';
+import { acknowledgeIncident, answerIncident, releaseIncident } from '../../postgres/incidents/incident-care.ts';
+import { findIncident, type IncidentRow, listIncidents } from '../../postgres/incidents/incident-list.ts';
+import { lastSaid, type Said, saidOf } from '../../postgres/incidents/incident-said.ts';
+import { Refused } from '../subscribers/refused.ts';
+
+/** Open ones that are named to somebody who gave a wrong id. */
+const MOST_NAMED = 5;
+/** Open ones that a mistyped id is compared with. */
+const MOST_COMPARED = 100;
+
+/** An incident with all that people were told of it. */
+export interface IncidentStory {
+  readonly incident: IncidentRow;
+  /** First to last. */
+  readonly said: readonly Said[];
+  /** The likely causes, as they were told last; empty when none was. */
+  readonly causes: readonly { readonly cause: string; readonly why: string }[];
+  /** What was told last while it went on, and when; null when nothing was. */
+  readonly told: { readonly at: Instant; readonly data: Readonly<Record<string, unknown>> } | null;
+}
+
+/** The incident of this id; throws Refused that names the open ones. */
+export async function requireIncident(sql: Queries, id: string): Promise<IncidentRow> {
+  const incident = await findIncident(sql, id);
+  if (incident !== null) return incident;
+  const open = await listIncidents(sql, { filter: { status: 'open' }, before: null, limit: MOST_COMPARED });
+  const ids = open.map((each) => each.id);
+  const [only, another] = ids.filter((each) => id.length > 'inc_'.length && each.startsWith(id));
+  const hint = only !== undefined && another === undefined ? ` (did you mean ${only}?)` : suggestion(id, ids);
+  const more = ids.length > MOST_NAMED ? ` and ${ids.length - MOST_NAMED} more` : '';
+  const named =
+    ids.length === 0 ? 'none is open' : `open ${ids.length === 1 ? 'is' : 'are'} ${ids.slice(0, MOST_NAMED).join(', ')}${more}`;
+  throw new Refused('incident_not_found', `there is no incident ${id}${hint}; ${named}`);
+}
+
+/** An incident and what was told of it; throws Refused. */
+export async function storyOf(sql: Queries, id: string): Promise<IncidentStory> {
+  const incident = await requireIncident(sql, id);
+  const [said, last] = await Promise.all([saidOf(sql, id), lastSaid(sql, id)]);
+  const data = last === null ? {} : dataOf(last.body);
+  const causes = Array.isArray(data.causes) ? data.causes.filter(isCause).map(({ cause, why }) => ({ cause, why })) : [];
+  return { incident, said, causes, told: last === null ? null : { at: last.at, data } };
+}
+
+/** What an event holds: our own text, but of any version. */
+function dataOf(body: string): Readonly<Record<string, unknown>> {
+  const { data } = JSON.parse(body) as { data?: unknown };
+  return typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : {};
+}
+
+function isCause(value: unknown): value is { cause: string; why: string } {
+  const { cause, why } = (value ?? {}) as { cause?: unknown; why?: unknown };
+  return typeof cause === 'string' && typeof why === 'string';
+}
+
+export interface Care {
+  readonly by: string;
+  readonly note: string | null;
+}
+
+/** Has somebody look after an open incident and all it tells of; throws Refused. */
+export async function acknowledge(sql: Queries, id: string, care: Care): Promise<IncidentRow> {
+  const isOpen = await acknowledgeIncident(sql, { id, ...care });
+  const incident = await requireIncident(sql, id);
+  if (!isOpen) throw ended(id, 'there is nothing to look after any more');
+  return incident;
+}
+
+/** Has nobody look after it any more, so that people are reminded again; throws Refused. */
+export async function release(sql: Queries, id: string): Promise<IncidentRow> {
+  const isOpen = await releaseIncident(sql, id);
+  const incident = await requireIncident(sql, id);
+  if (!isOpen) throw ended(id, 'nobody looks after it any more');
+  return incident;
+}
+
+/** The open incident that tells of this one and of which people are reminded, because nobody looks after it; null: none. */
+export async function remindingOf(sql: Queries, { parent }: IncidentRow): Promise<string | null> {
+  const above = parent === null ? null : await findIncident(sql, parent);
+  if (above === null || above.endedAt !== null) return null;
+  // Whoever looks after one that is still higher looks after this one, too; who did before it came back may be gone.
+  if (isLookedAfter(above)) return null;
+  return above.parent === null ? above.id : ((await remindingOf(sql, above)) ?? above.id);
+}
+
+/** Keeps what an incident was, to be cited when customers get stuck there again; throws Refused. */
+export async function answer(sql: Queries, id: string, what: Care & { readonly cause: string }): Promise<IncidentRow> {
+  await answerIncident(sql, { id, ...what });
+  return requireIncident(sql, id);
+}
+
+function ended(id: string, why: string): Refused {
+  return new Refused('incident_ended', `the incident ${id} is over; ${why}`);
+}

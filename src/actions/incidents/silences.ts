@@ -1,0 +1,124 @@
+/** Silences: what the API and the command line check and do, once for both. */
+import { suggestion } from '../../config/kinds/nearest.ts';
+import { isoTime } from '../../domain/events/events.ts';
+import type { IncidentKind } from '../../domain/incidents/incident.ts';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../../postgres/connection/database.ts';
+import { addSilence, endSilence, findSilence, type SilenceRow } from '../../postgres/incidents/silences.ts';
+import { Refused } from '../subscribers/refused.ts';
+import { silenceName } from './body.ts';
+
+/** What was said before somebody asked for silence cannot be unsaid; clocks differ by so much. */
+const SKEW: Milliseconds = 10_000;
+/** A silence that nobody remembers must not hide what breaks later. */
+const LONGEST: Milliseconds = 30 * 24 * 3_600_000;
+
+export type SilenceField = 'site' | 'state' | 'kind' | 'subscriber' | 'everything' | 'startsAt' | 'endsAt';
+
+/** What is asked for, as far as its fields could be read. */
+export interface SilenceWish {
+  readonly site?: string | undefined;
+  readonly state?: unknown;
+  readonly kind?: unknown;
+  readonly subscriber?: string | undefined;
+  readonly everything?: boolean | undefined;
+  readonly startsAt?: Instant | undefined;
+  readonly endsAt?: Instant | undefined;
+}
+
+/** What the check needs to know, and how fields are called where the wish was written. */
+export interface SilenceFacts {
+  readonly now: Instant;
+  /** Who is told. */
+  readonly subscribers: readonly string[];
+  /** Why a name is none of a site, or null. */
+  siteProblem(name: string): string | null;
+  /** Fields that are wrong already: they were given, and nothing more is said of them. */
+  isWrong(field: SilenceField): boolean;
+  readonly words: { readonly yes: string; readonly endsAt: string; readonly listSubscribers: string };
+}
+
+export interface SilenceProblem {
+  readonly field: SilenceField;
+  readonly problem: string;
+  /** There is no such site. */
+  readonly isUnknownSite?: true;
+}
+
+/** What is wrong with what the fields say together, one problem a field at most. */
+export function silenceProblems(
+  wish: SilenceWish,
+  { now, subscribers, siteProblem, isWrong, words }: SilenceFacts,
+): SilenceProblem[] {
+  const found: SilenceProblem[] = [];
+  const isGiven = (field: SilenceField): boolean => wish[field] !== undefined || isWrong(field);
+  const refuse = (field: SilenceField, problem: string, note: { isUnknownSite?: true } = {}): void => {
+    if (!isWrong(field) && found.every((each) => each.field !== field)) found.push({ field, problem, ...note });
+  };
+  const isNarrow = isGiven('site') || isGiven('state') || isGiven('kind') || isGiven('subscriber');
+  if (!isNarrow && wish.everything !== true)
+    refuse('everything', `must be ${words.yes} to silence all incidents; or name a site, state, kind or subscriber`);
+  if (isNarrow && wish.everything === true)
+    refuse('everything', 'cannot go with site, state, kind or subscriber; leave it or those out');
+  if (wish.kind === 'unreachable' && isGiven('state'))
+    refuse('state', 'cannot go with kind unreachable, which is about whole sites');
+  const isOfSubscribers = wish.kind === 'subscriber' || isGiven('subscriber');
+  for (const field of ['site', 'state'] as const) {
+    if (isOfSubscribers && isGiven(field)) refuse(field, 'cannot go with incidents of subscribers, which are of no site');
+    if (wish.kind === 'replica' && isGiven(field)) refuse(field, 'cannot go with kind replica, which is about no site');
+  }
+  if (isGiven('subscriber') && isGiven('kind') && wish.kind !== 'subscriber')
+    refuse('kind', 'must be subscriber, or left out, when a subscriber is named');
+  if (wish.subscriber !== undefined && !isWrong('subscriber') && !subscribers.includes(wish.subscriber)) {
+    const hint = suggestion(wish.subscriber.slice(0, 100), subscribers);
+    refuse('subscriber', `is no subscriber${hint}; ${words.listSubscribers} lists them`);
+  }
+  const unknown = wish.site === undefined || isWrong('site') ? null : siteProblem(wish.site);
+  if (unknown !== null) refuse('site', unknown, { isUnknownSite: true });
+  const { startsAt = now, endsAt } = wish;
+  if (startsAt < now - SKEW) refuse('startsAt', `must not be in the past; it is ${isoTime(now)} now. Leave it out to begin now`);
+  if (endsAt === undefined) return found;
+  if (endsAt <= now) refuse('endsAt', `must be in the future; it is ${isoTime(now)} now`);
+  else if (endsAt > now + LONGEST) refuse('endsAt', `must be at most 30 days ahead, so by ${isoTime(now + LONGEST)}`);
+  else if (startsAt >= endsAt) refuse('startsAt', `must be before ${words.endsAt}`);
+  return found;
+}
+
+export interface CheckedSilence {
+  readonly site?: string | undefined;
+  readonly state?: number | undefined;
+  readonly kind?: IncidentKind | undefined;
+  readonly subscriber?: string | undefined;
+  readonly reason: string;
+  readonly by: string;
+  readonly startsAt?: Instant | undefined;
+  readonly endsAt: Instant;
+}
+
+/** Adds a silence that was checked. One that names a subscriber is about incidents of that one. */
+export async function silence(sql: Queries, wish: CheckedSilence, now: Instant): Promise<SilenceRow> {
+  const { site = null, state = null, subscriber = null, reason, by, endsAt } = wish;
+  const kind = wish.kind ?? (subscriber === null ? null : 'subscriber');
+  // The clock went on since it was checked, and that of whoever asks may be behind ours.
+  const startsAt = Math.min(Math.max(wish.startsAt ?? now, now), endsAt);
+  return addSilence(sql, { site, state, kind, subscriber, reason, by, startsAt, endsAt });
+}
+
+/** What lists silences, as it is called where somebody asks for one. */
+const LISTED_BY = 'GET /v1/silences?status=all';
+
+/** The silence of this number; throws Refused, which names what lists them. */
+export async function requireSilence(sql: Queries, id: number, listedBy = LISTED_BY): Promise<SilenceRow> {
+  const row = await findSilence(sql, id);
+  if (row === null) throw notFound(id, listedBy);
+  return row;
+}
+
+/** Ends a silence now; one that is over stays as it is. Throws Refused. */
+export async function lift(sql: Queries, id: number): Promise<void> {
+  if (!(await endSilence(sql, id))) throw notFound(id, LISTED_BY);
+}
+
+function notFound(id: number, listedBy: string): Refused {
+  return new Refused('silence_not_found', `there is no silence ${silenceName(id)}; ${listedBy} lists them`);
+}

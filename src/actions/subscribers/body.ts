@@ -1,0 +1,105 @@
+/** Subscribers and deliveries as programs see them, in the API and in the commands' JSON. */
+
+import { openStored } from '../../channels/outgoing/sealed.ts';
+import { publicKeyOf } from '../../config/kinds/signing-key.ts';
+import type { SubscriberSettings } from '../../config/settings.ts';
+import { healthStatus } from '../../domain/deliveries/standing.ts';
+import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
+import { shownAddress } from '../../domain/values/shown-address.ts';
+import type { AttemptRow, DeliveryRow } from '../../postgres/deliveries/delivery-list.ts';
+import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+import { deliveryName } from './names.ts';
+import { stateWord } from './rules.ts';
+import { type Means, unreachableReason } from './subscribers.ts';
+
+/** What is needed to show addresses, and Slack's never. */
+export interface Addresses extends Pick<Means, 'secrets'> {
+  /** Those that the settings at hand name. */
+  readonly configured: readonly SubscriberSettings[];
+}
+
+/** A subscriber, without anything secret. */
+export function subscriberBody(row: StoredSubscriber, addresses: Addresses) {
+  const { name, kind, origin, types, sites, states, description, status, statusReason, oldKeysUntil, createdAt } = row;
+  return {
+    name,
+    kind,
+    origin,
+    ...reachBody(row, addresses),
+    types: types === null ? null : [...types],
+    sites: sites === null ? null : [...sites],
+    states: states === null ? null : states.map(stateWord),
+    description,
+    status,
+    statusReason: statusReason ?? unreachableReason(addresses, row),
+    health: healthBody(row),
+    oldSecretsUntil: isoTimeOrNull(oldKeysUntil),
+    createdAt: isoTime(createdAt),
+  };
+}
+
+/** Whether it takes what it is sent, and until when it is left alone. */
+export function healthBody({ status, health, unreached }: Pick<StoredSubscriber, 'status' | 'health' | 'unreached'>) {
+  return {
+    status: healthStatus({ status, health, unreached }),
+    failures: health?.failures ?? 0,
+    failingSince: isoTimeOrNull(health?.failingSince ?? null),
+    pausedUntil: isoTimeOrNull(health?.pausedUntil ?? null),
+    lastError: health?.lastError ?? null,
+    ourFailures: unreached?.failures ?? 0,
+    ourFailingSince: isoTimeOrNull(unreached?.since ?? null),
+    ourError: unreached?.error ?? null,
+  };
+}
+
+/** Where it is and what it gets: of headers the names, of keys those that may be known. */
+function reachBody(row: StoredSubscriber, { secrets, configured }: Addresses) {
+  const found =
+    row.origin === 'api' ? storedReach(row, secrets) : configuredReach(configured.find(({ name }) => name === row.name));
+  const { url = null, headers = [], signingKey = null } = found ?? {};
+  return {
+    url: url === null ? null : shownAddress(url),
+    format: row.format,
+    headers,
+    publicKey: signingKey === null ? null : publicKeyOf(signingKey),
+  };
+}
+
+function storedReach(row: StoredSubscriber, secrets: Addresses['secrets']) {
+  const opened = openStored(secrets, row);
+  if (opened === null) return null;
+  const { headers, signingKey } = opened.options;
+  return { url: opened.url, headers: Object.keys(headers), signingKey };
+}
+
+function configuredReach(settings: SubscriberSettings | undefined) {
+  if (settings === undefined) return null;
+  const { url, signingKey } = settings;
+  return { url, headers: settings.kind === 'webhook' ? Object.keys(settings.headers) : [], signingKey };
+}
+
+/** One event for one subscriber. */
+export function deliveryBody(row: DeliveryRow) {
+  const { id, status, reason, subscriber, eventId, type, purchaseId, site, sequence, attempts, lastError, replayed } = row;
+  return {
+    id: deliveryName(id),
+    status,
+    reason,
+    subscriber,
+    event: { id: eventId, type },
+    purchaseId,
+    site: site === '' ? null : site,
+    sequence,
+    tries: attempts,
+    replayed,
+    lastError,
+    createdAt: isoTime(row.createdAt),
+    dueAt: row.settledAt === null ? isoTime(row.dueAt) : null,
+    settledAt: isoTimeOrNull(row.settledAt),
+  };
+}
+
+/** The same with every attempt, first to last. */
+export function deliveryDetails({ tries, ...row }: DeliveryRow & { readonly tries: readonly AttemptRow[] }) {
+  return { ...deliveryBody(row), attempts: tries.map(({ at, ...attempt }) => ({ ...attempt, at: isoTime(at) })) };
+}

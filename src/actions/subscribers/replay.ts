@@ -1,0 +1,117 @@
+/** Sending past events again: what the API and the command line do, once for both. */
+import { type Drain, expectedDrain } from '../../domain/deliveries/drain.ts';
+import { isoTimeOrNull } from '../../domain/events/events.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../../postgres/connection/database.ts';
+import { boundsOf, type ReplayRange, replayStep, retryDelivery } from '../../postgres/deliveries/deliveries-again.ts';
+import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
+import { paceOf } from '../../postgres/deliveries/pace.ts';
+import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+import { deliveryName } from './names.ts';
+import { type Opening, whyItWaits } from './outlook.ts';
+import { Refused } from './refused.ts';
+
+/** Events looked at in one statement: none holds locks for longer than this takes. */
+const AT_ONCE = 2_000;
+/** Two that lock the same rows in different orders: the one that was broken off begins again. */
+const DEADLOCK = '40P01';
+
+/** What is sent again, or would be. */
+export interface Replayed {
+  readonly count: number;
+  /** So many of the range wait for their first or their next try in any case, and are left alone. */
+  readonly waiting: number;
+  /** Of at least how many purchases the counted ones are. */
+  readonly purchases: number;
+  /** When the first and the last of these events were made. */
+  readonly oldest: Instant | null;
+  readonly newest: Instant | null;
+  /** It was broken off before its end. */
+  readonly complete: boolean;
+}
+
+export interface ReplayOptions {
+  /** Counts and changes nothing. */
+  readonly dryRun: boolean;
+  readonly signal?: AbortSignal | undefined;
+  /** Told after each step how many there are so far. */
+  readonly onProgress?: (count: number) => void;
+}
+
+/** Why a subscriber cannot be sent past events again, or null. What Slack was told is past: old alarms would be taken for new ones. */
+export function whyNoReplay({ kind, name }: Pick<StoredSubscriber, 'kind' | 'name'>): string | null {
+  if (kind !== 'slack') return null;
+  return `${name} is Slack, where old alarms would be taken for new ones, so nothing is sent there again; GET /v1/incidents lists what there was`;
+}
+
+/**
+ * Has the events of a range that the subscriber wants sent again, each with its id and bytes. Step by step, so that a
+ * million of them hold up nobody; what is broken off can be repeated.
+ */
+export async function replay(sql: Queries, range: ReplayRange, { dryRun, signal, onProgress }: ReplayOptions): Promise<Replayed> {
+  const { after, last } = await boundsOf(sql, range);
+  let [position, more] = [after, after < last];
+  let [count, waiting, purchases] = [0, 0, 0];
+  let [oldest, newest]: [Instant | null, Instant | null] = [null, null];
+  while (more && !signal?.aborted) {
+    const step = await unlessDeadlocked(() => replayStep(sql, range, { after: position, last, limit: AT_ONCE, dryRun }));
+    ({ position, more } = step);
+    count += step.count;
+    waiting += step.waiting;
+    // The same purchase may come in each step.
+    purchases = Math.max(purchases, step.purchases);
+    oldest = step.oldest === null ? oldest : Math.min(oldest ?? step.oldest, step.oldest);
+    newest = step.newest === null ? newest : Math.max(newest ?? step.newest, step.newest);
+    onProgress?.(count);
+  }
+  return { count, waiting, purchases, oldest, newest, complete: !more };
+}
+
+/** How long it will take until what is sent again has arrived. */
+export async function drainOf(
+  sql: Queries,
+  { count, purchases }: Pick<Replayed, 'count' | 'purchases'>,
+  { subscriber, concurrency }: { subscriber: number; concurrency: number },
+): Promise<Drain> {
+  return expectedDrain({ count, purchases }, { ...(await paceOf(sql, subscriber)), concurrency });
+}
+
+/** The same for programs. `advice` tells why they wait, of a subscriber that is off or paused. */
+export function replayedBody(
+  { count, waiting, oldest, newest }: Replayed,
+  { dryRun, advice, drain }: { dryRun: boolean; advice: string | null; drain: Drain | null },
+) {
+  const note =
+    advice === null || count === 0 ? {} : { note: `They ${dryRun ? 'would wait' : 'are scheduled and wait'}: ${advice}.` };
+  const expected = drain === null ? {} : { expectedDrain: onceTold(drain, count === 0 ? null : advice) };
+  return { count, waiting, oldest: isoTimeOrNull(oldest), newest: isoTimeOrNull(newest), dryRun, ...expected, ...note };
+}
+
+/** Of one that is paused or off nobody knows when it begins, only how long it takes from then on. */
+function onceTold({ ms, text }: Drain, advice: string | null): Drain {
+  return advice === null || ms === null ? { ms, text } : { ms: null, text: `${text}, once it is told again` };
+}
+
+async function unlessDeadlocked<T>(work: () => Promise<T>, tries = 5): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (tries > 1 && (error as { code?: unknown }).code === DEADLOCK) return unlessDeadlocked(work, tries - 1);
+    throw error;
+  }
+}
+
+/**
+ * Has one delivery sent again now. Answers it with its attempts, and why it does not leave at once, or null; throws Refused
+ * when there is none, or nobody to send it to.
+ */
+export async function sendAgain(sql: Queries, id: number, opening?: Opening) {
+  const again = await retryDelivery(sql, id);
+  const delivery = await findDelivery(sql, id);
+  if (again && delivery !== null) return { delivery, waits: await whyItWaits(sql, delivery, opening) };
+  if (delivery === null) throw new Refused('delivery_not_found', `there is no delivery ${deliveryName(id)}`);
+  throw new Refused(
+    'subscriber_not_found',
+    `the subscriber ${JSON.stringify(delivery.subscriber)} of this delivery is not told any more`,
+  );
+}

@@ -1,0 +1,305 @@
+/** Managing subscribers: what the API and the command line do, once for both. */
+
+import {
+  newAddressHash,
+  newSigningSecret,
+  type OpenedSubscriber,
+  openStored,
+  type SigningKey,
+  sealKeys,
+  sealOptions,
+  sealUrl,
+} from '../../channels/outgoing/sealed.ts';
+import { newSigningKey } from '../../config/kinds/signing-key.ts';
+import { REFUSED_CREDENTIALS } from '../../domain/deliveries/health.ts';
+import type { EventDraft } from '../../domain/events/events.ts';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import { formatDuration } from '../../domain/values/duration.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Queries } from '../../postgres/connection/database.ts';
+import { bringForward } from '../../postgres/deliveries/bring-forward.ts';
+import { announceTest } from '../../postgres/events/test-events.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import {
+  deleteSubscriber,
+  insertSubscriber,
+  type ReachChanges,
+  replaceKeys,
+  suppressForDeleted,
+  updateSubscriber,
+} from '../../postgres/subscribers/subscriber-changes.ts';
+import {
+  type BodyFormat,
+  findSubscriber,
+  readSubscribers,
+  type StoredSubscriber,
+} from '../../postgres/subscribers/subscribers.ts';
+import type { Secrets } from '../../runtime/secrets/secrets.ts';
+import { sealingNow } from './key-change.ts';
+import { Refused } from './refused.ts';
+
+/** What it works with. */
+export interface Means {
+  readonly sql: Queries;
+  /** Null: there is no key, so nothing secret can be stored. */
+  readonly secrets: Secrets | null;
+}
+
+/** Of what a subscriber is told; null means of everything. */
+export interface Wishes {
+  readonly types: readonly string[] | null;
+  readonly sites: readonly string[] | null;
+  readonly states: readonly number[] | null;
+  readonly description: string | null;
+}
+
+/** What it gets beside the events, and how that is signed; what is undefined stays as it is, or has its default. */
+export interface Extras {
+  readonly format?: BodyFormat | undefined;
+  /** All of them, by name; null: none. */
+  readonly headers?: Readonly<Record<string, string>> | null | undefined;
+  /** Whether an ed25519 key signs too. */
+  readonly asymmetric?: boolean | undefined;
+}
+
+/** How long a replaced key goes on signing unless told otherwise. */
+export const DEFAULT_OVERLAP: Milliseconds = 24 * 3_600_000;
+/** Whoever needs longer has lost sight of the change. */
+export const MOST_OVERLAP: Milliseconds = 30 * 24 * 3_600_000;
+/** Receivers look at every signature; more keys at once are a sign of a loop somewhere. */
+const MOST_KEYS = 5;
+
+/** The subscriber of this name; throws Refused. */
+export async function requireSubscriber(sql: Queries, name: string): Promise<StoredSubscriber> {
+  const row = await findSubscriber(sql, name);
+  if (row === null) throw new Refused('subscriber_not_found', `there is no subscriber ${JSON.stringify(name)}`);
+  return row;
+}
+
+/** Adds a subscriber; answers it with its secret, which nobody can read again. */
+export async function addSubscriber(
+  { sql, secrets }: Means,
+  {
+    name,
+    url,
+    secret = newSigningSecret(),
+    format = 'standard',
+    headers = null,
+    asymmetric = false,
+    ...wishes
+  }: Wishes & Extras & { name: string; url: string; secret?: string | undefined },
+): Promise<{ row: StoredSubscriber; secret: string }> {
+  const box = await sealingNow(sql, requireSecrets(secrets));
+  await requireCommonKey(sql, box);
+  const added = await insertSubscriber(sql, {
+    name,
+    ...wishes,
+    url: sealUrl(box, name, url),
+    keys: sealKeys(box, name, [{ key: secret, until: null }]),
+    options: sealOptions(box, name, { headers: headers ?? {}, signingKey: asymmetric ? newSigningKey() : null }),
+    format,
+    addressHash: newAddressHash(),
+  });
+  if (!added) {
+    throw new Refused(
+      'subscriber_exists',
+      `there is a subscriber ${JSON.stringify(name)} already; change it, or choose another name`,
+    );
+  }
+  return { row: await requireSubscriber(sql, name), secret };
+}
+
+/** What is changed of a subscriber; what is undefined stays. */
+export type Changes = { readonly [Key in keyof Wishes]?: Wishes[Key] | undefined } & Extras & {
+    readonly url?: string | undefined;
+    readonly status?: 'active' | 'off' | undefined;
+  };
+
+/**
+ * Changes what is given of a subscriber. Turned on again, it is sent what waits. One that the configuration names can be
+ * switched off and on here, and nothing else: whether it is on is not in the configuration.
+ */
+export async function changeSubscriber({ sql, secrets }: Means, name: string, changes: Changes): Promise<StoredSubscriber> {
+  const { url, status, format, headers, asymmetric, ...wishes } = changes;
+  for (;;) {
+    const row = await (isOnlyStatus(changes) ? requireSubscriber(sql, name) : requireOwn(sql, name));
+    // One that is off already keeps the reason it was switched off for.
+    const changed = status === undefined || status === row.status ? undefined : status;
+    const next =
+      changed === undefined ? undefined : { is: changed, reason: changed === 'off' ? 'It was switched off by hand.' : null };
+    const box = secrets === null ? null : await sealingNow(sql, secrets);
+    const reach = reachChanges(box, row, { url, format, headers, asymmetric });
+    // Somebody else may change the options at the same time; then theirs are what this change starts from.
+    if ((await updateSubscriber(sql, row.id, { ...wishes, reach, status: next })) || reach?.was === undefined) {
+      // What waits because of how it was waits for nothing any more.
+      const isCured = reach?.options !== undefined && isRefusing(row);
+      if (changed === 'active' || reach?.isElsewhere || isCured)
+        await bringForward(sql, row.id, { kind: 'all' }, await databaseNow(sql));
+      return requireSubscriber(sql, name);
+    }
+  }
+}
+
+function isOnlyStatus({ status, ...others }: Changes): boolean {
+  return status !== undefined && Object.values(others).every((value) => value === undefined);
+}
+
+function reachChanges(
+  secrets: Secrets | null,
+  row: StoredSubscriber,
+  { url, format, headers, asymmetric }: Pick<Changes, 'url' | 'format' | 'headers' | 'asymmetric'>,
+): ReachChanges | undefined {
+  const { name, addressHash: was } = row;
+  // Under another key the address could be stored, and what it goes with not be read with it.
+  const isElsewhere = url !== undefined && url !== requireOpened(requireSecrets(secrets), row).url;
+  const version = { format, addressHash: newAddressHash(), isElsewhere };
+  const address = url === undefined ? undefined : sealUrl(requireSecrets(secrets), name, url);
+  if (headers === undefined && asymmetric === undefined) {
+    return address === undefined && format === undefined ? undefined : { ...version, url: address };
+  }
+  const box = requireSecrets(secrets);
+  const { options } = requireOpened(box, row);
+  const key = asymmetric === true ? (options.signingKey ?? newSigningKey()) : null;
+  const changed = {
+    headers: headers === undefined ? options.headers : (headers ?? {}),
+    signingKey: asymmetric === undefined ? options.signingKey : key,
+  };
+  return { ...version, url: address, options: sealOptions(box, name, changed), was };
+}
+
+/** Whether it is paused because it refused what it was sent with: another secret or header may cure that. */
+function isRefusing({ health }: StoredSubscriber): boolean {
+  return REFUSED_CREDENTIALS.includes(health?.cause ?? '');
+}
+
+/** Takes a subscriber away; what waits for it is suppressed, and its name is free again. */
+export async function removeSubscriber(sql: Queries, name: string): Promise<void> {
+  const row = await requireOwn(sql, name);
+  await deleteSubscriber(sql, row.id);
+  await suppressForDeleted(sql);
+}
+
+/**
+ * Gives a subscriber a new secret; the old one goes on signing beside it for a while. Throws AppError `invalid` for one
+ * longer than MOST_OVERLAP, and Refused when too many sign already.
+ */
+export async function rotateSecret(
+  { sql, secrets }: Means,
+  name: string,
+  { overlap, now }: { overlap: Milliseconds; now: Instant },
+): Promise<{ secret: string; oldKeysUntil: Instant | null }> {
+  if (overlap > MOST_OVERLAP) {
+    const most = formatDuration(MOST_OVERLAP);
+    throw new AppError(
+      'invalid',
+      `the old secret cannot sign for ${formatDuration(overlap)} more; give an overlap of ${most} at most`,
+    );
+  }
+  const box = await sealingNow(sql, requireSecrets(secrets));
+  for (;;) {
+    const row = await requireOwn(sql, name);
+    const { keys: current } = requireOpened(box, row);
+    const secret = newSigningSecret();
+    const until = Math.floor(now + overlap);
+    const old = current
+      .map(({ key, until: end }): SigningKey => ({ key, until: Math.min(end ?? until, until) }))
+      .filter(({ until: end }) => end !== null && end > now);
+    if (old.length >= MOST_KEYS) throw new Refused('too_many_secrets', tooManyKeys(name, current));
+    const oldKeysUntil = old.length === 0 ? null : Math.max(...old.map(({ until: end }) => end ?? 0));
+    const keys = sealKeys(box, name, [{ key: secret, until: null }, ...old]);
+    // Somebody else may rotate at the same time; then theirs is among the old ones.
+    if (await replaceKeys(sql, row.id, { keys, addressHash: newAddressHash(), was: row.addressHash, oldKeysUntil })) {
+      if (isRefusing(row)) await bringForward(sql, row.id, { kind: 'all' }, await databaseNow(sql));
+      return { secret, oldKeysUntil };
+    }
+  }
+}
+
+/** What was promised to sign until a moment does so; the way out ends all of them at once, and says so. */
+function tooManyKeys(name: string, keys: readonly SigningKey[]): string {
+  const first = new Date(Math.min(...keys.map(({ until }) => until ?? Number.POSITIVE_INFINITY))).toISOString();
+  return `${MOST_KEYS} secrets of ${JSON.stringify(name)} sign already, one of them until ${first}; rotate after that, or end the old ones at once with an overlap of 0s`;
+}
+
+/** Why a subscriber is off and how to switch it on, or null while it is on. */
+export function offAdvice({ name, status, statusReason }: StoredSubscriber): string | null {
+  if (status !== 'off') return null;
+  const remedy = `purchase-watch subscribers change ${name} --status active, or PATCH /v1/subscribers/${name} with {"status": "active"}`;
+  return `${name} is off (${(statusReason ?? 'no reason is known').replace(/\.$/, '')}); switch it on: ${remedy}`;
+}
+
+/** Has a test event sent to a subscriber and nobody else; answers its delivery's id. Throws Refused when it is off. */
+export async function testSubscriber(sql: Queries, subscriber: StoredSubscriber, now: Instant): Promise<number> {
+  const { id, name } = subscriber;
+  const off = offAdvice(subscriber);
+  if (off !== null) throw new Refused('subscriber_off', `nothing was sent: ${off}`);
+  const note = 'A test: nothing happened to any purchase.';
+  const draft: EventDraft = {
+    type: 'subscriber.test',
+    sequence: null,
+    at: Math.floor(now),
+    state: null,
+    data: { subscriber: name, note },
+  };
+  return announceTest(sql, { subscriber: id, draft });
+}
+
+/** Why nothing can be sent to it although it is there, or null. */
+export function unreachableReason({ secrets }: Pick<Means, 'secrets'>, row: StoredSubscriber): string | null {
+  if (row.origin !== 'api' || openStored(secrets, row) !== null) return null;
+  return unreadable(secrets);
+}
+
+/** Why the address of a subscriber of the API cannot be read, as a sentence. */
+export function unreadable(secrets: Secrets | null): string {
+  const why = secrets === null ? 'SECRETS_KEY is not set' : 'SECRETS_KEY is not the key that encrypted it';
+  return `Its address cannot be read: ${why}.`;
+}
+
+/** The subscriber of this name, if it may be changed here; throws Refused. */
+export async function requireOwn(sql: Queries, name: string): Promise<StoredSubscriber> {
+  const row = await requireSubscriber(sql, name);
+  if (row.origin === 'configuration') {
+    throw new Refused(
+      'subscriber_configured',
+      `${JSON.stringify(name)} is named by the configuration; change ${placeOf(row)} and restart the daemon`,
+    );
+  }
+  return row;
+}
+
+/** Where the settings name one of theirs. */
+function placeOf({ name, kind }: StoredSubscriber): string {
+  if (kind === 'slack') return 'SLACK_WEBHOOK_URL';
+  const inFile = `subscribers.${name} in the settings file (PURCHASE_WATCH_CONFIG)`;
+  return name === 'default' ? `WEBHOOK_URL and WEBHOOK_SECRET, or ${inFile}` : inFile;
+}
+
+function requireSecrets(secrets: Secrets | null): Secrets {
+  if (secrets !== null) return secrets;
+  throw new Refused(
+    'secrets_key_missing',
+    'SECRETS_KEY is not set, so secrets cannot be stored encrypted; make one with: openssl rand -base64 32, set it for every daemon, and restart',
+  );
+}
+
+/** Under a mistaken key one would be added that no daemon can read: somebody else's row tells. */
+async function requireCommonKey(sql: Queries, secrets: Secrets): Promise<void> {
+  const others = (await readSubscribers(sql)).filter(({ origin }) => origin === 'api');
+  if (others.length === 0 || others.some((row) => openStored(secrets, row) !== null)) return;
+  const names = others.map(({ name }) => JSON.stringify(name));
+  const all = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+  throw new Refused(
+    'secrets_key_wrong',
+    `what is stored of ${all} was encrypted with another SECRETS_KEY; set that one again, or delete what it encrypted and add it anew`,
+  );
+}
+
+function requireOpened(secrets: Secrets, row: StoredSubscriber): OpenedSubscriber {
+  const opened = openStored(secrets, row);
+  if (opened !== null) return opened;
+  throw new Refused(
+    'secrets_key_wrong',
+    `what is stored of ${JSON.stringify(row.name)} was encrypted with another SECRETS_KEY; set that one again, or delete the subscriber and add it anew`,
+  );
+}

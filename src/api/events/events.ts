@@ -1,0 +1,76 @@
+/** The event feed, page by page. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { EVENT_TYPES } from '../../domain/events/events.ts';
+import { durationParameter, limitParameter } from '../http/fields.ts';
+import { strict } from '../http/invalid.ts';
+import { problems } from '../http/problems.ts';
+import { needs } from '../http/scopes.ts';
+import type { ApiBindings } from '../http/serve.ts';
+import { afterParameter, feedCursor, typesParameter } from './feed-fields.ts';
+import type { FeedHub } from './feed-hub.ts';
+import { beginFeed, followFeed } from './follow-feed.ts';
+
+const DEFAULT_LIMIT = 100;
+const MOST_LIMIT = 1_000;
+const PAGE_BYTES = 1024 * 1024;
+const MOST_WAIT = 30_000;
+
+/** Mounts the feed. */
+export function mountEvents(app: OpenAPIHono<{ Bindings: ApiBindings }>, { feed }: { feed: FeedHub }): void {
+  app.openapi(eventsRoute, async (c) => {
+    const { after, types = EVENT_TYPES, limit = DEFAULT_LIMIT, wait = 0 } = c.req.valid('query');
+    const gone = [c.req.raw.signal, c.env?.closing].filter((signal) => signal !== undefined);
+    const place = await beginFeed(feed, after, 'after');
+    const page = await followFeed(feed, {
+      after: place,
+      types,
+      limit,
+      bytes: PAGE_BYTES,
+      within: wait,
+      signal: AbortSignal.any(gone),
+    });
+    // The bodies as they are stored: read and written again, a number or a name might come out in another spelling.
+    const text = `{"data":[${page.events.map(({ body }) => body).join()}],"nextCursor":"${feedCursor(page.next)}"}`;
+    return c.body(text, 200, { 'content-type': 'application/json' }) as never;
+  });
+}
+
+const eventSchema = z
+  .object({
+    id: z.string(),
+    type: z.enum(EVENT_TYPES),
+    timestamp: z.string(),
+    data: z.looseObject({}),
+  })
+  .openapi('Event', {
+    description: 'Byte for byte what webhooks get. `id` is the same everywhere: whoever sees it again may ignore it.',
+  });
+
+const eventsRoute = createRoute({
+  method: 'get',
+  path: '/v1/events',
+  security: needs('read'),
+  operationId: 'listEvents',
+  summary: 'Read the events',
+  description:
+    'In an order into which nothing is inserted later: whoever goes on from `nextCursor` misses no event, even one whose transaction commits late. With `wait`, the answer waits for a first event.',
+  tags: ['Events'],
+  request: {
+    query: strict({
+      after: afterParameter.optional(),
+      types: typesParameter.optional(),
+      limit: limitParameter(MOST_LIMIT).openapi({ default: DEFAULT_LIMIT }).optional(),
+      wait: durationParameter(MOST_WAIT)
+        .openapi({ description: 'How long to wait when there is nothing yet; 30s at most.' })
+        .optional(),
+    }),
+  },
+  responses: {
+    200: {
+      description:
+        'Up to `limit` events, or as many as have 1 MiB. `nextCursor` is always there; an empty page means that there is nothing yet.',
+      content: { 'application/json': { schema: z.object({ data: z.array(eventSchema), nextCursor: z.string() }) } },
+    },
+    ...problems('invalid_request', 'unknown_event', 'unauthorized', 'unavailable'),
+  },
+});

@@ -1,0 +1,123 @@
+/** Wakes whoever waits for events: all waiters of the process share one look at how far the feed is complete. */
+import { EVENT_TYPES } from '../../domain/events/events.ts';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { type FeedHorizon, type FeedPlace, hasEvents, isFeedHeld, readHorizon } from '../../postgres/events/feed.ts';
+
+export interface FeedHub {
+  /** Connections for the feed. */
+  readonly sql: Sql;
+  /** Something was committed, or notifications may have been missed. */
+  wake(): void;
+  /** Events wait for a transaction that nobody announces when it is rolled back. */
+  lookAgainSoon(): void;
+  /** Counts wake-ups. Read it before looking, and hand it to `next`: what happens while one looks is not missed. */
+  turn(): number;
+  /** How far the feed is complete: as it was first or last asked in this turn, or asked anew for this and all that follow in it. */
+  horizon(options?: { readonly anew: boolean }): Promise<FeedHorizon>;
+  /** Resolves with the first wake-up after that turn, when the time is over, or when the signal aborts. */
+  next(turn: number, options: { readonly within: Milliseconds; readonly signal: AbortSignal }): Promise<void>;
+}
+
+/** At full speed there are hundreds of commits a second; looking this often is prompt, and many events come at once. */
+const LEAST_REST = 10;
+/** After a look that found nothing, whoever notified, and while events wait for a transaction. */
+const SOON = 50;
+/** A notification may get lost with its connection. */
+const MOST_REST = 5_000;
+
+/** Makes the hub. Its timers run only while somebody waits, and keep no process alive. */
+export function createFeedHub(sql: Sql): FeedHub {
+  const waiting = new Set<() => void>();
+  let turn = 0;
+  let looked: { readonly turn: number; readonly horizon: Promise<FeedHorizon> } | null = null;
+  /** Up to where was looked for all who wait; null: they look themselves. */
+  let seen: FeedPlace | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  let due = Number.POSITIVE_INFINITY;
+  /** No look begins earlier. */
+  let notBefore = Number.NEGATIVE_INFINITY;
+  let isLooking = false;
+
+  const beginTurn = (horizon: FeedHorizon | null): void => {
+    turn += 1;
+    if (horizon !== null) looked = { turn, horizon: Promise.resolve(horizon) };
+    for (const resolve of [...waiting]) resolve();
+  };
+  /** Answers whether there is something new. Anybody may notify, so whoever waits is not woken before there is. */
+  const look = async (): Promise<boolean> => {
+    const horizon = await readHorizon(sql);
+    const after = seen;
+    seen = horizon.place;
+    if (after === null || (await hasEvents(sql, { types: EVENT_TYPES, after, before: horizon.place }))) {
+      beginTurn(horizon);
+      return true;
+    }
+    if (await isFeedHeld(sql, { types: EVENT_TYPES, horizon })) beginAt(performance.now() + SOON);
+    return false;
+  };
+  const begin = async (): Promise<void> => {
+    clearTimeout(timer);
+    due = Number.POSITIVE_INFINITY;
+    const began = performance.now();
+    notBefore = began + LEAST_REST;
+    if (waiting.size === 0) return beginTurn(null);
+    isLooking = true;
+    try {
+      if (!(await look())) notBefore = began + SOON;
+    } catch {
+      // They look themselves, and answer with what is wrong.
+      seen = null;
+      beginTurn(null);
+    } finally {
+      isLooking = false;
+    }
+    // What was asked for meanwhile, by whoever has not come to wait again too; otherwise the next look of those who go on waiting.
+    const asked = due;
+    due = Number.POSITIVE_INFINITY;
+    if (asked < due) beginAt(asked);
+    else if (waiting.size > 0) beginAt(performance.now() + MOST_REST);
+  };
+  const beginAt = (moment: number): void => {
+    if (moment >= due) return;
+    clearTimeout(timer);
+    const from = Math.max(moment, notBefore);
+    const rest = from - performance.now();
+    if (rest <= 0 && !isLooking) void begin();
+    else {
+      due = from;
+      if (!isLooking) timer = setTimeout(begin, rest).unref();
+    }
+  };
+
+  return {
+    sql,
+    wake: () => beginAt(performance.now()),
+    lookAgainSoon: () => beginAt(performance.now() + SOON),
+    turn: () => turn,
+    horizon: ({ anew } = { anew: false }) => {
+      if (anew || looked?.turn !== turn) {
+        const asked = { turn, horizon: readHorizon(sql) };
+        looked = asked;
+        asked.horizon.catch(() => {
+          if (looked === asked) looked = null;
+        });
+      }
+      return looked.horizon;
+    },
+    next: (last, { within, signal }) =>
+      new Promise((resolve) => {
+        if (last !== turn || signal.aborted) return resolve();
+        const end = (): void => {
+          clearTimeout(over);
+          waiting.delete(end);
+          signal.removeEventListener('abort', end);
+          resolve();
+        };
+        const over = setTimeout(end, within);
+        waiting.add(end);
+        signal.addEventListener('abort', end);
+        beginAt(performance.now() + MOST_REST);
+      }),
+  };
+}

@@ -1,0 +1,169 @@
+/** The event feed as server-sent events. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { EVENT_TYPES } from '../../domain/events/events.ts';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { FedEvent } from '../../postgres/events/feed.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { expirySignal } from '../http/access.ts';
+import { strict } from '../http/invalid.ts';
+import { Problem, problemFrom, problems } from '../http/problems.ts';
+import { needs } from '../http/scopes.ts';
+import type { ApiBindings } from '../http/serve.ts';
+import { afterParameter, feedCursor, lastEventIdHeader, typesParameter } from './feed-fields.ts';
+import type { FeedHub } from './feed-hub.ts';
+import { beginFeed, type Follow, followFeed } from './follow-feed.ts';
+
+/** A reader that does not read holds one page in memory, and there may be a thousand of them. */
+const PAGE = 100;
+const PAGE_BYTES = 64 * 1024;
+/** When a client connects again. */
+const RETRY = 2_000;
+const HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
+
+export interface StreamLimits {
+  /** Open at once at most. */
+  readonly most: number;
+  /** How long a stream says nothing at most. */
+  readonly silence: Milliseconds;
+}
+
+const MOST_STREAMS = 1_000;
+const LIMITS: StreamLimits = { most: MOST_STREAMS, silence: 15_000 };
+
+/** The limits where there may be so many connections: a third of them is left to other calls. */
+export function streamLimits(connections: number): StreamLimits {
+  return { ...LIMITS, most: Math.min(MOST_STREAMS, Math.floor((connections * 2) / 3)) };
+}
+
+interface StreamParts {
+  readonly feed: FeedHub;
+  readonly log: Logger;
+  readonly limits?: StreamLimits | undefined;
+}
+
+/** Mounts the stream. */
+export function mountStream(app: OpenAPIHono<{ Bindings: ApiBindings }>, { feed, log, limits = LIMITS }: StreamParts): void {
+  let open = 0;
+  app.openapi(streamRoute, async (c) => {
+    const { after = 'latest', types = EVENT_TYPES } = c.req.valid('query');
+    const last = c.req.valid('header')['last-event-id'] ?? null;
+    // Answered by its headers, which are no reason to keep a stream.
+    if (c.req.method === 'HEAD') return c.body(null, 200, HEADERS);
+    if (open >= limits.most) {
+      const detail = `${open} streams are open here, the most there may be; close some, or read GET /v1/events?wait=30s.`;
+      throw new Problem('too_many_streams', detail, { headers: { 'retry-after': '30' } });
+    }
+    open += 1;
+    const onEnd = (): void => {
+      open -= 1;
+    };
+    try {
+      const place = last === null ? await beginFeed(feed, after, 'after') : await beginFeed(feed, last, 'last-event-id');
+      const caller = c.get('caller');
+      const expiry = caller === undefined ? [] : expirySignal(caller);
+      const gone = [c.req.raw.signal, c.env?.closing, ...expiry].filter((signal) => signal !== undefined);
+      const stream = eventStream(feed, {
+        after: place,
+        types,
+        silence: limits.silence,
+        signal: AbortSignal.any(gone),
+        onEnd,
+        onTrouble: (error) => {
+          // The client connects again, and gets the problem as an answer.
+          if (problemFrom(error).code === 'internal') log.error({ path: c.req.path, error }, 'api.failed');
+          else log.debug({ path: c.req.path, error }, 'api.unavailable');
+        },
+      });
+      return c.body(stream, 200, HEADERS);
+    } catch (error) {
+      onEnd();
+      throw error;
+    }
+  });
+}
+
+interface StreamOptions extends Pick<Follow, 'after' | 'types' | 'signal'> {
+  readonly silence: Milliseconds;
+  /** Called once, however it ends. */
+  readonly onEnd: () => void;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** Reads a page when the one before is on its way: a slow reader slows the reading, and nothing piles up. */
+function eventStream(
+  hub: FeedHub,
+  { types, silence, signal, onEnd, onTrouble, ...begin }: StreamOptions,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const left = new AbortController();
+  const over = AbortSignal.any([signal, left.signal]);
+  let { after } = begin;
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        const end = (): void => {
+          onEnd();
+          // Whoever left has closed it already.
+          if (!left.signal.aborted) controller.close();
+        };
+        if (over.aborted) return end();
+        over.addEventListener('abort', end);
+        // With the place where it begins: whoever is cut off before the first event loses nothing either.
+        controller.enqueue(encoder.encode(`retry: ${RETRY}\nid: ${feedCursor(after)}\n\n`));
+      },
+      pull: async (controller) => {
+        try {
+          const page = await followFeed(hub, { after, types, limit: PAGE, bytes: PAGE_BYTES, within: silence, signal: over });
+          if (over.aborted) return;
+          controller.enqueue(encoder.encode(page.events.length > 0 ? page.events.map(message).join('') : heartbeat(page.next)));
+          ({ next: after } = page);
+        } catch (error) {
+          if (over.aborted) return;
+          onTrouble(error);
+          left.abort();
+          controller.close();
+        }
+      },
+      cancel: () => left.abort(),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function message({ place, type, body }: FedEvent): string {
+  return `id: ${feedCursor(place)}\nevent: ${type}\ndata: ${body}\n\n`;
+}
+
+/** A comment keeps proxies from closing; the id tells a client how far there was nothing for it, and is no event. */
+function heartbeat(next: Follow['after']): string {
+  return `: nothing new\nid: ${feedCursor(next)}\n\n`;
+}
+
+const streamRoute = createRoute({
+  method: 'get',
+  path: '/v1/events/stream',
+  security: needs('read'),
+  operationId: 'streamEvents',
+  summary: 'Follow the events',
+  description:
+    'Server-sent events: `id` is a cursor, `event` the type, `data` the event byte for byte. Begins with what comes from now on, unless `Last-Event-ID` or `after` name a place. A comment every 15 seconds shows that the connection lives.',
+  tags: ['Events'],
+  request: {
+    query: strict({ after: afterParameter.optional(), types: typesParameter.optional() }),
+    headers: z.object({ 'last-event-id': lastEventIdHeader.optional() }),
+  },
+  responses: {
+    200: {
+      description: 'The stream. It ends when the daemon stops; connect again with the last `id` as `Last-Event-ID`.',
+      content: {
+        'text/event-stream': {
+          schema: z.string().openapi({
+            example:
+              'id: ZjE6MS43NDMuMTI\nevent: purchase.stuck\ndata: {"id":"evt_01KAGZ6C8RQ3T5V7X9Z1B3D5F7","type":"purchase.stuck","timestamp":"2026-11-20T09:15:02.123Z","data":{}}\n\n',
+          }),
+        },
+      },
+    },
+    ...problems('invalid_request', 'unknown_event', 'unauthorized', 'unavailable', 'too_many_streams'),
+  },
+});

@@ -1,0 +1,98 @@
+/** What the database knows of all replicas together, for /metrics: read at most every ten seconds, and never waited for long. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
+import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
+import { purchaseTotals, type Total } from '../../postgres/reports/counts.ts';
+import {
+  type DueLag,
+  databaseMoment,
+  dueLag,
+  type WaitingDeliveries,
+  waitingDeliveries,
+  waitingOf,
+} from '../../postgres/reports/overview.ts';
+import { lastHeartbeat } from '../../postgres/shards/heartbeat.ts';
+import { livingReplicas } from '../../postgres/shards/replicas.ts';
+import { hearingChannels } from '../../postgres/subscribers/subscriber-symptoms.ts';
+import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+
+export interface DatabaseNumbers {
+  /** By the database's clock. */
+  readonly at: Instant;
+  /** How full the queue of notifications is, from 0 to 1. */
+  readonly notificationQueue: number;
+  readonly totals: readonly Total[];
+  readonly lags: readonly DueLag[];
+  /** Those that are configured. */
+  readonly sites: readonly SiteRow[];
+  readonly incidents: Awaited<ReturnType<typeof countOpenIncidents>>;
+  readonly subscribers: readonly (Pick<StoredSubscriber, 'name' | 'kind' | 'status' | 'health' | 'unreached'> &
+    Omit<WaitingDeliveries, 'subscriber'>)[];
+  readonly replicas: number;
+  /** The channels for people that take messages, by name. */
+  readonly hearing: readonly string[];
+  /** When the dead man's switch was called last; null while it never was. */
+  readonly heartbeatAt: Instant | null;
+}
+
+/** However many ask, the database is asked so often. */
+const FRESH: Milliseconds = 10_000;
+const ANSWER_WITHIN: Milliseconds = 2_000;
+
+/** Reads the numbers, or takes those just read; null while the database gives none. */
+export function databaseNumbers(sql: Sql): () => Promise<DatabaseNumbers | null> {
+  let last: { readonly numbers: DatabaseNumbers; readonly readAt: Milliseconds } | null = null;
+  let underWay: Promise<DatabaseNumbers | null> | null = null;
+  return () => {
+    if (last !== null && performance.now() - last.readAt < FRESH) return Promise.resolve(last.numbers);
+    // One at a time: a database that is silent must not collect questions.
+    underWay ??= read(sql)
+      .then(
+        (numbers) => {
+          last = { numbers, readAt: performance.now() };
+          return numbers;
+        },
+        () => null,
+      )
+      .finally(() => {
+        underWay = null;
+      });
+    return Promise.race([underWay, delay(ANSWER_WITHIN, null, { ref: false })]);
+  };
+}
+
+async function read(sql: Sql): Promise<DatabaseNumbers> {
+  const { at, notificationQueue } = await databaseMoment(sql);
+  const [totals, lags, sites, incidents, subscribers, waiting, replicas, hearing, heartbeatAt] = await Promise.all([
+    purchaseTotals(sql),
+    dueLag(sql),
+    listSites(sql),
+    countOpenIncidents(sql),
+    readSubscribers(sql),
+    waitingDeliveries(sql),
+    livingReplicas(sql),
+    hearingChannels(sql, at),
+    lastHeartbeat(sql),
+  ]);
+  return {
+    at,
+    notificationQueue,
+    totals,
+    lags,
+    sites: sites.filter(({ configured }) => configured),
+    incidents,
+    subscribers: subscribers.map(({ id, name, kind, status, health, unreached }) => ({
+      name,
+      kind,
+      status,
+      health,
+      unreached,
+      ...waitingOf(waiting, id),
+    })),
+    replicas: replicas.length,
+    hearing,
+    heartbeatAt,
+  };
+}

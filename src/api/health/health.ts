@@ -1,0 +1,87 @@
+/** What operators' tools ask: does the process live, and can it work. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { isoTimeOrNull } from '../../domain/events/events.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import type { Health } from '../../runtime/loops/health.ts';
+import { problems } from '../http/problems.ts';
+import { OPEN, showsMoreTo } from '../http/scopes.ts';
+import type { ApiBindings } from '../http/serve.ts';
+
+const ANSWER_WITHIN = 1_000;
+
+/** Mounts /healthz and /readyz. */
+export function mountHealth(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, health }: { sql: Sql; health: Health }): void {
+  const database = databaseProbe(sql);
+  app.openapi(healthRoute, (c) => c.json({ status: 'alive' as const }, 200));
+  app.openapi(readyRoute, async (c) => {
+    const answers = await database();
+    const ready = answers && health.ok();
+    const code = ready ? 200 : 503;
+    const status = ready ? ('ready' as const) : ('not ready' as const);
+    // What is wrong is for those who run it: errors name hosts and tables.
+    if (!c.get('caller')?.scopes.includes('read')) return c.json({ status }, code);
+    const body = {
+      status,
+      database: answers ? ('answers' as const) : ('does not answer' as const),
+      loops: health.loops().map(({ lastGoodAt, ...loop }) => ({ ...loop, lastGoodAt: isoTimeOrNull(lastGoodAt) })),
+    };
+    return c.json(body, code);
+  });
+}
+
+/** Whether the database answers in time. However often it is asked, one query is under way: a silent one must not collect them. */
+function databaseProbe(sql: Sql): () => Promise<boolean> {
+  let underWay: Promise<boolean> | null = null;
+  return () => {
+    underWay ??= sql`select 1`
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => {
+        underWay = null;
+      });
+    return Promise.race([underWay, delay(ANSWER_WITHIN, false, { ref: false })]);
+  };
+}
+
+const healthRoute = createRoute({
+  method: 'get',
+  path: '/healthz',
+  summary: 'Whether the process lives',
+  tags: ['Operations'],
+  security: OPEN,
+  responses: {
+    200: { description: 'It does.', content: { 'application/json': { schema: z.object({ status: z.literal('alive') }) } } },
+    ...problems(),
+  },
+});
+
+const forReaders = 'Only shown to a key with the scope `read`.';
+const readySchema = z.object({
+  status: z.enum(['ready', 'not ready']),
+  database: z.enum(['answers', 'does not answer']).optional().openapi({ description: forReaders }),
+  loops: z
+    .array(z.object({ name: z.string(), ok: z.boolean(), error: z.string().nullable(), lastGoodAt: z.string().nullable() }))
+    .optional()
+    .openapi({ description: forReaders }),
+});
+
+const readyRoute = createRoute({
+  method: 'get',
+  path: '/readyz',
+  summary: 'Whether it can do its work',
+  description:
+    'The database answers within a second, and no loop is failing. Without a key with the scope `read` the answer is `status` alone.',
+  tags: ['Operations'],
+  security: showsMoreTo('read'),
+  responses: {
+    200: { description: 'It can.', content: { 'application/json': { schema: readySchema } } },
+    503: {
+      description: 'It cannot; to a key with the scope `read` the body says what is wrong.',
+      content: { 'application/json': { schema: readySchema } },
+    },
+    ...problems('unauthorized'),
+  },
+});

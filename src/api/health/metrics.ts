@@ -1,0 +1,64 @@
+/** What Prometheus asks: how much was done, how long it took, and what waits. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import type { Sql } from '../../postgres/connection/database.ts';
+import type { Health } from '../../runtime/loops/health.ts';
+import type { Meters } from '../../runtime/meters.ts';
+import { createMetricsPage, type MetricsPage } from '../../runtime/metrics.ts';
+import { packageVersion } from '../../runtime/process/package-version.ts';
+import { problems } from '../http/problems.ts';
+import { needs } from '../http/scopes.ts';
+import type { ApiBindings } from '../http/serve.ts';
+import { type DatabaseNumbers, databaseNumbers } from './database-numbers.ts';
+import { type Engine, metricFamilies } from './metric-families.ts';
+
+/** Mounts /metrics. */
+export function mountMetrics(
+  app: OpenAPIHono<{ Bindings: ApiBindings }>,
+  { sql, health, engine }: { sql: Sql; health: Health; engine: Engine },
+): void {
+  const readNumbers = databaseNumbers(sql);
+  let numbers: DatabaseNumbers | null = null;
+  let page: Promise<MetricsPage> | null = null;
+  const forgetGone = goneForgetter(engine.meters);
+  app.openapi(metricsRoute, async (c) => {
+    page ??= createMetricsPage(metricFamilies({ version: packageVersion(), health, engine, numbers: () => numbers }));
+    const { contentType, render } = await page;
+    numbers = await readNumbers();
+    if (numbers !== null) forgetGone(numbers);
+    return c.text(await render(), 200, { 'content-type': contentType });
+  });
+}
+
+/**
+ * Drops the meters of subscribers that are not told any more. Two readings have to agree: one that was made since the
+ * last reading was told something before anybody knew of it.
+ */
+export function goneForgetter(meters: Meters): (numbers: Pick<DatabaseNumbers, 'at' | 'subscribers'>) => void {
+  let missing: ReadonlySet<string> = new Set();
+  let readAt: DatabaseNumbers['at'] | null = null;
+  return ({ at, subscribers }) => {
+    if (at === readAt) return;
+    readAt = at;
+    const told = new Set(subscribers.map(({ name }) => name));
+    const absent = [...meters.subscribers().keys()].filter((name) => !told.has(name));
+    for (const name of absent) if (missing.has(name)) meters.forgetSubscriber(name);
+    missing = new Set(absent);
+  };
+}
+
+const metricsRoute = createRoute({
+  method: 'get',
+  path: '/metrics',
+  security: needs('metrics'),
+  summary: 'Metrics for Prometheus',
+  description:
+    'Counters and durations are of this replica; what waits, and who answers, is of all together and at most ten seconds old. They are listed in docs/metrics.md.',
+  tags: ['Operations'],
+  responses: {
+    200: {
+      description: 'The text format, version 0.0.4.',
+      content: { 'text/plain': { schema: z.string() } },
+    },
+    ...problems('unauthorized'),
+  },
+});

@@ -1,0 +1,177 @@
+/** How everything is, in one answer. It reads counters and the fronts of queues, so it costs the same at any size. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { healthBody } from '../../actions/subscribers/body.ts';
+import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { countPurchases } from '../../postgres/reports/counts.ts';
+import { type DueLag, databaseNow, dueLag, totalLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
+import { type ActivitySums, recentActivity } from '../../postgres/shards/activity.ts';
+import { livingReplicas } from '../../postgres/shards/replicas.ts';
+import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { problems } from '../http/problems.ts';
+import { needs } from '../http/scopes.ts';
+import type { ApiBindings } from '../http/serve.ts';
+import { stateBody, stateOrNull, timeSchema } from '../purchases/purchase-body.ts';
+import { healthSchema } from '../subscribers/subscriber-fields.ts';
+
+/** Mounts the call. */
+export function mountOverview(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql }: { sql: Sql }): void {
+  app.openapi(overviewRoute, async (c) => c.json(await readOverview(sql), 200));
+}
+
+async function readOverview(sql: Sql): Promise<z.output<typeof overviewSchema>> {
+  const [now, sites, counts, lags, incidents, short, long, subscribers, waiting, replicas] = await Promise.all([
+    databaseNow(sql),
+    listSites(sql),
+    countPurchases(sql),
+    dueLag(sql),
+    countOpenIncidents(sql),
+    recentActivity(sql, 5),
+    recentActivity(sql, 60),
+    readSubscribers(sql),
+    waitingDeliveries(sql),
+    livingReplicas(sql),
+  ]);
+  const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+  const rates = (site: string | null) => ({
+    last5Minutes: perMinute(short.filter((row) => site === null || row.site === site)),
+    last60Minutes: perMinute(long.filter((row) => site === null || row.site === site)),
+  });
+  return {
+    at: isoTime(now),
+    purchases: {
+      total: sum(counts.map(({ count }) => count)),
+      watching: sum(counts.filter(({ status }) => status === 'watching').map(({ count }) => count)),
+      stuck: sum(counts.map(({ stuck }) => stuck)),
+      groups: counts.map(({ state, oldest, ...group }) => ({
+        ...group,
+        state: stateBody(state),
+        oldestSince: isoTimeOrNull(oldest),
+      })),
+    },
+    polling: { due: dueBody(totalLag(lags)), perMinute: rates(null) },
+    sites: sites.map(({ name, configured, failingSince, failingReason, lastSuccessAt, lastReadAt, lastError }) => ({
+      site: name,
+      configured,
+      answers: failingSince === null,
+      failingSince: isoTimeOrNull(failingSince),
+      // Reason and last error stay in the row when the site answers again; then they are past.
+      reason: failingSince === null ? null : failingReason,
+      lastError: failingSince === null ? null : lastError,
+      lastAnswerAt: isoTimeOrNull(lastSuccessAt),
+      lastReadAt: isoTimeOrNull(lastReadAt),
+      openIncidents: sum(incidents.filter(({ site }) => site === name).map(({ atSite }) => atSite)),
+      due: dueBody(totalLag(lags.filter(({ site }) => site === name))),
+      perMinute: rates(name),
+    })),
+    subscribers: subscribers.map((row) => {
+      const { name, kind, status, statusReason } = row;
+      const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(waiting, row.id);
+      return {
+        name,
+        kind,
+        status,
+        statusReason,
+        health: healthBody(row),
+        waiting: { pending, inFlight, parked, atLeast, dueSince: isoTimeOrNull(dueSince) },
+      };
+    }),
+    incidents: { open: sum(incidents.map(({ count }) => count)) },
+    replicas: replicas.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
+  };
+}
+
+function dueBody({ due, atLeast, oldest }: Omit<DueLag, 'site'>) {
+  return { count: due, atLeast, oldestMs: Math.round(oldest) };
+}
+
+function perMinute(sums: readonly ActivitySums[]) {
+  const rate = (value: (row: ActivitySums) => number): number =>
+    Math.round(sums.reduce((total, row) => total + value(row) / row.minutes, 0) * 100) / 100;
+  return { polls: rate((row) => row.polls), failedPolls: rate((row) => row.failedPolls), changes: rate((row) => row.changes) };
+}
+
+const dueSchema = z.object({
+  count: z.int().openapi({ description: 'Purchases whose next poll is due.' }),
+  atLeast: z.boolean().openapi({ description: 'There are more than were counted; counting ends at about ten thousand.' }),
+  oldestMs: z.int().openapi({ description: 'How long the oldest of them has been waiting.' }),
+});
+const rateSchema = z.object({ polls: z.number(), failedPolls: z.number(), changes: z.number() });
+const ratesSchema = z
+  .object({ last5Minutes: rateSchema, last60Minutes: rateSchema })
+  .openapi({ description: 'What all replicas did, as an average per minute; a few seconds late.' });
+
+const overviewSchema = z
+  .object({
+    at: timeSchema,
+    purchases: z.object({
+      total: z.int(),
+      watching: z.int(),
+      stuck: z.int(),
+      groups: z.array(
+        z.object({
+          site: z.string(),
+          status: z.enum(['watching', 'settled', 'unreadable', 'expired', 'stopped']),
+          state: stateOrNull,
+          count: z.int(),
+          stuck: z.int(),
+          oldestSince: timeSchema
+            .nullable()
+            .openapi({ description: 'Since when the watched one that has been there longest is in the state.' }),
+        }),
+      ),
+    }),
+    polling: z.object({ due: dueSchema, perMinute: ratesSchema }),
+    sites: z.array(
+      z.object({
+        site: z.string(),
+        configured: z.boolean(),
+        answers: z.boolean(),
+        failingSince: timeSchema.nullable(),
+        reason: z.string().nullable().openapi({
+          description: 'Why no purchase can be read: throttled, malformed, unknown, refused or unreachable.',
+        }),
+        lastError: z.string().nullable(),
+        lastAnswerAt: timeSchema.nullable(),
+        lastReadAt: timeSchema.nullable().openapi({ description: "The last answer that showed a purchase's status." }),
+        openIncidents: z.int().openapi({ description: 'Here, also as a part of one of several sites.' }),
+        due: dueSchema,
+        perMinute: ratesSchema,
+      }),
+    ),
+    subscribers: z.array(
+      z.object({
+        name: z.string(),
+        kind: z.enum(['webhook', 'slack', 'nats', 'rabbitmq']),
+        status: z.enum(['active', 'off']),
+        statusReason: z.string().nullable(),
+        health: healthSchema,
+        waiting: z.object({
+          pending: z.int().openapi({ description: 'Deliveries that wait for their turn or their next try.' }),
+          inFlight: z.int().openapi({ description: 'Deliveries of which an attempt has been under way for a moment.' }),
+          parked: z.int().openapi({ description: 'Deliveries that wait until the subscriber is told again.' }),
+          atLeast: z.boolean().openapi({ description: 'There are more than the ten thousand that were counted.' }),
+          dueSince: timeSchema.nullable().openapi({ description: 'Since when the oldest could have gone, parked or not.' }),
+        }),
+      }),
+    ),
+    incidents: z.object({ open: z.int().openapi({ description: 'Those that no other one tells of.' }) }),
+    replicas: z.array(z.object({ id: z.string(), startedAt: timeSchema, shards: z.int() })),
+  })
+  .openapi('Overview');
+
+const overviewRoute = createRoute({
+  method: 'get',
+  path: '/v1/overview',
+  security: needs('read'),
+  summary: 'How everything is',
+  description:
+    'Purchases by site, status and state with the oldest of each, how far polling and telling are behind, rates, sites, subscribers, incidents and replicas. Costs the same whatever is registered.',
+  tags: ['Operations'],
+  responses: {
+    200: { description: 'As it is now.', content: { 'application/json': { schema: overviewSchema } } },
+    ...problems('unauthorized', 'unavailable'),
+  },
+});

@@ -1,0 +1,154 @@
+/** Who may call: keys where there are some, and otherwise only programs of this machine, never another web site's page. */
+import { timingSafeEqual } from 'node:crypto';
+import type { Context, MiddlewareHandler } from 'hono';
+import { type ApiKey, hashOfKey, SCOPES, type Scope } from '../../config/api-keys.ts';
+import { SHORTEST_KEY } from '../../config/kinds/key-kinds.ts';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import { Problem } from './problems.ts';
+import type { Rule } from './scopes.ts';
+import type { WrongKeys } from './wrong-keys.ts';
+
+/** Who sent a request. */
+export interface Caller {
+  /** The name of the key; null where no keys are configured. */
+  readonly key: string | null;
+  readonly scopes: readonly Scope[];
+  /** When the key expires; null: never. */
+  readonly expires: Instant | null;
+}
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    /** Absent while nobody asked for a key. */
+    caller?: Caller;
+  }
+}
+
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+/** Headers that proxies add to what they pass on, in small letters. */
+const OF_PROXIES = /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/;
+const KEYLESS: Caller = { key: null, scopes: SCOPES, expires: null };
+/** With these scopes a key changes something. */
+const CHANGING: readonly Scope[] = ['register', 'operate'];
+
+export interface AccessParts {
+  readonly keys: readonly ApiKey[];
+  readonly wrongKeys: WrongKeys;
+}
+
+/** Asks for a key with the scope that the route declares. Below `/v1` nothing is said without a key, not even what there is. */
+export function requireKey(parts: AccessParts, ruleOf: (c: Context) => Rule | undefined): MiddlewareHandler {
+  const identify = createIdentify(parts);
+  return async (c, next) => {
+    const rule = ruleOf(c);
+    const isAsked = rule === undefined ? /^\/v1(?:\/|$)/.test(c.req.path) : rule.scope !== null;
+    if (!isAsked) return next();
+    const caller = await identify(c, rule?.call ?? null);
+    if (caller !== null) c.set('caller', caller);
+    else if (!rule?.isOptional) throw unauthorized('Send the key in the header "authorization: Bearer <key>".');
+    const lacks = caller !== null && rule?.scope != null && !caller.scopes.includes(rule.scope);
+    if (!lacks || rule.isOptional) return next();
+    parts.wrongKeys.report({ key: caller.key, needs: rule.scope, ...senderOf(c, rule.call) }, 'api.scope_refused');
+    throw missingScope(caller, rule);
+  };
+}
+
+/** Reads who sends a request: null without a key. Throws the problem that a wrong key is, once it has cost its time. */
+function createIdentify({ keys, wrongKeys }: AccessParts): (c: Context, call: string | null) => Promise<Caller | null> {
+  const known = keys.map((key) => ({ ...key, digest: digestOf(key.hash) }));
+  return async (c, call) => {
+    if (known.length === 0) return KEYLESS;
+    const [, given] = /^Bearer +(\S+) *$/i.exec(c.req.header('authorization') ?? '') ?? [];
+    if (given === undefined) return null;
+    const digest = digestOf(hashOfKey(given));
+    // All are compared, so that the time taken tells nothing. A short key may have been hashed by hand.
+    const [key] = known.filter((each) => timingSafeEqual(digest, each.digest) && given.length >= SHORTEST_KEY);
+    const isExpired = key !== undefined && key.expires !== null && key.expires <= Date.now();
+    if (key !== undefined && !isExpired) return { key: key.name, scopes: key.scopes, expires: key.expires };
+    const sender = senderOf(c, call);
+    wrongKeys.report(
+      { ...(isExpired ? { reason: 'expired', key: key.name } : { reason: 'unknown' }), ...sender },
+      'api.key_refused',
+    );
+    if (!(await wrongKeys.pay(sender.address, c.env?.closing))) throw tooMany();
+    throw unauthorized(
+      isExpired
+        ? `The key ${key.name} expired at ${new Date(key.expires!).toISOString()}; use the one that replaces it.`
+        : 'The key is not known here; compare it with API_KEY, API_READ_KEY and api.keys of the configuration.',
+    );
+  };
+}
+
+/** The longest that a timer can wait. */
+const LONGEST_TIMER: Milliseconds = 2 ** 31 - 1;
+
+/** Aborted when the caller's key expires, for answers that have no end; none for a key that never does. */
+export function expirySignal({ expires }: Caller): AbortSignal[] {
+  if (expires === null) return [];
+  return [AbortSignal.timeout(Math.min(Math.max(expires - Date.now(), 0), LONGEST_TIMER))];
+}
+
+/** From where a request comes and what it asks for, for the log: nothing that the sender chose. */
+export function senderOf(c: Context, call: string | null): { readonly address: string; readonly call: string } {
+  return { address: c.env?.address ?? 'unknown', call: call ?? `${c.req.method} of nothing` };
+}
+
+/**
+ * Without keys, being on this machine is what gives access. A browser on this machine would lend that to any page: one
+ * whose name was made to resolve to this machine (told by its Host), or one that posts here (told by its Origin). A proxy
+ * on this machine would lend it to everybody whom it serves.
+ */
+export function guardKeyless(keys: readonly ApiKey[]): MiddlewareHandler {
+  return async (c, next) => {
+    if (keys.length > 0) return next();
+    const { host, origin, 'sec-fetch-site': site, ...others } = c.req.header();
+    const passedOn = Object.keys(others).find((name) => OF_PROXIES.test(name));
+    if (passedOn !== undefined) {
+      throw new Problem(
+        'proxied',
+        `Without a key only programs of this machine may call, and the header ${passedOn} says that a proxy passed the request on. Set API_KEY, and send it.`,
+      );
+    }
+    if (host !== undefined && !LOOPBACK_HOST.test(host)) {
+      throw new Problem(
+        'foreign_host',
+        `Without a key only this machine may call, and the Host header says ${JSON.stringify(host.slice(0, 80))}. Use http://127.0.0.1 or set API_KEY.`,
+      );
+    }
+    if (!SAFE_METHODS.has(c.req.method) && isForeign({ origin, site, host })) {
+      throw new Problem(
+        'cross_site',
+        'Without a key, web pages of other origins may not change anything here. Set API_KEY and send it.',
+      );
+    }
+    await next();
+  };
+}
+
+function isForeign({ origin, site, host }: Record<'origin' | 'site' | 'host', string | undefined>): boolean {
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  return origin !== undefined && origin.toLowerCase() !== `http://${host?.toLowerCase()}`;
+}
+
+function unauthorized(detail: string): Problem {
+  return new Problem('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="purchase-watch"' } });
+}
+
+function tooMany(): Problem {
+  const detail = 'Too many wrong keys wait for their answers, from this address or from all. A right key is answered at once.';
+  return new Problem('too_many_wrong_keys', detail, { headers: { 'retry-after': '10' } });
+}
+
+function missingScope({ key, scopes }: Caller, { call, scope }: Rule): Problem {
+  const mayOnlyRead = CHANGING.includes(scope!) && !scopes.some((each) => CHANGING.includes(each));
+  return new Problem(
+    mayOnlyRead ? 'read_only_key' : 'missing_scope',
+    `${call} needs a key with the scope ${scope}; the key ${key} has ${scopes.join(', ')}.`,
+  );
+}
+
+/** The bytes that a hash of the settings stands for. All have one length, which timingSafeEqual needs. */
+function digestOf(hash: string): Buffer {
+  return Buffer.from(hash.slice('sha256:'.length), 'hex');
+}

@@ -1,0 +1,152 @@
+/** The checks of single fields and parameters. Every message says what was expected. */
+import { z } from '@hono/zod-openapi';
+import { distance, suggestion } from '../../config/kinds/nearest.ts';
+import type { PurchaseStatus } from '../../domain/purchases/purchase.ts';
+import { STATE_NAMES, stateValue } from '../../domain/purchases/states.ts';
+import { formatDuration, parseDuration } from '../../domain/values/duration.ts';
+import type { JsonObject } from './body.ts';
+import type { IssueNote } from './invalid.ts';
+import { metadataProblem } from './metadata.ts';
+
+const LONGEST_TEXT = 200;
+const MOST_SITES_NAMED = 10;
+const STATUSES: readonly PurchaseStatus[] = ['watching', 'settled', 'unreadable', 'expired', 'stopped'];
+
+/** Text, for which `problem` may name a fault. */
+function text(problem: (value: string) => string | null, note: IssueNote = {}) {
+  return z.string({ error: notText }).superRefine((value, ctx) => {
+    const message = problem(value);
+    if (message !== null) ctx.addIssue({ code: 'custom', message, params: { ...note } });
+  });
+}
+
+/** A parameter that stands for something else: `read` answers its meaning, or what was expected as a sentence. */
+export function parameter<Meaning>(read: (value: string) => { is: Meaning } | { problem: string }, note: IssueNote = {}) {
+  return z.string({ error: notText }).transform((value, ctx) => {
+    const found = read(value);
+    if ('is' in found) return found.is;
+    ctx.addIssue({ code: 'custom', message: found.problem, params: { ...note } });
+    return z.NEVER;
+  });
+}
+
+function notText({ input }: { input?: unknown }): string {
+  if (input === undefined) return 'is missing';
+  return Array.isArray(input) ? 'is given more than once; give it once' : 'must be text';
+}
+
+function lineProblem(value: string, what: string): string | null {
+  const length = [...value].length;
+  if (value === '') return `is empty; give ${what}`;
+  if (length > LONGEST_TEXT) return `is ${length} characters long; at most ${LONGEST_TEXT} are accepted`;
+  if (!value.isWellFormed()) return 'holds half of a character (a lone surrogate); send well-formed Unicode';
+  // Line and paragraph separators count as control characters for some databases.
+  return /[\p{Cc}\u2028\u2029]/u.test(value) ? 'holds a control character such as a line break or tab; leave it out' : null;
+}
+
+const PURCHASE_ID = 'the Purchase ID that the checkout service gave';
+
+export const purchaseIdField = text(
+  (value) =>
+    lineProblem(value, PURCHASE_ID) ??
+    (value === value.trim() ? null : `begins or ends with a space; give ${PURCHASE_ID} and nothing around it`),
+).openapi({ minLength: 1, maxLength: LONGEST_TEXT, example: '3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11' });
+
+export const referenceField = text((value) => lineProblem(value, 'your own reference, or leave the field out')).openapi({
+  minLength: 1,
+  maxLength: LONGEST_TEXT,
+  description: 'Your own name for it, such as an order number.',
+  example: 'ORD-1',
+});
+
+export const metadataField = z
+  .custom<JsonObject>()
+  .superRefine((value, ctx) => {
+    const message = metadataProblem(value);
+    if (message !== null) ctx.addIssue({ code: 'custom', message, params: { hideValue: true } satisfies IssueNote });
+  })
+  .openapi({
+    type: ['object', 'null'],
+    additionalProperties: true,
+    description: 'Any JSON object up to 8 KiB; comes back in every event. Numbers keep their digits.',
+    example: { cart: 7 },
+  });
+
+/** The name of one of these sites. `terse`: what is wrong is told without a hint. */
+export function siteField(names: readonly string[], { terse = false } = {}) {
+  const problem = (value: string) =>
+    terse ? (names.includes(value) ? null : 'is not a site of the configuration') : siteProblem(value, names);
+  return text(problem, { code: 'unknown_site' }).openapi({
+    description: 'A configured site. Needed only when there are several and none is named default.',
+    example: names[0] ?? 'default',
+  });
+}
+
+/** Why this is not one of these sites, or null. The names that come closest are told first. */
+export function siteProblem(name: string, names: readonly string[]): string | null {
+  if (names.includes(name)) return null;
+  if (names.length === 0) return 'there are no sites in the configuration';
+  const short = name.slice(0, LONGEST_TEXT);
+  const steps = new Map(names.map((known) => [known, distance(short, known)]));
+  const near = names.toSorted((a, b) => steps.get(a)! - steps.get(b)!);
+  const more = near.length > MOST_SITES_NAMED ? ` and ${near.length - MOST_SITES_NAMED} more` : '';
+  return `is not a site of the configuration${suggestion(short, names)}; there ${near.length === 1 ? 'is' : 'are'} ${near.slice(0, MOST_SITES_NAMED).join(', ')}${more}`;
+}
+
+/** What may be text for a site in a filter; whether it exists is asked of the database, which also knows former sites. */
+export const siteParameter = text((value) => lineProblem(value, 'the name of a site')).openapi({
+  description: 'The name of a site.',
+  example: 'default',
+});
+
+/** What may be the name of a subscriber. */
+export const subscriberParameter = text((value) => lineProblem(value, 'the name of a subscriber')).openapi({
+  description: 'The name of a subscriber.',
+  example: 'default',
+});
+
+export const stateParameter = parameter((value) => {
+  const state = stateValue(value);
+  if (state !== null) return { is: state };
+  const hint = suggestion(value.slice(0, LONGEST_TEXT), STATE_NAMES);
+  return { problem: `is no state${hint}; give a number or one of ${STATE_NAMES.join(', ')}` };
+}).openapi({ type: 'string', description: 'A state by name or number.', example: 'WaitingForCardPayments' });
+
+export const statusParameter = parameter<PurchaseStatus>((value) => {
+  const status = STATUSES.find((each) => each === value);
+  if (status !== undefined) return { is: status };
+  return { problem: `is no status${suggestion(value.slice(0, LONGEST_TEXT), STATUSES)}; there are ${STATUSES.join(', ')}` };
+}).openapi({ type: 'string', enum: [...STATUSES] });
+
+export const stuckParameter = parameter((value) =>
+  value === 'true' || value === 'false' ? { is: value === 'true' } : { problem: 'must be true or false' },
+).openapi({ type: 'string', enum: ['true', 'false'], description: 'Whether it is stuck now.' });
+
+/** How many entries a page has at most. */
+export function limitParameter(most: number) {
+  return parameter((value) => {
+    const count = /^\d{1,9}$/.test(value) ? Number(value) : 0;
+    return count >= 1 && count <= most ? { is: count } : { problem: `must be a whole number from 1 to ${most}` };
+  }).openapi({ type: 'integer', minimum: 1, maximum: most, default: 50 });
+}
+
+/** Where a list goes on: `nextCursor` of the page before. Its content is nobody's business and may change. */
+export const cursorParameter = parameter((value) => {
+  const id = Number(/^id:(\d{1,16})$/.exec(Buffer.from(value, 'base64url').toString())?.[1]);
+  const isOurs = Number.isSafeInteger(id) && cursorOf(id) === value;
+  return isOurs ? { is: id } : { problem: 'is no cursor of this list; give nextCursor of the page before, or leave it out' };
+}).openapi({ type: 'string', description: '`nextCursor` of the page before.' });
+
+/** The cursor after the entry with this row id. */
+export function cursorOf(id: number): string {
+  return Buffer.from(`id:${id}`).toString('base64url');
+}
+
+/** A length of time such as `5s`. */
+export function durationParameter(most: number) {
+  return parameter((value) => {
+    const length = value === '0' ? 0 : parseDuration(value);
+    if (length !== null && length <= most) return { is: length };
+    return { problem: `must be a duration such as 500ms or 5s, ${formatDuration(most)} at most` };
+  }).openapi({ type: 'string', example: '5s', description: `How long to wait for the result; ${formatDuration(most)} at most.` });
+}

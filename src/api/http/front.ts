@@ -1,0 +1,65 @@
+/** The socket while the daemon starts: it says that the process lives and what the start is doing. The API takes it over. */
+import { Hono } from 'hono';
+import type { Settings } from '../../config/settings.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { createRareWarning } from '../../runtime/rare-warning.ts';
+import { guardKeyless, requireKey } from './access.ts';
+import { answerHeaders } from './answer-headers.ts';
+import { mostConnections, openFilesLimit } from './connections.ts';
+import { Problem, problemFrom, problemResponse } from './problems.ts';
+import type { Rule } from './scopes.ts';
+import { type ApiBindings, type ApiServer, serveApi } from './serve.ts';
+import { createWrongKeys } from './wrong-keys.ts';
+
+export interface Front extends ApiServer {
+  /** Connections with a request under way, at most. */
+  readonly connections: number;
+  /** The start does this from now on, in words for people. */
+  at(step: string): void;
+}
+
+type FrontSettings = Pick<Settings, 'host' | 'port' | 'apiKeys' | 'sites' | 'webhooks'>;
+
+/** Listens. Throws AppError, with what to do, when it cannot listen there. */
+export async function openFront(settings: FrontSettings, log: Logger): Promise<Front> {
+  const { host, port, apiKeys } = settings;
+  let doing = 'beginning';
+  let since = new Date();
+  const app = new Hono<{ Bindings: ApiBindings }>();
+  app.use(answerHeaders, guardKeyless(apiKeys), requireKey({ keys: apiKeys, wrongKeys: createWrongKeys(log) }, ruleAt));
+  app.get('/healthz', () => json(200, { status: 'alive' }));
+  app.get('/readyz', (c) => {
+    const isReader = c.get('caller')?.scopes.includes('read') === true;
+    return json(503, { status: 'starting', ...(isReader && { doing, since: since.toISOString() }) });
+  });
+  const detail = 'The daemon is starting. Try again in a few seconds; GET /readyz with a key for reading says what it does.';
+  app.notFound(() => problemResponse(new Problem('starting', detail, { headers: { 'retry-after': '5' } })));
+  app.onError((error) => problemResponse(problemFrom(error)));
+  const calls = settings.sites.reduce((sum, { concurrency }) => sum + concurrency, settings.webhooks.concurrency);
+  const connections = mostConnections({ files: openFilesLimit(), calls });
+  const onCrowded = createRareWarning((times) => log.warn({ times, connections, advice: CROWDED }, 'api.crowded'));
+  const server = await serveApi(app, { host, port, connections, onCrowded });
+  log.info({ url: server.url, connections }, 'api.listening');
+  return {
+    ...server,
+    connections,
+    at: (step) => {
+      doing = step;
+      since = new Date();
+      log.info({ doing }, 'start.step');
+    },
+  };
+}
+
+const CROWDED =
+  'idle connections were closed to make room, or requests refused; look who opens so many, or allow the process more open files';
+
+/** Only /readyz looks at keys: what else there is cannot be called yet. */
+function ruleAt({ req }: { req: { path: string } }): Rule {
+  const scope = req.path === '/readyz' ? 'read' : null;
+  return { call: 'GET /readyz', scope, isOptional: true, isPersonal: false };
+}
+
+function json(status: number, body: unknown): Response {
+  return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } });
+}

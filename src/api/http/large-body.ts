@@ -1,0 +1,99 @@
+/**
+ * Bodies of many entries, up to megabytes. They come in side by side, within a limit for all of them together, and are then
+ * worked on one at a time: the next one waits, and is refused when that takes too long.
+ */
+import type { Context, MiddlewareHandler } from 'hono';
+import type { JsonValue } from '../../domain/values/exact-json.ts';
+import { bodyChunks, DEEPEST, decoded, type JsonObject, parse, requireJsonType, requireObject } from './body.ts';
+import { EntryFinder, type EntryPlaces } from './entries.ts';
+import { busy } from './problems.ts';
+import { createTurns } from './turns.ts';
+
+/** In place of each entry in the lists of the object, as the route's own validation sees them. */
+export interface Entry {
+  /** Bytes. */
+  readonly size: number;
+  /** Parses it. Throws Problem when it is not JSON. */
+  value(): JsonValue;
+}
+
+const KIB = 1024;
+/** An entry beyond it refuses the whole body. */
+const LARGEST_ENTRY = 1024 * KIB;
+const LARGEST_OUTSIDE = 64 * KIB;
+const MOST_VALUES = 1_000_000;
+/** A body up to this size needs no turn. */
+const SMALL = 64 * KIB;
+/** Bytes that all bodies may hold together. */
+const MOST_HELD = 48 * 1024 * KIB;
+const MOST_WAITING = 16;
+const WAIT_WITHIN = 10_000;
+
+/** Reads bodies of at most `limit` bytes and `entries` entries each. */
+export function entriesJson({ limit, entries }: { limit: number; entries: number }): MiddlewareHandler {
+  const limits = { entries, entrySize: LARGEST_ENTRY, outsideSize: LARGEST_OUTSIDE, depth: DEEPEST, values: MOST_VALUES };
+  const refuse = () => busy('Other large bodies are being worked on. Try again in a few seconds, or send fewer entries at once.');
+  const turns = createTurns({ most: 1, waiting: MOST_WAITING, within: WAIT_WITHIN, refuse });
+  let held = 0;
+  return async (c, next) => {
+    requireJsonType(c);
+    let size = 0;
+    let giveBack: (() => void) | undefined;
+    try {
+      const finder = new EntryFinder(limits);
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of bodyChunks(c, limit)) {
+        if (held + chunk.byteLength > MOST_HELD) throw refuse();
+        size += chunk.byteLength;
+        held += chunk.byteLength;
+        finder.read(chunk);
+        chunks.push(chunk);
+      }
+      if (size > SMALL) giveBack = await turns.take();
+      withBody(c, envelope(Buffer.concat(chunks.splice(0)), finder.places()));
+      await next();
+    } finally {
+      held -= size;
+      giveBack?.();
+    }
+  };
+}
+
+function withBody(c: Context, value: JsonObject): void {
+  c.req.json = async <T>() => value as T;
+}
+
+/** The object with its entries in their places, which are not parsed yet. */
+function envelope(bytes: Uint8Array, { starts, ends }: EntryPlaces): JsonObject {
+  let text = '';
+  let at = 0;
+  for (const [index, start] of starts.entries()) {
+    text += textOf(bytes.subarray(at, start)) + index;
+    at = ends[index]!;
+  }
+  const value = requireObject(
+    parse(text + textOf(bytes.subarray(at)), starts.length > 0 ? 'The body around its entries' : 'The body'),
+  );
+  const entryOf = (index: number): Entry => {
+    const part = bytes.subarray(starts[index], ends[index]);
+    return {
+      size: part.length,
+      value: () =>
+        parse(
+          decoded(() => entryDecoder.decode(part)),
+          `Entry ${index}`,
+        ),
+    };
+  };
+  // Only entries stand in these lists, each as its number.
+  const filled = Object.entries(value).map(([name, list]) => [name, Array.isArray(list) ? list.map(entryOf) : list]);
+  return Object.fromEntries(filled) as JsonObject;
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+/** A byte order mark may only begin the body. */
+const entryDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function textOf(bytes: Uint8Array): string {
+  return decoded(() => decoder.decode(bytes));
+}

@@ -1,0 +1,52 @@
+/** What a route asks of the caller's key. Each route declares it as its `security`, from which access and OpenAPI follow. */
+import type { OpenAPIHono } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { matchedRoutes } from 'hono/route';
+import type { Scope } from '../../config/api-keys.ts';
+import type { ApiBindings } from './serve.ts';
+
+/** For a route's `security`: a key with this scope. */
+export const needs = (scope: Scope): { key: Scope[] }[] => [{ key: [scope] }];
+
+/** For a route's `security`: no key is needed, and a key with this scope is shown more. */
+export const showsMoreTo = (scope: Scope): { key?: Scope[] }[] => [{}, { key: [scope] }];
+
+/** For a route's `security`: the answer is the same with and without a key. */
+export const OPEN: [] = [];
+
+/** One mounted route. */
+export interface Rule {
+  /** As the OpenAPI document has it, such as `GET /v1/purchases/{id}`. */
+  readonly call: string;
+  /** What a key is asked for; null: keys are not looked at. */
+  readonly scope: Scope | null;
+  /** Whether a caller without a key is answered, too. */
+  readonly isOptional: boolean;
+  /** Whether the answer holds a person's data. */
+  readonly isPersonal: boolean;
+}
+
+/** Looks up the rule of a request; undefined when no route is mounted there. */
+export function ruleTable(app: OpenAPIHono<{ Bindings: ApiBindings }>): (c: Context) => Rule | undefined {
+  const rules = new Map<string, Rule>();
+  for (const definition of app.openAPIRegistry.definitions) {
+    if (definition.type !== 'route') continue;
+    const { method, path, security, 'x-personal-data': isPersonal = false } = definition.route;
+    const call = `${method.toUpperCase()} ${path}`;
+    // A route that forgot to say would be open to every key.
+    if (security === undefined) throw new Error(`${call} declares no security`);
+    const [scope = null] = security.flatMap(({ key = [] }) => key as Scope[]);
+    const isOptional = security.some((each) => Object.keys(each).length === 0);
+    rules.set(routingKey(method, path), { call, scope, isOptional, isPersonal });
+  }
+  return (c) => {
+    // The route that was mounted first answers.
+    const route = matchedRoutes(c).find(({ method, path }) => rules.has(routingKey(method, path)));
+    return route === undefined ? undefined : rules.get(routingKey(route.method, route.path));
+  };
+}
+
+/** The router writes `:id` where OpenAPI writes `{id}`. */
+function routingKey(method: string, path: string): string {
+  return `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`;
+}

@@ -1,0 +1,158 @@
+/** The socket: listens, and ends promptly. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import { endWithAnswer, isTooLate, type LingerLimits, lingerBeforeClose } from '../linger.ts';
+import { limitConnections } from './connections.ts';
+import { Problem, problemResponse } from './problems.ts';
+
+export interface ApiServer {
+  /** Where it listens, with the port it got. */
+  readonly url: string;
+  /** Lets another app answer the requests that come from now on. */
+  serve(app: ServedApp): void;
+  /** Answers what is under way, ends waiting requests and idle connections, and stops listening. */
+  close(): Promise<void>;
+}
+
+/** What handlers get beside the request. */
+export interface ApiBindings {
+  /** Aborted when the server closes: whoever waits answers now. Absent without a server. */
+  readonly closing?: AbortSignal;
+  /** The other end of the connection. Absent without a server, and once the connection is gone. */
+  readonly address?: string | undefined;
+}
+
+export interface ServedApp {
+  fetch(request: Request, bindings: ApiBindings): Response | Promise<Response>;
+}
+
+/** How long answers under way may take after the close began. */
+const GRACE = 2_000;
+
+/** How long a client may take to send the head of a request, and all of it. */
+const HEAD_WITHIN = 20_000;
+const REQUEST_WITHIN = 60_000;
+/** How often connections are looked at that are over their time. */
+const LOOK_EVERY = 5_000;
+/** Kept longer than proxies keep theirs (60 s as a rule): a proxy that reuses a connection just closed here gets an error. */
+const KEEP_ALIVE = 65_000;
+const STALLED_AFTER: Milliseconds = 60_000;
+const MOST_CONNECTIONS = 1_000;
+/** Answered however many requests are under way. */
+const OF_OPERATORS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+
+export interface ServeOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Connections with a request under way. */
+  readonly connections?: number;
+  /** After so long a connection is closed whose other end takes nothing of its answer. */
+  readonly stalledAfter?: Milliseconds;
+  /** How long, and for how many bytes, a connection is read on whose answer left before its request had come in whole. */
+  readonly linger?: LingerLimits;
+  /** Told of each connection that was closed for another one, and of each request that was refused. */
+  readonly onCrowded?: () => void;
+}
+
+/** Serves the app. Throws AppError, with what to do, when it cannot listen there. */
+export async function serveApi(app: ServedApp, options: ServeOptions): Promise<ApiServer> {
+  const {
+    host,
+    port,
+    connections = MOST_CONNECTIONS,
+    stalledAfter = STALLED_AFTER,
+    linger,
+    onCrowded = () => undefined,
+  } = options;
+  const closing = new AbortController();
+  let served = app;
+  const bindingsOf = ({ remoteAddress }: { remoteAddress?: string | undefined }): ApiBindings => ({
+    ...{ closing: closing.signal, address: remoteAddress },
+  });
+  const answer = (request: Request, from: Socket): Response | Promise<Response> => {
+    if (!open.isFull() || OF_OPERATORS.has(new URL(request.url).pathname)) return served.fetch(request, bindingsOf(from));
+    onCrowded();
+    return problemResponse(crowded(connections));
+  };
+  const answerEnding = async (request: Request, { incoming, outgoing }: HttpBindings): Promise<Response> => {
+    const response = await answer(request, incoming.socket);
+    await endWithAnswer(incoming, outgoing);
+    return response;
+  };
+  const listener = getRequestListener((request, bindings) => answerEnding(request, bindings as HttpBindings), {
+    // The process's own Request and Response belong to everybody in it.
+    overrideGlobalObjects: false,
+    errorHandler: () =>
+      problemResponse(new Problem('invalid_request', 'The address or the Host header of the request is not valid.')),
+  });
+  const limits = { headersTimeout: HEAD_WITHIN, requestTimeout: REQUEST_WITHIN, connectionsCheckingInterval: LOOK_EVERY };
+  const server = createServer({ ...limits, keepAliveTimeout: KEEP_ALIVE });
+  lingerBeforeClose(server, linger);
+  server.on('request', (incoming, outgoing) => {
+    if (isTooLate(incoming)) return;
+    open.begin(incoming, outgoing);
+    void listener(incoming, outgoing);
+  });
+  const open = limitConnections(server, { most: connections, stalledAfter }, onCrowded);
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+  } catch (cause) {
+    throw cannotListen(cause, { host, port });
+  }
+  const name = host.includes(':') ? `[${host}]` : host;
+  let closed: Promise<void> | null = null;
+  return {
+    url: `http://${name}:${(server.address() as AddressInfo).port}`,
+    serve: (next) => {
+      served = next;
+    },
+    close: () => {
+      closing.abort();
+      closed ??= close(server);
+      return closed;
+    },
+  };
+}
+
+function crowded(most: number): Problem {
+  const detail = `${most} requests are under way, the most there may be at once. Try again in a few seconds.`;
+  return new Problem('busy', detail, { headers: { 'retry-after': '3', connection: 'close' } });
+}
+
+async function close(server: Server): Promise<void> {
+  const end = once(server, 'close');
+  server.close();
+  // A connection falls idle only when its answer is out, and then would be kept alive.
+  const sweep = setInterval(() => server.closeIdleConnections(), 20);
+  const force = setTimeout(() => server.closeAllConnections(), GRACE);
+  await end;
+  clearInterval(sweep);
+  clearTimeout(force);
+}
+
+function cannotListen(cause: unknown, { host, port }: { host: string; port: number }): AppError {
+  const { code } = cause as { code?: string };
+  switch (code) {
+    case 'EADDRINUSE':
+      return new AppError(
+        'conflict',
+        `port ${port} of ${host} is in use, perhaps by another purchase-watch; stop that, set PORT to a free port, or set PORT=0 to take any`,
+        { cause },
+      );
+    case 'EACCES':
+      return new AppError('configuration', `PORT: ${port} may not be used by this user; set PORT to 1024 or more`, { cause });
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new AppError('configuration', `HOST: ${JSON.stringify(host)} is no address of this machine; set HOST=127.0.0.1`, {
+        cause,
+      });
+    default:
+      return new AppError('unavailable', `cannot listen on ${host}, port ${port} (${code ?? String(cause)})`, { cause });
+  }
+}

@@ -1,0 +1,56 @@
+/** Turns at something of which little may go on at once. Who waits too long, or comes when too many wait, is refused. */
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+
+export interface Turns {
+  /** Waits for a turn and answers what gives it back, once. Rejects with `refuse()` when it takes too long. */
+  take(): Promise<() => void>;
+}
+
+export interface TurnsOptions {
+  /** At once. */
+  readonly most: number;
+  /** Waiting at most; the next one is refused at once. */
+  readonly waiting: number;
+  /** How long each waits at most. */
+  readonly within: Milliseconds;
+  /** Makes the error of a refusal. */
+  readonly refuse: () => Error;
+}
+
+/** Makes the turns; they are given in the order in which they are asked for. */
+export function createTurns({ most, waiting, within, refuse }: TurnsOptions): Turns {
+  const line = new Set<() => void>();
+  let taken = 0;
+  const turn = (): (() => void) => {
+    let isOver = false;
+    taken += 1;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      taken -= 1;
+      const [next] = line;
+      next?.();
+    };
+  };
+  return {
+    take: async () => {
+      if (taken < most) return turn();
+      if (line.size >= waiting) throw refuse();
+      return new Promise((resolve, reject) => {
+        const leave = (): void => {
+          clearTimeout(timer);
+          line.delete(begin);
+        };
+        const begin = (): void => {
+          leave();
+          resolve(turn());
+        };
+        const timer = setTimeout(() => {
+          leave();
+          reject(refuse());
+        }, within);
+        line.add(begin);
+      });
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * What wrong keys cost. From one address they are answered one after the other, a second each, so ten of them take ten
+ * seconds however they are sent. What waits is bounded: beyond that a wrong key is answered at once, with 429. Right keys never
+ * wait, whatever else comes from their address. Each wrong key has a log line, until there are too many of them.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import ipaddr from 'ipaddr.js';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Logger } from '../../runtime/logger.ts';
+
+const COST: Milliseconds = 1_000;
+/** Answers that wait at once, from one address and from all. */
+const MOST_FROM_ONE = 10;
+const MOST_IN_ALL = 100;
+/** Lines that may be logged at once; one more may be each second after. */
+const MOST_LINES = 100;
+const LINE_EVERY: Milliseconds = 1_000;
+/** After so long the log says how many lines it lacks. */
+const SUMMARY_AFTER: Milliseconds = 60_000;
+
+export interface WrongKeys {
+  /** Waits as long as a wrong key from this address has to. Answers false, at once, when too many wait already. */
+  pay(address: string, closing: AbortSignal | undefined): Promise<boolean>;
+  /** Logs a refusal, unless there were too many of late. */
+  report(fields: Readonly<Record<string, unknown>>, event: string): void;
+}
+
+/** Keeps the accounts of one daemon. `now` is a monotonic clock in milliseconds. */
+export function createWrongKeys(log: Logger, now: () => Milliseconds = () => performance.now()): WrongKeys {
+  /** When the last answer that waits is given, by source. Holds only sources whose answers wait. */
+  const lastAnswers = new Map<string, Milliseconds>();
+  let waiting = 0;
+  const lines = createLineBudget(log, now);
+  return {
+    pay: async (address, closing) => {
+      const source = sourceOf(address);
+      const wait = Math.max((lastAnswers.get(source) ?? 0) - now(), 0) + COST;
+      if (waiting >= MOST_IN_ALL || wait > MOST_FROM_ONE * COST) return false;
+      const answerAt = now() + wait;
+      lastAnswers.set(source, answerAt);
+      waiting += 1;
+      await delay(wait, undefined, { ref: false, ...(closing === undefined ? {} : { signal: closing }) }).catch(() => undefined);
+      waiting -= 1;
+      if (lastAnswers.get(source) === answerAt) lastAnswers.delete(source);
+      return true;
+    },
+    report: lines,
+  };
+}
+
+function createLineBudget(log: Logger, now: () => Milliseconds): WrongKeys['report'] {
+  let left = MOST_LINES;
+  let countedAt = now();
+  let unlogged = 0;
+  return (fields, event) => {
+    left = Math.min(left + (now() - countedAt) / LINE_EVERY, MOST_LINES);
+    countedAt = now();
+    if (left >= 1) {
+      left -= 1;
+      return log.warn(fields, event);
+    }
+    unlogged += 1;
+    if (unlogged > 1) return;
+    const summary = setTimeout(() => {
+      log.warn({ count: unlogged }, 'api.refusals_unlogged');
+      unlogged = 0;
+    }, SUMMARY_AFTER);
+    summary.unref();
+  };
+}
+
+/** Whoever has an IPv6 address has all of its /64, and with IPv4 one address may be written as either. */
+function sourceOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString();
+}

@@ -1,0 +1,170 @@
+/** The fields of incidents and silences: how they are checked and how they are shown. */
+import { z } from '@hono/zod-openapi';
+import {
+  CAUSE_KEYS,
+  INCIDENT_ID,
+  INCIDENT_KINDS,
+  LONGEST_NAME,
+  LONGEST_NOTE,
+  readCause,
+  readComing,
+  readIncidentId,
+  readSilenceId,
+  readWord,
+  readWords,
+} from '../../actions/incidents/rules.ts';
+import { readState } from '../../actions/subscribers/rules.ts';
+import { DELIVERY_STATUSES } from '../../domain/deliveries/delivery-status.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { parameter } from '../http/fields.ts';
+import { stateOrNull, timeSchema } from '../purchases/purchase-body.ts';
+
+/** One of a few words. */
+export function wordParameter<Word extends string>(words: readonly Word[], what: string) {
+  return parameter<Word>((value) => readWord(value, words, what)).openapi({ type: 'string', enum: [...words] });
+}
+
+export const kindParameter = wordParameter(INCIDENT_KINDS, 'kind of incident');
+
+/** Some words of a person. */
+export function wordsField(most: number, what: string) {
+  return parameter((value) => readWords(value, most, what)).openapi({ type: 'string', minLength: 1, maxLength: most });
+}
+
+export const byField = wordsField(LONGEST_NAME, 'a name').openapi({
+  description: 'Who says so, for the others.',
+  example: 'Kim',
+});
+
+export const noteField = wordsField(LONGEST_NOTE, 'some words, or leave the field out');
+
+export const causeField = parameter(readCause).openapi({
+  type: 'string',
+  enum: CAUSE_KEYS,
+  description: 'What it was; docs/alerts.md says what each means.',
+  example: 'deploy',
+});
+
+export const stateField = z
+  .union([z.string(), z.number()], { error: 'must be a state, by name or number' })
+  .transform((value, ctx) => {
+    const found = readState(String(value));
+    if ('is' in found) return found.is;
+    ctx.addIssue({ code: 'custom', message: found.problem });
+    return z.NEVER;
+  })
+  .openapi({ type: ['string', 'integer'], example: 'WaitingForCardPayments' });
+
+/** A moment to come, as a time or as a duration; its meaning depends on the database's clock. */
+export const comingField = parameter<(now: Instant) => Instant>(readComing).openapi({ type: 'string', example: '2h' });
+
+export const incidentIdField = parameter(readIncidentId).openapi({
+  type: 'string',
+  pattern: INCIDENT_ID.source.replace('\\w', 'A-Za-z0-9_'),
+  example: 'inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2',
+});
+
+export const silenceIdField = parameter(readSilenceId).openapi({
+  type: 'string',
+  pattern: '^sil_[1-9][0-9]{0,14}$',
+  example: 'sil_42',
+});
+
+const partSchema = z
+  .object({
+    id: z.string(),
+    site: z.string().nullable(),
+    state: stateOrNull,
+    count: z.int(),
+    peak: z.int(),
+    endedAt: timeSchema.nullable(),
+  })
+  .openapi('IncidentPart');
+
+const alarmSchema = z
+  .object({
+    rule: z.enum(['share', 'sparse']).openapi({
+      description: '`share`: too many of the latest customers; `sparse`: few customers come, and two in a row did not get on.',
+    }),
+    at: timeSchema.openapi({ description: 'When it was noticed.' }),
+    since: timeSchema.openapi({ description: 'When the first customer came that speaks for it.' }),
+    entrants: z.int().openapi({ description: 'Customers that were counted since then.' }),
+    overdue: z.int().openapi({ description: 'Those of them that became overdue.' }),
+    usualShare: z.number().openapi({ description: 'The share that is usual, from 0 to 1.' }),
+    perDay: z.number().nullable().openapi({ description: 'Customers a day, as far as is known.' }),
+    falseAlarmEvery: z
+      .number()
+      .nullable()
+      .openapi({ description: 'One false alarm in about so many customers is to be expected; null where that is not known.' }),
+  })
+  .openapi('Alarm');
+
+const acknowledgementSchema = z.object({ at: timeSchema, by: z.string(), note: z.string().nullable() });
+const answerSchema = z.object({ cause: z.string(), note: z.string().nullable(), by: z.string(), at: timeSchema });
+
+export const incidentSchema = z
+  .object({
+    id: z.string(),
+    kind: z.enum(INCIDENT_KINDS),
+    site: z
+      .string()
+      .nullable()
+      .openapi({ description: 'Null when it is about a subscriber, about replicas of the daemon, or about several sites.' }),
+    state: stateOrNull.openapi({ description: 'Null when it is about no state, or about several.' }),
+    subscriber: z.string().nullable().openapi({ description: 'The subscriber that takes nothing, or not everything.' }),
+    parent: z.string().nullable().openapi({ description: 'The incident that tells of this one, too.' }),
+    parts: z.array(partSchema).openapi({ description: 'Those it tells of, open ones first, the largest first; 200 at most.' }),
+    status: z.enum(['open', 'ended']),
+    severity: z.enum(['warning', 'critical']),
+    openedAt: timeSchema,
+    since: timeSchema.openapi({ description: 'The earliest symptom.' }),
+    quietSince: timeSchema.nullable().openapi({ description: 'Since when nothing is wrong any more; it ends when that lasts.' }),
+    endedAt: timeSchema.nullable(),
+    reopenedAt: timeSchema.nullable().openapi({ description: 'When it came back after it had ended.' }),
+    count: z.int().openapi({
+      description:
+        'Customers that are overdue now; 1 for a site that does not answer; deliveries that wait, or were given up, for a subscriber, counted to 1000; replicas that cannot do their work.',
+    }),
+    peak: z.int(),
+    alarm: z.union([alarmSchema, z.null()]).openapi({ description: 'What it rests on; null where it rests on no count.' }),
+    saidAt: timeSchema
+      .nullable()
+      .openapi({ description: 'When people were last told: on Slack, or in the log where Slack takes nothing.' }),
+    owner: z.string().nullable().openapi({ description: 'Who looks after it, or after the incident that tells of it.' }),
+    acknowledged: z.union([acknowledgementSchema, z.null()]),
+    answer: z.union([answerSchema, z.null()]).openapi({ description: 'What it was, as a person said.' }),
+    silencedUntil: timeSchema.nullable().openapi({ description: 'While a silence keeps people from hearing of it.' }),
+  })
+  .openapi('Incident');
+
+const saidSchema = z.object({
+  channel: z.string().openapi({ description: 'The subscriber.' }),
+  stage: z.string().openapi({ description: '`opened`, `reopened`, `grew`, `reminder` or `ended`.', example: 'opened' }),
+  at: timeSchema.openapi({ description: 'When it was delivered or given up; while it waits, when it was written.' }),
+  status: z.enum(DELIVERY_STATUSES),
+});
+
+export const incidentDetailsSchema = incidentSchema
+  .extend({
+    causes: z
+      .array(z.object({ cause: z.string(), why: z.string() }))
+      .openapi({ description: 'The likely causes, as people were told them last.' }),
+    said: z.array(saidSchema).openapi({ description: 'Who was told what, first to last.' }),
+  })
+  .openapi('IncidentDetails');
+
+export const silenceSchema = z
+  .object({
+    id: z.string(),
+    site: z.string().nullable(),
+    state: stateOrNull,
+    kind: z.enum(INCIDENT_KINDS).nullable(),
+    subscriber: z.string().nullable(),
+    reason: z.string(),
+    by: z.string(),
+    createdAt: timeSchema,
+    startsAt: timeSchema,
+    endsAt: timeSchema,
+    status: z.enum(['coming', 'active', 'over']),
+  })
+  .openapi('Silence');

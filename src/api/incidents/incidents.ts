@@ -1,0 +1,165 @@
+/** Incidents: reading them, looking after one, and saying what it was. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { incidentBody, incidentDetails } from '../../actions/incidents/body.ts';
+import { acknowledge, answer as answerTo, release, storyOf } from '../../actions/incidents/incidents.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { listIncidents } from '../../postgres/incidents/incident-list.ts';
+import { exactJson } from '../http/body.ts';
+import { cursorOf, cursorParameter, limitParameter, siteParameter } from '../http/fields.ts';
+import { strict } from '../http/invalid.ts';
+import { problems } from '../http/problems.ts';
+import { needs } from '../http/scopes.ts';
+import type { ApiBindings } from '../http/serve.ts';
+import { requireSite } from '../purchases/find-purchase.ts';
+import {
+  byField,
+  causeField,
+  incidentDetailsSchema,
+  incidentIdField,
+  incidentSchema,
+  kindParameter,
+  noteField,
+  wordParameter,
+} from './incident-fields.ts';
+
+const DEFAULT_LIMIT = 50;
+const MOST_LIMIT = 500;
+const BODY_LIMIT = 16 * 1024;
+
+/** Mounts list, read, acknowledge with its opposite, and answer. */
+export function mountIncidents(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, changes }: { sql: Sql; changes: Sql }): void {
+  app.openapi(listRoute, async (c) => {
+    const { cursor, limit = DEFAULT_LIMIT, status = 'all', ...filter } = c.req.valid('query');
+    if (filter.site !== undefined) await requireSite(sql, filter.site);
+    const rows = await listIncidents(sql, { filter: { status, ...filter }, before: cursor ?? null, limit: limit + 1 });
+    const page = rows.slice(0, limit);
+    const nextCursor = rows.length > limit ? cursorOf(page.at(-1)!.position) : null;
+    return c.json({ data: page.map(incidentBody), nextCursor }, 200);
+  });
+
+  app.openapi(readRoute, async (c) => c.json(incidentDetails(await storyOf(sql, c.req.valid('param').id)), 200));
+
+  app.openapi(acknowledgeRoute, async (c) => {
+    const { by, note = null } = c.req.valid('json');
+    return c.json(incidentBody(await acknowledge(changes, c.req.valid('param').id, { by, note })), 200);
+  });
+
+  app.openapi(releaseRoute, async (c) => c.json(incidentBody(await release(changes, c.req.valid('param').id)), 200));
+
+  app.openapi(answerRoute, async (c) => {
+    const { cause, by, note = null } = c.req.valid('json');
+    return c.json(incidentBody(await answerTo(changes, c.req.valid('param').id, { cause, by, note })), 200);
+  });
+}
+
+const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
+const CHANGE_PROBLEMS = [...READ_PROBLEMS, 'read_only_key', 'cross_site', 'incident_not_found'] as const;
+const BODY_PROBLEMS = [...CHANGE_PROBLEMS, 'not_json', 'too_deep', 'too_large', 'unsupported_media_type'] as const;
+const oneIncident = { params: z.object({ id: incidentIdField }) };
+const answer = (description: string) => ({ description, content: { 'application/json': { schema: incidentSchema } } });
+
+const listRoute = createRoute({
+  method: 'get',
+  path: '/v1/incidents',
+  security: needs('read'),
+  summary: 'List incidents',
+  description: 'The latest opened first. All filters given must hold.',
+  tags: ['Incidents'],
+  request: {
+    query: strict({
+      status: wordParameter(['open', 'ended', 'all'], 'status').optional(),
+      site: siteParameter.optional(),
+      kind: kindParameter.optional(),
+      cursor: cursorParameter.optional(),
+      limit: limitParameter(MOST_LIMIT).optional(),
+    }),
+  },
+  responses: {
+    200: {
+      description: 'A page; `nextCursor` is null on the last one.',
+      content: { 'application/json': { schema: z.object({ data: z.array(incidentSchema), nextCursor: z.string().nullable() }) } },
+    },
+    ...problems(...READ_PROBLEMS, 'unknown_site'),
+  },
+});
+
+const readRoute = createRoute({
+  method: 'get',
+  path: '/v1/incidents/{id}',
+  security: needs('read'),
+  summary: 'Read an incident',
+  description: 'With what people were told of it.',
+  tags: ['Incidents'],
+  request: oneIncident,
+  responses: {
+    200: {
+      description: 'The incident as it is now.',
+      content: { 'application/json': { schema: incidentDetailsSchema } },
+    },
+    ...problems(...READ_PROBLEMS, 'incident_not_found'),
+  },
+});
+
+const acknowledgeRoute = createRoute({
+  method: 'post',
+  path: '/v1/incidents/{id}/acknowledge',
+  security: needs('operate'),
+  summary: 'Say that you look after an incident',
+  description:
+    'Nobody is reminded of it any more; that it grows, and that it is over, is still told. It counts for the incidents that it tells of, too, but for those that somebody looks after already. Said again, it counts for whoever said it last.',
+  tags: ['Incidents'],
+  middleware: [exactJson(BODY_LIMIT)] as const,
+  request: {
+    ...oneIncident,
+    body: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: strict({
+            by: byField,
+            note: noteField.optional().openapi({ example: 'The deploy is rolled back.' }),
+          }).openapi('Acknowledgement'),
+        },
+      },
+    },
+  },
+  responses: { 200: answer('The incident, with who looks after it.'), ...problems(...BODY_PROBLEMS, 'incident_ended') },
+});
+
+const releaseRoute = createRoute({
+  method: 'delete',
+  path: '/v1/incidents/{id}/acknowledge',
+  security: needs('operate'),
+  summary: 'Say that nobody looks after an incident any more',
+  description: 'People are reminded of it again. May be repeated.',
+  tags: ['Incidents'],
+  request: oneIncident,
+  responses: { 200: answer('The incident, which nobody looks after.'), ...problems(...CHANGE_PROBLEMS, 'incident_ended') },
+});
+
+const answerRoute = createRoute({
+  method: 'post',
+  path: '/v1/incidents/{id}/answer',
+  security: needs('operate'),
+  summary: 'Say what an incident was',
+  description:
+    'While it is open or afterwards; it does not end it. The answer is cited when customers get stuck there again. Said again, it replaces what was said before.',
+  tags: ['Incidents'],
+  middleware: [exactJson(BODY_LIMIT)] as const,
+  request: {
+    ...oneIncident,
+    body: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: strict({
+            cause: causeField,
+            by: byField,
+            note: noteField.optional().openapi({ example: 'The new policy blocked the form of the bank.' }),
+          }).openapi('IncidentAnswer'),
+        },
+      },
+    },
+  },
+  responses: { 200: answer('The incident, with the answer.'), ...problems(...BODY_PROBLEMS) },
+});

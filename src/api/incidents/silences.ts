@@ -1,0 +1,213 @@
+/** Silences: times in which people want to hear nothing of some incidents. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
+import { LONGEST_NAME, LONGEST_REASON } from '../../actions/incidents/rules.ts';
+import { lift, requireSilence, type SilenceField, silence, silenceProblems } from '../../actions/incidents/silences.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { JsonValue } from '../../domain/values/exact-json.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { listSilences } from '../../postgres/incidents/silences.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import type { Secrets } from '../../runtime/secrets/secrets.ts';
+import { exactJson, isJsonObject } from '../http/body.ts';
+import { cursorOf, cursorParameter, limitParameter, siteParameter, siteProblem } from '../http/fields.ts';
+import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
+import { type IssueNote, strict } from '../http/invalid.ts';
+import { problems } from '../http/problems.ts';
+import { needs } from '../http/scopes.ts';
+import type { ApiBindings } from '../http/serve.ts';
+import {
+  byField,
+  comingField,
+  kindParameter,
+  silenceIdField,
+  silenceSchema,
+  stateField,
+  wordParameter,
+  wordsField,
+} from './incident-fields.ts';
+
+const DEFAULT_LIMIT = 50;
+const MOST_LIMIT = 500;
+const BODY_LIMIT = 16 * 1024;
+
+/** Mounts list, read, add and end. */
+export function mountSilences(
+  app: OpenAPIHono<{ Bindings: ApiBindings }>,
+  { sql, changes, secrets }: { sql: Sql; changes: Sql; secrets: Secrets | null },
+): void {
+  app.openapi(listRoute, async (c) => {
+    const { cursor, limit = DEFAULT_LIMIT, status = 'current' } = c.req.valid('query');
+    const now = await databaseNow(sql);
+    const rows = await listSilences(sql, { status, before: cursor ?? null, limit: limit + 1 });
+    const page = rows.slice(0, limit);
+    const nextCursor = rows.length > limit ? cursorOf(page.at(-1)!.id) : null;
+    return c.json({ data: page.map((row) => silenceBody(row, now)), nextCursor }, 200);
+  });
+
+  app.openapi(addRoute({ sql: changes, secrets }), async (c) => {
+    const { startsAt, endsAt, ...wish } = c.req.valid('json');
+    const now = await databaseNow(sql);
+    const row = await silence(changes, { ...wish, startsAt: startsAt?.(now), endsAt: endsAt(now) }, now);
+    c.header('location', `/v1/silences/${silenceName(row.id)}`);
+    return c.json(silenceBody(row, await databaseNow(sql)), 201);
+  });
+
+  app.openapi(readRoute, async (c) => {
+    const row = await requireSilence(sql, c.req.valid('param').id);
+    return c.json(silenceBody(row, await databaseNow(sql)), 200);
+  });
+
+  app.openapi(endRoute, async (c) => {
+    await lift(changes, c.req.valid('param').id);
+    return c.body(null, 204);
+  });
+}
+
+interface Wish {
+  readonly site?: string | undefined;
+  readonly state?: unknown;
+  readonly kind?: unknown;
+  readonly subscriber?: string | undefined;
+  readonly everything?: boolean | undefined;
+  readonly startsAt?: Moment | undefined;
+  readonly endsAt: Moment;
+}
+type Moment = (now: Instant) => Instant;
+
+/** Adds what the fields say together to what is wrong with single ones, so that the caller is told of everything at once. */
+async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>): Promise<void> {
+  const wrong = new Set(ctx.issues.map(({ path }) => path?.[0]));
+  const isWrong = (field: SilenceField): boolean => wrong.has(field);
+  const [now, sites, subscribers] = await Promise.all([databaseNow(sql), listSites(sql), listSubscribers(sql)]);
+  const names = sites.map(({ name }) => name);
+  const { startsAt, endsAt, ...fields } = wish;
+  const found = silenceProblems(
+    {
+      ...fields,
+      startsAt: isWrong('startsAt') ? undefined : startsAt?.(now),
+      endsAt: isWrong('endsAt') ? undefined : endsAt(now),
+    },
+    {
+      now,
+      subscribers: subscribers.map(({ name }) => name),
+      siteProblem: (name) => siteProblem(name, names),
+      isWrong,
+      words: { yes: 'true', endsAt: 'endsAt', listSubscribers: 'GET /v1/subscribers' },
+    },
+  );
+  for (const { field, problem, isUnknownSite } of found) {
+    const note: IssueNote = isUnknownSite ? { code: 'unknown_site' } : {};
+    ctx.addIssue({ code: 'custom', path: [field], message: problem, params: { ...note } });
+  }
+}
+
+const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
+const CHANGE_PROBLEMS = [...READ_PROBLEMS, 'read_only_key', 'cross_site'] as const;
+const oneSilence = { params: z.object({ id: silenceIdField }) };
+const answer = (description: string) => ({ description, content: { 'application/json': { schema: silenceSchema } } });
+
+const listRoute = createRoute({
+  method: 'get',
+  path: '/v1/silences',
+  security: needs('read'),
+  summary: 'List silences',
+  description: 'Newest first: those that hold or will (`current`), unless `status` asks for others.',
+  tags: ['Incidents'],
+  request: {
+    query: strict({
+      status: wordParameter(['current', 'over', 'all'], 'status').optional(),
+      cursor: cursorParameter.optional(),
+      limit: limitParameter(MOST_LIMIT).optional(),
+    }),
+  },
+  responses: {
+    200: {
+      description: 'A page; `nextCursor` is null on the last one.',
+      content: { 'application/json': { schema: z.object({ data: z.array(silenceSchema), nextCursor: z.string().nullable() }) } },
+    },
+    ...problems(...READ_PROBLEMS),
+  },
+});
+
+const addRoute = (means: { sql: Sql; secrets: Secrets | null }) =>
+  createRoute({
+    method: 'post',
+    path: '/v1/silences',
+    security: needs('operate'),
+    summary: 'Silence incidents for a time',
+    description:
+      'While it holds, people are told of no incident that matches, but for the end of one they have heard of. What is still wrong when it ends is told then. Webhooks and the feed are not silenced.',
+    tags: ['Incidents'],
+    middleware: [exactJson(BODY_LIMIT), idempotent(means)] as const,
+    request: {
+      headers: idempotencyHeader,
+      body: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: strict({
+              site: siteParameter.optional(),
+              state: stateField.optional(),
+              kind: kindParameter.optional(),
+              subscriber: wordsField(LONGEST_NAME, 'the name of a subscriber').optional().openapi({
+                description: 'Only incidents about this subscriber.',
+              }),
+              everything: z
+                .boolean({ error: 'must be true or false' })
+                .optional()
+                .openapi({ description: 'Needed to silence all incidents: without site, state, kind and subscriber.' }),
+              reason: wordsField(LONGEST_REASON, 'why').openapi({ example: 'The service is being moved tonight.' }),
+              by: byField,
+              startsAt: comingField.optional().openapi({
+                example: '10m',
+                description: 'A time with its zone, or a duration from now, not in the past; now, when it is left out.',
+              }),
+              endsAt: comingField.openapi({
+                description: 'A time with its zone, or a duration from now; at most 30 days ahead.',
+              }),
+            })
+              .superRefine((wish, ctx) => checkSense(means.sql, wish, ctx), {
+                when: ({ value }) => isJsonObject(value as JsonValue),
+              })
+              .openapi('NewSilence'),
+          },
+        },
+      },
+    },
+    responses: {
+      201: answer('It holds, or will.'),
+      ...problems(
+        ...CHANGE_PROBLEMS,
+        'unknown_site',
+        'not_json',
+        'too_deep',
+        'too_large',
+        'unsupported_media_type',
+        ...IDEMPOTENCY_PROBLEMS,
+      ),
+    },
+  });
+
+const readRoute = createRoute({
+  method: 'get',
+  path: '/v1/silences/{id}',
+  security: needs('read'),
+  summary: 'Read a silence',
+  tags: ['Incidents'],
+  request: oneSilence,
+  responses: { 200: answer('The silence.'), ...problems(...READ_PROBLEMS, 'silence_not_found') },
+});
+
+const endRoute = createRoute({
+  method: 'delete',
+  path: '/v1/silences/{id}',
+  security: needs('operate'),
+  summary: 'End a silence',
+  description: 'At once; it stays in the list of those that are over. May be repeated.',
+  tags: ['Incidents'],
+  request: oneSilence,
+  responses: { 204: { description: 'It is over.' }, ...problems(...CHANGE_PROBLEMS, 'silence_not_found') },
+});

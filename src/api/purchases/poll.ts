@@ -1,0 +1,96 @@
+/** Asking for a purchase now. This only makes it due; its shard's owner polls it. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { isoTime } from '../../domain/events/events.ts';
+import { usableAnswers } from '../../domain/polling/reach.ts';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { formatDuration } from '../../domain/values/duration.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { countPolls, requestPoll } from '../../postgres/purchases/purchases.ts';
+import { durationParameter, purchaseIdField, siteParameter } from '../http/fields.ts';
+import { strict } from '../http/invalid.ts';
+import { problems } from '../http/problems.ts';
+import { needs } from '../http/scopes.ts';
+import type { ApiBindings } from '../http/serve.ts';
+import { findPurchase } from './find-purchase.ts';
+import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
+
+const MOST_WAIT = 30_000;
+/** Between two looks, growing: most polls are there after the first. */
+const FIRST_LOOK = 50;
+const LAST_LOOK = 500;
+
+/** Mounts the call. */
+export function mountPoll(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, changes }: { sql: Sql; changes: Sql }): void {
+  app.openapi(pollRoute, async (c) => {
+    const { site, wait = 0 } = c.req.valid('query');
+    const asked = await findPurchase(sql, { ...c.req.valid('param'), site });
+    const polls = await requestPoll(changes, asked.id);
+    const gone = [c.req.raw.signal, c.env?.closing].filter((signal) => signal !== undefined);
+    const polled = await morePolls(sql, asked.id, { than: polls, within: wait, signal: AbortSignal.any(gone) });
+    const purchase = await findPurchase(sql, { id: asked.purchaseId, site: asked.site });
+    if (polled) return answerText(c, purchaseText(purchase));
+    return answerText(c, purchaseText(purchase, { note: await noteOn(sql, asked.site, wait) }), 202);
+  });
+}
+
+async function morePolls(
+  sql: Sql,
+  id: number,
+  { than, within, signal }: { than: number; within: Milliseconds; signal: AbortSignal },
+): Promise<boolean> {
+  const until = performance.now() + within;
+  for (let rest = FIRST_LOOK; !signal.aborted; rest = Math.min(rest * 1.5, LAST_LOOK)) {
+    const left = until - performance.now();
+    if (left <= 0) return false;
+    await delay(Math.min(rest, left), undefined, { signal }).catch(() => undefined);
+    if ((await countPolls(sql, id)) > than) return true;
+  }
+  return false;
+}
+
+/** Why there is no result yet, as far as it is known. */
+async function noteOn(sql: Sql, name: string, wait: Milliseconds): Promise<string> {
+  const site = (await listSites(sql)).find((each) => each.name === name);
+  if (!site?.configured) return `The site ${name} is not in the configuration any more, so its purchases are not polled.`;
+  const { failingSince, lastSuccessAt } = site;
+  if (failingSince !== null) {
+    return `The site ${name} has given ${usableAnswers(failingSince, lastSuccessAt)} since ${isoTime(failingSince)}; the purchase is polled once it does.`;
+  }
+  if (wait === 0) return 'The purchase is polled in a moment. To get the result in the answer, add ?wait=5s.';
+  return `No poll was recorded within ${formatDuration(wait)}. The purchase stays due; read it again later.`;
+}
+
+const pollRoute = createRoute({
+  method: 'post',
+  path: '/v1/purchases/{id}/poll',
+  security: needs('operate'),
+  summary: 'Poll a purchase now',
+  description: 'Whatever its plan says; afterwards it follows its plan again. With `wait`, the answer waits for the result.',
+  tags: ['Purchases'],
+  request: {
+    params: z.object({ id: purchaseIdField }),
+    query: strict({ site: siteParameter.optional(), wait: durationParameter(MOST_WAIT).optional() }),
+  },
+  responses: {
+    200: {
+      description: 'It was polled: the purchase as it is now.',
+      content: { 'application/json': { schema: purchaseSchema } },
+    },
+    202: {
+      description: 'It will be polled: the purchase as it was known before, and why there is no result yet.',
+      content: { 'application/json': { schema: purchaseSchema.extend({ note: z.string() }) } },
+    },
+    ...problems(
+      'invalid_request',
+      'unknown_site',
+      'unauthorized',
+      'read_only_key',
+      'cross_site',
+      'purchase_not_found',
+      'ambiguous_purchase',
+      'unavailable',
+    ),
+  },
+});

@@ -1,0 +1,138 @@
+/** Purchases and transitions as the API shows them (contract, "HTTP API"). */
+import { z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
+import { metadataText } from '../../domain/purchases/metadata.ts';
+import { namedState } from '../../domain/purchases/states.ts';
+import { LIMIT_SOURCES } from '../../domain/stays/dwell.ts';
+import { type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
+import { JsonText, membersOf, objectText } from '../../domain/values/json-text.ts';
+import type { PurchaseRow, TransitionRow } from '../../postgres/purchases/purchases.ts';
+import type { JsonObject } from '../http/body.ts';
+
+export const timeSchema = z.string().openapi({ format: 'date-time', example: '2026-11-20T09:15:02.123Z' });
+export const stateSchema = z
+  .object({ value: z.int(), name: z.string() })
+  .openapi('State', { example: { value: 2, name: 'Completed' } });
+// Not nullable(): that would make null a part of the named schema itself.
+export const stateOrNull = z.union([stateSchema, z.null()]);
+/** What passes is always there: the description says so. */
+const isThere = (value: unknown) => value !== undefined;
+const stored = (type: 'string' | 'number') =>
+  z
+    .custom<JsonValue>(isThere)
+    .openapi({ type: [type, 'null'], description: 'As the service sent it, a long text cut; null when it is not stored.' });
+const objectSchema = z.custom<JsonObject>(isThere).openapi({ type: 'object', additionalProperties: true });
+
+export const purchaseSchema = z
+  .object({
+    purchaseId: z.string(),
+    site: z.string(),
+    status: z.enum(['watching', 'settled', 'unreadable', 'expired', 'stopped']),
+    state: stateOrNull,
+    stateSince: timeSchema.nullable(),
+    stuckSince: timeSchema.nullable(),
+    reference: z.string().nullable(),
+    metadata: z.custom<JsonObject | null>(isThere).openapi({ type: ['object', 'null'], additionalProperties: true }),
+    registeredAt: timeSchema,
+    lastPolledAt: timeSchema.nullable(),
+    nextPollAt: timeSchema.nullable(),
+    polls: z.int(),
+    failures: z.int(),
+    lastError: z.string().nullable(),
+    price: stored('number'),
+    currency: stored('string'),
+    orderReference: stored('string'),
+    details: objectSchema,
+  })
+  .openapi('Purchase');
+
+export const transitionSchema = z
+  .object({
+    sequence: z.int(),
+    from: stateOrNull,
+    to: stateSchema,
+    notBefore: timeSchema.nullable(),
+    notAfter: timeSchema,
+  })
+  .openapi('Transition');
+
+/** When a stay becomes overdue, and what that rests on. */
+export const limitSchema = z
+  .object({
+    limitMs: z
+      .int()
+      .openapi({ description: 'Time in the state after which it is stuck; time in which nobody could ask does not count.' }),
+    source: z.enum(LIMIT_SOURCES).openapi({
+      description:
+        '`configured`: by the settings. `learned`: from customers of this site who got on. `pooled`: from those of all sites. `default`: too few are known yet.',
+    }),
+    usualMs: z.int().nullable().openapi({ description: 'The median of customers who got on; null while too few are known.' }),
+    p95Ms: z.int().nullable().openapi({ description: '95 % of them were faster than this.' }),
+    purchases: z.int().nullable().openapi({ description: 'How many purchases of the last 14 days this is known from.' }),
+    text: z.string().openapi({
+      description: 'The same for people; the words may change.',
+      example: '11 min here; usual 38 s, 95 % under 2 min 10 s, limit 6 min 30 s, from 412 purchases',
+    }),
+  })
+  .openapi('Limit');
+
+type PurchaseMembers = Record<keyof z.output<typeof purchaseSchema>, JsonValue | JsonText>;
+
+/** A row as the JSON text of its body, with further members. What Postgres gives as JSON is handed on as it is. */
+export function purchaseText(row: PurchaseRow, more: Readonly<Record<string, JsonValue | JsonText>> = {}): string {
+  const {
+    Price: price = null,
+    CurrencyCode: currency = null,
+    OrderReference: orderReference = null,
+    ...details
+  } = Object.fromEntries(row.details === null ? [] : membersOf(row.details));
+  const members: PurchaseMembers = {
+    purchaseId: row.purchaseId,
+    site: row.site,
+    status: row.status,
+    state: stateBody(row.state),
+    stateSince: isoTimeOrNull(row.stateSince),
+    stuckSince: isoTimeOrNull(row.stuckSince),
+    reference: row.reference,
+    metadata: row.metadata === null ? null : metadataText(row.metadata),
+    registeredAt: isoTime(row.registeredAt),
+    lastPolledAt: isoTimeOrNull(row.lastPolledAt),
+    nextPollAt: isoTimeOrNull(row.nextPollAt),
+    polls: row.polls,
+    failures: row.failures,
+    lastError: row.lastError,
+    price,
+    currency,
+    orderReference,
+    details: new JsonText(objectText(details)),
+  };
+  return objectText({ ...members, ...more });
+}
+
+/** The same, parsed. */
+export function purchaseBody(row: PurchaseRow): z.output<typeof purchaseSchema> {
+  return parseExact(purchaseText(row)) as unknown as z.output<typeof purchaseSchema>;
+}
+
+/** A JSON text as the answer. Its type is that of no schema: the text was made to fit the route's. */
+export function answerText(c: Context, text: string, status: ContentfulStatusCode = 200): never {
+  return c.body(text, status, { 'content-type': 'application/json' }) as never;
+}
+
+/** A change of state as its body. */
+export function transitionBody(row: TransitionRow): z.output<typeof transitionSchema> {
+  return {
+    sequence: row.sequence,
+    from: stateBody(row.from),
+    to: { ...namedState(row.to) },
+    notBefore: isoTimeOrNull(row.notBefore),
+    notAfter: isoTime(row.notAfter),
+  };
+}
+
+/** A state number with its name; null before the first observation. */
+export function stateBody(value: number | null): { value: number; name: string } | null {
+  return value === null ? null : { ...namedState(value) };
+}

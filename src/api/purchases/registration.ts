@@ -1,0 +1,162 @@
+/** Registering purchases: one, or up to 10 000 at once. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { stringifyExact } from '../../domain/values/exact-json.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { type Registration, register } from '../../postgres/purchases/purchases.ts';
+import { exactJson } from '../http/body.ts';
+import { metadataField, purchaseIdField, referenceField, siteField } from '../http/fields.ts';
+import { strict } from '../http/invalid.ts';
+import { type Entry, entriesJson } from '../http/large-body.ts';
+import { Problem, problems } from '../http/problems.ts';
+import { needs } from '../http/scopes.ts';
+import type { ApiBindings } from '../http/serve.ts';
+import { checkEntries } from './batch.ts';
+import { findPurchase } from './find-purchase.ts';
+import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
+
+const SINGLE_LIMIT = 64 * 1024;
+const BATCH_LIMIT = 16 * 1024 * 1024;
+const MOST_AT_ONCE = 10_000;
+/** The database's word for a site that is not configured. */
+const FOREIGN_KEY_VIOLATION = '23503';
+const BODY_PROBLEMS = ['invalid_request', 'not_json', 'too_deep', 'too_large', 'unsupported_media_type'] as const;
+const KEY_PROBLEMS = ['unauthorized', 'read_only_key', 'cross_site', 'unavailable'] as const;
+
+/** Mounts both calls. Which sites there are is part of what they accept. */
+export function mountRegistration(
+  app: OpenAPIHono<{ Bindings: ApiBindings }>,
+  { sql, sites }: { sql: Sql; sites: readonly string[] },
+): void {
+  const registrationSchema = registrationOf(sites).openapi('Registration');
+  const checks = {
+    full: registrationSchema,
+    terse: registrationOf(sites, { terse: true }),
+    largest: SINGLE_LIMIT,
+    keep: (checked: z.output<RegistrationSchema>) => toRegistration(checked, sites),
+  };
+  app.openapi(registerRoute(registrationSchema), async (c) => {
+    const registration = toRegistration(c.req.valid('json'), sites);
+    c.set('subject', { id: registration.purchaseId, site: registration.site });
+    const [answer] = await registered(sql, [registration]);
+    const status = answer === 'created' ? 201 : 200;
+    const { purchaseId, site } = registration;
+    // What others registered, and what became of it, is for readers.
+    if (!c.get('caller')?.scopes.includes('read')) return c.json({ purchaseId, site }, status);
+    return answerText(c, purchaseText(await findPurchase(sql, { id: purchaseId, site })), status);
+  });
+
+  app.openapi(registerBatchRoute(), async (c) => {
+    const { purchases } = c.req.valid('json');
+    const { good, rejected } = await checkEntries(purchases as Entry[], checks);
+    const answers = await registered(sql, good);
+    const created = answers.filter((answer) => answer === 'created').length;
+    c.set('subject', { created, existing: answers.length - created, rejected: rejected.length });
+    return c.json({ created, existing: answers.length - created, rejected }, 200);
+  });
+}
+
+/** Registers. A site that another replica took out of the configuration meanwhile is the caller's to know. */
+async function registered(sql: Sql, wanted: readonly Registration[]): ReturnType<typeof register> {
+  try {
+    return await register(sql, wanted, { by: 'api' });
+  } catch (error) {
+    const { code, message, hint } = error as { code?: unknown; message: string; hint?: string };
+    if (code !== FOREIGN_KEY_VIOLATION) throw error;
+    throw new Problem('unknown_site', `${message}. ${hint ?? ''}`.trim(), {
+      errors: [{ field: 'site', detail: `${message}` }],
+    });
+  }
+}
+
+function registrationOf(sites: readonly string[], { terse = false } = {}) {
+  const site = siteField(sites, { terse });
+  const shape = {
+    purchaseId: purchaseIdField,
+    site: defaultSite(sites) === undefined ? site : site.nullish(),
+    reference: referenceField.nullish(),
+    metadata: metadataField.nullish(),
+  };
+  return strict(shape, { terse });
+}
+
+type RegistrationSchema = ReturnType<typeof registrationOf>;
+
+/** The site that is meant when none is named. */
+function defaultSite(sites: readonly string[]): string | undefined {
+  return sites.includes('default') ? 'default' : sites.length === 1 ? sites[0] : undefined;
+}
+
+function toRegistration(
+  { purchaseId, site, reference, metadata }: z.output<RegistrationSchema>,
+  sites: readonly string[],
+): Registration & { site: string } {
+  return {
+    purchaseId,
+    // The check lets a missing site pass only where there is a default.
+    site: site ?? defaultSite(sites)!,
+    reference: reference ?? null,
+    metadata: metadata == null ? null : stringifyExact(metadata),
+  };
+}
+
+/** To a key without the scope `read`, only what it sent itself. */
+const registeredSchema = z.union([purchaseSchema, z.object({ purchaseId: z.string(), site: z.string() })]);
+
+const registerRoute = (schema: RegistrationSchema) =>
+  createRoute({
+    method: 'post',
+    path: '/v1/purchases',
+    security: needs('register'),
+    summary: 'Watch a purchase',
+    description:
+      'Registers a Purchase ID; it is polled at once. May be repeated: one that is watched stays as it is, and one that was stopped or has expired is watched again. A key without the scope `read` is answered with `purchaseId` and `site` alone.',
+    tags: ['Purchases'],
+    middleware: exactJson(SINGLE_LIMIT),
+    request: { body: { required: true, content: { 'application/json': { schema } } } },
+    responses: {
+      201: { description: 'New: it is watched from now on.', content: { 'application/json': { schema: registeredSchema } } },
+      200: { description: 'It was registered before.', content: { 'application/json': { schema: registeredSchema } } },
+      ...problems('unknown_site', ...BODY_PROBLEMS, ...KEY_PROBLEMS),
+    },
+  });
+
+const registerBatchRoute = () =>
+  createRoute({
+    method: 'post',
+    path: '/v1/purchases/batch',
+    security: needs('register'),
+    summary: 'Watch many purchases',
+    description: `Registers up to ${MOST_AT_ONCE} purchases in one statement. Entries that are not valid are rejected one by one, the first 100 of them with all that is wrong; the others are registered.`,
+    tags: ['Purchases'],
+    middleware: entriesJson({ limit: BATCH_LIMIT, entries: MOST_AT_ONCE }),
+    request: {
+      body: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: strict({
+              // Entries are checked one by one, so that a bad one rejects only itself.
+              purchases: z
+                .array(z.unknown(), { error: 'must be a list of purchases: [{"purchaseId": "…"}]' })
+                .openapi({ type: 'array', items: { $ref: '#/components/schemas/Registration' }, maxItems: MOST_AT_ONCE }),
+            }),
+          },
+        },
+      },
+    },
+    responses: {
+      200: {
+        description: 'What became of the entries.',
+        content: {
+          'application/json': {
+            schema: z.object({
+              created: z.int(),
+              existing: z.int(),
+              rejected: z.array(z.object({ index: z.int(), code: z.string(), detail: z.string() })),
+            }),
+          },
+        },
+      },
+      ...problems('unknown_site', ...BODY_PROBLEMS, ...KEY_PROBLEMS),
+    },
+  });

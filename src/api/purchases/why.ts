@@ -1,0 +1,61 @@
+/** Why a purchase has (not) been polled, flagged or announced. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { suggestion } from '../../config/kinds/nearest.ts';
+import { explain } from '../../domain/explain/explain.ts';
+import type { ChannelRule } from '../../domain/incidents/audience.ts';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { explainFacts, subscriberNames } from '../../postgres/reports/explain.ts';
+import type { Limits } from '../../postgres/stays/limits.ts';
+import { purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
+import { strict } from '../http/invalid.ts';
+import { Problem, problems } from '../http/problems.ts';
+import { needs } from '../http/scopes.ts';
+import type { ApiBindings } from '../http/serve.ts';
+import { explanationBody, explanationSchema } from './explanation-body.ts';
+import { findPurchase } from './find-purchase.ts';
+
+/** Mounts the call. */
+export function mountWhy(
+  app: OpenAPIHono<{ Bindings: ApiBindings }>,
+  {
+    sql,
+    limits,
+    schedule,
+    channels,
+  }: { sql: Sql; limits: Limits; schedule: readonly Milliseconds[]; channels: readonly ChannelRule[] },
+): void {
+  app.openapi(whyRoute, async (c) => {
+    const { site, subscriber = null } = c.req.valid('query');
+    const row = await findPurchase(sql, { ...c.req.valid('param'), site });
+    const facts = await explainFacts(sql, { id: row.id, subscriber });
+    if (facts === null) throw new Problem('purchase_not_found', `${JSON.stringify(row.purchaseId)} was removed just now.`);
+    if (subscriber !== null && facts.subscribers.length === 0) throw await noSubscriber(sql, subscriber);
+    const limitOf = (state: number) => limits.limitOf(row.site, state);
+    return c.json(explanationBody(explain(facts, { polling: limits.policyFor(row.site), limitOf, schedule, channels })), 200);
+  });
+}
+
+async function noSubscriber(sql: Sql, name: string): Promise<Problem> {
+  const names = await subscriberNames(sql);
+  const detail = `is not a subscriber${suggestion(name, names)}; ${names.length === 0 ? 'there are none' : `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`}`;
+  return new Problem('invalid_request', `subscriber: ${detail}.`, { errors: [{ field: 'subscriber', value: name, detail }] });
+}
+
+const whyRoute = createRoute({
+  method: 'get',
+  path: '/v1/purchases/{id}/why',
+  security: needs('read'),
+  summary: 'Explain a purchase',
+  description:
+    'What happened to it, how things stand, what comes, and in one sentence what is the matter: the same as the command `why`. With `subscriber`, who was told is narrowed to that one.',
+  tags: ['Purchases'],
+  request: {
+    params: z.object({ id: purchaseIdField }),
+    query: strict({ site: siteParameter.optional(), subscriber: subscriberParameter.optional() }),
+  },
+  responses: {
+    200: { description: 'The explanation.', content: { 'application/json': { schema: explanationSchema } } },
+    ...problems('invalid_request', 'unknown_site', 'unauthorized', 'purchase_not_found', 'ambiguous_purchase', 'unavailable'),
+  },
+});

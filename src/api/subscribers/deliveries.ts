@@ -1,0 +1,126 @@
+/** What was sent to whom: reading deliveries and having one sent again. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { deliveryBody, deliveryDetails } from '../../actions/subscribers/body.ts';
+import { deliveryName } from '../../actions/subscribers/names.ts';
+import { sendAgain } from '../../actions/subscribers/replay.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { findDelivery, listDeliveries } from '../../postgres/deliveries/delivery-list.ts';
+import {
+  cursorOf,
+  cursorParameter,
+  limitParameter,
+  purchaseIdField,
+  siteParameter,
+  subscriberParameter,
+} from '../http/fields.ts';
+import { strict } from '../http/invalid.ts';
+import { Problem, problems } from '../http/problems.ts';
+import { needs } from '../http/scopes.ts';
+import type { ApiBindings } from '../http/serve.ts';
+import { deliveryDetailsSchema, deliveryIdField, deliverySchema, deliveryStatusParameter } from './subscriber-fields.ts';
+
+const DEFAULT_LIMIT = 50;
+const MOST_LIMIT = 500;
+
+/** Mounts list, read and retry. */
+export function mountDeliveries(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, changes }: { sql: Sql; changes: Sql }): void {
+  app.openapi(listRoute, async (c) => {
+    const { cursor, limit = DEFAULT_LIMIT, ...filter } = c.req.valid('query');
+    if (filter.site !== undefined && filter.purchase === undefined) {
+      const detail = 'tells which purchase is meant, so it needs purchase; leave it out, or name both';
+      throw new Problem('invalid_request', `site: ${detail}.`, { errors: [{ field: 'site', value: filter.site, detail }] });
+    }
+    const rows = await listDeliveries(sql, { filter, before: cursor ?? null, limit: limit + 1 });
+    const page = rows.slice(0, limit);
+    const nextCursor = rows.length > limit ? cursorOf(page.at(-1)!.id) : null;
+    return c.json({ data: page.map(deliveryBody), nextCursor }, 200);
+  });
+
+  app.openapi(readRoute, async (c) => c.json(await read(sql, c.req.valid('param').id), 200));
+
+  app.openapi(retryRoute, async (c) => {
+    const { delivery, waits } = await sendAgain(changes, c.req.valid('param').id);
+    return c.json({ ...deliveryDetails(delivery), ...(waits === null ? {} : { note: waits }) }, 202);
+  });
+}
+
+async function read(sql: Sql, id: number) {
+  const delivery = await findDelivery(sql, id);
+  if (delivery === null) throw new Problem('delivery_not_found', `There is no delivery ${deliveryName(id)}.`);
+  return deliveryDetails(delivery);
+}
+
+const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
+const oneDelivery = { params: z.object({ id: deliveryIdField }) };
+const answer = (description: string) => ({ description, content: { 'application/json': { schema: deliveryDetailsSchema } } });
+
+const listRoute = createRoute({
+  method: 'get',
+  path: '/v1/deliveries',
+  security: needs('read'),
+  summary: 'List deliveries',
+  description:
+    'Newest first: one event for one subscriber each, and each in exactly one status. All filters given must hold; each reads a page, whatever waits.',
+  tags: ['Deliveries'],
+  request: {
+    query: strict({
+      status: deliveryStatusParameter.optional(),
+      subscriber: subscriberParameter.optional(),
+      purchase: purchaseIdField.optional(),
+      site: siteParameter.optional().openapi({ description: 'The site of that purchase, when several have its id.' }),
+      event: z
+        .string()
+        .regex(/^evt_[0-9A-Za-z]{1,60}$/, 'must be the id of an event, evt_ and letters and digits')
+        .optional()
+        .openapi({ description: "An event's id.", example: 'evt_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' }),
+      cursor: cursorParameter.optional(),
+      limit: limitParameter(MOST_LIMIT).optional(),
+    }),
+  },
+  responses: {
+    200: {
+      description: 'A page; `nextCursor` is null on the last one.',
+      content: { 'application/json': { schema: z.object({ data: z.array(deliverySchema), nextCursor: z.string().nullable() }) } },
+    },
+    ...problems(...READ_PROBLEMS),
+  },
+});
+
+const readRoute = createRoute({
+  method: 'get',
+  path: '/v1/deliveries/{id}',
+  security: needs('read'),
+  summary: 'Read a delivery',
+  description:
+    'With every attempt that was made, first to last. Those that failed are kept for `store.retention.attempts`, the one that delivered as long as the delivery.',
+  tags: ['Deliveries'],
+  request: oneDelivery,
+  responses: { 200: answer('The delivery as it is now.'), ...problems(...READ_PROBLEMS, 'delivery_not_found') },
+});
+
+const retryRoute = createRoute({
+  method: 'post',
+  path: '/v1/deliveries/{id}/retry',
+  security: needs('operate'),
+  summary: 'Send a delivery again',
+  description:
+    'Whatever became of it, with the same id and bytes; if that fails, its schedule begins anew. It leaves at once, unless `note` in the answer says why not.',
+  tags: ['Deliveries'],
+  request: oneDelivery,
+  responses: {
+    202: {
+      description: 'It is due now.',
+      content: {
+        'application/json': {
+          schema: deliveryDetailsSchema.extend({
+            note: z.string().optional().openapi({
+              description:
+                'Why it does not leave at once: its subscriber is paused or off, or an earlier event of its purchase goes first.',
+            }),
+          }),
+        },
+      },
+    },
+    ...problems(...READ_PROBLEMS, 'read_only_key', 'cross_site', 'delivery_not_found', 'subscriber_not_found'),
+  },
+});

@@ -1,0 +1,209 @@
+/** Who is told: listing, adding, changing and removing subscribers. */
+import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { type Addresses, subscriberBody } from '../../actions/subscribers/body.ts';
+import { addSubscriber, changeSubscriber, removeSubscriber, requireSubscriber } from '../../actions/subscribers/subscribers.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import type { Secrets } from '../../runtime/secrets/secrets.ts';
+import { exactJson } from '../http/body.ts';
+import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
+import { strict } from '../http/invalid.ts';
+import { problems } from '../http/problems.ts';
+import { needs } from '../http/scopes.ts';
+import type { ApiBindings } from '../http/serve.ts';
+import {
+  extraFields,
+  type Known,
+  nameField,
+  secretField,
+  subscriberName,
+  subscriberSchema,
+  urlField,
+  wishFields,
+} from './subscriber-fields.ts';
+
+export interface SubscriberParts {
+  readonly sql: Sql;
+  readonly changes: Sql;
+  readonly secrets: Secrets | null;
+  readonly known: Known;
+  /** Those that the settings name. */
+  readonly configured: Addresses['configured'];
+}
+
+const BODY_LIMIT = 64 * 1024;
+
+/** Mounts all calls but those that have something sent. */
+export function mountSubscribers(app: OpenAPIHono<{ Bindings: ApiBindings }>, parts: SubscriberParts): void {
+  const { sql, changes, secrets, known, configured } = parts;
+  const means = { sql: changes, secrets };
+  const shown = { secrets, configured };
+
+  app.openapi(listRoute, async (c) => {
+    const rows = await readSubscribers(sql);
+    return c.json({ data: rows.map((row) => subscriberBody(row, shown)), nextCursor: null }, 200);
+  });
+
+  app.openapi(addRoute(means, known), async (c) => {
+    const { types = null, sites = null, states = null, description = null, ...rest } = c.req.valid('json');
+    const wishes = { types: distinct(types), sites: distinct(sites), states: distinct(states), description };
+    const { row, secret } = await addSubscriber(means, { ...rest, ...wishes });
+    c.header('location', `/v1/subscribers/${row.name}`);
+    return c.json({ ...subscriberBody(row, shown), secret }, 201);
+  });
+
+  app.openapi(readRoute, async (c) => {
+    const row = await requireSubscriber(sql, c.req.valid('param').id);
+    return c.json(subscriberBody(row, shown), 200);
+  });
+
+  app.openapi(changeRoute(known), async (c) => {
+    const { types, sites, states, ...rest } = c.req.valid('json');
+    const wishes = { types: distinct(types), sites: distinct(sites), states: distinct(states) };
+    const row = await changeSubscriber(means, c.req.valid('param').id, { ...rest, ...wishes });
+    return c.json(subscriberBody(row, shown), 200);
+  });
+
+  app.openapi(removeRoute, async (c) => {
+    await removeSubscriber(changes, c.req.valid('param').id);
+    return c.body(null, 204);
+  });
+}
+
+/** Each once; what is not a list stays what it is. */
+function distinct<List extends readonly unknown[] | null | undefined>(list: List): List {
+  return (Array.isArray(list) ? [...new Set(list)] : list) as List;
+}
+
+const READ_PROBLEMS = ['unauthorized', 'unavailable'] as const;
+const CHANGE_PROBLEMS = [...READ_PROBLEMS, 'read_only_key', 'cross_site'] as const;
+const BODY_PROBLEMS = ['invalid_request', 'unknown_site', 'not_json', 'too_deep', 'too_large', 'unsupported_media_type'] as const;
+const oneSubscriber = { params: z.object({ id: subscriberName }) };
+const answer = (description: string) => ({ description, content: { 'application/json': { schema: subscriberSchema } } });
+
+const listRoute = createRoute({
+  method: 'get',
+  path: '/v1/subscribers',
+  security: needs('read'),
+  summary: 'List subscribers',
+  description: 'Everybody who is told: those of the configuration, and those made here. They are few, so there is one page.',
+  tags: ['Subscribers'],
+  responses: {
+    200: {
+      description: 'All of them, the oldest first.',
+      content: {
+        'application/json': { schema: z.object({ data: z.array(subscriberSchema), nextCursor: z.string().nullable() }) },
+      },
+    },
+    ...problems(...READ_PROBLEMS),
+  },
+});
+
+const addRoute = (means: { sql: Sql; secrets: Secrets | null }, known: Known) =>
+  createRoute({
+    method: 'post',
+    path: '/v1/subscribers',
+    security: needs('operate'),
+    summary: 'Add a subscriber',
+    description:
+      'It is told of what happens from now on; what happened before can be sent with `replay`. The answer shows the secret that signs, and nothing shows it again.',
+    tags: ['Subscribers'],
+    middleware: [exactJson(BODY_LIMIT), idempotent(means)] as const,
+    request: {
+      headers: idempotencyHeader,
+      body: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: strict({
+              name: nameField,
+              url: urlField(known),
+              secret: secretField.optional(),
+              ...extraFields,
+              ...wishFields(known),
+            }).openapi('NewSubscriber'),
+          },
+        },
+      },
+    },
+    responses: {
+      201: {
+        description: 'It was added. Keep the secret.',
+        content: { 'application/json': { schema: subscriberSchema.extend({ secret: z.string() }).openapi('AddedSubscriber') } },
+      },
+      ...problems(
+        ...BODY_PROBLEMS,
+        ...CHANGE_PROBLEMS,
+        'subscriber_exists',
+        'secrets_key_missing',
+        'secrets_key_wrong',
+        ...IDEMPOTENCY_PROBLEMS,
+      ),
+    },
+  });
+
+const readRoute = createRoute({
+  method: 'get',
+  path: '/v1/subscribers/{id}',
+  security: needs('read'),
+  summary: 'Read a subscriber',
+  tags: ['Subscribers'],
+  request: oneSubscriber,
+  responses: {
+    200: answer('The subscriber, without its secret.'),
+    ...problems(...READ_PROBLEMS, 'invalid_request', 'subscriber_not_found'),
+  },
+});
+
+const changeRoute = (known: Known) =>
+  createRoute({
+    method: 'patch',
+    path: '/v1/subscribers/{id}',
+    security: needs('operate'),
+    summary: 'Change a subscriber',
+    description:
+      'What is absent stays. With `status` a subscriber is switched off, or on again: then it is sent what waits. Of those that the configuration names only `status` is changed here.',
+    tags: ['Subscribers'],
+    middleware: exactJson(BODY_LIMIT),
+    request: {
+      ...oneSubscriber,
+      body: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: strict({
+              url: urlField(known).optional(),
+              ...extraFields,
+              ...wishFields(known),
+              status: z.enum(['active', 'off'], { error: 'must be active or off' }).optional(),
+            }).openapi('SubscriberChanges'),
+          },
+        },
+      },
+    },
+    responses: {
+      200: answer('The subscriber as it is now.'),
+      ...problems(
+        ...BODY_PROBLEMS,
+        ...CHANGE_PROBLEMS,
+        'subscriber_not_found',
+        'subscriber_configured',
+        'secrets_key_missing',
+        'secrets_key_wrong',
+      ),
+    },
+  });
+
+const removeRoute = createRoute({
+  method: 'delete',
+  path: '/v1/subscribers/{id}',
+  security: needs('operate'),
+  summary: 'Remove a subscriber',
+  description: 'What waits for it is suppressed. Its deliveries stay to be read, and its name may be used again.',
+  tags: ['Subscribers'],
+  request: oneSubscriber,
+  responses: {
+    204: { description: 'It is told nothing any more.' },
+    ...problems(...CHANGE_PROBLEMS, 'invalid_request', 'subscriber_not_found', 'subscriber_configured'),
+  },
+});

@@ -1,0 +1,106 @@
+/** What a message broker gets of an event: the body with the same headers as a webhook, and an address made of its facts. */
+
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { BodyFormat } from '../../postgres/subscribers/subscribers.ts';
+import type { OutgoingEvent, SendOptions } from '../outgoing/channel.ts';
+import { CLOUDEVENT_TYPE, toCloudEvent } from '../outgoing/cloudevent.ts';
+import type { SigningKey } from '../outgoing/sealed.ts';
+import { createAttemptSigner } from '../outgoing/signature.ts';
+
+export interface BrokerMessage {
+  readonly id: string;
+  /**
+   * By what the broker knows a repeat. Streams and exchanges may be shared, so it names the subscriber, too; and what a replay
+   * sends again on purpose is no repeat.
+   */
+  readonly dedupId: string;
+  readonly type: string;
+  /** When what it tells of was recorded. */
+  readonly at: Instant;
+  /** The subject or routing key. */
+  readonly address: string;
+  readonly contentType: string;
+  /** `webhook-id` and, when there are keys, `webhook-timestamp` and `webhook-signature` over these very bytes. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+export interface MessageOptions {
+  /** The subscriber's. */
+  readonly name: string;
+  readonly address: (about: EventFacts) => string;
+  /** The stored body as it is, or a CloudEvent around the same data. */
+  readonly format: BodyFormat;
+  /** None: messages are not signed. */
+  readonly keys: readonly SigningKey[];
+}
+
+/** What addresses are made of. */
+export interface EventFacts {
+  readonly type: string;
+  /** Null for an event of no site. */
+  readonly site: string | null;
+}
+
+/** Prepares making messages. Throws AppError `configuration` for a key that cannot sign. */
+export function createComposer({
+  name,
+  address,
+  format,
+  keys,
+}: MessageOptions): (event: OutgoingEvent, options: Pick<SendOptions, 'now' | 'again'>) => BrokerMessage {
+  const sign = keys.length === 0 ? null : createAttemptSigner(keys);
+  return ({ id, type, body }, { now, again }) => {
+    const { timestamp, data } = JSON.parse(body) as { timestamp: string; data: { site?: string } };
+    const payload = format === 'cloudevents' ? toCloudEvent(body) : body;
+    const signed = sign?.(id, now, payload);
+    return {
+      id,
+      dedupId: again === undefined ? `${id}/${name}` : `${id}/${name}/${again}`,
+      type,
+      at: Date.parse(timestamp),
+      address: address({ type, site: data.site ?? null }),
+      contentType: format === 'cloudevents' ? CLOUDEVENT_TYPE : 'application/json',
+      headers: {
+        'webhook-id': id,
+        ...(signed && { 'webhook-timestamp': signed.timestamp, 'webhook-signature': signed.signature }),
+      },
+      body: Buffer.from(payload),
+    };
+  };
+}
+
+export interface AddressRules {
+  /** What the setting is called. */
+  readonly setting: string;
+  /** What an address must look like. */
+  readonly pattern: RegExp;
+  /** The same in words. */
+  readonly expected: string;
+}
+
+/** An address of the longest parts must be valid, too. */
+const LONGEST: EventFacts = { type: 'purchase.state_changed', site: 's'.repeat(63) };
+
+/**
+ * Prepares addresses from a template with `{type}` and `{site}`. The dots of a type part it into tokens; what else is
+ * not a letter, digit, `_` or `-` becomes `_`, as does a site that an event does not have. Throws AppError
+ * `configuration` when the template asks for something else, or what it makes can never be an address.
+ */
+export function readAddress(template: string, { setting, pattern, expected }: AddressRules): (about: EventFacts) => string {
+  const strange = template.replaceAll(/\{(?:type|site)\}/g, '').match(/\{[^}]*\}?|\}/)?.[0];
+  if (strange !== undefined) {
+    throw new AppError('configuration', `${setting} "${template}" contains ${strange}; it may contain {type} and {site}`);
+  }
+  const render = ({ type, site }: EventFacts): string =>
+    template.replaceAll('{type}', type.split('.').map(token).join('.')).replaceAll('{site}', token(site ?? ''));
+  if (!pattern.test(render(LONGEST))) {
+    throw new AppError('configuration', `${setting} "${template}" makes no valid address; expected ${expected}`);
+  }
+  return render;
+}
+
+function token(text: string): string {
+  return text.replaceAll(/[^A-Za-z0-9_-]/g, '_') || '_';
+}

@@ -1,0 +1,127 @@
+/**
+ * One POST over a pool of connections, with one deadline for connecting, headers and body. undici's `dispatch` is used
+ * because its `request` builds a stream per answer, which costs more than the rest of a delivery.
+ */
+import type { Dispatcher, Pool } from 'undici';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+
+/** More of an answer is not read: nobody needs it, and a receiver could send it for ever. */
+const MOST_READ = 16 * 1024;
+/** Answers are kept as they come: unpacking a compressed one could take any amount of memory. */
+const UNPACKED = ['accept-encoding', 'identity'];
+
+export interface PostRequest {
+  readonly path: string;
+  /** Names and values in turn. */
+  readonly headers: string[];
+  readonly body: string;
+  readonly timeout: Milliseconds;
+  readonly signal: AbortSignal | undefined;
+  /** Asked right before the request is written; false: it is not. */
+  readonly mayLeave?: (() => boolean) | undefined;
+}
+
+/** What came back. `error` is null when the answer is complete, or as much of it was read as is ever read. */
+export interface PostOutcome {
+  /** Null when not even the beginning of an answer came. */
+  readonly status: number | null;
+  readonly headers: { readonly [name: string]: string | string[] | undefined };
+  readonly body: string;
+  readonly error: Error | null;
+  /** Whether a connection stood and the request was being written when it ended. */
+  readonly isSent: boolean;
+}
+
+/** The deadline passed. */
+export class DeadlinePassed extends Error {
+  readonly code = 'TIMEOUT';
+}
+
+function stopped(): Error {
+  return new DOMException('the attempt was stopped', 'AbortError');
+}
+
+/** One request on its way; gathers what comes and settles once, also while it still waits for a connection. */
+class Exchange implements Dispatcher.DispatchHandler {
+  #controller: Dispatcher.DispatchController | null = null;
+  #status: number | null = null;
+  #headers: PostOutcome['headers'] = {};
+  #chunks: Buffer[] = [];
+  #read = 0;
+  #endedBy: Error | null = null;
+  #settle: ((outcome: PostOutcome) => void) | null;
+  readonly #timer: NodeJS.Timeout;
+  readonly #signal: AbortSignal | undefined;
+  readonly #mayLeave: (() => boolean) | undefined;
+  #onAbort: (() => void) | null = null;
+
+  constructor({ timeout, signal, mayLeave }: PostRequest, settle: (outcome: PostOutcome) => void) {
+    this.#settle = settle;
+    this.#timer = setTimeout(() => this.#end(new DeadlinePassed()), timeout);
+    this.#signal = signal;
+    this.#mayLeave = mayLeave;
+    if (signal === undefined) return;
+    this.#onAbort = () => this.#end(stopped());
+    signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // Its turn came after it was given up, or its connection stood when the lease had ended.
+    if (this.#endedBy === null && this.#mayLeave?.() === false) this.#end(stopped());
+    else if (this.#endedBy) controller.abort(this.#endedBy);
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: PostOutcome['headers']): void {
+    // An interim answer (100, 103) is followed by the real one.
+    if (status < 200) return;
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const room = MOST_READ - this.#read;
+    this.#chunks.push(chunk.length <= room ? chunk : chunk.subarray(0, room));
+    this.#read += chunk.length;
+    if (this.#read < MOST_READ) return;
+    this.#finish(null);
+    controller.abort(new Error('enough was read'));
+  }
+
+  onResponseEnd(): void {
+    this.#finish(null);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#finish(error);
+  }
+
+  #end(error: Error): void {
+    this.#endedBy = error;
+    this.#finish(error);
+    this.#controller?.abort(error);
+  }
+
+  #finish(error: Error | null): void {
+    const settle = this.#settle;
+    if (settle === null) return;
+    this.#settle = null;
+    clearTimeout(this.#timer);
+    if (this.#onAbort !== null) this.#signal?.removeEventListener('abort', this.#onAbort);
+    const [first] = this.#chunks;
+    // Nearly every answer comes in one piece.
+    const body = first === undefined ? '' : (this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks)).toString();
+    settle({ status: this.#status, headers: this.#headers, body, error, isSent: this.#controller !== null });
+  }
+}
+
+/** Sends the request. Never rejects; whatever goes wrong is the outcome's `error`. */
+export function post(pool: Pool, request: PostRequest): Promise<PostOutcome> {
+  if (request.signal?.aborted) {
+    return Promise.resolve({ status: null, headers: {}, body: '', error: stopped(), isSent: false });
+  }
+  return new Promise((resolve) => {
+    const { path, headers, body } = request;
+    pool.dispatch({ method: 'POST', path, headers: [...headers, ...UNPACKED], body }, new Exchange(request, resolve));
+  });
+}

@@ -1,0 +1,34 @@
+/** An event about an incident, brought up to how the incident is when it is told. */
+import type { Instant } from '../../../domain/purchases/purchase.ts';
+import { namedState } from '../../../domain/purchases/states.ts';
+import type { IncidentNow } from '../../../postgres/incidents/incidents-now.ts';
+import type { ReplicaIncident, SubscriberIncident, UnreachableIncident } from './incident-event.ts';
+import type { StuckIncident, StuckPart } from './stuck-event.ts';
+
+export type ToldIncident = StuckIncident | UnreachableIncident | SubscriberIncident | ReplicaIncident;
+
+/**
+ * As it is now. One whose end is told stays as it was told. What nobody counts anew (the money, the purchases, the causes)
+ * stays as of the event; what is counted only when it is judged is left out.
+ */
+export function broughtUpToDate(event: ToldIncident, now: IncidentNow, at: Instant): ToldIncident {
+  if (event.stage === 'ended') return event;
+  const { count, peak, since, endedAt, level, acknowledged, hasParent } = now;
+  // One that another tells of may be in the care of whoever looks after that.
+  const care = hasParent ? (acknowledged ?? event.acknowledged) : acknowledged;
+  const stage = endedAt === null ? event.stage : 'ended';
+  const common = { stage, since, endedAt, severity: level, acknowledged: care, at: Math.max(event.at, at) } as const;
+  if (event.kind === 'unreachable' || event.kind === 'replica') return { ...event, ...common };
+  if (event.kind === 'subscriber') {
+    return event.trouble === 'given_up' ? { ...event, ...common, givenUp: count } : { ...event, ...common, waiting: count };
+  }
+  const most = Math.max(count, peak);
+  return { ...event, ...common, count, peak: most, parts: partsOf(event, now), lately: null };
+}
+
+function partsOf({ parts, site, state, count }: StuckIncident, now: IncidentNow): readonly StuckPart[] {
+  if (now.parts.length > 0) return now.parts.map((part) => ({ ...part, state: namedState(part.state) }));
+  const [only] = parts;
+  if (site === null || state === null || parts.length !== 1 || only === undefined) return parts;
+  return now.count === count ? parts : [{ ...only, count: now.count, peak: Math.max(now.peak, now.count) }];
+}

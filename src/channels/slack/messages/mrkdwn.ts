@@ -1,0 +1,78 @@
+/** Slack's own markup, made from values that other people chose. */
+import type { Instant } from '../../../domain/purchases/purchase.ts';
+import { printable } from '../../http/excerpt.ts';
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/**
+ * Makes a value harmless and at most `longest` characters long as Slack counts them, which is after escaping. It is cut
+ * between characters, never within an escape.
+ */
+export function plain(value: string, longest: number): string {
+  let kept = '';
+  // As much of it as leaves room for the ellipsis.
+  let shorter = '';
+  for (const character of printable(value)) {
+    kept += ESCAPES[character] ?? character;
+    if (kept.length > longest) return `${shorter}…`;
+    if (kept.length < longest) shorter = kept;
+  }
+  return kept;
+}
+
+/** A value set as code, so that its own `*` and `_` stay what they are. */
+export function code(value: string, longest: number): string {
+  return `\`${plain(value.replaceAll('`', "'"), longest - 2)}\``;
+}
+
+/** A moment that every reader sees in the time zone of their own; UTC where Slack cannot. */
+export function moment(at: Instant): string {
+  const utc = `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  return `<!date^${Math.floor(at / 1_000)}^{date_short_pretty} at {time}|${utc}>`;
+}
+
+/** A day, likewise. */
+export function day(at: Instant): string {
+  return `<!date^${Math.floor(at / 1_000)}^{date_short}|${new Date(at).toISOString().slice(0, 10)}>`;
+}
+
+/** One mark, escape or character: what may not be cut through. */
+const WHOLE = /<[^<>\n]*>|&(?:amp|lt|gt);|[\s\S]/gu;
+
+/** Markup of at most so many characters: whole lines of it, or of a single line that is too long whole characters. */
+export function cut(markup: string, longest: number): string {
+  if (markup.length <= longest) return markup;
+  const [first = '', ...rest] = markup.split('\n');
+  if (first.length + 2 <= longest) {
+    let kept = first;
+    for (const line of rest) {
+      if (kept.length + 1 + line.length + 2 > longest) break;
+      kept = `${kept}\n${line}`;
+    }
+    return `${kept}\n…`;
+  }
+  let kept = '';
+  for (const [piece] of first.matchAll(WHOLE)) {
+    if (kept.length + piece.length + 2 > longest) break;
+    kept += piece;
+  }
+  return kept.split('`').length % 2 === 0 ? `${kept}\`…` : `${kept}…`;
+}
+
+/** A link with its text. */
+export function link(url: string, label: string): string {
+  return `<${url.replaceAll('&', '&amp;').replaceAll('<', '%3C').replaceAll('>', '%3E').replaceAll('|', '%7C')}|${plain(label, 75)}>`;
+}
+
+/** Markup as a terminal shows it: links spelled out, dates by their fallback, no marks. */
+export function unmarked(markup: string): string {
+  return markup
+    .replace(/<!date\^[^|>]*\|([^>]*)>/g, '$1')
+    .replace(/<([^|>]+)\|([^>]*)>/g, '$2: $1')
+    .replace(/<([^>]+)>/g, '$1')
+    .replace(/\*([^*\n]+)\*/g, '$1')
+    .replaceAll('`', '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}

@@ -1,0 +1,58 @@
+/** A Slack message before it is laid out. */
+
+import type { Instant } from '../../../domain/purchases/purchase.ts';
+import { humanDuration } from '../../../domain/values/duration.ts';
+import type { IncidentHead } from './incident-head.ts';
+
+/** How a piece gives way when a message is too long for Slack: lower orders first, each shorter version, then nothing. */
+export interface Yields {
+  readonly order: number;
+  readonly shorter?: readonly string[];
+}
+
+/** A text under its label. Without `yields` it is always shown whole. */
+export type Labelled = readonly [label: string, text: string, yields?: Yields];
+
+/** All texts are markup, and no mark of it goes over the end of a line. */
+export interface Draft {
+  /** 150 characters at most. */
+  readonly headline: string;
+  /** A few words each. */
+  readonly facts: readonly Labelled[];
+  readonly paragraphs: readonly Labelled[];
+  /** Small print at the end. */
+  readonly notes?: readonly (readonly [text: string, yields?: Yields])[];
+}
+
+const ALARM = '🔴';
+const WARNING = '🟠';
+export const OVER = '✅';
+/** Nothing to do now. */
+export const NEUTRAL = '⚪';
+/** Headlines must stay within the 150 characters of a header block. */
+export const LONGEST_NAME = 36;
+
+/** How long it was from one moment to another. */
+export function lasting(from: Instant, to: Instant): string {
+  return humanDuration(Math.max(0, to - from));
+}
+
+/** What shows at a glance how bad it is. */
+export function signOf({ severity }: Pick<IncidentHead, 'severity'>): string {
+  return severity === 'warning' ? WARNING : ALARM;
+}
+
+/** A number with its thousands apart. */
+export function grouped(count: number): string {
+  return apart(String(count));
+}
+
+/** The thousands of a decimal number apart, its digits untouched; any other text as it is. */
+export function apart(amount: string): string {
+  const [, sign = '', integer = '', rest = ''] = /^(-?)(\d+)(\.\d+)?$/.exec(amount) ?? [];
+  return integer === '' ? amount : `${sign}${integer.replace(/(?<=\d)(?=(\d{3})+$)/g, ' ')}${rest}`;
+}
+
+export function customers(count: number): string {
+  return count === 1 ? '1 customer' : `${grouped(count)} customers`;
+}

@@ -1,0 +1,133 @@
+/** What is said of stuck purchases in a few words: the headline, the share, the working, the money. All of it markup. */
+
+import type { NamedState } from '../../../domain/purchases/states.ts';
+import { ENOUGH_EXITS } from '../../../domain/stays/dwell.ts';
+import { humanDuration } from '../../../domain/values/duration.ts';
+import type { StuckIncident, StuckPart, ToldAlarm, Working } from '../events/stuck-event.ts';
+import { waitingFor } from './advice.ts';
+import { plain } from './mrkdwn.ts';
+import { apart, customers, grouped, LONGEST_NAME, lasting, OVER, signOf } from './slack-draft.ts';
+import { LONGEST_HEADLINE } from './slack-layout.ts';
+
+/** Currencies named at most. */
+const NAMED = 5;
+const LONGEST_AMOUNT = 40;
+const DAY = 86_400_000;
+
+/** What, where, how many, since when, in at most 150 characters. */
+export function stuckHeadline(incident: StuckIncident): string {
+  const { stage, count, at, since, isTest } = incident;
+  const isOver = stage === 'ended';
+  const place = stuckPlace(incident);
+  const again = { opened: '', reopened: 'again ', grew: 'now ', reminder: 'still ', ended: '' }[stage];
+  const oldest = count === 0 ? '' : `, ${count === 1 ? '' : 'the oldest '}for ${lasting(since, at)}`;
+  const rest = isOver
+    ? `no longer stuck ${place}, after ${lasting(beganAt(incident), incident.endedAt ?? at)}`
+    : `${again}${customers(count)} stuck ${place}${oldest}`;
+  const sign = `${isOver ? OVER : signOf(incident)} ${isTest ? 'TEST: ' : ''}`;
+  const lines = [true, false].map((named) => `${sign}${stuckWhere(incident, named)}: ${rest}`);
+  return lines.find((line) => line.length <= LONGEST_HEADLINE) ?? lines.at(-1)!;
+}
+
+/** Since when it is known that something is wrong, and not only with a single customer. */
+export function beganAt({ alarm, openedAt }: StuckIncident): number {
+  return Math.min(alarm?.since ?? openedAt, openedAt);
+}
+
+/** A site, or how many: `3 sites at once (dk, no, se)`, `1 of 3 sites (se)`. */
+export function stuckWhere({ site, parts, includes, stage }: StuckIncident, named: boolean): string {
+  if (site !== null) return plain(site, LONGEST_NAME);
+  const all = new Set(parts.map((part) => part.site)).size;
+  // An event names the larger parts of very many only.
+  if (includes.length > parts.length) return `At least ${grouped(all)} sites${stage === 'ended' ? '' : ' at once'}`;
+  const now = [...new Set(affected(parts).map((part) => part.site))].sort();
+  if (all === 1) return plain(now[0]!, LONGEST_NAME);
+  const names = named ? ` (${now.map((name) => plain(name, LONGEST_NAME)).join(', ')})` : '';
+  if (now.length < all) return `${grouped(now.length)} of ${grouped(all)} sites${names}`;
+  return `${grouped(all)} sites${stage === 'ended' ? '' : ' at once'}${names}`;
+}
+
+/** Where customers are, in words that follow "stuck". */
+export function stuckPlace({ state, parts, stage }: StuckIncident): string {
+  const states = new Map<number, NamedState>(affected(parts).map((part) => [part.state.value, part.state]));
+  const [first] = states.values();
+  const only = state ?? (states.size === 1 ? first! : null);
+  if (only !== null) return waitingFor(only);
+  return `in ${states.size} states${stage === 'ended' ? '' : ' at once'}`;
+}
+
+/** Parts that are not over; all when all are. */
+export function affected(parts: readonly StuckPart[]): readonly StuckPart[] {
+  const open = parts.filter(({ ended }) => !ended);
+  return open.length === 0 ? parts : open;
+}
+
+/**
+ * How many of those who came since it began did not get on, beside what is usual; null when that was not counted. What was
+ * counted when it was noticed is long outgrown by the numbers beside it, and says so.
+ */
+export function shareText({ alarm, lately, parts }: StuckIncident): string | null {
+  if (alarm === null) return null;
+  const { rule, entrants, overdue, usualShare } = alarm;
+  const usual = usualShare === null || rule === 'sparse' ? '' : `\nusually ${inHundred(usualShare)}`;
+  const first = parts.length > 1 ? ' where it was noticed first' : '';
+  // What is usual is known of one place, and this is counted at all of them.
+  if (lately !== null)
+    return `${grouped(lately.overdue)} of ${customers(lately.entrants)} since it began did not get on in time${usual}${usual && first}`;
+  if (entrants === null || overdue === null) return null;
+  return `${grouped(overdue)} of ${customers(entrants)} when this was noticed${first && `,${first}`}${usual}`;
+}
+
+function inHundred(share: number): string {
+  const hundredths = Math.round(share * 100);
+  return hundredths < 1 ? 'fewer than 1 in 100' : `about ${hundredths} in 100`;
+}
+
+/** How much the alarm is to be trusted; null when that was not computed. */
+export function trustText({ rule, perDay, falseAlarmEvery }: ToldAlarm): string | null {
+  if (rule === 'sparse') {
+    const often = perDay === null ? '' : ` (${perDay < 1 ? 'fewer than one' : `about ${grouped(Math.round(perDay))}`} a day)`;
+    return `Few customers come here${often}, so this rests on two in a row who did not get on, and none after them who did.`;
+  }
+  if (falseAlarmEvery === null) return null;
+  const rarely = `By chance alone, such an alarm comes once in about ${grouped(Math.round(falseAlarmEvery))} customers`;
+  if (perDay === null || perDay === 0) return `${rarely}.`;
+  return `${rarely}, which is about every ${roughly(falseAlarmEvery / perDay)} with the ${grouped(Math.max(1, Math.round(perDay)))} a day who come here.`;
+}
+
+/** A length of time as one number, for what is not known better. */
+function roughly(days: number): string {
+  if (days < 2) return humanDuration(Math.max(1, Math.round(days * 24)) * 3_600_000);
+  if (days < 60) return `${Math.round(days)} days`;
+  return days < 730 ? `${Math.round(days / 30)} months` : `${grouped(Math.round(days / 365))} years`;
+}
+
+/** After how long a customer counts as overdue, and where that comes from. */
+export function workingText(limitMs: number, dwell: Working | null): string {
+  const limit = humanDuration(Math.min(limitMs, 1_000 * DAY));
+  if (dwell === null) return limit;
+  const { usualMs, p95Ms, purchases, source } = dwell;
+  if (source === 'default')
+    return `${limit}, the default, as too little is known yet (${purchases ?? 0} of ${ENOUGH_EXITS} purchases)`;
+  const known = [
+    ...(usualMs === null ? [] : [`usual ${humanDuration(usualMs)}`]),
+    ...(p95Ms === null ? [] : [`95 % under ${humanDuration(p95Ms)}`]),
+    ...(purchases === null ? [] : [`from ${grouped(purchases)} purchases${source === 'pooled' ? ' of all sites' : ''}`]),
+  ];
+  return [`${limit}${source === 'configured' ? ', as configured' : ''}`, ...(known.length === 0 ? [] : [known.join(', ')])].join(
+    '\n',
+  );
+}
+
+/** What the purchases that wait are worth, by currency. */
+export function moneyText({ waiting, unpriced }: Pick<StuckIncident, 'waiting' | 'unpriced'>): string {
+  // A sum that is shortened would be a wrong one.
+  const known = waiting.filter(({ amount }) => /^-?\d+(\.\d+)?$/.test(amount) && amount.length <= LONGEST_AMOUNT);
+  const shown = known.slice(0, NAMED).map(({ amount, currency }) => `${apart(amount)} ${plain(currency, 10)}`);
+  const more = waiting.length - shown.length;
+  return [
+    ...shown,
+    ...(more > 0 ? [`and ${grouped(more)} more ${more === 1 ? 'currency' : 'currencies'}`] : []),
+    ...(unpriced > 0 ? [`and ${grouped(unpriced)} without a known amount`] : []),
+  ].join('\n');
+}

@@ -1,0 +1,53 @@
+/** Finds out whether a Slack webhook is alive without showing a message: Slack refuses an empty one, and says why. */
+import { Pool } from 'undici';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { explain } from '../http/network-failure.ts';
+import { DeadlinePassed, post } from '../http/post.ts';
+
+export type SlackPing =
+  | { readonly kind: 'alive'; readonly tookMs: Milliseconds }
+  | { readonly kind: 'dead' | 'unclear' | 'silent'; readonly detail: string };
+
+const EMPTY = /^(no_text|invalid_payload|invalid_blocks|missing_text_or_fallback_or_attachments)\b/;
+
+const WORDS: Readonly<Record<string, string>> = {
+  no_service: 'there is no such webhook any more',
+  no_service_id: 'the address is not complete',
+  no_active_hooks: 'the webhook was switched off',
+  invalid_token: 'the address is not right: its last part is not accepted',
+  no_team: 'there is no such workspace',
+  team_disabled: 'the workspace was closed',
+  channel_is_archived: 'its channel was archived',
+  channel_not_found: 'its channel was deleted',
+  action_prohibited: 'an administrator has restricted posting to its channel',
+};
+
+/** Posts an empty payload; no text holds the address, which is a secret. */
+export async function pingSlack(url: string, timeout: Milliseconds): Promise<SlackPing> {
+  const { origin, pathname, search } = new URL(url);
+  const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: { timeout } });
+  const began = performance.now();
+  try {
+    const headers = ['content-type', 'application/json'];
+    const request = { path: pathname + search, headers, body: '{}', timeout, signal: undefined };
+    const { status, body, error, isSent } = await post(pool, request);
+    if (status === null || error !== null) {
+      const isLate = error instanceof DeadlinePassed;
+      return { kind: 'silent', detail: isLate ? `there was no answer within ${timeout} ms` : explain(error, { isSent }).detail };
+    }
+    return meaningOf(status, body.trim(), Math.round(performance.now() - began));
+  } finally {
+    await pool.destroy();
+  }
+}
+
+function meaningOf(status: number, word: string, tookMs: Milliseconds): SlackPing {
+  if (status === 400 && EMPTY.test(word)) return { kind: 'alive', tookMs };
+  const known = WORDS[word];
+  if (known !== undefined) return { kind: 'dead', detail: `Slack answered ${status} ${word}: ${known}` };
+  if (status === 404 || status === 410) return { kind: 'dead', detail: `Slack answered ${status}` };
+  if (status === 429) return { kind: 'unclear', detail: 'Slack asks for fewer messages (429)' };
+  // A word of Slack's is short; a page may hold anything.
+  const said = /^[a-z_]{3,40}$/.test(word) ? ` ${word}` : '';
+  return { kind: 'unclear', detail: `the answer was ${status}${said}, not that of Slack to an empty message` };
+}

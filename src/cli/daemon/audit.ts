@@ -1,0 +1,112 @@
+/** `audit`: proves that what happened was announced, to everybody who wants it. */
+import type { Command } from 'commander';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { AuditCheck, AuditOptions, AuditResult, CheckResult, Gap } from '../../postgres/upkeep/audit.ts';
+import { durationArgument, examples } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { withDatabase } from '../terminal/database.ts';
+import { counted, printable, printJson, printLine, styled } from '../terminal/output.ts';
+
+interface Options {
+  readonly site?: string;
+  readonly since?: Milliseconds;
+  readonly json?: true;
+}
+
+/** What each check proves, said after the count of what it looked at. */
+const PROVEN: Readonly<Record<AuditCheck, (checked: number) => string>> = {
+  transitions: (n) => `${counted(n, 'transition')}, each with its event, which says the same`,
+  announcements: (n) => `${counted(n, 'announced change')}, each with its transition`,
+  sequences: (n) => `${counted(n, 'purchase')}, their events numbered without a gap`,
+  chains: (n) => `${counted(n, 'purchase')}, each change beginning where the one before ended`,
+  deliveries: (n) => `${counted(n, 'delivery', 'deliveries')} that subscribers want of purchases' events, each there once`,
+  site_events: (n) => `${counted(n, 'event')} of sites and incidents, each delivered once per subscriber that wants it`,
+  orphans: (n) =>
+    `${counted(n, 'delivery', 'deliveries')}, none without its event, and no event or transition without its purchase`,
+  counters: (n) => `${counted(n, 'counter')}, each equal to what it counts`,
+};
+
+/** On no terminal a line for so many rows. */
+const LINE_EVERY = 100_000;
+
+async function auditCommand(context: CliContext, { site, since, json }: Options): Promise<void> {
+  await withDatabase(context, async ({ sql }) => {
+    const [{ audit }, { readClock }, { listSites }, { knownSite }] = await Promise.all([
+      import('../../postgres/upkeep/audit.ts'),
+      import('../../postgres/connection/database.ts'),
+      import('../../postgres/polling/sites.ts'),
+      import('../terminal/site.ts'),
+    ]);
+    if (site !== undefined)
+      knownSite(
+        site,
+        (await listSites(sql)).map(({ name }) => name),
+      );
+    const begun = performance.now();
+    const moment = since === undefined ? null : (await readClock(sql)).now - since;
+    const progress = progressOn(context);
+    const result = await audit(sql, { site: site ?? null, since: moment, onProgress: progress.show });
+    progress.clear();
+    const tookMs = Math.round(performance.now() - begun);
+    const gaps = Object.values(result).reduce((sum, check) => sum + check.gaps, 0);
+    if (json) printJson(context, { whole: gaps === 0, gaps, tookMs, checks: result });
+    else report(context, result, tookMs);
+    if (gaps > 0) throw new AppError('conflict', `${counted(gaps, 'gap')} found; docs/troubleshooting.md says what to do`);
+  });
+}
+
+function report(context: CliContext, result: AuditResult, tookMs: number): void {
+  for (const [check, found] of Object.entries(result) as [AuditCheck, CheckResult][]) {
+    const mark = found.gaps === 0 ? styled(context, 'green', 'whole') : styled(context, 'red', 'gaps ');
+    const but = found.gaps === 0 ? '' : `: not so ${counted(found.gaps, 'time')}`;
+    printLine(context, `${mark}  ${PROVEN[check](found.checked)}${but}`);
+    for (const gap of found.first) printLine(context, `         ${printable(gapText(gap))}`);
+    if (found.gaps > found.first.length)
+      printLine(context, `         and ${counted(found.gaps - found.first.length, 'more', 'more')}`);
+  }
+  printLine(context, styled(context, 'gray', `looked at in ${humanDuration(tookMs)}`));
+}
+
+function gapText({ site, purchaseId, sequence, detail }: Gap): string {
+  const place = [site, purchaseId, sequence === null ? null : `#${sequence}`].filter((part) => part !== null).join(' ');
+  return place === '' ? detail : `${place}: ${detail}`;
+}
+
+function progressOn(context: CliContext): { show: NonNullable<AuditOptions['onProgress']>; clear(): void } {
+  const isShown = context.isTTY && context.env.TERM !== 'dumb';
+  let said = 0;
+  return {
+    show: (kind, count) => {
+      // A terminal shows it in place; elsewhere a line now and then is enough.
+      if (isShown) context.stderr.write(`\r\u001b[K${count.toLocaleString('en').replaceAll(',', ' ')} ${kind} …`);
+      else if (count - said >= LINE_EVERY) {
+        context.stderr.write(`${count.toLocaleString('en').replaceAll(',', ' ')} ${kind} …\n`);
+        said = count;
+      } else if (count < said) said = 0;
+    },
+    clear: () => {
+      if (isShown) context.stderr.write('\r\u001b[K');
+    },
+  };
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('audit')
+    .summary('prove that every change was announced to everybody who wants it')
+    .description(
+      'Checks that every change of state has its event, that events are numbered without gaps, and that each has exactly one delivery for each subscriber that wants it; lists the gaps, and ends with exit code 1 when there are any. Only reads, in short statements, so a daemon may run meanwhile.',
+    )
+    .option('--site <name>', 'only this site')
+    .option('--since <duration>', 'only purchases that were registered or changed within this time', durationArgument)
+    .option('--json', 'write JSON')
+    .action((options: Options) => auditCommand(context, options));
+  examples(command, [
+    ['audit', 'everything'],
+    ['audit --since 24h', 'what happened in the last day'],
+    ['audit --json | jq .whole', 'for programs'],
+  ]);
+}

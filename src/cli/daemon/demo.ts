@@ -1,0 +1,39 @@
+/** `demo`: the whole product on this machine. */
+import type { Command } from 'commander';
+import { examples } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { printLine, styled } from '../terminal/output.ts';
+
+const DEFAULT_DATA_DIR = './.purchase-watch';
+
+async function demo(context: CliContext, once: boolean): Promise<void> {
+  const [{ runDemo }, { untilToldToStop }] = await Promise.all([
+    import('../../demo/demo.ts'),
+    import('../../runtime/process/signals.ts'),
+  ]);
+  const stopping = new AbortController();
+  void untilToldToStop(context.takeSignals).then(() => stopping.abort());
+  await runDemo({
+    // The demo has settings of its own: what a real daemon lacks or has wrong must not keep it from starting.
+    dataDir: context.env.DATA_DIR || DEFAULT_DATA_DIR,
+    once,
+    stage: { write: (line) => printLine(context, line), paint: (style, text) => styled(context, style, text) },
+    signal: stopping.signal,
+  });
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('demo')
+    .summary('see the whole product at work, on this machine')
+    .description(
+      'Shows the whole product at work within a minute, with nothing else installed: an embedded Postgres, a simulated checkout service with lively traffic, a shop that takes webhooks, a stand-in for Slack, and the daemon. Keeps its database in DATA_DIR/demo (./.purchase-watch/demo unless set) and touches nothing else.',
+    )
+    .option('--once', 'end after the story, for a quick look or a test')
+    .action(({ once = false }: { once?: boolean }) => demo(context, once));
+  examples(command, [
+    ['demo', 'until Ctrl-C'],
+    ['demo --once', 'about a minute'],
+  ]);
+}

@@ -1,0 +1,69 @@
+/** `doctor`: checks everything that has to work, with real calls, and says what to do about what does not. */
+import type { Command } from 'commander';
+import type { Finding, Verdict } from '../../actions/doctor/finding.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import { examples } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { MIGRATIONS } from '../terminal/database.ts';
+import { counted, printable, printJson, printLine, styled } from '../terminal/output.ts';
+
+interface DoctorOptions {
+  readonly site?: string;
+  /** False with --no-send. */
+  readonly send: boolean;
+  readonly all?: true;
+  readonly json?: true;
+}
+
+const COLOURS = { ok: 'green', warning: 'yellow', failed: 'red' } as const satisfies Record<Verdict, string>;
+const VERDICT_WIDTH = 7;
+
+async function doctor(context: CliContext, { site, send, all, json }: DoctorOptions): Promise<void> {
+  const { examine } = await import('../../actions/doctor/doctor.ts');
+  const findings: Finding[] = [];
+  for await (const finding of examine({
+    env: context.env,
+    migrations: MIGRATIONS,
+    site: site ?? null,
+    quiet: !send,
+    all: all === true,
+  })) {
+    findings.push(finding);
+    if (!json) printFinding(context, finding);
+  }
+  const failed = findings.filter(({ verdict }) => verdict === 'failed').length;
+  const warnings = findings.filter(({ verdict }) => verdict === 'warning').length;
+  if (json) printJson(context, { ok: failed === 0, findings });
+  else if (failed + warnings === 0) printLine(context, styled(context, 'bold', 'Everything is well.'));
+  else if (failed === 0) printLine(context, `Nothing failed; ${counted(warnings, 'warning')}.`);
+  if (failed === 0) return;
+  // Nothing was checked but the settings, when those are wrong.
+  if (findings.every(({ about }) => about === 'settings'))
+    throw new AppError('configuration', `the settings are wrong: ${counted(failed, 'problem')}`);
+  throw new AppError('unavailable', `${counted(failed, 'check')} failed`);
+}
+
+function printFinding(context: CliContext, { about, verdict, found, todo }: Finding): void {
+  printLine(context, `${styled(context, COLOURS[verdict], verdict.padEnd(VERDICT_WIDTH))}  ${about}: ${printable(found)}`);
+  if (todo !== null) printLine(context, `${' '.repeat(VERDICT_WIDTH)}  → ${printable(todo)}`);
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('doctor')
+    .summary('check credentials, clocks, database and receivers')
+    .description(
+      'Checks with real calls whether everything works: settings, database, daemons, the port of the API, each site with its credentials, clocks and time zone, and everybody who is told. Receivers get a signed event of the type subscriber.test, but for those that are paused or off; nothing shows in Slack. Runs with and without a daemon, and changes nothing.',
+    )
+    .option('--site <name>', 'of the sites, only this one')
+    .option('--no-send', 'send nothing to receivers and Slack')
+    .option('--all', 'send it to receivers that are paused or off, too')
+    .option('--json', 'write JSON')
+    .action((options: DoctorOptions) => doctor(context, options));
+  examples(command, [
+    ['doctor', 'exit code 1 when a check failed, 2 when the settings are wrong'],
+    ['doctor --site se --no-send', 'one site, without test events'],
+    ['doctor --json | jq \'.findings[] | select(.verdict != "ok")\'', 'what is not well'],
+  ]);
+}

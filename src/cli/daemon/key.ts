@@ -1,0 +1,89 @@
+/** `key`: makes keys of the API. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Scope } from '../../config/api-keys.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import { examples } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { printFacts, printJson, printLine } from '../terminal/output.ts';
+
+interface NewOptions {
+  readonly name: string;
+  readonly scope: readonly Scope[];
+  readonly expires?: string;
+  readonly json?: true;
+}
+
+const SCOPE_NAMES = ['read', 'metrics', 'register', 'operate'] satisfies readonly Scope[];
+
+async function newKey(context: CliContext, { name, scope, expires, json }: NewOptions): Promise<void> {
+  const [{ randomBytes }, { hashOfKey }, { moment }, { parseDuration }, { OWN_NAME }] = await Promise.all([
+    import('node:crypto'),
+    import('../../config/api-keys.ts'),
+    import('../../config/kinds/key-kinds.ts'),
+    import('../../domain/values/duration.ts'),
+    import('../../config/kinds/names.ts'),
+  ]);
+  if (!OWN_NAME.test(name)) {
+    const expected = 'a name of up to 63 small letters, digits, - and _ that begins with a letter or digit';
+    throw new AppError('invalid', `--name: ${JSON.stringify(name)} is not ${expected}`);
+  }
+  const ahead = expires === undefined ? null : parseDuration(expires);
+  const at = expires === undefined ? null : ahead === null ? moment.read(expires) : Date.now() + ahead;
+  if (at === undefined) {
+    throw new AppError(
+      'invalid',
+      `--expires: ${JSON.stringify(expires)} is neither a duration such as 90d nor ${moment.expected}`,
+    );
+  }
+  if (at !== null && at <= Date.now()) throw new AppError('invalid', `--expires: ${expires} is over already`);
+  // The prefix lets scanners for secrets find a key that was published.
+  const key = `pwk_${randomBytes(32).toString('base64url')}`;
+  const scopes = [...new Set(scope)];
+  const entry = { scopes, hash: hashOfKey(key), expires: at === null ? null : new Date(at).toISOString() };
+  if (json) return printJson(context, { name, key, ...entry });
+  printFacts(context, [
+    ['key', key],
+    ['', 'shown this once: give it to whoever calls the API'],
+  ]);
+  const parts = [
+    `scopes: [${scopes.join(', ')}]`,
+    `hash: "${entry.hash}"`,
+    ...(entry.expires === null ? [] : [`expires: "${entry.expires}"`]),
+  ];
+  printLine(context, '\nfor the settings file (PURCHASE_WATCH_CONFIG), which needs no more than the hash:\n');
+  for (const line of ['api:', '  keys:', `    ${name}: { ${parts.join(', ')} }`]) printLine(context, line);
+}
+
+function scopeArgument(text: string, before: readonly Scope[] = []): Scope[] {
+  const scope = SCOPE_NAMES.find((each) => each === text);
+  if (scope === undefined) throw new InvalidArgumentError(`Expected one of ${SCOPE_NAMES.join(', ')}.`);
+  return [...before, scope];
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
+  const key = program
+    .command('key')
+    .summary('make keys of the API')
+    .description('Makes keys of the API, for programs that may do only what they need.');
+  const command = key
+    .command('new')
+    .summary('make a key and its hash')
+    .description(
+      'Makes a key and its hash, and writes both with the lines for the settings file. Nothing is stored, and no daemon and no database is needed; a daemon knows the key once it was restarted with these lines.',
+    )
+    .requiredOption('--name <name>', 'under which the log names the key')
+    .addOption(
+      new Option('--scope <scope>', `what it is for, may be repeated: ${SCOPE_NAMES.join(', ')}`)
+        .argParser(scopeArgument)
+        .makeOptionMandatory(),
+    )
+    .option('--expires <when>', 'a duration from now, a day or a time with its zone (never, when it is left out)')
+    .option('--json', 'write JSON')
+    .action((options: NewOptions) => newKey(context, options));
+  examples(command, [
+    ['key new --name shop --scope register', 'for a shop that registers its purchases'],
+    ['key new --name prometheus --scope metrics --expires 365d', 'for /metrics, during a year'],
+    ['key new --name console --scope read --scope operate --json', 'for programs'],
+  ]);
+}

@@ -1,0 +1,247 @@
+/** `plan`: what the poll plan will do, before it does it. */
+import { type Command, Option } from 'commander';
+import { forecast, pollsToSee, pollsUntil } from '../../domain/polling/poll-forecast.ts';
+import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { type NamedState, namedState, STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
+import { type ShownLimit, shownLimit } from '../../domain/stays/dwell.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Limits } from '../../postgres/stays/limits.ts';
+import { durationArgument, examples, numberArgument } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import type { OpenDatabase } from '../terminal/database.ts';
+import { printJson, printLine, styled } from '../terminal/output.ts';
+
+interface PlanOptions {
+  readonly json?: true;
+  readonly purchasesPerHour?: number;
+  readonly settleAfter: Milliseconds;
+}
+
+const HOUR: Milliseconds = 3_600_000;
+const DAY = 24 * HOUR;
+/** Polls that are spelled out, before the plan is summed up. */
+const LISTED = 10;
+/** Where customers spend their time, and so the state whose plan stands for a whole checkout. */
+const USUAL_STATE = STATE_NAMES.indexOf('BeingProcessed');
+const COMPLETED = STATE_NAMES.indexOf('Completed');
+
+interface LearnedLimit extends ShownLimit {
+  readonly site: string;
+}
+
+interface SiteLimits {
+  readonly sites: readonly string[];
+  readonly limits: Limits;
+}
+
+interface WaitingPlan {
+  readonly state: NamedState;
+  readonly final: false;
+  readonly pollsMs: readonly Milliseconds[];
+  readonly steady: { readonly fromMs: Milliseconds; readonly everyMs: Milliseconds } | null;
+  /** Where it is learned, what holds until then. */
+  readonly stuckAfterMs: Milliseconds | null;
+  readonly stuckAfterIsAuto: boolean;
+  /** What is learned at each site; null where nothing is, and without a database. */
+  readonly learned: readonly LearnedLimit[] | null;
+  readonly counts: { readonly firstHour: number; readonly firstDay: number; readonly untilGivenUp: number };
+  readonly giveUpAfterMs: Milliseconds;
+}
+
+interface FinalPlan {
+  readonly state: NamedState;
+  readonly final: true;
+  readonly rechecksMs: readonly Milliseconds[];
+}
+
+function statePlan(policy: PollPolicy, value: number, limits: SiteLimits | null): WaitingPlan | FinalPlan {
+  const ofState = policyOf(policy, value);
+  const state = namedState(value);
+  if (ofState.final) return { state, final: true, rechecksMs: ofState.recheck };
+  const stay = { policy: ofState, giveUpAfter: policy.giveUpAfter };
+  const { polls, steady, stuckAt } = forecast(stay, LISTED);
+  return {
+    state,
+    final: false,
+    pollsMs: polls,
+    steady: steady === null ? null : { fromMs: steady.from, everyMs: steady.every },
+    stuckAfterMs: stuckAt,
+    stuckAfterIsAuto: ofState.auto,
+    learned: limits === null || !ofState.auto ? null : learnedAt(limits, value),
+    counts: {
+      firstHour: pollsUntil(stay, HOUR),
+      firstDay: pollsUntil(stay, DAY),
+      untilGivenUp: pollsUntil(stay, policy.giveUpAfter),
+    },
+    giveUpAfterMs: policy.giveUpAfter,
+  };
+}
+
+/**
+ * The calls that a steady stream of purchases causes. The model: the first poll is made at registration, all the time
+ * until the purchase settles is one stay in one state, the first poll after that sees it, rechecks of Completed follow.
+ */
+function traffic(
+  policy: PollPolicy,
+  { purchasesPerHour, settleAfter, value }: { purchasesPerHour: number; settleAfter: Milliseconds; value: number },
+) {
+  const stay = { policy: policyOf(policy, value), giveUpAfter: policy.giveUpAfter };
+  const callsPerPurchase = 1 + pollsToSee(stay, settleAfter) + policyOf(policy, COMPLETED).recheck.length;
+  const callsPerHour = Math.round(callsPerPurchase * purchasesPerHour);
+  const watchedAtOnce = Math.round((purchasesPerHour * settleAfter) / HOUR);
+  return {
+    purchasesPerHour,
+    settleAfterMs: settleAfter,
+    modelledAs: stateName(value),
+    callsPerPurchase,
+    callsPerHour,
+    watchedAtOnce,
+  };
+}
+
+function comparedWith(callsPerHour: number, sites: readonly { name: string; maxRps: number }[]) {
+  return sites.map(({ name, maxRps }) => ({ site: name, maxRps, shareOfCeiling: callsPerHour / (maxRps * 3_600) }));
+}
+
+const count = (value: number) => value.toLocaleString('en').replaceAll(',', ' ');
+
+const title = (context: CliContext, { name, value }: NamedState) => styled(context, 'bold', `${name} (${value})`);
+
+function printWaiting(context: CliContext, plan: WaitingPlan): void {
+  const { pollsMs, steady, counts, giveUpAfterMs } = plan;
+  printLine(context, title(context, plan.state));
+  printLine(context, `  polls   after ${pollsMs.map(humanDuration).join(', ')}${pollsMs.length === LISTED ? ' …' : ''}`);
+  if (steady !== null) {
+    const from = steady.fromMs === 0 ? 'from the start' : `once it has been there for ${humanDuration(steady.fromMs)}`;
+    printLine(context, `  then    every ${humanDuration(steady.everyMs)}, ${from}`);
+  }
+  const givenUp = `${count(counts.untilGivenUp)} until it is given up after ${humanDuration(giveUpAfterMs)}`;
+  printLine(context, `  in all  ${count(counts.firstHour)} in the first hour, ${count(counts.firstDay)} in 24 h, ${givenUp}`);
+  printLine(context, `  stuck   ${stuckText(plan)}`);
+  if (!plan.stuckAfterIsAuto) return;
+  printLine(context, `          ${LEARNED}`);
+  for (const { site, text } of plan.learned ?? []) printLine(context, `          ${site}: ${text}`);
+}
+
+const LEARNED = 'That limit is learned for each site from customers who got on (stuckAfter: auto); until it is, it is this one.';
+
+function stuckText({ stuckAfterMs }: WaitingPlan): string {
+  return stuckAfterMs === null ? 'never' : `after ${humanDuration(stuckAfterMs)}: a poll is made at that moment and confirms it`;
+}
+
+function printFinal(context: CliContext, { state, rechecksMs }: FinalPlan): void {
+  const rechecks = rechecksMs.length === 0 ? 'no polls' : `polled again after ${rechecksMs.map(humanDuration).join(', ')}`;
+  printLine(context, `${title(context, state)}  final, ${rechecks}`);
+}
+
+function stateArgument(text: string, suggest: (given: string, known: readonly string[]) => string): number {
+  const value = stateValue(text);
+  if (value !== null) return value;
+  throw new AppError('invalid', `${JSON.stringify(text)} is not a state name or number${suggest(text, STATE_NAMES)}`);
+}
+
+/** Limits as they are learned now at these sites; null where there is no database, or none that can be read. */
+async function limitsAt(context: CliContext, sites: readonly string[]): Promise<SiteLimits | null> {
+  const [{ withDatabase }, { learnedLimits }] = await Promise.all([
+    import('../terminal/database.ts'),
+    import('../../postgres/stays/limits.ts'),
+  ]);
+  try {
+    const work = ({ sql, settings }: OpenDatabase) => learnedLimits(sql, settings.policy);
+    return { sites, limits: await withDatabase(context, work) };
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
+function learnedAt({ sites, limits }: SiteLimits, state: number): LearnedLimit[] {
+  return sites.flatMap((site) => {
+    const limit = shownLimit(limits.limitOf(site, state), null);
+    return limit === null ? [] : [{ site, ...limit }];
+  });
+}
+
+async function plan(context: CliContext, given: string | undefined, options: PlanOptions): Promise<void> {
+  const [{ loadSettings }, { suggestion }] = await Promise.all([
+    import('../../config/settings.ts'),
+    import('../../config/kinds/nearest.ts'),
+  ]);
+  const { policy, sites } = loadSettings(context.env);
+  const chosen = given === undefined ? null : stateArgument(given, suggestion);
+  const values = chosen === null ? [...policy.states.keys()].sort((a, b) => a - b) : [chosen];
+  const isAuto = values.some((value) => policyOf(policy, value).auto);
+  const names = sites.map(({ name }) => name);
+  const limits = isAuto && names.length > 0 ? await limitsAt(context, names) : null;
+  const plans = values.map((value) => statePlan(policy, value, limits));
+
+  const { purchasesPerHour, settleAfter } = options;
+  const ofTraffic =
+    purchasesPerHour === undefined ? null : traffic(policy, { purchasesPerHour, settleAfter, value: chosen ?? USUAL_STATE });
+  const shares = ofTraffic === null ? [] : comparedWith(ofTraffic.callsPerHour, sites);
+  if (options.json) return printJson(context, { states: plans, traffic: ofTraffic && { ...ofTraffic, sites: shares } });
+
+  printLine(
+    context,
+    'Times count from the first observation of the state. Each poll is moved by up to 10 %, so that purchases drift apart.',
+  );
+  for (const each of plans.filter((one) => !one.final)) {
+    printLine(context);
+    printWaiting(context, each);
+  }
+  const finals = plans.filter((one) => one.final);
+  if (finals.length > 0) printLine(context);
+  for (const each of finals) printFinal(context, each);
+  if (ofTraffic !== null) printTraffic(context, ofTraffic, shares);
+}
+
+function printTraffic(context: CliContext, calls: ReturnType<typeof traffic>, shares: ReturnType<typeof comparedWith>): void {
+  const { purchasesPerHour, settleAfterMs, modelledAs, callsPerPurchase, callsPerHour, watchedAtOnce } = calls;
+  const perSecond = (callsPerHour / 3_600).toFixed(callsPerHour < 36_000 ? 2 : 0);
+  printLine(context);
+  printLine(
+    context,
+    styled(context, 'bold', `${count(purchasesPerHour)} purchases an hour, each settled after ${humanDuration(settleAfterMs)}`),
+  );
+  printLine(context, `  calls   ${callsPerPurchase} for a purchase, ${count(callsPerHour)} an hour (${perSecond} a second)`);
+  printLine(context, `  open    about ${count(watchedAtOnce)} at any moment`);
+  for (const { site, maxRps, shareOfCeiling } of shares) {
+    const share = `${(shareOfCeiling * 100).toFixed(shareOfCeiling < 0.1 ? 1 : 0)} % of the ceiling of site ${site} (${maxRps} calls a second)`;
+    printLine(context, `  share   ${share}${shareOfCeiling > 1 ? styled(context, 'red', ': too much, polls will be late') : ''}`);
+  }
+  if (shares.length === 0) printLine(context, '  share   there is no site yet to compare with');
+  printLine(
+    context,
+    `  model   one call at registration, then one stay in ${modelledAs} until the purchase settles; the first poll after that`,
+  );
+  printLine(
+    context,
+    '          sees it, and the rechecks of Completed follow. Changes of state in between start a plan anew: some calls more.',
+  );
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('plan')
+    .summary('show when purchases will be polled, and how many calls that makes')
+    .description(
+      'Shows for each state when a purchase will be polled, how often in all, and when it counts as stuck; for a given traffic also how many calls that makes beside the ceiling of each site.',
+    )
+    .argument('[state]', 'only this state, by name or number')
+    .option('--purchases-per-hour <count>', 'reckon the calls of this many purchases', numberArgument)
+    .addOption(
+      new Option('--settle-after <duration>', 'time from registration until a purchase settles')
+        .argParser(durationArgument)
+        .default(durationArgument('3m'), '3m'),
+    )
+    .option('--json', 'write JSON')
+    .action((state: string | undefined, options: PlanOptions) => plan(context, state, options));
+  examples(command, [
+    ['plan', 'all states'],
+    ['plan WaitingForCardPayments', 'one state'],
+    ['plan --purchases-per-hour 200 --settle-after 3m', 'the calls of a shop'],
+  ]);
+}

@@ -1,0 +1,246 @@
+/** Shows how everything is: sites, purchases, what is stuck, whether polling and telling keep up. */
+
+import { healthBody } from '../../actions/subscribers/body.ts';
+import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
+import { levelOf } from '../../domain/incidents/incident.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { namedState, stateName } from '../../domain/purchases/states.ts';
+import { unwritableAdvice } from '../../domain/replicas/daemon-silence.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import { readClock, type Sql } from '../../postgres/connection/database.ts';
+import { type IncidentRow, listIncidents } from '../../postgres/incidents/incident-list.ts';
+import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';
+import { countPurchases } from '../../postgres/reports/counts.ts';
+import { dueLag, oldestStuck, totalLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
+import { daemonSilence } from '../../postgres/shards/replicas.ts';
+import { troubledSubscribers } from '../../postgres/subscribers/subscriber-trouble.ts';
+import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { careOf, lengthOf, placeOf, whatOf } from '../incidents/incident-words.ts';
+import { statusWord } from '../subscribers/show-health.ts';
+import { printTrouble } from '../subscribers/show-trouble.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { livingDaemons, NO_DAEMON } from '../terminal/database.ts';
+import { counted, printable, printJson, printLine, printTable, styled } from '../terminal/output.ts';
+import { knownSite } from '../terminal/site.ts';
+import { relative } from '../terminal/times.ts';
+
+type Overview = Awaited<ReturnType<typeof readOverview>>;
+
+/** Polls that are late by less than this are merely on their way. */
+const LATE = 5_000;
+/** Open incidents that are shown; there is one per site and state at most. */
+const MOST_INCIDENTS = 20;
+
+async function readOverview(sql: Sql, site: string | undefined) {
+  const [sites, counts, lags, daemons, subscribers, waiting, troubled, oldest, incidents, { now }, silence] = await Promise.all([
+    listSites(sql),
+    countPurchases(sql),
+    dueLag(sql),
+    livingDaemons(sql),
+    readSubscribers(sql),
+    waitingDeliveries(sql),
+    troubledSubscribers(sql),
+    oldestStuck(sql, site),
+    listIncidents(sql, { filter: { status: 'open', site }, before: null, limit: MOST_INCIDENTS + 1 }),
+    readClock(sql),
+    daemonSilence(sql),
+  ]);
+  if (site !== undefined)
+    knownSite(
+      site,
+      sites.map(({ name }) => name),
+    );
+  const isShown = (name: string): boolean => site === undefined || name === site;
+  return {
+    now,
+    sites: sites.filter(({ name }) => isShown(name)),
+    counts: counts.filter((row) => isShown(row.site)),
+    lag: totalLag(lags.filter((row) => isShown(row.site))),
+    daemons,
+    silence,
+    troubled,
+    oldest,
+    incidents,
+    subscribers: subscribers.map((row) => {
+      const trouble = troubled.find(({ name }) => name === row.name);
+      return {
+        ...row,
+        ...waitingOf(waiting, row.id),
+        failing: trouble?.failing ?? 0,
+        lastError: trouble?.lastError ?? trouble?.ourError ?? null,
+      };
+    }),
+  };
+}
+
+/** Prints the overview, of one site when it is named. */
+export async function showOverview(
+  context: CliContext,
+  sql: Sql,
+  { site, json }: { site: string | undefined; json: boolean },
+): Promise<void> {
+  const overview = await readOverview(sql, site);
+  if (json) return printJson(context, overviewBody(overview));
+  printSites(context, overview);
+  printPurchases(context, overview);
+  printIncidents(context, overview);
+  printPolling(context, overview);
+  printSubscribers(context, overview);
+}
+
+function overviewBody({ now, sites, counts, lag, daemons, subscribers, oldest, incidents }: Overview) {
+  return {
+    at: isoTime(now),
+    sites: sites.map(({ failingSince, failingReason, lastSuccessAt, lastReadAt, ...site }) => ({
+      ...site,
+      failingSince: isoTimeOrNull(failingSince),
+      failingReason: failingSince === null ? null : failingReason,
+      lastReadAt: isoTimeOrNull(lastReadAt),
+      lastSuccessAt: isoTimeOrNull(lastSuccessAt),
+    })),
+    purchases: counts.map(({ state, oldest, ...row }) => ({
+      ...row,
+      state: state === null ? null : namedState(state),
+      oldestSince: isoTimeOrNull(oldest),
+    })),
+    stuck: counts.reduce((sum, { stuck }) => sum + stuck, 0),
+    oldestStuck: oldest,
+    incidents: incidents.slice(0, MOST_INCIDENTS).map((incident) => ({
+      id: incident.id,
+      kind: incident.kind,
+      site: incident.site,
+      state: incident.state === null ? null : namedState(incident.state),
+      subscriber: incident.subscriber,
+      parent: incident.parent,
+      severity: levelOf(incident),
+      count: incident.count,
+      peak: incident.peak,
+      openedAt: isoTime(incident.openedAt),
+      since: isoTime(incident.since),
+      acknowledgedAt: isoTimeOrNull(incident.acknowledgedAt),
+      acknowledgedBy: incident.acknowledgedBy,
+      silencedUntil: isoTimeOrNull(incident.silencedUntil),
+    })),
+    due: { count: lag.due, atLeast: lag.atLeast, oldestMs: Math.round(lag.oldest) },
+    daemons: daemons.map(({ id, startedAt, shards }) => ({ id, startedAt: isoTime(startedAt), shards })),
+    subscribers: subscribers.map((row) => ({
+      name: row.name,
+      kind: row.kind,
+      status: row.status,
+      statusReason: row.statusReason,
+      health: healthBody(row),
+      pending: row.pending,
+      inFlight: row.inFlight,
+      parked: row.parked,
+      atLeast: row.atLeast,
+      dueSince: isoTimeOrNull(row.dueSince),
+      failing: row.failing,
+      lastError: row.lastError,
+    })),
+  };
+}
+
+function printSites(context: CliContext, { sites, now }: Overview): void {
+  if (sites.length === 0) return void printLine(context, 'There are no sites yet: start the daemon once with your settings.');
+  printTable(
+    context,
+    ['site', 'answers', 'last answer', 'trouble'],
+    sites.map((site) => [site.name, answers(site, now), relative(site.lastSuccessAt, now), trouble(site)]),
+  );
+}
+
+function answers({ configured, failingSince, lastSuccessAt }: SiteRow, now: Instant): string {
+  if (!configured) return 'not configured any more';
+  if (failingSince !== null) return `no, since ${relative(failingSince, now).replace(/ ago$/, '')}`;
+  return lastSuccessAt === null ? 'not asked yet' : 'yes';
+}
+
+/** The last error stays in the row when the site answers again; then it is past. */
+function trouble({ failingSince, lastError }: SiteRow): string {
+  return failingSince === null ? '' : (lastError ?? '');
+}
+
+function printPurchases(context: CliContext, { counts, oldest: longest, now }: Overview): void {
+  printLine(context);
+  if (counts.length === 0) return void printLine(context, 'No purchases yet. Register one with: purchase-watch watch <id>');
+  printTable(
+    context,
+    ['site', 'status', 'state', 'purchases', 'stuck', 'oldest since'],
+    counts.map(({ site, status, state, count, stuck, oldest }) => [
+      site,
+      status,
+      state === null ? 'not seen yet' : stateName(state),
+      count,
+      stuck,
+      oldest === null ? '' : relative(oldest, now),
+    ]),
+  );
+  const stuck = counts.reduce((sum, row) => sum + row.stuck, 0);
+  if (stuck === 0) return;
+  printLine(context);
+  const text = `${counted(stuck, 'purchase')} stuck${longest === null ? '' : `; see why the oldest is: purchase-watch why ${longest.purchaseId} --site ${longest.site}`}`;
+  printLine(context, styled(context, 'red', printable(text)));
+}
+
+function printIncidents(context: CliContext, { incidents, now }: Overview): void {
+  if (incidents.length === 0) return;
+  printLine(context);
+  const shown = incidents.slice(0, MOST_INCIDENTS);
+  const isPart = ({ parent }: IncidentRow): boolean => shown.some(({ id }) => id === parent);
+  const print = (incident: IncidentRow, depth: number): void => {
+    printLine(context, `${'  '.repeat(depth)}${incidentLine(context, incident, now)}`);
+    for (const part of shown.filter(({ parent }) => parent === incident.id)) print(part, depth + 1);
+  };
+  for (const incident of shown.filter((each) => !isPart(each))) print(incident, 0);
+  const more = incidents.length > MOST_INCIDENTS ? 'and more: purchase-watch incidents lists them all; ' : '';
+  printLine(context, `${more}see one: purchase-watch incidents show ${shown[0]!.id}`);
+}
+
+function incidentLine(context: CliContext, incident: IncidentRow, now: Instant): string {
+  const { id } = incident;
+  const isCritical = levelOf(incident) === 'critical';
+  const what = `incident ${id}, open for ${lengthOf(incident, now)}: ${placeOf(incident)}: ${whatOf(incident)}`;
+  const text = printable(isCritical ? `${what}; critical` : what);
+  return `${isCritical ? styled(context, 'red', text) : text}${printable(careOf(incident, now))}`;
+}
+
+function printPolling(context: CliContext, { lag, daemons, silence, now }: Overview): void {
+  printLine(context);
+  const late = lag.due > 0 && lag.oldest > LATE;
+  const due = late
+    ? styled(
+        context,
+        'yellow',
+        `${lag.atLeast ? 'at least ' : ''}${counted(lag.due, 'poll')} late, the oldest by ${humanDuration(lag.oldest)}`,
+      )
+    : 'up to date';
+  printLine(context, `polling  ${due}`);
+  const missing = silence.takesWrites ? NO_DAEMON : unwritableAdvice(silence);
+  if (daemons.length === 0) printLine(context, `daemon   ${styled(context, 'yellow', missing)}`);
+  for (const { id, startedAt, shards } of daemons) {
+    printLine(context, `daemon   ${id}, started ${relative(startedAt, now)}, owns ${shards} of 64 shards`);
+  }
+}
+
+function printSubscribers(context: CliContext, { subscribers, troubled, now }: Overview): void {
+  printLine(context);
+  if (subscribers.length === 0)
+    return void printLine(context, 'No subscribers: nobody is told. Set WEBHOOK_URL or SLACK_WEBHOOK_URL.');
+  printTable(
+    context,
+    ['subscriber', 'kind', 'status', 'waiting', 'due since'],
+    subscribers.map((row) => [
+      row.name,
+      row.kind,
+      statusWord({ status: row.status, health: healthBody(row) }),
+      waitingText(row),
+      row.dueSince === null ? '' : relative(row.dueSince, now),
+    ]),
+  );
+  printTrouble(context, troubled, now);
+}
+
+function waitingText({ pending, inFlight, parked, atLeast }: Overview['subscribers'][number]): string | number {
+  const rest = parked > 0 ? `${parked}${atLeast ? '+' : ''} parked` : atLeast ? `${pending}+` : pending;
+  return inFlight === 0 ? rest : `${rest}, ${inFlight} in flight`;
+}

@@ -1,0 +1,105 @@
+/** `simulate`: the checkout service of the specification as a stand-in server. */
+import { randomInt } from 'node:crypto';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { AppError } from '../../domain/values/errors.ts';
+import { examples, numberArgument } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { printFacts, printJson, printLine } from '../terminal/output.ts';
+
+interface SimulateOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly load: number;
+  readonly timeScale: number;
+  readonly seed?: number;
+  readonly auth: 'oauth2' | 'basic' | 'both';
+  readonly json?: true;
+}
+
+const CREDENTIALS = { clientId: 'demo-client', clientSecret: 'demo-secret' };
+
+async function simulate(context: CliContext, { json, ...options }: SimulateOptions): Promise<void> {
+  const [{ createSimulator }, { untilToldToStop }] = await Promise.all([
+    import('../../simulator/simulator.ts'),
+    import('../../runtime/process/signals.ts'),
+  ]);
+  const { port, host, load, timeScale } = options;
+  // A database that is kept remembers the ids of earlier runs.
+  const seed = options.seed ?? randomInt(2 ** 31);
+  const stop = untilToldToStop(context.takeSignals);
+  const simulator = createSimulator({ ...options, ...CREDENTIALS, seed });
+  await simulator.start().catch((cause: unknown) => {
+    const { code } = cause as { code?: string };
+    const why =
+      code === 'EADDRINUSE' ? `port ${port} is in use; choose another one with --port, or 0 for any that is free` : String(code);
+    throw new AppError('conflict', `cannot listen on ${host}, port ${port}: ${why}`, { cause });
+  });
+  const { url } = simulator;
+  const environment = {
+    CHECKOUT_BASE_URL: url,
+    CHECKOUT_CLIENT_ID: CREDENTIALS.clientId,
+    CHECKOUT_CLIENT_SECRET: CREDENTIALS.clientSecret,
+    ...(options.auth === 'basic' ? { CHECKOUT_AUTH: 'basic' } : {}),
+  };
+  if (json) printJson(context, { url, controlPage: `${url}/control`, seed, environment });
+  else {
+    printFacts(context, [
+      ['checkout service', url],
+      ['control page', `${url}/control`],
+      ['new purchases', load === 0 ? 'none by itself: add some on the control page, or start with --load' : `${load} a minute`],
+      ['time', timeScale === 1 ? 'as in life' : `${timeScale} times as fast as in life`],
+      ['seed', String(seed)],
+    ]);
+    printLine(context, '\nFor a daemon that watches it:');
+    for (const [name, value] of Object.entries(environment)) printLine(context, `  export ${name}=${value}`);
+    printLine(context, `\nPurchase IDs: curl -s ${url}/control/recent | jq -r ".purchases[].purchaseId"`);
+    printLine(context, 'Ctrl-C ends it.');
+  }
+  await stop;
+  await simulator.stop();
+}
+
+function portArgument(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535)) throw new InvalidArgumentError('Expected a port from 0 to 65535.');
+  return port;
+}
+
+function scaleArgument(text: string): number {
+  const scale = numberArgument(text);
+  if (scale === 0) throw new InvalidArgumentError('Expected a number greater than 0.');
+  return scale;
+}
+
+function seedArgument(text: string): number {
+  const seed = numberArgument(text);
+  if (!Number.isSafeInteger(seed)) throw new InvalidArgumentError('Expected a whole number.');
+  return seed;
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('simulate')
+    .summary('run a stand-in for the checkout service')
+    .description(
+      'Runs a stand-in for the checkout service, complete as its specification has it, with a page and an API to disturb it: break a page, let calls fail, set a state.',
+    )
+    .addOption(new Option('--port <port>', 'where it listens; 0 takes a free port').argParser(portArgument).default(8090))
+    .option('--host <address>', 'on which address; anybody who reaches it can control it', '127.0.0.1')
+    .addOption(new Option('--load <count>', 'new purchases a minute').argParser(numberArgument).default(0))
+    .addOption(
+      new Option('--time-scale <factor>', 'how much faster than life; at 60 a minute is a second')
+        .argParser(scaleArgument)
+        .default(1),
+    )
+    .option('--seed <number>', 'the same seed makes the same purchases; a new one each time by default', seedArgument)
+    .addOption(new Option('--auth <kind>', 'what it accepts').choices(['oauth2', 'basic', 'both']).default('both'))
+    .option('--json', 'write its address and settings as JSON')
+    .action((options: SimulateOptions) => simulate(context, options));
+  examples(command, [
+    ['simulate', 'nothing happens until you say so'],
+    ['simulate --load 30 --time-scale 20', 'lively traffic'],
+    ['simulate --port 0 --json', 'for scripts'],
+  ]);
+}

@@ -1,0 +1,162 @@
+/** `start`: the daemon, until it is told to stop. */
+import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { App } from '../../app.ts';
+import type { Settings } from '../../config/settings.ts';
+import { ENCRYPTION_ADVICE, type Unencrypted, unencrypted } from '../../config/unencrypted.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import { shownAddress } from '../../domain/values/shown-address.ts';
+import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { examples } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { printFacts, printLine, styled } from '../terminal/output.ts';
+
+async function start(context: CliContext, worker: boolean): Promise<void> {
+  const [{ createApp }, { openFront }, { loadSettings }, { createLogger }, { untilToldToStop }] = await Promise.all([
+    import('../../app.ts'),
+    import('../../api/http/front.ts'),
+    import('../../config/settings.ts'),
+    import('../../runtime/logger.ts'),
+    import('../../runtime/process/signals.ts'),
+  ]);
+  const settings = loadSettings(context.env, { requireSite: true });
+  const log = createLogger({ level: settings.logLevel });
+  const aborting = new AbortController();
+  const stop = untilToldToStop(context.takeSignals).then((signal) => {
+    log.info({ signal }, 'stopping');
+    aborting.abort();
+  });
+  const run = async (): Promise<boolean> => {
+    // Before anything takes time: an orchestrator sees that the process lives, and people what it does.
+    const front = await openFront(settings, log);
+    const starting = createApp(settings, { log, worker, front, signal: aborting.signal });
+    const app = await starting.catch(async (error: unknown) => {
+      await front.close();
+      throw error;
+    });
+    try {
+      await app.start();
+      const { readSubscribers } = await import('../../postgres/subscribers/subscribers.ts');
+      const stored = await readSubscribers(app.sql);
+      const summary = await summaryOf(settings, { app, stored, worker });
+      // A log collector must find nothing but log lines.
+      if (context.isTTY) printSummary(context, summary);
+      log.info(context.isTTY ? {} : summary, 'started');
+      // Asks the database for nothing: from here on it may fail or hang, and a stop must not wait for it.
+      await warn(settings, stored, log);
+      await stop;
+      return await app.stop();
+    } finally {
+      await app.stop();
+    }
+  };
+  const running = run().catch((error: unknown) => {
+    // A start that a stop breaks off has nothing to end.
+    if (!aborting.signal.aborted) throw error;
+    log.info({ error }, 'start.broken_off');
+    return true;
+  });
+  // The stop ends a little before; a start that hangs does not.
+  const late = stop.then(() => delay(settings.shutdownTimeout, false));
+  if (await Promise.race([running, late])) return log.info('stopped');
+  const afterMs = settings.shutdownTimeout;
+  const advice =
+    'the process ends now; shards that it could not release are taken by other replicas when its lease ends, and what was under way is done again';
+  log.error({ afterMs, advice }, 'stop.broken_off');
+  throw new AppError('unavailable', `the stop did not end well within SHUTDOWN_TIMEOUT (${afterMs} ms); the log says what hung`);
+}
+
+/** Says once what keeps people and systems from hearing anything, what others may hear, and which keys end. */
+async function warn(settings: Settings, stored: readonly StoredSubscriber[], log: Logger): Promise<void> {
+  const { slack, subscribers, webhooks } = settings;
+  const [{ refusedUrl }, { unheardSites }, { endingKeys, ENDING_KEY_ADVICE }] = await Promise.all([
+    import('../../channels/http/address.ts'),
+    import('../../config/slack.ts'),
+    import('../../config/api-keys.ts'),
+  ]);
+  const { unheard, criticalOnly } = unheardSites(settings);
+  for (const site of unheard)
+    log.warn({ site, advice: 'add it to a channel in slack.channels: none hears of it' }, 'incidents.told_to_nobody');
+  for (const site of criticalOnly)
+    log.warn(
+      { site, severity: 'warning', advice: 'add it to a channel without severity: critical: its warnings reach nobody' },
+      'incidents.told_to_nobody',
+    );
+  if (slack.channels.length === 0)
+    log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it nobody hears of incidents' }, 'incidents.told_to_nobody');
+  for (const { name: key, detail } of endingKeys(settings.apiKeys, Date.now()))
+    log.warn({ key, detail, advice: ENDING_KEY_ADVICE }, 'api.key_expires');
+  for (const each of await withoutEncryption(settings, stored))
+    log.warn({ ...each, advice: ENCRYPTION_ADVICE }, 'address.unencrypted');
+  for (const { name: subscriber, kind, url } of subscribers) {
+    // Brokers live in private networks; no rule about public addresses is for them.
+    const refused = kind === 'webhook' ? refusedUrl(url, webhooks.allowAddresses) : null;
+    if (refused === null) continue;
+    log.warn(
+      { subscriber, detail: refused.problem, advice: `if it is meant, set ${refused.allowing}` },
+      'subscriber.address_refused',
+    );
+  }
+}
+
+async function withoutEncryption(settings: Settings, stored: readonly StoredSubscriber[]): Promise<Unencrypted[]> {
+  const [{ unencryptedStored }, { secretsOf }] = await Promise.all([
+    import('../../channels/outgoing/sealed.ts'),
+    import('../../actions/subscribers/secrets.ts'),
+  ]);
+  return [...unencrypted(settings), ...unencryptedStored(secretsOf(settings), stored)];
+}
+
+/** Of those that the API and commands added; their addresses are stored encrypted, and not shown here. */
+const MOST_NAMED = 20;
+
+/** What somebody who starts it wants to see: what is watched, where it is kept, who is told. No secrets. */
+async function summaryOf(
+  settings: Settings,
+  { app: { url }, stored, worker }: { app: Pick<App, 'url'>; stored: readonly StoredSubscriber[]; worker: boolean },
+) {
+  const { describeTarget } = await import('../../postgres/connection/database-url.ts');
+  const added = stored.filter(({ origin, status }) => origin === 'api' && status === 'active');
+  const { databaseUrl, dataDir, subscribers, slack } = settings;
+  return {
+    sites: settings.sites.map(({ name, baseUrl }) => `${name} (${shownAddress(baseUrl)})`),
+    database:
+      databaseUrl === null ? `embedded Postgres, data in ${resolve(dataDir)}` : `Postgres at ${describeTarget(databaseUrl)}`,
+    api: worker ? `none (--worker); health and metrics at ${url()}` : url(),
+    told: [
+      ...subscribers.map((each) => `${each.name} (${shownAddress(each.url)})`),
+      ...added.slice(0, MOST_NAMED).map(({ name }) => `${name} (added)`),
+      ...(added.length > MOST_NAMED ? [`${added.length - MOST_NAMED} more that were added`] : []),
+      ...slack.channels.map(({ name }) => (name === 'default' ? 'Slack' : `Slack (${name})`)),
+    ],
+  };
+}
+
+function printSummary(context: CliContext, { sites, database, api, told }: Awaited<ReturnType<typeof summaryOf>>): void {
+  printFacts(context, [
+    [sites.length === 1 ? 'site' : 'sites', sites.join(', ')],
+    ['database', database],
+    ['API', api ?? ''],
+    ['told', told.length === 0 ? 'nobody: set WEBHOOK_URL and WEBHOOK_SECRET, or SLACK_WEBHOOK_URL' : told.join(', ')],
+  ]);
+  printLine(context, styled(context, 'gray', 'Register purchases with "purchase-watch watch <id>". Ctrl-C ends the daemon.'));
+  printLine(context);
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('start')
+    .summary('run the daemon')
+    .description(
+      'Runs the daemon: brings the schema up to date, polls, decides, delivers and serves the API. Ctrl-C or SIGTERM ends it after what is under way; a second one at once.',
+    )
+    .option('--worker', 'without the API, only /healthz, /readyz and /metrics: for replicas that only poll and deliver')
+    .action(({ worker = false }: { worker?: boolean }) => start(context, worker));
+  examples(command, [
+    ['start', 'with the settings of the environment; "purchase-watch config" shows them'],
+    ['start --worker', 'a further replica on the same DATABASE_URL; on the same machine with another PORT'],
+  ]);
+}

@@ -1,0 +1,38 @@
+/** What people say of incidents, as options take it: who they are, and some words. Checked by the rules of the API. */
+
+import { LONGEST_NAME, LONGEST_NOTE, readIncidentId, readWords } from '../../actions/incidents/rules.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import { checked } from '../subscribers/subscriber-options.ts';
+import type { CliContext } from '../terminal/context.ts';
+
+/** Accounts that several people share: their names say of nobody who it was. */
+const SHARED: ReadonlySet<string> = new Set([
+  'root',
+  'admin',
+  'administrator',
+  'ubuntu',
+  'ec2-user',
+  'debian',
+  'node',
+  'nobody',
+  'postgres',
+]);
+
+/** Who says so: `--by`, or the person whose account this is. Throws AppError `invalid` where that is nobody's own. */
+export function nameOf({ env }: Pick<CliContext, 'env'>, by: string | undefined): string {
+  if (by !== undefined) return checked('--by', readWords(by, LONGEST_NAME, 'a name'));
+  const own = [env.USER, env.SUDO_USER].find((name) => name !== undefined && name !== '' && !SHARED.has(name.toLowerCase()));
+  if (own !== undefined) return checked('--by', readWords(own, LONGEST_NAME, 'a name'));
+  const why = env.USER === undefined || env.USER === '' ? 'USER is not set' : `several people may be ${JSON.stringify(env.USER)}`;
+  throw new AppError('invalid', `--by: is missing; give your name, as ${why}`);
+}
+
+/** A note, or null. */
+export function noteOf(note: string | undefined): string | null {
+  return note === undefined ? null : checked('--note', readWords(note, LONGEST_NOTE, 'some words, or leave the option out'));
+}
+
+/** An id of an incident that may be asked for. */
+export function incidentIdOf(id: string): string {
+  return checked(JSON.stringify(id.slice(0, 100)), readIncidentId(id));
+}

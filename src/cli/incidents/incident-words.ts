@@ -1,0 +1,49 @@
+/** Incidents in a few words, for lists and the overview. */
+
+import { untilText } from '../../domain/explain/explain-standing.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { stateName } from '../../domain/purchases/states.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import type { IncidentRow } from '../../postgres/incidents/incident-list.ts';
+import { counted } from '../terminal/output.ts';
+
+/** Where it is: a site, a subscriber, or how many there are of both. */
+export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'kind' | 'site' | 'subscriber' | 'parts'>): string {
+  if (kind === 'subscriber') return subscriber ?? 'a subscriber';
+  if (kind === 'replica') return 'the daemon';
+  const sites = new Set(parts.flatMap((part) => part.site ?? [])).size;
+  return site ?? (sites < 2 ? 'several sites' : `${sites} sites`);
+}
+
+/** What is wrong, or was: `14 customers overdue in WaitingForCardPayments`. */
+export function whatOf({ kind, state, count, peak, endedAt, parts }: IncidentRow): string {
+  if (kind === 'unreachable') return 'no purchase can be read';
+  const most = endedAt === null ? count : peak;
+  if (kind === 'replica') return `${counted(most, 'replica')} cannot do ${most === 1 ? 'its' : 'their'} work`;
+  if (kind === 'subscriber')
+    return `not told everything; ${counted(most, 'delivery waits or was given up', 'deliveries wait or were given up')}`;
+  const states = new Set(parts.flatMap((part) => part.state ?? [])).size;
+  const where = state !== null ? stateName(state) : states < 2 ? 'several states' : `${states} states`;
+  return `${counted(most, 'customer')} overdue in ${where}${endedAt === null ? '' : ' at worst'}`;
+}
+
+/** Who looks after it and until when nothing is said of it, as the end of a line. */
+export function careOf({ acknowledgedAt, acknowledgedBy, silencedUntil }: IncidentRow, now: Instant): string {
+  const owner = acknowledgedAt === null ? '' : `; ${acknowledgedBy ?? 'somebody'} looks after it`;
+  const quiet = silencedUntil === null ? '' : `; silenced until ${untilText(silencedUntil, now)}`;
+  return `${owner}${quiet}`;
+}
+
+type Times = Pick<IncidentRow, 'openedAt' | 'reopenedAt' | 'endedAt'>;
+
+/** Since when it is open: the last time that it began. */
+function openSince({ openedAt, reopenedAt }: Omit<Times, 'endedAt'>): Instant {
+  return reopenedAt ?? openedAt;
+}
+
+/** How long it has been open, or was, from its first beginning. */
+export function lengthOf(incident: Times, now: Instant): string {
+  const { openedAt, endedAt } = incident;
+  const length = endedAt === null ? now - openSince(incident) : endedAt - openedAt;
+  return humanDuration(Math.floor(Math.max(0, length) / 1_000) * 1_000);
+}

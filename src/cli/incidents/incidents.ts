@@ -1,0 +1,163 @@
+/** `incidents`: what is wrong, who looks after it, and what it was. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { CAUSE_KEYS, INCIDENT_KINDS, readCause, readIncidentId, readWord } from '../../actions/incidents/rules.ts';
+import type { Checked } from '../../actions/subscribers/rules.ts';
+import { CAUSES } from '../../domain/incidents/causes.ts';
+import type { IncidentKind } from '../../domain/incidents/incident.ts';
+import { examples, namesItsCommands } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { withDatabase } from '../terminal/database.ts';
+import { printJson, printLine } from '../terminal/output.ts';
+
+interface JsonOption {
+  readonly json?: true;
+}
+interface ListOptions extends JsonOption {
+  readonly open?: true;
+  readonly all?: true;
+  readonly site?: string;
+  readonly kind?: IncidentKind;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+interface CareOptions extends JsonOption {
+  readonly by?: string;
+  readonly note?: string;
+}
+
+async function list(context: CliContext, options: ListOptions): Promise<void> {
+  const { printIncidents } = await import('./list-incidents.ts');
+  await withDatabase(context, ({ sql }) => printIncidents(context, sql, options));
+}
+
+async function show(context: CliContext, id: string, { json }: JsonOption): Promise<void> {
+  const { showIncident } = await import('./show-incident.ts');
+  await withDatabase(context, (database) => showIncident(context, database, id, { json: json === true }));
+}
+
+async function acknowledge(context: CliContext, id: string, { json, ...options }: CareOptions): Promise<void> {
+  const [{ acknowledge: lookAfter, remindingOf }, { incidentBody }, { nameOf, noteOf }] = await parts();
+  const care = { by: nameOf(context, options.by), note: noteOf(options.note) };
+  await withDatabase(context, async ({ sql }) => {
+    const incident = await lookAfter(sql, id, care);
+    if (json) return printJson(context, incidentBody(incident));
+    const more = incident.parts.length === 0 ? '' : `, and all ${incident.parts.length} that it tells of`;
+    const speaker = await remindingOf(sql, incident);
+    const quiet =
+      speaker === null
+        ? ': nobody is reminded of it any more'
+        : `. ${speaker} tells of it and still reminds: purchase-watch incidents acknowledge ${speaker}`;
+    printLine(context, `${care.by} looks after ${id}${more}${quiet}`);
+    printLine(context, `Say what it was, once you know: purchase-watch incidents answer ${id} --cause …`);
+  });
+}
+
+async function release(context: CliContext, id: string, { json }: JsonOption): Promise<void> {
+  const [{ release: giveUp, remindingOf }, { incidentBody }] = await parts();
+  await withDatabase(context, async ({ sql }) => {
+    const incident = await giveUp(sql, id);
+    if (json) return printJson(context, incidentBody(incident));
+    const owner = incident.acknowledgedBy;
+    const said = owner === null ? 'nobody looks after' : `${owner}, who looks after ${incident.parent}, still looks after`;
+    const speaker = owner === null ? await remindingOf(sql, incident) : null;
+    const reminds = owner !== null ? '' : speaker === null ? ': people are reminded of it again' : `; ${speaker} tells of it`;
+    printLine(context, `${said} ${id}${reminds}`);
+  });
+}
+
+async function answer(
+  context: CliContext,
+  id: string,
+  { json, cause, ...options }: CareOptions & { readonly cause: string },
+): Promise<void> {
+  const [{ answer: say }, { incidentBody }, { nameOf, noteOf }] = await parts();
+  const care = { by: nameOf(context, options.by), note: noteOf(options.note) };
+  await withDatabase(context, async ({ sql }) => {
+    const incident = await say(sql, id, { cause, ...care });
+    if (json) return printJson(context, incidentBody(incident));
+    const open = incident.endedAt === null ? '; it stays open until nothing is wrong any more' : '';
+    const cited = incident.kind === 'stuck' ? '. It is cited when the same happens again.' : '';
+    printLine(context, `kept what ${id} was: ${cause}, says ${care.by}${open}${cited}`);
+  });
+}
+
+const parts = () =>
+  Promise.all([
+    import('../../actions/incidents/incidents.ts'),
+    import('../../actions/incidents/body.ts'),
+    import('./care-options.ts'),
+  ]);
+
+/** An argument that a rule of the API reads. */
+function read<T>(rule: (text: string) => Checked<T>): (text: string) => T {
+  return (text) => {
+    const found = rule(text);
+    if ('is' in found) return found.is;
+    throw new InvalidArgumentError(`It ${found.problem}.`);
+  };
+}
+
+function limitArgument(text: string): number {
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > 1_000) throw new InvalidArgumentError('Expected a whole number from 1 to 1000.');
+  return limit;
+}
+
+const ID = 'its id, such as inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2';
+const BY = new Option('--by <name>', "who says so; without it the name of your account, where that is nobody else's ($USER)");
+const causesText = (): string => {
+  const width = Math.max(...CAUSE_KEYS.map((key) => key.length));
+  return `\nCauses (docs/alerts.md says more):\n${CAUSE_KEYS.map((key) => `  ${key.padEnd(width)}  ${CAUSES[key].title}`).join('\n')}`;
+};
+
+/** Declares the command and what it can do. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('incidents')
+    .summary('show what is wrong, look after it, say what it was')
+    .description(
+      'Many symptoms with one cause: a page where customers get stuck, a site that does not answer, a subscriber that takes nothing.',
+    );
+  const json = (sub: Command): Command => sub.option('--json', 'write JSON');
+  const one = (name: string): Command => json(command.command(name)).argument('<id>', ID, read(readIncidentId));
+  json(command.command('list', { isDefault: true }))
+    .summary('list those that are open, the latest first')
+    .option('--open', 'only open ones, as without it')
+    .addOption(new Option('--all', 'also those that are over').conflicts('open'))
+    .option('--site <name>', 'only of this site')
+    .addOption(
+      new Option('--kind <kind>', `only these: ${INCIDENT_KINDS.join(', ')}`).argParser(
+        read((text) => readWord(text, INCIDENT_KINDS, 'kind of incident')),
+      ),
+    )
+    .addOption(new Option('--limit <count>', 'so many at most').argParser(limitArgument).default(50))
+    .addOption(new Option('--cursor <incident>', 'go on after this one').argParser(read(readIncidentId)))
+    .action((options: ListOptions) => list(context, options));
+  one('show')
+    .summary('show one: what it rests on, likely causes, who was told what, who looks after it')
+    .action((id: string, options: JsonOption) => show(context, id, options));
+  one('acknowledge')
+    .summary('say that you look after it: nobody is reminded any more')
+    .addOption(BY)
+    .option('--note <text>', 'for the others')
+    .action((id: string, options: CareOptions) => acknowledge(context, id, options));
+  one('release')
+    .summary('say that nobody looks after it any more')
+    .action((id: string, options: JsonOption) => release(context, id, options));
+  one('answer')
+    .summary('say what it was, while it is open or afterwards; cited when customers get stuck there again')
+    .addOption(new Option('--cause <cause>', 'what it was; see below').argParser(read(readCause)).makeOptionMandatory())
+    .option('--note <text>', 'more of it, in your words')
+    .addOption(BY)
+    .addHelpText('after', causesText)
+    .action((id: string, options: CareOptions & { readonly cause: string }) => answer(context, id, options));
+  namesItsCommands(command);
+  command.addHelpText('after', '\nOptions of the list: purchase-watch incidents list --help');
+  examples(command, [
+    ['incidents', 'what is wrong now'],
+    ['incidents --all --site se', 'also what is over'],
+    ['incidents show inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2', 'all that is known of one'],
+    ['incidents acknowledge inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2 --by Kim', 'you look after it'],
+    ['incidents answer inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2 --cause deploy --by Kim', 'what it was'],
+  ]);
+}

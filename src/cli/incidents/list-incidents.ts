@@ -1,0 +1,61 @@
+/** Lists incidents. */
+
+import { incidentBody } from '../../actions/incidents/body.ts';
+import { requireIncident } from '../../actions/incidents/incidents.ts';
+import { type IncidentKind, levelOf } from '../../domain/incidents/incident.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { readClock, type Sql } from '../../postgres/connection/database.ts';
+import { type IncidentRow, listIncidents } from '../../postgres/incidents/incident-list.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { printJson, printLine, printTable } from '../terminal/output.ts';
+import { knownSite } from '../terminal/site.ts';
+import { lengthOf, placeOf, whatOf } from './incident-words.ts';
+
+interface Wanted {
+  readonly all?: true;
+  readonly site?: string;
+  readonly kind?: IncidentKind;
+  readonly limit: number;
+  /** The id of the one before. */
+  readonly cursor?: string;
+  readonly json?: true;
+}
+
+/** Prints a page, the latest opened first. */
+export async function printIncidents(
+  context: CliContext,
+  sql: Sql,
+  { all, site, kind, limit, cursor, json }: Wanted,
+): Promise<void> {
+  if (site !== undefined)
+    knownSite(
+      site,
+      (await listSites(sql)).map(({ name }) => name),
+    );
+  const before = cursor === undefined ? null : (await requireIncident(sql, cursor)).position;
+  const filter = { status: all ? ('all' as const) : ('open' as const), site, kind };
+  const rows = await listIncidents(sql, { filter, before, limit: limit + 1 });
+  const page = rows.slice(0, limit);
+  const next = rows.length > limit ? page.at(-1)!.id : null;
+  if (json) return printJson(context, { data: page.map(incidentBody), nextCursor: next });
+  if (page.length === 0)
+    return void printLine(
+      context,
+      all ? 'No incidents.' : 'No incident is open. Those that are over: purchase-watch incidents --all',
+    );
+  const { now } = await readClock(sql);
+  printTable(
+    context,
+    ['incident', 'severity', 'where', 'what', 'status', 'owner'],
+    page.map((row) => [row.id, levelOf(row), placeOf(row), whatOf(row), statusOf(row, now), row.acknowledgedBy ?? '-']),
+  );
+  if (next !== null) printLine(context, `\nThere are more: --cursor ${next}`);
+}
+
+function statusOf(row: IncidentRow, now: Instant): string {
+  const { endedAt, silencedUntil, parent } = row;
+  const length = lengthOf(row, now);
+  if (endedAt !== null) return `over after ${length}`;
+  return `open for ${length}${silencedUntil === null ? '' : ', silenced'}${parent === null ? '' : `, part of ${parent}`}`;
+}

@@ -1,0 +1,191 @@
+/** Shows one incident: what is wrong, what that rests on, why it may be, who was told what, and who looks after it. */
+
+import { incidentDetails } from '../../actions/incidents/body.ts';
+import { type IncidentStory, storyOf } from '../../actions/incidents/incidents.ts';
+import { isoTime } from '../../domain/events/events.ts';
+import { untilText } from '../../domain/explain/explain-standing.ts';
+import { CAUSES, type CauseKey } from '../../domain/incidents/causes.ts';
+import { levelOf } from '../../domain/incidents/incident.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { stateName } from '../../domain/purchases/states.ts';
+import { workingText } from '../../domain/stays/dwell.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import { readClock } from '../../postgres/connection/database.ts';
+import type { IncidentRow } from '../../postgres/incidents/incident-list.ts';
+import { learnedLimits } from '../../postgres/stays/limits.ts';
+import type { CliContext } from '../terminal/context.ts';
+import type { OpenDatabase } from '../terminal/database.ts';
+import { counted, printable, printFacts, printJson, printLine, printTable, styled } from '../terminal/output.ts';
+import { relative } from '../terminal/times.ts';
+import { lengthOf, placeOf, whatOf } from './incident-words.ts';
+
+/** Reads and prints it. */
+export async function showIncident(
+  context: CliContext,
+  { sql, settings }: OpenDatabase,
+  id: string,
+  { json }: { json: boolean },
+): Promise<void> {
+  const story = await storyOf(sql, id);
+  if (json) return printJson(context, incidentDetails(story));
+  const [{ now }, limits] = await Promise.all([readClock(sql), learnedLimits(sql, settings.policy)]);
+  const { incident } = story;
+  const { kind, site, state } = incident;
+  const isLeaf = kind === 'stuck' && site !== null && state !== null;
+  printHead(context, incident, { now, limit: isLeaf ? workingText(limits.limitOf(site, state), null) : null });
+  printParts(context, incident, now);
+  printCauses(context, story);
+  printWaiting(context, story, now);
+  printSaid(context, story, now);
+  printHint(context, incident);
+}
+
+function printHead(context: CliContext, incident: IncidentRow, { now, limit }: { now: Instant; limit: string | null }): void {
+  const { id, since, peak, count, openedAt, endedAt, reopenedAt, quietSince, parent, silencedUntil, kind } = incident;
+  const { acknowledgedAt, acknowledgedBy, acknowledgedNote, alarm, answer } = incident;
+  const status =
+    endedAt === null
+      ? `open for ${lengthOf(incident, now)}`
+      : `over since ${when(endedAt, now)}, after ${lengthOf(incident, now)}`;
+  const quiet = endedAt !== null || quietSince === null ? '' : `, quiet since ${when(quietSince, now)}`;
+  const level = levelOf(incident);
+  printFacts(context, [
+    ['incident', id],
+    ['where', placeOf(incident)],
+    endedAt === null ? ['what', whatOf(incident), 'red'] : ['what', whatOf(incident)],
+    ['status', `${status}${quiet}, ${level}`],
+    ['at worst', kind === 'stuck' && endedAt === null && peak > count ? counted(peak, 'customer') : null],
+    ['opened', when(openedAt, now)],
+    ['since', when(since, now)],
+    ['reopened', reopenedAt === null ? null : when(reopenedAt, now)],
+    ['rests on', alarm === null ? null : alarmText(alarm)],
+    ['working', limit],
+    ['part of', parent],
+    [
+      'owner',
+      acknowledgedAt === null
+        ? null
+        : `${acknowledgedBy ?? 'somebody'}, ${when(acknowledgedAt, now)}${noteText(acknowledgedNote)}`,
+    ],
+    ['silenced', silencedUntil === null ? null : `until ${untilText(silencedUntil, now)}`],
+    [
+      'it was',
+      answer === null
+        ? null
+        : `${answer.cause} (${titleOf(answer.cause)}), says ${answer.by}, ${when(answer.at, now)}${noteText(answer.note)}`,
+    ],
+  ]);
+}
+
+const when = (at: Instant, now: Instant): string => `${isoTime(at).slice(0, 19)}Z (${relative(at, now)})`;
+const noteText = (note: string | null): string => (note === null ? '' : `: ${note}`);
+const isCauseKey = (cause: string): cause is CauseKey => Object.hasOwn(CAUSES, cause);
+const titleOf = (cause: string): string => (isCauseKey(cause) ? CAUSES[cause].title : 'a cause that is not known here');
+
+/** The numbers that an alarm was raised for. */
+function alarmText({
+  rule,
+  at,
+  since,
+  entrants,
+  overdue,
+  usualShare,
+  perDay,
+  falseAlarmEvery,
+}: NonNullable<IncidentRow['alarm']>): string {
+  const noticed = `noticed ${humanDuration(Math.max(at - since, 0))} after the first of them came`;
+  if (rule === 'sparse') {
+    const few = perDay === null ? '' : ` (about ${Math.round(perDay * 10) / 10} a day)`;
+    return `${counted(overdue, 'customer')} in a row did not get on, where few come${few}; ${noticed}`;
+  }
+  const usual = `usually ${Math.round(usualShare * 1_000) / 10} in 100`;
+  const rare = falseAlarmEvery === null ? '' : `; a false alarm comes once in about ${counted(falseAlarmEvery, 'customer')}`;
+  return `${overdue} of ${counted(entrants, 'customer')} became overdue, ${usual}; ${noticed}${rare}`;
+}
+
+function printParts(context: CliContext, { parts }: IncidentRow, now: Instant): void {
+  if (parts.length === 0) return;
+  printLine(context, '');
+  printTable(
+    context,
+    ['part', 'site', 'state', 'overdue', 'at worst', 'status'],
+    parts.map(({ id, site, state, count, peak, endedAt }) => [
+      id,
+      site ?? 'several',
+      state === null ? 'several' : stateName(state),
+      count,
+      peak,
+      endedAt === null ? 'open' : `over since ${relative(endedAt, now).replace(/ ago$/, '')}`,
+    ]),
+  );
+}
+
+function printCauses(context: CliContext, { causes }: IncidentStory): void {
+  for (const [index, { cause, why }] of causes.entries()) {
+    printLine(context, '');
+    const title = styled(context, 'bold', printable(`${index === 0 ? 'Likely cause' : 'Or'}: ${titleOf(cause)} (${cause})`));
+    printLine(context, title);
+    printLine(context, printable(`  ${why}`));
+    for (const text of adviceOf(cause)) printLine(context, printable(`  ${text}`));
+  }
+}
+
+/** What goes wrong, what to look at first, and where more of it stands. */
+function adviceOf(cause: string): string[] {
+  if (!isCauseKey(cause)) return [];
+  const { cause: what, remedy, anchor } = CAUSES[cause];
+  return [what, remedy, `docs/alerts.md#${anchor}`];
+}
+
+/** Who waits, as it was told last. */
+function printWaiting(context: CliContext, { incident, told }: IncidentStory, now: Instant): void {
+  if (told === null || incident.kind !== 'stuck' || incident.endedAt !== null) return;
+  const { purchases, waiting, earlier } = told.data;
+  const ids = Array.isArray(purchases) ? purchases.filter((id) => typeof id === 'string') : [];
+  const sums = Array.isArray(waiting) ? waiting.filter(isMoney).map(({ amount, currency }) => `${amount} ${currency}`) : [];
+  const before = isEarlier(earlier)
+    ? `${earlier.cause} (${titleOf(earlier.cause)}), said ${earlier.by}${noteText(earlier.note ?? null)}`
+    : null;
+  if (ids.length === 0 && sums.length === 0 && before === null) return;
+  printLine(context, '');
+  printFacts(context, [
+    ['as told', when(told.at, now)],
+    ['waiting', sums.length === 0 ? null : sums.join(', ')],
+    ['oldest', ids.length === 0 ? null : ids.join(', ')],
+    ['last time', before],
+  ]);
+}
+
+function isMoney(value: unknown): value is { amount: string; currency: string } {
+  const { amount, currency } = (value ?? {}) as { amount?: unknown; currency?: unknown };
+  return typeof amount === 'string' && typeof currency === 'string';
+}
+
+function isEarlier(value: unknown): value is { cause: string; by: string; note?: string | null } {
+  const { cause, by, note = null } = (value ?? {}) as { cause?: unknown; by?: unknown; note?: unknown };
+  return typeof cause === 'string' && typeof by === 'string' && (note === null || typeof note === 'string');
+}
+
+function printSaid(context: CliContext, { incident, said }: IncidentStory, now: Instant): void {
+  printLine(context, '');
+  if (said.length === 0) {
+    const through = incident.parent === null ? '' : `; ${incident.parent} tells of it`;
+    return void printLine(context, `Nobody was told${incident.endedAt === null ? ' yet' : ''}${through}.`);
+  }
+  printTable(
+    context,
+    ['told', 'what', 'when', 'status'],
+    said.map(({ channel, stage, at, status }) => [channel, stage, when(at, now), status]),
+  );
+}
+
+/** What is to be done next. */
+function printHint(context: CliContext, { id, endedAt, acknowledgedAt, answer }: IncidentRow): void {
+  const hints = [
+    endedAt === null && acknowledgedAt === null ? `You look after it? purchase-watch incidents acknowledge ${id}` : null,
+    answer === null ? `You know what it was? purchase-watch incidents answer ${id} --cause …` : null,
+  ].filter((hint) => hint !== null);
+  if (hints.length === 0) return;
+  printLine(context, '');
+  for (const hint of hints) printLine(context, hint);
+}

@@ -1,0 +1,94 @@
+/** A silence as the command line takes it, checked by the rules of the API. All that is wrong is told at once. */
+
+import { INCIDENT_KINDS, LONGEST_REASON, readComing, readWord, readWords } from '../../actions/incidents/rules.ts';
+import { type CheckedSilence, type SilenceField, silenceProblems } from '../../actions/incidents/silences.ts';
+import { type Checked, readState } from '../../actions/subscribers/rules.ts';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { siteProblem } from '../terminal/site.ts';
+import { nameOf } from './care-options.ts';
+
+export interface SilenceOptions {
+  readonly site?: string;
+  readonly state?: string;
+  readonly kind?: string;
+  readonly subscriber?: string;
+  readonly everything?: true;
+  /** From its beginning. */
+  readonly for?: Milliseconds;
+  readonly until?: string;
+  readonly from?: string;
+  readonly reason?: string;
+  readonly by?: string;
+}
+
+/** What the options ask for; throws AppError `invalid` with a line for each that is wrong. */
+export async function silenceOf(context: CliContext, sql: Sql, options: SilenceOptions, now: Instant): Promise<CheckedSilence> {
+  const wrong = new Map<string, string>();
+  const read = <T>(option: string, found: Checked<T> | null): T | undefined => {
+    if (found === null) return undefined;
+    if ('is' in found) return found.is;
+    wrong.set(option, found.problem);
+    return undefined;
+  };
+  const { site, subscriber, everything } = options;
+  const given = <T>(text: string | undefined, rule: (text: string) => Checked<T>): Checked<T> | null => {
+    const found = text === undefined ? null : rule(text);
+    return found !== null && 'problem' in found ? { problem: `${quoted(text!)} ${found.problem}` } : found;
+  };
+  const state = read('state', given(options.state, readState));
+  const kind = read(
+    'kind',
+    given(options.kind, (text) => readWord(text, INCIDENT_KINDS, 'kind of incident')),
+  );
+  const startsAt = read('from', given(options.from, readComing))?.(now);
+  const until = read('until', given(options.until, readComing))?.(now);
+  const ends = options.for === undefined ? 'until' : 'for';
+  const endsAt = options.for === undefined ? until : (startsAt ?? now) + options.for;
+  if (options.for === undefined && options.until === undefined)
+    wrong.set('for', 'is missing: say how long with --for 2h, or until when with --until');
+  const why = 'why, as in --reason "the service moves"';
+  const reason = read(
+    'reason',
+    options.reason === undefined ? { problem: `is missing; give ${why}` } : readWords(options.reason, LONGEST_REASON, why),
+  );
+  const by = nameOr(context, options.by, wrong);
+
+  const optionOf = (field: SilenceField): string => ({ startsAt: 'from', endsAt: ends })[field as string] ?? field;
+  const [sites, subscribers] = await Promise.all([listSites(sql), listSubscribers(sql)]);
+  const names = sites.map(({ name }) => name);
+  const found = silenceProblems(
+    { site, state, kind, subscriber, everything, startsAt, endsAt },
+    {
+      now,
+      subscribers: subscribers.map(({ name }) => name),
+      siteProblem: (name) => siteProblem(name, names),
+      isWrong: (field) => wrong.has(optionOf(field)),
+      words: { yes: 'given', endsAt: `the end (--${ends})`, listSubscribers: '"purchase-watch subscribers"' },
+    },
+  );
+  for (const { field, problem } of found) {
+    const value = options[optionOf(field) as keyof SilenceOptions];
+    // Some say the value themselves.
+    wrong.set(optionOf(field), typeof value !== 'string' || problem.startsWith('"') ? problem : `${quoted(value)} ${problem}`);
+  }
+  if (wrong.size > 0 || reason === undefined || by === undefined || endsAt === undefined)
+    throw new AppError('invalid', [...wrong].map(([option, problem]) => `--${option}: ${problem}`).join('\n'));
+  return { site, state, kind, subscriber, reason, by, startsAt, endsAt };
+}
+
+const quoted = (text: string): string => JSON.stringify(text.slice(0, 100));
+
+function nameOr(context: CliContext, by: string | undefined, wrong: Map<string, string>): string | undefined {
+  try {
+    return nameOf(context, by);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    wrong.set('by', error.message.replace(/^--by: /, ''));
+    return undefined;
+  }
+}

@@ -1,0 +1,24 @@
+/** Silences in a few words. */
+import { isoTime } from '../../domain/events/events.ts';
+import { untilText } from '../../domain/explain/explain-standing.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { stateName } from '../../domain/purchases/states.ts';
+import type { SilenceRow } from '../../postgres/incidents/silences.ts';
+
+/** What it is about: `stuck in WaitingForCardPayments at se`, `everything`. */
+export function matterOf({ kind, site, state, subscriber }: SilenceRow): string {
+  if (subscriber !== null) return `subscriber ${subscriber}`;
+  if (kind === 'subscriber') return 'all subscribers';
+  if (kind === 'replica') return 'replicas of the daemon';
+  const what = kind === 'unreachable' ? 'no answer' : kind === 'stuck' || state !== null ? 'stuck' : null;
+  const where = [...(state === null ? [] : [`in ${stateName(state)}`]), ...(site === null ? [] : [`at ${site}`])];
+  if (what === null) return site === null ? 'everything' : `everything ${where.join(' ')}`;
+  return [what, ...where, ...(site === null ? ['at all sites'] : [])].join(' ');
+}
+
+/** From when and until when, as far as that is to come. */
+export function spanOf({ startsAt, endsAt }: SilenceRow, now: Instant): string {
+  const from = isoTime(startsAt).slice(0, 19);
+  if (endsAt <= now) return `${from}Z until ${isoTime(endsAt).slice(0, 19)}Z`;
+  return startsAt <= now ? `until ${untilText(endsAt, now)}` : `from ${from}Z until ${isoTime(endsAt).slice(0, 19)}Z`;
+}

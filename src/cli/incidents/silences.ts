@@ -1,0 +1,149 @@
+/** `silences`: times in which people want to hear nothing of some incidents. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { durationArgument, examples, namesItsCommands } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { withDatabase } from '../terminal/database.ts';
+import { printJson, printLine, printTable } from '../terminal/output.ts';
+import type { SilenceOptions } from './silence-options.ts';
+
+interface JsonOption {
+  readonly json?: true;
+}
+interface ListOptions extends JsonOption {
+  readonly all?: true;
+  readonly limit: number;
+  readonly cursor?: number;
+}
+
+async function list(context: CliContext, { all, limit, cursor, json }: ListOptions): Promise<void> {
+  await withDatabase(context, async ({ sql }) => {
+    const [{ listSilences }, { silenceBody, silenceName }, { databaseNow }, { matterOf, spanOf }] = await Promise.all([
+      import('../../postgres/incidents/silences.ts'),
+      import('../../actions/incidents/body.ts'),
+      import('../../postgres/reports/overview.ts'),
+      import('./silence-words.ts'),
+    ]);
+    const rows = await listSilences(sql, { status: all ? 'all' : 'current', before: cursor ?? null, limit: limit + 1 });
+    const page = rows.slice(0, limit);
+    const next = rows.length > limit ? silenceName(page.at(-1)!.id) : null;
+    const now = await databaseNow(sql);
+    if (json) return printJson(context, { data: page.map((row) => silenceBody(row, now)), nextCursor: next });
+    if (page.length === 0)
+      return void printLine(
+        context,
+        all ? 'No silences.' : 'No silence holds or is to come. Those that are over: purchase-watch silences --all',
+      );
+    printTable(
+      context,
+      ['silence', 'status', 'about', 'when', 'by', 'reason'],
+      page.map((row) => [silenceName(row.id), silenceBody(row, now).status, matterOf(row), spanOf(row, now), row.by, row.reason]),
+    );
+    if (next !== null) printLine(context, `\nThere are more: --cursor ${next}`);
+  });
+}
+
+async function add(context: CliContext, { json, ...options }: SilenceOptions & JsonOption): Promise<void> {
+  const [
+    { silenceOf },
+    { silence },
+    { silenceBody, silenceName },
+    { databaseNow },
+    { matterOf, spanOf },
+    { policyOf },
+    { stateName },
+  ] = await Promise.all([
+    import('./silence-options.ts'),
+    import('../../actions/incidents/silences.ts'),
+    import('../../actions/incidents/body.ts'),
+    import('../../postgres/reports/overview.ts'),
+    import('./silence-words.ts'),
+    import('../../domain/polling/poll-plan.ts'),
+    import('../../domain/purchases/states.ts'),
+  ]);
+  await withDatabase(context, async ({ sql, settings }) => {
+    const now = await databaseNow(sql);
+    const row = await silence(sql, await silenceOf(context, sql, options, now), now);
+    const after = await databaseNow(sql);
+    if (json) return printJson(context, silenceBody(row, after));
+    const { state } = row;
+    const isIdle = state !== null && policyOf(settings.policy, state).final;
+    const warning = isIdle ? `. Nobody is ever stuck in ${stateName(state)}, which is final: did you mean another state?` : '';
+    printLine(context, `${silenceName(row.id)}: ${matterOf(row)}, ${spanOf(row, after)}${warning}`);
+    printLine(
+      context,
+      `What is still wrong then is told then. End it before its time: purchase-watch silences end ${silenceName(row.id)}`,
+    );
+  });
+}
+
+async function end(context: CliContext, id: number, { json }: JsonOption): Promise<void> {
+  await withDatabase(context, async ({ sql }) => {
+    const [{ lift, requireSilence }, { silenceBody, silenceName }, { databaseNow }] = await Promise.all([
+      import('../../actions/incidents/silences.ts'),
+      import('../../actions/incidents/body.ts'),
+      import('../../postgres/reports/overview.ts'),
+    ]);
+    const before = await requireSilence(sql, id, '"purchase-watch silences --all"');
+    const wasOver = silenceBody(before, await databaseNow(sql)).status === 'over';
+    await lift(sql, id);
+    if (json) return printJson(context, silenceBody(await requireSilence(sql, id), await databaseNow(sql)));
+    const name = silenceName(id);
+    printLine(context, wasOver ? `${name} was over already` : `${name} is over: what is still wrong is told now`);
+  });
+}
+
+/** The row behind `sil_42`. */
+function silenceArgument(text: string): number {
+  const id = Number(/^sil_([1-9]\d{0,14})$/.exec(text)?.[1]);
+  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError('Expected the id of a silence, such as sil_42.');
+  return id;
+}
+
+function limitArgument(text: string): number {
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > 1_000) throw new InvalidArgumentError('Expected a whole number from 1 to 1000.');
+  return limit;
+}
+
+/** Declares the command and what it can do. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('silences')
+    .summary('hear nothing of some incidents for a time')
+    .description(
+      'While a silence holds, people are told of no incident that matches, but for the end of one they have heard of. What is still wrong when it ends is told then. Webhooks and the feed are not silenced. One that begins later is a maintenance window.',
+    );
+  const json = (sub: Command): Command => sub.option('--json', 'write JSON');
+  json(command.command('list', { isDefault: true }))
+    .summary('list those that hold or are to come, newest first')
+    .option('--all', 'also those that are over')
+    .addOption(new Option('--limit <count>', 'so many at most').argParser(limitArgument).default(50))
+    .addOption(new Option('--cursor <silence>', 'go on after this one').argParser(silenceArgument))
+    .action((options: ListOptions) => list(context, options));
+  json(command.command('add'))
+    .summary('add one; what it does not name matches everything')
+    .option('--site <name>', 'only incidents of this site')
+    .option('--state <state>', 'only of this state, by name or number')
+    .option('--kind <kind>', 'only these: stuck, unreachable, subscriber, replica')
+    .option('--subscriber <name>', 'only about this subscriber')
+    .option('--everything', 'all incidents: needed when none of these is given')
+    .addOption(new Option('--for <duration>', 'how long it lasts, from its beginning').argParser(durationArgument))
+    .addOption(new Option('--until <time>', 'when it ends: a time with its zone, or a duration from now').conflicts('for'))
+    .option('--from <time>', 'when it begins: a time with its zone, or a duration from now; now, without it')
+    .option('--reason <text>', 'why, for the others')
+    .option('--by <name>', "who says so; without it the name of your account, where that is nobody else's ($USER)")
+    .action((options: SilenceOptions & JsonOption & { readonly for?: Milliseconds }) => add(context, options));
+  json(command.command('end'))
+    .summary('end one before its time')
+    .argument('<id>', 'its id, such as sil_42', silenceArgument)
+    .action((id: number, options: JsonOption) => end(context, id, options));
+  namesItsCommands(command);
+  command.addHelpText('after', '\nOptions of the list: purchase-watch silences list --help');
+  examples(command, [
+    ['silences', 'what is silenced, and what will be'],
+    ["silences add --site se --for 2h --reason 'new checkout page' --by Kim", 'from now on'],
+    ["silences add --kind unreachable --from 2026-11-20T22:00:00Z --for 2h --reason 'the service moves' --by Kim", 'a window'],
+    ['silences end sil_42', 'hear of everything again'],
+  ]);
+}

@@ -1,0 +1,94 @@
+/** What `listen` shows: events on standard output, and everything else beside it, so that a pipe gets events only. */
+import { Writable } from 'node:stream';
+import { refusedUrl } from '../../channels/http/address.ts';
+import { isoTime } from '../../domain/events/events.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import type { Taken } from '../../receiver/receiver.ts';
+import { eventLines } from '../purchases/show-event.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { counted, harmlessJson, printable, printLine, styled } from '../terminal/output.ts';
+
+export interface Screen {
+  event(taken: Taken): void;
+  /** A request that was not taken, and why. */
+  refused(detail: string): void;
+  /** A line beside the events. */
+  say(text?: string): void;
+  /** Where it listens, and what a daemon has to be told so that it sends here; `made` is a secret that nobody knows yet. */
+  introduce(here: { readonly url: string; readonly made: string | null }): void;
+  /** Says at the end what came. */
+  sum(): void;
+  /** Shows nothing any more: the terminal is gone. */
+  mute(): void;
+}
+
+export interface ScreenOptions {
+  /** The body as one line, and nothing else. */
+  readonly json?: true;
+  /** The body below each line. */
+  readonly full?: true;
+  readonly forward?: string;
+}
+
+/** A refused request is told in a line; it may hold anything. */
+const LONGEST_REFUSAL = 300;
+
+/** Begins to count. */
+export function createScreen(outside: CliContext, { json, full, forward }: ScreenOptions): Screen {
+  const context = { ...outside };
+  const beside = { ...outside, stdout: outside.stderr, isTTY: (outside.stderr as { isTTY?: boolean }).isTTY === true };
+  const say = (text = ''): void => printLine(beside, text);
+  const lineOf = eventLines(context);
+  const began = performance.now();
+  let [events, repeats, tries, refusals] = [0, 0, 0, 0];
+  return {
+    event: (taken) => {
+      const { text, body } = taken.event;
+      if (taken.place.time === 1) events += 1;
+      else if (taken.place.wasTaken) repeats += 1;
+      else tries += 1;
+      // Our bodies are one line; somebody else's, signed with the same secret, may not be.
+      const line = json ? harmlessJson(context, /[\r\n]/.test(text) ? JSON.stringify(body) : text) : lineOf(taken);
+      printLine(context, line);
+      if (!full) return;
+      for (const line of JSON.stringify(body, null, 2).split('\n')) printLine(context, `    ${printable(line)}`);
+    },
+    refused: (detail) => {
+      refusals += 1;
+      say(
+        `${isoTime(Date.now()).slice(11)}  ${styled(beside, 'red', 'refused')}  ${printable(detail).slice(0, LONGEST_REFUSAL)}`,
+      );
+    },
+    say,
+    introduce: ({ url, made }) => {
+      const passing = forward === undefined ? '' : `, and passing on to ${forward}`;
+      const allowing = refusedUrl(url, [])?.allowing;
+      const lines = [
+        `Listening at ${url} and below${passing}. Ctrl-C ends it.`,
+        '',
+        `A daemon sends here when it is started with${made === null ? ' this, and with the secret that is known here' : ''}:`,
+        `  export WEBHOOK_URL=${url}`,
+        made === null ? null : `  export WEBHOOK_SECRET=${made}`,
+        allowing === undefined ? null : `  export ${allowing}`,
+        made === null ? null : 'The secret was made for this run; with WEBHOOK_SECRET set here, too, it stays the same.',
+        '',
+      ];
+      say(lines.filter((line) => line !== null).join('\n'));
+    },
+    mute: () => {
+      const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+      context.stdout = nowhere;
+      beside.stdout = nowhere;
+    },
+    sum: () => {
+      const came = [
+        counted(events, 'event'),
+        ...(tries === 0 ? [] : [counted(tries, 'further try', 'further tries')]),
+        ...(repeats === 0 ? [] : [counted(repeats, 'repeat')]),
+      ];
+      const all = came.length === 1 ? came[0]! : `${came.slice(0, -1).join(', ')} and ${came.at(-1)}`;
+      const not = refusals === 0 ? '' : `; ${counted(refusals, 'request was', 'requests were')} refused`;
+      say(`${all} in ${humanDuration(performance.now() - began)}${not}`);
+    },
+  };
+}

@@ -1,0 +1,125 @@
+/** `listen --subscribe`: a subscriber for as long as somebody listens. */
+import { hostname } from 'node:os';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { WishOptions } from '../subscribers/subscriber-options.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
+
+export interface Subscription {
+  /** What to do about subscribers of earlier runs that were killed; a line each. */
+  readonly leftOver: readonly string[];
+  /** Has a test sent, and answers in a sentence how that went. */
+  test(signal: AbortSignal): Promise<string>;
+  /** Takes the subscriber away again. */
+  end(): Promise<void>;
+}
+
+export interface Subscribed {
+  readonly name: string;
+  readonly url: string;
+  readonly secret: string;
+  readonly wishes: Pick<WishOptions, 'types' | 'sites' | 'states'>;
+}
+
+/** Long enough for a daemon that has much to do. */
+const TEST_WITHIN: Milliseconds = 10_000;
+
+/** `listen-<host>-`, as the name of a subscriber may begin. */
+function ownPrefix(): string {
+  const host = hostname()
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, '-')
+    .slice(0, 40);
+  return `listen-${host}-`;
+}
+
+/** A name for the subscriber, checked; throws AppError `invalid`. */
+export async function subscriberName(given: string | true): Promise<string> {
+  const [{ checked }, { readName }] = await Promise.all([
+    import('../subscribers/subscriber-options.ts'),
+    import('../../actions/subscribers/rules.ts'),
+  ]);
+  return given === true ? ownPrefix() + process.pid : checked('--subscribe', readName(given));
+}
+
+/** Adds the subscriber. Throws AppError when it may not be called, or cannot be added; nothing is left behind then. */
+export async function subscribe(context: CliContext, { name, url, secret, wishes }: Subscribed): Promise<Subscription> {
+  const leftOver = await withDatabase(context, async ({ sql, settings }) => {
+    const [{ addSubscriber }, { secretsOf }, { urlArgument, wishesOf }, { refusedUrl }, { readSubscribers }] = await Promise.all([
+      import('../../actions/subscribers/subscribers.ts'),
+      import('../../actions/subscribers/secrets.ts'),
+      import('../subscribers/subscriber-options.ts'),
+      import('../../channels/http/address.ts'),
+      import('../../postgres/subscribers/subscribers.ts'),
+    ]);
+    const refused = refusedUrl(url, settings.webhooks.apiAllowAddresses, 'api');
+    if (refused !== null) {
+      throw new AppError(
+        'configuration',
+        `a daemon may not call ${url}: ${refused.problem.replace(/ If it is meant.*/, '')} Set ${refused.allowing} in this terminal, and for the daemon, which is restarted with it, unless it has it already`,
+      );
+    }
+    const { types = null, sites = null, states = null } = await wishesOf(sql, wishes);
+    const description = `purchase-watch listen on ${hostname()}, for as long as it runs`;
+    const wanted = { name, url: urlArgument(url, settings), secret, types, sites, states, description };
+    await addSubscriber({ sql, secrets: secretsOf(settings) }, wanted);
+    return (await readSubscribers(sql)).map((each) => each.name).filter((each) => each !== name && isLeftOver(each));
+  });
+  const remedy = (left: string): string =>
+    `${left} is left over from a run that was killed; remove it with: purchase-watch subscribers remove ${left} --yes`;
+  return { leftOver: leftOver.map(remedy), test: (signal) => test(context, name, signal), end: () => end(context, name) };
+}
+
+/** Whether a listener on this machine was killed before it could take its subscriber away. */
+function isLeftOver(name: string): boolean {
+  const prefix = ownPrefix();
+  const pid = name.startsWith(prefix) ? Number(name.slice(prefix.length)) : Number.NaN;
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+  }
+}
+
+function test(context: CliContext, name: string, signal: AbortSignal): Promise<string> {
+  return withDatabase(context, async ({ sql }) => {
+    if ((await livingDaemons(sql)).length === 0) return `${NO_DAEMON}; until then nothing comes`;
+    const [{ requireSubscriber, testSubscriber }, { databaseNow }, { waitForAttempt }, { findDelivery }] = await Promise.all([
+      import('../../actions/subscribers/subscribers.ts'),
+      import('../../postgres/reports/overview.ts'),
+      import('../../actions/subscribers/wait.ts'),
+      import('../../postgres/deliveries/delivery-list.ts'),
+    ]);
+    const began = performance.now();
+    const id = await testSubscriber(sql, await requireSubscriber(sql, name), await databaseNow(sql));
+    const attempted = await waitForAttempt(sql, id, { within: TEST_WITHIN, signal });
+    const delivery = await findDelivery(sql, id);
+    if (delivery?.status === 'delivered') return `a test came through after ${humanDuration(performance.now() - began)}`;
+    if (!attempted) return `no attempt to send a test was made within ${humanDuration(TEST_WITHIN)}; see: purchase-watch status`;
+    const failed = `the daemon's test did not come through: ${delivery?.lastError ?? 'no reason is known'}`;
+    return failed.includes('WEBHOOK_API_ALLOW_ADDRESSES')
+      ? `${failed} That is a setting of the daemon: restart it with it.`
+      : failed;
+  });
+}
+
+async function end(context: CliContext, name: string): Promise<void> {
+  try {
+    await withDatabase(context, async ({ sql }) => {
+      const { removeSubscriber } = await import('../../actions/subscribers/subscribers.ts');
+      await removeSubscriber(sql, name);
+    });
+  } catch (cause) {
+    if (cause instanceof AppError && cause.code === 'not_found') return;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new AppError(
+      'unavailable',
+      `the subscriber ${name} could not be removed (${why}); do it with: purchase-watch subscribers remove ${name} --yes`,
+      { cause },
+    );
+  }
+}

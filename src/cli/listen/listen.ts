@@ -1,0 +1,248 @@
+/** `listen`: a developer's machine shows verified events. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Keys } from '../../receiver/genuine.ts';
+import type { PostListener, Receive } from '../../receiver/posts.ts';
+import type { WishOptions } from '../subscribers/subscriber-options.ts';
+import { durationArgument, examples, numberArgument } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import type { KeyOptions } from './listen-keys.ts';
+import type { Answered } from './listen-pauses.ts';
+import type { Screen } from './listen-screen.ts';
+import type { Subscribed } from './listen-subscription.ts';
+
+interface ListenOptions extends KeyOptions, Pick<WishOptions, 'types' | 'sites' | 'states'> {
+  readonly port: number;
+  readonly host: string;
+  readonly url?: string;
+  readonly json?: true;
+  readonly full?: true;
+  readonly answer: number;
+  readonly delay: Milliseconds;
+  readonly fail: number;
+  readonly forward?: string;
+  readonly count: number;
+  readonly subscribe?: string | true;
+}
+
+const PORT = 9_321;
+const WITH_SUBSCRIBE = ['types', 'sites', 'states'] as const;
+
+async function listen(context: CliContext, options: ListenOptions): Promise<void> {
+  const stray = WITH_SUBSCRIBE.find((name) => options[name] !== undefined);
+  if (stray !== undefined && options.subscribe === undefined) {
+    throw new AppError('invalid', `--${stray}: only with --subscribe; otherwise the daemon's settings say what is sent here`);
+  }
+  const [{ listenForPosts }, { findKeys, withoutLoneSecret }, { createScreen }, { subscriberName }, { untilToldToStop }] =
+    await Promise.all([
+      import('../../receiver/posts.ts'),
+      import('./listen-keys.ts'),
+      import('./listen-screen.ts'),
+      import('./listen-subscription.ts'),
+      import('../../runtime/process/signals.ts'),
+    ]);
+  const keys = await findKeys(context, options, { needsSecret: options.subscribe !== undefined });
+  const name = options.subscribe === undefined ? null : await subscriberName(options.subscribe);
+  const screen = createScreen(context, options);
+  const ending = new AbortController();
+  const own = withoutLoneSecret(context);
+  const { signal } = ending;
+  const { guessPauses, watchPauses } = await import('./listen-pauses.ts');
+  const answered = name === null ? guessPauses(screen.say) : watchPauses(own, { name, say: screen.say, signal });
+  const receive = await receiverOf(options, { keys, name, screen, answered, end: () => ending.abort(), signal });
+
+  void untilToldToStop(context.takeSignals).then(() => ending.abort());
+  // A terminal that is closed must not leave a subscriber behind; it says so more than once.
+  const hangUp = (): void => {
+    screen.mute();
+    ending.abort();
+  };
+  process.on('SIGHUP', hangUp);
+  const { host, port } = options;
+  const server = await listenForPosts(receive, { host, port, onRefused: screen.refused }).catch((cause: unknown) => {
+    throw cannotListen(options, cause);
+  });
+  try {
+    const { leadsBack } = await import('./listen-target.ts');
+    // Only now is the port known in any case.
+    if (options.forward !== undefined && leadsBack(options.forward, { host, port: server.port })) {
+      throw new AppError(
+        'invalid',
+        `--forward: ${options.forward} is where this listens itself; give the address of your program`,
+      );
+    }
+    const url = options.url ?? `${reachable(server)}/`;
+    if (name === null) {
+      screen.introduce({ url, made: keys.made });
+      await aborted(ending.signal);
+    } else {
+      const tellSecret = keys.made !== null && options.forward !== undefined;
+      await listenAs(own, { name, url, secret: keys.secrets[0]!, wishes: options }, { screen, signal, tellSecret });
+    }
+  } finally {
+    await server.close();
+    process.off('SIGHUP', hangUp);
+  }
+  screen.sum();
+}
+
+/** What answers requests, and ends everything after `--count` of them. */
+async function receiverOf(
+  options: ListenOptions,
+  {
+    keys,
+    name,
+    screen,
+    answered,
+    end,
+    signal,
+  }: { keys: Keys; name: string | null; screen: Screen; answered: Answered; end: () => void; signal: AbortSignal },
+): Promise<Receive> {
+  const { createReceiver, isYes } = await import('../../receiver/receiver.ts');
+  const { answer: status, delay, fail, forward: forwardTo = null, count } = options;
+  const counted = new Set<string>();
+  let isTested = name === null;
+  const receive = createReceiver({
+    keys,
+    status,
+    delay,
+    fail,
+    forwardTo,
+    // The test that is made of a new subscriber tells that the way is open; nobody has to see it.
+    isOwn: ({ type, data }) => {
+      const isOurs = !isTested && type === 'subscriber.test' && data.subscriber === name;
+      isTested ||= isOurs;
+      return isOurs;
+    },
+    onRefused: (detail, { headers }) => {
+      const id = headers['webhook-id'];
+      if (id !== undefined) answered(false);
+      screen.refused(id === undefined ? detail : `${id}: ${detail}`);
+    },
+    onEvent: (taken) => {
+      if (signal.aborted) return;
+      screen.event(taken);
+      answered(isYes(taken.status));
+      if (count === 0 || taken.failed) return;
+      counted.add(taken.event.id);
+      if (counted.size >= count) end();
+    },
+  });
+  // What comes after the end is not shown, so it must come again, to whoever listens then.
+  return async (posted) => (signal.aborted ? { status: 503, body: 'nobody listens any more\n' } : receive(posted));
+}
+
+/** Listens as a subscriber of its own until told to end. */
+async function listenAs(
+  context: CliContext,
+  subscribed: Subscribed,
+  { screen, signal, tellSecret }: { screen: Screen; signal: AbortSignal; tellSecret: boolean },
+): Promise<void> {
+  const { subscribe } = await import('./listen-subscription.ts');
+  const subscription = await subscribe(context, subscribed);
+  const { name, url, secret } = subscribed;
+  try {
+    for (const line of subscription.leftOver) screen.say(line);
+    screen.say(`Listening as subscriber ${name}, at ${url}, until this ends. Ctrl-C ends it.`);
+    if (tellSecret) {
+      screen.say(`Your program needs this secret, made for this run; with WEBHOOK_SECRET set here, too, it stays the same:`);
+      screen.say(`  export WEBHOOK_SECRET=${secret}`);
+    }
+    const tell = (text: string): void => {
+      if (!signal.aborted) screen.say(text);
+    };
+    subscription.test(signal).then(tell, (error: Error) => tell(`no test could be made: ${error.message}`));
+    await aborted(signal);
+  } finally {
+    await subscription.end();
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** The address for callers on this machine. */
+function reachable({ origin }: PostListener): string {
+  return origin.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}
+
+function cannotListen({ host, port }: Pick<ListenOptions, 'host' | 'port'>, cause: unknown): AppError {
+  const { code } = cause as { code?: string };
+  const taken = `port ${port} is in use; choose another one with --port, or 0 for any that is free`;
+  const why = {
+    EADDRINUSE: taken,
+    EACCES: `port ${port} needs more rights than this process has; choose one above 1023 with --port`,
+  };
+  const elsewhere = 'this machine has no such address; see --host';
+  const reason = { ...why, EADDRNOTAVAIL: elsewhere, ENOTFOUND: elsewhere }[code ?? ''] ?? String(code);
+  return new AppError('conflict', `cannot listen on ${host}, port ${port}: ${reason}`, { cause });
+}
+
+function wholeArgument(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = numberArgument(text);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`Expected a whole number from ${least} to ${most}.`);
+  };
+}
+
+/** An address; `3000` and `localhost:3000/hooks` are enough for one on this machine. */
+function addressArgument(text: string): string {
+  const whole = /^\d{1,5}$/.test(text) ? `http://127.0.0.1:${text}` : /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`;
+  const url = URL.parse(whole);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return url.href;
+  throw new InvalidArgumentError('Expected an http or https address without credentials, such as http://localhost:3000/hooks.');
+}
+
+function several(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('listen')
+    .summary('show verified events as they come, on this machine')
+    .description(
+      'Takes webhooks on this machine and shows those whose signature is good, one line each; the others are refused with 401, and why. Standard output has events only. The secret is that of --secret, WEBHOOK_SECRET or the file of WEBHOOK_SECRET_FILE; without any, one is made and shown.',
+    )
+    .addOption(
+      new Option('--port <port>', 'where it listens; 0 takes a free port').argParser(wholeArgument(0, 65_535)).default(PORT),
+    )
+    .option('--host <address>', 'on which address', '127.0.0.1')
+    .addOption(new Option('--url <url>', 'where the daemon finds it, if not there: a tunnel, say').argParser(addressArgument))
+    .option('--secret <whsec>', 'what signs; may be given several times while one replaces another', several)
+    .option('--public-key <whpk>', 'accept signatures of this key (v1a), too; alone, accept no others', several)
+    .option('--subscribe [name]', 'be a subscriber of the daemon whose database the settings name, as long as this runs')
+    .option('--types <list>', 'with --subscribe: only these types of events, separated by commas')
+    .option('--sites <list>', 'with --subscribe: only these sites')
+    .option('--states <list>', 'with --subscribe: only these states')
+    .addOption(new Option('--json', 'write the body of each event as one line, and nothing else').conflicts('full'))
+    .option('--full', 'show the body below each line')
+    .addOption(
+      new Option('--forward <url>', 'pass events on, same bytes and headers, and answer what is answered there')
+        .argParser(addressArgument)
+        .conflicts('answer'),
+    )
+    .addOption(new Option('--answer <status>', 'what events are answered').argParser(wholeArgument(200, 599)).default(200))
+    .addOption(new Option('--delay <duration>', 'how long answers take').argParser(durationArgument).default(0, 'none'))
+    .addOption(
+      new Option('--fail <count>', 'answer the first tries of each event with 500').argParser(wholeArgument(0, 1_000)).default(0),
+    )
+    .addOption(
+      new Option('--count <count>', 'end after so many events; 0 is never').argParser(wholeArgument(0, 1_000_000_000)).default(0),
+    )
+    .action((options: ListenOptions) => listen(context, options));
+  examples(command, [
+    ['listen', 'makes a secret and says what to set'],
+    ['listen --subscribe --types purchase.stuck', 'nothing to set: a subscriber while it runs'],
+    ['listen --json --count 10 | jq .data.to.name', 'for programs'],
+    ['listen --forward localhost:3000/hooks', 'check first, then your own program'],
+    ['listen --fail 1', 'see a retry; with traffic also a pause'],
+  ]);
+}

@@ -1,0 +1,168 @@
+/** `forget`: erases a purchase and everything that is known of it. */
+import { userInfo } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { isoTime } from '../../domain/events/events.ts';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import type { ErasedCounts, Forgettable } from '../../postgres/purchases/forget.ts';
+import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
+import type { findRemarks, Remark } from '../../postgres/purchases/remarks.ts';
+import { examples } from '../terminal/arguments.ts';
+import { confirmed } from '../terminal/confirm.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { withDatabase } from '../terminal/database.ts';
+import { counted, printable, printJson, printLine } from '../terminal/output.ts';
+
+interface ForgetOptions {
+  readonly site?: string;
+  readonly yes?: true;
+  readonly dryRun?: true;
+  readonly json?: true;
+}
+
+const WITHIN: Milliseconds = 30_000;
+/** By then the judge has said what it was about to say. */
+const JUDGED_BY: Milliseconds = 1_000;
+
+const ASKING = {
+  question: 'Erase all this? It cannot be undone.',
+  otherwise: 'erasing cannot be undone: say --yes to do it, or --dry-run to see what would be erased',
+};
+
+const OUT_OF_REACH = [
+  'logs of the daemon, which name Purchase IDs',
+  'backups of the database, and what Postgres has not vacuumed yet',
+  'answers kept for requests with an Idempotency-Key: they are encrypted, cannot be searched, and go within a day',
+  'what was sent already to receivers and to Slack',
+  'metadata of other purchases, where your programs named this one',
+];
+
+async function forget(context: CliContext, purchaseId: string, options: ForgetOptions): Promise<void> {
+  const { site, yes, dryRun, json } = options;
+  await withDatabase(context, async ({ sql }) => {
+    const [{ countErasable, erase, eraseMentions }, { findRemarks, namesOf, referencesOf }] = await Promise.all([
+      import('../../postgres/purchases/forget.ts'),
+      import('../../postgres/purchases/remarks.ts'),
+    ]);
+    const purchase = await findOrSayErased(sql, purchaseId, site);
+    const counts = await countErasable(sql, purchase);
+    const left = await findRemarks(sql, namesOf(purchaseId, referencesOf(purchase)));
+    const remarks = left.remarks.map(({ at, ...remark }) => ({ ...remark, at: isoTime(at) }));
+    if (!json) {
+      printPlan(context, purchase, counts);
+      printRemarks(context, left);
+    }
+    if (dryRun) {
+      if (json) return printJson(context, { purchaseId, site: purchase.site, erased: false, counts, remarks });
+      return printLine(context, 'Nothing was erased (--dry-run).');
+    }
+    if (!yes && !(await confirmed(context, { ...ASKING, forPrograms: json === true })))
+      throw new AppError('conflict', 'nothing was erased');
+    const at = await erase(sql, purchase, { by: whoAsks(), counts, within: WITHIN });
+    if (at === null) throw new AppError('unavailable', await whyNot(sql, purchase));
+    if (purchase.stuckSince !== null) await delay(JUDGED_BY);
+    await eraseMentions(sql, purchase);
+    if (json)
+      return printJson(context, {
+        purchaseId,
+        site: purchase.site,
+        erased: true,
+        at: isoTime(at),
+        counts,
+        remarks,
+        outOfReach: OUT_OF_REACH,
+      });
+    printLine(context, `Erased at ${isoTime(at)}. One line in purchase_watch.forgotten says so, without the id.`);
+    printLine(context, 'Out of reach of this command:');
+    for (const place of OUT_OF_REACH) printLine(context, `- ${place}`);
+  });
+}
+
+/** The purchase; or an AppError that says when it was erased, or why there is none. */
+async function findOrSayErased(sql: Sql, purchaseId: string, site: string | undefined): Promise<PurchaseRow> {
+  const [{ findPurchase }, { erasures }] = await Promise.all([
+    import('./purchase.ts'),
+    import('../../postgres/purchases/forget.ts'),
+  ]);
+  try {
+    return await findPurchase(sql, { purchaseId, site });
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+    const [last] = await erasures(sql, { purchaseId, site: site ?? null });
+    if (last === undefined) throw error;
+    throw new AppError(
+      'not_found',
+      `${JSON.stringify(purchaseId)} is not registered at site ${last.site}: it was erased at ${isoTime(last.at)} by ${last.by}`,
+    );
+  }
+}
+
+function printPlan(context: CliContext, { purchaseId, site, status, registeredAt }: PurchaseRow, counts: ErasedCounts): void {
+  const { transitions, events, deliveries, attempts, mentions, pending } = counts;
+  printLine(context, printable(`${purchaseId} at site ${site}, ${status}, registered at ${isoTime(registeredAt)}, with`));
+  printLine(context, '- its reference, metadata and stored fields');
+  printLine(context, `- ${counted(transitions, 'transition')} and ${counted(events, 'event')}`);
+  printLine(context, `- ${counted(deliveries, 'delivery', 'deliveries')} with ${counted(attempts, 'attempt')}`);
+  if (mentions > 0) printLine(context, `- ${counted(mentions, 'event')} of the site or about incidents, which name it`);
+  if (pending > 0) {
+    printLine(context, `${counted(pending, 'delivery is', 'deliveries are')} still to be made, and will never be.`);
+  }
+}
+
+/** Where each is changed by whoever wrote it. */
+const CHANGED_BY: Readonly<Record<Remark['field'], (id: string) => string>> = {
+  reason: (id) => `update purchase_watch.silences set reason = '…' where id = ${id.replace('sil_', '')}`,
+  'acknowledged note': (id) => `update purchase_watch.incidents set acknowledged_note = null where id = '${id}'`,
+  'answer note': (id) => `purchase-watch incidents answer ${id} --cause … --note …`,
+  description: (id) => `purchase-watch subscribers change ${id} --description …`,
+};
+
+function printRemarks(context: CliContext, { remarks, isWhole }: Awaited<ReturnType<typeof findRemarks>>): void {
+  if (remarks.length === 0) return;
+  printLine(context, 'People wrote about it; this stays, unless you change it:');
+  for (const { place, id, field, by, at, text } of remarks) {
+    const who = by === null ? '' : ` by ${by}`;
+    printLine(context, printable(`- ${place} ${id}, ${field}${who} at ${isoTime(at)}: ${JSON.stringify(text)}`));
+    printLine(context, printable(`  ${CHANGED_BY[field](id)}`));
+  }
+  if (!isWhole) printLine(context, '- and more, which are not listed');
+}
+
+function whoAsks(): string {
+  try {
+    return `user ${userInfo().username}`;
+  } catch {
+    // In a container the number of the user often has no name.
+    return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+async function whyNot(sql: Sql, purchase: Forgettable): Promise<string> {
+  const { findPurchases } = await import('../../postgres/purchases/purchases.ts');
+  const [still] = await findPurchases(sql, purchase);
+  if (still === undefined) return `${purchase.purchaseId} was erased or deleted by somebody else meanwhile`;
+  return 'another session keeps rows of this purchase locked, so nothing was erased; end its transaction and try again';
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('forget')
+    .summary("erase a purchase, and a person's data with it")
+    .description(
+      'Erases a purchase and everything known of it: its row, fields, transitions, events, deliveries and attempts, and what else names its id. Leaves one line in purchase_watch.forgotten that says when and by whom, without the id. Works while daemons run.',
+    )
+    .argument('<id>', 'its Purchase ID')
+    .option('--site <name>', 'the site, when several have this id')
+    .option('--yes', 'do not ask')
+    .option('--dry-run', 'show what would be erased, and erase nothing')
+    .option('--json', 'write JSON')
+    .action((id: string, options: ForgetOptions) => forget(context, id, options));
+  examples(command, [
+    ['forget 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --dry-run', 'what there is'],
+    ['forget 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'asks first'],
+    ['forget 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --yes', 'for scripts'],
+  ]);
+}

@@ -1,0 +1,89 @@
+/** `poll`: asks for a purchase now. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Command, Option } from 'commander';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
+import { durationArgument, examples } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
+
+interface PollOptions {
+  readonly site?: string;
+  readonly wait: Milliseconds;
+  readonly json?: true;
+}
+
+const LOOK_AGAIN: Milliseconds = 50;
+
+async function poll(context: CliContext, purchaseId: string, { site, wait, json }: PollOptions): Promise<void> {
+  await withDatabase(context, async ({ sql, settings: { policy } }) => {
+    const [{ findPurchase }, { requestPoll }, { showPurchase }] = await Promise.all([
+      import('./purchase.ts'),
+      import('../../postgres/purchases/purchases.ts'),
+      import('./show-purchase.ts'),
+    ]);
+    const before = await findPurchase(sql, { purchaseId, site });
+    if (before.status === 'stopped') {
+      throw new AppError(
+        'conflict',
+        `${purchaseId} is not watched any more; take it up again with: purchase-watch watch ${purchaseId}`,
+      );
+    }
+    if ((await livingDaemons(sql)).length === 0) throw new AppError('unavailable', NO_DAEMON);
+    await requestPoll(sql, before.id);
+    const after = await waitForPoll(sql, before, wait);
+    await showPurchase(context, sql, after, { json: json === true, policy });
+  });
+}
+
+/** The purchase once a poll was recorded; throws AppError with the likely reason when none was in time. */
+async function waitForPoll(sql: Sql, before: PurchaseRow, wait: Milliseconds): Promise<PurchaseRow> {
+  const { findPurchases } = await import('../../postgres/purchases/purchases.ts');
+  const deadline = performance.now() + wait;
+  for (;;) {
+    const [row] = await findPurchases(sql, before);
+    if (row === undefined) throw new AppError('not_found', `${before.purchaseId} was removed meanwhile`);
+    if (row.polls > before.polls) return row;
+    if (performance.now() >= deadline) throw new AppError('unavailable', await whyNot(sql, before, wait));
+    await delay(LOOK_AGAIN);
+  }
+}
+
+async function whyNot(sql: Sql, { site, purchaseId }: PurchaseRow, wait: Milliseconds): Promise<string> {
+  const [{ listSites }, { readClock }, { relative }] = await Promise.all([
+    import('../../postgres/polling/sites.ts'),
+    import('../../postgres/connection/database.ts'),
+    import('../terminal/times.ts'),
+  ]);
+  const { configured, failingSince, lastSuccessAt, lastError } = (await listSites(sql)).find(({ name }) => name === site)!;
+  const none = `no answer was recorded within ${humanDuration(wait)}`;
+  if (!configured) return `${none}: site ${site} is not in the daemon's configuration any more`;
+  if (failingSince !== null) return `${none}: site ${site} does not answer. ${lastError ?? ''}`.trimEnd();
+  // A few failed calls are not known as the site's trouble yet; when it last answered tells of them all the same.
+  const { now } = await readClock(sql);
+  const answered =
+    lastSuccessAt === null ? 'has not answered yet' : `last answered ${relative(lastSuccessAt, now).replace('now', 'just now')}`;
+  return `${none}; site ${site} ${answered}, and the request stands: look again with "purchase-watch status ${purchaseId}", wait longer with --wait, or see whether the site answers with "purchase-watch doctor"`;
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('poll')
+    .summary('ask for a purchase now')
+    .description('Has the running daemon ask for a purchase now, waits for the answer and shows the purchase.')
+    .argument('<id>', 'its Purchase ID')
+    .option('--site <name>', 'the site, when several have this id')
+    .addOption(
+      new Option('--wait <duration>', 'how long to wait for the answer').argParser(durationArgument).default(10_000, '10s'),
+    )
+    .option('--json', 'write JSON')
+    .action((id: string, options: PollOptions) => poll(context, id, options));
+  examples(command, [
+    ['poll 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'ask and show'],
+    ['poll 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --json | jq .state.name', 'for programs'],
+  ]);
+}

@@ -1,0 +1,61 @@
+/** What a text lists, one after the other: usually a line, in CSV now and then several. */
+import type { Line } from '../terminal/lines.ts';
+import { BROKEN_QUOTES, type Read, type registrationReader } from './registrations.ts';
+
+export interface RecordRead {
+  /** The lines it was written in. */
+  readonly first: number;
+  readonly last: number;
+  readonly read: Exclude<Read, 'nothing'>;
+}
+
+/** A quotation mark that nobody closes must not take the rest of the file with it. */
+const MOST_LINES = 200;
+const LONGEST = 64 * 1_024;
+
+/**
+ * Reads line after line. A quoted cell may go on in the lines that follow; when they do not close it as CSV should, the
+ * line in which it opens is bad, and those that follow are read by themselves.
+ */
+export async function* recordsOf(
+  lines: AsyncIterable<Line>,
+  reader: ReturnType<typeof registrationReader>,
+): AsyncGenerator<RecordRead> {
+  const source = lines[Symbol.asyncIterator]();
+  let ahead: Line[] = [];
+  const next = async (): Promise<Line | null> => {
+    const waiting = ahead.shift();
+    if (waiting !== undefined) return waiting;
+    const { value, done } = await source.next();
+    return done ? null : value;
+  };
+
+  try {
+    for (let line = await next(); line !== null; line = await next()) {
+      const read = line.text === null ? { problem: 'is far too long to be a purchase' } : reader.line(line.text);
+      if (read === 'nothing') continue;
+      if (read !== 'unfinished') {
+        yield { first: line.number, last: line.number, read };
+        continue;
+      }
+      const taken: Line[] = [];
+      let whole: Read | 'unfinished' = read;
+      for (let text = line.text!; whole === 'unfinished' && taken.length < MOST_LINES && text.length < LONGEST; ) {
+        const more = await next();
+        if (more === null) break;
+        taken.push(more);
+        if (more.text === null) break;
+        text = `${text}\n${more.text}`;
+        // Only a quotation mark can close the cell.
+        if (more.text.includes('"')) whole = reader.line(text);
+      }
+      if (whole === 'unfinished' || whole === 'nothing' || ('problem' in whole && whole.problem === BROKEN_QUOTES)) {
+        yield { first: line.number, last: line.number, read: { problem: BROKEN_QUOTES } };
+        ahead = [...taken, ...ahead];
+      } else yield { first: line.number, last: taken.at(-1)!.number, read: whole };
+    }
+  } finally {
+    // Whoever stops listening half-way leaves no file open.
+    await source.return?.();
+  }
+}

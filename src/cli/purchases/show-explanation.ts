@@ -1,0 +1,88 @@
+/** Shows an explanation: the sentence that matters first, then what happened, how things stand and what comes. */
+import { explanationBody } from '../../api/purchases/explanation-body.ts';
+import { suggestion } from '../../config/kinds/nearest.ts';
+import { isoTime } from '../../domain/events/events.ts';
+import { type ExplainPolicy, explain } from '../../domain/explain/explain.ts';
+import type { Explanation, Step } from '../../domain/explain/explain-step.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { stateName } from '../../domain/purchases/states.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { explainFacts, subscriberNames } from '../../postgres/reports/explain.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { printable, printFacts, printJson, printLine, styled } from '../terminal/output.ts';
+import { relative } from '../terminal/times.ts';
+
+interface Wanted {
+  /** The purchase's row. */
+  readonly id: number;
+  readonly purchaseId: string;
+  readonly subscriber: string | null;
+  readonly policy: ExplainPolicy;
+  readonly json: boolean;
+}
+
+/** Reads, explains and prints. */
+export async function showExplanation(
+  context: CliContext,
+  sql: Sql,
+  { id, purchaseId, subscriber, policy, json }: Wanted,
+): Promise<void> {
+  const facts = await explainFacts(sql, { id, subscriber });
+  if (facts === null) throw new AppError('not_found', `${JSON.stringify(purchaseId)} was removed just now`);
+  if (subscriber !== null && facts.subscribers.length === 0) throw await noSubscriber(sql, subscriber);
+  const explanation = explain(facts, policy);
+  if (json) return printJson(context, explanationBody(explanation));
+  printHead(context, explanation);
+  printLine(context);
+  const { matters, verdict } = explanation;
+  if (matters.length === 0) printLine(context, styled(context, 'green', printable(verdict)));
+  // Here is room for all of them, a line each.
+  for (const { text } of matters) printLine(context, styled(context, 'red', printable(text)));
+  printSteps(context, HISTORY, explanation.steps, explanation.now);
+  printSteps(context, 'How things stand', explanation.standing, explanation.now);
+  printSteps(context, 'What comes', explanation.next, explanation.now);
+}
+
+async function noSubscriber(sql: Sql, name: string): Promise<AppError> {
+  const names = await subscriberNames(sql);
+  const known = names.length === 0 ? 'there are none' : `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`;
+  return new AppError('invalid', `--subscriber: ${JSON.stringify(name)} is not a subscriber${suggestion(name, names)}; ${known}`);
+}
+
+function printHead(context: CliContext, { purchase, now }: Explanation): void {
+  const { purchaseId, site, status, state, stateSince, reference } = purchase;
+  const seen = state === null ? 'not seen yet' : `${stateName(state)} (${state}), seen first ${relative(stateSince, now)}`;
+  printFacts(context, [
+    ['purchase', purchaseId],
+    ['site', site],
+    ['status', status],
+    ['state', seen],
+    ['reference', reference],
+  ]);
+}
+
+const HISTORY = 'What happened';
+/** Steps that follow from the one before, and stand under it. */
+const FOLLOWING: Readonly<Partial<Record<Step['kind'], string>>> = { delivery: '  ', attempt: '    ' };
+const DAY = 86_400_000;
+
+function printSteps(context: CliContext, title: string, steps: readonly Step[], now: Instant): void {
+  printLine(context);
+  printLine(context, styled(context, 'bold', title));
+  const ago = steps.map(({ at }) => (at === null ? '' : relative(at, now)));
+  // Where everything is of the last day, the date says nothing.
+  const isRecent = steps.every(({ at }) => at === null || Math.abs(at - now) < DAY / 2);
+  const time = (at: Instant | null): string =>
+    at === null ? '' : isRecent ? `${isoTime(at).slice(11, 19)}Z` : `${isoTime(at).slice(0, 19).replace('T', ' ')}Z`;
+  const width = Math.max(...ago.map((text) => text.length));
+  const column = isRecent ? 'HH:MM:SSZ'.length : 'YYYY-MM-DD HH:MM:SSZ'.length;
+  const timed = steps.some(({ at }) => at !== null);
+  steps.forEach((step, index) => {
+    const when = timed ? `${time(step.at).padEnd(column)}  ${ago[index]!.padEnd(width)}  ` : '';
+    const indent = title === HISTORY ? (FOLLOWING[step.kind] ?? '') : '';
+    const number = step.kind === 'transition' || step.kind === 'event' || step.kind === 'stuck' ? `${step.sequence}. ` : '';
+    const text = printable(`${indent}${number}${step.text}`);
+    printLine(context, `  ${styled(context, 'gray', when)}${step.wrong ? styled(context, 'yellow', text) : text}`);
+  });
+}

@@ -1,0 +1,121 @@
+/** Shows one purchase: what is known, how it changed, and who was told. */
+import { purchaseBody, transitionBody } from '../../api/purchases/purchase-body.ts';
+import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
+import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { stateName } from '../../domain/purchases/states.ts';
+import type { ShownLimit } from '../../domain/stays/dwell.ts';
+import { isDecimal, type JsonValue } from '../../domain/values/exact-json.ts';
+import { readClock, type Sql } from '../../postgres/connection/database.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { type PurchaseRow, type TransitionRow, transitionsOf } from '../../postgres/purchases/purchases.ts';
+import { type ToldRow, toldOf } from '../../postgres/reports/overview.ts';
+import { limitOfPurchase } from '../../postgres/reports/shown.ts';
+import { learnedLimits } from '../../postgres/stays/limits.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { counted, printFacts, printJson, printLine, printTable, styled } from '../terminal/output.ts';
+import { relative } from '../terminal/times.ts';
+
+/** Prints the purchase with its transitions and deliveries. */
+export async function showPurchase(
+  context: CliContext,
+  sql: Sql,
+  row: PurchaseRow,
+  { json, policy }: { json: boolean; policy: PollPolicy },
+): Promise<void> {
+  const [transitions, told, sites, { now }, limits] = await Promise.all([
+    transitionsOf(sql, row.id),
+    toldOf(sql, row.id),
+    listSites(sql),
+    readClock(sql),
+    learnedLimits(sql, policy),
+  ]);
+  const limit = limitOfPurchase(row, now, limits);
+  if (json) {
+    const deliveries = told.map(({ createdAt, dueAt, settledAt, ...rest }) => ({
+      ...rest,
+      createdAt: isoTime(createdAt),
+      dueAt: isoTime(dueAt),
+      settledAt: isoTimeOrNull(settledAt),
+    }));
+    return printJson(context, { ...purchaseBody(row), limit, transitions: transitions.map(transitionBody), deliveries });
+  }
+  printHead(context, row, { now, limit });
+  const site = sites.find(({ name }) => name === row.site);
+  if (site?.failingSince != null) {
+    printLine(
+      context,
+      styled(context, 'yellow', `\nSite ${row.site} does not answer: ${site.lastError ?? 'no reason is known'}`),
+    );
+  }
+  printTransitions(context, transitions, now);
+  printTold(context, told, now);
+}
+
+function printHead(context: CliContext, row: PurchaseRow, { now, limit }: { now: Instant; limit: ShownLimit | null }): void {
+  const { price, currency, orderReference, metadata } = purchaseBody(row);
+  printFacts(context, [
+    ['purchase', row.purchaseId],
+    ['site', row.site],
+    ['status', row.status],
+    [
+      'state',
+      row.state === null ? 'not seen yet' : `${stateName(row.state)} (${row.state}), seen first ${relative(row.stateSince, now)}`,
+    ],
+    ['stuck', row.stuckSince === null ? null : `yes, confirmed ${relative(row.stuckSince, now)}`, 'red'],
+    ['limit', limit?.text ?? null],
+    ['reference', row.reference],
+    ['metadata', metadata === null ? null : JSON.stringify(metadata)],
+    ['price', price === null ? null : `${text(price)} ${currency === null ? '' : text(currency)}`.trimEnd()],
+    ['order', orderReference === null ? null : text(orderReference)],
+    ['added', relative(row.registeredAt, now)],
+    ['asked', row.lastPolledAt === null ? 'not yet' : `${counted(row.polls, 'time')}, last ${relative(row.lastPolledAt, now)}`],
+    ['next', nextPoll(row.nextPollAt, now)],
+    ['failures', row.failures === 0 ? null : `${row.failures} in a row`],
+    ['trouble', row.lastError],
+  ]);
+}
+
+function nextPoll(at: Instant | null, now: Instant): string {
+  if (at === null) return 'not asked any more';
+  const when = relative(at, now);
+  return when.endsWith(' ago') ? `due since ${when.replace(/ ago$/, '')}` : when;
+}
+
+function text(value: JsonValue): string {
+  return isDecimal(value) ? value.rawJSON : String(value);
+}
+
+function printTransitions(context: CliContext, transitions: readonly TransitionRow[], now: Instant): void {
+  if (transitions.length === 0) return void printLine(context, '\nNo change was seen yet.');
+  printLine(context);
+  printTable(
+    context,
+    ['#', 'change', 'seen', 'at'],
+    transitions.map(({ sequence, from, to, notAfter }) => [
+      sequence,
+      `${from === null ? '(first seen)' : stateName(from)} → ${stateName(to)}`,
+      relative(notAfter, now),
+      isoTime(notAfter),
+    ]),
+  );
+}
+
+function printTold(context: CliContext, told: readonly ToldRow[], now: Instant): void {
+  if (told.length === 0)
+    return void printLine(context, '\nNobody was told of it: nothing has happened yet, or no subscriber wants its events.');
+  printLine(context);
+  printTable(
+    context,
+    ['#', 'event', 'subscriber', 'delivery', 'tries', 'when', 'trouble'],
+    told.map(({ sequence, type, subscriber, status, reason, attempts, dueAt, settledAt, lastError }) => [
+      sequence,
+      type,
+      subscriber,
+      status,
+      attempts,
+      settledAt !== null ? relative(settledAt, now) : status === 'pending' ? `next ${relative(dueAt, now)}` : '',
+      reason ?? lastError ?? '',
+    ]),
+  );
+}

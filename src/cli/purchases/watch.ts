@@ -1,0 +1,207 @@
+/** `watch`: registers purchases. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import type { Registration } from '../../postgres/purchases/purchases.ts';
+import { examples } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
+import { counted, printable, printJson, printLine, styled } from '../terminal/output.ts';
+import type { Defaults } from './registrations.ts';
+
+interface WatchOptions {
+  readonly site?: string;
+  readonly reference?: string;
+  readonly metadata?: string;
+  readonly file?: string;
+  readonly json?: true;
+  readonly quiet?: true;
+}
+
+interface Tally {
+  readonly created: number;
+  /** With those that are watched again. */
+  readonly existing: number;
+  readonly watchedAgain: number;
+  readonly rejected: number;
+}
+
+interface Problem {
+  readonly line: number;
+  readonly problem: string;
+}
+
+interface FileResult extends Tally {
+  readonly problems: readonly Problem[];
+}
+
+/** More ids than this are summed up instead of listed. */
+const LISTED = 20;
+/** So much of a wrong id is repeated. */
+const SHOWN = 60;
+/** So many bad lines are repeated in JSON; all of them are told on standard error. */
+const MOST_PROBLEMS = 1_000;
+
+async function watch(context: CliContext, ids: readonly string[], options: WatchOptions): Promise<void> {
+  if (ids.length === 0 && options.file === undefined) {
+    throw new AppError('invalid', 'name at least one purchase ID, or a file with --file (- reads standard input)');
+  }
+  await withDatabase(context, async ({ sql }) => {
+    const [{ checkRegistration }, { register }, { listSites }, { knownSite }] = await Promise.all([
+      import('./registrations.ts'),
+      import('../../postgres/purchases/purchases.ts'),
+      import('../../postgres/polling/sites.ts'),
+      import('../terminal/site.ts'),
+    ]);
+    const sites = (await listSites(sql)).filter(({ configured }) => configured).map(({ name }) => name);
+    const { site = null, reference = null, metadata = null } = options;
+    if (site !== null) knownSite(site, sites);
+    const defaults: Defaults = { site, reference, metadata, sites };
+
+    // What somebody typed is registered as a whole or not at all.
+    const checked = ids.map((purchaseId) => checkRegistration({ purchaseId }, defaults));
+    const problems = checked.flatMap((each, index) =>
+      'problem' in each ? [`${JSON.stringify(ids[index]!.slice(0, SHOWN))}: ${each.problem}`] : [],
+    );
+    if (problems.length > 0) throw new AppError('invalid', [...new Set(problems)].join('\n'));
+    const registrations = checked as Registration[];
+    const answers = await register(sql, registrations, { by: 'cli' });
+    const isListed = ids.length <= LISTED;
+    const { json = false, quiet = false, file } = options;
+    if (isListed && !json && !quiet) {
+      const width = Math.max(8, ...answers.map((answer) => answer.length));
+      answers.forEach((answer, index) => {
+        const colour = answer === 'existing' ? 'gray' : 'green';
+        printLine(context, `${styled(context, colour, answer.padEnd(width))}  ${printable(ids[index]!)}`);
+      });
+    }
+    const created = answers.filter((answer) => answer === 'created').length;
+    const watchedAgain = answers.filter((answer) => answer === 'watched again').length;
+    const typed: Tally = { created, existing: ids.length - created, watchedAgain, rejected: 0 };
+    const fromFile = file === undefined ? null : await watchFile(context, sql, { file, defaults, silent: json || quiet });
+    await report(context, sql, {
+      tally: fromFile === null ? typed : sum(typed, fromFile),
+      problems: fromFile?.problems ?? null,
+      purchases: registrations.map(({ purchaseId }, index) => ({ purchaseId, result: answers[index]! })),
+      json,
+      quiet,
+      summarized: fromFile !== null || !isListed,
+    });
+  });
+}
+
+function summary({ created, existing }: Pick<Tally, 'created' | 'existing'>): string {
+  return `${counted(created, 'new', 'new')}, ${counted(existing, 'known before', 'known before')}`;
+}
+
+function sum(a: Tally, b: Tally): Tally {
+  return {
+    created: a.created + b.created,
+    existing: a.existing + b.existing,
+    watchedAgain: a.watchedAgain + b.watchedAgain,
+    rejected: a.rejected + b.rejected,
+  };
+}
+
+async function watchFile(
+  context: CliContext,
+  sql: Sql,
+  { file, defaults, silent }: { file: string; defaults: Defaults; silent: boolean },
+): Promise<FileResult> {
+  const [{ registerFile }, { progressOn }] = await Promise.all([import('./register-file.ts'), import('../terminal/progress.ts')]);
+  const stderr: NodeJS.WritableStream & { isTTY?: boolean } = context.stderr;
+  const progress = progressOn({ stream: stderr, inPlace: stderr.isTTY === true && context.env.TERM !== 'dumb' });
+  const problems: Problem[] = [];
+  let soFar = 'Nothing was registered.';
+  try {
+    const tally = await registerFile(sql, {
+      file,
+      stdin: context.stdin,
+      defaults,
+      onProblem: (problem, line) => {
+        if (line !== null && problems.length < MOST_PROBLEMS) problems.push({ line, problem });
+        progress.say(printable(line === null ? problem : `line ${line}: ${problem}`));
+      },
+      onProgress: (reached, done) => {
+        soFar = `All up to line ${reached.lines} is registered: ${summary(done)}.`;
+        if (!silent) progress.reached(reached);
+      },
+    });
+    return { ...tally, problems };
+  } catch (error) {
+    // What is wrong with the file, or with the command, is told by itself.
+    if (!(error instanceof AppError)) progress.say(`${soFar} Running the same again is safe, and registers the rest.`);
+    throw error;
+  } finally {
+    progress.end();
+  }
+}
+
+interface Result {
+  readonly tally: Tally;
+  readonly problems: readonly Problem[] | null;
+  readonly purchases: readonly { readonly purchaseId: string; readonly result: string }[];
+  readonly json: boolean;
+  readonly quiet: boolean;
+  readonly summarized: boolean;
+}
+
+async function report(
+  context: CliContext,
+  sql: Sql,
+  { tally, problems, purchases, json, quiet, summarized }: Result,
+): Promise<void> {
+  const daemons = await livingDaemons(sql);
+  if (json) printJson(context, { ...tally, purchases, ...(problems === null ? {} : { problems }), daemons: daemons.length });
+  else if (!quiet) {
+    const again = tally.watchedAgain === 0 ? '' : `, ${tally.watchedAgain} of them watched again`;
+    const registered = tally.created + tally.existing;
+    if (registered + tally.rejected === 0) printLine(context, 'the file holds no purchase IDs');
+    else if (summarized) printLine(context, `${summary(tally)}${again}`);
+    if (registered === 0) return refuse(tally);
+    if (daemons.length === 0) printLine(context, styled(context, 'yellow', `Registered, but ${NO_DAEMON}.`));
+    else if (tally.created + tally.watchedAgain > 0)
+      printLine(context, styled(context, 'gray', 'A daemon is running and asks for them at once.'));
+  }
+  refuse(tally);
+}
+
+function refuse({ rejected }: Tally): void {
+  if (rejected > 0) throw new AppError('conflict', `${counted(rejected, 'line')} could not be registered (see above)`);
+}
+
+function notEmpty(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('It is empty.');
+  return text;
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('watch')
+    .summary('register purchases')
+    .description(
+      'Registers purchases, so that the daemon polls them from now on. Safe to run twice: what is registered already stays as it is, and what was stopped is watched again.',
+    )
+    .argument('[id...]', 'Purchase IDs as the checkout service gave them')
+    .option('--site <name>', 'the site they belong to; needed when there are several and none is named default', notEmpty)
+    .option('--reference <text>', 'your own name for them, such as an order number', notEmpty)
+    .option('--metadata <json>', 'a JSON object that comes back in every event')
+    .option('--file <path>', 'read more from a file (- is standard input): ids, CSV with a header, or JSON lines', notEmpty)
+    .option('--json', 'write JSON')
+    .option('--quiet', 'write nothing but problems')
+    .action((ids: string[], options: WatchOptions) => watch(context, ids, options));
+  command.addHelpText(
+    'after',
+    `
+Files: one purchase a line. A CSV begins with a header that names purchase_id and, if you like, site, reference and
+metadata; JSON lines have purchaseId and the same. Lines that cannot be registered are told by number, the others are
+registered (exit code 1). A million ids take no more memory than a thousand.`,
+  );
+  examples(command, [
+    ['watch 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'one purchase'],
+    ['watch 3f6b8a52 --site se --reference ORD-1', 'at one of several sites, with your order number'],
+    ['watch --file orders.csv', 'many'],
+    ['watch --file - < ids.txt', 'from another program'],
+  ]);
+}

@@ -1,0 +1,48 @@
+/** `why`: why a purchase has (not) been polled, flagged or announced. */
+import type { Command } from 'commander';
+import { examples } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { withDatabase } from '../terminal/database.ts';
+
+interface WhyOptions {
+  readonly site?: string;
+  readonly subscriber?: string;
+  readonly json?: true;
+}
+
+async function why(context: CliContext, purchaseId: string, { site, subscriber, json }: WhyOptions): Promise<void> {
+  await withDatabase(context, async ({ sql, settings }) => {
+    const [{ findPurchase }, { showExplanation }, { learnedLimits }, { channelRules }] = await Promise.all([
+      import('./purchase.ts'),
+      import('./show-explanation.ts'),
+      import('../../postgres/stays/limits.ts'),
+      import('../../config/slack.ts'),
+    ]);
+    const { id, site: itsSite } = await findPurchase(sql, { purchaseId, site });
+    const limits = await learnedLimits(sql, settings.policy);
+    const limitOf = (state: number) => limits.limitOf(itsSite, state);
+    const channels = channelRules(settings);
+    const policy = { polling: limits.policyFor(itsSite), limitOf, channels, schedule: settings.webhooks.schedule };
+    await showExplanation(context, sql, { id, purchaseId, subscriber: subscriber ?? null, policy, json: json === true });
+  });
+}
+
+/** Declares the command. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('why')
+    .summary('why a purchase has (not) been polled, flagged or announced')
+    .description(
+      'Tells in one sentence what is the matter with a purchase, then in order what happened to it and who was told, how things stand, and what comes and why then. Run it with the settings of the daemon: it explains the next poll by them.',
+    )
+    .argument('<id>', 'its Purchase ID')
+    .option('--site <name>', 'the site, when several have this id')
+    .option('--subscriber <name>', 'only what this subscriber was told, or why it was not')
+    .option('--json', 'write JSON, with exact times: what GET /v1/purchases/{id}/why answers')
+    .action((id: string, options: WhyOptions) => why(context, id, options));
+  examples(command, [
+    ['why 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'the whole story'],
+    ['why 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --subscriber shop', 'why this one was (not) told'],
+    ['why 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --json | jq -r .verdict', 'one sentence'],
+  ]);
+}

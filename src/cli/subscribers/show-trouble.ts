@@ -1,0 +1,69 @@
+/** Says whom nothing reaches, and what to do: one line each. */
+
+import { afterFailures, isAskedFor } from '../../domain/deliveries/standing.ts';
+import { untilText } from '../../domain/explain/explain-standing.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import { MOST_FAILING, MOST_PARKED, type TroubledSubscriber } from '../../postgres/subscribers/subscriber-trouble.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { counted, printable, printLine, styled } from '../terminal/output.ts';
+import { relative } from '../terminal/times.ts';
+
+/** Prints a line for each of them, or nothing. */
+export function printTrouble(context: CliContext, troubled: readonly TroubledSubscriber[], now: Instant): void {
+  if (troubled.length > 0) printLine(context);
+  for (const each of troubled) printLine(context, styled(context, 'red', printable(said(each, now))));
+}
+
+function said(trouble: TroubledSubscriber, now: Instant): string {
+  const { name, offBecause, failing, lastError, givenUpAt, pausedUntil, ourFailingSince, ourError, untried, parked } = trouble;
+  const look = `purchase-watch deliveries --subscriber ${name}`;
+  if (offBecause !== null) {
+    const remedy =
+      // Slack's own, which only another address helps.
+      !name.startsWith('@')
+        ? `purchase-watch subscribers change ${name} --status active`
+        : 'give it another address in the settings';
+    return `${name} is off: ${sentence(offBecause)}${parkedText(trouble)} Switch it on: ${remedy}`;
+  }
+  if (pausedUntil !== null) return pausedText({ ...trouble, pausedUntil }, now);
+  if (ourFailingSince !== null) {
+    const long = humanDuration(Math.max(Math.round(now - ourFailingSince), 0));
+    const many = `${parked < MOST_PARKED ? '' : 'at least '}${counted(parked, 'delivery waits', 'deliveries wait')}`;
+    if (untried)
+      return `${name} is sent nothing for ${long}: ${sentence(ourError ?? 'no reason is known')} ${many}. Restart every daemon with the settings that it was added under; see: purchase-watch doctor`;
+    return `${name} is not reached for ${long}, for a reason of ours: ${sentence(ourError ?? 'no reason is known')} ${many}. Mended? Try at once: purchase-watch subscribers resume ${name}`;
+  }
+  if (failing > 0) {
+    const many =
+      failing >= MOST_FAILING
+        ? `at least ${counted(failing, 'delivery', 'deliveries')}`
+        : counted(failing, 'delivery', 'deliveries');
+    const fails = failing === 1 ? 'fails and is tried again' : 'fail and are tried again';
+    return `${name} does not take what it is sent: ${many} ${fails}; last: ${sentence(lastError ?? 'no reason is known')} See: ${look} --status pending`;
+  }
+  return `${name} did not take everything: the last delivery was given up ${relative(givenUpAt, now)}. See: ${look} --status exhausted`;
+}
+
+function pausedText({ pausedUntil, ...trouble }: TroubledSubscriber & { readonly pausedUntil: Instant }, now: Instant): string {
+  const { name, failures, lastError } = trouble;
+  const until =
+    pausedUntil > now ? `until ${untilText(pausedUntil, now)}` : 'until the one delivery that is tried now gets through';
+  const why = `${afterFailures(failures)}: ${sentence(lastError ?? 'no reason is known')}`;
+  const remedy = isAskedFor({ failures, pausedUntil })
+    ? 'It goes on by itself.'
+    : `Mended? End the pause: purchase-watch subscribers resume ${name}`;
+  return `${name} is paused ${until} ${why}${parkedText(trouble)} ${remedy}`;
+}
+
+/** With a full stop, which a reason from elsewhere may lack. */
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
+/** What waits for one that is not told, as a sentence. */
+function parkedText({ parked }: Pick<TroubledSubscriber, 'parked'>): string {
+  if (parked === 0) return '';
+  const many = `${parked < MOST_PARKED ? '' : 'At least '}${counted(parked, 'delivery is parked and goes', 'deliveries are parked and go')}`;
+  return ` ${many} out in order afterwards.`;
+}

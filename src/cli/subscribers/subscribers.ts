@@ -1,0 +1,284 @@
+/** `subscribers`: who is told, and of what. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import { durationArgument, examples, namesItsCommands } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
+import { counted, printJson, printLine, printTable } from '../terminal/output.ts';
+import { printReasons, statusWord } from './show-health.ts';
+import { printSubscriber, told } from './show-subscriber.ts';
+import type { ExtraOptions, WishOptions } from './subscriber-options.ts';
+import { testSubscriber } from './test-subscriber.ts';
+
+interface JsonOption {
+  readonly json?: true;
+}
+
+async function parts({ sql, settings }: OpenDatabase) {
+  const [subscribers, store, body, { secretsOf }] = await Promise.all([
+    import('../../actions/subscribers/subscribers.ts'),
+    import('../../postgres/subscribers/subscribers.ts'),
+    import('../../actions/subscribers/body.ts'),
+    import('../../actions/subscribers/secrets.ts'),
+  ]);
+  const secrets = secretsOf(settings);
+  return { ...subscribers, ...store, ...body, means: { sql, secrets }, addresses: { secrets, configured: settings.subscribers } };
+}
+
+async function list(context: CliContext, { json }: JsonOption): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const { readSubscribers, subscriberBody, addresses } = await parts(database);
+    const bodies = (await readSubscribers(database.sql)).map((row) => subscriberBody(row, addresses));
+    if (json) return printJson(context, { data: bodies });
+    if (bodies.length === 0) {
+      return void printLine(context, 'No subscribers: nobody is told. Add one with: purchase-watch subscribers add <name> <url>');
+    }
+    printTable(
+      context,
+      ['subscriber', 'from', 'status', 'types', 'sites', 'states', 'address'],
+      bodies.map(({ name, origin, status, health, types, sites, states, url }) => [
+        name,
+        origin,
+        statusWord({ status, health }),
+        told(types),
+        told(sites),
+        told(states),
+        url ?? '-',
+      ]),
+    );
+    printReasons(context, bodies);
+  });
+}
+
+async function show(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const { requireSubscriber, subscriberBody, addresses } = await parts(database);
+    const body = subscriberBody(await requireSubscriber(database.sql, name), addresses);
+    return json ? printJson(context, body) : printSubscriber(context, body);
+  });
+}
+
+async function add(
+  context: CliContext,
+  name: string,
+  url: string,
+  { json, secretStdin, ...options }: WishOptions & ExtraOptions & JsonOption & { readonly secretStdin?: true },
+): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const [{ addSubscriber, subscriberBody, means, addresses }, given, { readName }] = await Promise.all([
+      parts(database),
+      import('./subscriber-options.ts'),
+      import('../../actions/subscribers/rules.ts'),
+    ]);
+    const { types = null, sites = null, states = null, description = null } = await given.wishesOf(database.sql, options);
+    const wanted = { name: given.checked('the name', readName(name)), url: given.urlArgument(url, database.settings) };
+    const own = secretStdin ? await given.secretFrom(context.stdin) : undefined;
+    const { row, secret } = await addSubscriber(means, {
+      ...wanted,
+      ...given.extrasOf(options),
+      types,
+      sites,
+      states,
+      description,
+      secret: own,
+    });
+    const body = subscriberBody(row, addresses);
+    if (json) return printJson(context, { ...body, secret });
+    printSubscriber(context, body);
+    printLine(context);
+    printLine(context, `secret  ${secret}`);
+    printLine(context, `Keep the secret now: it is not shown again. Try it with: purchase-watch subscribers test ${name}`);
+  });
+}
+
+async function change(
+  context: CliContext,
+  name: string,
+  {
+    json,
+    url,
+    status,
+    ...options
+  }: WishOptions & ExtraOptions & JsonOption & { readonly url?: string; readonly status?: 'active' | 'off' },
+): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const [{ changeSubscriber, subscriberBody, means, addresses }, { extrasOf, urlArgument, wishesOf }] = await Promise.all([
+      parts(database),
+      import('./subscriber-options.ts'),
+    ]);
+    const wishes = await wishesOf(database.sql, options);
+    const address = url === undefined ? undefined : urlArgument(url, database.settings);
+    const changes = { ...wishes, ...extrasOf(options), url: address, status };
+    if (Object.values(changes).every((value) => value === undefined)) {
+      throw new AppError('invalid', 'nothing to change was given; "purchase-watch subscribers change --help" shows what can be');
+    }
+    const body = subscriberBody(await changeSubscriber(means, name, changes), addresses);
+    return json ? printJson(context, body) : printSubscriber(context, body);
+  });
+}
+
+async function resume(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const [{ subscriberBody, addresses }, { resumeSubscriber }] = await Promise.all([
+      parts(database),
+      import('../../actions/subscribers/outlook.ts'),
+    ]);
+    const { subscriber, wasPaused, held } = await resumeSubscriber(database.sql, name);
+    if (json) return printJson(context, subscriberBody(subscriber, addresses));
+    if (held !== null) return printLine(context, `${wasPaused ? 'its waits were ended, but' : 'nothing was resumed:'} ${held}`);
+    printLine(
+      context,
+      wasPaused
+        ? `${name} is told: what was parked for it goes out in order, a few at first`
+        : `${name} is not paused: nothing was changed`,
+    );
+  });
+}
+
+async function remove(context: CliContext, name: string, { json, yes }: JsonOption & { readonly yes?: true }): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const [{ removeSubscriber }, { requireOwn }, { waitingFor, MOST_WAITING }] = await Promise.all([
+      parts(database),
+      import('../../actions/subscribers/subscribers.ts'),
+      import('../../postgres/subscribers/subscriber-changes.ts'),
+    ]);
+    const waiting = await waitingFor(database.sql, (await requireOwn(database.sql, name)).id);
+    if (waiting > 0 && !yes) {
+      const { confirmed } = await import('../terminal/confirm.ts');
+      const many = `${waiting < MOST_WAITING ? '' : 'at least '}${counted(waiting, 'delivery waits', 'deliveries wait')}`;
+      const question = `${many} for ${name}, and will never be made. Remove it?`;
+      const otherwise = `${many} for ${name}, and would never be made: say --yes to remove it all the same`;
+      if (!(await confirmed(context, { question, otherwise, forPrograms: json === true }))) {
+        throw new AppError('conflict', 'nothing was removed');
+      }
+    }
+    await removeSubscriber(database.sql, name);
+    if (json) return printJson(context, { name, removed: true });
+    printLine(context, `removed ${name}; what waited for it is suppressed, and what it was sent can still be read`);
+  });
+}
+
+async function rotate(
+  context: CliContext,
+  name: string,
+  { overlap, json }: JsonOption & { readonly overlap: Milliseconds },
+): Promise<void> {
+  await withDatabase(context, async (database) => {
+    const [{ rotateSecret, means }, { databaseNow }, { isoTimeOrNull }] = await Promise.all([
+      parts(database),
+      import('../../postgres/reports/overview.ts'),
+      import('../../domain/events/events.ts'),
+    ]);
+    const { secret, oldKeysUntil } = await rotateSecret(means, name, { overlap, now: await databaseNow(database.sql) });
+    const oldSecretsUntil = isoTimeOrNull(oldKeysUntil);
+    if (json) return printJson(context, { secret, oldSecretsUntil });
+    printLine(context, `secret  ${secret}`);
+    const old =
+      oldSecretsUntil === null ? 'The old one does not sign any more.' : `Until ${oldSecretsUntil} the old one signs beside it.`;
+    printLine(context, `Keep the secret now: it is not shown again. ${old}`);
+  });
+}
+
+const TYPES = new Option('--types <list>', 'types of events, separated by commas, or all');
+const SITES = new Option('--sites <list>', 'sites, separated by commas, or all');
+const STATES = new Option('--states <list>', 'states a purchase changed to, by name or number, or all');
+const DESCRIPTION = new Option('--description <text>', 'what it is, for people');
+
+const FORMAT = new Option('--format <format>', 'what the body is').choices(['standard', 'cloudevents']);
+const EITHER_HEADERS = 'Give headers or take them away, not both.';
+const HEADER = new Option(
+  '--header <name: value>',
+  'a header of its own, sent with every request; may be given again and replaces those there were',
+).argParser((line: string, before: readonly string[] | false | undefined) => {
+  if (before === false) throw new InvalidArgumentError(EITHER_HEADERS);
+  return [...(before ?? []), line];
+});
+// With a value to parse, so that it learns of the other one.
+const NO_HEADER = new Option('--no-header', 'no headers of its own any more')
+  .preset('')
+  .argParser((_: string, before: readonly string[] | false | undefined): readonly string[] | false => {
+    if (before) throw new InvalidArgumentError(EITHER_HEADERS);
+    return false;
+  });
+
+/** Declares the command and what it can do. */
+export function register(program: Command, context: CliContext): void {
+  const command = program
+    .command('subscribers')
+    .summary('show, add, change and test who is told')
+    .description(
+      'Who is told by webhook, and of what. Running daemons follow changes at once. What the settings name is shown, and changed there.',
+    );
+  const json = (sub: Command): Command => sub.option('--json', 'write JSON');
+  json(command.command('list', { isDefault: true }).summary('show all of them')).action((options: JsonOption) =>
+    list(context, options),
+  );
+  json(command.command('show <name>').summary('show one')).action((name: string, options: JsonOption) =>
+    show(context, name, options),
+  );
+  json(
+    command
+      .command('add <name> <url>')
+      .summary('add one; its secret is shown once')
+      .addOption(TYPES)
+      .addOption(SITES)
+      .addOption(STATES)
+      .addOption(DESCRIPTION)
+      .addOption(FORMAT)
+      .addOption(HEADER)
+      .option('--asymmetric', 'sign with an ed25519 key beside the secret, and show its public key')
+      .option('--secret-stdin', 'read a secret of your own from standard input'),
+  ).action((name: string, url: string, options: WishOptions & JsonOption) => add(context, name, url, options));
+  json(
+    command
+      .command('change <name>')
+      .summary('change what is given')
+      .option('--url <url>', 'another address')
+      .addOption(TYPES)
+      .addOption(SITES)
+      .addOption(STATES)
+      .addOption(DESCRIPTION)
+      .addOption(FORMAT)
+      .addOption(HEADER)
+      .addOption(NO_HEADER)
+      .option('--asymmetric', 'sign with an ed25519 key beside the secret')
+      .option('--no-asymmetric', 'sign with the secret only')
+      .addOption(new Option('--status <status>', 'switch it off, or on again').choices(['active', 'off'])),
+  ).action((name: string, options: WishOptions & JsonOption) => change(context, name, options));
+  json(command.command('resume <name>').summary('end the pause of one that was mended, at once')).action(
+    (name: string, options: JsonOption) => resume(context, name, options),
+  );
+  json(
+    command
+      .command('remove <name>')
+      .summary('tell it nothing any more; asks when deliveries wait for it')
+      .option('--yes', 'do not ask'),
+  ).action((name: string, options: JsonOption & { yes?: true }) => remove(context, name, options));
+  json(
+    command
+      .command('test <name>')
+      .summary('send it a test and show how that went')
+      .addOption(
+        new Option('--wait <duration>', 'how long to wait for the answer').argParser(durationArgument).default(20_000, '20s'),
+      ),
+  ).action((name: string, options: JsonOption & { wait: Milliseconds }) => testSubscriber(context, name, options));
+  json(
+    command
+      .command('rotate-secret <name>')
+      .summary('give it a new secret, shown once')
+      .addOption(
+        new Option('--overlap <duration>', 'how long the old one signs too')
+          .argParser(durationArgument)
+          .default(86_400_000, '24h'),
+      ),
+  ).action((name: string, options: JsonOption & { overlap: Milliseconds }) => rotate(context, name, options));
+  namesItsCommands(command);
+  examples(command, [
+    ['subscribers', 'who is told'],
+    ['subscribers add books https://books.example/hooks --types purchase.state_changed', 'one more'],
+    ['subscribers change books --status active', 'send what waits'],
+    ['subscribers test books', 'does it answer?'],
+    ['subscribers resume books', 'it was mended: go on at once'],
+  ]);
+}

@@ -1,0 +1,38 @@
+/** Pieces that the commands' declarations share. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { nearest } from '../../config/kinds/nearest.ts';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { parseDuration } from '../../domain/values/duration.ts';
+
+/** Ends a command's help with ways to call it. */
+export function examples(command: Command, lines: readonly (readonly [call: string, meaning: string])[]): Command {
+  const width = Math.max(...lines.map(([call]) => call.length));
+  const text = lines.map(([call, meaning]) => `  $ purchase-watch ${call.padEnd(width)}  ${meaning}`).join('\n');
+  return command.addHelpText('after', `\nExamples:\n${text}`);
+}
+
+/** A command that lists unless told otherwise: a word that is none of its commands is no argument of the list. */
+export function namesItsCommands(command: Command): Command {
+  return command.hook('preSubcommand', (_, chosen) => {
+    const [word = '-'] = command.args;
+    const names = command.commands.map((each) => each.name());
+    if (word.startsWith('-') || word === chosen.name()) return;
+    const meant = nearest(word, names);
+    const hint = meant === null ? `(there are ${names.join(', ')})` : `(Did you mean ${meant}?)`;
+    command.error(`error: unknown command '${word}'\n${hint}`, { code: 'commander.unknownCommand' });
+  });
+}
+
+/** An option's duration, such as `90s`. */
+export function durationArgument(text: string): Milliseconds {
+  const length = parseDuration(text);
+  if (length === null) throw new InvalidArgumentError('Expected a duration such as 250ms, 5s, 10m, 24h or 30d.');
+  return length;
+}
+
+/** An option's number, zero or more. */
+export function numberArgument(text: string): number {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isFinite(value)) throw new InvalidArgumentError('Expected a number, zero or more.');
+  return value;
+}

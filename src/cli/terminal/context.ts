@@ -1,0 +1,13 @@
+import type { TakeSignals } from '../../runtime/process/signals.ts';
+
+/** What a command may touch of its process, so that tests can run commands without one. */
+export interface CliContext {
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdin: NodeJS.ReadableStream;
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream;
+  /** Whether standard output is a terminal. */
+  readonly isTTY: boolean;
+  /** Absent in tests. */
+  readonly takeSignals?: TakeSignals;
+}

@@ -1,0 +1,19 @@
+/** Moments as people say them. */
+
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** How long ago, or in how long, in the unit that matters: `3 min ago`, `in 12 s`, `now`, `never`. */
+export function relative(at: Instant | null, now: Instant): string {
+  if (at === null) return 'never';
+  const distance = Math.abs(now - at);
+  if (distance < SECOND) return 'now';
+  const unit = [DAY, HOUR, MINUTE, SECOND].find((length) => distance >= length)!;
+  const rounded = humanDuration(Math.floor(distance / unit) * unit);
+  return at <= now ? `${rounded} ago` : `in ${rounded}`;
+}

@@ -1,0 +1,45 @@
+/** The kinds of values that the settings of API keys have. */
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Kind } from './kinds.ts';
+
+/** Shorter keys can be guessed. */
+export const SHORTEST_KEY = 20;
+
+/** A key that fits into an Authorization header and is too long to guess. */
+export const bearerKey: Kind<string> = {
+  expected: `a key of at least ${SHORTEST_KEY} letters, digits and -._~+/= (make one with: openssl rand -hex 32)`,
+  json: { type: 'string' },
+  read: (value) =>
+    typeof value === 'string' && value.length >= SHORTEST_KEY && /^[A-Za-z0-9._~+/-]+=*$/.test(value) ? value : undefined,
+  write: (value) => value,
+  secret: true,
+};
+
+const HASH = 'sha256:[0-9a-f]{64}';
+
+/** The SHA-256 hash of a key. Not shown: whoever has it can try keys without asking the daemon. */
+export const keyHash: Kind<string> = {
+  expected: 'sha256: and 64 hexadecimal digits (make a key and its hash with: purchase-watch key new)',
+  json: { type: 'string', pattern: `^(?:${HASH})$|\\$\\{` },
+  read: (value) => (typeof value === 'string' && new RegExp(`^${HASH}$`, 'i').test(value) ? value.toLowerCase() : undefined),
+  write: (value) => value,
+  secret: true,
+};
+
+const DAY = '\\d{4}-\\d{2}-\\d{2}';
+const MOMENT = `${DAY}(?:T\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,3})?)?(?:Z|[+-]\\d{2}:\\d{2}))?`;
+
+/** A moment: a day, which stands for its beginning in UTC, or a time with its zone. */
+export const moment: Kind<Instant> = {
+  expected: 'a day such as 2027-03-31 (its beginning in UTC) or a time with its zone such as 2027-03-31T18:00:00Z',
+  json: { type: 'string', pattern: `^(?:${MOMENT})$|\\$\\{` },
+  read: (value) => {
+    if (typeof value !== 'string' || !new RegExp(`^${MOMENT}$`).test(value)) return undefined;
+    const at = Date.parse(value);
+    // A day that its month does not have would quietly become one of the next month.
+    const day = value.slice(0, 10);
+    const isDay = Number.isFinite(Date.parse(day)) && new Date(day).toISOString().startsWith(day);
+    return isDay && Number.isFinite(at) ? at : undefined;
+  },
+  write: (value) => new Date(value).toISOString(),
+};

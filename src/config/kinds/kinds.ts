@@ -1,0 +1,228 @@
+/**
+ * The kinds of values a setting can have. A kind says what is expected in words, reads what was written, writes it back
+ * for people, and describes itself as JSON Schema; everything else about settings is made from these.
+ */
+import { validate as isCronExpression } from 'node-cron';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
+import { formatDuration, parseDuration } from '../../domain/values/duration.ts';
+import { isShortened, shownAddress } from '../../domain/values/shown-address.ts';
+import { readAddressRange, writeAddressRange } from './address-range.ts';
+
+export interface Kind<T> {
+  /** Completes the sentence "… is not …". */
+  readonly expected: string;
+  /** The JSON Schema of what may stand in the file. */
+  readonly json: Readonly<Record<string, unknown>>;
+  /** What the value means, or undefined when it is not of this kind. Variables and `${…}` bring text, YAML also numbers. */
+  readonly read: (value: unknown) => T | undefined;
+  /** The value in the words of the settings; never called for a secret. */
+  readonly write: (value: T) => unknown;
+  /** Beyond the host it may give access, and is not shown. */
+  readonly isAddress?: boolean;
+  /** Its value is shown to nobody. */
+  readonly secret?: boolean;
+  /** Names to suggest from when the value is none of them. */
+  readonly names?: readonly string[];
+}
+
+const same = <T>(value: T): unknown => value;
+/** Any value may be taken from the environment, so every JSON Schema lets a `${NAME}` pass. */
+const orPlaceholder = (pattern: string) => `^(?:${pattern})$|\\$\\{`;
+
+/** Text that is not empty. A number is refused: YAML has already lost its zeros in front. */
+export const text: Kind<string> = {
+  expected: 'text',
+  json: { type: 'string', minLength: 1 },
+  read: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
+  write: same,
+};
+
+/** Text that nobody is shown. */
+export const secret: Kind<string> = { ...text, secret: true };
+
+/** One of a few words, or of many that `expected` sums up. */
+export function oneOf<const T extends string>(words: readonly T[], expected = `one of ${words.join(', ')}`): Kind<T> {
+  return {
+    expected,
+    json: { enum: words },
+    read: (value) => words.find((word) => word === value),
+    write: same,
+    names: words,
+  };
+}
+
+const LONGEST: Milliseconds = 3_650 * 86_400_000;
+
+/** A duration that is longer than nothing and shorter than ten years. */
+export const duration: Kind<Milliseconds> = {
+  expected: 'a duration such as 250ms, 5s, 10m, 24h or 30d',
+  json: { type: 'string', pattern: orPlaceholder('\\d+(?:ms|s|m|h|d)') },
+  read: (value) => {
+    const length = typeof value === 'string' ? parseDuration(value) : null;
+    return length === null || length <= 0 || length > LONGEST ? undefined : length;
+  },
+  write: formatDuration,
+};
+
+/** When a purchase is stuck: a duration, `never`, or `auto`, which is learned. */
+export const limit: Kind<Milliseconds | null | 'auto'> = {
+  expected: `${duration.expected}, auto or never`,
+  json: { anyOf: [duration.json, { enum: ['auto', 'never'] }, { type: 'null' }] },
+  read: (value) => (value === 'auto' ? value : value === 'never' || value === null ? null : duration.read(value)),
+  write: (value) => (value === null ? 'never' : value === 'auto' ? value : formatDuration(value)),
+  names: ['auto', 'never'],
+};
+
+/** How long something is kept: a duration, or `forever`, which is read as infinity. */
+export const durationOrForever: Kind<Milliseconds> = {
+  expected: `${duration.expected}, or forever`,
+  json: { anyOf: [duration.json, { const: 'forever' }] },
+  read: (value) => (value === 'forever' ? Number.POSITIVE_INFINITY : duration.read(value)),
+  write: (value) => (value === Number.POSITIVE_INFINITY ? 'forever' : formatDuration(value)),
+};
+
+/** A number within bounds. */
+export function number(expected: string, fits: (value: number) => boolean, json: Record<string, unknown>): Kind<number> {
+  return {
+    expected,
+    json: { anyOf: [json, { type: 'string', pattern: '^\\$\\{' }] },
+    read: (value) => {
+      const given = typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+      return typeof given === 'number' && Number.isFinite(given) && fits(given) ? given : undefined;
+    },
+    write: same,
+  };
+}
+
+/** A whole number within bounds. */
+export function whole(least: number, most: number): Kind<number> {
+  return number(
+    `a whole number from ${least} to ${most}`,
+    (value) => Number.isInteger(value) && value >= least && value <= most,
+    { type: 'integer', minimum: least, maximum: most },
+  );
+}
+
+/** `true` or `false`. */
+export const flag: Kind<boolean> = {
+  expected: 'true or false',
+  json: { type: 'boolean' },
+  read: (value) => (typeof value === 'boolean' ? value : value === 'true' ? true : value === 'false' ? false : undefined),
+  write: same,
+};
+
+function httpUrl(value: unknown): URL | undefined {
+  const url = typeof value === 'string' && /^https?:\/\//i.test(value) && !isShortened(value) ? URL.parse(value) : null;
+  // Credentials in an address end up in logs and error messages of every library on the way.
+  return url === null || url.username !== '' || url.password !== '' ? undefined : url;
+}
+
+/** The address of an API: operations are appended to it. */
+export const baseUrl: Kind<string> = {
+  expected: 'an http or https address without credentials, query and fragment',
+  json: { type: 'string', pattern: orPlaceholder('https?://[^?#]+') },
+  read: (value) => {
+    const url = httpUrl(value);
+    return url === undefined || url.search !== '' || url.hash !== '' || /[?#]/.test(String(value))
+      ? undefined
+      : url.href.replace(/\/+$/, '');
+  },
+  write: shownAddress,
+  isAddress: true,
+};
+
+/** The address of a receiver. */
+export const receiverUrl: Kind<string> = {
+  expected: 'an http or https address without credentials and fragment',
+  json: { type: 'string', pattern: orPlaceholder('https?://[^#]+') },
+  read: (value) => {
+    const url = httpUrl(value);
+    return url === undefined || url.hash !== '' ? undefined : url.href;
+  },
+  write: shownAddress,
+  isAddress: true,
+};
+
+/** An address that whoever has it may post to: a secret. */
+export const secretUrl: Kind<string> = { ...receiverUrl, expected: 'an http or https address without credentials', secret: true };
+
+/** A Postgres connection string. Several hosts are allowed, which no URL parser reads, so only its beginning is checked. */
+export const postgresUrl: Kind<string> = {
+  expected: 'a connection string such as postgres://user:password@host:5432/database',
+  json: { type: 'string' },
+  read: (value) => (typeof value === 'string' && /^postgres(?:ql)?:\/\/[^\s]+$/.test(value) ? value : undefined),
+  write: same,
+  secret: true,
+};
+
+/** An IANA time zone. */
+export const timeZone: Kind<string> = {
+  expected: 'a time zone such as Europe/Stockholm',
+  json: { type: 'string', minLength: 1 },
+  read: (value) => {
+    try {
+      // A fixed offset (+01:00) is a zone to Intl, and wrong for half of the year.
+      return typeof value === 'string' && /^[A-Za-z]/.test(value)
+        ? new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions().timeZone && value
+        : undefined;
+    } catch {
+      return undefined;
+    }
+  },
+  write: same,
+  names: Intl.supportedValuesOf('timeZone'),
+};
+
+/** When something is done. */
+export const cron: Kind<string> = {
+  expected: 'a cron expression such as "0 8 * * *"',
+  json: { type: 'string', pattern: orPlaceholder('\\S+(?: +\\S+){4,5}') },
+  read: (value) => (typeof value === 'string' && isCronExpression(value) ? value : undefined),
+  write: same,
+};
+
+/** A range of addresses, at every port or at one; one address counts as the range of itself. */
+export const addressRange: Kind<string> = {
+  expected: 'a range of addresses such as 10.0.0.0/8 or fd00::/8, or one with a port such as 10.1.2.3:8443 or [fd00::5]:8443',
+  json: { type: 'string', pattern: orPlaceholder('\\[?[0-9a-fA-F:.]+(?:/\\d{1,3})?\\]?(?::\\d{1,5})?') },
+  read: (value) => {
+    const range = typeof value === 'string' ? readAddressRange(value) : null;
+    return range === null ? undefined : writeAddressRange(range);
+  },
+  write: same,
+};
+
+/** A Standard Webhooks signing secret. */
+export const signingSecret: Kind<string> = {
+  expected: 'whsec_ followed by base64 of 24 to 64 bytes; make one with: echo "whsec_$(openssl rand -base64 32)"',
+  json: { type: 'string', pattern: orPlaceholder('whsec_[A-Za-z0-9+/]+={0,2}') },
+  read: (value) => {
+    const encoded = typeof value === 'string' ? (/^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(value)?.[1] ?? '') : '';
+    const bytes = Buffer.from(encoded, 'base64');
+    // Encoding it again finds lengths that no base64 has, which decoding quietly cuts.
+    const whole = bytes.toString('base64').replace(/=+$/, '') === encoded.replace(/=+$/, '');
+    return whole && bytes.length >= 24 && bytes.length <= 64 ? (value as string) : undefined;
+  },
+  write: same,
+  secret: true,
+};
+
+/** A key that encrypts what is stored. */
+export const encryptionKey: Kind<string> = {
+  expected: 'a key of at least 32 characters (make one with: openssl rand -base64 32)',
+  json: { type: 'string' },
+  read: (value) => (typeof value === 'string' && value.length >= 32 ? value : undefined),
+  write: same,
+  secret: true,
+};
+
+/** A state by name or number; numbers that nobody knows are allowed. */
+export const state: Kind<number> = {
+  expected: 'a state name or number',
+  json: { anyOf: [{ enum: STATE_NAMES }, { type: 'integer', minimum: 0 }, { type: 'string', pattern: '^\\d{1,9}$|\\$\\{' }] },
+  read: (value) =>
+    typeof value === 'string' || typeof value === 'number' ? (stateValue(String(value)) ?? undefined) : undefined,
+  write: (value) => (stateName(value).startsWith('Unknown') ? value : stateName(value)),
+  names: STATE_NAMES,
+};

@@ -1,0 +1,133 @@
+/** The kinds of values that only subscribers have. */
+import { shownAddress } from '../../domain/values/shown-address.ts';
+import { brokerHref, brokerServers } from './broker-servers.ts';
+import { HEADER_VALUE, isHeaderValue } from './headers.ts';
+import { type Kind, receiverUrl } from './kinds.ts';
+import { readSigningKey } from './signing-key.ts';
+
+/** What an address leads to. */
+export type AddressKind = 'webhook' | 'nats' | 'rabbitmq';
+
+const BROKERS: Readonly<Record<string, AddressKind>> = { nats: 'nats', tls: 'nats', amqp: 'rabbitmq', amqps: 'rabbitmq' };
+
+/** Which kind of subscriber an address leads to, by its scheme; everything that is no broker's is a webhook's. */
+export function addressKind(url: string): AddressKind {
+  return BROKERS[/^([a-z]+):\/\//i.exec(url)?.[1]?.toLowerCase() ?? ''] ?? 'webhook';
+}
+
+function brokerUrl(value: string): string | undefined {
+  const servers = /[\s\p{Cc}]/u.test(value) ? null : brokerServers(value);
+  if (servers === null) return undefined;
+  try {
+    const { username, password, pathname } = servers[0]!;
+    decodeURIComponent(username + password + pathname);
+    // What follows a host of NATS may be the rest of a password with a / that is not escaped.
+    if (addressKind(value) === 'nats' && !/^\/?$/.test(pathname)) return undefined;
+    return brokerHref(servers);
+  } catch {
+    // A percent sign that is meant as such has to be written as %25.
+    return undefined;
+  }
+}
+
+/** The address of a subscriber. */
+export const subscriberUrl: Kind<string> = {
+  expected:
+    'an http or https address without credentials and fragment, or a broker without query: nats, tls (NATS with TLS), amqp or amqps (RabbitMQ), its credentials percent-encoded (%2F for /, %40 for @, %23 for #), several servers separated by commas',
+  json: { type: 'string', pattern: '^(?:(?:https?|nats|tls|amqps?)://[^#]+)$|\\$\\{' },
+  read: (value) => (typeof value === 'string' && addressKind(value) !== 'webhook' ? brokerUrl(value) : receiverUrl.read(value)),
+  write: shownAddress,
+  isAddress: true,
+};
+
+/** An ed25519 key that signs. */
+export const signingKey: Kind<string> = {
+  expected: 'whsk_ followed by base64 of an ed25519 private key (its 32 bytes, or 64 with the public key that belongs to it)',
+  json: { type: 'string', pattern: '^(?:whsk_[A-Za-z0-9+/]+={0,2})$|\\$\\{' },
+  read: (value) => (typeof value === 'string' && readSigningKey(value) !== null ? value : undefined),
+  write: (value) => value,
+  secret: true,
+};
+
+/** The value of a header. */
+export const headerValue: Kind<string> = {
+  expected: HEADER_VALUE,
+  json: { type: 'string', minLength: 1 },
+  read: (value) => (typeof value === 'string' && isHeaderValue(value) ? value : undefined),
+  write: (value) => value,
+  secret: true,
+};
+
+/** A certificate or key as text. Whether it is a good one shows when both are used together. */
+function pem(what: string, begins: RegExp): Kind<string> {
+  return {
+    expected: `${what} in PEM, beginning with -----BEGIN`,
+    json: { type: 'string', minLength: 1 },
+    read: (value) => (typeof value === 'string' && begins.test(value) ? value : undefined),
+    write: (value) => value,
+    secret: true,
+  };
+}
+export const pemCertificate = pem('a certificate', /-----BEGIN CERTIFICATE-----/);
+export const pemKey = pem('a private key without a passphrase', /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/);
+
+/** What a user of NATS shows: the content of a .creds file, or the seed of an NKEY. */
+export const natsCredentials: Kind<string> = {
+  expected: 'the content of a .creds file of NATS, or the seed of a user NKEY (SU…)',
+  json: { type: 'string', minLength: 1 },
+  read: (value) => (typeof value === 'string' && (isSeed(value) || isCredsFile(value)) ? value.trim() : undefined),
+  write: (value) => value,
+  secret: true,
+};
+
+/** Whether credentials of NATS are an NKEY's seed alone. */
+export function isSeed(credentials: string): boolean {
+  return /^SU[A-Z2-7]{56}$/.test(credentials.trim());
+}
+
+function isCredsFile(text: string): boolean {
+  return /-{3,}BEGIN NATS USER JWT-{3,}/.test(text) && /-{3,}BEGIN USER NKEY SEED-{3,}\s+SU[A-Z2-7]{56}\s/.test(text);
+}
+
+const PLACEHOLDER = /\{(?:type|site)\}/g;
+
+/** Where NATS keeps what is published: names between dots, without the marks that only those who listen may use. */
+export const subject: Kind<string> = {
+  expected: 'a subject such as purchase-watch.{type}: names between dots, with the placeholders {type} and {site}',
+  json: { type: 'string', minLength: 1, maxLength: 200 },
+  read: (value) => {
+    if (typeof value !== 'string' || value.length > 200 || value.startsWith('$')) return undefined;
+    return /^[^\s\p{Cc}.*>{}]+(?:\.[^\s\p{Cc}.*>{}]+)*$/u.test(value.replace(PLACEHOLDER, 'x')) ? value : undefined;
+  },
+  write: (value) => value,
+};
+
+/** The name of an exchange of RabbitMQ. */
+export const exchange: Kind<string> = {
+  expected: 'the name of an exchange, of up to 127 characters',
+  json: { type: 'string', minLength: 1, maxLength: 127 },
+  read: (value) =>
+    typeof value === 'string' && /^[\x20-\x7e]{1,127}$/.test(value) && value !== 'amq.default' ? value : undefined,
+  write: (value) => value,
+};
+
+/** How RabbitMQ finds the queues. */
+export const routingKey: Kind<string> = {
+  expected: 'a routing key of up to 150 ASCII characters, with the placeholders {type} and {site}',
+  json: { type: 'string', maxLength: 150 },
+  read: (value) =>
+    typeof value === 'string' && /^[\x20-\x7a|\x7e]{0,150}$/.test(value.replace(PLACEHOLDER, 'x')) ? value : undefined,
+  write: (value) => value,
+};
+
+/** The address of a proxy; what is before the @ gives access to it. */
+export const proxyUrl: Kind<string> = {
+  expected: 'the http or https address of a proxy such as http://user:password@proxy.example:3128',
+  json: { type: 'string' },
+  read: (value) => {
+    const url = typeof value === 'string' && /^https?:\/\//i.test(value) ? URL.parse(value) : null;
+    return url === null || url.pathname !== '/' || url.search !== '' || url.hash !== '' ? undefined : url.href;
+  },
+  write: (value) => value,
+  secret: true,
+};

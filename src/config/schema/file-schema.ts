@@ -1,0 +1,269 @@
+/** The settings file, section by section: its check, its defaults and its meaning in one place. */
+import * as z from 'zod';
+import { EVENT_TYPES } from '../../domain/events/events.ts';
+import { STUCK_MODES } from '../../domain/incidents/audience.ts';
+import { STATE_NAMES } from '../../domain/purchases/states.ts';
+import { keyProblem, SCOPES } from '../api-keys.ts';
+import { absentable, entry, list, open, openList, optional, preset, required, section } from '../kinds/field.ts';
+import { headerNameProblem, isHeaderName, UNSHOWN_NAME } from '../kinds/headers.ts';
+import { bearerKey, keyHash, moment } from '../kinds/key-kinds.ts';
+import * as kind from '../kinds/kinds.ts';
+import { INVOICE_FIELDS, OWN_NAME, STATUS_FIELDS } from '../kinds/names.ts';
+import { subscriberProblems } from '../kinds/subscriber-checks.ts';
+import * as kindOfSubscriber from '../kinds/subscriber-kinds.ts';
+
+/** Where events go at a broker, unless the subscriber says otherwise. */
+export const DEFAULT_SUBJECT = 'purchase-watch.{type}';
+export const DEFAULT_ROUTING_KEY = '{type}';
+
+const ownName = z
+  .string()
+  .regex(OWN_NAME, 'a name of up to 63 small letters, digits, - and _ that begins with a letter or digit');
+
+/** One site; the variables that begin with CHECKOUT_ are these fields for the site named `default`. */
+export const site = section({
+  baseUrl: required(kind.baseUrl, 'Base address of the checkout service'),
+  auth: preset(
+    kind.oneOf(['oauth2', 'basic']),
+    'oauth2',
+    'How calls are authenticated; the specification leaves open which one the operations use',
+  ),
+  clientId: required(kind.text, 'Client ID (with `auth: basic` the user name)'),
+  clientSecret: required(kind.secret, 'Client secret (with `auth: basic` the password)'),
+  timeZone: preset(kind.timeZone, 'Europe/Stockholm', "Zone of the service's local date-times"),
+  maxRps: preset(
+    kind.number('a number greater than 0', (value) => value > 0, { type: 'number', exclusiveMinimum: 0 }),
+    50,
+    'Ceiling of calls a second, over all replicas together',
+  ),
+  concurrency: preset(kind.whole(1, 1_000), 32, 'Calls in flight per replica'),
+  timeout: preset(kind.duration, '10s', 'Time for one call, headers and body'),
+  invoices: preset(kind.flag, false, 'Whether the invoice of each completed purchase is asked for and announced'),
+});
+
+const growth = kind.number('a number from 0 to 10', (value) => value >= 0 && value <= 10, {
+  type: 'number',
+  minimum: 0,
+  maximum: 10,
+});
+const ofState = 'as by default for the state';
+
+/** One state's plan. What is not given stays as it is by default, so nothing here has a default of its own. */
+const statePlan = section({
+  poll: absentable(
+    section({
+      first: open(kind.duration, 'Shortest wait between two polls', ofState),
+      growth: open(growth, 'Share of the time already spent in the state that the next poll waits', ofState),
+      most: open(kind.duration, 'Longest wait between two polls', ofState),
+    }),
+  ),
+  stuckAfter: open(
+    kind.limit,
+    'Time in the state after which the purchase is stuck, `auto` to learn it from customers who got on, or `never`',
+    ofState,
+  ),
+  final: open(kind.flag, 'Whether the state ends the watching', ofState),
+  recheck: openList(kind.duration, 'Polls after a final state, each counted from its first observation', ofState),
+});
+export type StatePlan = z.output<typeof statePlan>;
+
+const stateKeys = [...STATE_NAMES, 'default'];
+const stateKey = z.string().refine((key) => key === 'default' || kind.state.read(key) !== undefined, {
+  error: 'a state name, a state number or default',
+  params: { names: stateKeys },
+});
+
+/** Lets a check of a mapping see it although something in it is wrong already, so that all is told at once. */
+const EVEN_WHEN_WRONG = {
+  when: ({ value }: { readonly value: unknown }) => typeof value === 'object' && value !== null && !Array.isArray(value),
+};
+
+const headers = z
+  .record(z.string(), entry(kindOfSubscriber.headerValue, 'A header that every POST to it has; its value is shown to nobody'))
+  .superRefine((given, context) => {
+    for (const name of Object.keys(given)) {
+      const problem = isHeaderName(name) ? headerNameProblem(name) : UNSHOWN_NAME;
+      if (problem !== null) context.addIssue({ code: 'custom', path: [name], message: problem, params: { problem } });
+    }
+  }, EVEN_WHEN_WRONG);
+
+export const subscriber = section({
+  url: required(
+    kindOfSubscriber.subscriberUrl,
+    'Where events are sent: `http(s)://` posts them, `nats://` and `tls://` publish to NATS, `amqp(s)://` to RabbitMQ',
+  ),
+  secret: optional(
+    kind.signingSecret,
+    'Signs what is sent: `whsec_` and base64 of 24 to 64 bytes. Brokers may do without',
+    'required for webhooks',
+  ),
+  oldSecrets: list(kind.signingSecret, [], 'Secrets that `secret` replaces; each signs beside it until it is taken out here'),
+  signingKey: optional(kindOfSubscriber.signingKey, 'Signs with ed25519 as well: `whsk_` and base64 of the private key'),
+  format: preset(
+    kind.oneOf(['standard', 'cloudevents']),
+    'standard',
+    'What the body is: `standard` as in the feed, or `cloudevents`',
+  ),
+  headers: headers.optional(),
+  clientCertificate: optional(
+    kindOfSubscriber.pemCertificate,
+    'Certificate, and the chain behind it, that is shown to an https receiver or a broker who asks for one, as PEM',
+  ),
+  clientKey: optional(kindOfSubscriber.pemKey, 'Private key of that certificate, as PEM'),
+  credentials: optional(kindOfSubscriber.natsCredentials, 'Login at NATS: the content of a .creds file, or the seed of an NKEY'),
+  subject: open(kindOfSubscriber.subject, 'Subject at NATS, with the placeholders `{type}` and `{site}`', DEFAULT_SUBJECT),
+  exchange: open(kindOfSubscriber.exchange, 'Exchange at RabbitMQ; it must exist', 'required for RabbitMQ'),
+  routingKey: open(
+    kindOfSubscriber.routingKey,
+    'Routing key at RabbitMQ, with the placeholders `{type}` and `{site}`',
+    DEFAULT_ROUTING_KEY,
+  ),
+  types: openList(kind.oneOf(EVENT_TYPES, 'an event type'), 'Types of events', 'all'),
+  sites: openList(kind.text, 'Names of sites', 'all'),
+  states: openList(kind.state, 'States a purchase changed to, by name or number', 'all'),
+})
+  .superRefine((given, context) => {
+    const wrong = new Set(context.issues.map(({ path }) => path?.[0]));
+    for (const { path, problem } of subscriberProblems(given, wrong)) {
+      context.addIssue({ code: 'custom', path: [...path], message: problem, params: { problem } });
+    }
+  }, EVEN_WHEN_WRONG)
+  // What the check above says of secrets, for editors.
+  .meta({ if: { properties: { url: { pattern: '^(?:nats|tls|amqps?)://|\\$\\{' } } }, else: { required: ['secret'] } });
+
+const polling = section({
+  giveUpAfter: preset(kind.duration, '30d', 'Time without a change after which a purchase is no longer watched'),
+  unreadableAfter: preset(
+    kind.whole(1, 1_000),
+    5,
+    'Answers in a row that the service does not know the purchase, until it counts as unreadable',
+  ),
+  sessionLength: preset(
+    kind.duration,
+    '30m',
+    'How long a session at the service lives; a limit that is learned stays 5 min below it',
+  ),
+});
+
+const messagesPerHour = kind.whole(3, 1_000);
+const stuckMode = kind.oneOf(STUCK_MODES);
+
+/** A channel of Slack beside the one of the variables. What is not given is that of all channels. */
+export const slackChannel = section({
+  webhookUrl: required(kind.secretUrl, 'Incoming webhook of the channel'),
+  sites: openList(kind.text, 'Names of the sites it hears of', 'all'),
+  severity: preset(
+    kind.oneOf(['warning', 'critical']),
+    'warning',
+    'The least urgent that it hears of; with `critical` neither digests nor first looks',
+  ),
+  maxPerHour: open(messagesPerHour, 'Messages to it within an hour, at most', 'as `slack.maxPerHour`'),
+  stuck: open(stuckMode, 'When a single stuck checkout alerts it: `auto`, `each` or `incidents`', 'as `slack.stuck`'),
+});
+
+const slack = section({
+  stuck: preset(
+    stuckMode,
+    'auto',
+    'When a single stuck checkout alerts people: `each` always, `incidents` never (only when a page counts as broken), `auto` while fewer than 100 stays or 20 customers a day are known of its state and site',
+  ),
+  groupWait: preset(kind.duration, '30s', 'Time a new incident gathers purchases before it is told'),
+  quietFor: preset(kind.duration, '10m', 'Time without symptoms after which stuck purchases are told as over'),
+  groupInterval: preset(kind.duration, '5m', 'Shortest time between two messages about a growing incident'),
+  repeatInterval: preset(kind.duration, '4h', 'Time after which an open incident is told again'),
+  digest: optional(kind.cron, "When a summary is sent, as a cron expression by each site's own clock (its `timeZone`)"),
+  maxPerHour: preset(
+    messagesPerHour,
+    20,
+    'Messages to one channel within an hour, at most; what comes beyond goes out together in one',
+  ),
+  channels: z
+    .record(ownName, slackChannel)
+    .prefault({})
+    .describe('Further channels by name; `default` is the one of SLACK_WEBHOOK_URL'),
+  deadMansSwitch: optional(
+    kind.secretUrl,
+    'Address that is called (GET) every minute while all is well, so that somebody else notices when the calls stop',
+  ),
+});
+
+const webhooks = section({
+  schedule: list(
+    kind.duration,
+    ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'],
+    'Waits between one try and the next; after the last one a delivery has failed',
+  ),
+  timeout: preset(kind.duration, '15s', 'Time for one try'),
+  concurrency: preset(kind.whole(1, 1_000), 64, 'Deliveries in flight per subscriber and replica'),
+  allowAddresses: list(
+    kind.addressRange,
+    [],
+    'Ranges of addresses that are not public and may be called all the same by subscribers of the settings, with a port or without',
+  ),
+  apiAllowAddresses: list(kind.addressRange, [], 'The same for subscribers that the API or a command adds'),
+  proxy: optional(
+    kindOfSubscriber.proxyUrl,
+    'Proxy through which webhooks are sent (CONNECT). It resolves names, and must itself refuse addresses that are not public',
+  ),
+});
+
+/** A key of the API beside those of the variables. */
+export const apiKey = section({
+  scopes: list(kind.oneOf(SCOPES), [], 'What it is for: `read`, `metrics`, `register`, `operate`'),
+  hash: optional(keyHash, 'SHA-256 hash of the key: `sha256:` and 64 hexadecimal digits', 'required, unless `key` is there'),
+  key: optional(bearerKey, 'The key itself, instead of its hash'),
+  expires: optional(moment, 'When it expires: a day (its beginning in UTC) or a time with its zone', 'never'),
+})
+  .superRefine((given, context) => {
+    const problem = keyProblem(given);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem, params: { problem } });
+  })
+  // What the check above says, for editors.
+  .meta({ oneOf: [{ required: ['scopes', 'hash'] }, { required: ['scopes', 'key'] }] });
+
+const store = section({
+  fields: list(
+    kind.oneOf([...STATUS_FIELDS, ...INVOICE_FIELDS], "a field of the service's purchase status or invoice"),
+    ['Price', 'CurrencyCode', 'OrderReference', 'SiteCode', 'CountryCode', 'PaymentMethod'],
+    "Fields of the service's answers that are stored and sent, those of an invoice only sent; nothing else is ever written",
+  ),
+  retention: absentable(
+    section({
+      settled: preset(
+        kind.durationOrForever,
+        '90d',
+        'How long purchases that are no longer watched are kept, with all that is known of them, or `forever`',
+      ),
+      attempts: preset(kind.durationOrForever, '30d', 'How long attempts of deliveries are kept, or `forever`'),
+      events: preset(
+        kind.durationOrForever,
+        '90d',
+        'How long events of no single purchase, ended incidents, silences and numbers of stays by day are kept, or `forever`',
+      ),
+      at: preset(kind.cron, '17 3 * * *', 'When what is older is deleted, as a cron expression in UTC'),
+    }),
+  ),
+});
+
+/** The whole file. A section that is absent has its defaults. */
+export const file = section({
+  $schema: z.string().optional().describe('Where editors find this schema; the program does not read it'),
+  sites: z
+    .record(ownName, site)
+    .optional()
+    .describe('Merchant accounts by name; replaces the variables that begin with CHECKOUT_'),
+  states: z
+    .record(stateKey, statePlan)
+    .prefault({})
+    .describe(
+      'Plans by state name or number, merged over the defaults field by field. `default` serves numbers that nobody knows; every known state has a plan of its own, which `default` leaves as it is',
+    )
+    .meta({ propertyNames: { anyOf: [{ enum: stateKeys }, { pattern: '^\\d{1,9}$' }] } }),
+  polling: absentable(polling),
+  slack: absentable(slack),
+  subscribers: z.record(ownName, subscriber).prefault({}).describe('Receivers of events by name'),
+  webhooks: absentable(webhooks),
+  api: absentable(section({ keys: z.record(ownName, apiKey).prefault({}).describe('Keys of the API by name') })),
+  store: absentable(store),
+});
+export type FileSettings = z.output<typeof file>;

@@ -1,0 +1,74 @@
+/** The environment's variables: each is one line, checked as its counterpart in the file where there is one. */
+import { type Field, list, optional, preset } from '../kinds/field.ts';
+import { bearerKey } from '../kinds/key-kinds.ts';
+import * as kind from '../kinds/kinds.ts';
+import { proxyUrl } from '../kinds/subscriber-kinds.ts';
+import { site } from './file-schema.ts';
+
+const forStart = 'required for `start`';
+
+/** In the order of the reference. */
+export const VARIABLES = {
+  DATABASE_URL: optional(kind.postgresUrl, 'Postgres to use', 'embedded Postgres in `DATA_DIR`'),
+  DATA_DIR: preset(kind.text, './.purchase-watch', 'Where the embedded Postgres and its keys live'),
+  CHECKOUT_BASE_URL: optional(kind.baseUrl, 'Base address of the checkout service, for the site named `default`', forStart),
+  CHECKOUT_CLIENT_ID: optional(kind.text, 'Client ID (with `basic` the user name)', forStart),
+  CHECKOUT_CLIENT_SECRET: optional(kind.secret, 'Client secret (with `basic` the password)', forStart),
+  CHECKOUT_AUTH: site.shape.auth,
+  CHECKOUT_TIME_ZONE: site.shape.timeZone,
+  CHECKOUT_MAX_RPS: site.shape.maxRps,
+  CHECKOUT_CONCURRENCY: site.shape.concurrency,
+  CHECKOUT_TIMEOUT: site.shape.timeout,
+  CHECKOUT_INVOICES: site.shape.invoices,
+  SLACK_WEBHOOK_URL: optional(kind.secretUrl, 'Incoming webhook to which alerts are posted: the channel named `default`'),
+  DEAD_MANS_SWITCH_URL: optional(kind.secretUrl, 'Called (GET) every minute while all is well; wins over `slack.deadMansSwitch`'),
+  WEBHOOK_URL: optional(kind.receiverUrl, 'Where events are posted, for the subscriber named `default`'),
+  WEBHOOK_SECRET: list(
+    kind.signingSecret,
+    [],
+    'Signs what that subscriber gets: `whsec_` and base64 of 24 to 64 bytes; while one replaces another both, the new one first, separated by a space or comma',
+  ),
+  WEBHOOK_ALLOW_ADDRESSES: list(
+    kind.addressRange,
+    [],
+    'Ranges of addresses (CIDR, with a port or without, separated by commas) that are not public and may be called all the same by subscribers of the settings; wins over `webhooks.allowAddresses`',
+  ),
+  WEBHOOK_API_ALLOW_ADDRESSES: list(
+    kind.addressRange,
+    [],
+    'The same for subscribers that the API or a command adds; wins over `webhooks.apiAllowAddresses`',
+  ),
+  WEBHOOK_PROXY: optional(
+    proxyUrl,
+    'Proxy through which webhooks are sent, such as `http://proxy.example:3128`; wins over `webhooks.proxy`',
+  ),
+  API_KEY: list(
+    bearerKey,
+    [],
+    'Bearer key of the API with every scope; while one replaces another both, separated by a space or comma. Without any key only a loopback `HOST` is accepted',
+  ),
+  API_READ_KEY: optional(bearerKey, 'Bearer key with the scopes `read` and `metrics`'),
+  SECRETS_KEY: optional(kind.encryptionKey, 'Encrypts stored secrets', 'a key kept in `DATA_DIR` when embedded'),
+  SECRETS_KEY_PREVIOUS: optional(
+    kind.encryptionKey,
+    'The key that SECRETS_KEY replaces, or several separated by commas: opens what is stored until it is sealed anew',
+  ),
+  HOST: preset(kind.text, '127.0.0.1', 'Address to listen on'),
+  PORT: preset(kind.whole(0, 65_535), 8080, 'Port to listen on; 0 takes a free one'),
+  SHUTDOWN_TIMEOUT: preset(
+    kind.duration,
+    '8s',
+    'How long a stop may take; then the process ends whatever is still under way. Keep it below the time after which Docker (10 s) or Kubernetes (30 s) kills',
+  ),
+  LOG_LEVEL: preset(
+    kind.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
+    'info',
+    'What is logged: fatal, error, warn, info, debug, trace or silent',
+  ),
+  PURCHASE_WATCH_CONFIG: optional(kind.text, 'Path of the settings file'),
+} satisfies Record<string, Field<unknown>>;
+
+export type VariableName = keyof typeof VARIABLES;
+export const VARIABLE_NAMES = Object.keys(VARIABLES) as VariableName[];
+/** These make the site named `default`, unless the file has `sites`. */
+export const SITE_VARIABLES = VARIABLE_NAMES.filter((name) => name.startsWith('CHECKOUT_'));

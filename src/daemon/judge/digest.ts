@@ -1,0 +1,157 @@
+/** Digests: what has happened at sites, told when a schedule says so by each site's own clock. */
+
+import {
+  buildDigest,
+  type DigestGroup,
+  type DigestPace,
+  type DigestSite,
+  digestGroups,
+  digestSince,
+  isDigestDue,
+  type SiteFacts,
+} from '../../domain/incidents/digest.ts';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import { dwellOf, ENOUGH_EXITS } from '../../domain/stays/dwell.ts';
+import { isAhead } from '../../domain/values/clock-ahead.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
+import {
+  digestsMade,
+  incidentsSince,
+  lostSince,
+  overdueNow,
+  type PaceCount,
+  paceSince,
+  type SiteWindow,
+  saveDigests,
+  staysSince,
+  troubleSince,
+} from '../../postgres/incidents/digest.ts';
+import type { Lease } from '../../postgres/shards/replicas.ts';
+import { MOST_COUNTED } from '../../postgres/subscribers/subscriber-symptoms.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { createSchedule } from '../../runtime/loops/schedule.ts';
+import type { Meters } from '../../runtime/meters.ts';
+import type { Outcome, Telling } from './first-look.ts';
+
+export interface DigestOptions {
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly meters: Pick<Meters, 'told'>;
+  /** The configured sites and the zones whose clocks the schedule is read by. */
+  readonly sites: readonly { readonly name: string; readonly timeZone: string }[];
+  /** A cron expression; null: there are no digests. */
+  readonly expression: string | null;
+  /** After how long a stay in a state of a site is overdue; null: never. */
+  limitOf(site: string, state: number): Milliseconds | null;
+}
+
+export interface Digests {
+  /** Tells the digests that are due, each once, whoever else runs or ran. */
+  tell(telling: Telling): Promise<Outcome>;
+}
+
+/** Makes what tells digests. Between two moments of the schedule it costs nothing. */
+export function createDigests({ sql, log, meters, sites, expression, limitOf }: DigestOptions): Digests {
+  if (expression === null) return { tell: async () => ({ said: 0, lookAgainAt: null }) };
+  const schedules = new Map(
+    [...new Set(sites.map(({ timeZone }) => timeZone))].map((zone) => [zone, createSchedule(expression, zone)]),
+  );
+  const zones = new Map(sites.map(({ name, timeZone }) => [name, schedules.get(timeZone)!]));
+  let idleUntil: Instant | null = Number.NEGATIVE_INFINITY;
+  let lookedAt: Instant = Number.NEGATIVE_INFINITY;
+
+  /** What happened at sites, in their order. */
+  const factsOf = async (windows: readonly SiteWindow[], until: Instant): Promise<SiteFacts[]> => {
+    const [incidents, overdue, stays, pace, lost] = await Promise.all([
+      incidentsSince(sql, windows, until),
+      overdueNow(
+        sql,
+        windows.map(({ site }) => site),
+      ),
+      staysSince(sql, windows, until),
+      paceSince(sql, windows, until),
+      lostSince(sql, windows, until),
+    ]);
+    return windows.map(({ site, since }) => {
+      const here = <T extends { readonly site: string }>(rows: readonly T[]) =>
+        rows.filter((row) => row.site === site).map(({ site: _, ...row }) => row);
+      const { unreadable = 0, expired = 0 } = here(lost)[0] ?? {};
+      const ofPace = paces(here(pace), (state) => limitOf(site, state));
+      return {
+        site,
+        since,
+        incidents: here(incidents),
+        overdue: here(overdue),
+        stays: here(stays),
+        pace: ofPace,
+        unreadable,
+        expired,
+      };
+    });
+  };
+
+  const eventsOf = async (group: DigestGroup, facts: readonly SiteFacts[], until: Instant): Promise<NewEvent[]> => {
+    const { recipients } = group;
+    // Nothing about a subscriber is sent to it, and what all of these heard just now is not told twice.
+    const subscribers =
+      group.troubleSince < until ? await troubleSince(sql, { since: group.troubleSince, except: recipients }) : [];
+    const data = buildDigest({ until, sites: facts, subscribers, countedTo: MOST_COUNTED });
+    if (data === null) return [];
+    const draft = { type: 'incident.digest', sequence: null, at: until, state: null, data } as const;
+    const site = group.sites.length === 1 ? group.sites[0]! : '';
+    return [{ site, purchase: null, shard: SITE_SHARD, recipients, draft }];
+  };
+
+  /** Answers how many events were written; null when somebody else judges by now. */
+  const tellDue = async (all: readonly DigestSite[], now: Instant, lease: Lease): Promise<number | null> => {
+    const due = all.filter(({ site, madeUpTo }) => isDigestDue(zones.get(site)!.latest(now), madeUpTo, now));
+    if (due.length === 0) return 0;
+    const groups = digestGroups(due, all, now);
+    const windows = due
+      .filter(({ recipients }) => recipients.length > 0)
+      .map(({ site, madeUpTo }) => ({ site, since: digestSince(madeUpTo, now) }));
+    const facts = windows.length === 0 ? [] : await factsOf(windows, now);
+    const events: NewEvent[] = [];
+    for (const group of groups) {
+      const ofGroup = facts.filter(({ site }) => group.sites.includes(site));
+      events.push(...(await eventsOf(group, ofGroup, now)));
+    }
+    const made = due.map(({ site, madeUpTo }) => ({ site, since: madeUpTo }));
+    if (!(await saveDigests(sql, { events, sites: made, madeUpTo: now, lease }))) return null;
+    for (const { draft } of events) meters.told(draft.type);
+    log.info({ sites: made.map(({ site }) => site), messages: events.length }, 'digest.made');
+    return events.length;
+  };
+
+  return {
+    tell: async ({ now, lease, recipients }) => {
+      if (idleUntil === null || (now < idleUntil && !isAhead(lookedAt, now))) return { said: 0, lookAgainAt: idleUntil };
+      const known = (await digestsMade(sql)).filter(({ site }) => zones.has(site));
+      // What was before the first digest is not told by it: from now on everything is.
+      const unknown = known.filter(({ madeUpTo }) => madeUpTo === null).map(({ site }) => ({ site, since: now }));
+      const isNoted = unknown.length === 0 || (await saveDigests(sql, { events: [], sites: unknown, madeUpTo: now, lease }));
+      const recipientsOf = await recipients();
+      const all = known.map(({ site, madeUpTo }) => ({ site, madeUpTo: madeUpTo ?? now, recipients: recipientsOf(site) }));
+      const said = isNoted ? await tellDue(all, now, lease) : null;
+      // Looked at again soon, should the lease come back.
+      if (said === null) return { said: 0, lookAgainAt: null };
+      const next = [...schedules.values()].map((schedule) => schedule.next(now)).filter((at) => at !== null);
+      lookedAt = now;
+      idleUntil = next.length === 0 ? null : Math.min(...next);
+      return { said, lookAgainAt: idleUntil };
+    },
+  };
+}
+
+/** Dwell times by state, beside their limits. */
+function paces(counts: readonly Omit<PaceCount, 'site'>[], limitOf: (state: number) => Milliseconds | null): DigestPace[] {
+  const states = Map.groupBy(counts, ({ state }) => state);
+  return [...states].flatMap(([state, ofState]) => {
+    const lately = dwellOf(ofState.filter(({ usual }) => !usual));
+    const usual = dwellOf(ofState.filter((count) => count.usual));
+    if (lately === null) return [];
+    const usualP95 = usual !== null && usual.purchases >= ENOUGH_EXITS ? usual.p95 : null;
+    return [{ state, p95: lately.p95, purchases: lately.purchases, usualP95, limit: limitOf(state) }];
+  });
+}

@@ -1,0 +1,102 @@
+/**
+ * The first look at a site: purchases that had been waiting before anybody watched them are told once, in one message, and
+ * nothing is concluded from them.
+ */
+
+import { isoTime } from '../../domain/events/events.ts';
+import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import { namedState } from '../../domain/purchases/states.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
+import {
+  type FirstLook,
+  type FirstLookFindings,
+  firstLooks,
+  lookAtSite,
+  saveFirstLooks,
+} from '../../postgres/incidents/first-look.ts';
+import type { Lease } from '../../postgres/shards/replicas.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Meters } from '../../runtime/meters.ts';
+
+/** After the first who is found, so long is waited for others: a backlog is one message. */
+const GATHERING: Milliseconds = 5 * 60_000;
+
+/** Ids of the subscribers that are told of a site. */
+export type RecipientsOf = (site: string) => readonly number[];
+
+/** The moment, and the lease under which it is judged. */
+export interface Telling {
+  readonly now: Instant;
+  readonly lease: Lease;
+  /** Asked only when something is due; of all channels, or of those that are wanted. */
+  recipients(isWanted?: (channel: ChannelRule) => boolean): Promise<RecipientsOf>;
+}
+
+/** How many events were written, and when to look again even if nothing happens; null: not before something does. */
+export interface Outcome {
+  readonly said: number;
+  readonly lookAgainAt: Instant | null;
+}
+
+export interface FirstLookOptions {
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly meters: Pick<Meters, 'told'>;
+}
+
+/** Tells the first looks that are due. A site where all of them have gone on meanwhile is not told of, then or later. */
+export async function tellFirstLooks({ sql, log, meters }: FirstLookOptions, telling: Telling): Promise<Outcome> {
+  const { now, lease } = telling;
+  const waiting = await firstLooks(sql);
+  const later = waiting.map(({ foundAt }) => foundAt + GATHERING).filter((at) => at > now);
+  const lookAgainAt = later.length === 0 ? null : Math.min(...later);
+  const due = waiting.filter(({ foundAt }) => foundAt + GATHERING <= now);
+  if (due.length === 0) return { said: 0, lookAgainAt };
+
+  const seen = await Promise.all(due.map(async (each) => ({ ...each, found: await lookAtSite(sql, each.site) })));
+  // Where each of them was alerted of by itself, only channels for incidents still have to know.
+  const areAllSingle = ({ found }: { found: FirstLookFindings }): boolean => found.single === overdueOf(found);
+  const [recipientsOf, ofIncidentsOnly] = [
+    await telling.recipients(),
+    await telling.recipients((channel) => modeOf(channel) === 'incidents'),
+  ];
+  const events = seen.flatMap((each) => {
+    const recipients = areAllSingle(each) ? ofIncidentsOnly(each.site) : recipientsOf(each.site);
+    return eventsOf(each, recipients, now);
+  });
+  const sites = await saveFirstLooks(sql, { sites: due.map(({ site }) => site), events, now, lease });
+  const written = events.filter(({ site }) => sites.includes(site));
+  for (const { draft } of written) meters.told(draft.type);
+  for (const { site, found } of seen.filter((each) => sites.includes(each.site))) {
+    const count = overdueOf(found);
+    if (count > 0) log.warn({ site, count, registered: found.registered }, 'incident.first_look');
+  }
+  return { said: written.length, lookAgainAt };
+}
+
+function eventsOf(
+  { site, found }: FirstLook & { found: FirstLookFindings },
+  recipients: readonly number[],
+  now: Instant,
+): NewEvent[] {
+  const count = overdueOf(found);
+  if (count === 0 || recipients.length === 0) return [];
+  const { overdue, registered, unseen } = found;
+  const data = {
+    kind: 'first_look',
+    site,
+    count,
+    parts: overdue.map(({ state, count: ofState }) => ({ state: { ...namedState(state) }, count: ofState })),
+    registered,
+    unseen,
+    since: isoTime(Math.min(...overdue.map(({ since }) => since))),
+  };
+  const draft = { type: 'incident.first_look', sequence: null, at: now, state: null, data } as const;
+  return [{ site, purchase: null, shard: SITE_SHARD, recipients, draft }];
+}
+
+function overdueOf({ overdue }: FirstLookFindings): number {
+  return overdue.reduce((sum, { count }) => sum + count, 0);
+}

@@ -1,0 +1,43 @@
+/** What an incident of stuck customers says of the single stuck checkouts that it stands for. */
+import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
+import { isLeaf } from '../../domain/incidents/incident-tree.ts';
+import type { Told } from '../../domain/incidents/judgement.ts';
+import { isShareKnown } from '../../domain/incidents/stuck-checkouts.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { JsonValue } from '../../domain/values/exact-json.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { singlePlaces } from '../../postgres/incidents/stuck-alerts.ts';
+import { RECENT, type UsualReader } from './usual.ts';
+
+export interface InsteadOfSingles {
+  /** `{until: "over", …}` while single alerts come back with its end, `{until: null, …}` when incidents take over; null: nothing changes. */
+  readonly singles: JsonValue;
+  /** Row ids of the last single alerts at the places that incidents take over from here on. */
+  readonly takenOver: readonly number[];
+}
+
+const NOTHING: InsteadOfSingles = { singles: null, takenOver: [] };
+
+/** Asked when an incident is said to have begun: from then on its state alerts nobody by single checkouts. */
+export async function insteadOfSingles(
+  sql: Sql,
+  { say, incident, parts, messages }: Told,
+  { channels, usual, now }: { readonly channels: readonly ChannelRule[]; readonly usual: UsualReader; readonly now: Instant },
+): Promise<InsteadOfSingles> {
+  const reached = channels.filter(({ name }) => messages.some((message) => message.channels.includes(name)));
+  const isNew = say === 'opened' || say === 'reopened';
+  if (!isNew || !reached.some((channel) => modeOf(channel) === 'auto')) return NOTHING;
+  await usual.refresh(now, RECENT);
+  const places = [incident, ...parts].filter(isLeaf).map(({ site, state }) => ({ site: site!, state: state! }));
+  const judged = places.filter(({ site, state }) => isShareKnown(usual.of(site, state)));
+  const taken = await singlePlaces(sql, judged);
+  const [first] = taken;
+  if (first !== undefined) {
+    const { counted, perDay } = usual.of(first.site, first.state);
+    return { singles: { until: null, counted, perDay }, takenOver: taken.map(({ id }) => id) };
+  }
+  const single = places.filter((place) => !judged.includes(place));
+  if (single.length === 0) return NOTHING;
+  const { counted, perDay } = usual.of(single[0]!.site, single[0]!.state);
+  return { singles: { until: 'over', counted, perDay }, takenOver: [] };
+}

@@ -1,0 +1,194 @@
+/** Alerts people of single stuck checkouts, where `slack.stuck` asks for it: see domain/incidents/stuck-checkouts.ts for when. */
+
+import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
+import type { ChannelRule } from '../../domain/incidents/audience.ts';
+import { type RankedCause, rankCauses } from '../../domain/incidents/causes.ts';
+import type { AlertPolicy } from '../../domain/incidents/incident.ts';
+import {
+  type CheckoutAlert,
+  checkoutOutcome,
+  MOST_AT_FIRST_LOOK,
+  planCheckouts,
+  type StuckCheckout,
+} from '../../domain/incidents/stuck-checkouts.ts';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import { namedState } from '../../domain/purchases/states.ts';
+import type { JsonValue } from '../../domain/values/exact-json.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
+import { openIncidents } from '../../postgres/incidents/incidents.ts';
+import { silencesAt } from '../../postgres/incidents/silences.ts';
+import {
+  checkoutsToTell,
+  type StoredCheckout,
+  saveCheckouts,
+  singlePlaces,
+  sitesWithBacklog,
+} from '../../postgres/incidents/stuck-alerts.ts';
+import { causeEvidence } from '../../postgres/stays/evidence.ts';
+import type { Limits } from '../../postgres/stays/limits.ts';
+import { hearingChannels } from '../../postgres/subscribers/subscriber-symptoms.ts';
+import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Meters } from '../../runtime/meters.ts';
+import type { Outcome, Telling } from './first-look.ts';
+import { RECENT, type UsualReader } from './usual.ts';
+
+export interface CheckoutAlertsOptions {
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly meters: Pick<Meters, 'told'>;
+  readonly policy: AlertPolicy;
+  readonly sessionLength: Milliseconds;
+  readonly limits: Limits;
+  readonly channels: readonly ChannelRule[];
+  readonly usual: UsualReader;
+}
+
+export interface CheckoutAlerts {
+  tell(telling: Pick<Telling, 'now' | 'lease'>): Promise<Outcome>;
+}
+
+/** Checkouts that one event names; the rest is counted. */
+const MOST_NAMED = 50;
+/** A few customers speak for the likeliest cause at most. */
+const MOST_CAUSES = 1;
+const ADVICE = 'no channel for people takes messages, so only the log says this; see: purchase-watch subscribers';
+
+type Checkout = StuckCheckout & { readonly stored: StoredCheckout };
+type Alert = CheckoutAlert<Checkout>;
+
+/** Makes what alerts people of single stuck checkouts. While there are none it costs one query of an index without rows. */
+export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAlerts {
+  const { sql, log, meters, policy, channels, usual } = options;
+
+  /** How things stand with the checkouts, and what to alert people of now. */
+  const planOf = async (stored: readonly StoredCheckout[], now: Instant, nameOf: (id: number) => string | null) => {
+    await usual.refresh(now, RECENT);
+    const fresh = stored.filter(({ alerted }) => alerted === null);
+    const firstSeen = [...new Set(fresh.filter(({ firstSight }) => firstSight).map(({ site }) => site))];
+    const backlogs = firstSeen.length === 0 ? [] : await sitesWithBacklog(sql, firstSeen, MOST_AT_FIRST_LOOK);
+    const [silences, hearing, incidents, single] = await Promise.all([
+      silencesAt(sql, now),
+      hearingChannels(sql, now),
+      openIncidents(sql, now),
+      singlePlaces(sql, fresh),
+    ]);
+    const places = new Set(
+      incidents.flatMap(({ kind, site, state, endedAt }) => (kind === 'stuck' && endedAt === null ? [`${site} ${state}`] : [])),
+    );
+    const checkouts = stored.map((each): Checkout => {
+      const { id, site, state, stuckAt, firstSight, isPaid } = each;
+      const alerted = each.alerted === null ? null : each.alerted.flatMap((channel) => nameOf(channel) ?? []);
+      // Nobody waits for a checkout whose order is paid.
+      const overAt = each.overAt ?? (alerted === null && isPaid ? now : null);
+      const isBacklog = firstSight && backlogs.includes(site);
+      return { id, site, state, stuckAt, isBacklog, alerted, overAt, stored: each };
+    });
+    const plan = planCheckouts({
+      ...{ now, checkouts, silences, policy },
+      channels: channels.map((channel) => ({ ...channel, isDeaf: !hearing.includes(channel.name) })),
+      known: usual.of,
+      hasIncident: (site, state) => places.has(`${site} ${state}`),
+      isSingle: (site, state) => single.some((place) => place.site === site && place.state === state),
+    });
+    return { ...plan, hearing };
+  };
+
+  const eventOf = async (alert: Alert, recipients: readonly number[], now: Instant): Promise<NewEvent> => {
+    const sites = new Set([...alert.stuck, ...alert.over].map(({ site }) => site));
+    const [only = ''] = sites;
+    const data = await dataOf(alert, options);
+    const draft = { type: 'incident.checkouts', sequence: null, at: now, state: null, data } as const;
+    return { site: sites.size === 1 ? only : '', purchase: null, shard: SITE_SHARD, recipients, draft };
+  };
+
+  const report = (alerts: readonly Alert[], hearing: readonly string[]): void => {
+    for (const { channels: alerted, stuck, over } of alerts) {
+      const purchases = stuck.slice(0, MOST_NAMED).map(({ stored }) => stored.purchaseId);
+      const about = { stuck: stuck.length, over: over.length, channels: alerted, purchases };
+      if (stuck.length === 0) log.info(about, 'checkouts.over');
+      else if (alerted.some((channel) => hearing.includes(channel))) log.warn(about, 'checkouts.stuck');
+      else log.error({ ...about, advice: ADVICE }, 'checkouts.stuck');
+    }
+  };
+
+  return {
+    tell: async ({ now, lease }) => {
+      const stored = await checkoutsToTell(sql);
+      if (stored.length === 0) return { said: 0, lookAgainAt: null };
+      const people = await peopleChannels(sql);
+      const { alerts, dropped, lookAgainAt, hearing } = await planOf(
+        stored,
+        now,
+        (id) => people.find((channel) => channel.id === id)?.name ?? null,
+      );
+      if (alerts.length === 0 && dropped.length === 0) return { said: 0, lookAgainAt };
+      const events: NewEvent[] = [];
+      const stuck: { id: number; alerted: number[]; reason: Alert['reasons'][number] }[] = [];
+      for (const alert of alerts) {
+        const recipients = people.filter(({ name }) => alert.channels.includes(name)).map(({ id }) => id);
+        if (recipients.length > 0) events.push(await eventOf(alert, recipients, now));
+        for (const { id, site, state } of alert.stuck) {
+          const reason = alert.reasons.find((each) => each.site === site && each.state === state)!;
+          stuck.push({ id, alerted: recipients, reason });
+        }
+      }
+      const over = alerts.flatMap((alert) => alert.over.map(({ id }) => id));
+      const results = { stuck, over, dropped: dropped.map(({ id }) => id), events };
+      // Another replica judges now, or an earlier statement has written it: the next look reads how it is.
+      if (!(await saveCheckouts(sql, { ...results, now, lease }))) return { said: 0, lookAgainAt: null };
+      for (const { draft } of events) meters.told(draft.type);
+      report(alerts, hearing);
+      return { said: events.length, lookAgainAt };
+    },
+  };
+}
+
+/**
+ * What the event holds: `{kind: "checkouts", severity, stuckCount, overCount, stuck: [{site, state, purchaseId,
+ * orderReference, price, currency, since, stuckSince, limitMs}], over: [{…, outcome, to, overAt}], reasons: [{site, state,
+ * mode, counted, perDay, isLast, count, lastWellAt}], causes: [{cause, why}]}`.
+ */
+async function dataOf(
+  { stuck, over, reasons }: Alert,
+  { sql, limits, sessionLength }: Pick<CheckoutAlertsOptions, 'sql' | 'limits' | 'sessionLength'>,
+): Promise<Record<string, JsonValue>> {
+  const parts = reasons.map(({ site, state }) => ({
+    ...{ site, state },
+    count: stuck.filter((each) => each.site === site && each.state === state).length,
+  }));
+  const since = Math.min(...stuck.map(({ stored }) => stored.since));
+  const evidence = stuck.length === 0 ? null : await causeEvidence(sql, { parts, since });
+  const nothingLeft = { leftSince: { well: 0, timedOut: 0, other: 0 }, timedOutAfter: [], sessionLength };
+  const causes: readonly RankedCause[] = evidence === null ? [] : rankCauses({ ...evidence, ...nothingLeft });
+  return {
+    kind: 'checkouts',
+    severity: 'warning',
+    stuckCount: stuck.length,
+    overCount: over.length,
+    stuck: stuck.slice(0, MOST_NAMED).map(({ stored }) => ({
+      ...named(stored),
+      stuckSince: isoTime(stored.stuckAt),
+      limitMs: limits.limitOf(stored.site, stored.state).ms,
+    })),
+    over: over.slice(0, MOST_NAMED).map(({ stored }) => ({
+      ...named(stored),
+      outcome: checkoutOutcome(stored),
+      to: stored.toState === null ? null : { ...namedState(stored.toState) },
+      overAt: isoTimeOrNull(stored.overAt),
+    })),
+    reasons: reasons.map((reason, index) => ({
+      ...reason,
+      state: { ...namedState(reason.state) },
+      count: parts[index]!.count,
+      lastWellAt: isoTimeOrNull(evidence?.parts[index]?.lastWellAt ?? null),
+    })),
+    causes: causes.slice(0, MOST_CAUSES).map(({ cause, why }) => ({ cause, why })),
+  };
+}
+
+/** What names a checkout: ids, order and money, and nothing else of a person. */
+function named({ site, state, purchaseId, orderReference, price, currency, since }: StoredCheckout): Record<string, JsonValue> {
+  return { site, state: { ...namedState(state) }, purchaseId, orderReference, price, currency, since: isoTime(since) };
+}

@@ -1,0 +1,30 @@
+/** What is usual in each state of each site, read now and then. */
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import { type Known, NOTHING_KNOWN } from '../../domain/stays/usual.ts';
+import type { Queries } from '../../postgres/connection/database.ts';
+import { readUsual, USUAL_WINDOW } from '../../postgres/stays/dwell.ts';
+
+/** What is usual is read again after this. */
+const READ_AGAIN_AFTER: Milliseconds = 10 * 60_000;
+/** Whether single checkouts alert is decided by numbers that are no older than this. */
+export const RECENT: Milliseconds = 30_000;
+
+export interface UsualReader {
+  /** Reads it when the last reading is older than this. */
+  refresh(now: Instant, age?: Milliseconds): Promise<void>;
+  of(site: string, state: number): Known;
+}
+
+export function createUsualReader(sql: Queries): UsualReader {
+  let known: ReadonlyMap<string, Known> = new Map();
+  let readAt = Number.NEGATIVE_INFINITY;
+  return {
+    refresh: async (now, age = READ_AGAIN_AFTER) => {
+      if (now - readAt < age) return;
+      const rows = await readUsual(sql, { since: now - USUAL_WINDOW, now });
+      known = new Map(rows.map(({ site, state, ...usual }) => [`${site} ${state}`, usual]));
+      readAt = now;
+    },
+    of: (site, state) => known.get(`${site} ${state}`) ?? NOTHING_KNOWN,
+  };
+}

@@ -1,0 +1,237 @@
+/** Sends what is due: to each subscriber, each purchase's events in order, one after the other. */
+
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Ownership } from '../../domain/replicas/ownership.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { nextDue, putOff } from '../../postgres/deliveries/deliveries.ts';
+import type { Clock, FollowingClock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { createBatcher } from '../../runtime/loops/batch.ts';
+import type { Writes } from '../../runtime/loops/health.ts';
+import { createIdle } from '../../runtime/loops/idle.ts';
+import type { Meters } from '../../runtime/meters.ts';
+import { createDepartures, isHeldBack } from './departure.ts';
+import { createLadder } from './ladder.ts';
+import { createLoader } from './loader.ts';
+import { createReceiverOutside, type ReceiverOutside } from './receiver-outside.ts';
+import type { Roster } from './roster.ts';
+import { createSender, type Ended } from './sender.ts';
+import { type Job, report, settlementOf, settleSurely } from './settling.ts';
+import { createUnderWayNotes } from './under-way.ts';
+
+export interface NotifierOptions {
+  readonly sql: Sql;
+  readonly clock: Clock & Partial<Pick<FollowingClock, 'wall'>>;
+  readonly log: Logger;
+  readonly ownership: Ownership;
+  readonly meters: Meters;
+  /** Whether results of attempts can be written. */
+  readonly writes: Writes;
+  readonly roster: Roster;
+  /** Jitter in [0, 1]. */
+  spread(): number;
+  /** Asks for a tick soon. */
+  wake(): void;
+}
+
+export interface Notifier {
+  /** Reads what is due and starts sending; answers how long to rest. */
+  tick(): Promise<Milliseconds>;
+  /** Somebody changed who is told, or how it stands with them: the next tick looks. */
+  subscribersChanged(): void;
+  /** Something is sent again: the next tick reads what is not new, too. */
+  replayed(): void;
+  /** A purchase was erased: what waits of it in memory is not sent. */
+  forget(purchase: number): void;
+  /** The receivers, as something that this replica may not reach. */
+  readonly outside: ReceiverOutside;
+  /** Sends everything that is due now and waits until it is settled. For tests. */
+  deliverDue(): Promise<void>;
+  /** Starts nothing any more, and waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+/** Without a wake-up, look this often. */
+const SWEEP: Milliseconds = 5_000;
+/** While more is to be read, look again after this. */
+const SOON: Milliseconds = 5;
+const IN_VAIN: Milliseconds = 50;
+/** Retries that fall due one after the other are looked for together. */
+const BETWEEN_RETRIES: Milliseconds = 250;
+/** Attempts settled in one statement, at most, and from one to the next under load: larger ones cost less for each. */
+const MOST_SETTLED = 1_000;
+const BETWEEN_SETTLINGS: Milliseconds = 30;
+
+export function createNotifier(options: NotifierOptions): Notifier {
+  const { sql, clock, log, ownership, meters, writes, roster, spread, wake } = options;
+  /** When the next retry is due as far as is known, and when to find out again (on the monotonic clock). */
+  let nextRetryAt = Number.POSITIVE_INFINITY;
+  let lookAgainAt = Number.NEGATIVE_INFINITY;
+  /** Who is told has to be looked up before anything is loaded; so it has at the start. */
+  let changed = true;
+  /** Something is sent again. */
+  let isReplay = false;
+  const stopping = new AbortController();
+  const stopped = stopping.signal;
+  /** Results cannot be written: nothing is sent, because its result could not be written either. */
+  let isUnsettled = false;
+  const notes = createUnderWayNotes({ sql, clock, log, replica: ownership.replica });
+  const idle = createIdle(() => notes.count);
+  const ladder = createLadder({ sql, clock, log, replica: ownership.replica });
+  const loader = createLoader({ sql, clock, ownership, ladder });
+
+  const outside = createReceiverOutside({ sql, clock });
+  const onEnded = ({ outlet, delivery, epoch, result, off, along, isReplaced }: Ended): void => {
+    const { recipient } = outlet;
+    outside.ended(outlet, result);
+    const now = clock.now();
+    const settlement = settlementOf(outlet, delivery, result, { now, spread: spread(), isReplaced });
+    // What left with it shares its success; a failure is its own, and the others wait behind it.
+    const others = result.kind === 'delivered' ? along : [];
+    const shared = others.map((each) => settlementOf(outlet, each, result, { now, spread: 0, isReplaced }));
+    if (result.kind === 'delivered') outlet.takenAt = Math.max(outlet.takenAt, now);
+    if (others.length > 0) log.info({ subscriber: recipient.name, events: 1 + others.length }, 'delivery.together');
+    for (const { event } of others) meters.subscriber(recipient.name).attempted('delivered', now - event.createdAt);
+    report(log, outlet, delivery, settlement, off);
+    const outcome = result.kind === 'failed' && settlement.status === 'exhausted' ? 'exhausted' : result.kind;
+    meters.subscriber(recipient.name).attempted(outcome, settlement.at - delivery.event.createdAt);
+    if (settlement.status === 'pending' && off === null) nextRetryAt = Math.min(nextRetryAt, settlement.dueAt);
+    settlements.add({ outlet, delivery, epoch, off, settlement, along: shared });
+    idle.rouse();
+  };
+  /** One reading after the other: what one has read, sent and settled meanwhile, another still believes to be waiting. */
+  let reading: Promise<unknown> = Promise.resolve();
+  const read = <T>(work: () => Promise<T>): Promise<T> => {
+    const next = reading.then(work);
+    reading = next.catch(() => undefined);
+    return next;
+  };
+  const departures = createDepartures({ sql, clock, log, read });
+  const sender = createSender({ clock, ownership, roster, ladder, notes, departures, onEnded, onStayed: idle.rouse });
+
+  ownership.onChange(({ gained, lost }) => {
+    for (const outlet of roster.all()) {
+      outlet.dropShards(new Set(lost));
+      if (gained.length > 0) outlet.lookFromStart();
+    }
+    if (gained.length > 0) wake();
+  });
+
+  const flush = async (jobs: readonly Job[]): Promise<void> => {
+    const onTrouble = (): void => {
+      isUnsettled = true;
+      sender.hold(true);
+    };
+    const { written, unwritable } = await settleSurely(jobs, { sql, clock, log, ownership, ladder, writes, stopped, onTrouble });
+    if (isUnsettled && !stopped.aborted) {
+      isUnsettled = false;
+      sender.hold(false);
+      // Every subscriber waited.
+      wake();
+    }
+    const outlets = new Set<Job['outlet']>();
+    for (const { outlet, delivery, settlement, epoch, along } of jobs) {
+      outlets.add(outlet);
+      ownership.end(delivery.shard, epoch);
+      // It stays in memory as sent, so that it is not sent again; a restart reads it from the outbox.
+      if (unwritable.has(delivery.id)) continue;
+      const isSettled = written.has(delivery.id) && settlement.status !== 'pending';
+      if (isSettled) outlet.done(delivery);
+      else outlet.giveUp(delivery);
+      // It waits for its next attempt, is not ours any more, or freed what it had put off: the outbox knows more than memory.
+      if (!isSettled) outlet.lookFromStart();
+      else if (settlement.number > 1 || along.length > 0) outlet.mayHoldMore = true;
+    }
+    const parties = roster.count();
+    for (const outlet of outlets) {
+      sender.pump(outlet);
+      if (loader.wants(outlet, parties)) wake();
+    }
+  };
+  const settlements = createBatcher<Job>(flush, { most: MOST_SETTLED, linger: 0, spacing: BETWEEN_SETTLINGS, parallel: 1 });
+
+  /** Reads for everybody, and starts what may start; one that was off or paused goes on with what memory holds. Answers how many were read. */
+  const readAndStart = async (late: boolean): Promise<number> => {
+    const outlets = roster.active();
+    const { blocked, added } = await loader.load(outlets, late);
+    // The database answers.
+    sender.hold(stopped.aborted || isUnsettled);
+    for (const outlet of outlets) sender.pump(outlet);
+    await putOff(sql, blocked);
+    return added;
+  };
+  const load = (late: boolean): Promise<number> => read(() => readAndStart(late));
+
+  /** Resolves when nothing is being sent or settled. */
+  const quiet = async (): Promise<void> => {
+    while (notes.count > 0 || settlements.pending() > 0) {
+      await idle.wait();
+      await settlements.drain();
+    }
+    await ladder.quiet();
+  };
+
+  const lookWhoIsTold = async (): Promise<void> => {
+    changed = false;
+    try {
+      await roster.refresh(ladder.heard);
+    } catch (error) {
+      changed = true;
+      throw error;
+    }
+  };
+  /** Who is told, and when the next retry is due: looked up now and then, not with every wake-up. */
+  const lookAround = async (): Promise<void> => {
+    await lookWhoIsTold();
+    const now = clock.now();
+    const due = roster.active().filter((outlet) => ladder.pausedUntil(outlet) === null);
+    const subscribers = due.map(({ recipient }) => recipient.id);
+    // What fails while the question is under way is noted beside its answer.
+    nextRetryAt = Number.POSITIVE_INFINITY;
+    const next = (await nextDue(sql, { subscribers, shards: ownership.owned(), now })) ?? now + SWEEP;
+    nextRetryAt = Math.min(nextRetryAt, Math.max(next, now + BETWEEN_RETRIES));
+    lookAgainAt = clock.monotonic() + SWEEP;
+  };
+
+  return {
+    tick: async () => {
+      if (changed) await lookWhoIsTold();
+      const isLate = isReplay || clock.monotonic() >= lookAgainAt || clock.now() >= nextRetryAt;
+      isReplay = false;
+      const added = await load(isLate);
+      if (isLate) await lookAround();
+      const parties = roster.count();
+      // What is in the way is being put off, or sent, when there is more and none of it can be had.
+      if (roster.active().some((outlet) => loader.wants(outlet, parties))) return added > 0 ? SOON : IN_VAIN;
+      const pauses = roster.active().map((outlet) => ladder.pausedUntil(outlet) ?? Number.POSITIVE_INFINITY);
+      return Math.min(Math.max(Math.min(nextRetryAt, ...pauses) - clock.now(), SOON), SWEEP);
+    },
+    outside,
+    forget: (purchase) => {
+      for (const outlet of roster.all()) outlet.dropLane(purchase);
+    },
+    replayed: () => {
+      isReplay = true;
+    },
+    subscribersChanged: () => {
+      changed = true;
+    },
+    deliverDue: async () => {
+      for (;;) {
+        await lookAround();
+        await load(true);
+        await quiet();
+        const rest = roster.active().filter((outlet) => ladder.pausedUntil(outlet) === null && !isHeldBack(outlet, clock.now()));
+        if (rest.every((outlet) => outlet.size === 0 && !outlet.mayHoldMore)) break;
+        // Whoever wants deliveries spaced out is waited for.
+        await clock.sleep(20, new AbortController().signal);
+      }
+    },
+    stop: async () => {
+      stopping.abort();
+      sender.hold(true);
+      await quiet();
+      await notes.stop();
+    },
+  };
+}

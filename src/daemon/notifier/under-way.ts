@@ -1,0 +1,83 @@
+/** Lets people see attempts that take their time: what has been under way for a moment is written, and erased at its end. */
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { endUnderWay, noteUnderWay } from '../../postgres/deliveries/under-way.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+
+export interface UnderWayNotes {
+  began(delivery: { readonly id: number; readonly shard: number }, epoch: number): void;
+  ended(delivery: number): void;
+  /** Attempts under way. */
+  readonly count: number;
+  stop(): Promise<void>;
+}
+
+/** Most attempts are over by then, and cost nothing. */
+const A_MOMENT: Milliseconds = 1_000;
+
+export function createUnderWayNotes({
+  sql,
+  clock,
+  log,
+  replica,
+}: {
+  sql: Sql;
+  clock: Clock;
+  log: Logger;
+  replica: string;
+}): UnderWayNotes {
+  const attempts = new Map<number, { shard: number; epoch: number; since: Instant; begun: Milliseconds; isNoted: boolean }>();
+  let toErase: number[] = [];
+  let timer: NodeJS.Timeout | null = null;
+  let writing: Promise<void> = Promise.resolve();
+  let stopped = false;
+
+  const write = async (): Promise<void> => {
+    const old = clock.monotonic() - A_MOMENT;
+    const fresh = [...attempts].filter(([, { begun, isNoted }]) => !isNoted && begun <= old);
+    const erased = toErase;
+    toErase = [];
+    try {
+      for (const [, attempt] of fresh) attempt.isNoted = true;
+      await noteUnderWay(
+        sql,
+        replica,
+        fresh.map(([delivery, { shard, epoch, since }]) => ({ delivery, shard, epoch, since })),
+      );
+      if (erased.length > 0) await endUnderWay(sql, erased);
+    } catch (error) {
+      // Only people look at it; the rows of an attempt that ended are told apart by nobody for a moment longer.
+      log.debug({ error }, 'delivery.under_way_unknown');
+      toErase.push(...erased);
+    }
+    plan();
+  };
+  const plan = (): void => {
+    if (timer !== null || stopped || (attempts.size === 0 && toErase.length === 0)) return;
+    timer = setTimeout(() => {
+      timer = null;
+      writing = write();
+    }, A_MOMENT).unref();
+  };
+
+  return {
+    began: ({ id, shard }, epoch) => {
+      attempts.set(id, { shard, epoch, since: clock.now(), begun: clock.monotonic(), isNoted: false });
+      plan();
+    },
+    ended: (delivery) => {
+      if (attempts.get(delivery)?.isNoted) toErase.push(delivery);
+      attempts.delete(delivery);
+    },
+    get count() {
+      return attempts.size;
+    },
+    stop: async () => {
+      stopped = true;
+      if (timer !== null) clearTimeout(timer);
+      await writing;
+      if (toErase.length > 0) await endUnderWay(sql, toErase).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,33 @@
+/**
+ * This replica's part of a site's calls a second, as a leaky bucket: calls are spaced evenly and a pause buys only a
+ * small burst, so that in no second more calls leave than allowed.
+ */
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+
+/** A burst makes up for timers that wake late: this much time's worth of calls. */
+const BURST: Milliseconds = 20;
+
+export interface Budget {
+  /** Takes one call: 0 when it may leave now, otherwise how long to wait. */
+  take(rate: number): Milliseconds;
+}
+
+export function createBudget(monotonic: () => Milliseconds): Budget {
+  /** When the next call is due if calls left as evenly as possible. */
+  let due = Number.NEGATIVE_INFINITY;
+  return {
+    take: (rate) => {
+      if (rate <= 0) return 1_000;
+      const ahead = Math.max(0, (rate * BURST) / 1_000 - 1);
+      // Calls that may leave ahead of time are part of the second's calls, not on top of them.
+      const spacing = 1_000 / (rate - ahead);
+      const now = monotonic();
+      // A rate that was lower a moment ago must not hold up one that is higher now.
+      due = Math.min(due, now + (ahead + 1) * spacing);
+      const earliest = due - ahead * spacing;
+      if (now < earliest) return earliest - now;
+      due = Math.max(due, now) + spacing;
+      return 0;
+    },
+  };
+}

@@ -1,0 +1,24 @@
+/** One log line for each thing a recorded poll brought. */
+import type { Outcome } from '../../domain/deciding/decide.ts';
+import type { Purchase } from '../../domain/purchases/purchase.ts';
+import { namedState } from '../../domain/purchases/states.ts';
+import type { Logger } from '../../runtime/logger.ts';
+
+/** `accepted` is false when the outcome was refused: the shard or the purchase changed meanwhile. */
+export function logOutcome(
+  log: Logger,
+  { site, purchaseId }: Purchase,
+  { kind, reason, events, transition }: Outcome,
+  accepted: boolean,
+): void {
+  const about = { site, purchaseId };
+  if (!accepted || kind === 'failed') log.debug({ ...about, reason: accepted ? reason : 'refused' }, 'poll.failed');
+  if (!accepted) return;
+  for (const { type, sequence } of events) {
+    if (type !== 'purchase.state_changed' || transition === null) log.info({ ...about, sequence }, type);
+    else {
+      const from = transition.from === null ? null : namedState(transition.from).name;
+      log.info({ ...about, sequence, from, to: namedState(transition.to).name }, type);
+    }
+  }
+}

@@ -1,0 +1,319 @@
+/** Asks for what is due, decides, and hands the outcome to the recorder. */
+import type { InvoiceReply } from '../../checkout/invoice-details.ts';
+import { decide } from '../../domain/deciding/decide.ts';
+import { asksForInvoice, type InvoiceSeen, observationOf } from '../../domain/deciding/invoice.ts';
+import { type PollPolicy, strikesAfter } from '../../domain/polling/poll-plan.ts';
+import type { Instant, Milliseconds, Observation } from '../../domain/purchases/purchase.ts';
+import type { Ownership } from '../../domain/replicas/ownership.ts';
+import { notAhead } from '../../domain/values/clock-ahead.ts';
+import type { SkippedTime } from '../../domain/values/skipped-time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import type { Clock, FollowingClock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { createAlarm } from '../../runtime/loops/alarm.ts';
+import type { Writes } from '../../runtime/loops/health.ts';
+import { createIdle } from '../../runtime/loops/idle.ts';
+import type { Meters } from '../../runtime/meters.ts';
+import { createAftermath, POISON_REST } from './aftermath.ts';
+import { createBeside, type InvoiceOf } from './beside.ts';
+import { createLoader } from './loader.ts';
+import { createRecorder } from './recorder.ts';
+import { createRepair } from './repair.ts';
+import { createSiteLane, type PolledSite, type SiteLane } from './site-lane.ts';
+import { createSiteOutside, type SiteOutside } from './site-outside.ts';
+import { createWindow, type Entry } from './window.ts';
+
+export interface PollerOptions {
+  readonly sql: Sql;
+  readonly clock: Clock & Partial<Pick<FollowingClock, 'at'>>;
+  /** Time that the database's clock skipped: by it, no watch expires. */
+  skipped(): SkippedTime;
+  readonly log: Logger;
+  readonly ownership: Ownership;
+  readonly meters: Meters;
+  /** Whether outcomes can be written. */
+  readonly writes: Writes;
+  readonly sites: readonly PolledSite[];
+  /** The plan for a site. */
+  policyFor(site: string): PollPolicy;
+  /** Jitter in [-1, 1]. */
+  spread(): number;
+  /** Purchases in memory at most. */
+  readonly capacity: number;
+  /** Events were committed: somebody may have something to tell. */
+  onEvents(): void;
+  /** Something happened that the judge looks at. */
+  onSymptom(): void;
+  /** Asks for a tick soon. */
+  wake(): void;
+}
+
+export interface Poller {
+  /** Reads what became due or changed from outside, and starts what may start; answers how long to rest. */
+  tick(): Promise<Milliseconds>;
+  /** Polls everything that is due now, once, and waits until it is recorded. For tests and for a last look. */
+  pollDue(): Promise<void>;
+  /** Asks the service for a purchase's whole invoice, for somebody; nothing is recorded. Never rejects. */
+  invoiceOf(purchase: InvoiceOf): Promise<InvoiceReply>;
+  /** The checkout services, as something that this replica may not reach. */
+  readonly outside: SiteOutside;
+  /** Polls that were made and are not recorded yet. */
+  unwritten(): number;
+  /** A purchase was erased: it leaves memory, and nothing of it is asked any more. */
+  forget(id: number): void;
+  /** Starts nothing any more and waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+/** When a request left: by the database's clock as it was known then, and by the monotonic clock. */
+interface Asked {
+  readonly at: Instant;
+  readonly moment: Milliseconds;
+}
+
+/** Without a wake-up, look for changes from outside this often: a lost notification costs this much at most. */
+const SWEEP: Milliseconds = 5_000;
+/** While more is to be read, look again after this. */
+const SOON: Milliseconds = 20;
+/** While memory is full, polls make room. */
+const MAKING_ROOM: Milliseconds = 250;
+const LEAST_CAPACITY = 100;
+/** Answers that wait to be written; beyond it nothing new is asked. */
+const MOST_UNWRITTEN = 10_000;
+/** A poll (a token and a call, each within the time-out) and its recording must end before the lease does. */
+const TIME_TO_RECORD: Milliseconds = 2_000;
+/** When a lease is too short for a poll, or a shard is being given away: the next renewal tells more. */
+const RENEWAL_REST: Milliseconds = 250;
+/** Calls of one site are spaced by less than this at any sensible ceiling. */
+const LONGEST_SPACING: Milliseconds = 200;
+
+/** What a poll and its recording may take. */
+function needOf({ timeout }: PolledSite): Milliseconds {
+  return 2 * timeout + TIME_TO_RECORD;
+}
+
+export function createPoller(options: PollerOptions): Poller {
+  const { sql, clock, log, ownership, meters, writes, policyFor, spread, onEvents, onSymptom, wake } = options;
+  // A share of memory for each site, so that one that cannot be asked fills no other's; with many sites the least that works well.
+  const capacity = Math.max(Math.floor(options.capacity / Math.max(options.sites.length, 1)), LEAST_CAPACITY);
+  const windows = new Map(options.sites.map(({ name }) => [name, createWindow({ capacity, epochOf: ownership.epochOf })]));
+  const laneParts = { sql, clock, log, replica: ownership.replica };
+  const lanes = new Map<string, SiteLane>(
+    options.sites.map((site) => [site.name, createSiteLane(site, { ...laneParts, spread, onReported: onSymptom })]),
+  );
+  const loader = createLoader({ sql, clock, log, ownership, windows });
+  const beside = createBeside({
+    lanes,
+    ownership,
+    needOf,
+    pump: () => pumpOn(),
+    onIdle: () => idle.rouse(),
+  });
+  /** Polls that ask for an invoice, too, from their status on until they are decided. */
+  let invoicing = 0;
+
+  let stopped = false;
+
+  // Asking ----------------------------------------------------------------------------------------------------------
+
+  /** Starts whatever may start now; answers after how long there may be more, if no answer comes before. */
+  const pump = (): Milliseconds => {
+    if (stopped) return Number.POSITIVE_INFINITY;
+    const pause = aftermath.pause();
+    if (pause > 0) return pause;
+    let next = Number.POSITIVE_INFINITY;
+    for (const lane of lanes.values()) {
+      lane.look();
+      next = Math.min(next, pumpSite(lane));
+    }
+    return next;
+  };
+
+  const pumpSite = (lane: SiteLane): Milliseconds => {
+    const { site } = lane;
+    const window = windows.get(site.name)!;
+    const need = needOf(site);
+    for (;;) {
+      if (lane.inFlight >= site.concurrency || recorder.pending() > MOST_UNWRITTEN) return Number.POSITIVE_INFINITY;
+      const dueAt = window.nextDue();
+      const now = clock.now();
+      // Calls beside the queue go first, but never two of them while a poll is due: nobody may starve.
+      if (lane.turns.waiting > 0 && !(lane.turnGiven && dueAt !== null && dueAt <= now)) {
+        const wait = beside.giveTurn(lane);
+        if (wait > 0) return wait;
+        continue;
+      }
+      if (dueAt === null) return Number.POSITIVE_INFINITY;
+      if (dueAt > now) return dueAt - now;
+      if (!ownership.outlasts(need)) return RENEWAL_REST;
+      // While the site is in doubt, a purchase that answered well lately is asked in place of the one that is due.
+      const entry = window.takeOneOf(lane.probes(), ({ shard }) => ownership.mayBegin(shard, need)) ?? window.take(now)!;
+      const later = (at: Instant): void => window.settle(entry, { purchase: entry.purchase, dueAt: at, slot: entry.slot });
+      if (!ownership.mayBegin(entry.purchase.shard, need)) {
+        later(now + RENEWAL_REST);
+        continue;
+      }
+      const { wait, probe } = lane.take(ownership.share());
+      if (wait > 0) {
+        later(entry.dueAt);
+        return wait;
+      }
+      void ask(lane, entry, probe);
+    }
+  };
+
+  /** Pumps, and again when there may be more. */
+  const pumpOn = (): void => {
+    const next = pump();
+    if (next < Number.POSITIVE_INFINITY) alarm.within(Math.min(Math.max(next, 1), SWEEP));
+  };
+  const alarm = createAlarm(clock, () => pumpOn());
+
+  const ask = async (lane: SiteLane, entry: Entry, probe: boolean): Promise<void> => {
+    const { shard, site, purchaseId, id } = entry.purchase;
+    lane.inFlight += 1;
+    lane.turnGiven = false;
+    ownership.begin(shard);
+    const asked: Asked = { at: clock.now(), moment: clock.monotonic() };
+    const meter = meters.site(site);
+    meter.inFlight += 1;
+    const seen = await lane.site.pollStatus(purchaseId, entry.digest);
+    meter.inFlight -= 1;
+    meter.polled(seen.kind, clock.monotonic() - asked.moment);
+    lane.inFlight -= 1;
+    try {
+      lane.answered(seen, { purchase: id, probe, asked: entry.purchase });
+      if (entry.purchase.invoice === 'wanted' && !entry.gone && asksForInvoice(entry.purchase, seen))
+        await askInvoice(lane, entry, seen, asked);
+      else conclude(lane, entry, seen, asked, null);
+    } catch (error) {
+      // A bug of ours in one purchase must not end the polling of all others.
+      log.error({ error, site, purchaseId }, 'poll.undecided');
+      windows.get(site)?.settle(entry, null);
+      loader.readAgain(id, POISON_REST);
+      ownership.end(shard, entry.epoch);
+    }
+    pumpOn();
+    idle.rouse();
+  };
+
+  const askInvoice = async (lane: SiteLane, entry: Entry, seen: Observation, asked: Asked): Promise<void> => {
+    invoicing += 1;
+    try {
+      conclude(lane, entry, seen, asked, await beside.pollInvoice(lane, entry.purchase));
+    } finally {
+      invoicing -= 1;
+    }
+  };
+
+  const conclude = (lane: SiteLane, entry: Entry, seen: Observation, asked: Asked, invoice: InvoiceSeen | null): void => {
+    const { shard, site, purchaseId } = entry.purchase;
+    const window = windows.get(site)!;
+    if (entry.gone) {
+      ownership.end(shard, entry.epoch);
+      return;
+    }
+    const last = invoice === null ? seen : observationOf(invoice);
+    const excused = lane.excuses();
+    entry.strikes = lane.fails() ? 0 : strikesAfter(entry.strikes, last, excused);
+    const read = clock.now();
+    const before = notAhead(entry.purchase, read);
+    // The clock may have stepped while the answer was on its way.
+    const askedAt = clock.at?.(asked.moment) ?? asked.at;
+    // Two replicas' readings of the database's clock differ by a little; time must not run backwards for a purchase.
+    const now = Math.max(read, askedAt, before.seenAt ?? 0);
+    const { invoices } = lane.site;
+    const policy = policyFor(site);
+    const context = {
+      ...{ askedAt, now, policy, skipped: options.skipped(), spread: spread() },
+      ...{ strikes: entry.strikes, excused, invoices, invoice },
+    };
+    const outcome = decide(before, seen, context);
+    if (outcome.kind === 'postponed') {
+      log.debug({ site, purchaseId, reason: outcome.reason }, 'poll.postponed');
+      window.settle(entry, { purchase: outcome.purchase, dueAt: outcome.nextPollAt ?? now, slot: entry.slot });
+      ownership.end(shard, entry.epoch);
+      return;
+    }
+    if (seen.kind === 'seen') entry.digest = seen.digest;
+    const { slot, stays } = window.place(entry, outcome.nextPollAt, now);
+    recorder.add({ entry, stays, decided: { outcome, askedAt, now, slot } });
+  };
+
+  // Recording -------------------------------------------------------------------------------------------------------
+
+  const aftermath = createAftermath({
+    clock,
+    log,
+    meters,
+    ownership,
+    loader,
+    windows,
+    writes,
+    onEvents,
+    onSymptom,
+    wake,
+    pump: () => pumpOn(),
+  });
+  const recorder = createRecorder({
+    sql,
+    replica: ownership.replica,
+    meter: meters.recording,
+    repair: createRepair({ sql, log, meters, replica: ownership.replica, policyFor }),
+    ...aftermath,
+  });
+
+  // Waiting ---------------------------------------------------------------------------------------------------------
+
+  const asking = (): number => {
+    let total = invoicing + beside.busy();
+    for (const lane of lanes.values()) total += lane.inFlight;
+    return total;
+  };
+  const idle = createIdle(asking);
+  /** Resolves when nothing is being asked or recorded. */
+  const quiet = async (): Promise<void> => {
+    while (asking() > 0 || recorder.pending() > 0) {
+      await idle.wait();
+      await recorder.drain();
+    }
+  };
+  const anythingDue = (): boolean => {
+    const now = clock.now();
+    return [...windows.values()].some((window) => (window.nextDue() ?? Number.POSITIVE_INFINITY) <= now);
+  };
+
+  return {
+    tick: async () => {
+      const more = await loader.load();
+      pumpOn();
+      if (more) return SOON;
+      return [...windows.values()].some((window) => window.pressed()) ? MAKING_ROOM : SWEEP;
+    },
+    pollDue: async () => {
+      for (;;) {
+        while (await loader.load());
+        const next = pump();
+        if (asking() > 0 || recorder.pending() > 0) await quiet();
+        else if (next < LONGEST_SPACING && anythingDue()) {
+          // It only waits for its turn in the site's calls a second.
+          await new Promise((resolve) => setTimeout(resolve, next));
+        } else break;
+      }
+      alarm.cancel();
+    },
+    invoiceOf: beside.invoiceOf,
+    outside: createSiteOutside({ sql, clock, replica: ownership.replica, lanes }),
+    unwritten: () => recorder.pending(),
+    forget: (id) => {
+      loader.left(id);
+      for (const window of windows.values()) window.remove(id);
+    },
+    stop: async () => {
+      stopped = true;
+      beside.stop();
+      alarm.cancel();
+      await quiet();
+    },
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * Writes decided polls in batches. Polls that changed nothing wait a little for company; a change goes at once. First sights
+ * have batches of their own, so that a bulk load of purchases does not delay the changes of others. A batch
+ * that cannot be written is given back: its purchases are read again from their rows, and asked again.
+ */
+
+import { isAboutData, type Sql } from '../../postgres/connection/database.ts';
+import type { RecordContext, Recorded } from '../../postgres/polling/record.ts';
+import { type Decided, recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
+import { createBatcher } from '../../runtime/loops/batch.ts';
+import type { Meters } from '../../runtime/meters.ts';
+import type { Entry } from './window.ts';
+
+export interface Job {
+  readonly entry: Entry;
+  readonly decided: Decided;
+  /** Whether the entry stays in the window once it is written. */
+  readonly stays: boolean;
+}
+
+export interface RecorderOptions {
+  readonly sql: Sql;
+  readonly replica: string;
+  readonly meter?: Meters['recording'];
+  /** A batch was written; ids that are missing in the answer were refused. */
+  onRecorded(batch: readonly Job[], recorded: Recorded): void;
+  /** Tries to repair the purchase of a poll that the database refuses for what it holds. Never rejects. */
+  repair(job: Job): Promise<boolean>;
+  /** A refused poll's purchase was repaired. */
+  onRepaired(batch: readonly Job[]): void;
+  /** A batch could not be written. `poison` marks a single poll that the database refuses for what it holds. */
+  onFailed(batch: readonly Job[], error: unknown, poison: boolean): void;
+}
+
+export interface Recorder {
+  add(job: Job): void;
+  pending(): number;
+  drain(): Promise<void>;
+}
+
+const MOST = 1_000;
+const LINGER = 50;
+/**
+ * A change goes at once, and so do a few that happen to follow it; in a stream of changes a statement every so often takes
+ * them along, which costs less for each.
+ */
+const SPACING = 15;
+const BURST = 5;
+
+export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepaired, onFailed }: RecorderOptions): Recorder {
+  const flush = async (jobs: readonly Job[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
+    const live = jobs.filter((job) => !job.entry.gone);
+    if (live.length === 0) {
+      onRecorded(jobs, { ids: new Set(), lostShards: [], events: 0 });
+      return;
+    }
+    const begun = performance.now();
+    try {
+      const recorded = await write(
+        sql,
+        live.map((job) => job.decided),
+        context(replica, live),
+      );
+      meter?.took.add((performance.now() - begun) / 1_000);
+      meter?.polls.add(live.length);
+      onRecorded(jobs, recorded);
+    } catch (error) {
+      if (!isAboutData(error)) return onFailed(jobs, error, false);
+      if (live.length === 1) return (await repair(live[0]!)) ? onRepaired(jobs) : onFailed(jobs, error, true);
+      // One row that cannot be written must not take the others with it: halves find it in a few steps.
+      const middle = jobs.length >> 1;
+      await flush(jobs.slice(0, middle), write);
+      await flush(jobs.slice(middle), write);
+    }
+  };
+  const unchanged = createBatcher<Job>((batch) => flush(batch, recordUnchanged), { most: MOST, linger: LINGER, parallel: 1 });
+  const atOnce = { most: MOST, linger: 0, spacing: SPACING, burst: BURST, parallel: 1 };
+  const changed = createBatcher<Job>((batch) => flush(batch, recordChanged), atOnce);
+  const firstSights = createBatcher<Job>((batch) => flush(batch, recordChanged), atOnce);
+  const batchers = [unchanged, changed, firstSights];
+  return {
+    add: (job) => {
+      const { kind, reason } = job.decided.outcome;
+      // A purchase is not polled again before its poll is recorded, so its changes keep their order across the batches.
+      (kind !== 'changed' ? unchanged : reason === 'first' ? firstSights : changed).add(job);
+    },
+    pending: () => batchers.reduce((sum, batcher) => sum + batcher.pending(), 0),
+    drain: async () => {
+      await Promise.all(batchers.map((batcher) => batcher.drain()));
+    },
+  };
+}
+
+/** The shards a batch relies on, with the epochs under which its polls began. */
+function context(replica: string, jobs: readonly Job[]): RecordContext {
+  const epochs = new Map(jobs.map(({ entry }) => [entry.purchase.shard, entry.epoch]));
+  return { replica, holdings: [...epochs].map(([shard, epoch]) => ({ shard, epoch })) };
+}

@@ -1,0 +1,63 @@
+/** The checkout services, as something that this replica may not reach while another one does. */
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { outdone, type SiteReach, type Unreached } from '../../domain/replicas/replica-reach.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { dueSlot } from '../../postgres/polling/queue.ts';
+import { purchaseToAsk, readSiteReach } from '../../postgres/polling/site-reach.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { SiteLane } from './site-lane.ts';
+
+export interface SiteOutsideOptions {
+  readonly sql: Sql;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly replica: string;
+  readonly lanes: ReadonlyMap<string, SiteLane>;
+}
+
+/** Slots that must lie between now and the next poll of a purchase that is asked about beside the queue. */
+const NOT_DUE_SOON = 6;
+/** The part of a site's ceiling that such calls may take. */
+const SHARE = 1 / 64;
+
+/** See `Outside` in daemon/shards/reach.ts. */
+export interface SiteOutside {
+  readonly reason: 'reaches_no_site';
+  mayFail(): boolean;
+  outdone(): Promise<Unreached | null>;
+  stillFails(): Promise<boolean>;
+}
+
+export function createSiteOutside({ sql, clock, replica, lanes }: SiteOutsideOptions): SiteOutside {
+  /** Since when this replica has failed at each site: reports that repeat the failure do not move it. */
+  const since = new Map<string, Instant>();
+  const sinceFirst = (row: SiteReach): SiteReach => {
+    if (row.replica !== replica) return row;
+    if (row.failingSince === null) since.delete(row.site);
+    else since.set(row.site, Math.min(since.get(row.site) ?? row.failingSince, row.failingSince));
+    return { ...row, failingSince: since.get(row.site) ?? null };
+  };
+  const failing = (): SiteLane[] => [...lanes.values()].filter((lane) => lane.fails());
+
+  /** Asks a failing site about one purchase of another replica, when a call may leave; nothing is recorded. */
+  const ask = async (lane: SiteLane): Promise<boolean> => {
+    const purchase = await purchaseToAsk(sql, { site: lane.site.name, after: dueSlot(clock.now()) + NOT_DUE_SOON });
+    if (purchase === null) return false;
+    const { wait, probe } = lane.take(SHARE);
+    if (wait > 0) return false;
+    lane.inFlight += 1;
+    const seen = await lane.site.pollStatus(purchase.purchaseId, null);
+    lane.inFlight -= 1;
+    lane.answered(seen, { purchase: purchase.id, probe });
+    return seen.kind === 'seen';
+  };
+
+  return {
+    reason: 'reaches_no_site',
+    mayFail: () => failing().length > 0,
+    outdone: async () => outdone((await readSiteReach(sql)).map(sinceFirst), replica),
+    stillFails: async () => {
+      for (const lane of failing()) if (await ask(lane)) return false;
+      return failing().length > 0;
+    },
+  };
+}

@@ -1,0 +1,31 @@
+/** Drops erased purchases from the memory of this replica, as the table of erasures says. */
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { erasedAfter, lastErasure } from '../../postgres/purchases/forget.ts';
+
+export interface ErasuresOptions {
+  readonly sql: Sql;
+  /** Whoever holds purchases in memory, by row id. */
+  readonly parts: readonly { forget(purchase: number): void }[];
+}
+
+/** A notification comes with each erasure; it may get lost with its connection. */
+const SWEEP: Milliseconds = 60_000;
+/** An erasure with a lower number may be committed later than one with a higher number. */
+const OVERLAP = 100;
+const MOST_AT_ONCE = 5_000;
+
+/** A tick that drops what was erased since the first tick, and answers how long to rest. */
+export function createErasures({ sql, parts }: ErasuresOptions): () => Promise<Milliseconds> {
+  let last: number | null = null;
+  return async () => {
+    if (last === null) {
+      last = await lastErasure(sql);
+      return SWEEP;
+    }
+    const erased = await erasedAfter(sql, last - OVERLAP, MOST_AT_ONCE);
+    for (const { purchase } of erased) if (purchase !== null) for (const part of parts) part.forget(purchase);
+    last = erased.at(-1)?.id ?? last;
+    return erased.length === MOST_AT_ONCE ? 0 : SWEEP;
+  };
+}

@@ -1,0 +1,42 @@
+/** Wakes this replica's loops when the database notifies. */
+
+import { type Listener, listen } from '../../postgres/connection/listen.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Loops } from '../../runtime/loops/loops.ts';
+import { createWakeUps } from '../../runtime/loops/wake-ups.ts';
+
+export interface ListeningOptions {
+  readonly databaseUrl: string;
+  readonly log: Logger;
+  readonly loops: Pick<Loops, 'wake' | 'all'>;
+  readonly notifier: {
+    /** The next look is at who is told, too. */
+    subscribersChanged(): void;
+    /** The next look is at what is not new, too. */
+    replayed(): void;
+  };
+  /** Whoever waits for events; null in a worker. */
+  readonly feed: { wake(): void } | null;
+}
+
+/** Listens until stopped. Whatever may have been missed while the connection was away is looked for. */
+export function wakeOnNotify({ databaseUrl, log, loops, notifier, feed }: ListeningOptions): Listener {
+  const wakeUps = createWakeUps((hint, loop) => {
+    if (hint === 'subscribers') notifier.subscribersChanged();
+    if (hint === 'replays') notifier.replayed();
+    loops.wake(loop);
+  });
+  const channels = feed === null ? ['purchase_watch_wake'] : ['purchase_watch_wake', 'purchase_watch_events'];
+  return listen(databaseUrl, channels, {
+    onNotify: (payload, channel) => {
+      if (channel === 'purchase_watch_events') feed?.wake();
+      else wakeUps.take(payload);
+    },
+    onListening: () => {
+      notifier.subscribersChanged();
+      for (const [name] of loops.all()) loops.wake(name);
+      feed?.wake();
+    },
+    onTrouble: (error) => log.warn({ error }, 'listen.lost'),
+  });
+}

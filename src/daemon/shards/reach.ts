@@ -1,0 +1,83 @@
+/** Leaves this replica's shards to the others while it does not reach what another replica reaches, and says so. */
+
+import type { ReplicaTroubleReason } from '../../domain/incidents/replica-trouble.ts';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { afterLook, type Standing, TAKING_PART, type Unreached } from '../../domain/replicas/replica-reach.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+
+/** Something outside that this replica has to reach: checkout services, or receivers. */
+export interface Outside {
+  readonly reason: Extract<ReplicaTroubleReason, 'reaches_no_site' | 'reaches_no_receiver'>;
+  /** Whether something may be wrong; costs nothing. */
+  mayFail(): boolean;
+  /** What this replica does not reach while another one does; null when nothing, or when no other replica reaches more. */
+  outdone(): Promise<Unreached | null>;
+  /** Whether this replica still reaches nothing; asked while its shards are left to the others. Makes one call at most. */
+  stillFails(): Promise<boolean>;
+}
+
+export interface ReachOptions {
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly log: Logger;
+  readonly outsides: readonly Outside[];
+  /** Leaves the shards to the others, or takes its share back. */
+  setAway(isAway: boolean): void;
+}
+
+export interface Reach {
+  tick(): Promise<Milliseconds>;
+  /** What to alert people about: why this replica left its shards, until it reaches something again. */
+  troubles(): readonly { readonly reason: Outside['reason']; readonly for: Milliseconds; readonly error: string }[];
+}
+
+const EVERY: Milliseconds = 5_000;
+
+interface Watched {
+  readonly outside: Outside;
+  standing: Standing;
+  /** Set from the first time that the shards are left until something is reached again. */
+  trouble: Unreached | null;
+}
+
+export function createReach({ clock, log, outsides, setAway }: ReachOptions): Reach {
+  const watched = outsides.map((outside): Watched => ({ outside, standing: TAKING_PART, trouble: null }));
+
+  const look = async (each: Watched): Promise<void> => {
+    const { outside, standing: before } = each;
+    const isAway = before.awayUntil !== null;
+    if (isAway ? !(await outside.stillFails()) : !outside.mayFail()) return over(each);
+    const unreached = await outside.outdone();
+    each.standing = afterLook(before, {
+      isUnreached: isAway || unreached !== null,
+      othersReach: unreached !== null,
+      now: clock.monotonic(),
+    });
+    const { awayUntil } = each.standing;
+    if (awayUntil !== null && !isAway) {
+      each.trouble ??= unreached;
+      const forAtMostMs = Math.round(awayUntil - clock.monotonic());
+      const advice = 'check the network, name server and proxy of this host; the other daemons do its work meanwhile';
+      log.error({ reason: outside.reason, detail: unreached?.error, forAtMostMs, advice }, 'replica.away');
+    } else if (awayUntil === null && isAway) log.warn({ reason: outside.reason }, 'replica.tries_again');
+    // No other replica reaches it either: then it is no trouble of this replica.
+    if (awayUntil === null && unreached === null) each.trouble = null;
+  };
+  const over = (each: Watched): void => {
+    if (each.trouble !== null) log.info({ reason: each.outside.reason }, 'replica.back');
+    each.standing = TAKING_PART;
+    each.trouble = null;
+  };
+
+  return {
+    tick: async () => {
+      for (const each of watched) await look(each);
+      setAway(watched.some(({ standing }) => standing.awayUntil !== null));
+      return EVERY;
+    },
+    troubles: () =>
+      watched.flatMap(({ outside: { reason }, trouble }) =>
+        trouble === null ? [] : [{ reason, for: Math.max(clock.now() - trouble.since, 0), error: trouble.error }],
+      ),
+  };
+}

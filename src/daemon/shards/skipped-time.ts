@@ -1,0 +1,55 @@
+/** What this replica knows of the time that the database's clock skipped, and noting it so that a restart does not forget it. */
+
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
+import { afterStep, type SkippedTime, setBackSince } from '../../domain/values/skipped-time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { type ClockSteps, noteClockSteps } from '../../postgres/shards/skipped-time.ts';
+import type { Clock, FollowingClock } from '../../runtime/clock.ts';
+
+export interface SkippedTimeKeeper {
+  /** What the clock skipped, as of the last reading. */
+  skipped(): SkippedTime;
+  /** Takes over a reading of the database: how its clock stepped since the one before, and what replicas have noted. */
+  read(step: Milliseconds, noted: ClockSteps): void;
+  /** Notes what no other replica has noted. Rejects when the database does; the next reading tries again. */
+  note(): Promise<void>;
+}
+
+export function createSkippedTime({
+  sql,
+  clock,
+}: {
+  readonly sql: Sql;
+  readonly clock: Pick<Clock, 'now'> & Partial<Pick<FollowingClock, 'suspended'>>;
+}): SkippedTimeKeeper {
+  let noted: ClockSteps | null = null;
+  /** By how much the clock stepped beyond what is noted. */
+  let unnoted: Milliseconds = 0;
+  let skipped: SkippedTime = [];
+  const suspended = (): Milliseconds => clock.suspended?.() ?? 0;
+  let suspendedBefore = suspended();
+
+  return {
+    skipped: () => skipped,
+    read: (step, is) => {
+      // While this machine was suspended its monotonic clock stood still, and the time passed.
+      const asleep = Math.max(suspended() - suspendedBefore, 0);
+      suspendedBefore += asleep;
+      const seen = Math.round(noted === null ? -setBackSince(is.skipped, clock.now()) : step === 0 ? 0 : step - asleep);
+      const byOthers = noted === null ? 0 : is.stepped - noted.stepped;
+      // Others may have measured a little more or less, and what this replica did not see is theirs.
+      const left = Math.abs(seen) >= LEAST_STEP || unnoted !== 0 ? unnoted + seen - byOthers : 0;
+      unnoted = Math.abs(left) >= LEAST_STEP ? left : 0;
+      noted = is;
+      skipped = unnoted === 0 ? is.skipped : afterStep(is.skipped, { by: unnoted, now: clock.now() });
+    },
+    note: async () => {
+      if (noted === null || unnoted === 0) return;
+      const all = { stepped: noted.stepped + unnoted, skipped };
+      if (!(await noteClockSteps(sql, all, noted))) return;
+      noted = all;
+      unnoted = 0;
+    },
+  };
+}

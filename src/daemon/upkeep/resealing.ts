@@ -1,0 +1,68 @@
+/** Brings what is stored under the current SECRETS_KEY, a little at a time, once every daemon that lives knows that key. */
+
+import { keyUse, resealSome, unawareOf } from '../../actions/subscribers/key-change.ts';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Secrets } from '../../runtime/secrets/secrets.ts';
+
+export interface Resealing {
+  /** Does one batch; answers how long to rest, or null when nothing is left for now. */
+  step(): Promise<Milliseconds | null>;
+}
+
+/** While daemons come and go, others may still store under the old key. */
+const LOOK_EVERY: Milliseconds = 60_000;
+const LOOK_AGAIN: Milliseconds = 5_000;
+const BETWEEN_BATCHES: Milliseconds = 50;
+
+/** Does nothing where there is no previous key. For the one daemon that has the lease. */
+export function createResealing({
+  sql,
+  clock,
+  log,
+  secrets,
+}: {
+  sql: Sql;
+  clock: Pick<Clock, 'monotonic'>;
+  log: Logger;
+  secrets: Secrets | null;
+}): Resealing {
+  let lookAt: Milliseconds = Number.NEGATIVE_INFINITY;
+  let after = 0;
+  let resealed = 0;
+  /** What was logged last: it is said once. */
+  let said = '';
+  const say = (event: string, about: Readonly<Record<string, unknown>>): void => {
+    const line = `${event} ${JSON.stringify(about)}`;
+    if (line !== said) log.info(about, event);
+    said = line;
+  };
+
+  return {
+    step: async () => {
+      if (secrets === null || secrets.keyIds.length === 1 || clock.monotonic() < lookAt) return null;
+      const unaware = await unawareOf(sql, secrets);
+      if (unaware.length > 0) {
+        say('secrets.waiting', {
+          replicas: unaware,
+          advice: 'restart these daemons with the new SECRETS_KEY, and the old one in SECRETS_KEY_PREVIOUS',
+        });
+        lookAt = clock.monotonic() + LOOK_AGAIN;
+        return null;
+      }
+      const done = await resealSome(sql, secrets, after);
+      resealed += done.resealed;
+      after = done.next ?? 0;
+      if (done.next !== null) return BETWEEN_BATCHES;
+      if (resealed > 0) log.info({ subscribers: resealed }, 'secrets.resealed');
+      resealed = 0;
+      const use = await keyUse(sql, secrets);
+      if (use.previous === 0)
+        say('secrets.previous_unused', { ...use, advice: 'take SECRETS_KEY_PREVIOUS away from every daemon' });
+      lookAt = clock.monotonic() + LOOK_EVERY;
+      return null;
+    },
+  };
+}

@@ -1,0 +1,313 @@
+/**
+ * One observation in, everything that must follow out. No I/O, no clock, no randomness: the poller brings the time and
+ * the jitter, the recorder writes what this returns.
+ */
+import { type EventDraft, isoTime, isoTimeOrNull, purchaseHead, stateOrNull } from '../events/events.ts';
+import {
+  failureBackoff,
+  giveUpMoment,
+  nextPoll,
+  nextRecheck,
+  type PollPolicy,
+  policyOf,
+  postponement,
+  STRIKES_UNTIL_OWN_TROUBLE,
+  type StatePolicy,
+  withJitter,
+} from '../polling/poll-plan.ts';
+import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
+import { blame, type Details, type Instant, type Observation, type Purchase, type Trouble } from '../purchases/purchase.ts';
+import { isKnownState } from '../purchases/states.ts';
+import { type Stay, stayThatBecameOverdue, stayThatEnded } from '../stays/stay.ts';
+import type { JsonValue } from '../values/exact-json.ts';
+import type { SkippedTime } from '../values/skipped-time.ts';
+import { decideInvoice, type InvoiceSeen, MOST_INVOICE_FAILURES } from './invoice.ts';
+
+/** A change between two observations: the state moved after `notBefore` (null at first) and no later than `notAfter`. */
+export interface Transition {
+  readonly sequence: number;
+  readonly from: number | null;
+  readonly to: number;
+  readonly notBefore: Instant | null;
+  readonly notAfter: Instant;
+}
+
+export interface Outcome {
+  /**
+   * `postponed`: the site's trouble, nothing is recorded and the purchase stays due. The others are recorded:
+   * `unchanged` only moves times and counters, `failed` is the purchase's own trouble, `changed` brings events.
+   */
+  readonly kind: 'postponed' | 'unchanged' | 'failed' | 'changed';
+  /** For logs and `why`: a stable word. */
+  readonly reason: string;
+  /** The purchase as it is from now on. */
+  readonly purchase: Purchase;
+  readonly nextPollAt: Instant | null;
+  readonly lastError: string | null;
+  readonly transition: Transition | null;
+  /** What became of a stay in a state with a limit: it ended, or is overdue from now on. */
+  readonly stay: Stay | null;
+  /** Without what the merchant attached and the stored fields: `completedEvents` adds them when they are written. */
+  readonly events: readonly EventDraft[];
+  /** The fields of the answer that `store.fields` names; null when the poll brought none, and the stored ones hold. */
+  readonly details: Details | null;
+  /** Whether the stored fields differ from those recorded last. */
+  readonly detailsChanged: boolean;
+  /** A number the specification does not list, seen in this purchase's answer. */
+  readonly unknownState: number | null;
+}
+
+export interface DecideContext {
+  /** When the request left; the state held at some moment between this and `now`. */
+  readonly askedAt: Instant;
+  /** When the answer was complete. */
+  readonly now: Instant;
+  readonly policy: PollPolicy;
+  /** Time that the clock skipped: no watch expires by it. */
+  readonly skipped?: SkippedTime;
+  /** Jitter in [-1, 1]. */
+  readonly spread: number;
+  /** Failed polls of this purchase in a row that looked like the site's trouble, this one included. */
+  readonly strikes: number;
+  /** Whether no purchase of the site can be read: then no failure is this purchase's own. */
+  readonly excused?: boolean;
+  /** Whether the site asks for the invoice of what completes. */
+  readonly invoices?: boolean;
+  /** What asking for the invoice showed, when this poll did that too. */
+  readonly invoice?: InvoiceSeen | null;
+}
+
+/** Decides what follows from a poll. */
+export function decide(purchase: Purchase, seen: Observation, context: DecideContext): Outcome {
+  if (seen.kind === 'seen') return decideSeen(purchase, seen.state, seen, context);
+  // Only a caller that has seen the purchase before knows a digest, so there is a state.
+  if (seen.kind === 'same') return decideSeen(purchase, purchase.state ?? 0, null, context);
+  const isOwn = blame(seen) === 'purchase' || context.strikes >= STRIKES_UNTIL_OWN_TROUBLE;
+  return isOwn && context.excused !== true ? decideOwnTrouble(purchase, seen, context) : postpone(purchase, seen, context);
+}
+
+/** `seen` is null when the answer is the same as last time: what was recorded of it still stands. */
+function decideSeen(
+  before: Purchase,
+  state: number,
+  seen: { readonly details: Details; readonly detailsDigest: string } | null,
+  context: DecideContext,
+): Outcome {
+  const { now, policy } = context;
+  const events: EventDraft[] = [];
+  let sequence = before.sequence;
+  const announce = (type: EventDraft['type'], about: number | null, data: Record<string, JsonValue>): void => {
+    sequence += 1;
+    events.push({
+      type,
+      sequence,
+      at: now,
+      state: about,
+      data: { ...purchaseHead(before, sequence), ...data },
+    });
+  };
+
+  if (before.status === 'unreadable') announce('purchase.readable', before.state, { state: stateOrNull(before.state) });
+
+  const moved = before.state !== state;
+  const statePolicy = policyOf(policy, state);
+  let transition: Transition | null = null;
+  let stay: Stay | null = null;
+  if (moved) {
+    announce('purchase.state_changed', state, {
+      from: stateOrNull(before.state),
+      to: stateOrNull(state),
+      notBefore: isoTimeOrNull(before.seenAt),
+      notAfter: isoTime(now),
+      final: statePolicy.final,
+    });
+    transition = { sequence, from: before.state, to: state, notBefore: before.seenAt, notAfter: now };
+    stay = stayThatEnded(before, state, { askedAt: context.askedAt, now, policy });
+    if (before.stuckSince !== null) {
+      announce('purchase.recovered', before.state, {
+        from: stateOrNull(before.state),
+        to: stateOrNull(state),
+        stateSince: isoTimeOrNull(before.stateSince),
+        stuckSince: isoTime(before.stuckSince),
+      });
+    }
+  }
+
+  const since = moved || before.stateSince === null ? now : before.stateSince;
+  const excused =
+    moved || before.seenAt === null
+      ? 0
+      : before.excused + unaskedTime(statePolicy, { since, seenAt: before.seenAt, now: context.askedAt });
+  const stuckAt = stuckMoment(statePolicy, since, excused);
+  const status = statusAfter(before, statePolicy, moved);
+  // The settings may have given the state another meaning since.
+  let stuckSince = moved || stuckAt === null || status === 'settled' ? null : before.stuckSince;
+  // The request left at or after the limit, so the answer confirms it.
+  if (stuckSince === null && stuckAt !== null && context.askedAt >= stuckAt && status === 'watching') {
+    stuckSince = now;
+    stay = stayThatBecameOverdue({ state, since, excused, limit: statePolicy.stuckAfter ?? 0, askedAt: context.askedAt, now });
+    announce('purchase.stuck', state, { state: stateOrNull(state), stateSince: isoTime(since), stuckSince: isoTime(now) });
+  }
+
+  const fetched = decideInvoice(before, state, context);
+  if (fetched !== null && fetched.ready !== null) announce('purchase.invoice_ready', state, { invoice: fetched.ready });
+
+  const after: Purchase = {
+    ...before,
+    polls: before.polls + 1,
+    status,
+    state,
+    stateSince: since,
+    excused,
+    stuckSince,
+    seenAt: now,
+    failures: fetched === null ? 0 : fetched.failures,
+    unknowns: 0,
+    invoice: fetched === null ? before.invoice : fetched.invoice,
+    sequence,
+    detailsDigest: seen === null ? before.detailsDigest : seen.detailsDigest,
+  };
+  const detailsChanged = after.detailsDigest !== before.detailsDigest;
+  const kept = {
+    purchase: after,
+    lastError: fetched === null ? null : fetched.lastError,
+    transition,
+    stay,
+    details: seen === null ? null : seen.details,
+    detailsChanged,
+    unknownState: moved && !isKnownState(state) ? state : null,
+  };
+
+  const isOther = after.status !== before.status || after.stuckSince !== before.stuckSince;
+  const isChanged = events.length > 0 || detailsChanged || fetched !== null || isOther;
+  const planned = whenNext(after, statePolicy, stuckSince === null ? stuckAt : null, context);
+  if (planned === 'expired') return expire(kept, events, context);
+  return {
+    ...kept,
+    kind: isChanged ? 'changed' : 'unchanged',
+    reason: moved ? (before.state === null ? 'first' : 'moved') : stuckSince !== before.stuckSince ? 'stuck' : 'same',
+    nextPollAt: fetched === null || fetched.again === null || status === 'stopped' ? planned : earlier(planned, fetched.again),
+    events,
+  };
+}
+
+function earlier(planned: Instant | null, at: Instant): Instant {
+  return planned === null ? at : Math.min(planned, at);
+}
+
+function statusAfter(before: Purchase, policy: StatePolicy, moved: boolean): Purchase['status'] {
+  if (before.status === 'stopped') return 'stopped';
+  if (policy.final) return 'settled';
+  // Asked for by hand after it expired: a look alone does not renew the watch, a sign of life does.
+  return before.status === 'expired' && !moved ? 'expired' : 'watching';
+}
+
+function whenNext(
+  after: Purchase,
+  policy: StatePolicy,
+  stuckAt: Instant | null,
+  { now, spread, skipped, policy: all }: DecideContext,
+): Instant | null | 'expired' {
+  const since = after.stateSince ?? now;
+  if (after.status === 'stopped' || after.status === 'expired') return null;
+  if (after.status === 'settled') return nextRecheck(policy, { now, since, skipped });
+  const giveUpAt = giveUpMoment(after, all, skipped);
+  if (now >= giveUpAt) return 'expired';
+  // The limit passed while the answer was on its way: only a poll that begins after it may confirm it.
+  if (stuckAt !== null && stuckAt <= now) return now;
+  return Math.min(nextPoll(policy, { now, since, stuckAt, spread }), giveUpAt);
+}
+
+/** What a poll without a good answer leaves as it was. */
+const NOTHING_SEEN = { transition: null, stay: null, details: null, detailsChanged: false, unknownState: null } as const;
+
+type Kept = Pick<Outcome, 'purchase' | 'lastError' | 'transition' | 'stay' | 'details' | 'detailsChanged' | 'unknownState'>;
+
+function expire(kept: Kept, events: readonly EventDraft[], { now }: DecideContext): Outcome {
+  const sequence = kept.purchase.sequence + 1;
+  const purchase: Purchase = { ...kept.purchase, status: 'expired', stuckSince: null, sequence };
+  const data = {
+    ...purchaseHead(purchase, sequence),
+    state: stateOrNull(purchase.state),
+    stateSince: isoTimeOrNull(purchase.stateSince),
+    watchedSince: isoTime(purchase.watchedSince),
+  };
+  return {
+    ...kept,
+    kind: 'changed',
+    reason: 'expired',
+    purchase,
+    nextPollAt: null,
+    events: [...events, { type: 'purchase.expired', sequence, at: now, state: purchase.state, data }],
+  };
+}
+
+function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string }, context: DecideContext): Outcome {
+  const { now, policy, spread } = context;
+  const unknown = trouble.kind === 'unknown';
+  const failures = before.failures + 1;
+  const unknowns = unknown ? before.unknowns + 1 : before.unknowns;
+  const events: EventDraft[] = [];
+  let { status, sequence } = before;
+  if (unknown && status === 'watching' && unknowns >= policy.unreadableAfter) {
+    status = 'unreadable';
+    sequence += 1;
+    events.push({
+      type: 'purchase.unreadable',
+      sequence,
+      at: now,
+      state: before.state,
+      data: {
+        ...purchaseHead(before, sequence),
+        state: stateOrNull(before.state),
+        tries: unknowns,
+        reason: trouble.reason,
+      },
+    });
+  }
+  // Without a good status nobody asks for the invoice; that must not keep a settled purchase due for ever.
+  const wanted = before.invoice === 'wanted' && failures < MOST_INVOICE_FAILURES;
+  const invoice = before.invoice === 'wanted' && !wanted ? 'none' : before.invoice;
+  const purchase: Purchase = { ...before, polls: before.polls + 1, status, failures, unknowns, invoice, sequence };
+  const kept = { ...NOTHING_SEEN, purchase, lastError: trouble.detail };
+  const polled = status === 'watching' || status === 'unreadable';
+  const giveUpAt = giveUpMoment(purchase, policy, context.skipped);
+  if (polled && now >= giveUpAt) return expire(kept, events, context);
+
+  const statePolicy = policyOf(policy, before.state ?? 0);
+  const again = Math.max(now + failureBackoff(statePolicy, failures, spread), now + (trouble.retryAfter ?? 0));
+  const asksForInvoice = wanted && status !== 'stopped';
+  const rechecked = status === 'settled' ? afterFailedRecheck(purchase, statePolicy, { unknown, again, ...context }) : null;
+  const nextPollAt = polled ? Math.min(again, giveUpAt) : asksForInvoice ? again : rechecked;
+  const changed = events.length > 0 || invoice !== before.invoice;
+  return { ...kept, kind: changed ? 'changed' : 'failed', reason: trouble.reason, nextPollAt, events };
+}
+
+/** So many failures in a row of a recheck: about two hours with the usual plan. */
+const MOST_RECHECK_FAILURES = 8;
+
+/**
+ * When to poll a settled purchase after a recheck that failed. A service that does not know the purchase has forgotten it, so
+ * only the planned rechecks follow. Any other failure is tried again, but not for ever: retention waits for the last recheck.
+ */
+function afterFailedRecheck(
+  { stateSince, failures }: Purchase,
+  policy: StatePolicy,
+  { unknown, again, now, skipped }: { unknown: boolean; again: Instant } & Pick<DecideContext, 'now' | 'skipped'>,
+): Instant | null {
+  const planned = nextRecheck(policy, { now, since: stateSince ?? now, skipped });
+  const isTriedAgain = policy.recheck.length > 0 && !unknown && failures < MOST_RECHECK_FAILURES;
+  return isTriedAgain ? earlier(planned, again) : planned;
+}
+
+function postpone(before: Purchase, trouble: Trouble, { now, spread, strikes }: DecideContext): Outcome {
+  return {
+    kind: 'postponed',
+    reason: trouble.reason,
+    purchase: before,
+    nextPollAt: now + withJitter(postponement(strikes), spread),
+    lastError: trouble.detail,
+    events: [],
+    ...NOTHING_SEEN,
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * Invoices of completed purchases: what is told of one, and what follows from asking for it. A purchase whose invoice is
+ * wanted is due; its poll asks for the status as always and then, when that says Completed, for the invoice. Pure.
+ */
+
+import {
+  failureBackoff,
+  type PollPolicy,
+  policyOf,
+  postponement,
+  STRIKES_UNTIL_OWN_TROUBLE,
+  withJitter,
+} from '../polling/poll-plan.ts';
+import type { Details, Instant, Observation, Purchase, Trouble } from '../purchases/purchase.ts';
+import type { Decimal } from '../values/exact-json.ts';
+import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
+
+/** The specification's `Completed`: the only state that has invoices. */
+export const COMPLETED = 2;
+
+/** What `purchase.invoice_ready` says of an invoice, in its order on the wire. Nobody's name, address or account is in it. */
+export type InvoiceFacts = {
+  readonly totalAmount: Decimal | null;
+  readonly totalAuthorizedAmount: Decimal | null;
+  readonly minimumAmountToPay: Decimal | null;
+  /** Dates of the service's calendar, as it wrote them: as instants many would fall on the day before. */
+  readonly invoiceDate: string | null;
+  readonly dueDate: string | null;
+  /** A moment, so in UTC as everywhere. */
+  readonly completed: string | null;
+  /** How many there are. */
+  readonly debitItems: number;
+  readonly creditItems: number;
+  /** The fields that `store.fields` names, by the specification's names; absent when it names none of an invoice. */
+  readonly details?: Details;
+};
+
+/** What asking for an invoice showed, once its purchase was seen to be completed. */
+export type InvoiceSeen =
+  | { readonly kind: 'invoice'; readonly facts: InvoiceFacts }
+  /** The purchase is not completed, or it is and has no invoice, as far as this answer says. */
+  | { readonly kind: 'not_completed' | 'not_eligible'; readonly detail: string }
+  | Exclude<Observation, { kind: 'seen' | 'same' }>;
+
+/** The same for whoever only asks whether the service answers. */
+export function observationOf(seen: InvoiceSeen): Observation {
+  return 'reason' in seen ? seen : { kind: 'same' };
+}
+
+/** What a poll changes about the invoice of its purchase. */
+export interface InvoiceStep {
+  readonly invoice: NonNullable<Purchase['invoice']>;
+  /** To be announced. */
+  readonly ready: InvoiceFacts | null;
+  /** When to ask again, no later; null when nothing is left to ask. */
+  readonly again: Instant | null;
+  readonly failures: number;
+  readonly lastError: string | null;
+}
+
+export interface InvoiceContext {
+  readonly now: Instant;
+  readonly policy: PollPolicy;
+  readonly spread: number;
+  readonly strikes: number;
+  /** Time that the clock skipped: asking is not given up by it. */
+  readonly skipped?: SkippedTime;
+  /** Whether the site asks for the invoice of what completes. */
+  readonly invoices?: boolean;
+  /** Null when it was not asked for: nobody wanted it before this poll, or the site had no time for the call. */
+  readonly invoice?: InvoiceSeen | null;
+}
+
+/** So many failures in a row that are the purchase's own: about two hours with the usual plan. */
+export const MOST_INVOICE_FAILURES = 8;
+/** A call that found no place in the site's calls a second looks for one again after this. */
+const NO_TURN = 1_000;
+
+/** Whether a poll of a purchase whose invoice is wanted goes on to ask for it: only when nothing else is to be told first. */
+export function asksForInvoice({ invoice, state }: Purchase, seen: Observation): boolean {
+  if (invoice !== 'wanted' || state !== COMPLETED) return false;
+  return seen.kind === 'same' || (seen.kind === 'seen' && seen.state === COMPLETED);
+}
+
+/** What a good poll means for the invoice; null when nobody wants one. `seen` is the state that the poll showed. */
+export function decideInvoice(before: Purchase, seen: number, context: InvoiceContext): InvoiceStep | null {
+  const moved = before.state !== seen;
+  const completes = moved && seen === COMPLETED && context.invoices === true && before.invoice !== 'ready';
+  if (before.invoice !== 'wanted' && !completes) return null;
+  if (seen !== COMPLETED) return over('none');
+  const { now, spread, invoice = null } = context;
+  // The change is told first; whatever becomes of the invoice must not hold it up.
+  if (moved) return { invoice: 'wanted', ready: null, again: now, failures: 0, lastError: null };
+  if (invoice === null) return { ...over('wanted'), again: now + withJitter(NO_TURN, spread), failures: before.failures };
+  switch (invoice.kind) {
+    case 'invoice':
+      return { ...over('ready'), ready: invoice.facts };
+    case 'not_eligible':
+    // It knows the purchase, for it has just said that it is completed: what it does not know is an invoice of it.
+    case 'unknown':
+      return over('none');
+    case 'not_completed':
+      return tryAgain(before, { ...invoice, retryAfter: null }, context, true);
+    case 'malformed':
+      return tryAgain(before, invoice, context, true);
+    // The pause that is asked for is one for all the site's polls, so where every call ends like this they must become rare.
+    case 'throttled':
+      return tryAgain(before, invoice, { ...context, strikes: STRIKES_UNTIL_OWN_TROUBLE }, false);
+    default:
+      return tryAgain(before, invoice, context, false);
+  }
+}
+
+function tryAgain(
+  before: Purchase,
+  { detail, retryAfter }: Pick<Trouble, 'detail' | 'retryAfter'>,
+  { now, policy, spread, strikes, skipped = [] }: InvoiceContext,
+  own: boolean,
+): InvoiceStep {
+  const lastError = `The invoice could not be read. ${detail}`;
+  const asked = now + (retryAfter ?? 0);
+  if (!own && strikes < STRIKES_UNTIL_OWN_TROUBLE) {
+    const again = Math.max(now + withJitter(postponement(strikes), spread), asked);
+    return { ...over('wanted'), again, failures: before.failures, lastError };
+  }
+  const failures = before.failures + 1;
+  // An outage of the invoices alone may last; an answer that is no invoice stays what it is.
+  const givenUp = own
+    ? failures >= MOST_INVOICE_FAILURES
+    : now >= timeAfter(before.stateSince ?? now, policy.giveUpAfter, skipped);
+  if (givenUp) return { ...over('none'), failures, lastError };
+  const again = Math.max(now + failureBackoff(policyOf(policy, COMPLETED), failures, spread), asked);
+  return { ...over('wanted'), again, failures, lastError };
+}
+
+function over(invoice: InvoiceStep['invoice']): InvoiceStep {
+  return { invoice, ready: null, again: null, failures: 0, lastError: null };
+}

@@ -1,0 +1,76 @@
+/**
+ * When a failed delivery is tried again, and when it is given up (contract, `webhooks.schedule`). The waits grow from
+ * seconds to a day, so that a restart of the receiver costs seconds and a lost weekend costs nothing but time.
+ */
+import type { Instant, Milliseconds } from '../purchases/purchase.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** The waits after the first, second, … failed attempt: ten attempts within a little more than three days. */
+export const DEFAULT_DELIVERY_SCHEDULE: readonly Milliseconds[] = [
+  5 * SECOND,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+];
+
+/**
+ * The waits with people, who must hear soon: every five minutes for as long as systems are tried. What waits meanwhile goes
+ * out in one message, so that trying often costs them nothing.
+ */
+export const SCHEDULE_WITH_PEOPLE: readonly Milliseconds[] = [
+  5 * SECOND,
+  30 * SECOND,
+  2 * MINUTE,
+  ...Array.from({ length: (3 * 24 * HOUR) / (5 * MINUTE) }, () => 5 * MINUTE),
+];
+
+/** A receiver may ask for a rest, and not for silence: what `Retry-After` asks beyond this is not granted. */
+const LONGEST_RETRY_AFTER = 24 * HOUR;
+/** Share of a wait that jitter may add. It never shortens one: a receiver that asked for time gets all of it. */
+const JITTER = 0.1;
+
+/** What is known after an attempt failed. */
+export interface FailedAttempt {
+  readonly schedule: readonly Milliseconds[];
+  /** Attempts made so far, the one that just failed among them (from 1). */
+  readonly attempts: number;
+  readonly now: Instant;
+  /** What the receiver asked for with `Retry-After`, or null. */
+  readonly retryAfter: Milliseconds | null;
+  /** In [0, 1]: how much of the jitter to add. */
+  readonly spread: number;
+}
+
+/** The moment of the next attempt, or null when the schedule is exhausted. */
+export function nextAttempt({ schedule, attempts, now, retryAfter, spread }: FailedAttempt): Instant | null {
+  const planned = schedule[attempts - 1];
+  if (planned === undefined) return null;
+  const asked = Math.min(retryAfter ?? 0, LONGEST_RETRY_AFTER);
+  return now + Math.round(Math.max(planned, asked) * (1 + JITTER * spread));
+}
+
+/** When a delivery is tried again whose receiver asked for fewer messages; its schedule does not count that attempt. */
+export function afterLimit({ now, retryAfter }: { now: Instant; retryAfter: Milliseconds }): Instant {
+  return now + Math.ceil(Math.min(retryAfter, LONGEST_RETRY_AFTER));
+}
+
+/** A failure of ours says nothing of the receiver: the wait grows with the time for which we fail, within these. */
+const OUR_FIRST_WAIT = 5 * SECOND;
+const OUR_LONGEST_WAIT = 5 * MINUTE;
+
+/**
+ * When a delivery is tried again whose attempt failed through us; its schedule does not count that one. `since` is the
+ * first of these failures in a row, whatever the age of the event: a blip costs seconds.
+ */
+export function afterOurFailure({ now, since, spread }: { now: Instant; since: Instant; spread: number }): Instant {
+  const wait = Math.min(Math.max((now - since) / 2, OUR_FIRST_WAIT), OUR_LONGEST_WAIT);
+  return now + Math.round(wait * (1 + JITTER * spread));
+}

@@ -1,0 +1,40 @@
+/** Where a delivery stands, in one word and in words. Each is in exactly one status. */
+import type { Instant } from '../purchases/purchase.ts';
+import { parkedBecause, type Standing } from './standing.ts';
+
+/** What is stored: whether it is settled, and how. */
+export type StoredStatus = 'pending' | 'delivered' | 'exhausted' | 'suppressed';
+
+/**
+ * What is shown. `pending` waits for its turn or its next try, of `in_flight` an attempt has been under way for a moment,
+ * `parked` waits until its subscriber is told again.
+ */
+export const DELIVERY_STATUSES = ['pending', 'in_flight', 'parked', 'delivered', 'exhausted', 'suppressed'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+/** Of what is settled: what its subscriber was not told. */
+export const NOT_TOLD = ['exhausted', 'suppressed'] as const satisfies readonly StoredStatus[];
+export type NotTold = (typeof NOT_TOLD)[number];
+
+export interface DeliveryStanding {
+  readonly stored: StoredStatus;
+  /** Since when an attempt has been under way, or null. */
+  readonly inFlightSince: Instant | null;
+  readonly subscriber: Omit<Standing, 'unreached'>;
+  readonly lastError: string | null;
+}
+
+/** The status, and the reason for one that is parked or suppressed. The view `delivery_log` says the same. */
+export function shownStatus(
+  { stored, inFlightSince, subscriber, lastError }: DeliveryStanding,
+  now: Instant,
+): { status: DeliveryStatus; reason: string | null } {
+  if (stored === 'suppressed') return { status: stored, reason: lastError ?? SUPPRESSED };
+  if (stored !== 'pending') return { status: stored, reason: null };
+  if (inFlightSince !== null) return { status: 'in_flight', reason: null };
+  const reason = parkedBecause(subscriber, now);
+  return { status: reason === null ? 'pending' : 'parked', reason };
+}
+
+/** Of those that were suppressed before the reason was kept with them. */
+const SUPPRESSED = 'The subscriber was switched off when the event was made.';

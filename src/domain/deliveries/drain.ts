@@ -1,0 +1,54 @@
+/** How long it takes until what is sent again has arrived, by what was measured lately. */
+
+import type { Milliseconds } from '../purchases/purchase.ts';
+import { humanDuration } from '../values/duration.ts';
+
+/** What is known of how fast a subscriber takes deliveries. */
+export interface Pace {
+  /** The median of the attempts that delivered last; null when there are none. */
+  readonly median: Milliseconds | null;
+  /** How many that were. */
+  readonly measured: number;
+  /** Deliveries in flight at most, for each daemon. */
+  readonly concurrency: number;
+  readonly daemons: number;
+  /** What waits for it already, and goes first. */
+  readonly waiting: number;
+  /** There are more than were counted. */
+  readonly waitingAtLeast: boolean;
+}
+
+export interface Drain {
+  /** Null when nothing is known to reckon with. */
+  readonly ms: Milliseconds | null;
+  /** How it was reckoned, or why it was not. */
+  readonly text: string;
+}
+
+/** What is replayed leaves so much of a subscriber's slots to what is new. */
+const replaySlots = (concurrency: number): number => Math.max(1, Math.floor(concurrency / 2));
+
+/**
+ * Until so many deliveries, of so many purchases, have arrived: what waits already first, then these, half of the slots at
+ * a time, and of one purchase one after the other.
+ */
+export function expectedDrain({ count, purchases }: { count: number; purchases: number }, pace: Pace): Drain {
+  const { median, measured, concurrency, daemons, waiting, waitingAtLeast } = pace;
+  if (count === 0) return { ms: 0, text: 'there is nothing to send' };
+  if (daemons === 0) return { ms: null, text: 'not known: no daemon is running' };
+  if (median === null) return { ms: null, text: 'not known: nothing was delivered to it yet, so nothing was measured' };
+  const atOnce = Math.max(1, Math.min(replaySlots(concurrency) * daemons, purchases));
+  const ms = Math.ceil((waiting * median) / (concurrency * daemons) + (count * median) / atOnce);
+  const before =
+    waiting === 0
+      ? ''
+      : `, after ${waitingAtLeast ? 'at least ' : ''}${grouped(waiting)} that ${waiting === 1 ? 'waits' : 'wait'} already`;
+  const last = measured === 1 ? 'its last delivery' : `the median of its last ${measured} deliveries`;
+  const several = daemons === 1 ? '' : ` over ${daemons} daemons`;
+  return {
+    ms,
+    text: `about ${humanDuration(ms)}: ${atOnce} at a time${several}, ${humanDuration(median)} each (${last})${before}`,
+  };
+}
+
+const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ' ');

@@ -1,0 +1,108 @@
+/** The pieces an explanation is made of. */
+
+import type { Instant, PurchaseStatus } from '../purchases/purchase.ts';
+import type { ShownLimit } from '../stays/dwell.ts';
+
+export const STEP_KINDS = [
+  'registered',
+  'watched',
+  'transition',
+  'stuck',
+  'event',
+  'delivery',
+  'attempt',
+  'ended',
+  'alert',
+  'more',
+  'polled',
+  'site',
+  'shard',
+  'stuck_clock',
+  'incident',
+  'subscriber',
+  'poll',
+  'give_up',
+] as const;
+export type StepKind = (typeof STEP_KINDS)[number];
+
+/** One thing that happened, holds or will happen; the fields beside the text are there where they apply. */
+export interface Step {
+  readonly at: Instant | null;
+  readonly kind: StepKind;
+  readonly text: string;
+  /** Whether somebody may have to do something about it. */
+  readonly wrong?: boolean;
+  readonly sequence?: number;
+  readonly eventId?: string;
+  readonly type?: string;
+  readonly from?: number | null;
+  readonly to?: number;
+  readonly subscriber?: string;
+  /** Of a delivery; `none` when there is no delivery, with the reason. */
+  readonly status?: string;
+  /** A stable word: why the next poll is when it is, or why there is no delivery. */
+  readonly reason?: string;
+  readonly attempt?: number;
+  readonly outcome?: string;
+  readonly httpStatus?: number | null;
+  readonly incidentId?: string;
+  /** Of an alert: the channels for people that got it. */
+  readonly channels?: readonly string[];
+  /** Of the stuck clock. */
+  readonly limit?: ShownLimit;
+}
+
+/** Something that is the matter, the gravest first. */
+export interface Matter {
+  readonly code: MatterCode;
+  readonly text: string;
+}
+
+export const MATTER_CODES = [
+  'no_daemon',
+  'site_not_configured',
+  'site_failing',
+  'event_missing',
+  'delivery_missing',
+  'stuck',
+  'unreadable',
+  'subscriber_off',
+  'subscriber_paused',
+  'subscriber_unreached',
+  'delivery_exhausted',
+  'delivery_failing',
+  'poll_late',
+  'poll_failing',
+] as const;
+export type MatterCode = (typeof MATTER_CODES)[number];
+
+export interface Explanation {
+  /** The moment all of it is about. */
+  readonly now: Instant;
+  readonly purchase: {
+    readonly purchaseId: string;
+    readonly site: string;
+    readonly reference: string | null;
+    readonly status: PurchaseStatus;
+    readonly state: number | null;
+    readonly stateSince: Instant | null;
+    readonly stuckSince: Instant | null;
+    readonly registeredAt: Instant;
+    readonly registeredBy: string | null;
+    readonly watchedSince: Instant;
+    readonly lastPolledAt: Instant | null;
+    readonly nextPollAt: Instant | null;
+    readonly polls: number;
+    readonly shard: number;
+    readonly replica: string | null;
+  };
+  /** What is the matter, or that all is well. */
+  readonly verdict: string;
+  readonly matters: readonly Matter[];
+  /** What happened, event by event; who was told follows its event. */
+  readonly steps: readonly Step[];
+  /** How things stand: polling, site, shard, stuck clock, incident, subscribers. */
+  readonly standing: readonly Step[];
+  /** What comes, soonest first. */
+  readonly next: readonly Step[];
+}

@@ -1,0 +1,138 @@
+/**
+ * Why a purchase has (not) been polled, flagged or announced: what happened, how things stand, what comes, and in one
+ * sentence what is the matter. Pure: rows, the time and the policy in, the answer out.
+ */
+import type { ChannelRule } from '../incidents/audience.ts';
+import { giveUpMoment, type PollPolicy, policyOf } from '../polling/poll-plan.ts';
+import type { Milliseconds } from '../purchases/purchase.ts';
+import { stateName } from '../purchases/states.ts';
+import { configuredLimit, type Limit } from '../stays/dwell.ts';
+import { humanDuration } from '../values/duration.ts';
+import type { Facts } from './explain-facts.ts';
+import { historySteps } from './explain-history.ts';
+import { lateness, stuckClock, whyLate, whyThen } from './explain-poll.ts';
+import { standingSteps } from './explain-standing.ts';
+import type { Explanation, Step } from './explain-step.ts';
+import { subscriberSteps } from './explain-told.ts';
+import { gravestFirst, verdict } from './explain-verdict.ts';
+
+export interface ExplainPolicy {
+  /** That of the purchase's site. */
+  readonly polling: PollPolicy;
+  /** What the limit of a state at its site rests on; without it, the policy alone. */
+  limitOf?(state: number): Limit;
+  /** The channels for people, for when single checkouts alert them. */
+  readonly channels?: readonly ChannelRule[];
+  /** The waits between the attempts of a delivery. */
+  readonly schedule: readonly Milliseconds[];
+}
+
+/** Explains a purchase. */
+export function explain(facts: Facts, { polling, schedule, channels, limitOf = byPolicy(polling) }: ExplainPolicy): Explanation {
+  const { purchase, owner, now, more } = facts;
+  const subscribers = subscriberSteps(facts);
+  const history = historySteps(facts, polling, { schedule, skip: subscribers.skip });
+  const standing = [...standingSteps(facts, polling, { limitOf, channels }), ...subscribers.steps];
+  if (more.subscribers > 0) {
+    standing.push({
+      at: null,
+      kind: 'more',
+      text: `${more.subscribers} more subscribers; name one with --subscriber (?subscriber=)`,
+    });
+  }
+  const matters = gravestFirst(facts, polling, history.matters);
+  const { purchaseId, site, reference, status, state, stateSince, stuckSince, registeredAt, registeredBy } = purchase;
+  const { watchedSince, lastPolledAt, nextPollAt, polls, shard } = purchase;
+  return {
+    now,
+    purchase: {
+      purchaseId,
+      site,
+      reference,
+      status,
+      state,
+      stateSince,
+      stuckSince,
+      registeredAt,
+      registeredBy,
+      watchedSince,
+      lastPolledAt,
+      nextPollAt,
+      polls,
+      shard,
+      replica: owner.leaseUntil === null ? null : owner.replica,
+    },
+    verdict: verdict(
+      facts,
+      matters,
+      subscribers.steps.filter(({ reason }) => reason !== undefined).map(({ text }) => text),
+    ),
+    matters,
+    steps: history.steps,
+    standing,
+    next: nextSteps(facts, polling),
+  };
+}
+
+function byPolicy(policy: PollPolicy): (state: number) => Limit {
+  return (state) => configuredLimit(policyOf(policy, state).stuckAfter, null);
+}
+
+function nextSteps(facts: Facts, policy: PollPolicy): Step[] {
+  const { purchase, now } = facts;
+  const steps: Step[] = [pollStep(facts, policy)];
+  const isWatched = purchase.status === 'watching' || purchase.status === 'unreadable';
+  const clock = purchase.stuckSince === null && purchase.status === 'watching' ? stuckClock(facts, policy) : null;
+  if (clock !== null) {
+    const text =
+      clock.stuckAt > now
+        ? `counts as stuck if it is still in ${stateName(purchase.state ?? 0)} and a poll confirms it`
+        : 'the limit is reached: it counts as stuck once a poll confirms it';
+    steps.push({ at: clock.stuckAt, kind: 'stuck_clock', text });
+  }
+  if (isWatched) {
+    const text = `watching is given up if nothing changes for ${humanDuration(policy.giveUpAfter)} (polling.giveUpAfter)`;
+    steps.push({ at: giveUpMoment(purchase, policy, facts.skipped), kind: 'give_up', text });
+  }
+  steps.push(...attemptSteps(facts));
+  const soonest = (step: Step): number => step.at ?? (step.kind === 'poll' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY);
+  return steps.sort((a, b) => soonest(a) - soonest(b));
+}
+
+function pollStep(facts: Facts, policy: PollPolicy): Step {
+  const { purchase } = facts;
+  const { reason, text } = whyThen(facts, policy);
+  const at = purchase.nextPollAt;
+  if (at === null) return { at, kind: 'poll', reason, text: `${text}${watchAgain(facts)}` };
+  const late = lateness(facts);
+  if (late === null) return { at, kind: 'poll', reason, text: `next poll: ${text}` };
+  return {
+    at,
+    kind: 'poll',
+    reason,
+    wrong: true,
+    text: `next poll, late by ${humanDuration(late)}: ${whyLate(facts)}. It was planned so: ${text}`,
+  };
+}
+
+/** What to do for polls that will not come by themselves. */
+function watchAgain({ purchase: { status, purchaseId } }: Facts): string {
+  if (status === 'stopped' || status === 'expired') return `; "purchase-watch watch ${purchaseId}" takes it up again`;
+  return status === 'settled' ? `; "purchase-watch poll ${purchaseId}" asks once more` : '';
+}
+
+/** Attempts that will be made; what only waits behind another event is told with its event. */
+function attemptSteps({ deliveries, subscribers, events, owner }: Facts): Step[] {
+  return deliveries.flatMap((delivery): Step[] => {
+    const subscriber = subscribers.find(({ id }) => id === delivery.subscriber);
+    const event = events.find(({ position }) => position === delivery.event);
+    const isWaiting = delivery.status === 'pending' && delivery.behind === null && owner.daemons > 0;
+    if (!isWaiting || subscriber?.status !== 'active' || !subscriber.configured || event === undefined) return [];
+    if (delivery.inFlightSince !== null) return [];
+    const { sequence, id: eventId } = event;
+    const attempt = delivery.attempts + 1;
+    const text = `attempt ${attempt} to tell ${subscriber.name} of event ${sequence}`;
+    const at = Math.max(delivery.dueAt, subscriber.health?.pausedUntil ?? 0);
+    return [{ at, kind: 'attempt', text, attempt, subscriber: subscriber.name, sequence, eventId }];
+  });
+}

@@ -1,0 +1,216 @@
+/**
+ * The digest: what has happened at sites since the last one, who is overdue now, and who could not be told. Pure: whether
+ * there is anything to say, and what the event holds.
+ */
+
+import { isoTime, isoTimeOrNull } from '../events/events.ts';
+import type { Instant, Milliseconds } from '../purchases/purchase.ts';
+import { namedState } from '../purchases/states.ts';
+import { ENOUGH_EXITS } from '../stays/dwell.ts';
+import type { JsonValue } from '../values/exact-json.ts';
+
+/** What was missed for longer than this comes with the next digest. */
+export const LATEST_DIGEST: Milliseconds = 6 * 3_600_000;
+/** A digest looks back no further, however long there was none. */
+const LONGEST_LOOK_BACK: Milliseconds = 31 * 86_400_000;
+/** A state is worth a line when the slow ones need this share of the limit: no customer who gets on should come near it. */
+const NEAR_THE_LIMIT = 0.5;
+
+/** An incident that people were told of and that was open since the last digest. */
+export interface DigestIncident {
+  readonly id: string;
+  readonly kind: 'stuck' | 'unreachable';
+  /** Empty when it is about no state. */
+  readonly states: readonly number[];
+  /** The incident about several sites that it is part of; null when it is about its site alone. */
+  readonly partOf: string | null;
+  readonly openedAt: Instant;
+  readonly endedAt: Instant | null;
+  /** Overdue now, and at the worst. */
+  readonly count: number;
+  readonly peak: number;
+  /** Who looks after it. */
+  readonly owner: string | null;
+  /** What it was, as a person said: a key of the causes. */
+  readonly cause: string | null;
+}
+
+/** Purchases overdue in a state now. */
+export interface DigestOverdue {
+  readonly state: number;
+  readonly count: number;
+  /** When the one that has waited longest came. */
+  readonly since: Instant | null;
+}
+
+/** What became of stays in a state, on the days (UTC) that ended since the last digest. */
+export interface DigestStays {
+  readonly state: number;
+  readonly well: number;
+  readonly overdue: number;
+  readonly other: number;
+  /** Of those well or overdue, which share became overdue on calm days before; null while too few are known. */
+  readonly usualShare: number | null;
+}
+
+/** How long customers who got on needed in a state, on the same days. */
+export interface DigestPace {
+  readonly state: number;
+  /** 95 % were faster. */
+  readonly p95: Milliseconds;
+  readonly purchases: number;
+  /** The same of the days before; null where too little is known. */
+  readonly usualP95: Milliseconds | null;
+  /** After which a purchase is overdue; null: never. */
+  readonly limit: Milliseconds | null;
+}
+
+export interface SiteFacts {
+  readonly site: string;
+  /** Since when this is told. */
+  readonly since: Instant;
+  readonly incidents: readonly DigestIncident[];
+  readonly overdue: readonly DigestOverdue[];
+  readonly stays: readonly DigestStays[];
+  readonly pace: readonly DigestPace[];
+  /** Purchases that the service no longer knew, and that were given up after `polling.giveUpAfter`. */
+  readonly unreadable: number;
+  readonly expired: number;
+}
+
+/** A subscriber that could not be told everything. */
+export interface SubscriberFacts {
+  readonly id: number;
+  readonly name: string;
+  /** Deliveries given up since the last digest that its readers had. */
+  readonly givenUp: number;
+  /** Deliveries that wait until it takes something again. */
+  readonly parked: number;
+  readonly off: boolean;
+}
+
+export interface DigestFacts {
+  readonly until: Instant;
+  readonly sites: readonly SiteFacts[];
+  readonly subscribers: readonly SubscriberFacts[];
+  /** Up to which purchases and deliveries are counted. */
+  readonly countedTo: number;
+}
+
+/** Whether a digest is due, given when it was last named by the schedule and up to when one was made. */
+export function isDigestDue(named: Instant | null, madeUpTo: Instant, now: Instant): named is Instant {
+  return named !== null && named > madeUpTo && now - named < LATEST_DIGEST;
+}
+
+/** Since when a digest tells, given up to when the last one did. */
+export function digestSince(madeUpTo: Instant, now: Instant): Instant {
+  return Math.max(madeUpTo, now - LONGEST_LOOK_BACK);
+}
+
+/** A site as digests see it. */
+export interface DigestSite {
+  readonly site: string;
+  /** Up to when digests were made. */
+  readonly madeUpTo: Instant;
+  /** Subscribers that are told of it. */
+  readonly recipients: readonly number[];
+}
+
+/** Sites whose digests are one message, because the same subscribers are told of them. */
+export interface DigestGroup {
+  readonly recipients: readonly number[];
+  readonly sites: readonly string[];
+  /** Since when subscribers' trouble is told: all these recipients have heard of it before. */
+  readonly troubleSince: Instant;
+}
+
+/**
+ * Puts the sites that are due together. Sites that nobody is told of are in no group. `all` are the sites with digests: what
+ * a recipient heard with another site's digest, it is not told again.
+ */
+export function digestGroups(due: readonly DigestSite[], all: readonly DigestSite[], now: Instant): DigestGroup[] {
+  const key = ({ recipients }: DigestSite): string => recipients.toSorted((a, b) => a - b).join();
+  const told = due.filter(({ recipients }) => recipients.length > 0);
+  // Those with most recipients first: who hears a large one needs to hear the same of no smaller one.
+  const groups = [...Map.groupBy(told, key).values()].sort((a, b) => b[0]!.recipients.length - a[0]!.recipients.length);
+  const heard = new Map(all.map((each) => [each.site, each.madeUpTo]));
+  return groups.map((sites) => {
+    const { recipients } = sites[0]!;
+    const same = all.filter((each) => recipients.every((id) => each.recipients.includes(id)));
+    const troubleSince = Math.max(...same.map(({ site, madeUpTo }) => heard.get(site) ?? madeUpTo));
+    for (const { site } of sites) heard.set(site, now);
+    return { recipients, sites: sites.map(({ site }) => site), troubleSince: digestSince(troubleSince, now) };
+  });
+}
+
+/**
+ * What the event of a digest holds (`data` of `incident.digest`), or null when there is nothing to say:
+ * `{kind: "digest", since, until, countedTo, sites: [{site, since, incidents: [{incidentId, kind, states, partOf, openedAt,
+ * endedAt, count, peak, owner, cause}], overdue: [{state, count, since}], stays: [{state, entrants, overdue, share,
+ * usualShare}], pace: [{state, p95Ms, usualP95Ms, limitMs, purchases}], unreadable, expired}], quiet: [site],
+ * subscribers: [{subscriber, givenUp, parked, off}]}`. Times are ISO, states `{value, name}`, shares from 0 to 1 or null.
+ */
+export function buildDigest({ until, sites, subscribers, countedTo }: DigestFacts): { [key: string]: JsonValue } | null {
+  const [loud, quiet] = [sites.filter(hasNews), sites.filter((each) => !hasNews(each))];
+  // What waits is an incident that people are reminded of: it is shown here, but no reason for a message of its own.
+  if (loud.length === 0 && !subscribers.some(({ givenUp }) => givenUp > 0)) return null;
+  return {
+    kind: 'digest',
+    since: isoTime(Math.min(until, ...sites.map(({ since }) => since))),
+    until: isoTime(until),
+    countedTo,
+    sites: loud.toSorted(byConcern).map(siteData),
+    quiet: quiet.map(({ site }) => site),
+    subscribers: subscribers.map(({ name, givenUp, parked, off }) => ({ subscriber: name, givenUp, parked, off })),
+  };
+}
+
+function hasNews({ incidents, overdue, unreadable, expired }: SiteFacts): boolean {
+  return incidents.length > 0 || overdue.some(({ count }) => count > 0) || unreadable > 0 || expired > 0;
+}
+
+/** Sites with open incidents first, then those with most purchases overdue. */
+function byConcern(one: SiteFacts, other: SiteFacts): number {
+  const open = ({ incidents }: SiteFacts): number => incidents.filter(({ endedAt }) => endedAt === null).length;
+  const overdue = (facts: SiteFacts): number => facts.overdue.reduce((sum, { count }) => sum + count, 0);
+  return open(other) - open(one) || overdue(other) - overdue(one);
+}
+
+function siteData(facts: SiteFacts): JsonValue {
+  const { site, since, incidents, overdue, stays, pace, unreadable, expired } = facts;
+  return {
+    site,
+    since: isoTime(since),
+    incidents: incidents.map(({ id, states, openedAt, endedAt, ...rest }) => ({
+      incidentId: id,
+      ...rest,
+      states: states.map((state) => ({ ...namedState(state) })),
+      openedAt: isoTime(openedAt),
+      endedAt: isoTimeOrNull(endedAt),
+    })),
+    overdue: overdue.map(({ state, count, since: oldest }) => ({
+      state: { ...namedState(state) },
+      count,
+      since: isoTimeOrNull(oldest),
+    })),
+    stays: stays.flatMap(({ state, well, overdue: late, other, usualShare }) => {
+      const counted = well + late;
+      if (counted + other <= 0) return [];
+      const share = counted > 0 ? late / counted : null;
+      return [{ state: { ...namedState(state) }, entrants: counted + other, overdue: late, share, usualShare }];
+    }),
+    pace: pace.filter(isNearTheLimit).map(({ state, p95, usualP95, limit, purchases }) => ({
+      state: { ...namedState(state) },
+      p95Ms: p95,
+      usualP95Ms: usualP95,
+      limitMs: limit,
+      purchases,
+    })),
+    unreadable,
+    expired,
+  };
+}
+
+function isNearTheLimit({ p95, limit, purchases }: DigestPace): boolean {
+  return limit !== null && purchases >= ENOUGH_EXITS && p95 >= limit * NEAR_THE_LIMIT;
+}

@@ -1,0 +1,287 @@
+/**
+ * From many symptoms to one incident, and what to say of it and when. Pure: the judge brings what is wrong now and the
+ * incident that is open, if any; this returns how the incident goes on and what, if anything, is said.
+ */
+
+import type { Instant, Milliseconds } from '../purchases/purchase.ts';
+import { isWaiting } from '../values/clock-ahead.ts';
+import type { Alarm } from './detection.ts';
+import { REPLICA_TROUBLES } from './replica-trouble.ts';
+
+export type IncidentKind = 'stuck' | 'unreachable' | 'subscriber' | 'replica';
+
+/**
+ * What may be wrong with a subscriber: it does not take everything, we do not get through to it, it takes nothing, that for
+ * so long that events are given up, it is switched off. The worse the later: a trouble's place is its severity.
+ */
+export const SUBSCRIBER_TROUBLES = ['given_up', 'unreached', 'failing', 'losing', 'off'] as const;
+export type SubscriberTrouble = (typeof SUBSCRIBER_TROUBLES)[number];
+
+/** Taking nothing for less than this is not worth waking anybody: the schedule makes up for it. */
+export const LONG_FAILURE: Milliseconds = 15 * 60_000;
+/** A delivery that was given up is trouble for so long. */
+export const GIVEN_UP_LATELY: Milliseconds = 60 * 60_000;
+
+export interface Incident {
+  readonly id: string;
+  readonly kind: IncidentKind;
+  /** Null when it is about a subscriber, about replicas, or about several sites. */
+  readonly site: string | null;
+  /** Null when the incident is not about one state. */
+  readonly state: number | null;
+  /** The subscriber it is about; null when it is about a site. */
+  readonly subscriber: string | null;
+  readonly openedAt: Instant;
+  /** The earliest symptom. */
+  readonly since: Instant;
+  /** Since when nothing is wrong any more; null while something is. */
+  readonly quietSince: Instant | null;
+  readonly endedAt: Instant | null;
+  readonly count: number;
+  readonly peak: number;
+  /** When people were last told, and how many it were then; null while nobody was. */
+  readonly saidAt: Instant | null;
+  readonly saidCount: number | null;
+  /** How bad it was at most when people were told. */
+  readonly saidSeverity: number | null;
+  /** When machines were told, which no silence keeps them from. */
+  readonly announcedAt: Instant | null;
+  /** Since when somebody looks after it: then nobody is reminded. */
+  readonly acknowledgedAt: Instant | null;
+  /** The incident that tells of this one, too. */
+  readonly parent: string | null;
+  /** How bad it is now; see `levelOf`. */
+  readonly severity: number;
+  /** What it rests on; null for parents and for kinds that rest on no count. */
+  readonly alarm: Alarm | null;
+  /** When it came back after it had ended. */
+  readonly reopenedAt: Instant | null;
+  /** Reminders since people last heard news. */
+  readonly reminders: number;
+  /** Of those who were overdue, how many got on after all while it lasted. */
+  readonly movedOn: number;
+}
+
+/** A time in which people want to hear nothing of some incidents. What is null matches all. */
+export interface Silence {
+  readonly kind: IncidentKind | null;
+  readonly site: string | null;
+  readonly state: number | null;
+  readonly subscriber: string | null;
+  readonly startsAt: Instant;
+  readonly endsAt: Instant;
+}
+
+/** What is wrong now with one (kind, site, state), or with one subscriber. */
+export interface Symptom {
+  readonly kind: IncidentKind;
+  readonly site: string | null;
+  readonly state: number | null;
+  readonly subscriber: string | null;
+  /** 0 where there are no degrees. */
+  readonly severity: number;
+  readonly count: number;
+  readonly since: Instant;
+  /** What it rests on, where it rests on a count. */
+  readonly alarm?: Alarm | null;
+  /** Of those who were overdue, how many got on after all so far. */
+  readonly movedOn?: number;
+}
+
+export interface AlertPolicy {
+  /** Collect this long before the first message. */
+  readonly groupWait: Milliseconds;
+  /** Stuck purchases: be quiet this long before it counts as over. What answers again is over after `groupWait`. */
+  readonly quietFor: Milliseconds;
+  /** Say at most so often that it grew. */
+  readonly groupInterval: Milliseconds;
+  /** Remind after this long. */
+  readonly repeatInterval: Milliseconds;
+}
+
+export interface Verdict {
+  readonly incident: Incident;
+  /** What machines are told. */
+  readonly announce: 'opened' | 'ended' | null;
+  /** What people are told. */
+  readonly say: 'opened' | 'reopened' | 'grew' | 'reminder' | 'ended' | null;
+  readonly reason: string;
+  /** When to look again even if nothing happens; null: not before something does. */
+  readonly lookAgainAt: Instant | null;
+}
+
+/** Symptoms that must have been told before a growth is: twice as many. */
+const GROWTH = 2;
+/** After the first reminder, one a day. */
+const LATER_REMINDERS: Milliseconds = 24 * 3_600_000;
+/** An incident whose symptom is back this soon after its end is the same one. */
+export const REOPENS_WITHIN: Milliseconds = 30 * 60_000;
+
+/** An incident made of a symptom that has none yet. */
+export function openIncident(id: string, symptom: Symptom, now: Instant): Incident {
+  const { kind, site, state, subscriber, count, since } = symptom;
+  return {
+    id,
+    kind,
+    site,
+    state,
+    subscriber,
+    openedAt: now,
+    since,
+    quietSince: null,
+    endedAt: null,
+    count,
+    peak: count,
+    saidAt: null,
+    saidCount: null,
+    saidSeverity: null,
+    announcedAt: null,
+    acknowledgedAt: null,
+    parent: null,
+    severity: symptom.severity,
+    alarm: symptom.alarm ?? null,
+    reopenedAt: null,
+    reminders: 0,
+    movedOn: symptom.movedOn ?? 0,
+  };
+}
+
+/** Until when silences keep people from hearing of an incident, as far as they are known now; null when none does. */
+export function silencedUntil(
+  incident: Pick<Incident, 'kind' | 'site' | 'state' | 'subscriber'>,
+  silences: readonly Silence[],
+  now: Instant,
+): Instant | null {
+  const matches = (wanted: string | number | null, is: string | number | null): boolean => wanted === null || wanted === is;
+  const ends = silences
+    .filter(
+      ({ kind, site, state, subscriber }) =>
+        matches(kind, incident.kind) &&
+        matches(site, incident.site) &&
+        matches(state, incident.state) &&
+        matches(subscriber, incident.subscriber),
+    )
+    .filter(({ startsAt, endsAt }) => startsAt <= now && now < endsAt)
+    .map(({ endsAt }) => endsAt);
+  return ends.length === 0 ? null : Math.max(...ends);
+}
+
+/**
+ * How an open incident goes on. `symptom` is null when nothing is wrong any more; `silent` is when the silence ends in
+ * which it lies, if it lies in one; `arePartsSaid` is whether people heard of one of those that it tells of. One that another
+ * incident tells of says nothing itself.
+ */
+export function judgeIncident(
+  before: Incident,
+  symptom: Symptom | null,
+  now: Instant,
+  policy: AlertPolicy,
+  { silent = null, arePartsSaid = false }: { silent?: Instant | null; arePartsSaid?: boolean } = {},
+): Verdict {
+  return symptom === null ? judgeQuiet(before, now, policy, arePartsSaid) : judgeActive(before, symptom, now, policy, silent);
+}
+
+/** Whether people were told of it since it began, or began again. */
+export function wasSaid({ saidAt, reopenedAt }: Incident): boolean {
+  return saidAt !== null && (reopenedAt === null || saidAt >= reopenedAt);
+}
+
+/** Whoever heard that it began hears that it is over, in a silence too: it is what an alarm is waiting for. */
+function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePartsSaid: boolean): Verdict {
+  const quietSince = before.quietSince ?? now;
+  const incident: Incident = { ...before, count: 0, quietSince };
+  const over: Incident = { ...incident, endedAt: now };
+  const endsAt = quietSince + (before.kind === 'stuck' ? policy.quietFor : policy.groupWait);
+  // Nobody heard of it: it ends as quietly as it came.
+  if (before.saidAt === null && before.announcedAt === null && !arePartsSaid)
+    return { incident: over, announce: null, say: null, reason: 'over-before-told', lookAgainAt: null };
+  if (isWaiting(quietSince, endsAt - quietSince, now))
+    return { incident, announce: null, say: null, reason: 'quiet', lookAgainAt: endsAt };
+  if (before.parent !== null)
+    return { incident: over, announce: 'ended', say: null, reason: 'told-by-parent', lookAgainAt: null };
+  if (!wasSaid(before) && !arePartsSaid)
+    return { incident: over, announce: 'ended', say: null, reason: 'over-while-silenced', lookAgainAt: null };
+  return {
+    incident: { ...over, saidAt: now, saidCount: 0 },
+    announce: 'ended',
+    say: 'ended',
+    reason: 'quiet-long-enough',
+    lookAgainAt: null,
+  };
+}
+
+function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: AlertPolicy, silent: Instant | null): Verdict {
+  const going: Incident = {
+    ...before,
+    quietSince: null,
+    count: symptom.count,
+    peak: Math.max(before.peak, symptom.count),
+    since: Math.min(before.since, symptom.since),
+    severity: symptom.severity,
+    alarm: symptom.alarm ?? before.alarm,
+    movedOn: Math.max(before.movedOn, symptom.movedOn ?? 0),
+  };
+  const tellAt = before.openedAt + policy.groupWait;
+  const isNew = before.announcedAt === null;
+  if (isNew && isWaiting(before.openedAt, policy.groupWait, now))
+    return { incident: going, announce: null, say: null, reason: 'collecting', lookAgainAt: tellAt };
+  const announce = isNew ? 'opened' : null;
+  const incident: Incident = isNew ? { ...going, announcedAt: now } : going;
+  if (before.parent !== null) return { incident, announce, say: null, reason: 'told-by-parent', lookAgainAt: null };
+  if (silent !== null) return { incident, announce, say: null, reason: 'silenced', lookAgainAt: silent };
+
+  // The alarm is still on, and nobody is there at the moment: there is no news, and perhaps it is over.
+  if (before.kind === 'stuck' && symptom.count === 0)
+    return { incident, announce, say: null, reason: 'nobody-now', lookAgainAt: null };
+
+  const saidSeverity = Math.max(before.saidSeverity ?? 0, symptom.severity);
+  const reminders = before.reminders;
+  const said: Incident = { ...incident, saidAt: now, saidCount: symptom.count, saidSeverity, reminders: 0 };
+  const isOwned = isLookedAfter(before);
+  const reminderAfter = (at: Instant, reminded: number): Instant | null =>
+    !isOwned ? at + (reminded === 0 ? policy.repeatInterval : Math.max(policy.repeatInterval, LATER_REMINDERS)) : null;
+  const tell = (say: Verdict['say'], reason: string): Verdict => ({
+    incident: say === 'reminder' ? { ...said, reminders: reminders + 1 } : said,
+    announce,
+    say,
+    reason,
+    lookAgainAt: reminderAfter(now, say === 'reminder' ? reminders + 1 : 0),
+  });
+  if (before.saidAt === null || before.saidCount === null) return tell('opened', 'first');
+  if (!wasSaid(before)) return tell('reopened', 'again');
+  const mayGrowAt = before.saidAt + policy.groupInterval;
+  // More deliveries waiting for a failing subscriber, or more replicas without the same database, are no news.
+  const isMore =
+    before.kind !== 'subscriber' && before.kind !== 'replica' && symptom.count >= Math.max(before.saidCount, 1) * GROWTH;
+  const grew = isMore || symptom.severity > (before.saidSeverity ?? 0);
+  if (grew && !isWaiting(before.saidAt, policy.groupInterval, now)) return tell('grew', 'grew');
+  const remindAt = reminderAfter(before.saidAt, reminders);
+  if (remindAt !== null && now >= remindAt) return tell('reminder', 'still');
+  return { incident, announce, say: null, reason: 'told', lookAgainAt: grew ? mayGrowAt : remindAt };
+}
+
+/** Whether somebody looks after it: whoever did before it came back may be gone. */
+export function isLookedAfter({ acknowledgedAt, reopenedAt }: Pick<Incident, 'acknowledgedAt' | 'reopenedAt'>): boolean {
+  return acknowledgedAt !== null && (reopenedAt === null || acknowledgedAt >= reopenedAt);
+}
+
+/** An incident that had ended, and whose symptom is back: people hear that it is the same one. */
+export function reopened(ended: Incident, now: Instant): Incident {
+  return { ...ended, endedAt: null, quietSince: null, reopenedAt: now };
+}
+
+/** How urgent an incident is. */
+export type Level = 'warning' | 'critical';
+
+/** From which severity on a kind is urgent: subscribers that lose events or are off, replicas that do not judge or worse. */
+const CRITICAL_FROM: Readonly<Record<IncidentKind, number>> = {
+  stuck: 1,
+  unreachable: 0,
+  subscriber: SUBSCRIBER_TROUBLES.indexOf('losing'),
+  replica: REPLICA_TROUBLES.indexOf('not_judging'),
+};
+
+/** A site that does not answer and many customers at once are urgent, too. */
+export function levelOf({ kind, severity }: Pick<Incident, 'kind' | 'severity'>): Level {
+  return severity >= CRITICAL_FROM[kind] ? 'critical' : 'warning';
+}

@@ -1,0 +1,282 @@
+/**
+ * Everything that is judged at one moment: what became of stays, which alarms are on, which incidents open, go on and end,
+ * and who is told what. Pure: the daemon's judge and a rehearsal of settings ask the same questions here.
+ */
+
+import type { Instant } from '../purchases/purchase.ts';
+import { createTally, type DwellChange, type StayChange } from '../stays/tally.ts';
+import { audienceOf, type ChannelRule } from './audience.ts';
+import { alarmSeverity, clearsAt, type Detection, feed, look, newDetection, type SiteStay, type Usual } from './detection.ts';
+import {
+  type AlertPolicy,
+  type Incident,
+  judgeIncident,
+  openIncident,
+  REOPENS_WITHIN,
+  reopened,
+  type Silence,
+  type Symptom,
+  silencedUntil,
+  type Verdict,
+  wasSaid,
+} from './incident.ts';
+import { combined, fold, isLeaf, isParent, leavesOf } from './incident-tree.ts';
+
+/** How many are overdue now in a state of a site, without those whose order was paid by another purchase. */
+export interface Overdue {
+  readonly site: string;
+  readonly state: number;
+  readonly count: number;
+  /** When the one waiting longest came; null when none is. */
+  readonly since: Instant | null;
+}
+
+/** What stays mean, before it is known who is overdue now. */
+export interface Weighed {
+  readonly detections: readonly Detection[];
+  /** Of these, what changed. */
+  readonly changed: readonly Detection[];
+  readonly dwell: readonly DwellChange[];
+  readonly stays: readonly StayChange[];
+  /** Where somebody became overdue who was there before us, and when first. */
+  readonly firstLooks: readonly { readonly site: string; readonly at: Instant }[];
+}
+
+/** Adds up what became of stays, in the order given. `open`: incidents that have not ended. */
+export function weigh(
+  before: readonly Detection[],
+  stays: readonly SiteStay[],
+  { open, usual }: { open: readonly Incident[]; usual: (site: string, state: number) => Usual },
+): Weighed {
+  const detections = new Map(before.map((each) => [key(each), each]));
+  const touched = new Set<string>();
+  const tally = createTally();
+  const firstLooks = new Map<string, Instant>();
+  for (const stay of stays) {
+    const { site, state } = stay;
+    const was = detections.get(key(stay)) ?? newDetection(site, state);
+    const isOpen = open.some((incident) => isLeaf(incident) && incident.site === site && incident.state === state);
+    tally.add(stay, was.alarm === null && !isOpen);
+    if (stay.firstSight && stay.outcome === 'overdue' && !firstLooks.has(site)) firstLooks.set(site, stay.at);
+    // Those that raise an alarm were counted as usual: taken back, the share learned of a site with many abandoners would be too low.
+    detections.set(key(stay), feed(was, stay, usual(site, state)));
+    touched.add(key(stay));
+  }
+  const all = [...detections.values()];
+  return {
+    detections: all,
+    changed: all.filter((each) => touched.has(key(each))),
+    dwell: tally.dwell(),
+    stays: tally.stays(),
+    firstLooks: [...firstLooks].map(([site, at]) => ({ site, at })),
+  };
+}
+
+export interface Situation {
+  readonly now: Instant;
+  readonly detections: readonly Detection[];
+  /** Of every state of a site whose alarm is on. */
+  readonly overdue: readonly Overdue[];
+  /** What is wrong beside stuck purchases: sites that do not answer, subscribers in trouble. */
+  readonly symptoms: readonly Symptom[];
+  /** Those that are open, those of stuck purchases that ended within `REOPENS_WITHIN`, and those that an open one tells of. */
+  readonly incidents: readonly Incident[];
+  readonly silences: readonly Silence[];
+  readonly channels: readonly ChannelRule[];
+  /** Names of the channels that heard of an incident. */
+  heard(incident: string): readonly string[];
+  readonly policy: AlertPolicy;
+  newId(): string;
+}
+
+/** Something that is said of an incident, and to whom. */
+export interface Message {
+  readonly stage: NonNullable<Verdict['say']>;
+  readonly channels: readonly string[];
+}
+
+export interface Told extends Verdict {
+  /** Of a parent: the incidents it tells of, as they are now. */
+  readonly parts: readonly Incident[];
+  readonly messages: readonly Message[];
+}
+
+export interface Judgement {
+  /** What changed of them. */
+  readonly detections: readonly Detection[];
+  /** Incidents that changed, children before the parents that are new. */
+  readonly verdicts: readonly Told[];
+  /** When to look again even if nothing happens; null: not before something does. */
+  readonly lookAgainAt: Instant | null;
+}
+
+/** Judges a moment. Of each incident at most one thing is said, and only by those that have no parent. */
+export function judge(situation: Situation): Judgement {
+  const { now, policy, newId, incidents: known } = situation;
+  const seen = situation.detections.map((each) => {
+    const overdue = situation.overdue.find((some) => key(some) === key(each))?.count ?? 0;
+    return { before: each, after: each.alarm === null ? each : look(each, { overdue, now }) };
+  });
+  const detections = seen.map(({ after }) => after);
+  const symptoms = [...situation.symptoms, ...detections.flatMap((each) => stuckSymptom(each, situation.overdue))];
+
+  const open = known.filter(({ endedAt }) => endedAt === null);
+  const begun = symptoms
+    .filter((symptom) => !open.some((incident) => isAbout(incident, symptom)))
+    .map((symptom) => returned(symptom, known, now) ?? openIncident(newId(), symptom, now));
+  const parentsBack = parentsOf(begun, known, open, now);
+  const all = fold([...open, ...begun.map((each) => withLivingParent(each, [...open, ...parentsBack])), ...parentsBack], {
+    now,
+    newId,
+  });
+
+  const partsOf = (incident: Incident): Incident[] => (isParent(incident) ? leavesOf(incident, withEnded(all, known)) : []);
+  const symptomOf = (incident: Incident): Symptom | null => {
+    if (!isParent(incident)) return symptoms.find((symptom) => isAbout(incident, symptom)) ?? null;
+    const leaves = partsOf(incident);
+    return combined(
+      incident,
+      symptoms.filter((symptom) => leaves.some((leaf) => isAbout(leaf, symptom))),
+    );
+  };
+  const verdicts = all.map((incident): Told => {
+    const parts = partsOf(incident);
+    const symptom = symptomOf(incident);
+    const verdict = judgeIncident(incident, symptom, now, policy, {
+      silent: silentFor(incident, parts, situation),
+      arePartsSaid: parts.some(wasSaid),
+    });
+    return { ...verdict, parts, messages: messagesOf(verdict, parts, all, situation) };
+  });
+  // What its parent says of it is as it is after the judgement.
+  const after = new Map(verdicts.map(({ incident }) => [incident.id, incident]));
+  const whole = verdicts.map((told) => ({ ...told, parts: told.parts.map((part) => after.get(part.id) ?? part) }));
+  const before = new Map(known.map((incident) => [incident.id, JSON.stringify(incident)]));
+  const next = [
+    ...verdicts.flatMap(({ lookAgainAt }) => (lookAgainAt === null ? [] : [lookAgainAt])),
+    ...detections.flatMap((each) => clearsAt(each) ?? []),
+  ];
+  return {
+    detections: seen.filter(({ before: was, after: is }) => was !== is).map(({ after: is }) => is),
+    verdicts: whole.filter(({ incident }) => before.get(incident.id) !== JSON.stringify(incident)),
+    lookAgainAt: next.length === 0 ? null : Math.min(...next),
+  };
+}
+
+function key({ site, state }: { readonly site: string; readonly state: number }): string {
+  return `${site} ${state}`;
+}
+
+function stuckSymptom(detection: Detection, overdue: readonly Overdue[]): Symptom[] {
+  const { site, state, alarm } = detection;
+  if (alarm === null) return [];
+  const now = overdue.find((some) => key(some) === key(detection));
+  const severity = alarmSeverity(detection);
+  const since = now?.since ?? alarm.since;
+  return [
+    {
+      kind: 'stuck',
+      site,
+      state,
+      subscriber: null,
+      severity,
+      count: now?.count ?? 0,
+      since,
+      alarm,
+      movedOn: detection.exits.well,
+    },
+  ];
+}
+
+/** Whether a symptom is one of an incident. */
+function isAbout(incident: Incident, symptom: Symptom): boolean {
+  return (
+    incident.kind === symptom.kind &&
+    incident.site === symptom.site &&
+    incident.state === symptom.state &&
+    incident.subscriber === symptom.subscriber
+  );
+}
+
+/** The incident of stuck purchases that ended a moment ago and is back, or null. */
+function returned(symptom: Symptom, known: readonly Incident[], now: Instant): Incident | null {
+  if (symptom.kind !== 'stuck') return null;
+  const ended = known
+    .filter((incident) => incident.endedAt !== null && isAbout(incident, symptom) && now - incident.endedAt <= REOPENS_WITHIN)
+    .sort((a, b) => b.endedAt! - a.endedAt!)[0];
+  return ended === undefined
+    ? null
+    : { ...reopened(ended, now), since: symptom.since, count: symptom.count, alarm: symptom.alarm ?? ended.alarm };
+}
+
+/** Parents that ended a moment ago, of which several parts are back: one alone is told by itself. */
+function parentsOf(begun: readonly Incident[], known: readonly Incident[], open: readonly Incident[], now: Instant): Incident[] {
+  const ended = known.filter(({ endedAt }) => endedAt !== null && now - endedAt <= REOPENS_WITHIN);
+  const parts = new Map<string, number>();
+  const count = ({ parent }: Incident): void => {
+    const above = ended.find(({ id }) => id === parent);
+    if (above === undefined) return;
+    parts.set(above.id, (parts.get(above.id) ?? 0) + 1);
+    count(above);
+  };
+  begun.forEach(count);
+  const back: Incident[] = [];
+  for (const parent of ended.filter(({ id }) => (parts.get(id) ?? 0) >= 2)) {
+    // Another of its kind may speak by now.
+    const isTaken = [...open, ...back].some((other) => isParent(other) && other.site === parent.site);
+    if (!isTaken) back.push(reopened(parent, now));
+  }
+  const living = [...open, ...back];
+  return back.map((parent) => withLivingParent(parent, living));
+}
+
+/** With those that are over and had a parent, which tells of them to its own end; unless they are there again. */
+function withEnded(all: readonly Incident[], known: readonly Incident[]): Incident[] {
+  const isThere = (ended: Incident): boolean =>
+    all.some((each) => each.id === ended.id || (isLeaf(each) && each.site === ended.site && each.state === ended.state));
+  return [...all, ...known.filter((each) => each.endedAt !== null && each.parent !== null && !isThere(each))];
+}
+
+/** A parent that is over speaks for nobody. */
+function withLivingParent(incident: Incident, living: readonly Incident[]): Incident {
+  return incident.parent === null || living.some(({ id }) => id === incident.parent) ? incident : { ...incident, parent: null };
+}
+
+/** Until when people hear nothing of it; a parent is silent while all that it tells of is. */
+function silentFor(incident: Incident, parts: readonly Incident[], { silences, now }: Situation): Instant | null {
+  if (parts.length === 0) return silencedUntil(incident, silences, now);
+  const own = silencedUntil(incident, silences, now);
+  const ends = parts.filter(({ quietSince }) => quietSince === null).map((part) => silencedUntil(part, silences, now));
+  const all = ends.length > 0 && ends.every((end) => end !== null) ? Math.min(...ends) : null;
+  return own === null ? all : Math.max(own, all ?? own);
+}
+
+/** Whoever heard of it hears on; whoever it concerns from now on hears that it is open. */
+function messagesOf(
+  { incident, say }: Verdict,
+  parts: readonly Incident[],
+  all: readonly Incident[],
+  { heard, channels }: Situation,
+): Message[] {
+  if (say === null) return [];
+  const names = new Set(channels.map(({ name }) => name));
+  const below = parts.flatMap((part) => [part.id, ...chain(part, all)]);
+  const before = new Set([incident.id, ...below].flatMap(heard).filter((name) => names.has(name)));
+  const sites = parts.length > 0 ? parts.map(({ site }) => site!) : incident.site === null ? [] : [incident.site];
+  const concerned = audienceOf(incident, sites, channels);
+  const fresh = concerned.filter((name) => !before.has(name));
+  if (say === 'opened') return [{ stage: 'opened', channels: [...new Set([...concerned, ...before])] }];
+  // Whoever heard of it is not told any more, as when a channel was given another name: then whom it concerns takes its place.
+  if (before.size === 0) return [{ stage: say === 'reminder' || say === 'grew' ? 'opened' : say, channels: concerned }];
+  const isNews = say === 'grew' || say === 'reopened';
+  return [
+    { stage: say, channels: [...before] },
+    ...(isNews && fresh.length > 0 ? [{ stage: 'opened' as const, channels: fresh }] : []),
+  ];
+}
+
+/** The ids of the incidents between one and the one that speaks for it. */
+function chain({ parent }: Incident, all: readonly Incident[]): string[] {
+  const found = all.find(({ id }) => id === parent);
+  return found === undefined ? [] : [found.id, ...chain(found, all)];
+}

@@ -1,0 +1,198 @@
+/**
+ * What keeps a running replica of the daemon from its work, as one symptom for all replicas, and in words for people. Pure.
+ */
+import { isoTime } from '../events/events.ts';
+import type { Instant } from '../purchases/purchase.ts';
+import type { JsonValue } from '../values/exact-json.ts';
+import type { Symptom } from './incident.ts';
+
+/** Troubles in one event at most. */
+const MOST_NAMED = 50;
+
+/** The worse the later: a trouble's place is its severity. From `not_judging` on it is critical. */
+export const REPLICA_TROUBLES = [
+  'reaches_no_receiver',
+  'reaches_no_site',
+  'not_judging',
+  'not_settling',
+  'not_recording',
+] as const;
+export type ReplicaTroubleReason = (typeof REPLICA_TROUBLES)[number];
+
+/** One reason why one replica cannot do its work. */
+export interface ReplicaTrouble {
+  readonly replica: string;
+  /** Host and process id. */
+  readonly host: string;
+  readonly reason: ReplicaTroubleReason;
+  readonly since: Instant;
+  readonly error: string | null;
+}
+
+/** How bad a reason is. */
+export function replicaSeverity(reason: ReplicaTroubleReason): number {
+  return REPLICA_TROUBLES.indexOf(reason);
+}
+
+/** All troubles as one symptom, because they have one cause most of the time; none while there are none. */
+export function replicaSymptoms(troubles: readonly ReplicaTrouble[]): Symptom[] {
+  if (troubles.length === 0) return [];
+  return [
+    {
+      kind: 'replica',
+      site: null,
+      state: null,
+      subscriber: null,
+      severity: Math.max(...troubles.map(({ reason }) => replicaSeverity(reason))),
+      count: new Set(troubles.map(({ replica }) => replica)).size,
+      since: Math.min(...troubles.map(({ since }) => since)),
+    },
+  ];
+}
+
+/** The reasons among some troubles, the worst first. */
+export function reasonsOf(troubles: readonly Pick<ReplicaTrouble, 'reason'>[]): ReplicaTroubleReason[] {
+  return REPLICA_TROUBLES.filter((reason) => troubles.some((trouble) => trouble.reason === reason)).toReversed();
+}
+
+interface Words {
+  /** What is wrong, as a clause. */
+  readonly wrong: string;
+  readonly over: string;
+  /** What it means for purchases and receivers. */
+  readonly meaning: string;
+}
+
+export const REPLICA_WORDS: Readonly<Record<ReplicaTroubleReason, Words>> = {
+  not_recording: {
+    wrong: 'polls are not recorded',
+    over: 'polls are recorded again',
+    meaning:
+      'No change of a purchase is recorded or delivered meanwhile. Nothing is lost: every due purchase is polled again once polls can be recorded.',
+  },
+  not_settling: {
+    wrong: 'results of deliveries are not recorded',
+    over: 'results of deliveries are recorded again',
+    meaning:
+      'Nothing new is sent to receivers meanwhile. Nothing is lost: what was sent is recorded and what is due is sent once results can be recorded.',
+  },
+  not_judging: {
+    wrong: 'incidents are not judged',
+    over: 'incidents are judged again',
+    meaning: 'No alert about customers, sites or subscribers is made meanwhile. What is wrong then follows once judging works.',
+  },
+  reaches_no_site: {
+    wrong: 'a daemon reaches no checkout service',
+    over: 'every daemon reaches the checkout service again',
+    meaning: 'The other daemons poll its purchases. Nothing is lost.',
+  },
+  reaches_no_receiver: {
+    wrong: 'a daemon reaches no receiver',
+    over: 'every daemon reaches receivers again',
+    meaning: 'The other daemons send its deliveries. Nothing is lost.',
+  },
+};
+
+interface Cause {
+  /** What Postgres, the network or this program says then. */
+  readonly said: RegExp;
+  /** A clause. */
+  readonly cause: string;
+  /** What to do, as a clause. */
+  readonly cure: string;
+}
+
+/** Why the database does not do what is asked of it, and what to do; the first that fits. */
+const CAUSES: readonly Cause[] = [
+  {
+    said: /\b25006\b|read-only transaction|\bis read-only\b/i,
+    cause: 'the database is read-only',
+    cure: 'point DATABASE_URL at the primary server, or end its read-only mode',
+  },
+  { said: /\b53100\b|no space left/i, cause: 'the disk of the database is full', cure: 'free space there' },
+  {
+    said: /NOTIFY queue/i,
+    cause: 'the notification queue of the database is full',
+    cure: 'end the session with the oldest transaction in pg_stat_activity (xact_start)',
+  },
+  {
+    said: /\b42501\b|permission denied/i,
+    cause: 'the role of DATABASE_URL lacks a permission',
+    cure: 'grant it what `purchase-watch migrate` names',
+  },
+  {
+    said: /\b53300\b|too many (clients|connections)/i,
+    cause: 'the database has no connection left',
+    cure: 'end some, or raise max_connections',
+  },
+  {
+    said: /\b(55P03|57014|40P01)\b|(lock|statement) timeout/i,
+    cause: 'another session holds a lock, or the database is overloaded',
+    cure: 'look into pg_stat_activity and end that session',
+  },
+  {
+    said: /\b(ECONN\w+|CONNECT\w*|CONNECTION_\w+|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_\w+|57P0\d|08\w{3}|28\w{3}|3D000)\b/,
+    cause: 'the daemon gets no usable connection to the database',
+    cure: 'check that it runs, that the network leads there and that DATABASE_URL is right',
+  },
+];
+
+const OTHERWISE = 'Look at the log of the daemon and of the database.';
+const NETWORK = 'Check the network, name server and proxy of the host that is named here.';
+
+/** Why the database refuses, and what to do, by the text or the code of its error; null for what is not known here. */
+export function databaseCause(error: string): Pick<Cause, 'cause' | 'cure'> | null {
+  return CAUSES.find(({ said }) => said.test(error)) ?? null;
+}
+
+/** What to do about a trouble. */
+export function replicaRemedy({ reason, error }: Pick<ReplicaTrouble, 'reason' | 'error'>): string {
+  if (reason === 'reaches_no_site' || reason === 'reaches_no_receiver') return NETWORK;
+  const known = error === null ? null : databaseCause(error);
+  return known === null ? OTHERWISE : `${sentence(known.cause)}: ${known.cure}.`;
+}
+
+/** What to do about all of them, each once: what is known to help stands before a look at the logs. */
+export function replicaRemedies(troubles: readonly ReplicaTrouble[]): string[] {
+  const remedies = new Set(troubles.map(replicaRemedy));
+  const isVague = remedies.delete(OTHERWISE);
+  return [...remedies, ...(isVague ? [OTHERWISE] : [])];
+}
+
+/** What an event about troubles holds beside what every incident's does. */
+export function replicaData(troubles: readonly ReplicaTrouble[]): { readonly [key: string]: JsonValue } {
+  return { troubles: troubles.slice(0, MOST_NAMED).map(({ since, ...trouble }) => ({ ...trouble, since: isoTime(since) })) };
+}
+
+/** Reads troubles back from an event's data; what this version does not know is left out. */
+export function readReplicaData(data: { readonly [key: string]: JsonValue | undefined }): ReplicaTrouble[] {
+  const list = Array.isArray(data.troubles) ? data.troubles : [];
+  return list.flatMap((value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+    const { replica, host, reason, since, error = null } = value as { readonly [key: string]: JsonValue | undefined };
+    const known = REPLICA_TROUBLES.find((word) => word === reason);
+    const at = typeof since === 'string' ? Date.parse(since) : Number.NaN;
+    if (known === undefined || typeof replica !== 'string' || typeof host !== 'string' || Number.isNaN(at)) return [];
+    return [{ replica, host, reason: known, since: at, error: typeof error === 'string' ? error : null }];
+  });
+}
+
+/** The same as one sentence for the log. */
+export function replicaSentence(troubles: readonly ReplicaTrouble[], isOver: boolean): string {
+  const clauses = reasonsOf(troubles).map((reason) => REPLICA_WORDS[reason][isOver ? 'over' : 'wrong']);
+  if (clauses.length === 0) return isOver ? 'Every replica does its work again.' : 'A replica cannot do its work.';
+  const [first] = troubles.toSorted((a, b) => replicaSeverity(b.reason) - replicaSeverity(a.reason));
+  const rest = isOver || first === undefined ? [] : [ended(first.error ?? ''), replicaRemedy(first)];
+  return [`${sentence(clauses.join('; '))}.`, ...rest].filter((part) => part !== '').join(' ');
+}
+
+/** What another program said, as a sentence that the next one may follow. */
+function ended(said: string): string {
+  const text = said.replace(/\s+/g, ' ').trim();
+  return sentence(/^$|[.!?]$/.test(text) ? text : `${text}.`);
+}
+
+/** With a capital at its beginning. */
+export function sentence(clause: string): string {
+  return clause.charAt(0).toUpperCase() + clause.slice(1);
+}

@@ -1,0 +1,165 @@
+/**
+ * When to ask again (contract, "States"): the time already spent in the state × growth, between `first` and `most`,
+ * ± 10 % jitter, and never past the moment the purchase would count as stuck.
+ */
+import { blame, type Instant, type Milliseconds, type Observation, type Purchase } from '../purchases/purchase.ts';
+import { STATE_NAMES } from '../purchases/states.ts';
+import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** How one state is polled. */
+export interface StatePolicy {
+  readonly poll: { readonly first: Milliseconds; readonly growth: number; readonly most: Milliseconds };
+  /** Null: a purchase is never stuck here. Where `auto` is set, what holds until a limit is learned. */
+  readonly stuckAfter: Milliseconds | null;
+  /** Whether the limit is learned from customers who got on (domain/stays/dwell.ts). */
+  readonly auto: boolean;
+  /** A final state is not polled, except for its rechecks. */
+  readonly final: boolean;
+  /** Polls after reaching a final state, each counted from its first observation. */
+  readonly recheck: readonly Milliseconds[];
+}
+
+export interface PollPolicy {
+  /** By state number; the fallback serves numbers that are not listed. */
+  readonly states: ReadonlyMap<number, StatePolicy>;
+  readonly fallback: StatePolicy;
+  readonly giveUpAfter: Milliseconds;
+  /** Answers "unknown id" in a row until a purchase counts as unreadable. */
+  readonly unreadableAfter: number;
+  /** How long a session at the service lives: an automatic limit leaves time for something to be done within it. */
+  readonly sessionLength: Milliseconds;
+}
+
+const waiting = (first: Milliseconds, most: Milliseconds, stuckAfter: Milliseconds | null = null): StatePolicy => ({
+  poll: { first, growth: 0.1, most },
+  stuckAfter,
+  auto: false,
+  final: false,
+  recheck: [],
+});
+const final: StatePolicy = {
+  poll: { first: MINUTE, growth: 0.1, most: HOUR },
+  stuckAfter: null,
+  auto: false,
+  final: true,
+  recheck: [],
+};
+
+/** The plan for states nobody configured, unknown numbers among them. */
+const DEFAULT_STATE_POLICY: StatePolicy = waiting(10 * SECOND, 10 * MINUTE);
+
+/**
+ * Defaults by state. Customers act within seconds to minutes while a form, an app or a bank page is open; New can be
+ * healthy for a day (payment links) and credit approval is done by people.
+ */
+export const DEFAULT_STATE_POLICIES: ReadonlyMap<number, StatePolicy> = new Map(
+  Object.entries({
+    New: waiting(10 * SECOND, 10 * MINUTE),
+    BeingProcessed: waiting(5 * SECOND, 5 * MINUTE),
+    Completed: final,
+    Error: final,
+    WaitingForIdentityProvider: waiting(5 * SECOND, 5 * MINUTE, 10 * MINUTE),
+    SessionTimedOut: final,
+    WaitingForCardPayments: waiting(5 * SECOND, 5 * MINUTE, 15 * MINUTE),
+    WaitingForEidApp: waiting(5 * SECOND, 5 * MINUTE),
+    Cancelled: final,
+    WaitingForFinnishDirectPayment: waiting(5 * SECOND, 5 * MINUTE),
+    WaitingCreditApproval: waiting(MINUTE, 30 * MINUTE),
+    CreditNotApproved: final,
+    WaitingForMobilePayment: waiting(5 * SECOND, 5 * MINUTE),
+    PaymentHandledByMerchant: final,
+    ElectronicIdValidationRequired: waiting(5 * SECOND, 5 * MINUTE),
+  } satisfies Record<(typeof STATE_NAMES)[number], StatePolicy>).map(([name, policy]) => [
+    (STATE_NAMES as readonly string[]).indexOf(name),
+    policy,
+  ]),
+);
+
+export const DEFAULT_POLL_POLICY: PollPolicy = {
+  states: DEFAULT_STATE_POLICIES,
+  fallback: DEFAULT_STATE_POLICY,
+  giveUpAfter: 30 * DAY,
+  unreadableAfter: 5,
+  sessionLength: 30 * MINUTE,
+};
+
+/** Share of an interval by which polls are spread, so that purchases registered together drift apart. */
+export const JITTER = 0.1;
+/** Polls of an unreadable id and of one that keeps failing become this rare at most. */
+const MOST_BACKOFF = 24 * HOUR;
+
+/** The policy of a state number. */
+export function policyOf(policy: PollPolicy, state: number): StatePolicy {
+  return policy.states.get(state) ?? policy.fallback;
+}
+
+/** The wait after a good poll, before jitter and before the stuck moment shortens it. */
+export function plannedInterval(policy: StatePolicy, timeInState: Milliseconds): Milliseconds {
+  return Math.min(Math.max(timeInState * policy.poll.growth, policy.poll.first), policy.poll.most);
+}
+
+/** Applies jitter: `spread` is in [-1, 1] and stands for the whole ± 10 %. */
+export function withJitter(interval: Milliseconds, spread: number): Milliseconds {
+  return Math.round(interval * (1 + JITTER * spread));
+}
+
+/**
+ * The next poll of a purchase that was just seen in a state that is not final.
+ * `stuckAt` is the moment from which a poll would confirm it as stuck, or null when that is told already or never happens.
+ */
+export function nextPoll(
+  policy: StatePolicy,
+  { now, since, stuckAt, spread }: { now: Instant; since: Instant; stuckAt: Instant | null; spread: number },
+): Instant {
+  const planned = now + withJitter(plannedInterval(policy, now - since), spread);
+  return stuckAt !== null && stuckAt > now ? Math.min(planned, stuckAt) : planned;
+}
+
+/** The next recheck of a final state after `now`, or null when there is none left. None is passed over by time that the clock skipped. */
+export function nextRecheck(
+  policy: StatePolicy,
+  { now, since, skipped = [] }: { now: Instant; since: Instant; skipped?: SkippedTime | undefined },
+): Instant | null {
+  const coming = policy.recheck.map((after) => timeAfter(since, after, skipped)).filter((at) => at > now);
+  return coming.length === 0 ? null : Math.min(...coming);
+}
+
+/** Polling ends this long after the latest sign of life: registration, its renewal, or a change of state. */
+export function giveUpMoment(
+  { watchedSince, stateSince }: Pick<Purchase, 'watchedSince' | 'stateSince'>,
+  { giveUpAfter }: Pick<PollPolicy, 'giveUpAfter'>,
+  skipped: SkippedTime = [],
+): Instant {
+  return timeAfter(Math.max(watchedSince, stateSince ?? 0), giveUpAfter, skipped);
+}
+
+/** The wait after the n-th failure in a row that is the purchase's own (n from 1): `first`, doubling, a day at most. */
+export function failureBackoff(policy: StatePolicy, failures: number, spread: number): Milliseconds {
+  const doubled = policy.poll.first * 2 ** Math.min(failures - 1, 30);
+  return withJitter(Math.min(doubled, MOST_BACKOFF), spread);
+}
+
+/** So many failures in a row of one purchase, at a site that answers others, are the purchase's own trouble. */
+export const STRIKES_UNTIL_OWN_TROUBLE = 6;
+
+/** Failures in a row of one purchase that look like the site's, after another answer. Excused ones grow its wait, and do not make it the purchase's own trouble. */
+export function strikesAfter(strikes: number, seen: Observation, excused: boolean): number {
+  const whose = blame(seen);
+  if (whose === 'nobody') return 0;
+  if (excused) return Math.min(strikes + 1, STRIKES_UNTIL_OWN_TROUBLE - 1);
+  return whose === 'site' ? strikes + 1 : 0;
+}
+
+/** First wait after a failure that looks like the site's; the breaker takes over when it is. */
+const FIRST_POSTPONEMENT: Milliseconds = 1_000;
+const LONGEST_POSTPONEMENT: Milliseconds = 60_000;
+
+/** The wait after the n-th failure in a row that looks like the site's, before jitter. */
+export function postponement(strikes: number): Milliseconds {
+  return Math.min(FIRST_POSTPONEMENT * 2 ** Math.min(Math.max(strikes - 1, 0), 10), LONGEST_POSTPONEMENT);
+}

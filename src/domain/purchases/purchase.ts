@@ -1,0 +1,100 @@
+/** The nouns that travel from a poll to its record. Times are epoch milliseconds of the database's clock. */
+import type { JsonValue } from '../values/exact-json.ts';
+
+/** Epoch milliseconds. */
+export type Instant = number;
+/** A length of time in milliseconds. */
+export type Milliseconds = number;
+
+export type PurchaseStatus = 'watching' | 'settled' | 'unreadable' | 'expired' | 'stopped';
+
+/** The fields of an answer that `store.fields` names, by the specification's field names; amounts are Decimals. */
+export type Details = { readonly [field: string]: JsonValue };
+
+/** Characters of a digest of Details: the first ones of the sha256 of their text, in base64. */
+export const DIGEST_LENGTH = 22;
+
+/** A watched purchase as the owner of its shard holds it in memory between two polls: what deciding needs, and no more. */
+export interface Purchase {
+  /** The row's own key. */
+  readonly id: number;
+  readonly site: string;
+  readonly purchaseId: string;
+  readonly shard: number;
+  /** Raised by every change from outside (stop, ask now); a poll begun before it is not recorded. */
+  readonly revision: number;
+  /** Polls recorded so far. With the revision it is the row's version: a poll is recorded only if it is the next one. */
+  readonly polls: number;
+  readonly status: PurchaseStatus;
+  /** Null until the first good observation. */
+  readonly state: number | null;
+  /** When this stay in the state was first observed. */
+  readonly stateSince: Instant | null;
+  /** Time of this stay in which nobody could ask; it never counts towards stuck. */
+  readonly excused: Milliseconds;
+  /** When a poll confirmed that the purchase is stuck; null while it is not. */
+  readonly stuckSince: Instant | null;
+  /** The last good observation. */
+  readonly seenAt: Instant | null;
+  /** Registration, or the latest renewal of it: `giveUpAfter` counts from here or from the last change. */
+  readonly watchedSince: Instant;
+  /** Failed polls in a row that are this purchase's own. */
+  readonly failures: number;
+  /** Of these, answers that the service does not know the id. */
+  readonly unknowns: number;
+  /** Whether its invoice is to be asked for, was announced, or does not exist; null when nobody asked for it. */
+  readonly invoice: 'wanted' | 'ready' | 'none' | null;
+  /** Number of events told so far: the last event's `sequence`. */
+  readonly sequence: number;
+  /** Digest of the stored Details, as last recorded: enough to see that they changed. */
+  readonly detailsDigest: string | null;
+}
+
+/** What only events need of a purchase. It may be large, so it stays in the database until there is an event to make. */
+export interface Attached {
+  readonly reference: string | null;
+  /** JSON text as registered. */
+  readonly metadata: string | null;
+  /** JSON text of the stored Details; null where none are stored. */
+  readonly details: string | null;
+}
+
+/** Why an answer could not be used. Ends up in `lastError`, so it never quotes the answer's content. */
+export interface Trouble {
+  /** A stable word for logs and metrics, for example `timeout`, `http_503`, `not_json`, `wrong_purchase`. */
+  readonly reason: string;
+  /** One sentence for people, without secrets and without personal data. */
+  readonly detail: string;
+  readonly httpStatus: number | null;
+  /** What `Retry-After` asked for, when it was there. */
+  readonly retryAfter: Milliseconds | null;
+}
+
+/** What one poll showed. Every poll ends in exactly one of these; nothing is thrown for what the service does. */
+export type Observation =
+  /** A well-formed answer about this purchase: the only kind that may change a state. `digest` is of its bytes. */
+  | {
+      readonly kind: 'seen';
+      readonly state: number;
+      readonly details: Details;
+      readonly detailsDigest: string;
+      readonly digest: string;
+    }
+  /** Byte for byte the answer whose digest the caller knew: the state and the details are what they were. */
+  | { readonly kind: 'same' }
+  /** The service answers, and does not know this id (400, 404, 410, 422): the purchase's own trouble. */
+  | ({ readonly kind: 'unknown' } & Trouble)
+  /** The service answers with something that is not this purchase's status: the purchase's own trouble. */
+  | ({ readonly kind: 'malformed' } & Trouble)
+  /** The service asks for fewer calls (429): the site's. */
+  | ({ readonly kind: 'throttled' } & Trouble)
+  /** Credentials are not accepted (401, 403, or the token endpoint refuses): the site's. */
+  | ({ readonly kind: 'refused' } & Trouble)
+  /** No usable answer (no connection, time-out, 5xx, redirect, an HTML page): the site's, unless it is only ever this purchase. */
+  | ({ readonly kind: 'unreachable' } & Trouble);
+
+/** Whose trouble a failed observation is. */
+export function blame(observation: Observation): 'nobody' | 'purchase' | 'site' {
+  if (observation.kind === 'seen' || observation.kind === 'same') return 'nobody';
+  return observation.kind === 'unknown' || observation.kind === 'malformed' ? 'purchase' : 'site';
+}

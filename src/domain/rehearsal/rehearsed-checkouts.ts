@@ -1,0 +1,108 @@
+/** Alerts about single stuck checkouts, as a rehearsal goes through them. Deterministic, without I/O. */
+import { type ChannelRule, modeOf } from '../incidents/audience.ts';
+import type { AlertPolicy, Incident, Silence } from '../incidents/incident.ts';
+import { isLeaf } from '../incidents/incident-tree.ts';
+import {
+  isShareKnown,
+  MOST_AT_FIRST_LOOK,
+  planCheckouts,
+  type SingleReason,
+  type StuckCheckout,
+} from '../incidents/stuck-checkouts.ts';
+import type { Instant } from '../purchases/purchase.ts';
+import type { RecordedStay } from '../stays/recorded-stay.ts';
+import type { Known } from '../stays/usual.ts';
+
+/** A checkout that would have been named. */
+export interface RehearsedCheckout extends StuckCheckout {
+  readonly stay: RecordedStay;
+  /** The state that came after; null while there is none. */
+  readonly toState: number | null;
+}
+
+/** A message that would have been sent. */
+export interface RehearsedCheckouts {
+  readonly at: Instant;
+  readonly channels: readonly string[];
+  readonly stuck: readonly RehearsedCheckout[];
+  readonly over: readonly RehearsedCheckout[];
+  readonly reasons: readonly SingleReason[];
+}
+
+export interface CheckoutRehearsal {
+  /** A stay became overdue; `place` tells it from all others. */
+  stuck(place: number, stay: RecordedStay, at: Instant): void;
+  over(place: number, at: Instant, toState: number | null): void;
+  /** Incidents were said to have begun. */
+  takenOver(incidents: readonly Incident[], known: KnownOf): void;
+  /** One look of the judge: what would have been sent, and when to look again. */
+  look(now: Instant, incidents: readonly Incident[], known: KnownOf): Look;
+}
+
+type KnownOf = (site: string, state: number) => Known;
+
+interface Look {
+  readonly messages: readonly RehearsedCheckouts[];
+  readonly lookAgainAt: Instant | null;
+}
+
+export function createCheckoutRehearsal({
+  channels,
+  silences,
+  alerts,
+}: {
+  readonly channels: readonly ChannelRule[];
+  readonly silences: readonly Silence[];
+  readonly alerts: AlertPolicy;
+}): CheckoutRehearsal {
+  const isWanted = channels.some((channel) => modeOf(channel) !== 'incidents');
+  const open = new Map<number, RehearsedCheckout>();
+  /** Places whose last alert was a single one that said nothing of incidents. */
+  const single = new Set<string>();
+
+  return {
+    stuck: (place, stay, at) => {
+      if (!isWanted) return;
+      const { site, state } = stay;
+      const nothing = { isBacklog: false, alerted: null, overAt: null, toState: null };
+      open.set(place, { id: place, site, state, stuckAt: at, stay, ...nothing });
+    },
+    over: (place, at, toState) => {
+      const known = open.get(place);
+      if (known !== undefined) open.set(place, { ...known, overAt: at, toState });
+    },
+    takenOver: (incidents, known) => {
+      for (const { site, state } of incidents.filter(isLeaf))
+        if (isShareKnown(known(site!, state!))) single.delete(`${site} ${state}`);
+    },
+    look: (now, incidents, known) => {
+      if (open.size === 0) return { messages: [], lookAgainAt: null };
+      const atFirst = Map.groupBy(
+        [...open.values()].filter(({ stay, overAt }) => stay.firstSight && overAt === null),
+        ({ site }) => site,
+      );
+      const checkouts = [...open.values()]
+        .filter(({ alerted, overAt }) => alerted === null || overAt !== null)
+        .map((each) => ({
+          ...each,
+          isBacklog: each.stay.firstSight && (atFirst.get(each.site)?.length ?? 0) > MOST_AT_FIRST_LOOK,
+        }));
+      const places = new Set(
+        incidents.flatMap((each) => (each.endedAt === null && isLeaf(each) ? [`${each.site} ${each.state}`] : [])),
+      );
+      const hasIncident = (site: string, state: number): boolean => places.has(`${site} ${state}`);
+      const isSingle = (site: string, state: number): boolean => single.has(`${site} ${state}`);
+      const plan = planCheckouts({ now, checkouts, channels, silences, policy: alerts, known, hasIncident, isSingle });
+      for (const { id } of plan.dropped) open.delete(id);
+      for (const { channels: alerted, stuck, over, reasons } of plan.alerts) {
+        for (const each of stuck) open.set(each.id, { ...open.get(each.id)!, alerted });
+        for (const { id } of over) open.delete(id);
+        for (const { site, state, mode, isLast } of reasons) {
+          if (isLast || isShareKnown(known(site, state))) single.delete(`${site} ${state}`);
+          else if (mode === 'auto') single.add(`${site} ${state}`);
+        }
+      }
+      return { messages: plan.alerts.map((alert) => ({ at: now, ...alert })), lookAgainAt: plan.lookAgainAt };
+    },
+  };
+}

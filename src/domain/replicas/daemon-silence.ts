@@ -1,0 +1,23 @@
+/** What to say where no daemon's lease lasts: one has to be started, or none can renew its lease and another one would not help. */
+
+import type { Milliseconds } from '../purchases/purchase.ts';
+import { humanDuration } from '../values/duration.ts';
+
+/** What the database shows of daemons while no lease lasts. */
+export interface DaemonSilence {
+  /** False for a standby, and where transactions are read-only: then no daemon can renew its lease. */
+  readonly takesWrites: boolean;
+  /** Since the last renewal of any daemon's lease; null when there is no lease at all. */
+  readonly silentMs: Milliseconds | null;
+}
+
+/** Why no daemon can hold a lease, as a sentence without its full stop. */
+export function unwritableText({ silentMs }: Pick<DaemonSilence, 'silentMs'>): string {
+  if (silentMs === null) return 'The database takes no writes, so no daemon can work on it';
+  return `No daemon has renewed its lease for ${humanDuration(Math.round(silentMs))}; the database takes no writes, so none can`;
+}
+
+/** The same with what not to do. */
+export function unwritableAdvice(silence: Pick<DaemonSilence, 'silentMs'>): string {
+  return `${unwritableText(silence)}. Do not start another one.`;
+}

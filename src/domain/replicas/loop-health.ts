@@ -1,0 +1,72 @@
+/**
+ * Whether a loop of the daemon does its work, what it writes in the background included. Pure; moments are of the monotonic
+ * clock.
+ */
+
+import type { ReplicaTroubleReason } from '../incidents/replica-trouble.ts';
+import type { Milliseconds } from '../purchases/purchase.ts';
+
+/** Failures of one kind of work without a success in between. */
+export interface Failing {
+  readonly since: Milliseconds;
+  /** The latest of them. */
+  readonly last: Milliseconds;
+  readonly error: string;
+}
+
+/** A loop, as far as it says that work is done. */
+export interface LoopSeen {
+  readonly name: string;
+  /** How long ago a round of it ended well while nothing that it writes failed for long; null while none ever did. */
+  readonly goodAgo: Milliseconds | null;
+  /** For how long its work has been failing, and the last error; null unless that is a minute at least. */
+  readonly failing: { readonly for: Milliseconds; readonly error: string } | null;
+}
+
+/** Work that fails for so long is trouble: retries take at most half of it, so a blip is none. */
+const LONG: Milliseconds = 60_000;
+/** A failure so long ago, with none after it, says nothing any more: what failed is another replica's work, or gone. */
+const OUTDATED: Milliseconds = 2 * 60_000;
+/** A loop whose last good round is older than this hangs. */
+export const HANGS_AFTER: Milliseconds = 2 * 60_000;
+
+/** Adds a failure to those before it. */
+export function failedAgain(before: Failing | undefined, error: string, now: Milliseconds): Failing {
+  const isNew = before === undefined || now - before.last > OUTDATED;
+  return { since: isNew ? now : before.since, last: now, error };
+}
+
+/** The failures that have lasted for a minute and go on, of all kinds of work the oldest; null when there are none. */
+export function longFailure(kinds: Iterable<Failing>, now: Milliseconds): Failing | null {
+  const long = [...kinds].filter(({ since, last }) => last - since >= LONG && now - last <= OUTDATED);
+  return long.sort((one, other) => one.since - other.since)[0] ?? null;
+}
+
+/** What it means for a replica that a loop does not do its work; other loops can wait. */
+const REASONS: Readonly<Record<string, ReplicaTroubleReason>> = {
+  ownership: 'not_recording',
+  poller: 'not_recording',
+  notifier: 'not_settling',
+  judge: 'not_judging',
+};
+
+/** A reason why a replica cannot do its work, as that replica sees it. */
+export interface TroubleSeen {
+  readonly reason: ReplicaTroubleReason;
+  readonly for: Milliseconds;
+  readonly error: string | null;
+}
+
+/** What keeps a replica from its work, by what its loops say; each reason once, with the longest failure. */
+export function troublesSeen(loops: readonly LoopSeen[]): TroubleSeen[] {
+  const found = new Map<ReplicaTroubleReason, TroubleSeen>();
+  for (const { name, goodAgo, failing } of loops) {
+    const reason = REASONS[name];
+    const hangs = goodAgo !== null && goodAgo > HANGS_AFTER ? { for: goodAgo, error: null } : null;
+    const seen = failing ?? hangs;
+    if (reason === undefined || seen === null) continue;
+    const known = found.get(reason);
+    if (known === undefined || known.for < seen.for) found.set(reason, { reason, ...seen });
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,103 @@
+/**
+ * What stays taught over the days: what is usual in each state of a site, and the limits that are learned. The same rules
+ * as those of the tables that the daemon keeps, here in memory. Deterministic, without I/O.
+ */
+
+import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
+import type { Instant, Milliseconds } from '../purchases/purchase.ts';
+import { autoLimit, configuredLimit, type Dwell, type DwellCount, dwellOf, type Limit, mostLimit } from './dwell.ts';
+import { type DwellChange, dayOf, type StayChange } from './tally.ts';
+import { type Known, usualOf } from './usual.ts';
+
+const DAY: Milliseconds = 86_400_000;
+/** So many days count, today included. */
+const DAYS = 14;
+
+export interface Learned {
+  add(changes: { readonly dwell: readonly DwellChange[]; readonly stays: readonly StayChange[] }): void;
+  /** Forgets days that count no more, and learns limits from those that do. */
+  learn(now: Instant): void;
+  usual(site: string, state: number, now: Instant): Known;
+  /** As learned last. */
+  limitOf(site: string, state: number): Limit;
+}
+
+type DayCounts = { well: number; overdue: number; calmWell: number; calmOverdue: number };
+type Histogram = Map<number, { shortest: number; longest: number }>;
+interface Place {
+  readonly site: string;
+  readonly state: number;
+  readonly stays: Map<string, DayCounts>;
+  readonly dwell: Map<string, Histogram>;
+}
+
+export function createLearned(policy: PollPolicy): Learned {
+  const places = new Map<string, Place>();
+  let own = new Map<string, Dwell | null>();
+  let pooled = new Map<number, Dwell | null>();
+  const most = mostLimit(policy.sessionLength);
+
+  const placeOf = (site: string, state: number): Place => {
+    const found = places.get(`${site} ${state}`);
+    if (found !== undefined) return found;
+    const made: Place = { site, state, stays: new Map(), dwell: new Map() };
+    places.set(`${site} ${state}`, made);
+    return made;
+  };
+
+  return {
+    add: ({ dwell, stays }) => {
+      for (const { site, state, day, calm, well, overdue } of stays) {
+        const days = placeOf(site, state).stays;
+        const was = days.get(day) ?? { well: 0, overdue: 0, calmWell: 0, calmOverdue: 0 };
+        const is = { ...was, well: was.well + well, overdue: was.overdue + overdue };
+        days.set(day, calm ? { ...is, calmWell: was.calmWell + well, calmOverdue: was.calmOverdue + overdue } : is);
+      }
+      for (const { site, state, day, bucket, shortest, longest } of dwell) {
+        const days = placeOf(site, state).dwell;
+        const histogram: Histogram = days.get(day) ?? new Map();
+        const was = histogram.get(bucket) ?? { shortest: 0, longest: 0 };
+        days.set(day, histogram.set(bucket, { shortest: was.shortest + shortest, longest: was.longest + longest }));
+      }
+    },
+
+    learn: (now) => {
+      const first = dayOf(now - (DAYS - 1) * DAY);
+      const counts = [...places.values()].map((place) => {
+        for (const days of [place.stays, place.dwell]) for (const day of days.keys()) if (day < first) days.delete(day);
+        return { ...place, counts: [...place.dwell.values()].flatMap(countsOf) };
+      });
+      own = new Map(counts.map((place) => [`${place.site} ${place.state}`, dwellOf(place.counts)]));
+      pooled = new Map(
+        [...Map.groupBy(counts, ({ state }) => state)].map(([state, some]) => [
+          state,
+          dwellOf(some.flatMap((each) => each.counts)),
+        ]),
+      );
+    },
+
+    usual: (site, state, now) => {
+      const days = [...placeOf(site, state).stays];
+      const sum = (value: (day: DayCounts) => number): number => days.reduce((total, [, day]) => total + value(day), 0);
+      const first = days.reduce((least, [day]) => Math.min(least, Date.parse(day)), Number.POSITIVE_INFINITY);
+      return usualOf({
+        stays: sum(({ well, overdue }) => well + overdue),
+        calm: sum(({ calmWell, calmOverdue }) => calmWell + calmOverdue),
+        calmOverdue: sum(({ calmOverdue }) => calmOverdue),
+        days: days.length === 0 ? null : (now - first) / DAY,
+      });
+    },
+
+    limitOf: (site, state) => {
+      const { stuckAfter, auto } = policyOf(policy, state);
+      const ofSite = own.get(`${site} ${state}`) ?? null;
+      if (!auto || stuckAfter === null) return configuredLimit(stuckAfter, ofSite);
+      return autoLimit({ own: ofSite, pooled: pooled.get(state) ?? null, fallback: stuckAfter, most });
+    },
+  };
+}
+
+/** Days add up: the same bucket may come more than once. */
+function countsOf(histogram: Histogram): DwellCount[] {
+  return [...histogram].map(([bucket, count]) => ({ bucket, ...count }));
+}

@@ -1,0 +1,127 @@
+/**
+ * What became of a recorded stay, had other limits held: when it would have been overdue, and how it would have counted.
+ * Pure.
+ */
+import type { SiteStay } from '../incidents/detection.ts';
+import type { StatePolicy } from '../polling/poll-plan.ts';
+import { unaskedTime } from '../polling/stuck.ts';
+import type { Instant, Milliseconds } from '../purchases/purchase.ts';
+import { isGoodExit } from './stay.ts';
+
+/** A stay as two transitions tell it. */
+export interface RecordedStay {
+  readonly site: string;
+  readonly state: number;
+  /** The same for all purchases of one order. */
+  readonly customer: string;
+  /** Its first observation. */
+  readonly enteredAt: Instant;
+  /** Its last observation. */
+  readonly seenAt: Instant;
+  /** The first observation of the state after it; null: it has not been left. */
+  readonly leftAt: Instant | null;
+  readonly toState: number | null;
+  /** When it was watched no longer, without having been left. */
+  readonly unwatchedAt: Instant | null;
+  /** When its order was paid by another purchase, as far as is known: looked up only for long stays. */
+  readonly paidAt: Instant | null;
+  /** It was there before the site was asked for the first time. */
+  readonly firstSight: boolean;
+}
+
+/** A time in which a site could not be asked. */
+export interface RecordedOutage {
+  readonly site: string;
+  readonly since: Instant;
+  /** When it was noticed. */
+  readonly noticedAt: Instant;
+  /** Null: it still cannot. */
+  readonly until: Instant | null;
+}
+
+/** A stay as it would have gone. */
+export interface RehearsedStay {
+  readonly recorded: RecordedStay;
+  readonly limit: Milliseconds;
+  /** When a poll would have confirmed that it is overdue; null: never. */
+  readonly overdueAt: Instant | null;
+  /** How long it lasted at least and at most, without time in which nobody could ask. */
+  readonly shortest: Milliseconds;
+  readonly longest: Milliseconds;
+}
+
+/** Time of the outages that lies between two moments. The outages are of one site, in order. */
+function outOfReach(outages: readonly RecordedOutage[], from: Instant, to: Instant): Milliseconds {
+  let sum = 0;
+  let counted = from;
+  for (const { since, until } of outages) {
+    const begin = Math.max(since, counted);
+    const end = Math.min(until ?? to, to);
+    if (end <= begin) continue;
+    sum += end - begin;
+    counted = end;
+  }
+  return sum;
+}
+
+/** The moment at which somebody who came at `from` has been there for `length`, outages not counted. */
+function whenReached(outages: readonly RecordedOutage[], from: Instant, length: Milliseconds): Instant {
+  let at = from + length;
+  let counted = from;
+  for (const { since, until } of outages) {
+    const begin = Math.max(since, counted);
+    if (begin >= at) break;
+    const end = until ?? Number.POSITIVE_INFINITY;
+    if (end <= begin) continue;
+    at += end - begin;
+    counted = end;
+  }
+  return at;
+}
+
+/**
+ * Goes through a stay again. Between the last poll in the state and the first one after it nobody knows when it was left;
+ * half-way is assumed. With the limits that held then this gives what was flagged then, for a poll was made at the limit.
+ */
+export function rehearseStay(
+  recorded: RecordedStay,
+  { limit, policy, outages }: { limit: Milliseconds; policy: StatePolicy; outages: readonly RecordedOutage[] },
+): RehearsedStay {
+  const { enteredAt, seenAt, leftAt } = recorded;
+  const shortest = Math.max(seenAt - enteredAt - outOfReach(outages, enteredAt, seenAt), 0);
+  const overdueAt = whenReached(outages, enteredAt, limit);
+  const reaches = (length: Milliseconds): Instant | null => (length >= limit && Number.isFinite(overdueAt) ? overdueAt : null);
+  // Still there when it was seen last: that much is certain, and no more.
+  if (leftAt === null) return { recorded, limit, shortest, longest: shortest, overdueAt: reaches(shortest) };
+  const planned = unaskedTime(policy, { since: enteredAt, seenAt, now: leftAt });
+  const unasked = Math.max(planned, outOfReach(outages, seenAt, leftAt));
+  const longest = Math.max(shortest + leftAt - seenAt - unasked, shortest);
+  return { recorded, limit, shortest, longest, overdueAt: reaches((shortest + longest) / 2) };
+}
+
+/** What a stay says when it becomes overdue. */
+export function asOverdue({ recorded, limit, overdueAt }: RehearsedStay): SiteStay {
+  const { site, state, customer, enteredAt, firstSight } = recorded;
+  const at = overdueAt ?? enteredAt + limit;
+  return {
+    site,
+    state,
+    customer,
+    firstSight,
+    enteredAt,
+    at,
+    toState: null,
+    outcome: 'overdue',
+    shortest: limit,
+    longest: limit,
+    foundLate: false,
+  };
+}
+
+/** What a stay says when it is left; null when it is not. */
+export function asLeft({ recorded, overdueAt, shortest, longest }: RehearsedStay): SiteStay | null {
+  const { site, state, customer, enteredAt, firstSight, leftAt, toState } = recorded;
+  if (leftAt === null || toState === null) return null;
+  const outcome = overdueAt !== null ? 'late' : isGoodExit(toState) ? 'well' : 'other';
+  return { site, state, customer, firstSight, enteredAt, at: leftAt, toState, outcome, shortest, longest, foundLate: false };
+}

@@ -1,0 +1,84 @@
+/**
+ * What became of a stay in a state that has a limit. From these, and nothing else, it is known what is usual in a state and
+ * whether a page is broken. Pure.
+ */
+import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
+import { unaskedTime } from '../polling/stuck.ts';
+import type { Instant, Milliseconds, Purchase } from '../purchases/purchase.ts';
+import { STATE_NAMES } from '../purchases/states.ts';
+
+/**
+ * `well`: the customer got on, in time. `other`: left in time, by time-out, cancel or error. `overdue`: still there, at the
+ * limit. `late`: left at last, after it had been overdue.
+ */
+export type StayOutcome = 'well' | 'other' | 'overdue' | 'late';
+
+export interface Stay {
+  readonly state: number;
+  /** Null while it is still there. */
+  readonly toState: number | null;
+  readonly outcome: StayOutcome;
+  /** Its first observation: where the clock of the limit began. */
+  readonly enteredAt: Instant;
+  readonly at: Instant;
+  /** How long it lasted, as polls can tell: up to the last one in the state, and up to the first one after it. */
+  readonly shortest: Milliseconds;
+  readonly longest: Milliseconds;
+  /** It was overdue for long when it was found so, as when a limit was set or shortened: nothing is concluded from it. */
+  readonly foundLate: boolean;
+}
+
+/** A poll is made at the limit: later than this part of it, and than a minute, is another reason. */
+const LATE_SHARE = 0.2;
+const LATE: Milliseconds = 60_000;
+
+/** Ways to leave that say nothing about whether the page works: the customer, the merchant or the session ended it. */
+const NO_GOOD_EXIT: ReadonlySet<number> = new Set(
+  (['Error', 'SessionTimedOut', 'Cancelled'] as const).map((name) => STATE_NAMES.indexOf(name)),
+);
+
+/** Whether leaving for this state shows that the customer got on. */
+export function isGoodExit(toState: number): boolean {
+  return !NO_GOOD_EXIT.has(toState);
+}
+
+/** The end of a stay, or null where the state has no limit or was not seen before. `policy` is that of the site. */
+export function stayThatEnded(
+  before: Purchase,
+  toState: number,
+  { askedAt, now, policy }: { askedAt: Instant; now: Instant; policy: PollPolicy },
+): Stay | null {
+  const { state, stateSince: enteredAt, seenAt, excused, stuckSince } = before;
+  if (state === null || enteredAt === null || seenAt === null) return null;
+  const ofState = policyOf(policy, state);
+  if (ofState.stuckAfter === null) return null;
+  const unasked = unaskedTime(ofState, { since: enteredAt, seenAt, now: askedAt });
+  const shortest = Math.max(seenAt - enteredAt - excused, 0);
+  const longest = Math.max(now - enteredAt - excused - unasked, shortest);
+  // One that was overdue, and is not called so any more since its watch ended, is no good exit either.
+  const isLate = stuckSince !== null || shortest >= ofState.stuckAfter;
+  const outcome = isLate ? 'late' : isGoodExit(toState) ? 'well' : 'other';
+  return { state, toState, outcome, enteredAt, at: now, shortest, longest, foundLate: false };
+}
+
+/** A stay that is overdue from now on. */
+export function stayThatBecameOverdue({
+  state,
+  since,
+  excused,
+  limit,
+  askedAt,
+  now,
+}: {
+  state: number;
+  since: Instant;
+  excused: Milliseconds;
+  limit: Milliseconds;
+  askedAt: Instant;
+  now: Instant;
+}): Stay {
+  const shortest = Math.max(askedAt - since - excused, 0);
+  const longest = Math.max(now - since - excused, shortest);
+  const foundLate = shortest - limit > Math.max(limit * LATE_SHARE, LATE);
+  return { state, toState: null, outcome: 'overdue', enteredAt: since, at: now, shortest, longest, foundLate };
+}

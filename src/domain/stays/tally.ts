@@ -1,0 +1,71 @@
+/** What stays add to the tables that say what is usual. Pure. */
+
+import type { SiteStay } from '../incidents/detection.ts';
+import type { Instant } from '../purchases/purchase.ts';
+import { bucketOf } from './dwell.ts';
+
+/** Good exits of a day by length; see `dwell.ts` for the buckets. */
+export interface DwellChange {
+  readonly site: string;
+  readonly state: number;
+  /** `2026-11-20`, in UTC. */
+  readonly day: string;
+  readonly bucket: number;
+  readonly shortest: number;
+  readonly longest: number;
+}
+
+/** Stays of a day by what became of them. */
+export interface StayChange {
+  readonly site: string;
+  readonly state: number;
+  readonly day: string;
+  /** Whether no incident was open. */
+  readonly calm: boolean;
+  readonly well: number;
+  readonly overdue: number;
+  readonly other: number;
+}
+
+export interface Tally {
+  /** Counts a stay. While an incident is open, nothing is learned of how long stays are. */
+  add(stay: SiteStay, calm: boolean): void;
+  dwell(): DwellChange[];
+  stays(): StayChange[];
+}
+
+/** The day of a moment, in UTC. */
+export function dayOf(at: Instant): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+export function createTally(): Tally {
+  const dwell = new Map<string, { -readonly [Key in keyof DwellChange]: DwellChange[Key] }>();
+  const stays = new Map<string, { -readonly [Key in keyof StayChange]: StayChange[Key] }>();
+  const ofDwell = ({ site, state, at }: SiteStay, bucket: number) => {
+    const day = dayOf(at);
+    const key = `${site} ${state} ${day} ${bucket}`;
+    const row = dwell.get(key) ?? { site, state, day, bucket, shortest: 0, longest: 0 };
+    dwell.set(key, row);
+    return row;
+  };
+  const ofDay = ({ site, state, at }: { site: string; state: number; at: Instant }, calm: boolean) => {
+    const day = dayOf(at);
+    const key = `${site} ${state} ${day} ${calm}`;
+    const row = stays.get(key) ?? { site, state, day, calm, well: 0, overdue: 0, other: 0 };
+    stays.set(key, row);
+    return row;
+  };
+  return {
+    add: (stay, calm) => {
+      // What was there before us came at no known time; what left late was counted when it became overdue.
+      if (stay.firstSight || stay.foundLate || stay.outcome === 'late') return;
+      ofDay(stay, calm)[stay.outcome] += 1;
+      if (stay.outcome !== 'well' || !calm) return;
+      ofDwell(stay, bucketOf(stay.shortest)).shortest += 1;
+      ofDwell(stay, bucketOf(stay.longest)).longest += 1;
+    },
+    dwell: () => [...dwell.values()],
+    stays: () => [...stays.values()],
+  };
+}

@@ -1,0 +1,35 @@
+/** What is usual in a state of a site, from numbers of stays. Pure. */
+import type { Usual } from '../incidents/detection.ts';
+
+/** Of fewer stays, a share says little. */
+export const ENOUGH_STAYS = 100;
+/** A first day that is not over yet tells how busy a state is only when so many came already: as many as make it not sparse. */
+const FIRST_STAYS = 5;
+
+/** Stays that ended well or became overdue, over some days. */
+export interface StayNumbers {
+  readonly stays: number;
+  /** Those while no incident was open, and those of them that became overdue. */
+  readonly calm: number;
+  readonly calmOverdue: number;
+  /** Since the first day of which something is known; null while nothing is. */
+  readonly days: number | null;
+}
+
+/** What is usual, with the number of stays that it rests on. */
+export interface Known extends Usual {
+  /** Stays counted while no incident was open. */
+  readonly counted: number;
+}
+
+export const NOTHING_KNOWN: Known = { share: null, perDay: null, counted: 0 };
+
+/** The share is that of calm times alone, the number a day that of all: trouble is not usual, and is busy all the same. */
+export function usualOf({ stays, calm, calmOverdue, days }: StayNumbers): Known {
+  return {
+    // What turned out to belong to an incident is taken back, perhaps from a day that counts no more.
+    share: calm < ENOUGH_STAYS ? null : Math.max(calmOverdue, 0) / calm,
+    perDay: days === null || (days < 1 && stays < FIRST_STAYS) ? null : stays / Math.max(days, 1),
+    counted: calm,
+  };
+}

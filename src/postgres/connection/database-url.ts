@@ -1,0 +1,207 @@
+/** What a database URL means: how it is encrypted (as libpq reads `sslmode`), and how to name its target to a person. */
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
+import { AppError } from '../../domain/values/errors.ts';
+import { shownAddress } from '../../domain/values/shown-address.ts';
+
+/** Parameters that libpq settles itself; a server refuses them as unknown settings, so they must not be passed on. */
+const CLIENT_SIDE = [
+  ['host', 'port', 'connect_timeout', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'],
+  ['channel_binding', 'gssencmode', 'krbsrvname', 'sslcompression', 'sslsni', 'sslpassword', 'ssl_min_protocol_version'],
+  [
+    'target_session_attrs',
+    'keepalives',
+    'keepalives_idle',
+    'keepalives_interval',
+    'keepalives_count',
+    'tcp_user_timeout',
+    'load_balance_hosts',
+  ],
+].flat();
+
+/** Seconds until a connection that does not come up counts as failed, unless the URL's `connect_timeout` says otherwise. */
+const CONNECT_TIMEOUT_SECONDS = 10;
+
+type Encryption = false | 'prefer' | 'require' | ConnectionOptions;
+
+/** Sessions that cannot write are of no use here. */
+const READ_ONLY_SESSIONS = ['read-only', 'standby', 'prefer-standby'];
+
+export interface Host {
+  readonly name: string;
+  readonly port: number;
+}
+
+/** A URL in the driver's terms: what remains of it, and what had to be taken out of it. */
+export interface ParsedUrl {
+  /** With the first host only. */
+  readonly url: string;
+  /** All of them. The driver does not choose well among several, so it is given one at a time; see primary.ts. */
+  readonly hosts: readonly Host[];
+  readonly target: Target;
+  readonly options: { ssl: Encryption; connect_timeout: number; host?: string; port?: number };
+}
+
+interface Target {
+  readonly hosts: string;
+  readonly user: string;
+  readonly database: string;
+}
+
+/** Reads a `postgres://` URL. Throws an AppError that never repeats the URL, which holds a password. */
+export function parseDatabaseUrl(text: string): ParsedUrl {
+  const match = /^postgres(?:ql)?:\/\/([^/?#]*)(\/[^?#]*)?(\?[^#]*)?$/.exec(text);
+  const [, authority = '', path = '', search = ''] = match ?? [];
+  const at = authority.lastIndexOf('@');
+  // An "@" after the authority means that the password holds a bare "/", "?" or "#": what looks like the host is part of it.
+  if (match === null || (at < 0 && `${path}${search}`.includes('@')) || !isUrl(text, authority)) {
+    throw new AppError(
+      'configuration',
+      'the database URL is not valid: expected postgres://user:password@host:port/database, with special characters in the password percent-encoded',
+    );
+  }
+  const query = new URLSearchParams(search);
+  const attributes = query.get('target_session_attrs');
+  if (attributes !== null && READ_ONLY_SESSIONS.includes(attributes)) {
+    throw new AppError(
+      'configuration',
+      `the database URL's target_session_attrs is "${attributes}", and purchase-watch writes: use read-write, or leave it out`,
+    );
+  }
+  const host = query.get('host');
+  const port = query.get('port');
+  const timeout = Number(query.get('connect_timeout') ?? CONNECT_TIMEOUT_SECONDS);
+  const given = authority.slice(at + 1);
+  const hosts = hostsOf(host ?? (given || 'localhost'), port ?? '5432');
+  const first = hosts[0]!;
+  const options: ParsedUrl['options'] = {
+    ssl: encryption(query, host ?? given),
+    connect_timeout: Number.isFinite(timeout) && timeout > 0 ? timeout : CONNECT_TIMEOUT_SECONDS,
+    ...(host === null ? {} : { host: first.name }),
+    ...(port === null ? {} : { port: first.port }),
+  };
+  for (const name of CLIENT_SIDE) query.delete(name);
+  const rest = query.size === 0 ? '' : `?${query}`;
+  const base = text.slice(0, text.length - search.length);
+  return {
+    url: (given.includes(',') ? base.replace(given, given.split(',')[0]!) : base) + rest,
+    hosts,
+    target: {
+      hosts: first.name.startsWith('/')
+        ? `${first.name}${port === null ? '' : `:${port}`}`
+        : hosts.map(({ name, port }) => `${name.includes(':') ? `[${name}]` : name}:${port}`).join(),
+      user: decodeURIComponent(at < 0 ? '' : (authority.slice(0, at).split(':')[0] ?? '')),
+      database: decodeURIComponent(path.slice(1)),
+    },
+    options,
+  };
+}
+
+/** Hosts separated by commas, each with its port; `ports` are for those that have none: one for all, or one for each. */
+function hostsOf(names: string, ports: string): Host[] {
+  const others = ports.split(',');
+  return names.split(',').map((text, index) => {
+    // An IPv6 address without brackets has no port.
+    if (!text.startsWith('[') && text.split(':').length > 2) return { name: text, port: Number(others[index] ?? others[0]) };
+    const [, name = text, port] = /^\[?([^[\]]*?)\]?(?::(\d+))?$/.exec(text) ?? [];
+    return { name, port: Number(port ?? others[index] ?? others[0]) };
+  });
+}
+
+function isUrl(text: string, authority: string): boolean {
+  const hosts = authority.slice(authority.lastIndexOf('@') + 1);
+  return URL.canParse(hosts.includes(',') ? text.replace(hosts, hosts.split(',')[0] ?? '') : text);
+}
+
+/** libpq's rules: `prefer` by default, `require` trusts any certificate unless a root is given, `verify-full` checks the name. */
+function encryption(query: URLSearchParams, hosts: string): Encryption {
+  const mode = query.get('sslmode') ?? 'prefer';
+  const root = query.get('sslrootcert');
+  // Nobody listens in on a socket of this machine's file system, and servers do not offer TLS there.
+  if (mode === 'disable' || hosts.startsWith('/')) return false;
+  if (mode === 'prefer' || mode === 'allow') return 'prefer';
+  if (!['require', 'verify-ca', 'verify-full'].includes(mode)) {
+    throw new AppError(
+      'configuration',
+      `the database URL's sslmode is "${mode}": expected disable, prefer, require, verify-ca or verify-full`,
+    );
+  }
+  const files = {
+    ...(root === null || root === 'system' ? {} : { ca: certificate('sslrootcert', root) }),
+    ...(query.has('sslcert') ? { cert: certificate('sslcert', query.get('sslcert') ?? '') } : {}),
+    ...(query.has('sslkey') ? { key: certificate('sslkey', query.get('sslkey') ?? '') } : {}),
+  };
+  if (mode === 'verify-full' || root === 'system') {
+    const name = hosts.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+    // The driver names a host for the check only when it is a name; without this an address is compared with "localhost".
+    return { ...files, rejectUnauthorized: true, ...(isIP(name) === 0 ? {} : { host: name }) };
+  }
+  if (mode === 'require' && root === null) {
+    return Object.keys(files).length === 0 ? 'require' : { ...files, rejectUnauthorized: false };
+  }
+  return { ...files, rejectUnauthorized: true, checkServerIdentity: () => undefined };
+}
+
+function certificate(parameter: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new AppError('configuration', `the database URL's ${parameter} cannot be read: ${path}`, { cause });
+  }
+}
+
+/** Where a URL leads: `db.example:5432/…`, or the folder of a Unix socket. */
+export function describeTarget(url: string): string {
+  const { hosts, database } = parseDatabaseUrl(url).target;
+  if (hosts.startsWith('/')) return hosts;
+  return shownAddress(`postgres://${hosts}/${database}`).slice('postgres://'.length);
+}
+
+/** Why there is no connection, as one sentence for a person: where, as whom, and what to do. Never holds the password. */
+export function describeConnectionError(url: string, error: unknown): string {
+  const { target } = parseDatabaseUrl(url);
+  const as = target.user === '' ? '' : ` as user ${target.user}`;
+  return `cannot reach Postgres at ${target.hosts}${as}: ${reason(error, target)}`;
+}
+
+function reason(error: unknown, target: Target): string {
+  const { code = '', message = '' } = error instanceof Error ? (error as Error & { code?: string }) : { message: String(error) };
+  switch (code) {
+    case 'ECONNREFUSED':
+      return 'connection refused; check that the server runs and listens on this address and port';
+    case 'ENOENT':
+      return 'there is no such socket; check that the server runs';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'the host name cannot be resolved; check its spelling and the DNS';
+    case 'CONNECT_TIMEOUT':
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return 'no answer in time; check the address and the firewalls in between';
+    case 'CONNECTION_CLOSED':
+    case 'ECONNRESET':
+      return 'the server closed the connection; check its log, and whether it offers TLS when sslmode asks for it';
+    case '28P01':
+      return 'the password is not accepted';
+    case '3D000':
+      return `there is no database "${target.database}"; create it first`;
+    case 'NO_PRIMARY':
+      return `${message}; one of the hosts must be the primary`;
+    case '25006':
+      return 'the session is read-only; let DATABASE_URL lead to the primary, or name all hosts: postgres://user@a:5432,b:5432/db';
+    case '53300':
+      return 'it has no free connections; raise max_connections there, or stop other clients';
+    case '57P03':
+      return `it does not take connections yet (${message})`;
+    default:
+      return isCertificateTrouble(code)
+        ? `its TLS certificate is not trusted (${code}); name its authority with sslrootcert=/path/root.crt in the URL`
+        : message || code || 'unknown error';
+  }
+}
+
+function isCertificateTrouble(code: string): boolean {
+  return code.includes('CERT') || code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE';
+}

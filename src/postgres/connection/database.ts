@@ -1,0 +1,188 @@
+/** The connection to Postgres: exact numbers, clear failures, the database's clock. */
+import postgres from 'postgres';
+import * as postgresArray from 'postgres-array';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import { type JsonValue, parseExact, stringifyExact } from '../../domain/values/exact-json.ts';
+import { type ParsedUrl, parseDatabaseUrl } from './database-url.ts';
+import { createPrimaryFinder } from './primary.ts';
+import { noticeReadOnly } from './read-only.ts';
+import { createSockets, type Sockets } from './watched-socket.ts';
+
+interface OwnTypes extends Record<string, unknown> {
+  bigint: number | bigint;
+  json: JsonValue;
+}
+
+/** A pool of connections; queries are tagged templates. */
+export type Sql = postgres.Sql<OwnTypes>;
+/** What runs queries: the pool, or a transaction that its `begin` opened. */
+export type Queries = postgres.ISql<OwnTypes>;
+/** A piece of a statement, to be put into another one. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
+
+export interface ConnectOptions {
+  /** Connections at most; 10 unless told. They are opened when needed. */
+  readonly max?: number;
+  /** Shown as `application_name` in pg_stat_activity, after `purchase-watch`. */
+  readonly name?: string;
+  /** The server's notices; nobody hears them unless told. */
+  readonly onNotice?: (notice: postgres.Notice) => void;
+  /** For the loops' queries, which run all the time over lists of any length: plans that never depend on the moment. */
+  readonly steadyPlans?: boolean;
+  /** For the outbox: an index that has the order asked for, before any other. */
+  readonly orderedPlans?: boolean;
+  /** A connection whose server says nothing for so long while it owes an answer is broken off; never unless told. */
+  readonly answerWithin?: Milliseconds;
+  /** Limits of the server for each session; see server-limits.ts. None unless given: long work of commands takes as long as it takes. */
+  readonly limits?: Readonly<Record<string, Milliseconds>>;
+  /** In place of the URL's `connect_timeout`. */
+  readonly connectWithinSeconds?: number;
+}
+
+/** An array's element as text inside `{…}`. */
+function element(value: unknown): string {
+  return value === null || value === undefined ? 'NULL' : `"${String(value).replace(/["\\]/g, '\\$&')}"`;
+}
+
+/** The type of an array, by the number that Postgres gives it. */
+function arrayOf<T>(oid: number, parse: (text: string) => T) {
+  return {
+    to: oid,
+    from: [oid],
+    parse: (text: string): T[] => postgresArray.parse(text, parse),
+    // What is written as `{…}` already stays as it is.
+    serialize: (list: readonly unknown[] | string): string => (typeof list === 'string' ? list : `{${list.map(element).join()}}`),
+  };
+}
+
+/** A count or a key fits a number; what does not is handed on exactly rather than rounded. */
+function parseWhole(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : BigInt(text);
+}
+
+const types = {
+  bigint: { to: 20, from: [20], parse: parseWhole, serialize: String },
+  // The driver's own parser rounds amounts (249.50 becomes 249.5).
+  json: { to: 114, from: [114, 3802], parse: parseExact, serialize: stringifyExact },
+  // The driver would ask each new connection for them, and end the process when that connection breaks meanwhile.
+  booleans: arrayOf(1000, (text) => text === 't'),
+  smallints: arrayOf(1005, Number),
+  integers: arrayOf(1007, Number),
+  texts: arrayOf(1009, String),
+  bigints: arrayOf(1016, parseWhole),
+  floats: arrayOf(1022, Number),
+  documents: arrayOf(3807, parseExact),
+} satisfies Record<string, postgres.PostgresType>;
+
+/**
+ * Opens a pool. Nothing is dialled before the first query, so a wrong address shows up there.
+ *
+ * - `json` and `jsonb` keep digits: amounts come as Decimals and go back digit for digit. A parameter of such a type is
+ *   serialized here; JSON that is text already must be marked, or it is stored as a string: `${text}::text::jsonb`. Send
+ *   lists the same way (`${texts}::text[]`, cast in SQL): in a `jsonb[]` parameter the driver mistakes an element with a
+ *   `type` field for one of its own wrappers.
+ * - `int8` is a number, or a bigint beyond 2^53. `numeric` stays text.
+ * - `timestamptz` is a Date (milliseconds). Where microseconds or arithmetic matter, select
+ *   `(extract(epoch from x) * 1000)::float8`, and send `to_timestamp(${instant} / 1000.0)`.
+ * - TLS follows the URL's `sslmode` as libpq reads it (`prefer` when it is missing).
+ */
+export function connect(url: string, options: ConnectOptions = {}): Sql {
+  const { max = 10, name, onNotice = () => {}, steadyPlans = false, orderedPlans = false } = options;
+  const { answerWithin, limits = {}, connectWithinSeconds } = options;
+  const parsed = parseDatabaseUrl(url);
+  const application = name === undefined ? 'purchase-watch' : `purchase-watch ${name}`;
+  const sockets = socketsFor(url, parsed, answerWithin);
+  const sql = postgres(parsed.url, {
+    ...parsed.options,
+    ...(connectWithinSeconds === undefined ? {} : { connect_timeout: connectWithinSeconds }),
+    max,
+    types,
+    fetch_types: false,
+    // A database that is back is worth a try a second; the driver's own rests grow to twenty.
+    backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
+    // The driver's types do not know it.
+    ...{ socket: sockets.dial },
+    ...(answerWithin === undefined ? {} : { idle_timeout: answerWithin / 2_000 }),
+    onnotice: onNotice,
+    // No query here is worth compiling: that takes longer than the query.
+    connection: {
+      application_name: application,
+      jit: 'off',
+      ...(steadyPlans ? STEADY_PLANS : {}),
+      ...(orderedPlans ? ORDERED_PLANS : {}),
+      ...limits,
+    },
+  }) as unknown as Sql;
+  return sockets.breakAll === null ? sql : noticeReadOnly(sql, sockets.breakAll);
+}
+
+function socketsFor(url: string, parsed: ParsedUrl, answerWithin?: Milliseconds): Sockets {
+  const findHost = parsed.hosts.length > 1 ? createPrimaryFinder(parsed) : undefined;
+  return createSockets(url, { asksForTls: parsed.options.ssl !== false, answerWithin, findHost });
+}
+
+/**
+ * Left alone, the planner looks at a table that was empty a moment ago, or at a long list, and reads the whole table. So:
+ * one plan for lists of any length, and an index wherever one serves.
+ */
+const STEADY_PLANS = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' };
+/**
+ * The indexes of what is pending are empty most of the time, and then the planner believes them to be so: to find one lane
+ * it takes any of them for as good as another, reads a whole backlog and sorts it. So what must go by an index asks for its
+ * order, and sorting is the last resort.
+ */
+const ORDERED_PLANS = { enable_sort: 'off' };
+
+/** One connection with a life of its own: what it hears and holds (notifications, session locks) ends with it. */
+export interface Session {
+  readonly sql: Sql;
+  /** Resolves when the connection is gone. The next query would open another one. */
+  readonly closed: Promise<void>;
+}
+
+/** Opens a session with its first query. Unlike a pool's connections it is never replaced on the quiet. */
+export function openSession(url: string, name: string, onNotify?: (channel: string, payload: string) => void): Session {
+  const parsed = parseDatabaseUrl(url);
+  const closed = Promise.withResolvers<void>();
+  const sockets = socketsFor(url, parsed);
+  const options = {
+    ...parsed.options,
+    ...{ socket: sockets.dial },
+    max: 1,
+    types,
+    idle_timeout: 0,
+    max_lifetime: null,
+    fetch_types: false,
+    connection: { application_name: `purchase-watch ${name}` },
+    onnotice: () => {},
+    onclose: () => closed.resolve(),
+    onnotify: onNotify,
+  };
+  return { sql: postgres(parsed.url, options) as unknown as Sql, closed: closed.promise };
+}
+
+/** Readings of the clock taken at once; the quickest counts, for it says the most about when it was made. */
+const READINGS = 3;
+
+/** The database's clock, and the monotonic moment of this process at which it showed that (the middle of the round trip). */
+export function readClock(sql: Sql): Promise<{ now: Instant; readAt: Milliseconds }> {
+  // One transaction keeps the readings on a connection that is open already: dialling would count as round trip.
+  return sql.begin('read only', async (tx) => {
+    let best: { now: Instant; readAt: Milliseconds; took: Milliseconds } | undefined;
+    for (let reading = 0; reading < READINGS; reading++) {
+      const asked = performance.now();
+      const [row] = await tx<[{ now: number }]>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
+      const took = performance.now() - asked;
+      if (best === undefined || took < best.took) best = { now: row.now, readAt: asked + took / 2, took };
+    }
+    return { now: best!.now, readAt: best!.readAt };
+  });
+}
+
+/** Whether an error is about a statement's data (classes 22 and 23, or nesting too deep), and not about the database's condition. */
+export function isAboutData(error: unknown): boolean {
+  if (error instanceof RangeError) return true;
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && /^2[23]...$/.test(code);
+}

@@ -1,0 +1,55 @@
+/** What a channel for people is told next, and what it was told lately: read before each message, of which there are few. */
+
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
+import type { Queries } from '../connection/database.ts';
+import type { DueDelivery } from './deliveries.ts';
+
+/** What waits in one lane of a subscriber, in order and whenever it is due; at most so many. */
+export async function waitingInLane(
+  sql: Queries,
+  { subscriber, lane, shard, most }: Pick<DueDelivery, 'subscriber' | 'lane' | 'shard'> & { readonly most: number },
+): Promise<DueDelivery[]> {
+  const rows = await sql<
+    (Omit<DueDelivery, 'event' | 'behind'> & { eventId: string; type: string; body: string; createdAt: Instant })[]
+  >`
+    select d.id::float8 as id, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
+      (extract(epoch from d.due_at) * 1000)::float8 as "dueAt", d.attempts_before as "attemptsBefore",
+      e.id as "eventId", e.type, e.body, (extract(epoch from e.created_at) * 1000)::float8 as "createdAt"
+    from (
+      select q.* from purchase_watch.deliveries q
+      where q.subscriber = ${subscriber} and q.lane = ${lane} and q.shard = ${shard} and q.status = 'pending'
+      order by q.rank = 2, q.event limit ${most}) d
+    -- One by one: as a join the planner may read all events.
+    cross join lateral (
+      select id, type, body, created_at from purchase_watch.events where position = d.event limit 1) e
+    order by d.rank = 2, d.event`;
+  return rows.map(({ eventId, type, body, createdAt, ...row }) => ({
+    ...row,
+    event: { id: eventId, type, body, createdAt },
+    behind: null,
+  }));
+}
+
+/**
+ * When a channel took its last messages, the newest first: the moments from `since` to `now` at which deliveries were settled. A
+ * later one is of before the clock was set back. What left together is one. Skips from one moment to the next in the index, so that it costs as much as there are messages.
+ */
+export async function messagesTaken(
+  sql: Queries,
+  { subscriber, since, now, most }: { subscriber: number; since: Instant; now: Instant; most: number },
+): Promise<Instant[]> {
+  const taken = sql`
+    from purchase_watch.deliveries d
+    where d.subscriber = ${subscriber} and d.status = 'delivered' and d.lane <= 0
+      and d.settled_at <= to_timestamp(${now + LEAST_STEP}::float8 / 1000)`;
+  const rows = await sql<{ at: Instant }[]>`
+    with recursive message (at, number) as (
+      (select d.settled_at, 1 ${taken} and d.settled_at > to_timestamp(${since}::float8 / 1000) order by d.settled_at desc limit 1)
+      union all
+      select n.settled_at, m.number + 1 from message m cross join lateral (
+        select d.settled_at ${taken} and d.settled_at < m.at and d.settled_at > to_timestamp(${since}::float8 / 1000) order by d.settled_at desc limit 1) n
+      where m.number < ${most})
+    select (extract(epoch from at) * 1000)::float8 as at from message order by at desc`;
+  return rows.map(({ at }) => at);
+}

@@ -1,0 +1,120 @@
+/** Sending again: a delivery goes back to where it waited, keeps the attempts it had, and begins its schedule anew. */
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
+import { wanting } from '../events/events.ts';
+import { type Rank, REPLAYED } from './deliveries.ts';
+
+/**
+ * What it takes to send the deliveries of an earlier part `old` again, which it has locked: the attempt that delivered
+ * becomes a row like the others, for the next one takes its place. Each keeps its number. Why one was suppressed is past, and
+ * no error of an attempt; the rank may be an expression over `old`.
+ */
+export const sendingAgain = (sql: Queries, rank: Rank | Fragment): Fragment => sql`
+    kept as (
+      insert into purchase_watch.attempts (delivery, number, at, took_ms, http_status, outcome, excerpt)
+      select id, attempts, settled_at, took_ms, http_status, 'delivered', excerpt from old
+      where status = 'delivered' and took_ms is not null on conflict do nothing),
+    again as (
+      update purchase_watch.deliveries d set status = 'pending', settled_at = null, due_at = now(), attempts_before = d.attempts,
+        rank = ${rank}, took_ms = null, http_status = null, excerpt = null,
+        last_error = case when old.status = 'suppressed' then null else d.last_error end
+      from old where d.id = old.id returning d.id, d.rank)`;
+
+/** Whoever got it once misses nothing by waiting for it, and what is new must not wait for it: like what is replayed. */
+const handRank = (sql: Queries): Fragment => sql`
+  case when old.status = 'delivered'
+    or exists (select from purchase_watch.attempts a where a.delivery = old.id and a.outcome = 'delivered')
+  then ${REPLAYED}::smallint else 0 end`;
+
+/**
+ * Makes one delivery due now, whatever became of it; false when there is none, or its subscriber is gone. What was never
+ * delivered takes its place in the order again, before what is later; what was goes after all that is new.
+ */
+export async function retryDelivery(sql: Queries, id: number): Promise<boolean> {
+  const rows = await sql`
+    with old as materialized (
+      select d.* from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber and s.configured
+      where d.id = ${id} for update of d),
+    ${sendingAgain(sql, handRank(sql))}
+    select pg_notify('purchase_watch_wake', case rank when ${REPLAYED}::smallint then 'replays' else 'deliveries' end) from again`;
+  return rows.length > 0;
+}
+
+/** Which events are sent again to whom. */
+export interface ReplayRange {
+  /** The subscriber's row id. */
+  readonly subscriber: number;
+  readonly since: Instant;
+  readonly until: Instant;
+  /** Null: all that it wants. */
+  readonly types: readonly string[] | null;
+}
+
+/** How a replay goes on: what was found up to a position, and whether that was the last. */
+export interface ReplayStep {
+  /** Of so many something is sent again. */
+  readonly count: number;
+  /** So many wait for their first or their next try in any case, and are left alone. */
+  readonly waiting: number;
+  /** Of how many purchases these are; each is told of one event after the other. */
+  readonly purchases: number;
+  readonly oldest: Instant | null;
+  readonly newest: Instant | null;
+  /** Where the next step begins. */
+  readonly position: number;
+  readonly more: boolean;
+}
+
+/** Events are made nearly in the order of their positions; so much they may differ. */
+const SLACK = 15 * 60_000;
+
+/** The positions between which everything of a range lies. */
+export async function boundsOf(sql: Queries, { since, until }: ReplayRange): Promise<{ after: number; last: number }> {
+  const [row] = await sql<[{ after: number; last: number }]>`
+    select (purchase_watch.position_at(to_timestamp(${since - SLACK}::float8 / 1000)) - 1)::float8 as after,
+      (purchase_watch.position_at(to_timestamp(${until + SLACK}::float8 / 1000)) - 1)::float8 as last`;
+  return row;
+}
+
+/**
+ * Looks at the next so many events of a range and, unless it is only to be counted, has those that the subscriber wants
+ * sent again, after all that is new. What waits already is left alone, its first and its next try alike: a replay
+ * overtakes nothing and brings nothing forward.
+ */
+export async function replayStep(
+  sql: Queries,
+  { subscriber, since, until, types }: ReplayRange,
+  { after, last, limit, dryRun }: { after: number; last: number; limit: number; dryRun: boolean },
+): Promise<ReplayStep> {
+  const [row] = await sql<[Omit<ReplayStep, 'more'> & { seen: number }]>`
+    with range as materialized (
+      select e.position, e.purchase, e.created_at, e.shard, e.state, e.type, e.site, e.about, e.recipients from purchase_watch.events e
+      where e.position > ${after} and e.position <= ${last} order by e.position limit ${limit}),
+    wanted as materialized (
+      select e.position, e.purchase, e.created_at, e.shard, d.id, d.status from range e
+      join purchase_watch.subscribers s on s.id = ${subscriber} and s.configured and ${wanting(sql)}
+      left join purchase_watch.deliveries d on d.event = e.position and d.subscriber = s.id
+      where e.created_at between to_timestamp(${since}::float8 / 1000) and to_timestamp(${until}::float8 / 1000)
+        and (${types as string[] | null}::text[] is null or e.type = any(${types as string[] | null}::text[]))),
+    chosen as materialized (select * from wanted where status is distinct from 'pending')
+    ${dryRun ? sql`` : sending(sql, subscriber)}
+    select (select count(*) from chosen)::float8 as count, (select count(*) from wanted where status = 'pending')::float8 as waiting,
+      (select count(distinct coalesce(purchase, -position)) from chosen)::float8 as purchases,
+      (select extract(epoch from min(created_at)) * 1000 from chosen)::float8 as oldest,
+      (select extract(epoch from max(created_at)) * 1000 from chosen)::float8 as newest,
+      coalesce((select max(position) from range), ${last}::bigint)::float8 as position, (select count(*) from range)::float8 as seen
+      ${dryRun ? sql`` : sql`, (select count(*) from told) as told`}`;
+  const { seen, ...step } = row;
+  return { ...step, more: seen >= limit && step.position < last };
+}
+
+const sending = (sql: Queries, subscriber: number): Fragment => sql`,
+    old as materialized (
+      select d.* from chosen c join purchase_watch.deliveries d on d.id = c.id where d.status <> 'pending' order by d.id for update of d),
+    ${sendingAgain(sql, REPLAYED)},
+    made as (
+      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, rank)
+      select c.position, coalesce(c.purchase, 0), ${subscriber}::integer, c.shard, now(), ${REPLAYED} from chosen c where c.id is null
+      order by c.position on conflict do nothing returning id),
+    told as (
+      select pg_notify('purchase_watch_wake', 'replays') where exists (select from again) or exists (select from made))`;

@@ -1,0 +1,215 @@
+/** Deliveries as people and programs read them. */
+import { type DeliveryStatus, type StoredStatus, shownStatus } from '../../domain/deliveries/delivery-status.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
+
+export interface DeliveryRow {
+  readonly id: number;
+  readonly subscriber: string;
+  readonly status: DeliveryStatus;
+  /** Why it is parked or suppressed. */
+  readonly reason: string | null;
+  /** Of one that is parked until a moment: that moment. */
+  readonly parkedUntil: Instant | null;
+  readonly eventId: string;
+  readonly type: string;
+  /** The purchase's own id; null for events of a site and for tests. */
+  readonly purchaseId: string | null;
+  /** Empty for tests. */
+  readonly site: string;
+  readonly sequence: number | null;
+  readonly createdAt: Instant;
+  readonly dueAt: Instant;
+  readonly settledAt: Instant | null;
+  readonly attempts: number;
+  /** Whether a replay asked for it last: then it goes after what is new. */
+  readonly replayed: boolean;
+  readonly lastError: string | null;
+}
+
+export interface AttemptRow {
+  readonly number: number;
+  /** When it ended. */
+  readonly at: Instant;
+  readonly tookMs: number;
+  readonly httpStatus: number | null;
+  /** `delivered`, or the stable word for what went wrong. */
+  readonly outcome: string;
+  /** Whose fault the failure was; null for one that delivered, and where it was not noted. */
+  readonly fault: 'receiver' | 'ours' | null;
+  readonly excerpt: string | null;
+}
+
+export interface DeliveryFilter {
+  readonly status?: DeliveryStatus | undefined;
+  readonly subscriber?: string | undefined;
+  /** A Purchase ID. */
+  readonly purchase?: string | undefined;
+  /** Of the purchase. */
+  readonly site?: string | undefined;
+  /** An event's id. */
+  readonly event?: string | undefined;
+}
+
+/** What decides where a delivery `d` of a subscriber `s` stands, as columns; `h` is its health, `f` whether it is in flight. */
+export const STANDING_COLUMNS = `
+  d.status as stored, (extract(epoch from f.since) * 1000)::float8 as "inFlightSince", s.configured, s.status as "subscriberStatus",
+  s.status_reason as "statusReason", h.failures, (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil",
+  h.last_error as "healthError", d.last_error as "lastError", (extract(epoch from now()) * 1000)::float8 as now`;
+/** Goes with them, after `d` and `s`. */
+export const STANDING_JOINS = `
+  left join purchase_watch.subscriber_health h on h.subscriber = s.id
+  left join purchase_watch.deliveries_in_flight() f on f.delivery = d.id`;
+
+export interface StandingRow {
+  readonly stored: StoredStatus;
+  readonly inFlightSince: Instant | null;
+  readonly configured: boolean;
+  readonly subscriberStatus: string;
+  readonly statusReason: string | null;
+  readonly failures: number | null;
+  readonly pausedUntil: Instant | null;
+  readonly healthError: string | null;
+  readonly lastError: string | null;
+  readonly now: Instant;
+}
+
+/** A row with what those columns say, instead of them. */
+export function standingOf<Row extends StandingRow>(row: Row) {
+  const { stored, inFlightSince, configured, subscriberStatus, statusReason, failures, pausedUntil, healthError, now, ...rest } =
+    row;
+  const health = failures === null ? null : { failures, failingSince: null, pausedUntil, lastError: healthError };
+  const subscriber = { configured, status: subscriberStatus, statusReason, health };
+  const shown = shownStatus({ stored, inFlightSince, subscriber, lastError: rest.lastError }, now);
+  const isPaused = configured && subscriberStatus === 'active' && pausedUntil !== null && pausedUntil > now;
+  const parkedUntil = shown.status === 'parked' && isPaused ? pausedUntil : null;
+  // Of one that is never sent, what is stored as its error is the reason.
+  return { ...rest, ...shown, parkedUntil, lastError: stored === 'suppressed' ? null : rest.lastError };
+}
+
+const COLUMNS = `
+  d.id::float8 as id, s.name as subscriber, e.id as "eventId", e.type, e.site, e.sequence, p.purchase_id as "purchaseId",
+  (extract(epoch from e.created_at) * 1000)::float8 as "createdAt", (extract(epoch from d.due_at) * 1000)::float8 as "dueAt",
+  (extract(epoch from d.settled_at) * 1000)::float8 as "settledAt", d.attempts, d.rank = 2 as replayed, ${STANDING_COLUMNS}`;
+
+const JOINED = `
+  join purchase_watch.subscribers s on s.id = d.subscriber
+  join purchase_watch.events e on e.position = d.event
+  left join purchase_watch.purchases p on p.id = e.purchase ${STANDING_JOINS}`;
+
+type Row = Omit<DeliveryRow, 'status' | 'reason' | 'parkedUntil'> & StandingRow;
+
+/** A page of deliveries, newest first. `before` is the last id of the page before. */
+export async function listDeliveries(
+  sql: Queries,
+  { filter, before, limit }: { filter: DeliveryFilter; before: number | null; limit: number },
+): Promise<DeliveryRow[]> {
+  const rows = await sql<Row[]>`
+    select ${sql.unsafe(COLUMNS)} from (${chosen(sql, filter, before, limit)}) d ${sql.unsafe(JOINED)} order by d.id desc`;
+  return rows.map(standingOf);
+}
+
+/** Whether nothing is sent to a subscriber `s` at present: see `parkedBecause` in domain/deliveries/standing.ts. */
+const isParked = (sql: Queries): Fragment => sql`
+  (not s.configured or s.status <> 'active'
+    or exists (select from purchase_watch.subscriber_health h where h.subscriber = s.id and h.paused_until is not null))`;
+const isInFlight = (sql: Queries): Fragment =>
+  sql`d.id = any(array(select f.delivery from purchase_watch.deliveries_in_flight() f))`;
+
+/** The condition that a delivery `d` of a subscriber `s` is shown with a status: see `shownStatus` in domain/deliveries/delivery-status.ts. */
+function being(sql: Queries, status: DeliveryStatus | undefined): Fragment {
+  if (status === undefined) return sql`true`;
+  if (status === 'in_flight') return sql`(d.status = 'pending' and ${isInFlight(sql)})`;
+  if (status === 'pending') return sql`(d.status = 'pending' and not ${isInFlight(sql)} and not ${isParked(sql)})`;
+  if (status === 'parked') return sql`(d.status = 'pending' and not ${isInFlight(sql)} and ${isParked(sql)})`;
+  return sql`d.status = ${status}`;
+}
+
+/** The rows of a page. Each way reads a bounded part of an index, however many rows there are. */
+function chosen(
+  sql: Queries,
+  { status, subscriber, purchase, site, event }: DeliveryFilter,
+  before: number | null,
+  limit: number,
+): Fragment {
+  const earlier = before === null ? sql`true` : sql`d.id < ${before}`;
+  const of = subscriber === undefined ? sql`true` : sql`s.name = ${subscriber}`;
+  if (event !== undefined || purchase !== undefined) {
+    // Few: the events of one purchase, and of each one delivery per subscriber.
+    return sql`
+      select d.* from purchase_watch.events e join purchase_watch.deliveries d on d.event = e.position
+      join purchase_watch.subscribers s on s.id = d.subscriber
+      where ${event === undefined ? sql`true` : sql`e.id = ${event}`}
+        and ${
+          purchase === undefined
+            ? sql`true`
+            : sql`e.purchase in (select p.id from purchase_watch.purchases p where p.purchase_id = ${purchase}
+              and ${site === undefined ? sql`p.site in (select name from purchase_watch.sites)` : sql`p.site = ${site}`})`
+        }
+        and ${earlier} and ${of} and ${being(sql, status)} order by d.id desc limit ${limit}`;
+  }
+  if (status === 'in_flight') {
+    // Few: what the replicas have sockets for. Each is looked up by its id; the limit keeps the planner from reading all
+    // that waits for the subscriber instead.
+    return sql`
+      select d.* from purchase_watch.deliveries_in_flight() f
+      cross join lateral (select d.* from purchase_watch.deliveries d where d.id = f.delivery limit 1) d
+      join purchase_watch.subscribers s on s.id = d.subscriber
+      where d.status = 'pending' and ${earlier} and ${of} order by d.id desc limit ${limit}`;
+  }
+  if (status === undefined && subscriber === undefined) {
+    return sql`select d.* from purchase_watch.deliveries d where ${earlier} order by d.id desc limit ${limit}`;
+  }
+  // Within a subscriber and a stored status the index lies in the order of the list; the pages of all groups together hold
+  // this one. All that waits for a subscriber is parked, or none of it, but for the few in flight.
+  const stored = status === undefined ? STORED : status === 'parked' ? ['pending'] : [status];
+  const told = status === 'pending' ? sql`not ${isParked(sql)}` : status === 'parked' ? isParked(sql) : sql`true`;
+  const still = status === 'pending' || status === 'parked' ? sql`not ${isInFlight(sql)}` : sql`true`;
+  return sql`
+    select d.* from purchase_watch.subscribers s
+    cross join unnest(${stored as string[]}::text[]) as w (status)
+    cross join lateral (
+      select d.* from purchase_watch.deliveries d
+      where d.subscriber = s.id and d.status = w.status and ${before === null ? sql`true` : sql`d.id + 0 < ${before}`} and ${still}
+      order by d.id + 0 desc limit ${limit}) d
+    where ${of} and ${told} order by d.id desc limit ${limit}`;
+}
+
+const STORED: readonly StoredStatus[] = ['pending', 'delivered', 'exhausted', 'suppressed'];
+
+/** One delivery with its attempts, first to last; null when there is none. */
+export async function findDelivery(
+  sql: Queries,
+  id: number,
+): Promise<(DeliveryRow & { readonly tries: readonly AttemptRow[] }) | null> {
+  const [row] = await sql<Row[]>`
+    select ${sql.unsafe(COLUMNS)} from purchase_watch.deliveries d ${sql.unsafe(JOINED)} where d.id = ${id}`;
+  if (row === undefined) return null;
+  // Those that failed are rows; the one that delivered is kept in the delivery itself.
+  const tries = await sql<AttemptRow[]>`
+    select number, (extract(epoch from at) * 1000)::float8 as at, took_ms as "tookMs", http_status as "httpStatus", outcome, fault, excerpt
+    from (
+      select number, at, took_ms, http_status, outcome, fault, excerpt from purchase_watch.attempts where delivery = ${id}
+      union all
+      select attempts, settled_at, took_ms, http_status, 'delivered', null, excerpt from purchase_watch.deliveries
+      where id = ${id} and status = 'delivered' and took_ms is not null) a
+    order by number`;
+  return { ...standingOf(row), tries };
+}
+
+/** What has to be through before anything else of the lane of a delivery that waits: itself, or one before it; null when it is settled. */
+export async function laneHead(sql: Queries, id: number): Promise<{ readonly id: number; readonly dueAt: Instant } | null> {
+  const [row] = await sql<{ id: number; dueAt: Instant }[]>`
+    select f.id::float8 as id, (extract(epoch from f.due_at) * 1000)::float8 as "dueAt"
+    from purchase_watch.deliveries d
+    join purchase_watch.deliveries f on f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending'
+    where d.id = ${id} and d.status = 'pending' order by f.rank = 2, f.event limit 1`;
+  return row ?? null;
+}
+
+/** How many attempts were made for a delivery, and whether it is settled. */
+export async function progressOf(sql: Queries, id: number): Promise<{ attempts: number; settled: boolean }> {
+  const [row] = await sql<{ attempts: number; settled: boolean }[]>`
+    select attempts, settled_at is not null as settled from purchase_watch.deliveries where id = ${id}`;
+  return row ?? { attempts: 0, settled: false };
+}

@@ -1,0 +1,54 @@
+/** What was given up or never sent, for one subscriber: counted, and sent again. */
+import type { NotTold } from '../../domain/deliveries/delivery-status.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+import { REPLAYED } from './deliveries.ts';
+import { sendingAgain } from './deliveries-again.ts';
+
+export interface GivenUp {
+  /** The subscriber's row id. */
+  readonly subscriber: number;
+  readonly status: NotTold;
+}
+
+export interface GivenUpStep {
+  readonly count: number;
+  /** Of how many purchases these are, or more where some are of none. */
+  readonly purchases: number;
+  /** When the first and the last of their events were made. */
+  readonly oldest: Instant | null;
+  readonly newest: Instant | null;
+  /** The last row that was looked at; null when there are no more. */
+  readonly position: number | null;
+}
+
+/** The last delivery there is: what is given up later is not meant. */
+export async function lastDelivery(sql: Queries): Promise<number> {
+  const [row] = await sql<[{ last: number }]>`select coalesce(max(id), 0)::float8 as last from purchase_watch.deliveries`;
+  return row.last;
+}
+
+/** The next so many after a row, in the order of their making; unless they are only counted, they go out after all that is new. */
+export async function givenUpStep(
+  sql: Queries,
+  { subscriber, status }: GivenUp,
+  { after, last, limit, dryRun }: { after: number; last: number; limit: number; dryRun: boolean },
+): Promise<GivenUpStep> {
+  const [row] = await sql<[GivenUpStep]>`
+    with old as materialized (
+      select d.* from purchase_watch.deliveries d
+      where d.subscriber = ${subscriber} and d.status = ${status} and d.id + 0 > ${after} and d.id + 0 <= ${last}
+      order by d.id + 0 limit ${limit} ${dryRun ? sql`` : sql`for update of d`})
+    ${
+      dryRun
+        ? sql``
+        : sql`, ${sendingAgain(sql, REPLAYED)},
+        told as (select pg_notify('purchase_watch_wake', 'replays') where exists (select from again))`
+    }
+    select count(*)::float8 as count, count(distinct old.lane)::float8 as purchases, max(old.id)::float8 as position,
+      extract(epoch from min(e.created_at))::float8 * 1000 as oldest, extract(epoch from max(e.created_at))::float8 * 1000 as newest
+      ${dryRun ? sql`` : sql`, (select count(*) from told) as told`}
+    from old join purchase_watch.events e on e.position = old.event`;
+  const { count, purchases, oldest, newest, position } = row;
+  return { count, purchases, oldest, newest, position };
+}

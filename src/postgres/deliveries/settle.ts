@@ -1,0 +1,145 @@
+/** What became of attempts: written in batches, only for shards that are still ours. */
+
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Holding } from '../../domain/replicas/ownership.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
+import { type DueDelivery, LONGEST_LANE, putOff, type Rank, REPLAYED } from './deliveries.ts';
+
+/** An attempt that ended, and what follows for its delivery. */
+export interface Settlement {
+  readonly delivery: Pick<DueDelivery, 'id' | 'subscriber' | 'lane' | 'position' | 'shard' | 'rank' | 'attemptsBefore'>;
+  /** The how-manieth attempt this was, from 1. */
+  readonly number: number;
+  readonly status: 'pending' | 'delivered' | 'exhausted';
+  /** When it is sent again; meaningful while pending. */
+  readonly dueAt: Instant;
+  /** Its rank from now on. */
+  readonly rank: Rank;
+  readonly at: Instant;
+  readonly tookMs: number;
+  readonly httpStatus: number | null;
+  /** `delivered`, or the stable word for what went wrong. */
+  readonly outcome: string;
+  /** Null when it was delivered. A fault of ours does not count on its schedule. */
+  readonly fault: 'receiver' | 'ours' | null;
+  /** Nor does this attempt, whosever fault it was. */
+  readonly isUncounted?: boolean;
+  readonly error: string | null;
+  readonly excerpt: string | null;
+}
+
+/** Who writes, and what it holds. */
+export interface Writer {
+  readonly replica: string;
+  readonly holdings: readonly Holding[];
+}
+
+/*
+ * Rows are found by their id, and said to be pending by `settled_at is null`: asked for `status = 'pending'`, the planner,
+ * who last saw a table in which next to nothing was, would rather read the whole index of what is pending.
+ */
+
+/**
+ * Writes attempts and what became of their deliveries. A failure moves what waits behind it in its lane to the same
+ * moment; a lane that is free again is due at once. Answers the ids written. Refused are attempts in shards that this replica
+ * does not hold any more, and attempts that do not follow the last one written: those of a statement that runs late.
+ */
+export async function settle(sql: Queries, batch: readonly Settlement[], writer: Writer): Promise<Set<number>> {
+  await freeFollowers(
+    sql,
+    batch.filter(({ status, number }) => status !== 'pending' && number > 1),
+  );
+  const delivered = batch.filter(({ status }) => status === 'delivered');
+  const failed = batch.filter(({ status }) => status !== 'delivered');
+  const written = new Set<number>();
+  if (delivered.length > 0) for (const id of await settleDelivered(sql, delivered, writer)) written.add(id);
+  if (failed.length > 0) for (const id of await settleFailed(sql, failed, writer)) written.add(id);
+  const waiting = failed.filter(({ status, delivery }) => status === 'pending' && written.has(delivery.id));
+  await putOff(
+    sql,
+    waiting.map(({ delivery: { id: head, subscriber, lane, position }, rank, dueAt }) => {
+      const isReplayed = rank === REPLAYED;
+      return { head, subscriber, lane, position, isReplayed, dueAt, rank };
+    }),
+  );
+  return written;
+}
+
+const numbers = <T>(batch: readonly T[], value: (item: T) => number | null): string =>
+  `{${batch.map((item) => value(item) ?? 'NULL').join()}}`;
+
+/** Locks the shards that are still held as the writer believes. */
+export const held = (sql: Queries, { replica, holdings }: Writer): Fragment => sql`
+  held as materialized (
+    select s.id from purchase_watch.shards s
+    join unnest(${numbers(holdings, (h) => h.shard)}::smallint[], ${numbers(holdings, (h) => h.epoch)}::bigint[]) as h (id, epoch)
+      on h.id = s.id and h.epoch = s.epoch
+    where s.owner = ${replica} order by s.id for share of s)`;
+
+/** The attempt that delivered is kept in the delivery itself: most are the only one, and a row for each would cost as much again. */
+async function settleDelivered(sql: Queries, batch: readonly Settlement[], writer: Writer): Promise<number[]> {
+  // One row with all ids: a row for each costs more than writing it.
+  const [row] = await sql<[{ ids: string | null }]>`
+    with ${held(sql, writer)},
+    result as (
+      select r.* from unnest(${numbers(batch, (s) => s.delivery.id)}::bigint[], ${numbers(batch, (s) => s.delivery.shard)}::smallint[],
+        ${numbers(batch, (s) => s.number)}::integer[], ${numbers(batch, (s) => s.at)}::float8[], ${numbers(batch, (s) => Math.round(s.tookMs))}::integer[],
+        ${numbers(batch, (s) => s.httpStatus)}::smallint[], ${batch.map((s) => s.excerpt)}::text[])
+        as r (id, shard, number, at, took, http_status, excerpt)
+      join held on held.id = r.shard),
+    settled as (
+      update purchase_watch.deliveries d set status = 'delivered', attempts = r.number, settled_at = to_timestamp(r.at / 1000),
+        took_ms = r.took, http_status = r.http_status, excerpt = r.excerpt, last_error = null
+      from result r where d.id = r.id and d.settled_at is null and d.attempts = r.number - 1 returning d.id)
+    select string_agg(id::text, ',') as ids from settled`;
+  return row.ids?.split(',').map(Number) ?? [];
+}
+
+async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: Writer): Promise<number[]> {
+  const rows = await sql<{ id: number }[]>`
+    with ${held(sql, writer)},
+    result as (
+      select r.* from unnest(${numbers(batch, (s) => s.delivery.id)}::bigint[], ${numbers(batch, (s) => s.delivery.shard)}::smallint[],
+        ${numbers(batch, (s) => s.number)}::integer[], ${batch.map((s) => s.status)}::text[], ${numbers(batch, (s) => s.dueAt)}::float8[],
+        ${numbers(batch, (s) => s.rank)}::smallint[], ${numbers(batch, (s) => s.at)}::float8[], ${numbers(batch, (s) => Math.round(s.tookMs))}::integer[],
+        ${numbers(batch, (s) => s.httpStatus)}::integer[], ${batch.map((s) => s.outcome)}::text[], ${batch.map((s) => s.fault)}::text[],
+        ${batch.map((s) => s.error)}::text[], ${batch.map((s) => s.excerpt)}::text[], ${numbers(batch, (s) => s.delivery.attemptsBefore)}::integer[],
+        ${numbers(batch, (s) => (s.fault === 'ours' || s.isUncounted === true ? 1 : 0))}::integer[])
+        as r (id, shard, number, status, due, rank, at, took, http_status, outcome, fault, error, excerpt, before, uncounted)
+      join held on held.id = r.shard),
+    -- Whoever asked for it to be sent again while an attempt was under way gets another one, when they asked for it.
+    settled as (
+      update purchase_watch.deliveries d set attempts = r.number, last_error = r.error,
+        due_at = case when d.attempts_before > r.before then d.due_at else to_timestamp(r.due / 1000) end,
+        rank = case when d.attempts_before > r.before then d.rank else r.rank end,
+        attempts_before = d.attempts_before + r.uncounted,
+        status = case when r.status = 'exhausted' and d.attempts_before > r.before then 'pending' else r.status end,
+        settled_at = case when r.status = 'pending' or r.status = 'exhausted' and d.attempts_before > r.before then null
+          else to_timestamp(r.at / 1000) end
+      from result r where d.id = r.id and d.settled_at is null and d.attempts = r.number - 1 returning d.id),
+    attempt as (
+      insert into purchase_watch.attempts (delivery, number, at, took_ms, http_status, outcome, fault, excerpt)
+      select r.id, r.number, to_timestamp(r.at / 1000), r.took, r.http_status, r.outcome, r.fault, r.excerpt
+      from result r join settled using (id) on conflict do nothing)
+    select id::float8 as id from settled`;
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Lets what was put off in a lane be due when its first one is through. Only a lane that failed before can hold such
+ * deliveries. Done before the first one is settled: when only this much was written, they are put off once more, while
+ * the other way round nothing would say any more that they have to be freed.
+ */
+async function freeFollowers(sql: Queries, freed: readonly Settlement[]): Promise<void> {
+  if (freed.length === 0) return;
+  await sql`
+    update purchase_watch.deliveries d set due_at = least(d.due_at, to_timestamp(r.at / 1000)), rank = case d.rank when 2 then 2 else 0 end
+    from unnest(${numbers(freed, (s) => s.delivery.subscriber)}::integer[], ${numbers(freed, (s) => s.delivery.lane)}::bigint[],
+      ${numbers(freed, (s) => s.at)}::float8[]) as r (subscriber, lane, at)
+    cross join lateral (
+      select f.id from purchase_watch.deliveries f
+      where f.subscriber = r.subscriber and f.lane = r.lane and f.status = 'pending'
+        and (f.due_at > to_timestamp(r.at / 1000) or f.rank = 1)
+      order by f.rank = 2, f.event limit ${LONGEST_LANE}) waiting
+    where d.id = waiting.id and d.settled_at is null`;
+}

@@ -1,0 +1,78 @@
+/** The logins of the embedded Postgres: its superuser, who sets it up, and the daemon's, who may do what the daemon does. */
+import { createHmac } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { connect, type Queries } from '../connection/database.ts';
+
+/** The first role of the cluster. Only the setting-up below, and people, log in with it. */
+export const SUPERUSER = 'purchase_watch';
+const DAEMON = 'purchase_watch_daemon';
+/** SQLSTATE of a login with another password, and of one that there is not. */
+export const WRONG_PASSWORD = '28P01';
+const TRIES = 4;
+const TRY_AGAIN: Milliseconds = 150;
+
+/** Where to log in. */
+export interface Place {
+  /** The folder of the socket, or a host. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The address of the database for a login, as connection strings name it. */
+function addressOf({ host, port }: Place, user: string, password: string): string {
+  const parameters = new URLSearchParams({ host, ...(port === 5_432 ? {} : { port: String(port) }), sslmode: 'disable' });
+  return `postgres://${user}:${password}@localhost/postgres?${parameters}`;
+}
+
+/** The superuser's address; its password is kept beside the data. */
+export function superuserUrl(place: Place, password: string): string {
+  return addressOf(place, SUPERUSER, password);
+}
+
+/** The daemon's address. Its password follows from the superuser's, which every process that may use the server can read. */
+export function daemonUrl(place: Place, password: string): string {
+  return addressOf(place, DAEMON, daemonPassword(password));
+}
+
+function daemonPassword(password: string): string {
+  return createHmac('sha256', password).update(DAEMON).digest('base64url');
+}
+
+/** Makes the daemon's role, and hands it what an earlier version made as superuser. May be repeated, and run at once. */
+export async function setUpDaemonRole(place: Place, password: string): Promise<void> {
+  const sql = connect(superuserUrl(place, password), { max: 1, name: 'embedded' });
+  try {
+    for (let left = TRIES - 1; ; left--) {
+      try {
+        return await sql.begin((tx) => setUp(tx, daemonPassword(password)));
+      } catch (error) {
+        // Of two processes that do it at once one fails, and then finds it done.
+        if (left === 0 || (error as { code?: string }).code === WRONG_PASSWORD) throw error;
+        await delay(TRY_AGAIN);
+      }
+    }
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
+
+async function setUp(tx: Queries, password: string): Promise<void> {
+  // Made here, so that the daemon needs no right to make roles.
+  for (const group of ['purchase_watch_registrar', 'purchase_watch_reader']) {
+    const [found] = await tx`select from pg_roles where rolname = ${group}`;
+    if (found === undefined) await tx`create role ${tx(group)} nologin`;
+  }
+  const [found] = await tx`select from pg_roles where rolname = ${DAEMON}`;
+  if (found === undefined) await tx`create role ${tx(DAEMON)} login`;
+  await tx.unsafe(`alter role ${DAEMON} password '${password}'`);
+  await tx`grant create on database postgres to ${tx(DAEMON)}`;
+  const owned = await tx<{ change: string }[]>`
+    select 'schema purchase_watch' as change from pg_namespace where nspname = 'purchase_watch'
+    union all select 'table ' || c.oid::regclass from pg_class c where c.relnamespace = to_regnamespace('purchase_watch') and (relkind in ('r', 'p', 'v', 'm')
+      -- Sequences of a column go with their table.
+      or relkind = 'S' and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype in ('a', 'i')))
+    union all select 'routine ' || oid::regprocedure from pg_proc where pronamespace = to_regnamespace('purchase_watch')
+    union all select 'type ' || oid::regtype from pg_type where typnamespace = to_regnamespace('purchase_watch') and typtype in ('d', 'e')`;
+  for (const { change } of owned) await tx.unsafe(`alter ${change} owner to ${DAEMON}`);
+}

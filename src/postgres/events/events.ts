@@ -1,0 +1,107 @@
+/** Events and their deliveries: always written together, in the transaction of what they announce. */
+import { monotonicFactory } from 'ulid';
+import { type EventDraft, eventBody } from '../../domain/events/events.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
+
+/** An event to be written. */
+export interface NewEvent {
+  readonly draft: EventDraft;
+  readonly site: string;
+  /** The purchase's row id; null for events of a site. */
+  readonly purchase: number | null;
+  readonly shard: number;
+  /** The subscriber whose trouble it tells, which is not told of it. */
+  readonly about?: number | null;
+  /** The incident it tells of. */
+  readonly incident?: string | null;
+  /** Ids of the subscribers that are told, instead of all that want it. */
+  readonly recipients?: readonly number[] | null;
+  /** One of so many that what is new elsewhere is delivered first. */
+  readonly isBulk?: boolean;
+}
+
+/** Events of no single purchase live in one shard, so that one replica tells them, in order. */
+export const SITE_SHARD = 0;
+
+/** New events with their ids and bodies, as the columns that `announcing` takes. */
+interface Row {
+  readonly id: string;
+  readonly type: string;
+  readonly site: string;
+  readonly purchase: number | null;
+  readonly sequence: number | null;
+  readonly shard: number;
+  readonly state: number | null;
+  readonly about: number | null;
+  readonly incident: string | null;
+  /** An array literal: arrays of different lengths are no array of arrays. */
+  readonly recipients: string | null;
+  readonly isBulk: boolean;
+  readonly at: Instant;
+  readonly body: string;
+}
+
+/** Ids must differ, not be secret; within a millisecond they count up, which keeps them in the order of their making. */
+const nextUlid = monotonicFactory(Math.random);
+
+/** An id for an event made at a moment. */
+export function newEventId(at: Instant): string {
+  return `evt_${nextUlid(at)}`;
+}
+
+function rowOf({ draft, about = null, incident = null, recipients = null, isBulk = false, ...event }: NewEvent): Row {
+  const id = newEventId(draft.at);
+  const { type, sequence, at, state } = draft;
+  const told = recipients === null ? null : `{${recipients.join()}}`;
+  return { ...event, about, incident, recipients: told, isBulk, id, type, sequence, at, state, body: eventBody(id, draft) };
+}
+
+/**
+ * The condition that a subscriber `s` is told of an event `e`: it is named, or it wants such events. A test is sent to the
+ * one who is tested, and nobody wants it.
+ */
+export const wanting = (sql: Queries) => sql`
+  case when e.recipients is not null then s.id = any(e.recipients) else
+  (s.sites is null or e.site = any(s.sites))
+  and (s.states is null or e.state is null or e.state = any(s.states))
+  and s.id is distinct from e.about
+  and case when s.types is null then (s.kind = 'slack') = (e.type like 'incident.%') else e.type = any(s.types) end
+  and e.type <> 'subscriber.test' end`;
+
+/**
+ * The part of a statement that writes events, one delivery for each subscriber that wants them, and the notifications:
+ * `with … ${announcing(…)} select … from told`. `guard` is a condition on the event `e`, by which an earlier part of the
+ * statement decides whether it counts. Positions rise in the order given, which a lane relies on.
+ */
+export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fragment) {
+  const rows = events.map(rowOf);
+  const bulk = rows.filter(({ isBulk }) => isBulk).map(({ id }) => id);
+  const texts = (value: (row: Row) => string): string[] => rows.map(value);
+  const numbers = (value: (row: Row) => number | null): string => `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
+  return sql`
+    event as (
+      insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, state, about, incident, recipients, created_at, body)
+      select id, type, site, purchase, sequence, nullif(sequence - 1, 0), shard, state, about, incident, recipients::integer[], to_timestamp(at / 1000), body
+      from unnest(${texts((row) => row.id)}::text[], ${texts((row) => row.type)}::text[], ${texts((row) => row.site)}::text[],
+        ${numbers((row) => row.purchase)}::bigint[], ${numbers((row) => row.sequence)}::integer[], ${numbers((row) => row.shard)}::smallint[],
+        ${numbers((row) => row.state)}::integer[], ${numbers((row) => row.about)}::integer[], ${rows.map((row) => row.incident)}::text[],
+        ${rows.map((row) => row.recipients)}::text[], ${numbers((row) => row.at)}::float8[], ${texts((row) => row.body)}::text[])
+        with ordinality as e (id, type, site, purchase, sequence, shard, state, about, incident, recipients, at, body, place)
+      where ${guard}
+      order by place
+      returning position, id, type, site, purchase, shard, state, about, recipients, created_at),
+    delivery as (
+      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, rank, status, settled_at, last_error)
+      select e.position, coalesce(e.purchase, 0), s.id, e.shard, e.created_at, case when e.id = any(${bulk}::text[]) then 1 else 0 end,
+        case when w.waits then 'pending' else 'suppressed' end,
+        case when w.waits then null else e.created_at end,
+        case when w.waits then null else 'The subscriber was switched off when the event was made' || coalesce(': ' || s.status_reason, '.') end
+      from event e join purchase_watch.subscribers s on s.configured and ${wanting(sql)}
+      -- People are told, once they can be, what goes on and what came and went: in one message.
+      cross join lateral (select s.status = 'active' or s.kind = 'slack' as waits) w
+      order by e.position, s.id),
+    told as (
+      select pg_notify('purchase_watch_events', id) from event where type not like 'incident.%'
+      union all select pg_notify('purchase_watch_wake', case when ${bulk.length > 0} then 'replays' else 'deliveries' end) where exists (select from event))`;
+}

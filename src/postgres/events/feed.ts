@@ -1,0 +1,139 @@
+/** The event feed: all events in an order into which nothing is inserted later, page by page. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EventType } from '../../domain/events/events.ts';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+
+/** A place in the feed. What is after it in (era, xid, position) is yet to be read. */
+export interface FeedPlace {
+  readonly era: number;
+  readonly xid: bigint;
+  readonly position: number;
+}
+
+/** Up to where the feed is complete. */
+export interface FeedHorizon {
+  /** Everything before it is decided. */
+  readonly place: FeedPlace;
+  /** Above every transaction that has ended: no cursor made here can lie beyond it. */
+  readonly end: FeedPlace;
+}
+
+export interface FedEvent {
+  readonly place: FeedPlace;
+  readonly type: string;
+  /** As it was announced, byte for byte. */
+  readonly body: string;
+}
+
+/** Before the oldest event. */
+export const FEED_START: FeedPlace = { era: 0, xid: 0n, position: 0 };
+
+/** Negative when `a` comes first. */
+export function comparePlaces(a: FeedPlace, b: FeedPlace): number {
+  if (a.era !== b.era) return a.era - b.era;
+  if (a.xid !== b.xid) return a.xid < b.xid ? -1 : 1;
+  return a.position - b.position;
+}
+
+/** Between two looks whether the writers of an older era have ended. */
+const LOOK_AGAIN: Milliseconds = 50;
+/** A takeover breaks the listener's connection, which wakes the loop; this is for one that went unnoticed. */
+const SETTLED_REST: Milliseconds = 60_000;
+
+/**
+ * Begins a new era of the feed when the database was moved or set back since the last start; answers the era. Waits for writers that
+ * began before, and needs no lock on the events.
+ */
+export async function settleFeedEra(sql: Queries): Promise<number> {
+  for (;;) {
+    const era = await settleOnce(sql);
+    if (era !== null) return era;
+    await delay(LOOK_AGAIN);
+  }
+}
+
+/**
+ * A loop's tick that settles the era again, because a standby may have taken over while the daemon runs. Until the era is
+ * settled the feed shows nothing new, so the loop tries until it succeeds, and its failure shows in /readyz.
+ */
+export function feedEraTick(sql: Queries): () => Promise<Milliseconds> {
+  return async () => ((await settleOnce(sql)) === null ? LOOK_AGAIN : SETTLED_REST);
+}
+
+async function settleOnce(sql: Queries): Promise<number | null> {
+  const [row] = await sql<[{ era: number | null }]>`select purchase_watch.settle_feed_era() as era`;
+  return row.era;
+}
+
+/** Asks how far the feed is complete, for pages whose query begins after the answer. */
+export async function readHorizon(sql: Queries): Promise<FeedHorizon> {
+  const [row] = await sql<[{ era: number; xid: string; end: string }]>`
+    select era, purchase_watch.feed_horizon()::text as xid, pg_snapshot_xmax(pg_current_snapshot())::text as end
+    from purchase_watch.feed_era`;
+  const at = (xid: string): FeedPlace => ({ era: row.era, xid: BigInt(xid), position: 0 });
+  return { place: at(row.xid), end: at(row.end) };
+}
+
+/** Where an event of one of these types stands, or null. */
+export async function placeOfEvent(sql: Queries, id: string, types: readonly EventType[]): Promise<FeedPlace | null> {
+  const [row] = await sql<{ era: number; xid: string; position: number }[]>`
+    select era, xid::text, position from purchase_watch.events where id = ${id} and type = any(${types as EventType[]}::text[])`;
+  return row === undefined ? null : { ...row, xid: BigInt(row.xid) };
+}
+
+export interface FeedQuery {
+  readonly after: FeedPlace;
+  readonly types: readonly EventType[];
+  readonly limit: number;
+  /** Of bodies: a page ends with the event that passes it. */
+  readonly bytes: number;
+  /** Asked for before. */
+  readonly horizon: FeedHorizon;
+}
+
+export interface FeedRows {
+  readonly events: readonly FedEvent[];
+  /** Whether there is nothing else before the horizon. */
+  readonly isAll: boolean;
+}
+
+/** The next events of some types, each at the cost of one index entry and one row. */
+export async function readFeed(sql: Queries, { after, types, limit, bytes, horizon }: FeedQuery): Promise<FeedRows> {
+  const { place } = horizon;
+  const rows = await sql<{ era: number; xid: string; position: number; type: string; body: string; found: number }[]>`
+    select era, xid::text, position, type, body, found from (
+      select k.era, k.xid, k.position, k.type, b.body, count(*) over ()::integer as found,
+        sum(octet_length(b.body)) over (order by k.era, k.xid, k.position) - octet_length(b.body) as bytes_before
+      from purchase_watch.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
+        ${after.position}::bigint, ${place.era}::smallint, ${String(place.xid)}::xid8, ${limit}::integer) k
+      -- The offset keeps the planner from joining with the whole table instead.
+      cross join lateral (select e.body from purchase_watch.events e where e.position = k.position offset 0) b) page
+    where bytes_before < ${bytes}
+    order by page.era, page.xid, page.position`;
+  const events = rows.map(({ era, xid, position, type, body }) => ({ place: { era, xid: BigInt(xid), position }, type, body }));
+  const found = rows[0]?.found ?? 0;
+  return { events, isAll: found < limit && found === rows.length };
+}
+
+/** Above every place. */
+const FEED_END: FeedPlace = { era: 32_767, xid: 2n ** 64n - 1n, position: 0 };
+
+/** Whether committed events of these types wait behind the horizon. Nobody tells when what they wait for is rolled back. */
+export async function isFeedHeld(
+  sql: Queries,
+  { types, horizon: { place, end } }: Pick<FeedQuery, 'types' | 'horizon'>,
+): Promise<boolean> {
+  return comparePlaces(place, end) < 0 && hasEvents(sql, { types, after: place, before: FEED_END });
+}
+
+/** Whether there are events of these types after one place and before another. */
+export async function hasEvents(
+  sql: Queries,
+  { types, after, before }: { readonly types: readonly EventType[]; readonly after: FeedPlace; readonly before: FeedPlace },
+): Promise<boolean> {
+  const [row] = await sql<[{ found: boolean }]>`
+    select exists (select from purchase_watch.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
+      ${after.position}::bigint, ${before.era}::smallint, ${String(before.xid)}::xid8, 1)) as found`;
+  return row.found;
+}

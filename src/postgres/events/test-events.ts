@@ -1,0 +1,28 @@
+/** Test events: one subscriber is told that it can be reached, and nobody else. */
+import { type EventDraft, eventBody } from '../../domain/events/events.ts';
+import type { Queries } from '../connection/database.ts';
+import { newEventId, SITE_SHARD } from './events.ts';
+
+/**
+ * Makes the event with its one delivery, due now; answers the delivery's id. It has a lane of its own, so that what is
+ * held up does not hold up the test.
+ */
+export async function announceTest(
+  sql: Queries,
+  { subscriber, draft }: { subscriber: number; draft: EventDraft },
+): Promise<number> {
+  const id = newEventId(draft.at);
+  const [row] = await sql<[{ delivery: number }]>`
+    with event as (
+      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      values (${id}, ${draft.type}, '', ${SITE_SHARD}, to_timestamp(${draft.at}::float8 / 1000), ${eventBody(id, draft)})
+      returning position, id),
+    delivery as (
+      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
+      select position, -position, ${subscriber}, ${SITE_SHARD}, now() from event returning id),
+    told as (
+      select pg_notify('purchase_watch_events', id) from event
+      union all select pg_notify('purchase_watch_wake', 'deliveries') from event)
+    select id::float8 as delivery, (select count(*) from told) as told from delivery`;
+  return row.delivery;
+}

@@ -1,0 +1,166 @@
+/** What digests rest on, and up to when they were made. Reads counters, sums by day, and the newest of what is listed. */
+import type { DigestIncident, DigestOverdue, DigestStays, SubscriberFacts } from '../../domain/incidents/digest.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { DwellCount } from '../../domain/stays/dwell.ts';
+import type { Queries } from '../connection/database.ts';
+import { announcing, type NewEvent } from '../events/events.ts';
+import type { Lease } from '../shards/replicas.ts';
+import { MOST_COUNTED } from '../subscribers/subscriber-symptoms.ts';
+
+/** A stretch of time at a site. */
+export interface SiteWindow {
+  readonly site: string;
+  readonly since: Instant;
+}
+
+type OfSite<T> = T & { readonly site: string };
+
+const ms = (column: string, name: string): string => `(extract(epoch from ${column}) * 1000)::float8 as "${name}"`;
+
+/** As rows of site and moment. */
+const windows = (sql: Queries, sites: readonly SiteWindow[]) => sql`
+  (select site, to_timestamp(since / 1000) as since, (to_timestamp(since / 1000) at time zone 'UTC')::date as day
+   from unnest(${sites.map(({ site }) => site)}::text[], ${`{${sites.map(({ since }) => since).join()}}`}::float8[]) as g (site, since))`;
+
+const day = (sql: Queries, at: Instant) => sql`(to_timestamp(${at}::float8 / 1000) at time zone 'UTC')::date`;
+
+/** Up to when digests of the configured sites were made; null: never. */
+export async function digestsMade(sql: Queries): Promise<{ site: string; madeUpTo: Instant | null }[]> {
+  return sql`
+    select name as site, ${sql.unsafe(ms('digest_at', 'madeUpTo'))} from purchase_watch.sites where configured order by name`;
+}
+
+/** Incidents of sites that people were told of, open since a moment. Several states of a site are one; an incident of several sites is one at each. */
+export async function incidentsSince(
+  sql: Queries,
+  sites: readonly SiteWindow[],
+  until: Instant,
+): Promise<OfSite<DigestIncident>[]> {
+  return sql<OfSite<DigestIncident>[]>`
+    select i.site, i.id, i.kind, p.id as "partOf", ${sql.unsafe(ms('i.opened_at', 'openedAt'))},
+      case when i.ended_at <= to_timestamp(${until}::float8 / 1000) then ${sql.unsafe('(extract(epoch from i.ended_at) * 1000)::float8')} end as "endedAt",
+      i.count, i.peak, coalesce(i.acknowledged_by, p.acknowledged_by) as owner, coalesce(i.answer_cause, p.answer_cause) as cause,
+      case when i.state is not null then array[i.state]
+        else array(select distinct c.state from purchase_watch.incidents c where c.parent = i.id and c.state is not null order by c.state) end as states
+    from (
+      select * from purchase_watch.incidents where ended_at is null
+      union all select * from purchase_watch.incidents
+      where ended_at > to_timestamp(${Math.min(...sites.map(({ since }) => since))}::float8 / 1000)) i
+    join ${windows(sql, sites)} w on w.site = i.site
+    left join purchase_watch.incidents p on p.id = i.parent
+    where (i.ended_at is null or i.ended_at > w.since) and i.opened_at <= to_timestamp(${until}::float8 / 1000)
+      and i.kind in ('stuck', 'unreachable') and p.site is null and coalesce(i.said_at, p.said_at) is not null
+    order by i.opened_at, i.id`;
+}
+
+/** How many purchases are overdue now, by site and state: counters, and the oldest of each. */
+export async function overdueNow(sql: Queries, sites: readonly string[]): Promise<OfSite<DigestOverdue>[]> {
+  return sql<OfSite<DigestOverdue>[]>`
+    select g.site, g.state, g.count, ${sql.unsafe(ms('o.state_since', 'since'))}
+    from (
+      select site, state, sum(count)::float8 as count from purchase_watch.purchase_totals
+      where stuck and state is not null and site = any(${sites as string[]}::text[]) group by site, state having sum(count) > 0) g
+    left join lateral (
+      select p.state_since from purchase_watch.purchases p
+      where p.stuck_since is not null and p.site = g.site and p.state = g.state order by p.state_since limit 1) o on true
+    order by g.site, g.state`;
+}
+
+/** Days before the ones reported that say what is usual, and stays on them without which nothing is. */
+const USUAL_DAYS = 14;
+const ENOUGH_STAYS = 100;
+
+/** What became of stays on the days that ended since a moment, with the share that was usual on calm days before. */
+export async function staysSince(sql: Queries, sites: readonly SiteWindow[], until: Instant): Promise<OfSite<DigestStays>[]> {
+  return sql<OfSite<DigestStays>[]>`
+    select site, state, well, overdue, other, case when calm >= ${ENOUGH_STAYS} then calm_overdue / calm end as "usualShare"
+    from (
+      select d.site, d.state, sum(d.well) filter (where d.day >= w.day)::float8 as well,
+        sum(d.overdue) filter (where d.day >= w.day)::float8 as overdue, sum(d.other) filter (where d.day >= w.day)::float8 as other,
+        sum(d.well + d.overdue) filter (where d.calm and d.day < w.day)::float8 as calm,
+        sum(d.overdue) filter (where d.calm and d.day < w.day)::float8 as calm_overdue
+      from ${windows(sql, sites)} w join purchase_watch.stay_days d on d.site = w.site
+      where d.day >= w.day - ${USUAL_DAYS}::integer and d.day < ${day(sql, until)}
+      group by d.site, d.state) s
+    where well is not null order by site, state`;
+}
+
+/** Good exits in one bucket of domain/stays/dwell.ts: on the days reported, or on those before, which say what is usual. */
+export type PaceCount = OfSite<DwellCount & { readonly state: number; readonly usual: boolean }>;
+
+/** Dwell times of good exits on the same days as `staysSince`. */
+export async function paceSince(sql: Queries, sites: readonly SiteWindow[], until: Instant): Promise<PaceCount[]> {
+  return sql<PaceCount[]>`
+    select d.site, d.state, d.day < w.day as usual, d.bucket::integer as bucket, sum(d.shortest)::float8 as shortest, sum(d.longest)::float8 as longest
+    from ${windows(sql, sites)} w join purchase_watch.dwell_days d on d.site = w.site
+    where d.day >= w.day - ${USUAL_DAYS}::integer and d.day < ${day(sql, until)}
+    group by d.site, d.state, d.day < w.day, d.bucket order by d.site, d.state, d.bucket`;
+}
+
+/** How many purchases of each site became unreadable or expired since a moment, of the newest `MOST_COUNTED` events of each type. */
+export async function lostSince(
+  sql: Queries,
+  sites: readonly SiteWindow[],
+  until: Instant,
+): Promise<{ site: string; unreadable: number; expired: number }[]> {
+  return sql`
+    select w.site, count(*) filter (where e.type = 'purchase.unreadable')::float8 as unreadable,
+      count(*) filter (where e.type = 'purchase.expired')::float8 as expired
+    from unnest(array['purchase.unreadable', 'purchase.expired']) as t (type)
+    cross join lateral (
+      select type, site, created_at from purchase_watch.events
+      where type = t.type order by type desc, era desc, xid desc, position desc limit ${MOST_COUNTED}) e
+    join ${windows(sql, sites)} w on w.site = e.site
+    where e.created_at > w.since and e.created_at <= to_timestamp(${until}::float8 / 1000)
+    group by w.site order by w.site`;
+}
+
+/** Subscribers to which deliveries were given up since a moment, or for which some wait until they take something again. */
+export async function troubleSince(
+  sql: Queries,
+  { since, except }: { since: Instant; except: readonly number[] },
+): Promise<SubscriberFacts[]> {
+  return sql<SubscriberFacts[]>`
+    select s.id, s.name, g.count as "givenUp", w.count as parked, s.status = 'off' as off
+    from purchase_watch.subscribers s left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    cross join lateral (
+      select count(*)::float8 as count from (
+        select from purchase_watch.deliveries d
+        where d.subscriber = s.id and d.status = 'exhausted' and d.settled_at > to_timestamp(${since}::float8 / 1000)
+        order by d.settled_at desc limit ${MOST_COUNTED}) d) g
+    cross join lateral (
+      select count(*)::float8 as count from (
+        select from purchase_watch.deliveries d
+        where (s.failed_at is not null or h.paused_until is not null) and d.subscriber = s.id and d.status = 'pending'
+        order by d.id + 0 limit ${MOST_COUNTED}) d) w
+    -- Whoever was switched off by hand is nobody's trouble.
+    where s.configured and (s.status = 'active' or s.failed_at is not null) and s.id <> all(${`{${except.join()}}`}::integer[])
+      and (g.count > 0 or w.count > 0 or s.status = 'off') order by s.id`;
+}
+
+/**
+ * Writes digests and up to when they are made, all or nothing; false when the judge's lease is not ours any more under this
+ * epoch, or when a digest of one of the sites was made meanwhile.
+ */
+export async function saveDigests(
+  sql: Queries,
+  {
+    events,
+    sites,
+    madeUpTo,
+    lease,
+  }: { events: readonly NewEvent[]; sites: readonly SiteWindow[]; madeUpTo: Instant; lease: Lease },
+): Promise<boolean> {
+  const rows = await sql<{ made: boolean }[]>`
+    with held as materialized (
+      select from purchase_watch.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+    ready as materialized (
+      select s.name from purchase_watch.sites s join ${windows(sql, sites)} w on w.site = s.name
+      where exists (select from held) and (s.digest_at is null or s.digest_at <= w.since) order by s.name for no key update of s),
+    made as (
+      update purchase_watch.sites set digest_at = to_timestamp(${madeUpTo}::float8 / 1000)
+      where name in (select name from ready) and (select count(*) from ready) = ${sites.length} returning name),
+    ${announcing(sql, events, sql`(select count(*) from ready) = ${sites.length}`)}
+    select true as made from made union all select null from told`;
+  return rows.some(({ made }) => made);
+}

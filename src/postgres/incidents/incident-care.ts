@@ -1,0 +1,50 @@
+/** What people do about incidents: look after one, give that up, and say what it was. */
+import type { Fragment, Queries } from '../connection/database.ts';
+
+/** An open incident and all that it tells of, with since when the first one was looked after. */
+const family = (sql: Queries, id: string): Fragment => sql`
+  recursive family as (
+    select id, acknowledged_at as before from purchase_watch.incidents where id = ${id} and ended_at is null
+    union
+    select c.id, f.before from family f join purchase_watch.incidents c on c.parent = f.id and c.ended_at is null)`;
+
+/**
+ * Notes who looks after an open incident, in place of whoever did before, and after those it tells of that nobody looks
+ * after by themselves; wakes the judge. Answers whether it is open.
+ */
+export async function acknowledgeIncident(
+  sql: Queries,
+  { id, by, note }: { id: string; by: string; note: string | null },
+): Promise<boolean> {
+  const rows = await sql`
+    with ${family(sql, id)},
+    acknowledged as (
+      update purchase_watch.incidents i set acknowledged_at = now(), acknowledged_by = ${by}, acknowledged_note = ${note}
+      from family f where i.id = f.id and (i.id = ${id} or i.acknowledged_at is null or i.acknowledged_at = f.before)
+      returning i.id)
+    select pg_notify('purchase_watch_wake', 'judge') from acknowledged`;
+  return rows.length > 0;
+}
+
+/** Notes that nobody looks after an open incident any more, nor after what went with it; wakes the judge. Answers whether it is open. */
+export async function releaseIncident(sql: Queries, id: string): Promise<boolean> {
+  const rows = await sql`
+    with ${family(sql, id)},
+    released as (
+      update purchase_watch.incidents i set acknowledged_at = null, acknowledged_by = null, acknowledged_note = null
+      from family f where i.id = f.id and (i.id = ${id} or i.acknowledged_at = f.before)
+      returning i.id)
+    select pg_notify('purchase_watch_wake', 'judge') from released`;
+  return rows.length > 0;
+}
+
+/** Notes what an incident was, open or over, in place of what was said before. Answers whether there is such an incident. */
+export async function answerIncident(
+  sql: Queries,
+  { id, cause, note, by }: { id: string; cause: string; note: string | null; by: string },
+): Promise<boolean> {
+  const rows = await sql`
+    update purchase_watch.incidents set answer_cause = ${cause}, answer_note = ${note}, answered_by = ${by}, answered_at = now()
+    where id = ${id} returning id`;
+  return rows.length > 0;
+}

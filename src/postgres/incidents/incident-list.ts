@@ -1,0 +1,152 @@
+/** Incidents as people and programs list and read them. */
+import type { Alarm } from '../../domain/incidents/detection.ts';
+import type { Incident, IncidentKind } from '../../domain/incidents/incident.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
+
+/** One of the incidents that another one tells of, too. */
+export interface IncidentPart {
+  readonly id: string;
+  readonly site: string | null;
+  readonly state: number | null;
+  readonly count: number;
+  readonly peak: number;
+  readonly endedAt: Instant | null;
+}
+
+/** What a person said it was. */
+export interface IncidentAnswer {
+  readonly cause: string;
+  readonly note: string | null;
+  readonly by: string;
+  readonly at: Instant;
+}
+
+export interface IncidentRow extends Incident {
+  /** The order of lists. */
+  readonly position: number;
+  /** Who looks after it, or after the one that tells of it; with `acknowledgedAt`. */
+  readonly acknowledgedBy: string | null;
+  readonly acknowledgedNote: string | null;
+  readonly answer: IncidentAnswer | null;
+  /** Those it tells of, the largest first. */
+  readonly parts: readonly IncidentPart[];
+  /** When the silence ends that keeps people from hearing of it; null when none does, or when it is over. */
+  readonly silencedUntil: Instant | null;
+}
+
+/** There are as many as sites have states; what is far down says nothing any more. */
+const MOST_PARTS = 200;
+
+const ms = (column: string, name: string): string => `(extract(epoch from ${column}) * 1000)::float8 as "${name}"`;
+
+/** When the last silence ends that holds for an incident itself; see domain/incidents/incident.ts. */
+const silencedUntil = (incident: string): string => `
+  (select max(s.ends_at) from purchase_watch.silences s
+    where ${incident}.ended_at is null and s.ends_at > now() and s.starts_at <= now() and (s.kind is null or s.kind = ${incident}.kind)
+      and (s.site is null or s.site = ${incident}.site) and (s.state is null or s.state = ${incident}.state)
+      and (s.subscriber is null or s.subscriber = ${incident}.subscriber))`;
+
+// One that tells of others is silenced by itself, and while all that it tells of are. Alarm and parts are text: the driver would keep the digits of their numbers, which are counts and times.
+const COLUMNS = `
+  i.position::float8 as position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.said_count as "saidCount",
+  i.said_severity as "saidSeverity", i.parent, i.severity, i.reminders, i.moved_on as "movedOn", i.alarm as "alarmText",
+  ${ms('i.opened_at', 'openedAt')}, ${ms('i.since', 'since')}, ${ms('i.quiet_since', 'quietSince')}, ${ms('i.ended_at', 'endedAt')},
+  ${ms('i.reopened_at', 'reopenedAt')}, ${ms('i.said_at', 'saidAt')}, ${ms('i.announced_at', 'announcedAt')},
+  ${ms('coalesce(i.acknowledged_at, p.acknowledged_at, g.acknowledged_at)', 'acknowledgedAt')},
+  coalesce(i.acknowledged_by, p.acknowledged_by, g.acknowledged_by) as "acknowledgedBy",
+  case when i.acknowledged_at is not null then i.acknowledged_note
+    when p.acknowledged_at is not null then p.acknowledged_note else g.acknowledged_note end as "acknowledgedNote",
+  i.answer_cause as "answerCause", i.answer_note as "answerNote", i.answered_by as "answeredBy", ${ms('i.answered_at', 'answeredAt')},
+  (select json_agg(c)::text from (
+    select id, site, state, count, peak, ${ms('ended_at', 'endedAt')} from purchase_watch.incidents
+    where parent = i.id order by ended_at is not null, count desc, peak desc, position limit ${MOST_PARTS}) c) as "partsText",
+  (extract(epoch from greatest(${silencedUntil('i')}, (
+    with recursive below as (
+      select c.* from purchase_watch.incidents c where c.parent = i.id and c.ended_at is null
+      union all
+      select c.* from below b join purchase_watch.incidents c on c.parent = b.id and c.ended_at is null)
+    select case when bool_and(q.until is not null) then min(q.until) end
+    from (select ${silencedUntil('b')} as until from below b where b.site is not null and b.state is not null and b.quiet_since is null) q
+  ))) * 1000)::float8 as "silencedUntil"`;
+/** Goes with them: an open incident is in the care of whoever looks after the one that tells of it. */
+const JOINS = `
+  left join purchase_watch.incidents p on p.id = i.parent and i.ended_at is null and p.ended_at is null
+  left join purchase_watch.incidents g on g.id = p.parent and g.ended_at is null`;
+
+type Row = Omit<IncidentRow, 'alarm' | 'answer' | 'parts'> & {
+  readonly alarmText: string | null;
+  readonly partsText: string | null;
+  readonly answerCause: string | null;
+  readonly answerNote: string | null;
+  readonly answeredBy: string | null;
+  readonly answeredAt: Instant | null;
+};
+
+function incidentOf({ alarmText, partsText, answerCause, answerNote, answeredBy, answeredAt, ...row }: Row): IncidentRow {
+  const isAnswered = answerCause !== null && answeredBy !== null && answeredAt !== null;
+  return {
+    ...row,
+    alarm: alarmText === null ? null : (JSON.parse(alarmText) as Alarm),
+    answer: isAnswered ? { cause: answerCause, note: answerNote, by: answeredBy, at: answeredAt } : null,
+    parts: partsText === null ? [] : (JSON.parse(partsText) as IncidentPart[]),
+  };
+}
+
+export interface IncidentFilter {
+  readonly status: 'open' | 'ended' | 'all';
+  readonly site?: string | undefined;
+  readonly kind?: IncidentKind | undefined;
+}
+
+/** A page of incidents, the latest opened first. Those of subscribers and of several sites are of no site. */
+export async function listIncidents(
+  sql: Queries,
+  { filter, before, limit }: { filter: IncidentFilter; before: number | null; limit: number },
+): Promise<IncidentRow[]> {
+  const further = before === null ? sql`true` : sql`i.position < ${before}`;
+  const page = filter.status === 'open' ? openOnes(sql, filter, further) : newestOfEach(sql, filter, further, limit);
+  const rows = await sql<Row[]>`
+    select ${sql.unsafe(COLUMNS)} from (
+      select * from (${page}) q order by q.position desc limit ${limit}) i ${sql.unsafe(JOINS)} order by i.position desc`;
+  return rows.map(incidentOf);
+}
+
+/** They are few, and have an index of their own. */
+const openOnes = (sql: Queries, { site, kind }: IncidentFilter, further: Fragment): Fragment => sql`
+  select i.* from purchase_watch.incidents i
+  where i.ended_at is null and ${site === undefined ? sql`true` : sql`i.site = ${site}`}
+    and ${kind === undefined ? sql`true` : sql`i.kind = ${kind}`} and ${further}`;
+
+/** The newest of each site and kind, of all subscribers, of replicas, and of those of several sites: a page of each holds the page. */
+function newestOfEach(sql: Queries, { status, site, kind }: IncidentFilter, further: Fragment, limit: number): Fragment {
+  const wanted = status === 'ended' ? sql`i.ended_at is not null` : sql`true`;
+  const isWanted = (one: IncidentKind): boolean => site === undefined && (kind ?? one) === one;
+  return sql`
+    (select q.* from purchase_watch.sites s cross join unnest(array['stuck', 'unreachable']) k (kind)
+    cross join lateral (
+      select * from purchase_watch.incidents i
+      where i.site = s.name and i.kind = k.kind and ${wanted} and ${further}
+      order by i.position desc limit ${limit}) q
+    where ${site === undefined ? sql`true` : sql`s.name = ${site}`} and ${kind === undefined ? sql`true` : sql`k.kind = ${kind}`}
+    order by q.position desc limit ${limit})
+    union all
+    (select i.* from purchase_watch.incidents i
+    where i.kind = 'subscriber' and ${isWanted('subscriber')} and ${wanted} and ${further}
+    order by i.position desc limit ${limit})
+    union all
+    (select i.* from purchase_watch.incidents i
+    where i.kind = 'replica' and ${isWanted('replica')} and ${wanted} and ${further}
+    order by i.position desc limit ${limit})
+    union all
+    (select i.* from purchase_watch.incidents i
+    where i.kind = 'stuck' and i.site is null and ${isWanted('stuck')} and ${wanted} and ${further}
+    order by i.position desc limit ${limit})`;
+}
+
+/** An incident by its id, or null. */
+export async function findIncident(sql: Queries, id: string): Promise<IncidentRow | null> {
+  const [row] = await sql<Row[]>`
+    select ${sql.unsafe(COLUMNS)} from purchase_watch.incidents i ${sql.unsafe(JOINS)} where i.id = ${id}`;
+  return row === undefined ? null : incidentOf(row);
+}

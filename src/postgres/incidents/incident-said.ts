@@ -1,0 +1,43 @@
+/** What people were told of an incident: its events and their deliveries are the record. */
+import type { DeliveryStatus } from '../../domain/deliveries/delivery-status.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+import { STANDING_COLUMNS, STANDING_JOINS, type StandingRow, standingOf } from '../deliveries/delivery-list.ts';
+
+export interface Said {
+  readonly channel: string;
+  /** `opened`, `grew`, … */
+  readonly stage: string;
+  /** When it was delivered or given up; while it waits, when it was written. */
+  readonly at: Instant;
+  readonly status: DeliveryStatus;
+}
+
+/** The latest are read: an incident of weeks has a few a day. */
+const MOST_EVENTS = 100;
+const MOST_SAID = 500;
+
+/** Who was told what of an incident, first to last. */
+export async function saidOf(sql: Queries, id: string): Promise<Said[]> {
+  const rows = await sql<(Omit<Said, 'status'> & StandingRow)[]>`
+    select s.name as channel, substr(e.type, length('incident.') + 1) as stage,
+      (extract(epoch from coalesce(d.settled_at, e.created_at)) * 1000)::float8 as at, ${sql.unsafe(STANDING_COLUMNS)}
+    from (
+      select position, type, created_at from purchase_watch.events
+      where incident = ${id} and type like 'incident.%' order by position desc limit ${MOST_EVENTS}) e
+    join purchase_watch.deliveries d on d.event = e.position
+    join purchase_watch.subscribers s on s.id = d.subscriber ${sql.unsafe(STANDING_JOINS)}
+    order by e.position desc, s.name desc limit ${MOST_SAID}`;
+  return rows
+    .map(standingOf)
+    .toReversed()
+    .map(({ channel, stage, at, status }) => ({ channel, stage, at, status }));
+}
+
+/** The text of the latest event about an incident while it went on, with when it was written; null when nothing was said yet. */
+export async function lastSaid(sql: Queries, id: string): Promise<{ readonly at: Instant; readonly body: string } | null> {
+  const [row] = await sql<{ at: Instant; body: string }[]>`
+    select (extract(epoch from created_at) * 1000)::float8 as at, body from purchase_watch.events
+    where incident = ${id} and type like 'incident.%' and type <> 'incident.ended' order by position desc limit 1`;
+  return row ?? null;
+}

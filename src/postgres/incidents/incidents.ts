@@ -1,0 +1,176 @@
+/** Incidents: what is wrong now, what is open, what people heard of it, and writing what follows. */
+import type { Alarm } from '../../domain/incidents/detection.ts';
+import { type Incident, type IncidentKind, REOPENS_WITHIN, type Symptom } from '../../domain/incidents/incident.ts';
+import type { Overdue } from '../../domain/incidents/judgement.ts';
+import { replicaSymptoms } from '../../domain/incidents/replica-trouble.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+import { announcing, type NewEvent } from '../events/events.ts';
+import { replicaTroubles } from '../shards/replica-troubles.ts';
+import type { Lease } from '../shards/replicas.ts';
+import { MOST_OF_ONE_ORDER, orderOf, paidByAnother } from '../stays/evidence.ts';
+import { type StayResults, type StoredStay, writingStays } from '../stays/stays.ts';
+import { subscriberSymptoms } from '../subscribers/subscriber-symptoms.ts';
+import { notingStuck, notingTakenOver } from './stuck-alerts.ts';
+
+/** What is wrong now beside stuck purchases: sites that do not answer anybody, subscribers and replicas in trouble. */
+export async function currentSymptoms(sql: Queries, now: Instant): Promise<Symptom[]> {
+  const ofSites = await sql<Symptom[]>`
+    select 'unreachable' as kind, name as site, null as state, null as subscriber, 0 as severity, 1 as count,
+      (extract(epoch from failing_since) * 1000)::float8 as since
+    from purchase_watch.sites where configured and failing_since is not null`;
+  return [...ofSites, ...(await subscriberSymptoms(sql, now)), ...replicaSymptoms(await replicaTroubles(sql))];
+}
+
+/** Overdue purchases are counted up to this in each state of a site; more would only cost time. */
+const MOST_OVERDUE = 10_000;
+
+/**
+ * How many customers are overdue in some states of sites, of those who came since something went wrong there, without those
+ * whose order was paid by another purchase. Purchases of one order are one customer, unless very many share it.
+ */
+export async function countOverdue(
+  sql: Queries,
+  places: readonly { readonly site: string; readonly state: number; readonly since: Instant }[],
+): Promise<Overdue[]> {
+  if (places.length === 0) return [];
+  return sql<Overdue[]>`
+    select w.site, w.state, n.count, n.since
+    from unnest(${places.map(({ site }) => site)}::text[], ${`{${places.map(({ state }) => state).join()}}`}::integer[],
+      ${`{${places.map(({ since }) => since).join()}}`}::float8[]) as w (site, state, since)
+    cross join lateral (
+      select count(distinct case when key is null or sharing > ${MOST_OF_ONE_ORDER} then 'p' || id else 'o' || key end)::float8 as count,
+        (extract(epoch from min(state_since)) * 1000)::float8 as since
+      from (
+        select o.id, o.state_since, o.key, count(*) over (partition by o.key) as sharing from (
+          select p.id, p.state_since, ${orderOf(sql)} as key
+          from purchase_watch.purchases p left join purchase_watch.purchase_details d on d.purchase = p.id
+          where p.stuck_since is not null and p.site = w.site and p.state = w.state and p.state_since >= to_timestamp(w.since / 1000)
+            and p.status = 'watching' and not ${paidByAnother(sql)}
+          order by p.state_since limit ${MOST_OVERDUE}) o) k) n`;
+}
+
+type Row = Omit<Incident, 'alarm'> & { readonly alarm: string | null };
+
+/**
+ * Incidents that have not ended, those of stuck purchases that ended so lately that they may be back, and those that an open
+ * one tells of, too.
+ */
+export async function openIncidents(sql: Queries, now: Instant): Promise<Incident[]> {
+  const rows = await sql<Row[]>`
+    select id, kind, site, state, subscriber, (extract(epoch from opened_at) * 1000)::float8 as "openedAt",
+      (extract(epoch from since) * 1000)::float8 as since, (extract(epoch from quiet_since) * 1000)::float8 as "quietSince",
+      (extract(epoch from ended_at) * 1000)::float8 as "endedAt", count, peak, (extract(epoch from said_at) * 1000)::float8 as "saidAt",
+      said_count as "saidCount", said_severity as "saidSeverity",
+      (extract(epoch from announced_at) * 1000)::float8 as "announcedAt", (extract(epoch from acknowledged_at) * 1000)::float8 as "acknowledgedAt",
+      parent, severity, alarm, (extract(epoch from reopened_at) * 1000)::float8 as "reopenedAt", reminders, moved_on as "movedOn"
+    from purchase_watch.incidents
+    where ended_at is null or (ended_at > to_timestamp(${now - REOPENS_WITHIN}::float8 / 1000) and kind = 'stuck')
+      or id in (
+        select c.id from purchase_watch.incidents p join purchase_watch.incidents c on c.parent = p.id
+        where p.ended_at is null and p.kind = 'stuck' and (p.site is null or p.state is null))
+    order by opened_at`;
+  return rows.map(({ alarm, ...row }) => ({ ...row, alarm: alarm === null ? null : (JSON.parse(alarm) as Alarm) })).map(ordered);
+}
+
+/** The fields in the order in which incidents are made, so that two that are the same have the same text. */
+function ordered(incident: Incident): Incident {
+  const {
+    id,
+    kind,
+    site,
+    state,
+    subscriber,
+    openedAt,
+    since,
+    quietSince,
+    endedAt,
+    count,
+    peak,
+    saidAt,
+    saidCount,
+    saidSeverity,
+  } = incident;
+  const { announcedAt, acknowledgedAt, parent, severity, alarm, reopenedAt, reminders, movedOn } = incident;
+  const said = { saidAt, saidCount, saidSeverity, announcedAt, acknowledgedAt };
+  const tree = { parent, severity, alarm, reopenedAt, reminders, movedOn };
+  return { id, kind, site, state, subscriber, openedAt, since, quietSince, endedAt, count, peak, ...said, ...tree };
+}
+
+/** Which channels for people were told of incidents that are open or were so lately, by their ids. */
+export async function heardBy(sql: Queries, incidents: readonly string[]): Promise<Map<string, string[]>> {
+  if (incidents.length === 0) return new Map();
+  const rows = await sql<{ incident: string; names: string[] }[]>`
+    select i.id as incident, array_agg(s.name) as names
+    from purchase_watch.incidents i join purchase_watch.subscribers s on s.id = any(i.heard) and s.configured and s.kind = 'slack'
+    where i.id = any(${incidents as string[]}::text[]) group by i.id`;
+  return new Map(rows.map(({ incident, names }) => [incident, names]));
+}
+
+/** How many incidents are open, by kind and site, which is null for subscribers and for several sites; what has none is missing. */
+export async function countOpenIncidents(
+  sql: Queries,
+): Promise<{ site: string | null; kind: IncidentKind; count: number; atSite: number }[]> {
+  return sql`
+    select i.site, i.kind, (count(*) filter (where p.id is null))::float8 as count,
+      (count(*) filter (where p.site is null))::float8 as "atSite"
+    from purchase_watch.incidents i left join purchase_watch.incidents p on p.id = i.parent and p.ended_at is null
+    where i.ended_at is null group by i.site, i.kind order by i.site, i.kind`;
+}
+
+/**
+ * Writes incidents as they are now, what is said of them, and what was learned from stays, all or nothing; false when the
+ * judge's lease is not ours any more under this epoch. One statement: a connection that is lost leaves nothing half said,
+ * and no stay is counted twice.
+ */
+export async function saveVerdicts(
+  sql: Queries,
+  {
+    incidents,
+    events,
+    lease,
+    stays,
+    stuck,
+    takenOver,
+  }: {
+    incidents: readonly Incident[];
+    events: readonly NewEvent[];
+    lease: Lease;
+    stays: StayResults;
+    /** Stays to alert people of by themselves, and the alerts whose place an incident takes over. */
+    stuck: readonly StoredStay[];
+    takenOver: readonly number[];
+  },
+): Promise<boolean> {
+  const numbers = (value: (incident: Incident) => number | null): string =>
+    `{${incidents.map((i) => value(i) ?? 'NULL').join()}}`;
+  const heard = (incident: Incident): string =>
+    `{${events.flatMap((event) => (event.incident === incident.id ? (event.recipients ?? []) : [])).join()}}`;
+  const rows = await sql<{ held: boolean }[]>`
+    with held as materialized (
+      select from purchase_watch.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+    saved as (
+      insert into purchase_watch.incidents as incidents (id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count, said_severity, announced_at, parent, severity, alarm, reopened_at, reminders, moved_on, heard)
+      select id, kind, site, state, subscriber, to_timestamp(opened / 1000), to_timestamp(since / 1000), to_timestamp(ended / 1000),
+        to_timestamp(quiet / 1000), count, peak, to_timestamp(said / 1000), said_count, said_severity, to_timestamp(announced / 1000),
+        parent, severity, alarm, to_timestamp(reopened / 1000), reminders, moved_on, heard::integer[]
+      from unnest(${incidents.map((i) => i.id)}::text[], ${incidents.map((i) => i.kind)}::text[], ${incidents.map((i) => i.site)}::text[],
+        ${numbers((i) => i.state)}::integer[], ${incidents.map((i) => i.subscriber)}::text[], ${numbers((i) => i.openedAt)}::float8[], ${numbers((i) => i.since)}::float8[],
+        ${numbers((i) => i.endedAt)}::float8[], ${numbers((i) => i.quietSince)}::float8[], ${numbers((i) => i.count)}::integer[],
+        ${numbers((i) => i.peak)}::integer[], ${numbers((i) => i.saidAt)}::float8[], ${numbers((i) => i.saidCount)}::integer[],
+        ${numbers((i) => i.saidSeverity)}::smallint[], ${numbers((i) => i.announcedAt)}::float8[], ${incidents.map((i) => i.parent)}::text[],
+        ${numbers((i) => i.severity)}::smallint[], ${incidents.map((i) => (i.alarm === null ? null : JSON.stringify(i.alarm)))}::text[],
+        ${numbers((i) => i.reopenedAt)}::float8[], ${numbers((i) => i.reminders)}::smallint[], ${numbers((i) => i.movedOn)}::integer[], ${incidents.map(heard)}::text[])
+        as r (id, kind, site, state, subscriber, opened, since, ended, quiet, count, peak, said, said_count, said_severity, announced, parent, severity, alarm, reopened, reminders, moved_on, heard)
+      where exists (select from held)
+      on conflict (id) do update set heard = array(select unnest(incidents.heard) union select unnest(excluded.heard)), state = excluded.state, since = excluded.since, ended_at = excluded.ended_at, quiet_since = excluded.quiet_since,
+        count = excluded.count, peak = excluded.peak, said_at = excluded.said_at, said_count = excluded.said_count, said_severity = excluded.said_severity,
+        announced_at = excluded.announced_at, parent = excluded.parent, severity = excluded.severity, alarm = excluded.alarm,
+        reopened_at = excluded.reopened_at, reminders = excluded.reminders, moved_on = excluded.moved_on),
+    ${writingStays(sql, stays)},
+    ${notingStuck(sql, stuck)},
+    ${notingTakenOver(sql, takenOver)},
+    ${announcing(sql, events, sql`exists (select from held)`)}
+    select true as held from held union all select null from told`;
+  return rows.some((row) => row.held);
+}

@@ -1,0 +1,74 @@
+/** Silences: when people want to hear nothing of which incidents. */
+import type { IncidentKind, Silence } from '../../domain/incidents/incident.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+
+export interface SilenceRow extends Silence {
+  readonly id: number;
+  readonly reason: string;
+  readonly by: string;
+  readonly createdAt: Instant;
+}
+
+const COLUMNS = `
+  id::float8 as id, kind, site, state, subscriber, reason, created_by as by, (extract(epoch from created_at) * 1000)::float8 as "createdAt",
+  (extract(epoch from starts_at) * 1000)::float8 as "startsAt", (extract(epoch from ends_at) * 1000)::float8 as "endsAt"`;
+
+/** Those that hold at a moment. */
+export async function silencesAt(sql: Queries, now: Instant): Promise<SilenceRow[]> {
+  return sql<SilenceRow[]>`
+    select ${sql.unsafe(COLUMNS)} from purchase_watch.silences
+    where ends_at > to_timestamp(${now}::float8 / 1000) and starts_at <= to_timestamp(${now}::float8 / 1000) order by id`;
+}
+
+/** A page of silences, newest first: those that hold or will, those that are over, or all. */
+export async function listSilences(
+  sql: Queries,
+  { status, before, limit }: { status: 'current' | 'over' | 'all'; before: number | null; limit: number },
+): Promise<SilenceRow[]> {
+  const over = { current: sql`ends_at > now()`, over: sql`ends_at <= now()`, all: sql`true` }[status];
+  // By the column: `id` alone would be that of the answer, which no index has.
+  return sql<SilenceRow[]>`
+    select ${sql.unsafe(COLUMNS)} from purchase_watch.silences s
+    where ${over} and ${before === null ? sql`true` : sql`id < ${before}`} order by s.id desc limit ${limit}`;
+}
+
+/** A silence by its id, or null. */
+export async function findSilence(sql: Queries, id: number): Promise<SilenceRow | null> {
+  const [row] = await sql<SilenceRow[]>`select ${sql.unsafe(COLUMNS)} from purchase_watch.silences where id = ${id}`;
+  return row ?? null;
+}
+
+export interface NewSilence {
+  readonly kind: IncidentKind | null;
+  readonly site: string | null;
+  readonly state: number | null;
+  readonly subscriber: string | null;
+  readonly reason: string;
+  readonly by: string;
+  readonly startsAt: Instant;
+  readonly endsAt: Instant;
+}
+
+/** Adds a silence and wakes the judge. */
+export async function addSilence(sql: Queries, silence: NewSilence): Promise<SilenceRow> {
+  const { kind, site, state, subscriber, reason, by, startsAt, endsAt } = silence;
+  const [row] = await sql<[SilenceRow]>`
+    with added as (
+      insert into purchase_watch.silences (kind, site, state, subscriber, reason, created_by, starts_at, ends_at)
+      values (${kind}, ${site}, ${state}, ${subscriber}, ${reason}, ${by}, to_timestamp(${startsAt}::float8 / 1000), to_timestamp(${endsAt}::float8 / 1000))
+      returning *),
+    woken as (select pg_notify('purchase_watch_wake', 'judge') from added)
+    select ${sql.unsafe(COLUMNS)}, (select count(*) from woken) as woken from added`;
+  return row;
+}
+
+/** Ends a silence now; one that is over stays as it is. Answers whether there is such a silence. */
+export async function endSilence(sql: Queries, id: number): Promise<boolean> {
+  const [row] = await sql<{ found: boolean }[]>`
+    with ended as (
+      update purchase_watch.silences set ends_at = now(), starts_at = least(starts_at, now()) where id = ${id} and ends_at > now() returning id),
+    woken as (select pg_notify('purchase_watch_wake', 'judge') from ended)
+    select true as found, (select count(*) from woken) from purchase_watch.silences where id = ${id}`;
+  return row !== undefined;
+}

@@ -1,0 +1,176 @@
+/** Single stuck checkouts of which people are alerted: which there are, how they ended, and writing what follows. */
+
+import type { SingleReason } from '../../domain/incidents/stuck-checkouts.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+import { announcing, type NewEvent } from '../events/events.ts';
+import type { Lease } from '../shards/replicas.ts';
+import { paidByAnother } from '../stays/evidence.ts';
+import type { StoredStay } from '../stays/stays.ts';
+
+/** Looked at together; what is beyond waits for the next look. */
+const MOST = 2_000;
+/** Purchases registered this soon after a site's first answer were there before. */
+const BEFORE_FIRST_ANSWER = "interval '10 minutes'";
+
+/** A checkout to alert people of, or one of which they were alerted and that is over. */
+export interface StoredCheckout {
+  readonly id: number;
+  readonly site: string;
+  readonly state: number;
+  readonly since: Instant;
+  readonly stuckAt: Instant;
+  /** It was there already when the site was asked for the first time. */
+  readonly firstSight: boolean;
+  /** Row ids of the subscribers that were alerted; null before. */
+  readonly alerted: readonly number[] | null;
+  /** When it was over; null while the customer is stuck. */
+  readonly overAt: Instant | null;
+  /** The state that came after; null while there is none. */
+  readonly toState: number | null;
+  /** Whether its order was paid by another purchase. */
+  readonly isPaid: boolean;
+  readonly status: string;
+  readonly purchaseId: string;
+  readonly orderReference: string | null;
+  /** The amount's exact digits. */
+  readonly price: string | null;
+  readonly currency: string | null;
+}
+
+const ms = (column: string, name: string): string => `(extract(epoch from ${column}) * 1000)::float8 as "${name}"`;
+
+/** The condition that the stay of the alert `a` is over, given its purchase `p`. */
+const IS_OVER = `(p.stuck_since is null or p.state_since <> a.state_since or p.status in ('stopped', 'expired'))`;
+
+/** The part of a statement that notes stays that became overdue, for alerts by themselves; `held` as in `saveVerdicts`. */
+export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
+  const stuck = stays.flatMap(({ outcome, purchase, ...stay }) =>
+    outcome === 'overdue' && purchase !== null ? [{ ...stay, purchase }] : [],
+  );
+  const numbers = (value: (stay: (typeof stuck)[number]) => number): string => `{${stuck.map(value).join()}}`;
+  return sql`
+    noted as (
+      insert into purchase_watch.stuck_alerts (purchase, site, state, state_since, stuck_at, first_sight)
+      select p.id, s.site, s.state, to_timestamp(s.since / 1000), to_timestamp(s.at / 1000), s.first_sight
+      from unnest(${numbers(({ purchase }) => purchase)}::bigint[], ${stuck.map(({ site }) => site)}::text[],
+        ${numbers(({ state }) => state)}::integer[], ${numbers(({ enteredAt }) => enteredAt)}::float8[], ${numbers(({ at }) => at)}::float8[],
+        ${`{${stuck.map(({ firstSight }) => firstSight).join()}}`}::boolean[]) as s (purchase, site, state, since, at, first_sight)
+      join purchase_watch.purchases p on p.id = s.purchase
+      where exists (select from held)
+      on conflict do nothing)`;
+}
+
+/** Checkouts of which nobody was alerted yet, and those that are over, the oldest first. Reads open alerts only. */
+export async function checkoutsToTell(sql: Queries): Promise<StoredCheckout[]> {
+  return sql<StoredCheckout[]>`
+    select a.id::float8 as id, a.site, a.state, a.first_sight as "firstSight", p.status, p.purchase_id as "purchaseId",
+      ${sql.unsafe(ms('a.state_since', 'since'))}, ${sql.unsafe(ms('a.stuck_at', 'stuckAt'))},
+      case when a.alerted_at is not null then a.alerted end as alerted, m.to_state as "toState",
+      case when ${sql.unsafe(IS_OVER)} then ${sql.unsafe('(extract(epoch from coalesce(m.not_after, p.ended_at, p.last_polled_at, a.stuck_at)) * 1000)::float8')} end as "overAt",
+      ${paidByAnother(sql)} as "isPaid",
+      coalesce(nullif(btrim(purchase_watch.stored_text(d.fields, 'OrderReference')), ''), p.reference) as "orderReference",
+      purchase_watch.stored_number(d.fields, 'Price')::text as price,
+      nullif(btrim(purchase_watch.stored_text(d.fields, 'CurrencyCode')), '') as currency
+    from purchase_watch.stuck_alerts a
+    join purchase_watch.sites s on s.name = a.site and s.configured
+    join purchase_watch.purchases p on p.id = a.purchase
+    left join purchase_watch.purchase_details d on d.purchase = p.id
+    left join lateral (
+      select t.to_state, t.not_after from purchase_watch.purchase_transitions t
+      where t.purchase = a.purchase and t.from_state = a.state and t.not_after > a.state_since order by t.sequence limit 1) m on true
+    where a.ended_at is null and (a.alerted_at is null or ${sql.unsafe(IS_OVER)})
+    order by a.id limit ${MOST}`;
+}
+
+/** Sites with more stuck purchases from before the first answer than this. */
+export async function sitesWithBacklog(sql: Queries, sites: readonly string[], most: number): Promise<string[]> {
+  const rows = await sql<{ site: string }[]>`
+    select s.name as site from purchase_watch.sites s
+    cross join lateral (
+      select count(*) as count from (
+        select from purchase_watch.purchases p
+        where p.stuck_since is not null and p.site = s.name
+          and p.registered_at <= s.first_success_at + ${sql.unsafe(BEFORE_FIRST_ANSWER)} limit ${most + 1}) found) b
+    where s.name = any(${sites as string[]}::text[]) and b.count > ${most}`;
+  return rows.map(({ site }) => site);
+}
+
+/** A place of which people were alerted checkout by checkout. */
+export interface SinglePlace {
+  readonly site: string;
+  readonly state: number;
+  /** The row id of the last such alert. */
+  readonly id: number;
+}
+
+/** Of these places, those whose last alert in mode `auto` did not say that incidents take over. */
+export async function singlePlaces(
+  sql: Queries,
+  places: readonly { readonly site: string; readonly state: number }[],
+): Promise<SinglePlace[]> {
+  if (places.length === 0) return [];
+  const rows = await sql<(SinglePlace & { readonly isLast: boolean })[]>`
+    select w.site, w.state, l.id::float8 as id, l.is_last as "isLast"
+    from (select distinct * from unnest(${places.map(({ site }) => site)}::text[], ${`{${places.map(({ state }) => state).join()}}`}::integer[])) w (site, state)
+    cross join lateral (
+      select id, is_last from purchase_watch.stuck_alerts a
+      where a.site = w.site and a.state = w.state and a.alerted_at is not null and a.mode = 'auto'
+      order by a.alerted_at desc, a.id desc limit 1) l`;
+  return rows.filter(({ isLast }) => !isLast);
+}
+
+/** The part of a statement that notes that incidents took over from single alerts; `held` as in `saveVerdicts`. */
+export function notingTakenOver(sql: Queries, rows: readonly number[]) {
+  return sql`
+    taken_over as (
+      update purchase_watch.stuck_alerts set is_last = true
+      where id = any(${`{${rows.join()}}`}::bigint[]) and exists (select from held))`;
+}
+
+export interface CheckoutResults {
+  readonly stuck: readonly { readonly id: number; readonly alerted: readonly number[]; readonly reason: SingleReason }[];
+  /** Row ids of those whose end people are alerted of, and of those that nobody is alerted of. */
+  readonly over: readonly number[];
+  readonly dropped: readonly number[];
+  readonly events: readonly NewEvent[];
+}
+
+/**
+ * Writes what people are alerted of, and the events, all or nothing; false when the judge's lease belongs to another replica
+ * by now, or when one of the checkouts was written meanwhile, as by an earlier statement whose answer was lost.
+ */
+export async function saveCheckouts(
+  sql: Queries,
+  { stuck, over, dropped, events, now, lease }: CheckoutResults & { now: Instant; lease: Lease },
+): Promise<boolean> {
+  const fresh = [...stuck.map(({ id }) => id), ...dropped];
+  const numbers = (value: (each: (typeof stuck)[number]) => number | null): string =>
+    `{${stuck.map((each) => value(each) ?? 'NULL').join()}}`;
+  const rows = await sql<{ saved: boolean | null }[]>`
+    with held as materialized (
+      select from purchase_watch.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+    ready as materialized (
+      select a.id from purchase_watch.stuck_alerts a
+      where exists (select from held) and a.ended_at is null
+        and (a.id = any(${`{${fresh.join()}}`}::bigint[]) and a.alerted_at is null
+          or a.id = any(${`{${over.join()}}`}::bigint[]) and a.alerted_at is not null)
+      order by a.id for update of a),
+    whole as materialized (select where exists (select from held) and (select count(*) from ready) = ${fresh.length + over.length}),
+    alerted as (
+      update purchase_watch.stuck_alerts a set alerted_at = to_timestamp(${now}::float8 / 1000), alerted = r.alerted::integer[],
+        mode = r.mode, counted_stays = r.counted, stays_per_day = r.per_day, is_last = r.is_last
+      from unnest(${numbers(({ id }) => id)}::bigint[], ${stuck.map((each) => `{${each.alerted.join()}}`)}::text[],
+        ${stuck.map(({ reason }) => reason.mode)}::text[], ${numbers(({ reason }) => reason.counted)}::integer[],
+        ${numbers(({ reason }) => reason.perDay)}::real[], ${`{${stuck.map(({ reason }) => reason.isLast).join()}}`}::boolean[])
+        as r (id, alerted, mode, counted, per_day, is_last)
+      where a.id = r.id and exists (select from whole)),
+    told_over as (
+      update purchase_watch.stuck_alerts set ended_at = to_timestamp(${now}::float8 / 1000)
+      where id = any(${`{${over.join()}}`}::bigint[]) and exists (select from whole)),
+    dropped as (
+      delete from purchase_watch.stuck_alerts where id = any(${`{${dropped.join()}}`}::bigint[]) and exists (select from whole)),
+    ${announcing(sql, events, sql`exists (select from whole)`)}
+    select true as saved from whole union all select null from told`;
+  return rows.some(({ saved }) => saved);
+}

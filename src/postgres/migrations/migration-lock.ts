@@ -1,0 +1,70 @@
+/**
+ * The advisory lock that starts hold one after the other while they migrate. Every login of the database may take it, so it
+ * is tried, and who holds it is named: a login that keeps it makes a start fail after a while, and never wait in silence.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Queries } from '../connection/database.ts';
+
+/** The number means nothing; it must never change. */
+const LOCK = 7_236_019_444;
+const TRY_AGAIN: Milliseconds = 200;
+
+/** How long a session may keep the lock from a start. */
+export interface LockPatience {
+  /** Of a login that may migrate: it may be building an index over a large table. */
+  readonly own: Milliseconds;
+  /** Of any other login, which has no reason to hold it. */
+  readonly others: Milliseconds;
+}
+const PATIENCE: LockPatience = { own: 3_600_000, others: 60_000 };
+
+interface Holder {
+  readonly pid: number;
+  readonly login: string;
+  readonly application: string;
+  /** Whether it may act as the role that migrates. */
+  readonly isOwn: boolean;
+}
+
+/**
+ * Takes the lock for the rest of the transaction; `onStep` is given who holds it, in words for people. Throws AppError
+ * `conflict` with the holder's process and login after a minute, or after an hour when it is a login that may migrate.
+ */
+export async function lockMigrations(tx: Queries, onStep: (step: string) => void, patience = PATIENCE): Promise<void> {
+  const began = performance.now();
+  let named: string | null = null;
+  for (;;) {
+    const [row] = await tx<[{ taken: boolean }]>`select pg_try_advisory_xact_lock(${LOCK}) as taken`;
+    if (row.taken) return;
+    const holder = await findHolder(tx);
+    if (holder !== null) {
+      const words = `session ${holder.pid} of login "${holder.login}" (${holder.application || 'without a name'})`;
+      if (words !== named) onStep(`waiting for ${words}, which holds the lock of migrations: another start may be migrating it`);
+      named = words;
+      const limit = holder.isOwn ? patience.own : patience.others;
+      if (performance.now() - began > limit) throw keptBy(words, holder.pid, limit);
+    }
+    await delay(TRY_AGAIN);
+  }
+}
+
+/** Null when it was released meanwhile. */
+async function findHolder(tx: Queries): Promise<Holder | null> {
+  const [holder] = await tx<Holder[]>`
+    select l.pid, coalesce(a.usename, 'unknown') as login, coalesce(a.application_name, '') as application,
+      coalesce(pg_has_role(a.usesysid, current_user, 'usage'), false) as "isOwn"
+    from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+    where l.locktype = 'advisory' and l.granted and l.database = (select oid from pg_database where datname = current_database())
+      and l.classid = ${LOCK}::int8 >> 32 and l.objid = ${LOCK}::int8 & 4294967295 and l.objsubid = 1`;
+  return holder ?? null;
+}
+
+function keptBy(words: string, pid: number, limit: Milliseconds): AppError {
+  return new AppError(
+    'conflict',
+    `${words} has held the advisory lock ${LOCK} for ${limit / 1_000} s, without which the schema is not migrated: ` +
+      `wait until that start is done, or end the session with "select pg_terminate_backend(${pid})", and start again`,
+  );
+}

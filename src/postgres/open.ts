@@ -1,0 +1,51 @@
+/** The daemon's connections: to the database that the settings name, or to the embedded one, which it starts. */
+import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import { connect, type Sql } from './connection/database.ts';
+import { agreeOnLimits, type Patience } from './connection/server-limits.ts';
+import { startEmbedded } from './embedded/embedded.ts';
+
+export interface Store {
+  readonly databaseUrl: string;
+  /** For the loops. */
+  readonly sql: Sql;
+  /** For the outbox. */
+  readonly outbox: Sql;
+  /** For further connections. */
+  readonly patience: Patience;
+  /** Breaks off every query, and takes no more. */
+  breakOff(): void;
+  /** Closes the connections; stops the embedded Postgres if nobody else uses it. `left`: how long that may take. */
+  close(left: () => Milliseconds): Promise<void>;
+}
+
+export interface StoreOptions {
+  /** A database that owes an answer for so long is taken for gone, and dialled again. */
+  readonly answerWithin: Milliseconds;
+  readonly log: { info(message: string): void; warn(about: object, event: string): void };
+  /** Breaks off the start of the embedded Postgres. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Opens the database at a URL, or the embedded one of a folder. Nothing is dialled before the first query. */
+export async function openStore(
+  { databaseUrl, dataDir }: { databaseUrl: string | null; dataDir: string },
+  { answerWithin, log, signal }: StoreOptions,
+): Promise<Store> {
+  const embedded = databaseUrl === null ? await startEmbedded({ dataDir, log: (text) => log.info(text), signal }) : null;
+  const url = databaseUrl ?? embedded!.url;
+  const patience = await agreeOnLimits(url, answerWithin, (about) => log.warn(about, 'database.limits_refused'));
+  const sql = connect(url, { max: 10, steadyPlans: true, ...patience });
+  const outbox = connect(url, { max: 4, name: 'outbox', steadyPlans: true, orderedPlans: true, ...patience });
+  const end = (timeout: Milliseconds) => Promise.all([sql, outbox].map((pool) => pool.end({ timeout: timeout / 1_000 })));
+  return {
+    databaseUrl: url,
+    sql,
+    outbox,
+    patience,
+    breakOff: () => void end(0),
+    close: async (left) => {
+      await end(left() / 2);
+      await embedded?.stop(left());
+    },
+  };
+}

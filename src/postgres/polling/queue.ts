@@ -1,0 +1,154 @@
+/** The queue as its owner reads it: purchases by shard and due slot, and the nudges that say what changed from outside. */
+import { type Attached, DIGEST_LENGTH, type Instant, type Purchase } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+import { held, type Writer } from '../deliveries/settle.ts';
+
+/** Width of a due slot; `purchase_watch.due_slot` in the schema says the same. */
+const SLOT_WIDTH = 10_000;
+
+/** The due slot of an instant. */
+export function dueSlot(at: Instant): number {
+  return Math.floor(at / SLOT_WIDTH);
+}
+
+/** How far a shard has been read: every row at or before (slot, id) is in memory or was put behind it since. */
+export interface Cursor {
+  readonly shard: number;
+  readonly slot: number;
+  readonly id: number;
+}
+
+/** A purchase with the moment it is due and where its row lies in the queue; null when it is not polled any more. */
+export interface QueuedPurchase {
+  readonly purchase: Purchase;
+  readonly nextPollAt: Instant | null;
+  readonly slot: number | null;
+}
+
+type Row = Purchase & { nextPollAt: Instant | null; slot: number | null };
+
+// Rows are read as flat columns and times as epoch milliseconds: one object a row, nothing to convert.
+const COLUMNS = `
+  p.id::float8 as id, p.site, p.purchase_id as "purchaseId", p.shard, p.revision, p.polls::float8 as polls, p.status, p.state,
+  (extract(epoch from p.state_since) * 1000)::float8 as "stateSince", p.excused_ms::float8 as excused,
+  (extract(epoch from p.stuck_since) * 1000)::float8 as "stuckSince", (extract(epoch from p.seen_at) * 1000)::float8 as "seenAt",
+  (extract(epoch from p.watched_since) * 1000)::float8 as "watchedSince", p.failures, p.unknowns, p.invoice, p.sequence,
+  left(encode(sha256(convert_to(d.fields::text, 'UTF8')), 'base64'), ${DIGEST_LENGTH}) as "detailsDigest",
+  (extract(epoch from p.next_poll_at) * 1000)::float8 as "nextPollAt", p.due_slot as slot`;
+
+/** What is to be read of one site's queue. */
+export interface QueueRead {
+  readonly site: string;
+  readonly cursors: readonly Cursor[];
+  /** The last slot. */
+  readonly through: number;
+  /** Rows of a shard, at most. */
+  readonly limit: number;
+}
+
+/**
+ * Reads queues of sites on from each cursor, in slot order: an index range each, whatever the table's size, and one
+ * statement for all. Answers, for each read, the rows and the cursors moved on.
+ */
+export async function loadDue(
+  sql: Queries,
+  reads: readonly QueueRead[],
+): Promise<{ rows: QueuedPurchase[]; cursors: Cursor[] }[]> {
+  const ranges = reads.flatMap(({ cursors }, index) => cursors.map((cursor) => ({ ...cursor, read: index + 1 })));
+  if (ranges.length === 0) return reads.map(() => ({ rows: [], cursors: [] }));
+  const column = (value: (range: (typeof ranges)[number]) => number): string => `{${ranges.map(value).join()}}`;
+  const rows = await sql<(Row & { readonly read: number })[]>`
+    select c.read, ${sql.unsafe(COLUMNS)}
+    from unnest(${column((c) => c.read)}::integer[], ${column((c) => c.shard)}::smallint[], ${column((c) => c.slot)}::integer[],
+      ${column((c) => c.id)}::bigint[]) as c (read, shard, slot, id)
+    cross join lateral (
+      select * from purchase_watch.purchases q
+      where q.site = (${reads.map(({ site }) => site)}::text[])[c.read] and q.shard = c.shard and q.due_slot is not null
+        and (q.due_slot, q.id) > (c.slot, c.id) and q.due_slot <= (${`{${reads.map(({ through }) => through).join()}}`}::integer[])[c.read]
+      order by q.due_slot, q.id limit (${`{${reads.map(({ limit }) => limit).join()}}`}::integer[])[c.read]) p
+    left join purchase_watch.purchase_details d on d.purchase = p.id`;
+  const groups = Map.groupBy(rows, ({ read }) => read);
+  return reads.map((read, index) => {
+    const own = groups.get(index + 1) ?? [];
+    return { rows: own.map(queued), cursors: movedOn(read, own) };
+  });
+}
+
+/** Where the cursors of a read stand after it: at its last row of a shard where it was cut off, otherwise at the end of the last slot. */
+function movedOn({ cursors, through, limit }: QueueRead, rows: readonly Row[]): Cursor[] {
+  const counts = new Map<number, { count: number; last: Row }>();
+  for (const row of rows) {
+    const seen = counts.get(row.shard);
+    const further = !seen || row.slot! > seen.last.slot! || (row.slot === seen.last.slot && row.id > seen.last.id);
+    counts.set(row.shard, { count: (seen?.count ?? 0) + 1, last: further ? row : seen.last });
+  }
+  return cursors.map(({ shard }) => {
+    const read = counts.get(shard);
+    return read !== undefined && read.count >= limit
+      ? { shard, slot: read.last.slot!, id: read.last.id }
+      : { shard, slot: through, id: Number.MAX_SAFE_INTEGER };
+  });
+}
+
+/** A purchase that changed from outside, as it is now, and the nudges that said so. */
+export interface Nudged extends QueuedPurchase {
+  readonly nudges: readonly number[];
+}
+
+/**
+ * Reads up to `limit` nudges of the given shards with their purchases. They stay until `dropNudges`: a crash between
+ * loses none. Orphans are those whose purchase was deleted.
+ */
+export async function readNudged(
+  sql: Queries,
+  { shards, limit }: { shards: readonly number[]; limit: number },
+): Promise<{ rows: Nudged[]; orphans: number[]; more: boolean }> {
+  const rows = await sql<((Row | { readonly id: null }) & { nudges: readonly number[] })[]>`
+    with nudge as materialized (
+      select id, purchase from purchase_watch.nudges where shard = any(${`{${shards.join()}}`}::smallint[]) order by id limit ${limit})
+    select ${sql.unsafe(COLUMNS)}, n.nudges::text[]::float8[] as nudges
+    from (select purchase, array_agg(id) as nudges from nudge group by purchase) n
+    left join purchase_watch.purchases p on p.id = n.purchase
+    left join purchase_watch.purchase_details d on d.purchase = p.id`;
+  const nudged = rows.flatMap(({ nudges, ...row }) => (row.id === null ? [] : [{ ...queued(row), nudges }]));
+  const orphans = rows.flatMap(({ id, nudges }) => (id === null ? nudges : []));
+  return { rows: nudged, orphans, more: rows.reduce((sum, { nudges }) => sum + nudges.length, 0) >= limit };
+}
+
+/** Drops nudges whose purchases have been taken over, in the shards that the writer still holds. */
+export async function dropNudges(sql: Queries, nudges: readonly number[], writer: Writer): Promise<void> {
+  await sql`
+    with ${held(sql, writer)}
+    delete from purchase_watch.nudges n using held where n.id = any(${`{${nudges.join()}}`}::bigint[]) and n.shard = held.id`;
+}
+
+/** Drops the nudges of the shards that the writer still holds, because their queues are about to be read from the beginning. */
+export async function dropNudgesOf(sql: Queries, writer: Writer): Promise<void> {
+  await sql`with ${held(sql, writer)} delete from purchase_watch.nudges n using held where n.shard = held.id`;
+}
+
+/** Purchases by row id, as they are now. */
+export async function loadPurchases(sql: Queries, ids: readonly number[]): Promise<QueuedPurchase[]> {
+  const rows = await sql<Row[]>`
+    select ${sql.unsafe(COLUMNS)} from purchase_watch.purchases p
+    left join purchase_watch.purchase_details d on d.purchase = p.id
+    where p.id = any(${`{${ids.join()}}`}::bigint[])`;
+  return rows.map(queued);
+}
+
+/** By row id, what only events need. `details` names the purchases of which the stored fields are wanted, too. */
+export async function loadAttached(
+  sql: Queries,
+  { ids, details }: { ids: readonly number[]; details: readonly number[] },
+): Promise<Map<number, Attached>> {
+  const rows = await sql<(Attached & { readonly id: number })[]>`
+    select p.id::float8 as id, p.reference, p.metadata::text as metadata, d.fields::text as details
+    from purchase_watch.purchases p
+    left join purchase_watch.purchase_details d on d.purchase = p.id and p.id = any(${`{${details.join()}}`}::bigint[])
+    where p.id = any(${`{${ids.join()}}`}::bigint[])`;
+  return new Map(rows.map(({ id, ...attached }) => [id, attached]));
+}
+
+function queued({ nextPollAt, slot, read: _, ...purchase }: Row & { readonly read?: number }): QueuedPurchase {
+  return { purchase, nextPollAt, slot };
+}

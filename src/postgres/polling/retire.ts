@@ -1,0 +1,28 @@
+/** Ends what an earlier life of the database left under way, and keeps what is known of it. */
+import type { Sql } from '../connection/database.ts';
+
+/**
+ * Stops every purchase, ends open incidents quietly and gives up deliveries that wait; how many customers came
+ * before is forgotten, so that each run begins as a new shop does. For a database whose checkout
+ * service and subscribers are gone for good, as the demo's are after each run; no daemon may be running on it.
+ */
+export async function retireEverything(sql: Sql): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`
+      update purchase_watch.purchases set status = case when status in ('watching', 'unreadable') then 'stopped' else status end,
+        stuck_since = null, next_poll_at = null, due_slot = null, ended_at = coalesce(ended_at, now()), revision = revision + 1
+      where due_slot is not null or stuck_since is not null or status in ('watching', 'unreadable')`;
+    await tx`delete from purchase_watch.nudges`;
+    await tx`delete from purchase_watch.stays`;
+    await tx`delete from purchase_watch.detections`;
+    await tx`delete from purchase_watch.stay_days`;
+    await tx`delete from purchase_watch.stuck_alerts`;
+    await tx`update purchase_watch.incidents set ended_at = now() where ended_at is null`;
+    await tx`
+      update purchase_watch.deliveries set status = 'suppressed', settled_at = now(), last_error = 'What it was about ended before it was sent.'
+      where status = 'pending'`;
+    await tx`delete from purchase_watch.subscriber_health`;
+    await tx`delete from purchase_watch.under_way`;
+    await tx`update purchase_watch.sites set failing_since = null where failing_since is not null`;
+  });
+}

@@ -1,0 +1,29 @@
+/** How each replica reads each site. */
+import type { SiteReach } from '../../domain/replicas/replica-reach.ts';
+import type { Queries } from '../connection/database.ts';
+
+/** Every site as every replica reads it; there are a few rows at most. */
+export async function readSiteReach(sql: Queries): Promise<SiteReach[]> {
+  return sql<SiteReach[]>`
+    select r.site, r.replica, l.leaving as "isAway", (extract(epoch from r.last_read_at) * 1000)::float8 as "lastReadAt",
+      (extract(epoch from r.failing_since) * 1000)::float8 as "failingSince", r.reason, r.error
+    from purchase_watch.site_reach r join purchase_watch.replicas l on l.id = r.replica order by r.site, r.replica`;
+}
+
+/**
+ * A watched purchase of a site that is not due soon: asking about it overlaps with no poll. Null when there is none. An
+ * index range per shard.
+ */
+export async function purchaseToAsk(
+  sql: Queries,
+  { site, after }: { site: string; after: number },
+): Promise<{ id: number; purchaseId: string } | null> {
+  const [row] = await sql<{ id: number; purchaseId: string }[]>`
+    select p.id::float8 as id, p.purchase_id as "purchaseId" from generate_series(0, 63) g (shard)
+    cross join lateral (
+      select q.id, q.purchase_id from purchase_watch.purchases q
+      where q.site = ${site} and q.shard = g.shard::smallint and q.due_slot is not null and q.due_slot > ${after}
+      order by q.due_slot, q.id limit 1) p
+    limit 1`;
+  return row ?? null;
+}

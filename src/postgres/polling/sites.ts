@@ -1,0 +1,135 @@
+/** Sites: which are configured, and whether they answer. */
+
+import type { SiteTrouble } from '../../domain/polling/reach.ts';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+
+/** Makes the sites table say what the configuration says. */
+export async function syncSites(sql: Queries, names: readonly string[]): Promise<void> {
+  await sql`
+    with configured as (
+      insert into purchase_watch.sites (name) select unnest(${names as string[]}::text[])
+      on conflict (name) do update set configured = true where not sites.configured)
+    update purchase_watch.sites set configured = false where configured and name <> all(${names as string[]}::text[])`;
+}
+
+/**
+ * What a replica's last answers say of a site: it reads purchases; the service answers, if only that it does not know an id;
+ * no purchase can be read; or a call failed, and whether that is the site's trouble is not known yet.
+ */
+export type SiteVerdict = 'reads' | 'answers' | 'fails' | 'unclear';
+
+/** What a replica found out about a site. Times are of the database's clock. */
+export interface SiteReport {
+  readonly site: string;
+  readonly replica: string;
+  readonly at: Instant;
+  readonly verdict: SiteVerdict;
+  /** Set when the site fails: this replica reads no purchase there. */
+  readonly failing: { readonly since: Instant; readonly reason: SiteTrouble; readonly error: string } | null;
+  /** The last answer that showed this replica a purchase's status. */
+  readonly lastReadAt: Instant | null;
+  /** The last of these at which enough purchases were read: only then does it speak for the site. */
+  readonly lastReadWellAt: Instant | null;
+  /** The last usable answer to this replica: a read, or a well-formed "unknown id". */
+  readonly lastSuccessAt: Instant | null;
+  /** When an answer first showed this replica a purchase. */
+  readonly firstSeenAt: Instant | null;
+}
+
+/** What is known of a site over all replicas. */
+export interface SiteCondition {
+  /** Whether a replica ever read a purchase there. */
+  readonly isKnown: boolean;
+  readonly failing: { readonly since: Instant; readonly reason: SiteTrouble } | null;
+}
+
+/** A site that another replica read within this time is not failing, whatever the reporting replica finds. */
+const READ_LATELY: Milliseconds = 2 * 60_000;
+
+/**
+ * Writes whether a replica can read a site, and what follows for the site over all replicas: one replica that reads makes
+ * the site answer, and a site fails when a replica fails and no other has read a purchase since, or lately. Answers what
+ * is known of the site then. One statement; it writes nothing, and answers null, when the replica's row is gone: the
+ * replica's lease is gone, too.
+ */
+export async function reportSite(sql: Queries, report: SiteReport): Promise<SiteCondition | null> {
+  const { site, replica, at, verdict, failing, lastReadAt, lastReadWellAt, lastSuccessAt, firstSeenAt } = report;
+  const time = (instant: Instant | null) => sql`to_timestamp(${instant}::float8 / 1000)`;
+  const isRead = sql`exists (
+    select from purchase_watch.site_reach o where o.site = s.name and o.replica <> ${replica} and o.failing_since is null
+      and o.last_read_at > greatest(${time(failing?.since ?? null)}, ${time(at - READ_LATELY)}))`;
+  const consequence = {
+    reads: sql`, failing_since = null`,
+    // That the service does not know an id says nothing where it knows none, or where other answers are odd.
+    answers: sql`, failing_since = case when s.failing_reason in ('malformed', 'unknown') then s.failing_since end`,
+    fails: sql`, failing_since = case when ${isRead} then s.failing_since else coalesce(s.failing_since, ${time(failing?.since ?? null)}) end,
+      failing_reason = case when ${isRead} then s.failing_reason else ${failing?.reason ?? null} end,
+      last_error = case when ${isRead} then s.last_error else ${failing?.error ?? null} end`,
+    unclear: sql``,
+  }[verdict];
+  const [row] = await sql<ConditionRow[]>`
+    with mine as (
+      insert into purchase_watch.site_reach as r (site, replica, last_read_at, failing_since, reason, error)
+      select ${site}, id, ${time(lastReadWellAt)}, ${time(failing?.since ?? null)}, ${failing?.reason ?? null}, ${failing?.error ?? null}
+      from purchase_watch.replicas where id = ${replica}
+      on conflict (site, replica) do update set last_read_at = greatest(r.last_read_at, excluded.last_read_at),
+        failing_since = excluded.failing_since, reason = excluded.reason, error = excluded.error
+      returning site),
+    reported as (
+      update purchase_watch.sites s set first_success_at = coalesce(s.first_success_at, ${time(firstSeenAt)}),
+        last_read_at = greatest(s.last_read_at, ${time(lastReadAt)}),
+        last_success_at = greatest(s.last_success_at, ${time(lastSuccessAt)})${consequence}
+      from mine where s.name = mine.site
+      returning ${sql.unsafe(CONDITION)})
+    select reported.*, pg_notify('purchase_watch_wake', 'judge') from reported`;
+  return row === undefined ? null : conditionOf(row);
+}
+
+type ConditionRow = { readonly isKnown: boolean; readonly since: Instant | null; readonly reason: SiteTrouble | null };
+const CONDITION = `first_success_at is not null as "isKnown", (extract(epoch from failing_since) * 1000)::float8 as since, failing_reason as reason`;
+
+function conditionOf({ isKnown, since, reason }: ConditionRow): SiteCondition {
+  return { isKnown, failing: since === null || reason === null ? null : { since, reason } };
+}
+
+/**
+ * Ends the failures of sites at which no purchase is left to ask about: no answer would ever end them. Looks for one
+ * purchase of each failing site, by an index; there are a few sites at most.
+ */
+export async function endFailuresWithoutPurchases(sql: Queries): Promise<void> {
+  await sql`
+    with ended as (
+      update purchase_watch.sites s set failing_since = null
+      where s.failing_since is not null
+        and not exists (select from purchase_watch.purchases p where p.site = s.name and p.due_slot is not null)
+      returning s.name)
+    update purchase_watch.site_reach r set failing_since = null, reason = null, error = null
+    from ended where r.site = ended.name and r.failing_since is not null`;
+}
+
+/** What is known of a site over all replicas; null when there is no such site. */
+export async function readSiteCondition(sql: Queries, site: string): Promise<SiteCondition | null> {
+  const [row] = await sql<ConditionRow[]>`select ${sql.unsafe(CONDITION)} from purchase_watch.sites where name = ${site}`;
+  return row === undefined ? null : conditionOf(row);
+}
+
+export interface SiteRow {
+  readonly name: string;
+  readonly configured: boolean;
+  readonly failingSince: Instant | null;
+  /** Why it last failed, as is the error: both may be of the past. */
+  readonly failingReason: SiteTrouble | null;
+  readonly lastSuccessAt: Instant | null;
+  /** The last answer that showed a purchase's status. */
+  readonly lastReadAt: Instant | null;
+  readonly lastError: string | null;
+}
+
+/** All sites with what is known of their health. */
+export async function listSites(sql: Queries): Promise<SiteRow[]> {
+  return sql<SiteRow[]>`
+    select name, configured, (extract(epoch from failing_since) * 1000)::float8 as "failingSince",
+      failing_reason as "failingReason", (extract(epoch from last_success_at) * 1000)::float8 as "lastSuccessAt", (extract(epoch from last_read_at) * 1000)::float8 as "lastReadAt", last_error as "lastError"
+    from purchase_watch.sites order by name`;
+}

@@ -1,0 +1,230 @@
+/** Purchases as people and programs register, read and stop them. What the poller does with them is in queue.ts and record.ts. */
+import type { Instant, Milliseconds, PurchaseStatus } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+
+export interface Registration {
+  readonly purchaseId: string;
+  /** Null: the site named `default`, or the only one. */
+  readonly site: string | null;
+  readonly reference: string | null;
+  /** JSON text of an object. */
+  readonly metadata: string | null;
+}
+
+/** A purchase as it is shown. Times are epoch milliseconds. */
+export interface PurchaseRow {
+  readonly id: number;
+  readonly purchaseId: string;
+  readonly site: string;
+  readonly status: PurchaseStatus;
+  readonly state: number | null;
+  readonly stateSince: Instant | null;
+  readonly stuckSince: Instant | null;
+  readonly reference: string | null;
+  /** JSON text. */
+  readonly metadata: string | null;
+  readonly registeredAt: Instant;
+  readonly lastPolledAt: Instant | null;
+  readonly nextPollAt: Instant | null;
+  readonly polls: number;
+  readonly failures: number;
+  readonly lastError: string | null;
+  /** The last good answer. */
+  readonly seenAt: Instant | null;
+  /** Time of the stay in which nobody could ask, up to then. */
+  readonly excused: Milliseconds;
+  /** JSON text of the stored fields. */
+  readonly details: string | null;
+}
+
+export interface TransitionRow {
+  readonly sequence: number;
+  readonly from: number | null;
+  readonly to: number;
+  readonly notBefore: Instant | null;
+  readonly notAfter: Instant;
+}
+
+const COLUMNS = `
+  p.id::float8 as id, p.purchase_id as "purchaseId", p.site, p.status, p.state,
+  (extract(epoch from p.state_since) * 1000)::float8 as "stateSince", (extract(epoch from p.stuck_since) * 1000)::float8 as "stuckSince",
+  p.reference, p.metadata::text as metadata, (extract(epoch from p.registered_at) * 1000)::float8 as "registeredAt",
+  (extract(epoch from p.last_polled_at) * 1000)::float8 as "lastPolledAt", (extract(epoch from p.next_poll_at) * 1000)::float8 as "nextPollAt",
+  p.polls::float8 as polls, p.failures, p.last_error as "lastError",
+  (extract(epoch from p.seen_at) * 1000)::float8 as "seenAt", p.excused_ms::float8 as excused, d.fields::text as details`;
+
+/** What became of a registration. One that was stopped or had expired, and is registered again, is watched again. */
+export type Registered = 'created' | 'existing' | 'watched again';
+
+/** Registers purchases in one statement. Answers for each, in order, what became of it. The caller has checked ids and sites. */
+export async function register(
+  sql: Queries,
+  wanted: readonly Registration[],
+  { by }: { by: 'api' | 'cli' } = { by: 'api' },
+): Promise<Registered[]> {
+  if (wanted.length === 0) return [];
+  const registrations = await withSites(sql, wanted);
+  const created = await sql<{ site: string; purchaseId: string }[]>`
+    insert into purchase_watch.purchases (purchase_id, site, reference, metadata, registered_by)
+    select purchase_id, site, reference, metadata::jsonb, ${by}
+    from unnest(${registrations.map((r) => r.purchaseId)}::text[], ${registrations.map((r) => r.site)}::text[],
+      ${registrations.map((r) => r.reference)}::text[], ${registrations.map((r) => r.metadata)}::text[])
+      with ordinality as r (purchase_id, site, reference, metadata, place)
+    -- One order for everybody: two lists with the same ids never wait for each other. Of one id, the first counts.
+    order by site, purchase_id collate "C", place
+    on conflict do nothing
+    returning site, purchase_id as "purchaseId"`;
+  const isNew = new Set(created.map(keyOf));
+  const answers = registrations.map((r): Registered => (isNew.delete(keyOf(r)) ? 'created' : 'existing'));
+  const existing = registrations.filter((_, index) => answers[index] === 'existing');
+  if (existing.length === 0) return answers;
+  const again = await sql<{ site: string; purchaseId: string }[]>`
+    select site, purchase_id as "purchaseId"
+    from purchase_watch.watch_again(${existing.map((r) => r.purchaseId)}::text[], ${existing.map((r) => r.site)}::text[])`;
+  const isAgain = new Set(again.map(keyOf));
+  return registrations.map((r, index) =>
+    answers[index] === 'existing' && isAgain.delete(keyOf(r)) ? 'watched again' : answers[index]!,
+  );
+}
+
+/** Tells one id at two sites apart; the name of a site holds no slash. */
+const keyOf = ({ site, purchaseId }: { readonly site: string | null; readonly purchaseId: string }) => `${site}/${purchaseId}`;
+
+/** Fills in the site of those that name none. Where there is no such site it stays null, and the database says what to do. */
+async function withSites(sql: Queries, registrations: readonly Registration[]): Promise<readonly Registration[]> {
+  if (registrations.every((r) => r.site !== null)) return registrations;
+  const [row] = await sql<{ site: string | null }[]>`select purchase_watch.default_site() as site`;
+  return registrations.map((r) => (r.site === null ? { ...r, site: row?.site ?? null } : r));
+}
+
+/** One purchase; with no site named, the one that has this id, or several when sites share it. */
+export async function findPurchases(
+  sql: Queries,
+  { purchaseId, site }: { purchaseId: string; site: string | null },
+): Promise<PurchaseRow[]> {
+  return sql<PurchaseRow[]>`
+    select ${sql.unsafe(COLUMNS)} from purchase_watch.purchases p left join purchase_watch.purchase_details d on d.purchase = p.id
+    where p.purchase_id = ${purchaseId} and ${site === null ? sql`p.site in (select name from purchase_watch.sites)` : sql`p.site = ${site}`}
+    order by p.site`;
+}
+
+/** A purchase may go to and fro between states. */
+const MOST_TRANSITIONS = 1_000;
+
+/** A purchase's latest transitions, first to last. */
+export async function transitionsOf(sql: Queries, id: number): Promise<TransitionRow[]> {
+  const latest = await sql<TransitionRow[]>`
+    select sequence, from_state as "from", to_state as "to",
+      (extract(epoch from not_before) * 1000)::float8 as "notBefore", (extract(epoch from not_after) * 1000)::float8 as "notAfter"
+    from purchase_watch.purchase_transitions where purchase = ${id} order by sequence desc limit ${MOST_TRANSITIONS}`;
+  return latest.reverse();
+}
+
+export interface PurchaseFilter {
+  readonly site?: string | undefined;
+  readonly status?: string | undefined;
+  readonly state?: number | undefined;
+  readonly stuck?: boolean | undefined;
+  readonly reference?: string | undefined;
+}
+
+/** Bytes of metadata and stored fields; a page ends with the purchase that passes it. */
+const PAGE_BYTES = 1024 * 1024;
+
+export interface ListedPurchase extends PurchaseRow {
+  /** Whether another one follows, on this page or the next. */
+  readonly hasNext: boolean;
+}
+
+/**
+ * A page of purchases, newest registration first: as many as `limit` says, or as have about 1 MiB of JSON. `before` is the
+ * last row's id of the page before. What is read does not
+ * grow with the table: without a filter the primary key is walked, with a reference its own index, and otherwise each
+ * group of the counters that matches (status, state, stuck) gives its newest rows, of which the newest are the page.
+ */
+export async function listPurchases(
+  sql: Queries,
+  { filter, before, limit }: { filter: PurchaseFilter; before: number | null; limit: number },
+): Promise<ListedPurchase[]> {
+  const { site, status, state, stuck, reference } = filter;
+  const grouped = reference === undefined && [site, status, state, stuck].some((value) => value !== undefined);
+  const wanted = { filter, before, limit: limit + 1 };
+  const page = grouped ? newestOfGroups(sql, wanted) : newest(sql, wanted);
+  // One row after the other by its key, whatever the planner thinks of the page's length; each made text once.
+  return sql<ListedPurchase[]>`
+    with page as materialized (${page}),
+    listed as materialized (
+      select ${sql.unsafe(COLUMNS)} from page
+      cross join lateral (select * from purchase_watch.purchases where id = page.id limit 1) p
+      left join lateral (select * from purchase_watch.purchase_details where purchase = page.id limit 1) d on true),
+    sized as (
+      select *, lead(id) over newest_first is not null as "hasNext", row_number() over newest_first as place,
+        sum(size) over newest_first - size as bytes_before
+      from (select *, coalesce(octet_length(metadata), 0) + coalesce(octet_length(details), 0) as size from listed) s
+      window newest_first as (order by id desc))
+    select * from sized where place <= ${limit} and bytes_before < ${PAGE_BYTES} order by id desc`;
+}
+
+type PageWanted = Parameters<typeof listPurchases>[1];
+
+const newest = (sql: Queries, { filter: { site, status, state, stuck, reference }, before, limit }: PageWanted) => sql<
+  { id: number }[]
+>`
+    select p.id from purchase_watch.purchases p
+    where ${before === null ? sql`true` : sql`p.id < ${before}`}
+      and ${reference === undefined ? sql`true` : sql`p.reference = ${reference}`}
+      and ${site === undefined ? sql`true` : sql`p.site = ${site}`}
+      and ${status === undefined ? sql`true` : sql`p.status = ${status}`}
+      and ${state === undefined ? sql`true` : sql`p.state = ${state}`}
+      and ${stuck === undefined ? sql`true` : sql`(p.stuck_since is not null) = ${stuck}`}
+    order by p.id desc limit ${limit}`;
+
+// Counters and rows are of one snapshot, so no row can be in a group that is not there yet.
+const newestOfGroups = (sql: Queries, { filter: { site, status, state, stuck }, before, limit }: PageWanted) => sql<
+  { id: number }[]
+>`
+    select q.id from (
+      select distinct status, coalesce(state, -2147483648) as state, stuck from purchase_watch.purchase_totals
+      where ${site === undefined ? sql`true` : sql`site = ${site}`}
+        and ${status === undefined ? sql`true` : sql`status = ${status}`}
+        and ${state === undefined ? sql`true` : sql`state = ${state}`}
+        and ${stuck === undefined ? sql`true` : sql`stuck = ${stuck}`}) g
+    cross join lateral (
+      select p.id from purchase_watch.purchases p
+      where ${site === undefined ? sql`true` : sql`p.site = ${site}`}
+        and p.status = g.status and coalesce(p.state, -2147483648) = g.state and (p.stuck_since is not null) = g.stuck
+        and ${before === null ? sql`true` : sql`-p.id > ${-before}`}
+      order by -p.id limit ${limit}) q
+    order by q.id desc limit ${limit}`;
+
+/** Stops polling a purchase; what is known of it stays. A poll that is under way is not recorded. */
+export async function stopPurchase(sql: Queries, id: number): Promise<void> {
+  await sql`
+    with stopped as (
+      update purchase_watch.purchases set status = 'stopped', stuck_since = null, next_poll_at = null, due_slot = null,
+        ended_at = now(), revision = revision + 1
+      where id = ${id} and status <> 'stopped' returning id, shard),
+    nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from stopped)
+    select pg_notify('purchase_watch_wake', 'judge'), pg_notify('purchase_watch_wake', 'purchases') from stopped`;
+}
+
+/**
+ * Makes a purchase due now, whatever its plan; the owner polls it and goes on with its plan. Answers how many polls it
+ * had. One that is due already stays as it is, so that asking in quick succession cannot shut out every answer.
+ */
+export async function requestPoll(sql: Queries, id: number): Promise<number> {
+  const [row] = await sql<{ polls: number }[]>`
+    with asked as (
+      update purchase_watch.purchases set next_poll_at = now(), due_slot = purchase_watch.due_slot(now()), revision = revision + 1
+      where id = ${id} and (next_poll_at is null or next_poll_at > now()) returning id, shard),
+    nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from asked),
+    told as (select pg_notify('purchase_watch_wake', 'purchases') from asked)
+    select p.polls::float8 as polls, (select count(*) from told) from purchase_watch.purchases p where p.id = ${id}`;
+  return row?.polls ?? 0;
+}
+
+/** How many polls of a purchase were recorded so far. */
+export async function countPolls(sql: Queries, id: number): Promise<number> {
+  const [row] = await sql<{ polls: number }[]>`select polls::float8 as polls from purchase_watch.purchases where id = ${id}`;
+  return row?.polls ?? 0;
+}

@@ -1,0 +1,64 @@
+/** What people wrote about a purchase: notes, reasons and descriptions that name it. Erasing it leaves these to their authors. */
+
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { parseExact } from '../../domain/values/exact-json.ts';
+import type { Queries } from '../connection/database.ts';
+import type { PurchaseRow } from './purchases.ts';
+
+/** One text of a person. */
+export interface Remark {
+  readonly place: 'silence' | 'incident' | 'subscriber';
+  /** Of the silence or incident, or the subscriber's name. */
+  readonly id: string;
+  readonly field: 'reason' | 'acknowledged note' | 'answer note' | 'description';
+  /** Null where that is not kept. */
+  readonly by: string | null;
+  readonly at: Instant;
+  readonly text: string;
+}
+
+/** More than that is a way of writing, and to be looked at in the database. */
+const MOST = 200;
+/** References that are shorter stand in any text by chance. */
+const SHORTEST_REFERENCE = 4;
+
+/** What else a purchase is known by: your own reference, and that of the order as the service sent it. */
+export function referencesOf({ reference, details }: Pick<PurchaseRow, 'reference' | 'details'>): (string | null)[] {
+  const order = details === null ? null : (parseExact(details) as Record<string, unknown>).OrderReference;
+  return [reference, typeof order === 'string' ? order : null];
+}
+
+/** What a purchase is called in such texts: its id, and its references unless they are too short to mean it. */
+export function namesOf(purchaseId: string, references: readonly (string | null)[] = []): string[] {
+  return [purchaseId, ...references.filter((each) => each !== null).filter(({ length }) => length >= SHORTEST_REFERENCE)];
+}
+
+/**
+ * The texts that hold any of these names as a word of its own, in any case of letters, the newest first. Reads every silence
+ * and incident, of which there are as many as people and `store.retention.events` leave. `isWhole` is false when there are more than 200.
+ */
+export async function findRemarks(
+  sql: Queries,
+  names: readonly string[],
+): Promise<{ readonly remarks: Remark[]; readonly isWhole: boolean }> {
+  const found = await sql<Remark[]>`
+    with remark as (
+      select 'silence' as place, 'sil_' || id as id, 'reason' as field, created_by as by, created_at as at, reason as text from purchase_watch.silences
+      union all select 'incident', id, 'acknowledged note', acknowledged_by, acknowledged_at, acknowledged_note from purchase_watch.incidents
+      union all select 'incident', id, 'answer note', answered_by, answered_at, answer_note from purchase_watch.incidents
+      union all select 'subscriber', name, 'description', null, created_at, description from purchase_watch.subscribers)
+    select place, id, field, by, (extract(epoch from at) * 1000)::float8 as at, text from remark r
+    where exists (select from unnest(${names}::text[]) as name where strpos(lower(r.text), lower(name)) > 0)
+    order by r.at desc, place, id, field`;
+  const remarks = found.filter(({ text }) => names.some((name) => standsIn(text.toLowerCase(), name.toLowerCase())));
+  return { remarks: remarks.slice(0, MOST), isWhole: remarks.length <= MOST };
+}
+
+/** Whether a name stands in a text with neither letter nor digit beside it: `p-1` is not in `p-12`. */
+function standsIn(text: string, name: string): boolean {
+  const isPart = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}]/u.test(character);
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
+    if (!isPart(text[at - 1]) && !isPart(text[at + name.length])) return true;
+  }
+  return false;
+}

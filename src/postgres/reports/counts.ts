@@ -1,0 +1,71 @@
+/** How many purchases there are: counters that the transactions keep which change a purchase, and how they are folded. */
+import type { Instant, PurchaseStatus } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+
+/** Changes that one statement folds at most; what is more waits for the next. */
+const FOLDED_AT_ONCE = 20_000;
+
+/**
+ * Adds the changes noted since the last time to the counters; answers how many there were. May run anywhere and at the
+ * same time as anything: a change is added and dropped in one statement, and one that somebody else is adding is left alone.
+ */
+export async function foldCounts(sql: Queries): Promise<number> {
+  const [row] = await sql<[{ folded: number }]>`
+    with taken as materialized (select ctid as at from purchase_watch.count_changes limit ${FOLDED_AT_ONCE} for update skip locked),
+    change as (
+      delete from purchase_watch.count_changes where ctid = any(array(select at from taken))
+      returning site, status, state, stuck, change),
+    added as (
+      insert into purchase_watch.purchase_counts as c (site, status, state, stuck, count)
+      select site, status, state, stuck, sum(change) from change group by site, status, state, stuck having sum(change) <> 0
+      -- One order for everybody, so that two never wait for each other.
+      order by site, status, state, stuck
+      on conflict (site, status, state, stuck) do update set count = c.count + excluded.count)
+    select count(*)::float8 as folded from change`;
+  return row.folded;
+}
+
+/** Drops counters that stand at zero: states that no purchase is in any more. */
+export async function dropEmptyCounts(sql: Queries): Promise<void> {
+  await sql`delete from purchase_watch.purchase_counts where count = 0`;
+}
+
+/** One counter. */
+export interface Total {
+  readonly site: string;
+  readonly status: PurchaseStatus;
+  readonly state: number | null;
+  readonly stuck: boolean;
+  readonly count: number;
+}
+
+/** All counters that are not zero. */
+export async function purchaseTotals(sql: Queries): Promise<Total[]> {
+  return sql<Total[]>`
+    select site, status, state, stuck, count::float8 as count from purchase_watch.purchase_totals order by site, status, state, stuck`;
+}
+
+/** Purchases of one site, status and state. */
+export interface PurchaseCount {
+  readonly site: string;
+  readonly status: PurchaseStatus;
+  readonly state: number | null;
+  readonly count: number;
+  readonly stuck: number;
+  /** Since when the watched one that has been there longest is in this state; null for what is not watched. */
+  readonly oldest: Instant | null;
+}
+
+/** Purchases by site, status and state. Reads the counters, and one row for each state that is watched. */
+export async function countPurchases(sql: Queries): Promise<PurchaseCount[]> {
+  return sql<PurchaseCount[]>`
+    select g.site, g.status, g.state, g.count, g.stuck, (extract(epoch from o.state_since) * 1000)::float8 as oldest
+    from (
+      select site, status, state, sum(count)::float8 as count, coalesce(sum(count) filter (where stuck), 0)::float8 as stuck
+      from purchase_watch.purchase_totals group by site, status, state) g
+    left join lateral (
+      select p.state_since from purchase_watch.purchases p
+      where p.site = g.site and p.state = g.state and p.state is not null and p.status = 'watching' and g.status = 'watching'
+      order by p.state_since limit 1) o on true
+    order by g.site, g.status, g.state`;
+}

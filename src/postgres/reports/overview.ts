@@ -1,0 +1,169 @@
+/** Lists and counts for people. Nothing the daemon does depends on them. */
+import type { DeliveryStatus } from '../../domain/deliveries/delivery-status.ts';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+import { STANDING_COLUMNS, STANDING_JOINS, type StandingRow, standingOf } from '../deliveries/delivery-list.ts';
+
+/** The time by the database's clock. */
+export async function databaseNow(sql: Queries): Promise<Instant> {
+  const [row] = await sql<[{ now: Instant }]>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
+  return row.now;
+}
+
+/** The same, and how full the database's queue of notifications is, from 0 to 1. */
+export async function databaseMoment(sql: Queries): Promise<{ at: Instant; notificationQueue: number }> {
+  const [row] = await sql<[{ at: Instant; notificationQueue: number }]>`
+    select (extract(epoch from clock_timestamp()) * 1000)::float8 as at, pg_notification_queue_usage() as "notificationQueue"`;
+  return row;
+}
+
+/** Read of a queue or an outbox at most, to say how long it is: beyond it, it is only said that it is at least so long. */
+const MOST_COUNTED = 10_000;
+/** Read of each shard's queue at most. */
+const COUNTED_PER_SHARD = 200;
+
+/** How far polling of a site is behind its plan. */
+export interface DueLag {
+  readonly site: string;
+  /** Purchases whose time has come. */
+  readonly due: number;
+  /** There are more than were counted. */
+  readonly atLeast: boolean;
+  /** How long the oldest of them has been waiting; 0 when there is none. */
+  readonly oldest: Milliseconds;
+}
+
+/** What is due now, at sites that are configured. Reads the front of each queue, however much is due. */
+export async function dueLag(sql: Queries): Promise<DueLag[]> {
+  return sql<DueLag[]>`
+    select name as site, sum(due)::float8 as due, bool_or(read >= ${COUNTED_PER_SHARD}) as "atLeast",
+      greatest(coalesce(extract(epoch from now() - min(first)) * 1000, 0), 0)::float8 as oldest
+    from (
+      select s.name, count(q.at) as read, count(q.at) filter (where q.at <= now()) as due, min(q.at) as first
+      from purchase_watch.sites s cross join generate_series(0, 63) g (shard)
+      left join lateral (
+        select p.next_poll_at as at from purchase_watch.purchases p
+        where p.site = s.name and p.shard = g.shard::smallint and p.due_slot is not null and p.due_slot <= purchase_watch.due_slot(now())
+        order by p.due_slot, p.id limit ${COUNTED_PER_SHARD}) q on true
+      where s.configured group by s.name, g.shard) shard
+    group by name order by name`;
+}
+
+/** The same for several sites together. */
+export function totalLag(lags: readonly DueLag[]): Omit<DueLag, 'site'> {
+  return {
+    due: lags.reduce((sum, { due }) => sum + due, 0),
+    atLeast: lags.some(({ atLeast }) => atLeast),
+    oldest: Math.max(0, ...lags.map(({ oldest }) => oldest)),
+  };
+}
+
+/** What waits for a subscriber, each delivery in one of the three. */
+export interface WaitingDeliveries {
+  /** By its id. */
+  readonly subscriber: number;
+  /** For their turn or their next try. */
+  readonly pending: number;
+  /** An attempt has been under way for a moment. */
+  readonly inFlight: number;
+  /** Until the subscriber is told again. */
+  readonly parked: number;
+  /** There are more, pending or parked, than were counted. */
+  readonly atLeast: boolean;
+  /** Since when the oldest could have gone, had its subscriber been told; null when none could. */
+  readonly dueSince: Instant | null;
+}
+
+/** How many deliveries wait for each configured subscriber. Reads no more than it counts. */
+export async function waitingDeliveries(sql: Queries): Promise<WaitingDeliveries[]> {
+  type Row = Omit<WaitingDeliveries, 'pending' | 'parked'> & { readonly count: number; readonly isParked: boolean };
+  const rows = await sql<Row[]>`
+    with flying as materialized (
+      select d.subscriber, count(*) as count from purchase_watch.deliveries_in_flight() f
+      cross join lateral (select d.subscriber, d.status from purchase_watch.deliveries d where d.id = f.delivery limit 1) d
+      where d.status = 'pending' group by d.subscriber)
+    select s.id as subscriber, n.count::float8 as count, coalesce(f.count, 0)::float8 as "inFlight", n.count > ${MOST_COUNTED} as "atLeast",
+      s.status <> 'active' or h.paused_until is not null as "isParked",
+      (extract(epoch from case when d.first <= now() then d.first end) * 1000)::float8 as "dueSince"
+    from purchase_watch.subscribers s
+    left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    left join flying f on f.subscriber = s.id
+    cross join lateral (
+      select count(*) as count from (
+        select from purchase_watch.deliveries where subscriber = s.id and status = 'pending' limit ${MOST_COUNTED + 1}) p) n
+    cross join lateral (
+      select min(f.due_at) as first from generate_series(0, 63) g (shard) cross join generate_series(0, 2) k (rank)
+      cross join lateral (
+        select due_at from purchase_watch.deliveries
+        where subscriber = s.id and shard = g.shard::smallint and rank = k.rank::smallint and status = 'pending'
+        order by due_at, event limit 1) f) d
+    where s.configured order by s.id`;
+  return rows.map(({ count, isParked, inFlight, ...row }) => {
+    const rest = Math.max(Math.min(count, MOST_COUNTED) - inFlight, 0);
+    return { ...row, inFlight, pending: isParked ? 0 : rest, parked: isParked ? rest : 0 };
+  });
+}
+
+/** What waits for one of them; nothing when it is not among them. */
+export function waitingOf(all: readonly WaitingDeliveries[], subscriber: number): WaitingDeliveries {
+  const none = { subscriber, pending: 0, inFlight: 0, parked: 0, atLeast: false, dueSince: null };
+  return all.find((each) => each.subscriber === subscriber) ?? none;
+}
+
+/** One event of a purchase for one subscriber, and what became of it. */
+export interface ToldRow {
+  readonly sequence: number;
+  readonly type: string;
+  readonly subscriber: string;
+  readonly status: DeliveryStatus;
+  /** Why it is parked or suppressed. */
+  readonly reason: string | null;
+  readonly attempts: number;
+  readonly createdAt: Instant;
+  readonly dueAt: Instant;
+  readonly settledAt: Instant | null;
+  readonly lastError: string | null;
+}
+
+/** Who was told what of a purchase, in the order of its events. */
+export async function toldOf(sql: Queries, purchase: number): Promise<ToldRow[]> {
+  const rows = await sql<(Omit<ToldRow, 'status' | 'reason'> & StandingRow)[]>`
+    select e.sequence, e.type, s.name as subscriber, d.attempts,
+      (extract(epoch from e.created_at) * 1000)::float8 as "createdAt", (extract(epoch from d.due_at) * 1000)::float8 as "dueAt",
+      (extract(epoch from d.settled_at) * 1000)::float8 as "settledAt", ${sql.unsafe(STANDING_COLUMNS)}
+    from purchase_watch.events e
+    join purchase_watch.deliveries d on d.event = e.position
+    join purchase_watch.subscribers s on s.id = d.subscriber ${sql.unsafe(STANDING_JOINS)}
+    where e.purchase = ${purchase} order by e.sequence, s.name`;
+  return rows.map(standingOf);
+}
+
+/** Registered ids that follow a text in each site's index, for somebody who mistyped or shortened one. */
+export async function idsFrom(sql: Queries, { prefix, limit }: { prefix: string; limit: number }): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select distinct p.id from purchase_watch.sites s
+    cross join lateral (
+      select purchase_id as id from purchase_watch.purchases
+      where site = s.name and purchase_id >= ${prefix} order by purchase_id limit ${limit}) p
+    where starts_with(p.id, ${prefix}) limit ${limit}`;
+  return rows.map(({ id }) => id);
+}
+
+/** A purchase that is stuck, and at which site. */
+export interface StuckPurchase {
+  readonly purchaseId: string;
+  readonly site: string;
+}
+
+/** The stuck purchase that has stayed in its state for longest, or null; the oldest of each site and state is looked up. */
+export async function oldestStuck(sql: Queries, site: string | undefined): Promise<StuckPurchase | null> {
+  const [row] = await sql<StuckPurchase[]>`
+    select q.purchase_id as "purchaseId", q.site
+    from (select distinct site, state from purchase_watch.purchase_totals
+      where stuck and state is not null and ${site === undefined ? sql`true` : sql`site = ${site}`}) g
+    cross join lateral (
+      select p.purchase_id, p.site, p.state_since from purchase_watch.purchases p
+      where p.stuck_since is not null and p.site = g.site and p.state = g.state order by p.state_since limit 1) q
+    order by q.state_since limit 1`;
+  return row ?? null;
+}

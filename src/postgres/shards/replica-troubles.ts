@@ -1,0 +1,28 @@
+/** What keeps running replicas from their work, as each of them says of itself. */
+import type { ReplicaTrouble } from '../../domain/incidents/replica-trouble.ts';
+import type { Queries } from '../connection/database.ts';
+
+/** Makes a replica's rows say what is wrong with it now: all of it, or nothing. */
+export async function saveReplicaTroubles(
+  sql: Queries,
+  { replica, host }: Pick<ReplicaTrouble, 'replica' | 'host'>,
+  troubles: readonly Pick<ReplicaTrouble, 'reason' | 'since' | 'error'>[],
+): Promise<void> {
+  const reasons = troubles.map(({ reason }) => reason);
+  await sql`
+    with over as (
+      delete from purchase_watch.replica_troubles where replica = ${replica} and reason <> all(${reasons as string[]}::text[]))
+    insert into purchase_watch.replica_troubles as t (replica, reason, host, since, error)
+    select r.id, w.reason, ${host}, to_timestamp(w.since / 1000), w.error
+    from unnest(${reasons as string[]}::text[], ${`{${troubles.map(({ since }) => since).join()}}`}::float8[],
+      ${troubles.map(({ error }) => error)}::text[]) as w (reason, since, error)
+    join purchase_watch.replicas r on r.id = ${replica}
+    on conflict (replica, reason) do update set host = excluded.host, since = least(t.since, excluded.since), error = excluded.error`;
+}
+
+/** Every trouble of every replica that is not gone, the oldest first; there are a few rows at most. */
+export async function replicaTroubles(sql: Queries): Promise<ReplicaTrouble[]> {
+  return sql<ReplicaTrouble[]>`
+    select replica, host, reason, (extract(epoch from since) * 1000)::float8 as since, error
+    from purchase_watch.replica_troubles order by since, replica, reason`;
+}

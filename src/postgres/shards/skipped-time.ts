@@ -1,0 +1,40 @@
+/** How the database's clock stepped, as replicas measured it: one row. */
+
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { SkippedTime } from '../../domain/values/skipped-time.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
+
+export interface ClockSteps {
+  /** The sum of all steps that were noted, back negative. */
+  readonly stepped: Milliseconds;
+  readonly skipped: SkippedTime;
+}
+
+/** The row's columns, for a statement that reads them beside something else. */
+export interface ClockStepsRow {
+  readonly stepped: Milliseconds;
+  readonly skippedFrom: readonly number[];
+  readonly skippedUntil: readonly number[];
+}
+
+const bounds = (bound: 'lower' | 'upper'): string =>
+  `array(select (extract(epoch from ${bound}(r)) * 1000)::float8 from unnest(skipped) r order by r)`;
+
+/** A subquery of one row. */
+export const clockSteps = (sql: Queries): Fragment => sql`
+  (select stepped_ms::float8 as stepped, ${sql.unsafe(bounds('lower'))} as "skippedFrom", ${sql.unsafe(bounds('upper'))} as "skippedUntil"
+  from purchase_watch.database_clock)`;
+
+export function clockStepsOf({ stepped, skippedFrom, skippedUntil }: ClockStepsRow): ClockSteps {
+  return { stepped, skipped: skippedFrom.map((from, index) => ({ from, until: skippedUntil[index]! })) };
+}
+
+/** Notes further steps, unless another replica noted some since `before` was read; answers whether they were noted. */
+export async function noteClockSteps(sql: Queries, { stepped, skipped }: ClockSteps, before: ClockSteps): Promise<boolean> {
+  const rows = await sql`
+    update purchase_watch.database_clock set stepped_ms = ${stepped}::float8::bigint, skipped = coalesce((
+      select range_agg(tstzrange(to_timestamp(s.since / 1000), to_timestamp(s.until / 1000)))
+      from unnest(${`{${skipped.map(({ from }) => from).join()}}`}::float8[], ${`{${skipped.map(({ until }) => until).join()}}`}::float8[]) as s (since, until)), '{}')
+    where stepped_ms = ${before.stepped}::float8::bigint returning 1`;
+  return rows.length > 0;
+}

@@ -1,0 +1,82 @@
+/** Moves what is due in the future along with the database's clock when that clock is set back. */
+
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Holding } from '../../domain/replicas/ownership.ts';
+import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
+import { held } from '../deliveries/settle.ts';
+import { moveTimesBack } from './move-times-back.ts';
+
+export interface StepBack {
+  readonly replica: string;
+  readonly holdings: readonly Holding[];
+  readonly now: Instant;
+  /** How far the clock was set back. */
+  readonly by: Milliseconds;
+}
+
+/** Row ids examined in one statement: more would hold locks for long. */
+const AT_ONCE = 10_000;
+
+/**
+ * Makes the next polls and deliveries of the replica's shards due as much earlier as the clock was set back, and ends pauses
+ * of subscribers as much earlier; answers how many purchases and deliveries were moved. Each statement examines a bounded
+ * range of ids.
+ */
+export async function moveDueBack(sql: Queries, given: StepBack): Promise<{ purchases: number; deliveries: number }> {
+  // Whole milliseconds, as all times that the daemon writes.
+  const step = { ...given, by: Math.round(given.by) };
+  const [last] = await sql<[{ purchases: number; deliveries: number }]>`
+    select coalesce((select max(id) from purchase_watch.purchases), 0)::float8 as purchases,
+      coalesce((select max(id) from purchase_watch.deliveries), 0)::float8 as deliveries`;
+  const moved = { purchases: 0, deliveries: 0 };
+  for (let from = 0; from < last.purchases; from += AT_ONCE) moved.purchases += await movePurchases(sql, step, from);
+  for (let from = 0; from < last.deliveries; from += AT_ONCE) moved.deliveries += await moveDeliveries(sql, step, from);
+  await moveTimesBack(sql, step);
+  const { now, by } = step;
+  await sql`
+    with moved as (
+      update purchase_watch.subscriber_health set trying_until = null,
+        paused_until = greatest(paused_until - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))
+      where paused_until > to_timestamp(${now}::float8 / 1000) returning 1)
+    select pg_notify('purchase_watch_wake', channel) from (values ('subscribers'), ('purchases'), ('replays')) w (channel)`;
+  return moved;
+}
+
+async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, from: number): Promise<number> {
+  // What was written by the clock as it was is ahead of the clock as it is. Once moved it is not, so that it is moved once.
+  const isAhead = (row: string, column: string): Fragment =>
+    sql`${sql(row)}.${sql(column)} > to_timestamp(${now + LEAST_STEP}::float8 / 1000)`;
+  const back = (row: string, column: string): Fragment => sql`
+    case when ${isAhead(row, column)} then ${sql(row)}.${sql(column)} - ${by}::float8 * interval '1 millisecond' else ${sql(row)}.${sql(column)} end`;
+  const [row] = await sql<[{ count: number }]>`
+    with ${held(sql, writer)},
+    due as materialized (
+      select p.id, least(p.next_poll_at, greatest(p.next_poll_at - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))) as at
+      from purchase_watch.purchases p join held on held.id = p.shard
+      where p.id > ${from} and p.id <= ${from + AT_ONCE} and p.next_poll_at is not null for update of p),
+    moved as (
+      update purchase_watch.purchases p set next_poll_at = due.at, due_slot = purchase_watch.due_slot(due.at), revision = p.revision + 1,
+        seen_at = ${back('p', 'seen_at')}, state_since = ${back('p', 'state_since')}, stuck_since = ${back('p', 'stuck_since')},
+        watched_since = ${back('p', 'watched_since')},
+        -- A stay that is older was excused for the time that the clock skipped, if it skipped any.
+        excused_ms = case when ${isAhead('p', 'seen_at')} and not ${isAhead('p', 'state_since')} then greatest(p.excused_ms - ${by}, 0) else p.excused_ms end
+      from due where p.id = due.id returning p.id, p.shard),
+    -- With the stay that each is about.
+    alerts as (
+      update purchase_watch.stuck_alerts a set state_since = ${back('a', 'state_since')}, stuck_at = ${back('a', 'stuck_at')}, alerted_at = ${back('a', 'alerted_at')}
+      from due where a.purchase = due.id and a.ended_at is null),
+    nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from moved)
+    select count(*)::float8 as count from moved`;
+  return row.count;
+}
+
+async function moveDeliveries(sql: Queries, { now, by, ...writer }: StepBack, from: number): Promise<number> {
+  const { count } = await sql`
+    with ${held(sql, writer)}
+    update purchase_watch.deliveries d
+    set due_at = greatest(d.due_at - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))
+    from held where d.shard = held.id and d.id > ${from} and d.id <= ${from + AT_ONCE} and d.status = 'pending'
+      and d.due_at > to_timestamp(${now}::float8 / 1000)`;
+  return count;
+}

@@ -1,0 +1,20 @@
+/** Whose a purchase is: purchases of one order are one customer's. */
+import type { Fragment, Queries } from '../connection/database.ts';
+import { MOST_OF_ONE_ORDER } from './evidence.ts';
+
+/**
+ * A number for the customer of the purchases row `p`: of its reference, else of its OrderReference, else of its own id. What
+ * more purchases share than one order has names nobody. A few index entries for each row.
+ */
+export function customerOf(sql: Queries): Fragment {
+  return sql`coalesce(
+    case when p.reference is not null and (
+      select count(*) from (select from purchase_watch.purchases q where q.reference = p.reference limit ${MOST_OF_ONE_ORDER + 1}) q) <= ${MOST_OF_ONE_ORDER}
+      then hashtextextended(p.reference, 0) end,
+    (select k.key from (
+        select purchase_watch.order_key(fields) as key from purchase_watch.purchase_details where purchase = p.id offset 0) k
+      where k.key is not null and (
+        select count(*) from (
+          select from purchase_watch.purchase_details q where purchase_watch.order_key(q.fields) = k.key limit ${MOST_OF_ONE_ORDER + 1}) q) <= ${MOST_OF_ONE_ORDER}),
+    hashtextextended(p.purchase_id, 0))`;
+}

@@ -1,0 +1,54 @@
+/** What is known of stays in states with a limit, added up over days. The judge writes it, with its incidents. */
+
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { DwellCount } from '../../domain/stays/dwell.ts';
+import { type Known, usualOf } from '../../domain/stays/usual.ts';
+import type { Queries } from '../connection/database.ts';
+
+/** Good exits of a state of a site in one bucket of domain/stays/dwell.ts. */
+export interface DwellRow extends DwellCount {
+  readonly site: string;
+  readonly state: number;
+}
+
+export interface UsualRow extends Known {
+  readonly site: string;
+  readonly state: number;
+}
+
+const DAY = 86_400_000;
+/** What is usual is learned from so many days. */
+export const USUAL_WINDOW: Milliseconds = 14 * DAY;
+
+/** Days are those of UTC; the one that `since` lies in is left out, so that 14 days back are 14 days with today. */
+const daysAfter = (sql: Queries, since: Instant) => sql`day > (to_timestamp(${since}::float8 / 1000) at time zone 'UTC')::date`;
+
+/** Dwell times of good exits, merged over the days after that of `since`, by site, state and bucket. */
+export async function readDwell(sql: Queries, since: Instant): Promise<DwellRow[]> {
+  return sql<DwellRow[]>`
+    select site, state, bucket::integer as bucket, sum(shortest)::float8 as shortest, sum(longest)::float8 as longest
+    from purchase_watch.dwell_days where ${daysAfter(sql, since)}
+    group by site, state, bucket order by site, state, bucket`;
+}
+
+/**
+ * What is usual in each state of each site, from the days after that of `since` up to `now`. The share is that of calm days
+ * alone, the number a day that of all: a day of trouble is not usual, and is busy all the same.
+ */
+export async function readUsual(
+  sql: Queries,
+  { since, now, site = null }: { since: Instant; now: Instant; site?: string | null },
+): Promise<UsualRow[]> {
+  const rows = await sql<{ site: string; state: number; stays: number; calm: number; calmOverdue: number; first: Instant }[]>`
+    select site, state, sum(well + overdue)::float8 as stays,
+      coalesce(sum(well + overdue) filter (where calm), 0)::float8 as calm,
+      coalesce(sum(overdue) filter (where calm), 0)::float8 as "calmOverdue",
+      (extract(epoch from min(day)::timestamp) * 1000)::float8 as first
+    from purchase_watch.stay_days where ${daysAfter(sql, since)} and ${site === null ? sql`true` : sql`site = ${site}`}
+    group by site, state order by site, state`;
+  return rows.map(({ first, ...numbers }) => ({
+    site: numbers.site,
+    state: numbers.state,
+    ...usualOf({ ...numbers, days: (now - first) / DAY }),
+  }));
+}

@@ -1,0 +1,251 @@
+/** What is known of overdue purchases beyond their number: whose order was paid after all, what waits, and what hints at the cause. */
+
+import { COMPLETED } from '../../domain/deciding/invoice.ts';
+import type { CauseEvidence, CausePart } from '../../domain/incidents/causes.ts';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
+
+/** A state of a site in which purchases are overdue. */
+export interface Place {
+  readonly site: string;
+  readonly state: number;
+  /** Of those that came since then; all when it is left out. */
+  readonly since?: Instant;
+}
+
+/** A reference that more purchases have names no order: a word that a shop sends for all of them, or a customer's number. */
+export const MOST_OF_ONE_ORDER = 50;
+/** A payment that was seen longer than this before a purchase began is of an earlier order of the same name. */
+const PAID_BEFORE: Milliseconds = 24 * 3_600_000;
+/** Overdue purchases of each part that are counted, and whose money is added up. */
+const MOST_COUNTED = 10_000;
+/** Overdue purchases looked at for a cause, and purchases that were completed lately: over all parts. */
+const EXAMINED = 600;
+/** So many of each part at least. */
+const EXAMINED_OF_PART = 30;
+/** The time before the last customer who got on in which others are counted that did. */
+const LATELY: Milliseconds = 3_600_000;
+/** Currencies named at most, those of most purchases first. */
+const MOST_CURRENCIES = 60;
+
+/** The same number for all purchases of one order; `p` is the purchase and `d` its details. Null when its order is not known. */
+export const orderOf = (sql: Queries): Fragment =>
+  sql`coalesce(hashtextextended(p.reference, 0), purchase_watch.order_key(d.fields))`;
+
+/**
+ * Other purchases of the order of the purchases row `p`, at its site: by its reference, or by the OrderReference that the
+ * service names. A few index entries for each, whatever the tables hold.
+ */
+function othersOfOrder(sql: Queries): Fragment {
+  return sql`
+    select o.state, o.state_since, o.registered_at
+    from (
+      select q.id, count(*) over () as sharing
+      from (select id from purchase_watch.purchases where reference = p.reference order by id desc limit ${MOST_OF_ONE_ORDER + 1}) q
+      union all
+      select q.id, count(*) over ()
+      from (
+        select d.purchase as id from purchase_watch.purchase_details own
+        join purchase_watch.purchase_details d on purchase_watch.order_key(d.fields) = purchase_watch.order_key(own.fields)
+        where own.purchase = p.id limit ${MOST_OF_ONE_ORDER + 1}) q) s
+    join purchase_watch.purchases o on o.id = s.id
+    where s.sharing between 2 and ${MOST_OF_ONE_ORDER} and o.id <> p.id and o.site = p.site`;
+}
+
+/**
+ * The condition on a purchases row `p` that its order was paid by another purchase: nobody waits for it any more. Another
+ * one of the same order and site is Completed, and was not already so a day before this one was registered.
+ */
+export function paidByAnother(sql: Queries): Fragment {
+  return sql`exists (
+    select from (${othersOfOrder(sql)}) o
+    where o.state = ${COMPLETED} and o.state_since > p.registered_at - ${PAID_BEFORE} * interval '1 ms')`;
+}
+
+/** When the order of the purchases row `p` was paid by another purchase; null: it was not. */
+export function paidByAnotherAt(sql: Queries): Fragment {
+  return sql`(
+    select min(o.state_since) from (${othersOfOrder(sql)}) o
+    where o.state = ${COMPLETED} and o.state_since > p.registered_at - ${PAID_BEFORE} * interval '1 ms')`;
+}
+
+const listed = (places: readonly Place[]): { sites: string[]; states: string; sinces: string } => ({
+  sites: places.map(({ site }) => site),
+  states: `{${places.map(({ state }) => state).join()}}`,
+  sinces: `{${places.map(({ since = 0 }) => since).join()}}`,
+});
+
+/** Money that waits: the exact sum as digits. */
+export interface Waiting {
+  readonly amount: string;
+  readonly currency: string;
+}
+
+/**
+ * What a message about stuck purchases shows: the ids of those that have waited longest, the money waiting per currency
+ * (several purchases of one order count once, with the latest price), and how many orders have no known amount. Purchases
+ * whose order was paid by another one are left out.
+ */
+export async function stuckDetails(
+  sql: Queries,
+  { parts, limit = 5 }: { parts: readonly Place[]; limit?: number },
+): Promise<{ purchases: string[]; waiting: Waiting[]; unpriced: number }> {
+  const { sites, states, sinces } = listed(parts);
+  const purchases = await sql<{ purchaseId: string }[]>`
+    select q.purchase_id as "purchaseId"
+    from unnest(${sites}::text[], ${states}::integer[], ${sinces}::float8[]) g (site, state, since)
+    cross join lateral (
+      select p.purchase_id, p.state_since from purchase_watch.purchases p
+      where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= to_timestamp(g.since / 1000)
+        and p.status = 'watching' and not ${paidByAnother(sql)}
+      order by p.state_since limit ${limit}) q
+    order by q.state_since, q.purchase_id limit ${limit}`;
+  const sums = await sql<{ amount: string | null; currency: string | null; purchases: number }[]>`
+    with overdue as (
+      select p.id, p.site, ${orderOf(sql)} as key, purchase_watch.stored_number(d.fields, 'Price') as price,
+        nullif(btrim(purchase_watch.stored_text(d.fields, 'CurrencyCode')), '') as currency
+      from unnest(${sites}::text[], ${states}::integer[], ${sinces}::float8[]) g (site, state, since)
+      cross join lateral (
+        select id, site, reference from purchase_watch.purchases p
+        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= to_timestamp(g.since / 1000)
+        and p.status = 'watching' and not ${paidByAnother(sql)}
+        order by p.state_since limit ${MOST_COUNTED}) p
+      left join purchase_watch.purchase_details d on d.purchase = p.id),
+    shared as (select *, count(*) over (partition by site, key) as sharing from overdue),
+    orders as (
+      select distinct on (site, coalesce(key, id), key is null) price, currency
+      from (select id, site, price, currency, case when sharing <= ${MOST_OF_ONE_ORDER} then key end as key from shared) s
+      order by site, coalesce(key, id), key is null, id desc)
+    select sum(price)::text as amount, case when price is not null then currency end as currency, count(*)::float8 as purchases
+    from orders group by 2 order by 3 desc, 2 limit ${MOST_CURRENCIES + 1}`;
+  const waiting = sums.flatMap(({ amount, currency }) => (amount === null || currency === null ? [] : [{ amount, currency }]));
+  return {
+    purchases: purchases.map(({ purchaseId }) => purchaseId),
+    waiting: waiting.slice(0, MOST_CURRENCIES),
+    unpriced: sums.find(({ currency }) => currency === null)?.purchases ?? 0,
+  };
+}
+
+/** The part of a cause's evidence that the database holds. */
+export type StoredEvidence = Pick<CauseEvidence, 'parts' | 'sites' | 'orders' | 'begunAgain'>;
+
+/**
+ * What the database can tell of the cause of an incident. `since` is when its first customer came: who has been overdue for
+ * longer is not looked at. Reads a bounded number of rows, the latest ones.
+ */
+export async function causeEvidence(
+  sql: Queries,
+  { parts, since }: { parts: readonly (Place & { readonly count: number })[]; since: Instant },
+): Promise<StoredEvidence> {
+  const [changes, orders, [watched]] = await Promise.all([
+    changesOf(sql, parts),
+    ordersOf(sql, { parts, since }),
+    sql<[{ count: number }]>`select count(*)::float8 as count from purchase_watch.sites where configured`,
+  ]);
+  return { parts: parts.map((part, index) => ({ ...part, ...changes[index]! })), sites: watched.count, ...orders };
+}
+
+/** For each part: when the last customer came who got on, how many did in the hour before, and how many are overdue since. */
+async function changesOf(
+  sql: Queries,
+  parts: readonly Place[],
+): Promise<Pick<CausePart, 'lastWellAt' | 'wellBefore' | 'overdueSince'>[]> {
+  const { sites, states } = listed(parts);
+  const each = examinedOf(parts);
+  // The newest by registration, as the index of lists by site has them: written so that no other index has that order, in
+  // which a small site would have to be looked for among large ones. Those whose state is asked once more are still watched.
+  return sql`
+    select (extract(epoch from w.last_at) * 1000)::float8 as "lastWellAt", w.before as "wellBefore", o.since as "overdueSince"
+    from unnest(${sites}::text[], ${states}::integer[]) with ordinality g (site, state, place)
+    cross join lateral (
+      select max(e.at) as last_at, count(*) filter (where e.at >= e.latest - ${LATELY} * interval '1 ms')::float8 as before
+      from (
+        select t.at, max(t.at) over () as latest
+        from (values ('settled', false), ('watching', false)) s (status, stuck)
+        cross join lateral (
+          select id from purchase_watch.purchases p
+          where p.site = any(array[g.site]) and p.status = s.status and coalesce(p.state, -2147483648) = ${COMPLETED}
+            and (p.stuck_since is not null) = s.stuck
+          order by p.site, -p.id limit ${each}) c
+        cross join lateral (
+          select not_after as at from purchase_watch.purchase_transitions
+          where purchase = c.id and to_state = g.state order by sequence desc limit 1) t) e) w
+    cross join lateral (
+      select count(*)::float8 as since
+      from (
+        select from purchase_watch.purchases p
+        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since > w.last_at
+        order by p.state_since desc limit ${MOST_COUNTED}) q) o
+    order by g.place`;
+}
+
+/** Orders of overdue purchases, and how many of them have a purchase that was registered later. */
+async function ordersOf(
+  sql: Queries,
+  { parts, since }: { parts: readonly Place[]; since: Instant },
+): Promise<Pick<CauseEvidence, 'orders' | 'begunAgain'>> {
+  const { sites, states } = listed(parts);
+  const [row] = await sql<[{ orders: number; begunAgain: number }]>`
+    select count(*)::float8 as orders, (count(*) filter (where again))::float8 as "begunAgain"
+    from (
+      select p.site, ${orderOf(sql)} as key,
+        bool_or(exists (select from (${othersOfOrder(sql)}) o where o.registered_at > p.registered_at)) as again
+      from unnest(${sites}::text[], ${states}::integer[]) g (site, state)
+      cross join lateral (
+        select id, site, reference, registered_at from purchase_watch.purchases p
+        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= to_timestamp(${since}::float8 / 1000)
+        order by p.state_since desc limit ${examinedOf(parts)}) p
+      left join purchase_watch.purchase_details d on d.purchase = p.id
+      group by 1, 2) k
+    where key is not null`;
+  return row;
+}
+
+const examinedOf = (parts: readonly Place[]): number =>
+  Math.max(EXAMINED_OF_PART, Math.ceil(EXAMINED / Math.max(parts.length, 1)));
+
+/** What a person said the cause of an earlier incident was. */
+export interface EarlierAnswer {
+  readonly cause: string;
+  readonly note: string | null;
+  readonly by: string;
+  readonly at: Instant;
+  /** Null: it was about several sites. */
+  readonly site: string | null;
+  /** Null: it was about several states. */
+  readonly state: number | null;
+}
+
+const ANSWER = `answer_cause as cause, answer_note as note, answered_by as by,
+  (extract(epoch from answered_at) * 1000)::float8 as at, site, state`;
+
+/**
+ * The latest answer about stuck purchases: of the same site and state, else of the same site, else of several sites, else, for
+ * a parent of several, of any of its sites. Null when there is none. `site` and `state` are null as they are for a parent;
+ * `except` is the incident that it is to be told with, and `sites` are those of its parts.
+ */
+export async function earlierAnswer(
+  sql: Queries,
+  {
+    site,
+    state,
+    except = null,
+    sites = [],
+  }: { site: string | null; state: number | null; except?: string | null; sites?: readonly string[] },
+): Promise<EarlierAnswer | null> {
+  const atSite = site === null ? sql`site is null` : sql`site = ${site}`;
+  const inState = state === null ? sql`state is null` : sql`state = ${state}`;
+  const latest = (condition: Fragment, order: Fragment): Fragment => sql`
+    (select ${sql.unsafe(ANSWER)} from purchase_watch.incidents
+    where kind = 'stuck' and answered_at is not null and id is distinct from ${except} and ${condition} order by ${order} desc limit 1)`;
+  // The whole order of the index is asked for: it takes "is null" for no order.
+  const [row] = await sql<EarlierAnswer[]>`
+    select cause, note, by, at, site, state from (
+      select 1 as place, a.* from ${latest(sql`${atSite} and ${inState}`, sql`site desc, state desc, answered_at`)} a
+      union all select 2, a.* from ${latest(atSite, sql`site desc, answered_at`)} a
+      union all select 3, a.* from ${latest(sql`site is null`, sql`site desc, answered_at`)} a
+      union all select 4, a.* from unnest(${site === null ? [...new Set(sites)] : []}::text[]) s (name)
+        cross join lateral ${latest(sql`site = s.name`, sql`site desc, answered_at`)} a) found
+    order by place, at desc limit 1`;
+  return row ?? null;
+}

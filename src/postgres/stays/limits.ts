@@ -1,0 +1,97 @@
+/** When stays become overdue, by site: limits that settings name, and those that are learned from customers who got on. */
+
+import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { autoLimit, configuredLimit, type Dwell, dwellOf, type Limit, mostLimit } from '../../domain/stays/dwell.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Queries } from '../connection/database.ts';
+import { type DwellRow, readDwell } from './dwell.ts';
+
+export interface Limits {
+  /** Reads what was learned. Rejects when the database does; what was known before is then kept. */
+  refresh(): Promise<void>;
+  /** Reads it when the last reading is old enough; answers how long the next one may wait. */
+  tick(): Promise<Milliseconds>;
+  /** The plan for a site, with its learned limits in it. */
+  policyFor(site: string): PollPolicy;
+  /** The limit of a state at a site, with what it rests on. */
+  limitOf(site: string, state: number): Limit;
+}
+
+/** So far back exits count: long enough for sparse sites, short enough to follow a page that has changed. */
+const WINDOW: Milliseconds = 14 * 86_400_000;
+const REFRESH_EVERY: Milliseconds = 5 * 60_000;
+
+/** Until it is refreshed for the first time, automatic limits have their defaults. */
+export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick<Clock, 'now'>; policy: PollPolicy }): Limits {
+  const most = mostLimit(policy.sessionLength);
+  const isAuto = policy.fallback.auto || [...policy.states.values()].some(({ auto }) => auto);
+  let own: ReadonlyMap<string, Dwell> = new Map();
+  let pooled: ReadonlyMap<number, Dwell> = new Map();
+  /** Made when they are asked for, and again after each reading. */
+  let policies = new Map<string, PollPolicy>();
+  let readAt = Number.NEGATIVE_INFINITY;
+
+  const limitOf = (site: string, state: number): Limit => {
+    const { stuckAfter, auto } = policyOf(policy, state);
+    const ofSite = own.get(keyOf(site, state)) ?? null;
+    if (!auto || stuckAfter === null) return configuredLimit(stuckAfter, ofSite);
+    return autoLimit({ own: ofSite, pooled: pooled.get(state) ?? null, fallback: stuckAfter, most });
+  };
+
+  const withLimits = (site: string): PollPolicy => {
+    const states = new Map(policy.states);
+    // Numbers that nobody listed share one plan, and have limits of their own as soon as something is known of them.
+    if (policy.fallback.auto) for (const state of pooled.keys()) states.set(state, policyOf(policy, state));
+    for (const [state, ofState] of states) {
+      if (ofState.auto) states.set(state, { ...ofState, stuckAfter: limitOf(site, state).ms });
+    }
+    return { ...policy, states };
+  };
+
+  const refresh = async (): Promise<void> => {
+    const now = clock.now();
+    const rows = await readDwell(sql, now - WINDOW);
+    own = dwellsBy(rows, ({ site, state }) => keyOf(site, state));
+    pooled = dwellsBy(rows, ({ state }) => state);
+    policies = new Map();
+    readAt = now;
+  };
+
+  return {
+    refresh,
+    tick: async () => {
+      const passed = clock.now() - readAt;
+      // Less than nothing has passed when the clock was set back.
+      if (passed < 0 || passed >= REFRESH_EVERY) await refresh();
+      return Math.max(readAt + REFRESH_EVERY - clock.now(), 1);
+    },
+    policyFor: (site) => {
+      if (!isAuto) return policy;
+      const made = policies.get(site) ?? withLimits(site);
+      policies.set(site, made);
+      return made;
+    },
+    limitOf,
+  };
+}
+
+/** Limits as a command shows them: read once, by the machine's clock. */
+export async function learnedLimits(sql: Queries, policy: PollPolicy): Promise<Limits> {
+  const limits = createLimits({ sql, clock: { now: () => Date.now() }, policy });
+  await limits.refresh();
+  return limits;
+}
+
+/** The name of a site holds no slash. */
+const keyOf = (site: string, state: number): string => `${site}/${state}`;
+
+/** Rows of one key are one histogram: those of several sites may have the same bucket more than once. */
+function dwellsBy<Key>(rows: readonly DwellRow[], keyOfRow: (row: DwellRow) => Key): Map<Key, Dwell> {
+  const dwells = new Map<Key, Dwell>();
+  for (const [key, counts] of Map.groupBy(rows, keyOfRow)) {
+    const dwell = dwellOf(counts);
+    if (dwell !== null) dwells.set(key, dwell);
+  }
+  return dwells;
+}

@@ -1,0 +1,156 @@
+/**
+ * What was recorded of a past time, for going through it again: stays in states, when nobody could ask a site, silences,
+ * and what was said and flagged then. Reads only.
+ */
+import type { Silence } from '../../domain/incidents/incident.ts';
+import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { RecordedOutage, RecordedStay } from '../../domain/stays/recorded-stay.ts';
+import type { Queries, Sql } from '../connection/database.ts';
+import { customerOf } from './customer.ts';
+import { paidByAnotherAt } from './evidence.ts';
+
+/** From the first moment to the last one. */
+export interface Span {
+  readonly from: Instant;
+  readonly to: Instant;
+}
+
+/** Which states are read: those listed, or (`others`) all but those listed. */
+export interface StateChoice {
+  readonly listed: readonly number[];
+  readonly others: boolean;
+}
+
+export interface StaysWanted extends Span {
+  readonly states: StateChoice;
+  /** Null: all sites of the present settings. */
+  readonly site: string | null;
+  /** Of stays this long it is looked up whether their order was paid by another purchase. */
+  readonly long: Milliseconds;
+  /** Rows fetched at a time; memory holds no more of them. */
+  readonly batch?: number;
+}
+
+/** A message about an incident that was really written. */
+export interface RecordedMessage {
+  readonly at: Instant;
+  readonly type: string;
+  /** Channels for people that were told, by name. */
+  readonly channels: readonly string[];
+  /** As it was sent, for what it says. */
+  readonly body: string;
+}
+
+const BATCH = 5_000;
+/** Reading a long time sorts much; the usual few megabytes would go through the disk many times. */
+const SORT_MEMORY = '64MB';
+
+const ms = (sql: Queries, column: string) => sql`(extract(epoch from ${sql.unsafe(column)}) * 1000)::float8`;
+
+/**
+ * Does the work on one connection that sees the database as it is at this moment, whatever a daemon writes meanwhile, and
+ * that cannot write.
+ */
+export function readingPast<T>(sql: Sql, work: (past: Queries) => Promise<T>): Promise<T> {
+  return sql.begin('isolation level repeatable read read only', async (past) => {
+    await past`select set_config('work_mem', ${SORT_MEMORY}, true)`;
+    return work(past);
+  }) as Promise<T>;
+}
+
+/**
+ * The stays that touch a time, in the order in which they began. There is no index by time: all transitions are read once,
+ * sorted by the database and handed over in batches.
+ */
+export async function* recordedStays(
+  past: Queries,
+  { from, to, states, site, long, batch = BATCH }: StaysWanted,
+): AsyncGenerator<readonly RecordedStay[]> {
+  const begun = await firstAsked(past);
+  const chosen = past`t.to_state = any(${`{${states.listed.join()}}`}::integer[])`;
+  const rows = past<(RecordedStay & { readonly registeredAt: Instant; readonly isFirst: boolean })[]>`
+    select p.site, t.to_state as state,
+      ${customerOf(past)}::text as customer,
+      ${ms(past, 't.not_after')} as "enteredAt", ${ms(past, 'coalesce(n.not_before, p.seen_at, t.not_after)')} as "seenAt",
+      ${ms(past, 'n.not_after')} as "leftAt", n.to_state as "toState",
+      case when n.purchase is null then ${ms(past, 'p.ended_at')} end as "unwatchedAt",
+      case when coalesce(n.not_after, p.seen_at) - t.not_after >= ${long}::float8 * interval '1 ms'
+        then (extract(epoch from ${paidByAnotherAt(past)}) * 1000)::float8 end as "paidAt",
+      t.from_sequence is null as "isFirst", ${ms(past, 'p.registered_at')} as "registeredAt"
+    from purchase_watch.purchase_transitions t
+    join purchase_watch.purchases p on p.id = t.purchase
+    join purchase_watch.sites s on s.name = p.site and s.configured
+    left join purchase_watch.purchase_transitions n on n.purchase = t.purchase and n.from_sequence = t.sequence
+    where ${states.others ? past`not ${chosen}` : chosen}
+      and t.not_after < to_timestamp(${to}::float8 / 1000)
+      and coalesce(n.not_after, p.ended_at, 'infinity') >= to_timestamp(${from}::float8 / 1000)
+      and ${site === null ? past`true` : past`p.site = ${site}`}
+    order by t.not_after, t.purchase, t.sequence`.cursor(batch);
+  for await (const some of rows) {
+    yield some.map(({ registeredAt, isFirst, ...stay }) => ({
+      ...stay,
+      firstSight: isFirst && registeredAt <= (begun.get(stay.site) ?? Number.POSITIVE_INFINITY) + FIRST_LOOK,
+    }));
+  }
+}
+
+/** So long after a site was asked for the first time, what is registered was there before. */
+const FIRST_LOOK = 10 * 60_000;
+
+/** When each site was first asked: noted, or as the oldest observation shows where it was asked before that was noted. */
+async function firstAsked(past: Queries): Promise<ReadonlyMap<string, Instant>> {
+  const rows = await past<{ site: string; at: Instant }[]>`
+    select s.name as site, ${ms(past, 'least(s.first_success_at, f.at)')} as at
+    from purchase_watch.sites s left join (
+      select p.site, min(t.not_after) as at
+      from purchase_watch.purchase_transitions t join purchase_watch.purchases p on p.id = t.purchase
+      where t.from_sequence is null group by p.site) f on f.site = s.name
+    where s.first_success_at is not null or f.at is not null`;
+  return new Map(rows.map(({ site, at }) => [site, at]));
+}
+
+/** When sites could not be asked, as the incidents about it say. */
+export async function recordedOutages(
+  past: Queries,
+  { from, to, site }: Span & { site: string | null },
+): Promise<RecordedOutage[]> {
+  return past<RecordedOutage[]>`
+    select i.site, ${ms(past, 'i.since')} as since, ${ms(past, 'i.opened_at')} as "noticedAt",
+      ${ms(past, 'coalesce(i.quiet_since, i.ended_at)')} as until
+    from purchase_watch.incidents i join purchase_watch.sites s on s.name = i.site and s.configured
+    where i.kind = 'unreachable' and i.since < to_timestamp(${to}::float8 / 1000)
+      and coalesce(i.quiet_since, i.ended_at, 'infinity') >= to_timestamp(${from}::float8 / 1000)
+      and ${site === null ? past`true` : past`i.site = ${site}`}
+    order by i.since, i.id`;
+}
+
+/** Silences that held at some moment of a time: none did before somebody asked for it. */
+export async function recordedSilences(past: Queries, { from, to }: Span): Promise<Silence[]> {
+  return past<Silence[]>`
+    select kind, site, state, subscriber, ${ms(past, 'greatest(starts_at, created_at)')} as "startsAt", ${ms(past, 'ends_at')} as "endsAt"
+    from purchase_watch.silences
+    where ends_at > to_timestamp(${from}::float8 / 1000) and greatest(starts_at, created_at) < to_timestamp(${to}::float8 / 1000)
+      and ends_at > created_at
+    order by id`;
+}
+
+/** Messages about incidents of sites that were written in a time, the oldest first. */
+export async function recordedMessages(past: Queries, { from, to }: Span): Promise<RecordedMessage[]> {
+  return past<RecordedMessage[]>`
+    select e.type, ${ms(past, 'e.created_at')} as at, e.body, array(
+        select s.name from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber
+        where d.event = e.position and s.kind = 'slack' order by s.id) as channels
+    from purchase_watch.events e
+    where e.purchase is null and e.type in ('incident.opened', 'incident.reopened', 'incident.grew', 'incident.reminder', 'incident.ended', 'incident.checkouts')
+      and e.created_at >= to_timestamp(${from}::float8 / 1000) and e.created_at < to_timestamp(${to}::float8 / 1000)
+    order by e.position`;
+}
+
+/** How many purchases were really flagged as overdue in a time. */
+export async function recordedOverdue(past: Queries, { from, to, site }: Span & { site: string | null }): Promise<number> {
+  const [row] = await past<[{ count: number }]>`
+    select count(*)::float8 as count from purchase_watch.events
+    where type = 'purchase.stuck' and created_at >= to_timestamp(${from}::float8 / 1000) and created_at < to_timestamp(${to}::float8 / 1000)
+      and ${site === null ? past`true` : past`site = ${site}`}`;
+  return row.count;
+}

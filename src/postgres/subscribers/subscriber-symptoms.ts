@@ -1,0 +1,137 @@
+/** Subscribers that people are told of: those that take nothing for long or are not reached, lose events, or were switched off. */
+import {
+  GIVEN_UP_LATELY,
+  LONG_FAILURE,
+  SUBSCRIBER_TROUBLES,
+  type SubscriberTrouble,
+  type Symptom,
+} from '../../domain/incidents/incident.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import { SHARDS } from '../../domain/replicas/ownership.ts';
+import type { Queries } from '../connection/database.ts';
+import { RANKS } from '../deliveries/deliveries.ts';
+import type { SubscriberKind } from './subscribers.ts';
+
+/** Deliveries are counted up to this; more would only cost time. */
+export const MOST_COUNTED = 1_000;
+
+// What is counted is put in an index's order: without one the planner may look for it from end to end.
+
+const severity = (trouble: SubscriberTrouble): number => SUBSCRIBER_TROUBLES.indexOf(trouble);
+
+/**
+ * What is wrong now with subscribers. Read from the few that fail and from indexes of what waits and what was given up
+ * lately, so that it costs the same however much was ever sent. Whoever has an open incident goes on with it until
+ * something is taken; whoever was switched off by hand is nobody's trouble.
+ */
+export async function subscriberSymptoms(sql: Queries, now: Instant): Promise<Symptom[]> {
+  return sql<Symptom[]>`
+    select 'subscriber' as kind, null as site, null as state, s.name as subscriber,
+      case when f.off then ${severity('off')}::integer
+        when not f.failing then case when f.unreached then ${severity('unreached')}::integer else ${severity('given_up')}::integer end
+        when g.count > 0 then ${severity('losing')}::integer else ${severity('failing')}::integer end as severity,
+      (case when f.off or f.failing or f.unreached then w.count else g.count end)::float8 as count,
+      (extract(epoch from case when f.off then least(s.failed_at, h.failing_since) when f.failing then h.failing_since
+        when f.unreached then h.our_failing_since else g.since end) * 1000)::float8 as since
+    from purchase_watch.subscribers s
+    left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    cross join lateral (
+      select to_timestamp(${now - LONG_FAILURE}::float8 / 1000) as long_ago,
+        exists (select from purchase_watch.incidents i where i.kind = 'subscriber' and i.site is null and i.state is null
+          and i.subscriber = s.name and i.ended_at is null) as known) o
+    cross join lateral (
+      select s.status = 'off' and s.failed_at is not null as off,
+        s.status = 'active' and h.failing_since is not null and (h.failing_since <= o.long_ago or o.known) as failing,
+        s.status = 'active' and h.our_failing_since is not null and (h.our_failing_since <= o.long_ago or o.known) as unreached) f
+    cross join lateral (
+      select count(*) as count, min(settled_at) as since from (
+        select d.settled_at from purchase_watch.deliveries d
+        where s.status = 'active' and d.subscriber = s.id and d.status = 'exhausted'
+          and d.settled_at > to_timestamp(${now - GIVEN_UP_LATELY}::float8 / 1000)
+        order by d.settled_at desc limit ${MOST_COUNTED}) d) g
+    cross join lateral (
+      select count(*) as count from (
+        select from purchase_watch.deliveries d
+        where (f.off or f.failing or f.unreached) and d.subscriber = s.id and d.status = 'pending'
+        order by d.id + 0 limit ${MOST_COUNTED}) d) w
+    where s.configured and (f.off or f.failing or f.unreached or g.count > 0) order by s.id`;
+}
+
+/** How a subscriber that was in trouble is doing. */
+export interface SubscriberCondition {
+  readonly id: number;
+  readonly kind: SubscriberKind;
+  readonly origin: 'configuration' | 'api';
+  readonly status: 'active' | 'off';
+  readonly statusReason: string | null;
+  /** When it was switched off for what it answered. */
+  readonly failedAt: Instant | null;
+  /** Failures in a row; 0 when it is well. */
+  readonly failures: number;
+  readonly failingSince: Instant | null;
+  /** Since when we do not get through to it, for a reason of ours. */
+  readonly ourFailingSince: Instant | null;
+  /** Nothing is even tried: what is stored of it cannot be used by a daemon. */
+  readonly untried: boolean;
+  /** When it is sent something next: something is due and its pause is over. Null when nothing waits, or it is off. */
+  readonly nextTryAt: Instant | null;
+  readonly lastError: string | null;
+  /** Deliveries that wait, up to `MOST_COUNTED`. */
+  readonly waiting: number;
+  /** Deliveries given up since the trouble began, up to `MOST_COUNTED`, and when the first of their events was made. */
+  readonly givenUp: number;
+  readonly givenUpFrom: Instant | null;
+  /** When it last took something, of its newest deliveries. */
+  readonly deliveredAt: Instant | null;
+}
+
+/** How a subscriber is doing, given when its trouble began; null when nobody of this name is told any more. */
+export async function subscriberCondition(
+  sql: Queries,
+  { name, since }: { name: string; since: Instant },
+): Promise<SubscriberCondition | null> {
+  const [row] = await sql<SubscriberCondition[]>`
+    select s.id, s.kind, s.origin, s.status, s.status_reason as "statusReason",
+      (extract(epoch from case s.status when 'off' then s.failed_at end) * 1000)::float8 as "failedAt",
+      coalesce(h.failures, 0) as failures, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
+      (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince",
+      h.our_failing_since is not null and h.our_failures = 0 as untried,
+      (extract(epoch from case when s.status = 'active' and n.due_at is not null then greatest(h.paused_until, n.due_at) end) * 1000)::float8 as "nextTryAt",
+      coalesce(h.last_error, h.our_error, g.last_error) as "lastError", w.count as waiting, g.count as "givenUp",
+      (extract(epoch from g.made) * 1000)::float8 as "givenUpFrom", (extract(epoch from t.settled_at) * 1000)::float8 as "deliveredAt"
+    from purchase_watch.subscribers s
+    left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    cross join lateral (
+      select count(*)::float8 as count from (
+        select from purchase_watch.deliveries d
+        where d.subscriber = s.id and d.status = 'pending' order by d.id + 0 limit ${MOST_COUNTED}) d) w
+    -- The front of each of its queues.
+    cross join lateral (
+      select min(front.due_at) as due_at from generate_series(0, ${SHARDS - 1}::integer) as x (shard)
+      cross join unnest(${`{${RANKS.join()}}`}::smallint[]) as k (rank)
+      cross join lateral (
+        select d.due_at from purchase_watch.deliveries d
+        where d.subscriber = s.id and d.shard = x.shard and d.rank = k.rank and d.status = 'pending' order by d.due_at, d.event limit 1) front) n
+    cross join lateral (
+      select count(*)::float8 as count, min(e.created_at) as made, (array_agg(d.last_error order by d.settled_at desc))[1] as last_error from (
+        select q.event, q.settled_at, q.last_error from purchase_watch.deliveries q
+        where q.subscriber = s.id and q.status = 'exhausted' and q.settled_at >= to_timestamp(${since}::float8 / 1000)
+        order by q.settled_at desc limit ${MOST_COUNTED}) d
+      join purchase_watch.events e on e.position = d.event) g
+    -- What failed for long may be older than what was taken before: one would not tell.
+    cross join lateral (
+      select max(settled_at) as settled_at from (
+        select d.settled_at from purchase_watch.deliveries d
+        where d.subscriber = s.id and d.status = 'delivered' order by d.id + 0 desc limit ${MOST_COUNTED}) d) t
+    where s.configured and s.name = ${name}`;
+  return row ?? null;
+}
+
+/** The channels for people that take messages, as far as is known: not those that are off, or fail for long. */
+export async function hearingChannels(sql: Queries, now: Instant): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select s.name from purchase_watch.subscribers s left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    where s.configured and s.kind = 'slack' and s.status = 'active'
+      and coalesce(least(h.failing_since, h.our_failing_since) > to_timestamp(${now - LONG_FAILURE}::float8 / 1000), true) order by s.id`;
+  return rows.map(({ name }) => name);
+}

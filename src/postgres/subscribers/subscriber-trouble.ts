@@ -1,0 +1,57 @@
+/** Whom nothing reaches: read from what fails at present, which is little while all is well. */
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+
+/** A subscriber that cannot be told, or was not lately. */
+export interface TroubledSubscriber {
+  readonly name: string;
+  readonly origin: 'configuration' | 'api';
+  /** Why it is off, or null while it is on. */
+  readonly offBecause: string | null;
+  /** While it is paused or failed lately. */
+  readonly failures: number;
+  readonly failingSince: Instant | null;
+  /** Since when nothing gets through to it for a reason of ours, or null; and the reason. */
+  readonly ourFailingSince: Instant | null;
+  /** Nothing is even tried: what is stored of it cannot be used by a daemon. */
+  readonly untried: boolean;
+  readonly ourError: string | null;
+  /** Until when it is left alone; when that is past, until one delivery gets through. Null while it is told. */
+  readonly pausedUntil: Instant | null;
+  /** Deliveries that wait until it is told again, of one that is paused, off or not reached; counting ends at `MOST_PARKED`. */
+  readonly parked: number;
+  /** Deliveries that failed and wait for another try; counting ends at `MOST_FAILING`. */
+  readonly failing: number;
+  readonly lastError: string | null;
+  /** When the last one was given up, if that was within a day. */
+  readonly givenUpAt: Instant | null;
+}
+
+/** Counting more would only cost time. */
+export const MOST_FAILING = 1_000;
+export const MOST_PARKED = 10_000;
+
+/** Subscribers that are paused, off or not reached, whose deliveries fail, or for whom some were given up within the last day. */
+export async function troubledSubscribers(sql: Queries): Promise<TroubledSubscriber[]> {
+  return sql<TroubledSubscriber[]>`
+    select s.name, s.origin, case s.status when 'off' then coalesce(s.status_reason, 'No reason is known.') end as "offBecause",
+      coalesce(h.failures, 0) as failures, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
+      (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil", p.parked,
+      (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince", h.our_error as "ourError",
+      h.our_failing_since is not null and h.our_failures = 0 as untried,
+      f.failing, coalesce(h.last_error, f.error) as "lastError", (extract(epoch from g.settled_at) * 1000)::float8 as "givenUpAt"
+    from purchase_watch.subscribers s
+    left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    cross join lateral (
+      select count(*)::float8 as parked from (
+        select from purchase_watch.deliveries d
+        where d.subscriber = s.id and d.status = 'pending' and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null) limit ${MOST_PARKED}) d) p
+    cross join lateral (
+      select count(*)::float8 as failing, (array_agg(last_error order by id desc))[1] as error from (
+        select d.id, d.last_error from purchase_watch.deliveries d
+        where d.subscriber = s.id and d.status = 'pending' and d.attempts > d.attempts_before limit ${MOST_FAILING}) d) f
+    left join lateral (
+      select d.settled_at from purchase_watch.deliveries d
+      where d.subscriber = s.id and d.status = 'exhausted' order by d.id + 0 desc limit 1) g on g.settled_at > now() - interval '1 day'
+    where s.configured and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null or f.failing > 0 or g.settled_at is not null) order by s.id`;
+}

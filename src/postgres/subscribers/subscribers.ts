@@ -1,0 +1,162 @@
+/** Who is told, and of what: those that the configuration names, and those made by the API. */
+import type { SubscriberHealth, Unreached } from '../../domain/deliveries/health.ts';
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+
+export type SubscriberKind = 'webhook' | 'slack' | 'nats' | 'rabbitmq';
+/** What the body of a message is: the event, or a CloudEvent around the same data. */
+export type BodyFormat = 'standard' | 'cloudevents';
+
+export interface SubscriberDefinition {
+  readonly name: string;
+  readonly kind: SubscriberKind;
+  readonly format: BodyFormat;
+  readonly types: readonly string[] | null;
+  readonly sites: readonly string[] | null;
+  readonly states: readonly number[] | null;
+  /** A hash of the address and key: a subscriber that was switched off is switched on when this changes. */
+  readonly addressHash: string;
+}
+
+export interface SubscriberRow {
+  readonly id: number;
+  readonly name: string;
+  readonly kind: SubscriberKind;
+  readonly status: 'active' | 'off';
+  readonly statusReason: string | null;
+}
+
+/** A subscriber with all that is stored of it; what is encrypted is opened in `channels/outgoing/sealed.ts`. */
+export interface StoredSubscriber extends SubscriberRow {
+  readonly origin: 'configuration' | 'api';
+  readonly types: readonly string[] | null;
+  readonly sites: readonly string[] | null;
+  readonly states: readonly number[] | null;
+  readonly description: string | null;
+  /** Encrypted; null for configured ones. */
+  readonly url: Uint8Array | null;
+  readonly keys: Uint8Array | null;
+  /** Headers of its own and a private key, encrypted; null when it has none. */
+  readonly options: Uint8Array | null;
+  readonly format: BodyFormat;
+  /** Null while it is well. */
+  readonly health: SubscriberHealth | null;
+  /** Null while something gets through to it, or nothing was tried often enough to say. */
+  readonly unreached: Unreached | null;
+  /** Until when a replaced key still signs; null when none does any more. */
+  readonly oldKeysUntil: Instant | null;
+  readonly addressHash: string;
+  readonly createdAt: Instant;
+}
+
+const COLUMNS = `
+  s.id, s.name, s.kind, s.status, s.status_reason as "statusReason", s.origin, s.types, s.sites, s.states, s.description,
+  s.url, s.keys, s.options, s.format, (extract(epoch from case when s.old_keys_until > now() then s.old_keys_until end) * 1000)::float8 as "oldKeysUntil",
+  s.address_hash as "addressHash", (extract(epoch from s.created_at) * 1000)::float8 as "createdAt",
+  h.failures, h.pauses, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
+  (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil", h.last_error as "lastError", h.cause,
+  h.our_failures as "ourFailures", (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince", h.our_error as "ourError"`;
+const JOINED = 'purchase_watch.subscribers s left join purchase_watch.subscriber_health h on h.subscriber = s.id';
+
+type Row = Omit<StoredSubscriber, 'health' | 'unreached'> & {
+  readonly [Part in keyof SubscriberHealth]: SubscriberHealth[Part] | null;
+} & { readonly ourFailures: number | null; readonly ourFailingSince: Instant | null; readonly ourError: string | null };
+
+function withHealth(stored: Row): StoredSubscriber {
+  const { failures, pauses, failingSince, pausedUntil, lastError, cause, ourFailures, ourFailingSince, ourError, ...row } =
+    stored;
+  // A row may hold one trouble, the other, or both.
+  const isFailing = failures !== null && pauses !== null && (failures > 0 || pausedUntil !== null);
+  const health = isFailing ? { failures, pauses, failingSince, pausedUntil, lastError, cause: cause ?? null } : null;
+  const unreached = ourFailingSince === null ? null : { failures: ourFailures ?? 0, since: ourFailingSince, error: ourError };
+  return { ...row, health, unreached };
+}
+
+/**
+ * Makes the subscribers table say what the configuration says; answers everybody who is told. One made by the API whose
+ * name the configuration now uses becomes the configured one, and what waits for it goes to the configured address.
+ */
+export async function syncSubscribers(sql: Queries, definitions: readonly SubscriberDefinition[]): Promise<SubscriberRow[]> {
+  for (const { name, kind, format, types, sites, states, addressHash } of definitions) {
+    // What another address answered says nothing of this one.
+    await sql`
+      delete from purchase_watch.subscriber_health h using purchase_watch.subscribers s
+      where h.subscriber = s.id and s.name = ${name} and s.deleted_at is null and s.address_hash <> ${addressHash}`;
+    await sql`
+      insert into purchase_watch.subscribers as s (name, kind, format, types, sites, states, address_hash)
+      values (${name}, ${kind}, ${format}, ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
+        ${states as number[] | null}::integer[], ${addressHash})
+      on conflict (name) where deleted_at is null do update set
+        kind = excluded.kind, format = excluded.format, types = excluded.types, sites = excluded.sites, states = excluded.states,
+        origin = 'configuration', url = null, keys = null, options = null, old_keys_until = null, description = null,
+        configured = true, address_hash = excluded.address_hash,
+        status = case when s.address_hash = excluded.address_hash then s.status else 'active' end,
+        status_reason = case when s.address_hash = excluded.address_hash then s.status_reason end,
+        matching_since = case when s.configured and s.types is not distinct from excluded.types and s.sites is not distinct from excluded.sites
+          and s.states is not distinct from excluded.states and (s.status = 'active' or s.address_hash = excluded.address_hash)
+          then s.matching_since else now() end`;
+  }
+  const names = definitions.map((definition) => definition.name);
+  await sql`
+    update purchase_watch.subscribers set configured = false, matching_since = now()
+    where configured and origin = 'configuration' and name <> all(${names}::text[])`;
+  await sql`select pg_notify('purchase_watch_wake', 'subscribers')`;
+  return listSubscribers(sql);
+}
+
+/** Which of these names belong to subscribers made by the API. */
+export async function namesOfTheApi(sql: Queries, names: readonly string[]): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select name from purchase_watch.subscribers where origin = 'api' and deleted_at is null and name = any(${names as string[]}::text[])`;
+  return rows.map(({ name }) => name);
+}
+
+/** Everybody who is told. */
+export async function listSubscribers(sql: Queries): Promise<SubscriberRow[]> {
+  return sql<SubscriberRow[]>`
+    select id, name, kind, status, status_reason as "statusReason" from purchase_watch.subscribers where configured order by id`;
+}
+
+/** The channels for people. */
+export async function peopleChannels(sql: Queries): Promise<{ id: number; name: string }[]> {
+  return (await listSubscribers(sql)).filter(({ kind }) => kind === 'slack');
+}
+
+/** The same, with all that is stored. */
+export async function readSubscribers(sql: Queries): Promise<StoredSubscriber[]> {
+  const rows = await sql<Row[]>`select ${sql.unsafe(COLUMNS)} from ${sql.unsafe(JOINED)} where s.configured order by s.id`;
+  return rows.map(withHealth);
+}
+
+/** One of them, or null. */
+export async function findSubscriber(sql: Queries, name: string): Promise<StoredSubscriber | null> {
+  const [row] = await sql<
+    Row[]
+  >`select ${sql.unsafe(COLUMNS)} from ${sql.unsafe(JOINED)} where s.name = ${name} and s.configured`;
+  return row === undefined ? null : withHealth(row);
+}
+
+/** Why a subscriber is told nothing any more, and the hash of the address and key that were refused. */
+export interface SwitchedOff {
+  readonly reason: string;
+  readonly addressHash: string;
+}
+
+/**
+ * Switches a subscriber off, unless it has another address by now: that of another daemon, say. What waits for it stays
+ * pending until it is on again; what comes meanwhile is suppressed, or waits, too, for people.
+ */
+export async function switchOff(
+  sql: Queries,
+  { subscriber, reason, addressHash }: SwitchedOff & { readonly subscriber: number },
+): Promise<void> {
+  await sql`
+    with meant as (
+      select id from purchase_watch.subscribers where id = ${subscriber} and address_hash = ${addressHash} for update),
+    switched as (
+      update purchase_watch.subscribers set status = 'off', status_reason = ${reason}, matching_since = now(), failed_at = now()
+      where id in (select id from meant) and status <> 'off' returning id),
+    -- Switched on again, it begins as one that is well.
+    forgotten as (delete from purchase_watch.subscriber_health where subscriber in (select id from meant))
+    select pg_notify('purchase_watch_wake', 'subscribers') from switched`;
+}

@@ -1,0 +1,183 @@
+/** The statements of the audit. Each looks at one range of keys, in one moment, and answers what it found. */
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Queries } from '../connection/database.ts';
+import { wanting } from '../events/events.ts';
+import type { AuditCheck } from './audit.ts';
+
+/** Keys after one and through another, compared as text: they may be larger than a number holds. */
+export interface Range {
+  readonly after: string;
+  readonly through: string;
+  readonly site: string | null;
+  readonly since: Instant | null;
+}
+
+export interface Report {
+  readonly check: AuditCheck;
+  readonly checked: number;
+  readonly gaps: number;
+  /** JSON of the first gaps. */
+  readonly first: string;
+}
+
+/** Gaps that are listed, of each check. */
+export const LISTED = 20;
+
+/** The part of a statement that answers what a check found, from its parts `gap`, with columns site, purchaseId, sequence, detail. */
+const report = (sql: Queries, check: AuditCheck, { checked, gap }: { checked: string; gap: string }) => sql`
+  select ${check} as check, (select count(*) from ${sql.unsafe(checked)})::float8 as checked,
+    (select count(*) from ${sql.unsafe(gap)})::float8 as gaps,
+    (select coalesce(json_agg(g), '[]') from (
+      select * from ${sql.unsafe(gap)} order by site, "purchaseId", sequence limit ${LISTED}) g)::text as first`;
+
+/** Who should have been told of an event `e`: an event made just after filters were set may have met the ones before. */
+const expected = (sql: Queries) => sql`
+  s.configured and e.created_at >= s.matching_since + interval '1 minute' and ${wanting(sql)}`;
+
+const move = "coalesce(purchase_watch.state_name(t.from_state), 'nothing') || ' → ' || purchase_watch.state_name(t.to_state)";
+
+/** Purchases with their transitions, events and deliveries. Each table is given the range, so that none is read beyond it. */
+export async function checkPurchases(sql: Queries, { after, through, site, since }: Range): Promise<Report[]> {
+  const within = (column: string) =>
+    sql`${sql.unsafe(column)} > ${after}::bigint and ${sql.unsafe(column)} <= ${through}::bigint`;
+  const sinceThen = (column: string) => sql`${sql.unsafe(column)} >= to_timestamp(${since}::float8 / 1000)`;
+  const recent =
+    since === null
+      ? sql`true`
+      : sql`(${sinceThen('p.registered_at')}
+          or exists (select from purchase_watch.purchase_transitions x where x.purchase = p.id and ${sinceThen('x.not_after')})
+          or exists (select from purchase_watch.events x where x.purchase = p.id and ${sinceThen('x.created_at')}))`;
+  const ofSite = (column: string) => (site === null ? sql`true` : sql`${sql.unsafe(column)} = ${site}`);
+  return sql<Report[]>`
+    with p as materialized (
+      select p.id, p.purchase_id, p.site, p.sequence, p.state from purchase_watch.purchases p
+      where ${within('p.id')} and ${ofSite('p.site')} and ${recent}),
+    t as materialized (
+      select t.*, p.purchase_id, p.site, p.state,
+        lag(t.to_state) over each as to_before, t.sequence = max(t.sequence) over (partition by t.purchase) as is_last
+      from p join purchase_watch.purchase_transitions t on t.purchase = p.id
+      where ${within('t.purchase')} window each as (partition by t.purchase order by t.sequence)),
+    e as materialized (
+      select e.position, e.purchase, e.sequence, e.type, e.site, e.state, e.about, e.recipients, e.created_at, p.purchase_id,
+        -- The bytes are ours and in our order, so the first of each name is the event's own.
+        starts_with(e.body, format('{"id":"%s","type":"%s",', e.id, e.type)) and strpos(e.body, format('"sequence":%s,', e.sequence)) > 0
+          and (t.purchase is null
+            or (starts_with(split_part(e.body, '"from":', 2), case when t.from_state is null then 'null,' else format('{"value":%s,', t.from_state) end)
+              and starts_with(split_part(e.body, '"to":', 2), format('{"value":%s,', t.to_state)))) as says_so,
+        t.purchase is not null as moves
+      from p join purchase_watch.events e on e.purchase = p.id
+      left join t on t.purchase = e.purchase and t.sequence = e.sequence
+      where ${within('e.purchase')}),
+    announced as materialized (select * from e where type = 'purchase.state_changed'),
+    untold as (
+      select t.site, t.purchase_id as "purchaseId", t.sequence, ${sql.unsafe(move)} || case
+          when e.position is null then ' has no event'
+          when e.type <> 'purchase.state_changed' then ' has an event of another type, ' || e.type
+          else ' has an event that says something else' end as detail
+      from t left join e on e.purchase = t.purchase and e.sequence = t.sequence
+      where e.position is null or e.type <> 'purchase.state_changed' or e.says_so is not true),
+    unseen as (
+      select site, purchase_id as "purchaseId", sequence, 'a change was announced that is not among the transitions' as detail
+      from announced where not moves),
+    numbered as materialized (
+      select p.site, p.purchase_id as "purchaseId", p.sequence, count(e.position) as events, count(distinct e.sequence) as numbers,
+        min(e.sequence) as lowest, max(e.sequence) as highest
+      from p left join e on e.purchase = p.id group by p.id, p.site, p.purchase_id, p.sequence),
+    misnumbered as (
+      select site, "purchaseId", null::integer as sequence,
+        case when events = 0 then format('counts %s events and has none', sequence)
+          else format('counts %s events and has %s, numbered from %s to %s', sequence, events, lowest, highest) end as detail
+      from numbered where events <> sequence or numbers <> sequence or (events > 0 and (lowest <> 1 or highest <> sequence))),
+    broken as (
+      select site, purchase_id as "purchaseId", sequence,
+        case when from_state is distinct from to_before
+          then format('begins in %s, and the one before ended in %s', coalesce(purchase_watch.state_name(from_state), 'nothing'), coalesce(purchase_watch.state_name(to_before), 'nothing'))
+          else format('is the last and ends in %s, and the purchase is in %s', purchase_watch.state_name(to_state), coalesce(purchase_watch.state_name(state), 'no state')) end as detail
+      from t where from_state is distinct from to_before or (is_last and to_state is distinct from state)
+      union all
+      select site, purchase_id, null, format('is in %s and has no transitions', purchase_watch.state_name(state))
+      from p where state is not null and not exists (select from t where t.purchase = p.id)),
+    told as materialized (
+      select e.position, d.subscriber, d.count from e
+      cross join lateral (
+        select d.subscriber, count(*) as count from purchase_watch.deliveries d where d.event = e.position group by d.subscriber) d),
+    wanted as materialized (
+      select e.position, e.site, e.purchase_id, e.sequence, e.type, s.id, s.name
+      from e join purchase_watch.subscribers s on ${expected(sql)}),
+    undelivered as (${undelivered(sql)}),
+    lost as (
+      select null::text as site, null::text as "purchaseId", t.sequence, format('a transition of the purchase in row %s, which is not there', t.purchase) as detail
+      from purchase_watch.purchase_transitions t
+      where ${within('t.purchase')} and ${site === null} and not exists (select from purchase_watch.purchases q where q.id = t.purchase and ${within('q.id')})
+      union all
+      select e.site, null, e.sequence, format('event %s of the purchase in row %s, which is not there', e.id, e.purchase)
+      from purchase_watch.events e
+      where ${within('e.purchase')} and ${ofSite('e.site')} and not exists (select from purchase_watch.purchases q where q.id = e.purchase and ${within('q.id')}))
+    ${report(sql, 'transitions', { checked: 't', gap: 'untold' })}
+    union all ${report(sql, 'announcements', { checked: 'announced', gap: 'unseen' })}
+    union all ${report(sql, 'sequences', { checked: 'numbered', gap: 'misnumbered' })}
+    union all ${report(sql, 'chains', { checked: 'p', gap: 'broken' })}
+    union all ${report(sql, 'deliveries', { checked: 'wanted', gap: 'undelivered' })}
+    union all ${report(sql, 'orphans', { checked: '(select) nothing where false', gap: 'lost' })}`;
+}
+
+/** From `wanted` (who should be told of which event) and `told` (how many deliveries there are). */
+const undelivered = (sql: Queries) => sql`
+  select w.site, w.purchase_id as "purchaseId", w.sequence, format('%s has no delivery for %s', w.type, w.name) as detail
+  from wanted w where not exists (select from told where told.position = w.position and told.subscriber = w.id)
+  union all
+  select e.site, e.purchase_id, e.sequence, format('%s has %s deliveries for %s', e.type, told.count, s.name)
+  from told join e on e.position = told.position join purchase_watch.subscribers s on s.id = told.subscriber where told.count > 1`;
+
+/** Events of no single purchase, by position. */
+export async function checkSiteEvents(sql: Queries, { after, through, site, since }: Range): Promise<Report[]> {
+  return sql<Report[]>`
+    with e as materialized (
+      select e.position, null::text as purchase_id, null::integer as sequence, e.type, e.site, e.state, e.about, e.recipients, e.created_at
+      from purchase_watch.events e
+      where e.purchase is null and e.position > ${after}::bigint and e.position <= ${through}::bigint
+        and ${site === null ? sql`true` : sql`e.site = ${site}`}
+        and ${since === null ? sql`true` : sql`e.created_at >= to_timestamp(${since}::float8 / 1000)`}),
+    told as materialized (
+      select e.position, d.subscriber, d.count from e
+      cross join lateral (
+        select d.subscriber, count(*) as count from purchase_watch.deliveries d where d.event = e.position group by d.subscriber) d),
+    wanted as materialized (
+      select e.position, e.site, e.purchase_id, e.sequence, e.type, s.id, s.name
+      from e join purchase_watch.subscribers s on ${expected(sql)}),
+    undelivered as (${undelivered(sql)})
+    ${report(sql, 'site_events', { checked: 'e', gap: 'undelivered' })}`;
+}
+
+/** Deliveries by their event's position. */
+export async function checkDeliveries(sql: Queries, { after, through }: Range): Promise<Report[]> {
+  return sql<Report[]>`
+    with d as materialized (
+      select d.id, d.event, e.position is null as is_lost
+      from purchase_watch.deliveries d left join purchase_watch.events e
+        on e.position = d.event and e.position > ${after}::bigint and e.position <= ${through}::bigint
+      where d.event > ${after}::bigint and d.event <= ${through}::bigint),
+    lost as (
+      select null::text as site, null::text as "purchaseId", null::integer as sequence,
+        format('delivery %s of an event (position %s) that is not there', id, event) as detail
+      from d where is_lost)
+    ${report(sql, 'orphans', { checked: 'd', gap: 'lost' })}`;
+}
+
+/** Counters and what they count, in one moment. */
+export async function checkCounters(sql: Queries, site: string | null): Promise<Report[]> {
+  const ofSite = site === null ? sql`true` : sql`site = ${site}`;
+  return sql<Report[]>`
+    with compared as materialized (
+      select site, status, state, stuck, sum(counter) as counter, sum(rows) as rows
+      from (select site, status, state, stuck, count as counter, 0 as rows from purchase_watch.purchase_totals where ${ofSite}
+            union all
+            select site, status, state, stuck_since is not null, 0, count(*) from purchase_watch.purchases where ${ofSite} group by 1, 2, 3, 4) c
+      group by site, status, state, stuck),
+    wrong as (
+      select site, null::text as "purchaseId", null::integer as sequence,
+        format('%s, %s%s: the counter says %s and there are %s', status, coalesce(purchase_watch.state_name(state), 'no state'),
+          case when stuck then ', stuck' else '' end, counter, rows) as detail
+      from compared where counter <> rows)
+    ${report(sql, 'counters', { checked: 'compared', gap: 'wrong' })}`;
+}

@@ -1,0 +1,144 @@
+/**
+ * Proves that what happened was announced, and what was announced goes to everybody who wants it: transitions = events =
+ * deliveries per matching subscriber. Reads in batches, each one statement and so one moment; changes nothing.
+ */
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Queries, Sql } from '../connection/database.ts';
+import {
+  checkCounters,
+  checkDeliveries,
+  checkPurchases,
+  checkSiteEvents,
+  LISTED,
+  type Range,
+  type Report,
+} from './audit-checks.ts';
+
+/** The checks, in the order they are reported. */
+export const AUDIT_CHECKS = [
+  'transitions',
+  'announcements',
+  'sequences',
+  'chains',
+  'deliveries',
+  'site_events',
+  'orphans',
+  'counters',
+] as const;
+export type AuditCheck = (typeof AUDIT_CHECKS)[number];
+
+/** Where something is missing or wrong. */
+export interface Gap {
+  readonly site: string | null;
+  readonly purchaseId: string | null;
+  readonly sequence: number | null;
+  /** What is wrong, in words. */
+  readonly detail: string;
+}
+
+/** What one check found. */
+export interface CheckResult {
+  readonly checked: number;
+  readonly gaps: number;
+  /** The first of them. */
+  readonly first: readonly Gap[];
+}
+
+export type AuditResult = Record<AuditCheck, CheckResult>;
+
+export interface AuditOptions {
+  /** Only purchases of this site; counters too. */
+  readonly site: string | null;
+  /** Only purchases that were registered or changed since, and events made since. */
+  readonly since: Instant | null;
+  /** Purchases in a batch. */
+  readonly batch?: number;
+  /** So many rows of a kind have been looked at. */
+  onProgress?(kind: 'purchases' | 'events' | 'deliveries', count: number): void;
+}
+
+const BATCH = 5_000;
+/** Beyond every key: the last batch has no end, so that what lies behind the last row is seen too. */
+const END = '9223372036854775807';
+
+/** Runs all checks. Memory stays the same however many purchases there are. */
+export async function audit(pool: Sql, options: AuditOptions): Promise<AuditResult> {
+  const sql = await pool.reserve();
+  try {
+    // The planner cannot know how many rows a range holds that it is not told of; taking it for few, it would compare each
+    // with each. Without nested loops it sorts or hashes, which is right for any number.
+    await sql`set plan_cache_mode = force_custom_plan`;
+    await sql`set enable_nestloop = off`;
+    return await runChecks(sql, options);
+  } finally {
+    // A connection that is lost takes its settings along.
+    await sql`reset enable_nestloop`.catch(() => undefined);
+    await sql`reset plan_cache_mode`.catch(() => undefined);
+    sql.release();
+  }
+}
+
+async function runChecks(sql: Queries, options: AuditOptions): Promise<AuditResult> {
+  const { site, since, batch = BATCH, onProgress = () => undefined } = options;
+  const result = Object.fromEntries(AUDIT_CHECKS.map((check) => [check, NOTHING])) as AuditResult;
+  const add = (reports: readonly Report[]): void => {
+    for (const { check, checked, gaps, first } of reports) {
+      const before = result[check];
+      const listed = [...before.first, ...(JSON.parse(first) as Gap[])].slice(0, LISTED);
+      result[check] = { checked: before.checked + checked, gaps: before.gaps + gaps, first: listed };
+    }
+  };
+  /** Goes through a table by its key; each range ends where `ends` says the batch after its beginning does. */
+  const walk = async (
+    kind: Parameters<NonNullable<AuditOptions['onProgress']>>[0],
+    from: string,
+    ends: (after: string) => PromiseLike<readonly { last: string | null; count: number }[]>,
+    check: (range: Range) => Promise<readonly Report[]>,
+  ): Promise<void> => {
+    let looked = 0;
+    for (let after = from; after !== END; ) {
+      const [end] = await ends(after);
+      const through = end === undefined || end.last === null || end.count < batch ? END : end.last;
+      add(await check({ after, through, site, since }));
+      looked += end?.count ?? 0;
+      onProgress(kind, looked);
+      after = through;
+    }
+  };
+
+  await walk(
+    'purchases',
+    '0',
+    (after) => sql`
+      select max(id)::text as last, count(*)::float8 as count
+      from (select id from purchase_watch.purchases where id > ${after}::bigint order by id limit ${batch}) b`,
+    (range) => checkPurchases(sql, range),
+  );
+  // What happened before that moment is left out; positions follow time nearly.
+  const [begin] = await sql<{ position: string }[]>`
+    select coalesce(case when ${since}::float8 is not null
+      then purchase_watch.position_at(to_timestamp(${since}::float8 / 1000) - interval '1 minute') - 1 end, 0)::text as position`;
+  await walk(
+    'events',
+    begin!.position,
+    (after) => sql`
+      select max(position)::text as last, count(*)::float8 as count
+      from (select position from purchase_watch.events where position > ${after}::bigint order by position limit ${batch}) b`,
+    (range) => checkSiteEvents(sql, range),
+  );
+  // A delivery without its event has no site any more.
+  if (site === null) {
+    await walk(
+      'deliveries',
+      begin!.position,
+      (after) => sql`
+        select max(event)::text as last, count(*)::float8 as count
+        from (select event from purchase_watch.deliveries where event > ${after}::bigint order by event limit ${batch}) b`,
+      (range) => checkDeliveries(sql, range),
+    );
+  }
+  add(await checkCounters(sql, site));
+  return result;
+}
+
+const NOTHING: CheckResult = { checked: 0, gaps: 0, first: [] };

@@ -1,0 +1,131 @@
+/** Deletes what is old enough: each call is one statement over a small batch that waits for nobody, well within the time that the server gives a statement. */
+import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Fragment, Queries } from '../connection/database.ts';
+import { lockingWhole } from '../purchases/erase.ts';
+import type { Lease } from '../shards/replicas.ts';
+
+/** Where a walk over ended purchases stands; the time is text, for it has microseconds. */
+export interface EndedCursor {
+  readonly endedAt: string;
+  readonly id: number;
+}
+
+/** How much one call may delete. */
+export interface Batch {
+  readonly before: Instant;
+  readonly limit: number;
+}
+
+/** A delivery that somebody may still get: its subscriber is told at present, or will be once it is switched on again. */
+const waiting = (sql: Queries) => sql`
+  d.status = 'pending' and d.subscriber in (select id from purchase_watch.subscribers where configured)`;
+
+/**
+ * Looks at the next purchases that ended before a moment, oldest first, and deletes them with all that hangs on them. One
+ * that is to be polled once more, or of which somebody is still to be told, waits. Answers how many, and where to go on; null at the end.
+ */
+export async function removeEnded(
+  sql: Queries,
+  { before, limit, after }: Batch & { readonly after: EndedCursor | null },
+): Promise<{ removed: number; last: EndedCursor | null }> {
+  const [row] = await sql<[{ looked: number; removed: number; endedAt: string | null; id: number | null }]>`
+    with page as materialized (
+      select p.id, p.ended_at from purchase_watch.purchases p
+      where p.ended_at < to_timestamp(${before}::float8 / 1000)
+        and ${after === null ? sql`true` : sql`p.ended_at >= ${after.endedAt}::text::timestamptz and (p.ended_at, p.id) > (${after.endedAt}::text::timestamptz, ${after.id}::bigint)`}
+      order by p.ended_at, p.id limit ${limit}),
+    candidate as materialized (
+      select p.id from page g join purchase_watch.purchases p on p.id = g.id
+      where p.ended_at = g.ended_at and p.next_poll_at is null and not exists (
+        select from purchase_watch.events e join purchase_watch.deliveries d on d.event = e.position
+        where e.purchase = p.id and ${waiting(sql)})
+      order by p.id for update of p skip locked),
+    ${lockingWhole(sql)},
+    removed as (
+      delete from purchase_watch.purchases p using candidate c where p.id = c.id and c.id not in (select id from busy) returning p.id),
+    last as (select ended_at, id from page order by ended_at desc, id desc limit 1)
+    select (select count(*) from page)::float8 as looked, (select count(*) from removed)::float8 as removed,
+      (select ended_at::text from last) as "endedAt", (select id::float8 from last) as id`;
+  const more = row.looked >= limit && row.endedAt !== null && row.id !== null;
+  return { removed: row.removed, last: more ? { endedAt: row.endedAt!, id: row.id! } : null };
+}
+
+/** Deletes attempts made before a moment; that they were made is still counted by their deliveries. */
+export async function removeAttempts(sql: Queries, { before, limit }: Batch): Promise<number> {
+  const rows = await sql`
+    with old as materialized (
+      select delivery, number from purchase_watch.attempts where at < to_timestamp(${before}::float8 / 1000)
+      order by at limit ${limit} for update skip locked)
+    delete from purchase_watch.attempts a using old where a.delivery = old.delivery and a.number = old.number`;
+  return rows.count;
+}
+
+/** Deletes events of no purchase made before a moment, with their deliveries; one that somebody is still to get waits. */
+export async function removeSiteEvents(sql: Queries, { before, limit }: Batch): Promise<number> {
+  const rows = await sql`
+    with candidate as materialized (
+      select e.position from purchase_watch.events e
+      where e.purchase is null and e.created_at < to_timestamp(${before}::float8 / 1000)
+        and not exists (select from purchase_watch.deliveries d where d.event = e.position and ${waiting(sql)})
+      order by e.created_at limit ${limit} for update of e skip locked),
+    delivery as materialized (
+      select d.id, d.event from candidate c join purchase_watch.deliveries d on d.event = c.position for update of d skip locked)
+    delete from purchase_watch.events e using candidate c
+    where e.position = c.position and not exists (
+      select from purchase_watch.deliveries d where d.event = c.position and not exists (select from delivery l where l.id = d.id))`;
+  return rows.count;
+}
+
+/** Rows of a table in a small batch, without an order: those that a condition names. */
+const batchOf = (sql: Queries, table: string, { condition, limit }: { condition: Fragment; limit: number }) => sql`
+  delete from ${sql(`purchase_watch.${table}`)} where ctid = any(array(
+    select ctid from ${sql(`purchase_watch.${table}`)} where ${condition} limit ${limit} for update skip locked))`;
+
+const olderThan = (sql: Queries, column: string, before: Instant): Fragment =>
+  sql`${sql(column)} < to_timestamp(${before}::float8 / 1000)`;
+
+/** Deletes incidents that ended before a moment. */
+export async function removeIncidents(sql: Queries, { before, limit }: Batch): Promise<number> {
+  return (await batchOf(sql, 'incidents', { condition: olderThan(sql, 'ended_at', before), limit })).count;
+}
+
+/** Deletes silences that ended before a moment. */
+export async function removeSilences(sql: Queries, { before, limit }: Batch): Promise<number> {
+  return (await batchOf(sql, 'silences', { condition: olderThan(sql, 'ends_at', before), limit })).count;
+}
+
+/** Deletes what was added up of stays on days before that of a moment. */
+export async function removeDays(sql: Queries, { before, limit }: Batch): Promise<number> {
+  const condition = sql`day < (to_timestamp(${before}::float8 / 1000) at time zone 'UTC')::date`;
+  const dwell = await batchOf(sql, 'dwell_days', { condition, limit });
+  return dwell.count > 0 ? dwell.count : (await batchOf(sql, 'stay_days', { condition, limit })).count;
+}
+
+/** Deletes the counts of minutes before a moment. */
+export async function removeActivity(sql: Queries, { before, limit }: Batch): Promise<number> {
+  return (await batchOf(sql, 'activity', { condition: olderThan(sql, 'minute', before), limit })).count;
+}
+
+/** Deletes kept answers to requests with an Idempotency-Key that were made before a moment. */
+export async function removeAnswers(sql: Queries, { before, limit }: Batch): Promise<number> {
+  const rows = await sql`
+    with old as materialized (
+      select scope, key_hash from purchase_watch.idempotency_keys where created_at < to_timestamp(${before}::float8 / 1000)
+      order by created_at limit ${limit} for update skip locked)
+    delete from purchase_watch.idempotency_keys k using old where k.scope = old.scope and k.key_hash = old.key_hash`;
+  return rows.count;
+}
+
+/** Up to when the work of a lease has been done, or null when it never was. */
+export async function doneAt(sql: Queries, lease: string): Promise<Instant | null> {
+  const [row] = await sql<{ at: Instant | null }[]>`
+    select (extract(epoch from done_at) * 1000)::float8 as at from purchase_watch.leases where name = ${lease}`;
+  return row?.at ?? null;
+}
+
+/** Notes up to when the work of a lease has been done, unless somebody else has the lease by now. */
+export async function markDone(sql: Queries, { name, replica, epoch }: Lease, at: Instant): Promise<void> {
+  await sql`
+    update purchase_watch.leases set done_at = to_timestamp(${at}::float8 / 1000)
+    where name = ${name} and owner = ${replica} and epoch = ${epoch}`;
+}

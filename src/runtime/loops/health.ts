@@ -1,0 +1,111 @@
+/** Which loops run and which failed, for /readyz, the dead man's switch and people. */
+
+import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import { type Failing, failedAgain, type LoopSeen, longFailure } from '../../domain/replicas/loop-health.ts';
+
+export interface LoopHealth {
+  readonly name: string;
+  readonly ok: boolean;
+  /** When it last did its work without an error; epoch milliseconds, null while it never did. */
+  readonly lastGoodAt: number | null;
+  readonly error: string | null;
+}
+
+/** What a loop writes in the background, by kind: a tick may end well while this fails. */
+export interface Writes {
+  failed(kind: string, error: unknown): void;
+  done(kind: string): void;
+  /** What failed is another replica's work now: failures from here on start a new count. */
+  forget(): void;
+}
+
+export interface Health {
+  /** A round of the loop ended well. */
+  good(loop: string): void;
+  bad(loop: string, error: unknown): void;
+  writesOf(loop: string): Writes;
+  loops(): LoopHealth[];
+  /** The same with durations, which a step of the machine's clock does not change. */
+  seen(): LoopSeen[];
+  ok(): boolean;
+}
+
+interface Loop {
+  goodAt: Milliseconds | null;
+  lastGoodAt: number | null;
+  /** Why the last round failed. */
+  error: string | null;
+  readonly failing: Map<string, Failing>;
+}
+
+/** The kind of work that the rounds themselves are. */
+const ROUND = 'round';
+
+/**
+ * Keeps the state of every loop. A loop whose round failed is bad until one succeeds; a loop whose writes have failed for a
+ * minute is bad until they succeed. The other loops are not touched.
+ */
+export function createHealth(now: () => number, monotonic: () => Milliseconds = now): Health {
+  const loops = new Map<string, Loop>();
+  const loopOf = (name: string): Loop => {
+    const known = loops.get(name);
+    if (known !== undefined) return known;
+    const made: Loop = { goodAt: null, lastGoodAt: null, error: null, failing: new Map() };
+    loops.set(name, made);
+    return made;
+  };
+  const fail = ({ failing }: Loop, kind: string, error: string): void => {
+    failing.set(kind, failedAgain(failing.get(kind), error, monotonic()));
+  };
+  const shown = (): LoopHealth[] =>
+    [...loops].map(([name, { failing, error, lastGoodAt }]) => {
+      const why = error ?? longFailure(failing.values(), monotonic())?.error ?? null;
+      return { name, ok: why === null, lastGoodAt, error: why };
+    });
+
+  return {
+    good: (name) => {
+      const loop = loopOf(name);
+      loop.error = null;
+      loop.failing.delete(ROUND);
+      if (longFailure(loop.failing.values(), monotonic()) !== null) return;
+      loop.goodAt = monotonic();
+      loop.lastGoodAt = now();
+    },
+    bad: (name, error) => {
+      const loop = loopOf(name);
+      loop.error = errorText(error);
+      fail(loop, ROUND, loop.error);
+    },
+    writesOf: (name) => ({
+      failed: (kind, error) => fail(loopOf(name), kind, errorText(error)),
+      done: (kind) => void loops.get(name)?.failing.delete(kind),
+      forget: () => {
+        const failing = loops.get(name)?.failing;
+        for (const kind of [...(failing?.keys() ?? [])]) if (kind !== ROUND) failing?.delete(kind);
+      },
+    }),
+    loops: shown,
+    seen: () =>
+      [...loops].map(([name, { goodAt, failing }]) => {
+        const long = longFailure(failing.values(), monotonic());
+        return {
+          name,
+          goodAgo: goodAt === null ? null : monotonic() - goodAt,
+          failing: long === null ? null : { for: monotonic() - long.since, error: long.error },
+        };
+      }),
+    ok: () => shown().every((loop) => loop.ok),
+  };
+}
+
+/** Of an error what people need: its text and the code by which they find what to do. */
+function errorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message } = error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : null;
+  if (code === null) return message;
+  // Postgres may cite the data that it refuses.
+  if (/^2[23]...$/.test(code)) return `The database refuses the data (${code}).`;
+  return message.includes(code) ? message : `${message} (${code})`.trim();
+}

@@ -1,0 +1,202 @@
+/**
+ * Made-up customers. Nothing here can belong to anybody: phone numbers have an area code no country has, mail goes to
+ * domains reserved for examples, accounts and cards have check digits and ranges nobody issues. Names are put together
+ * from syllables, so that each is rare enough to be searched for wherever personal data must not turn up.
+ */
+import { between, createRandom, digits, pick, type Random, tokenText } from '../values/random.ts';
+
+const FIRST_BEGIN = [
+  'Alvi',
+  'Brinde',
+  'Dagma',
+  'Elvi',
+  'Fjola',
+  'Gudlei',
+  'Hjalmi',
+  'Ingve',
+  'Jorun',
+  'Kettil',
+  'Lovi',
+  'Malvi',
+  'Nanne',
+  'Oddvei',
+];
+const FIRST_END = [
+  'brekta',
+  'dorine',
+  'fridel',
+  'galdur',
+  'harda',
+  'ketta',
+  'linde',
+  'mundra',
+  'nilla',
+  'runa',
+  'stena',
+  'trudi',
+  'vald',
+  'ärna',
+];
+const LAST_BEGIN = [
+  'Asp',
+  'Björn',
+  'Dal',
+  'Ekel',
+  'Fors',
+  'Gran',
+  'Hässel',
+  'Kvarn',
+  'Lind',
+  'Mossa',
+  'Norr',
+  'Rönn',
+  'Skogs',
+  'Tall',
+  'Ängs',
+];
+const LAST_END = [
+  'berging',
+  'brinkel',
+  'dahlqvistar',
+  'flygarn',
+  'gårdius',
+  'hammarel',
+  'klintar',
+  'lundell',
+  'markesson',
+  'stigander',
+  'vallgren',
+];
+const STREET = ['Blåklocks', 'Fiskgjuse', 'Hjortron', 'Kopparslagar', 'Lärkspov', 'Mjölnar', 'Smultron', 'Vindspels'];
+const TOWN = ['Hallonsta', 'Kråkevik', 'Lommarydet', 'Norrviksund', 'Tranemåla', 'Uddhamra', 'Vitsippeby', 'Östbergala'];
+
+/** What a country adds to a customer: its name in answers, the letters before ZIP codes and accounts, the dialling code. */
+const COUNTRIES: Record<string, readonly [name: string, letters: string, dialling: string]> = {
+  SWE: ['Sweden', 'SE', '46'],
+  FIN: ['Finland', 'FI', '358'],
+  NOR: ['Norway', 'NO', '47'],
+  DNK: ['Denmark', 'DK', '45'],
+  DEU: ['Germany', 'DE', '49'],
+  EST: ['Estonia', 'EE', '372'],
+};
+
+export interface Customer {
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly addressLine1: string;
+  readonly addressLine2: string | null;
+  readonly zip: string;
+  readonly city: string;
+  readonly country: string;
+  /** The address goods are sent to; half of the customers name another one. */
+  readonly delivery: {
+    readonly firstName: string;
+    readonly lastName: string;
+    readonly addressLine1: string;
+    readonly zip: string;
+    readonly city: string;
+  };
+  readonly phone: string;
+  readonly mail: string;
+  readonly accountNumber: string;
+  readonly paymentReference: string;
+  readonly cardNumber: string;
+  readonly cardExpires: string;
+  readonly cardBrand: string;
+  readonly recurringToken: string;
+  readonly customerToken: string;
+  readonly referenceName: string;
+  readonly companyName: string;
+  readonly organizationNumber: string;
+  readonly additional: string;
+  readonly attachment: string;
+  readonly newsletter: boolean;
+}
+
+/** The customer of a purchase: the same for the same seed. */
+export function customerOf(seed: number, countryCode: string): Customer {
+  const random = createRandom(seed);
+  const [country, letters, dialling] = COUNTRIES[countryCode] ?? [countryCode, countryCode.slice(0, 2), '999'];
+  const firstName = pick(random, FIRST_BEGIN) + pick(random, FIRST_END);
+  const lastName = pick(random, LAST_BEGIN) + pick(random, LAST_END);
+  const address = (): string => `${pick(random, STREET)}vägen ${between(random, 100, 999)}${pick(random, ['A', 'B', 'C', 'D'])}`;
+  const zip = (): string => `${letters}-${digits(random, 5)}`;
+  const town = (): string => `${pick(random, TOWN)}${pick(random, ['', ' Södra', ' Norra', ' Strand'])}`;
+  const home = { addressLine1: address(), zip: zip(), city: town() };
+  const elsewhere = random() < 0.5;
+  return {
+    firstName,
+    lastName,
+    ...home,
+    addressLine2: random() < 0.3 ? `c/o ${otherName(random)}` : null,
+    country,
+    delivery: elsewhere
+      ? {
+          firstName: pick(random, FIRST_BEGIN) + pick(random, FIRST_END),
+          lastName,
+          addressLine1: address(),
+          zip: zip(),
+          city: town(),
+        }
+      : { firstName, lastName, ...home },
+    phone: `+${dialling}00${digits(random, 7)}`,
+    mail: `${ascii(firstName)}.${ascii(lastName)}.${digits(random, 4)}@example.${pick(random, ['com', 'net', 'org'])}`,
+    accountNumber: `${letters}00${digits(random, 20)}`,
+    paymentReference: digits(random, 16),
+    cardNumber: `400000******${digits(random, 4)}`,
+    cardExpires: `${between(random, 28, 33)}${String(between(random, 1, 12)).padStart(2, '0')}`,
+    cardBrand: pick(random, ['Visa', 'MasterCard']),
+    recurringToken: `rec_${tokenText(random, 32)}`,
+    customerToken: `cust_${tokenText(random, 40)}`,
+    referenceName: otherName(random),
+    companyName: `${pick(random, LAST_BEGIN)}${pick(random, LAST_END)} Handels AB`,
+    organizationNumber: `009900-${digits(random, 4)}`,
+    additional: `Door code ${digits(random, 6)}, ask for ${firstName}`,
+    attachment: `{"loyaltyNumber":"LN-${digits(random, 10)}"}`,
+    newsletter: random() < 0.3,
+  };
+}
+
+/**
+ * The customer's values that are worth a search: those that identify somebody and are not found in other text by chance.
+ * Left out are the country, the card's brand and its expiry (four digits).
+ */
+export function personalValues(customer: Customer): string[] {
+  const { delivery } = customer;
+  return [
+    customer.firstName,
+    customer.lastName,
+    customer.addressLine1,
+    customer.addressLine2,
+    customer.zip,
+    customer.city,
+    delivery.firstName,
+    delivery.addressLine1,
+    delivery.zip,
+    delivery.city,
+    customer.phone,
+    customer.mail,
+    customer.accountNumber,
+    customer.paymentReference,
+    customer.cardNumber,
+    customer.recurringToken,
+    customer.customerToken,
+    customer.referenceName,
+    customer.companyName,
+    customer.organizationNumber,
+    customer.additional,
+    // The attachment is JSON inside JSON: its quotes are escaped on the way, the number in it is not.
+    customer.attachment.slice(customer.attachment.indexOf('LN-'), -2),
+  ].filter((value) => value !== null);
+}
+
+function otherName(random: Random): string {
+  return `${pick(random, FIRST_BEGIN)}${pick(random, FIRST_END)} ${pick(random, LAST_BEGIN)}${pick(random, LAST_END)}`;
+}
+
+function ascii(name: string): string {
+  return name
+    .toLowerCase()
+    .normalize('NFD')
+    .replace(/[^a-z]/g, '');
+}

@@ -1,0 +1,69 @@
+/** Who may call: the token endpoint and the check of the Authorization header. */
+import { type Answer, errorAnswer, tokenErrorAnswer } from '../values/call.ts';
+import { type Random, tokenText } from '../values/random.ts';
+
+export interface AccessOptions {
+  readonly auth: 'oauth2' | 'basic' | 'both';
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Seconds. */
+  readonly tokenLifetime: number;
+  /** How the token answer gives its lifetime; services differ. */
+  readonly expiresIn: 'number' | 'string' | 'absent';
+  readonly now: () => number;
+  readonly random: Random;
+}
+
+export interface Access {
+  /** Answers a token request with the given form. */
+  token(form: string, contentType: string): Answer;
+  /** Null when the header lets the call in, else the refusal. */
+  refuse(authorization: string | undefined): Answer | null;
+  expireTokens(): void;
+  /** Secrets that must not turn up anywhere: the client's own and every token given out. */
+  secrets(): string[];
+}
+
+/** So many tokens are remembered for `secrets`. */
+const MOST_ISSUED = 10_000;
+
+/** Starts with no tokens given out. */
+export function createAccess({ auth, clientId, clientSecret, tokenLifetime, expiresIn, now, random }: AccessOptions): Access {
+  const validUntil = new Map<string, number>();
+  const issued: string[] = [];
+  const basic = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+
+  function issue(): Answer {
+    for (const [token, until] of validUntil) if (until <= now()) validUntil.delete(token);
+    const token = `tok_${tokenText(random, 44)}`;
+    validUntil.set(token, now() + tokenLifetime * 1_000);
+    issued.push(token);
+    if (issued.length > MOST_ISSUED) issued.shift();
+    const lifetime = expiresIn === 'absent' ? {} : { expires_in: expiresIn === 'string' ? String(tokenLifetime) : tokenLifetime };
+    const body = JSON.stringify({ access_token: token, token_type: 'Bearer', ...lifetime });
+    return { status: 200, body, headers: { 'cache-control': 'no-store' } };
+  }
+
+  return {
+    token(form, contentType) {
+      if (auth === 'basic') return errorAnswer(404, 'NOT_FOUND', 'There is no such address.');
+      if (!contentType.startsWith('application/x-www-form-urlencoded')) return tokenErrorAnswer(400, 'invalid_request');
+      const fields = new URLSearchParams(form);
+      const grant = fields.get('grant_type');
+      if (grant === null || fields.get('client_id') === null) return tokenErrorAnswer(400, 'invalid_request');
+      if (grant !== 'client_credentials') return tokenErrorAnswer(400, 'unsupported_grant_type');
+      const known = fields.get('client_id') === clientId && fields.get('client_secret') === clientSecret;
+      return known ? issue() : tokenErrorAnswer(401, 'invalid_client');
+    },
+    refuse(authorization) {
+      if (auth !== 'oauth2' && authorization === basic) return null;
+      const token = authorization?.startsWith('Bearer ') === true ? authorization.slice(7) : null;
+      const until = token === null ? undefined : validUntil.get(token);
+      if (until !== undefined && until > now()) return null;
+      const scheme = auth === 'basic' ? 'Basic realm="checkout"' : 'Bearer error="invalid_token"';
+      return errorAnswer(401, 'UNAUTHORIZED', 'The credentials are missing, wrong or expired.', { 'www-authenticate': scheme });
+    },
+    expireTokens: () => validUntil.clear(),
+    secrets: () => [clientSecret, basic.slice(6), ...issued],
+  };
+}

@@ -1,0 +1,84 @@
+/** What doctor says of channels for people and of the dead man's switch. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Finding } from '../../../src/actions/doctor/finding.ts';
+import { noteHeartbeat } from '../../../src/postgres/shards/heartbeat.ts';
+import { switchOff } from '../../../src/postgres/subscribers/subscribers.ts';
+import { runCommand } from '../../cli/run.ts';
+import { temporaryFile } from '../../config/files.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { SLACK_ANSWERS, type SlackStandIn, startSlackStandIn } from '../../support/slack-stand-in.ts';
+
+let database: TestDatabase;
+let slack: SlackStandIn;
+let ops: SlackStandIn;
+beforeEach(async () => {
+  [database, slack, ops] = await Promise.all([testDatabase(), startSlackStandIn(), startSlackStandIn()]);
+});
+afterEach(async () => {
+  await Promise.all([slack.stop(), ops.stop()]);
+  await database.drop();
+});
+
+/** Runs it with a site that nobody answers for; answers what it found, by what it is about. */
+async function doctor(file: string, env: Record<string, string> = {}) {
+  const sites =
+    'sites: { se: { baseUrl: "http://127.0.0.1:9", clientId: a, clientSecret: b, timeout: 1s }, fi: { baseUrl: "http://127.0.0.1:9", clientId: a, clientSecret: b, timeout: 1s } }';
+  const { stdout } = await runCommand(['doctor', '--json'], {
+    ...{ DATABASE_URL: database.url, PORT: '0', PURCHASE_WATCH_CONFIG: temporaryFile(`${sites}\n${file}`) },
+    ...{ OPS: ops.url, ...env },
+  });
+  expect(stdout).not.toMatch(/a-secret-path|a-secret-id/);
+  const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+  return (about: string): string[] =>
+    findings.flatMap(({ about: each, verdict, found, todo }) => (each === about ? [`${verdict}: ${found} → ${todo}`] : []));
+}
+
+test('each channel is tried without a message, and what to set is named', async () => {
+  ops.respondAlways(SLACK_ANSWERS.archived);
+  slack.respondAlways({ status: 400, body: 'no_text' });
+  const about = await doctor(`slack: { channels: { ops: { webhookUrl: "\${OPS}", sites: [se] } } }`, {
+    SLACK_WEBHOOK_URL: slack.url,
+  });
+  expect(about('slack')).toEqual([expect.stringMatching(/^ok: the webhook is alive/)]);
+  expect(about('slack ops')).toEqual([
+    expect.stringMatching(/^failed: Slack answered 410 channel_is_archived.*set slack\.channels\.ops\.webhookUrl to it$/),
+  ]);
+  expect(about('settings').join('\n')).not.toContain('nobody hears');
+});
+
+test('a site that no channel hears of is named', async () => {
+  const about = await doctor(`slack: { channels: { ops: { webhookUrl: "\${OPS}", sites: [se] } } }`);
+  expect(about('settings')).toContainEqual(expect.stringMatching(/^warning: nobody hears of incidents at fi: no channel/));
+});
+
+test('a site whose warnings no channel hears of is named', async () => {
+  const about = await doctor(`slack: { channels: { ops: { webhookUrl: "\${OPS}", severity: critical } } }`);
+  expect(about('settings')).toContainEqual(
+    expect.stringMatching(/^warning: nobody hears of warnings at se, fi: the channels for them have severity: critical/),
+  );
+  expect(about('settings').join('\n')).not.toContain('nobody hears of incidents');
+});
+
+test('the dead man’s switch is not called from here; when it was called, and why not, is said', async () => {
+  const file = 'slack: { deadMansSwitch: "https://alive.example/a-secret-id" }';
+  const look = async () => (await doctor(file))("dead man's switch");
+  expect(await look()).toEqual([expect.stringMatching(/^warning: it was never called → see that a daemon runs/)]);
+  await noteHeartbeat(database.sql, Date.now() - 30_000);
+  expect(await look()).toEqual([expect.stringMatching(/^ok: it was called [3-9]\d s ago/)]);
+  await noteHeartbeat(database.sql, Date.now() - 600_000);
+  const [row] = await database.sql<{ id: number }[]>`
+    insert into purchase_watch.subscribers (name, kind, address_hash) values ('@slack', 'slack', 'a') returning id`;
+  await database.sql`
+    with event as (
+      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      values ('evt_1', 'incident.opened', '', 0, now(), '{}') returning position)
+    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status)
+    select position, 0, ${row!.id}, 0, now() - interval '20 minutes', 'pending' from event`;
+  expect(await look()).toEqual([
+    expect.stringMatching(/^warning: it was called 10 min ago for the last time → what @slack is to be told does not leave/),
+  ]);
+  await switchOff(database.sql, { subscriber: row!.id, reason: 'no_service', addressHash: 'a' });
+  expect(await look()).toEqual([
+    expect.stringMatching(/^warning: it was called 10 min ago for the last time → no channel for people takes/),
+  ]);
+});

@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { SLACK_ANSWERS, type SlackStandIn, startSlackStandIn } from '../../support/slack-stand-in.ts';
+import { runCommand } from '../run.ts';
+
+async function slack(): Promise<SlackStandIn> {
+  const started = await startSlackStandIn();
+  onTestFinished(() => started.stop());
+  return started;
+}
+
+/** Settings with a channel of the variable and one of the file. */
+function settings(variable: SlackStandIn, night: SlackStandIn): NodeJS.ProcessEnv {
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-slack-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'settings.yaml');
+  writeFileSync(file, `slack: { channels: { night: { webhookUrl: "\${NIGHT_URL}", severity: critical } } }\n`);
+  return { PURCHASE_WATCH_CONFIG: file, SLACK_WEBHOOK_URL: variable.url, NIGHT_URL: night.url };
+}
+
+test('every channel gets the longest messages, which say that they are a test', async () => {
+  const [first, night] = [await slack(), await slack()];
+  const { exitCode, stdout, stderr } = await runCommand(['slack', 'test'], settings(first, night));
+  expect([exitCode, stderr]).toEqual([0, '']);
+  expect(stdout).toBe(
+    'ok      default: Slack took 3 messages; look at the channel.\nok      night: Slack took 3 messages; look at the channel.\n',
+  );
+  for (const { received } of [first, night]) {
+    expect(received.map(({ problem }) => problem)).toEqual([null, null, null]);
+    expect(received.map(({ text }) => text.split('\n')[0])).toEqual([
+      expect.stringMatching(/^🔴 TEST: 200 sites at once/),
+      expect.stringMatching(/^✅ TEST: .+ no longer stuck/),
+      expect.stringMatching(/^🟠 TEST: .+ 30 checkouts stuck/),
+    ]);
+    for (const { text } of received) expect(text).toContain('*This is a TEST*');
+  }
+});
+
+test('a channel may be chosen, and one that does not exist is told by its nearest name', async () => {
+  const [first, night] = [await slack(), await slack()];
+  const env = settings(first, night);
+  const { exitCode, stdout } = await runCommand(['slack', 'test', '--channel', 'night', '--json'], env);
+  expect([exitCode, JSON.parse(stdout)]).toEqual([
+    0,
+    { ok: true, channels: [{ channel: 'night', ok: true, messages: 3, detail: null }] },
+  ]);
+  expect(first.received).toEqual([]);
+  const wrong = await runCommand(['slack', 'test', '--channel', 'nihgt'], env);
+  expect([wrong.exitCode, wrong.stderr]).toEqual([2, 'error: --channel: there is no channel "nihgt"; did you mean night?\n']);
+});
+
+test('a channel that takes nothing fails alone, by name, with the reason and without its address', async () => {
+  const [first, night] = [await slack(), await slack()];
+  night.respond(SLACK_ANSWERS.noService);
+  const { exitCode, stdout, stderr } = await runCommand(['slack', 'test', '--json'], settings(first, night));
+  expect([exitCode, stderr]).toEqual([1, 'error: Slack did not take every message, of 1 channel: night\n']);
+  const { ok, channels } = JSON.parse(stdout) as { ok: boolean; channels: object[] };
+  expect([ok, channels[0]]).toEqual([false, { channel: 'default', ok: true, messages: 3, detail: null }]);
+  expect(channels[1]).toMatchObject({ channel: 'night', ok: false, messages: 0, detail: expect.stringMatching(/no_service/) });
+  expect(stdout).not.toContain('a-secret-path');
+  expect(stdout).toContain('slack.channels.night.webhookUrl');
+});
+
+test('without a channel it says how to make one', async () => {
+  const { exitCode, stderr } = await runCommand(['slack', 'test']);
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/there is no Slack channel: .* set SLACK_WEBHOOK_URL/);
+});

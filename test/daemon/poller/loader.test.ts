@@ -1,0 +1,115 @@
+/** What the patrol reads while shards change hands: the real queue in a real Postgres. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLoader, type Loader } from '../../../src/daemon/poller/loader.ts';
+import { createWindow, type Window } from '../../../src/daemon/poller/window.ts';
+import { createOwnership, type OwnershipKeeper } from '../../../src/daemon/shards/ownership.ts';
+import type { Sql } from '../../../src/postgres/connection/database.ts';
+import { syncSites } from '../../../src/postgres/polling/sites.ts';
+import { markLeaving, renewReplica } from '../../../src/postgres/shards/replicas.ts';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+
+let database: TestDatabase;
+let ownership: OwnershipKeeper;
+let window: Window;
+let loader: Loader;
+let elapsed: number;
+let log: string[];
+/** What happens once a statement that reads the queue has been carried out, before its answer is known. */
+let meanwhile: (() => Promise<void>) | null;
+beforeEach(async () => {
+  database = await testDatabase();
+  await syncSites(database.sql, ['se']);
+  elapsed = 0;
+  log = [];
+  meanwhile = null;
+  const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
+  const logger = createLogger({ level: 'warn', destination });
+  const clock = { now: Date.now, monotonic: () => elapsed, sleep: async () => undefined };
+  const whole = { clock, log: logger, replica: 'a', process: 'm 1 1', ttl: 30_000, renewEvery: 2_000 };
+  ownership = createOwnership({ ...whole, sql: database.sql });
+  window = createWindow({ capacity: 1_000, epochOf: ownership.epochOf });
+  loader = createLoader({ sql: withMeanwhile(database.sql), clock, log: logger, ownership, windows: new Map([['se', window]]) });
+  await ownership.tick();
+});
+afterEach(() => database.drop());
+
+function withMeanwhile(sql: Sql): Sql {
+  return new Proxy(sql, {
+    apply: (target, self, given: [TemplateStringsArray, ...unknown[]]) => {
+      const query = Reflect.apply(target, self, given);
+      if (meanwhile === null || !given[0].join('').includes('(q.due_slot, q.id) >')) return query;
+      const happens = meanwhile;
+      return query.then(async (rows: unknown) => {
+        await happens();
+        return rows;
+      });
+    },
+  });
+}
+
+/** Purchases that have been due for two hours; answers their ids and shards. */
+async function addOverdue(count: number): Promise<{ id: number; shard: number }[]> {
+  return database.sql`
+    insert into purchase_watch.purchases (purchase_id, site, next_poll_at)
+    select 'p-' || gen_random_uuid(), 'se', now() - interval '2 hours' from generate_series(1, ${count})
+    returning id::float8 as id, shard`;
+}
+const found = (): unknown[] => log.map((line) => JSON.parse(line)).filter(({ event }) => event === 'queue.found_overdue');
+
+test('the patrol takes what is in no memory, and nothing of a shard that was lost, or lost and gained again, while it read', async () => {
+  const purchases = await addOverdue(128);
+  while (await loader.load());
+  expect(purchases.every(({ id }) => window.knows(id))).toBe(true);
+  const [lost, back, kept] = [...new Set(purchases.map(({ shard }) => shard))] as [number, number, number];
+  const of = (shard: number): number[] => purchases.filter((each) => each.shard === shard).map(({ id }) => id);
+
+  const [missed] = of(kept);
+  window.remove(missed!);
+  // Another replica, which takes one shard and no share.
+  await renewReplica(database.sql, { id: 'b', process: 'n 1 1', ttl: 30_000 });
+  await markLeaving(database.sql, 'b');
+  meanwhile = async () => {
+    meanwhile = null;
+    await database.sql`update purchase_watch.shards set owner = 'b', epoch = epoch + 1 where id = ${lost}`;
+    await database.sql`update purchase_watch.shards set epoch = epoch + 2 where id = ${back}`;
+    await ownership.tick();
+  };
+  elapsed += 60_000;
+  await ownership.tick();
+  await loader.load();
+  expect(meanwhile).toBeNull();
+  expect([lost, back].flatMap(of).filter(window.knows)).toEqual([]);
+  expect(found()).toMatchObject([{ site: 'se', purchases: 1 }]);
+  expect(window.knows(missed!)).toBe(true);
+
+  // The shard that came back is read from the beginning.
+  while (await loader.load());
+  expect([of(lost).some(window.knows), of(back).every(window.knows)]).toEqual([false, true]);
+  expect(found()).toHaveLength(1);
+});
+
+test('the patrol takes nothing once the lease has ended: another replica may have written the rows', async () => {
+  const purchases = await addOverdue(64);
+  while (await loader.load());
+  // Not in this replica's memory: the replica that took the shard over has put them off, and the database's clock has stepped since.
+  for (const { id } of purchases) window.remove(id);
+  elapsed += 60_000;
+  await loader.load();
+  expect(found()).toEqual([]);
+
+  await ownership.tick();
+  meanwhile = async () => {
+    elapsed += 31_000;
+  };
+  await loader.load();
+  expect(found()).toEqual([]);
+  expect(purchases.some(({ id }) => window.knows(id))).toBe(false);
+
+  // With a lease that lasts, what is in no memory is found.
+  meanwhile = null;
+  elapsed += 60_000;
+  await ownership.tick();
+  await loader.load();
+  expect(found()).toHaveLength(1);
+});

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { createTurns } from '../../../src/daemon/poller/turns.ts';
+
+const PATIENCE = 60_000;
+
+test('turns come in the order of asking, one at a time', async () => {
+  const turns = createTurns();
+  const came: string[] = [];
+  const waiting = ['first', 'second'].map((name) => turns.wait({ patience: PATIENCE }).then((turn) => turn && came.push(name)));
+  expect(turns.waiting).toBe(2);
+  turns.next();
+  await waiting[0];
+  expect([came, turns.waiting]).toEqual([['first'], 1]);
+  turns.next();
+  await waiting[1];
+  expect([came, turns.waiting]).toEqual([['first', 'second'], 0]);
+});
+
+test('whoever loses patience, or is not interested any more, leaves the line', async () => {
+  const turns = createTurns();
+  const controller = new AbortController();
+  const gone = turns.wait({ patience: PATIENCE, signal: controller.signal });
+  const impatient = turns.wait({ patience: 1 });
+  controller.abort();
+  expect([await gone, await impatient, turns.waiting]).toEqual([false, false, 0]);
+  expect(await turns.wait({ patience: PATIENCE, signal: controller.signal })).toBe(false);
+});
+
+test('everybody can be sent away', async () => {
+  const turns = createTurns();
+  const waiting = [turns.wait({ patience: PATIENCE }), turns.wait({ patience: PATIENCE })];
+  turns.dismiss();
+  expect([...(await Promise.all(waiting)), turns.waiting]).toEqual([false, false, 0]);
+});

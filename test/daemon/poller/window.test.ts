@@ -1,0 +1,484 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createWindow, type Entry, type Window } from '../../../src/daemon/poller/window.ts';
+import { type Cursor, dueSlot, type QueuedPurchase } from '../../../src/postgres/polling/queue.ts';
+import { aPurchase } from '../../support/a-purchase.ts';
+
+const SLOT = 10_000;
+const END = Number.MAX_SAFE_INTEGER;
+const CAPACITY = 10;
+
+let epochs: Map<number, number>;
+let window: Window;
+beforeEach(() => {
+  epochs = new Map([
+    [0, 7],
+    [1, 8],
+  ]);
+  window = createWindow({ capacity: CAPACITY, epochOf: (shard) => epochs.get(shard) ?? null });
+  window.gain([0, 1]);
+});
+
+interface RowLike {
+  readonly id?: number;
+  readonly shard?: number;
+  readonly revision?: number;
+  readonly polls?: number;
+  readonly dueAt?: number | null;
+}
+function row({ id = 1, shard = 0, revision = 0, polls = 0, dueAt = 0 }: RowLike = {}): QueuedPurchase {
+  const purchase = aPurchase({ id, shard, revision, polls });
+  return { purchase, nextPollAt: dueAt, slot: dueAt === null ? null : dueSlot(dueAt) };
+}
+const ids = (now = END): number[] => {
+  const taken: number[] = [];
+  for (let entry = window.take(now); entry; entry = window.take(now)) taken.push(entry.purchase.id);
+  return taken;
+};
+/** Takes the one entry that is due. */
+const taken = (): Entry => window.take(END)!;
+const readThrough = (slot: number, id = END): void => {
+  const behind = window.behind(slot);
+  window.moved(
+    behind,
+    behind.map(({ shard }) => ({ shard, slot, id })),
+  );
+};
+/** As after a first reading: what the tests put in lies in slot 0. */
+const readBeginning = (): void => readThrough(0);
+const size = (): number => CAPACITY - window.room();
+const cursorOf = (shard: number) => window.behind(END).find((cursor) => cursor.shard === shard);
+
+describe('what is due', () => {
+  beforeEach(readBeginning);
+
+  test('comes out earliest first, and not before it is due', () => {
+    window.put(row({ id: 1, dueAt: 300 }));
+    window.put(row({ id: 2, dueAt: 100 }));
+    expect(window.nextDue()).toBe(100);
+    expect(window.take(99)).toBeNull();
+    expect(ids()).toEqual([2, 1]);
+    expect(window.nextDue()).toBeNull();
+  });
+
+  test('is handed out once until it is settled', () => {
+    window.put(row());
+    const entry = taken();
+    expect(window.nextDue()).toBeNull();
+    expect(window.take(END)).toBeNull();
+    window.settle(entry, { purchase: entry.purchase, dueAt: 500, slot: 0 });
+    expect(window.nextDue()).toBe(500);
+  });
+
+  test('gives way to the first of some that are named, due or not, as long as these are idle and usable', () => {
+    for (const id of [1, 2, 3]) window.put(row({ id, dueAt: id * 100 }));
+    const takeOneOf = (...named: number[]): Entry | null => window.takeOneOf(named, ({ id }) => id !== 2);
+    const early = takeOneOf(9, 2, 3)!;
+    expect([early.purchase.id, takeOneOf(9, 2, 3), size()]).toEqual([3, null, 3]);
+    expect([window.take(400)!.purchase.id, window.take(400)!.purchase.id, window.take(400)]).toEqual([1, 2, null]);
+    window.settle(early, { purchase: early.purchase, dueAt: 50, slot: 0 });
+    expect([window.nextDue(), size()]).toEqual([50, 3]);
+    expect(ids()).toEqual([3]);
+  });
+
+  test('remembers the epoch under which it was read', () => {
+    window.put(row({ shard: 1 }));
+    epochs.set(1, 9);
+    expect(taken().epoch).toBe(8);
+  });
+
+  test('is known as long as it is in memory', () => {
+    window.put(row());
+    const entry = taken();
+    expect([window.knows(1), window.knows(2)]).toEqual([true, false]);
+    window.settle(entry, null);
+    expect(window.knows(1)).toBe(false);
+  });
+});
+
+describe('a full window', () => {
+  beforeEach(() => {
+    readThrough(9);
+    for (let id = 1; id <= CAPACITY; id++) window.put(row({ id, dueAt: 2 * SLOT }));
+  });
+
+  test('has no room, and says so in time', () => {
+    window.settle(taken(), null);
+    expect(window.room()).toBe(1);
+    window.put(row({ id: 11, dueAt: 2 * SLOT }));
+    expect(window.room()).toBe(0);
+  });
+
+  test('leaves a row to its cursor, which comes by again', () => {
+    window.put(row({ id: 11, dueAt: 3 * SLOT }));
+    expect([window.knows(11), window.room(), window.pressed()]).toEqual([false, 0, true]);
+    expect(cursorOf(0)).toEqual({ shard: 0, slot: 3, id: 10 });
+    expect(cursorOf(1)).toEqual({ shard: 1, slot: 9, id: END });
+  });
+
+  test('goes back to the earliest of them, and never forward', () => {
+    for (const [id, slot] of [
+      [11, 3],
+      [12, 2],
+      [13, 4],
+      [14, 2],
+    ] as const)
+      window.put(row({ id, dueAt: slot * SLOT }));
+    expect(cursorOf(0)).toEqual({ shard: 0, slot: 2, id: 11 });
+    window.put(row({ id: 15, dueAt: 50 * SLOT }));
+    expect(cursorOf(0)).toEqual({ shard: 0, slot: 2, id: 11 });
+  });
+
+  test('that went back while the queue was being read stays there', () => {
+    const behind = window.behind(12);
+    window.put(row({ id: 11, dueAt: 3 * SLOT }));
+    window.moved(
+      behind,
+      behind.map(({ shard }) => ({ shard, slot: 12, id: END })),
+    );
+    expect(window.behind(12)).toEqual([{ shard: 0, slot: 3, id: 10 }]);
+  });
+
+  test('gives way to what is due in earlier slots: what is due later leaves, and its cursor comes by again', () => {
+    window.put(row({ id: 11, shard: 1, dueAt: SLOT }));
+    expect([window.knows(11), window.knows(1), window.pressed()]).toEqual([true, false, false]);
+    expect([cursorOf(0), cursorOf(1)]).toEqual([
+      { shard: 0, slot: 2, id: 0 },
+      { shard: 1, slot: 9, id: END },
+    ]);
+    expect(ids()).toEqual([11]);
+    // They are read again, and are in memory as before.
+    readThrough(9);
+    for (let id = 1; id <= 3; id++) window.put(row({ id, dueAt: 2 * SLOT }));
+    expect([1, 2, 3].every((id) => window.knows(id))).toBe(true);
+  });
+
+  test('keeps what is being asked, what will be tried again, and what is due as early', () => {
+    const asked = taken();
+    const postponed = taken();
+    window.settle(postponed, { purchase: postponed.purchase, dueAt: 4 * SLOT, slot: 2 });
+    expect([window.makeRoom(1, 2), window.makeRoom(1, 1)]).toEqual([0, CAPACITY - 2]);
+    expect([window.knows(asked.purchase.id), window.knows(postponed.purchase.id)]).toEqual([true, true]);
+    // Asked for once more, it may go, too.
+    window.settle(asked, { purchase: asked.purchase, dueAt: 3 * SLOT, slot: 3 });
+    for (let id = 11; window.room() > 0; id++) window.put(row({ id, dueAt: SLOT }));
+    expect([window.makeRoom(1, 1), window.knows(asked.purchase.id)]).toEqual([1, false]);
+  });
+
+  test('keeps rows where they are due, so that they can leave it', () => {
+    const entry = taken();
+    expect(window.place(entry, 5 * SLOT, 0)).toEqual({ slot: 5, stays: true });
+    window.settle(entry, null);
+    while (window.roomAhead() === 0) window.settle(taken(), null);
+    expect(window.place(taken(), 5 * SLOT, 0)).toEqual({ slot: 2, stays: true });
+  });
+
+  test('says when what had no room may be read again', () => {
+    expect(window.hasRoomAgain()).toBe(false);
+    window.put(row({ id: 11, dueAt: 2 * SLOT }));
+    expect(window.hasRoomAgain()).toBe(false);
+    for (let polls = 0; polls < 3; polls++) window.settle(taken(), null);
+    expect(window.hasRoomAgain()).toBe(true);
+    window.setPressure(false);
+    expect(window.hasRoomAgain()).toBe(false);
+  });
+
+  test('still learns of what it knows', () => {
+    window.put(row({ id: 4, dueAt: 5, revision: 1 }));
+    expect([window.nextDue(), cursorOf(0)!.slot]).toEqual([5, 9]);
+  });
+});
+
+describe('a row that is read again', () => {
+  beforeEach(readBeginning);
+
+  test('with the same revision is no newer than memory', () => {
+    window.put(row({ dueAt: 100 }));
+    window.put(row({ dueAt: 999 }));
+    expect([size(), window.nextDue()]).toEqual([1, 100]);
+  });
+
+  test('with another revision replaces what was known', () => {
+    window.put(row({ dueAt: 100 }));
+    window.put(row({ dueAt: 5, revision: 1 }));
+    expect([size(), window.nextDue()]).toEqual([1, 5]);
+    expect(taken().purchase.revision).toBe(1);
+    expect(window.take(END)).toBeNull();
+  });
+
+  test('with polls that memory does not know replaces it; one with fewer does not', () => {
+    window.put(row({ dueAt: 100, polls: 3 }));
+    window.put(row({ dueAt: 5, polls: 2 }));
+    expect([size(), window.nextDue()]).toEqual([1, 100]);
+    window.put(row({ dueAt: 50, polls: 4 }));
+    expect([size(), window.nextDue()]).toEqual([1, 50]);
+    expect(taken().purchase.polls).toBe(4);
+  });
+
+  test('while it is recorded, and is what was recorded, leaves memory as it is', () => {
+    window.put(row({ dueAt: 100 }));
+    const entry = taken();
+    window.put(row({ dueAt: 900, polls: 1 }));
+    window.settle(entry, { purchase: { ...entry.purchase, polls: 1 }, dueAt: 900, slot: 0 });
+    expect(taken()).toBe(entry);
+  });
+
+  test('and is not polled any more leaves memory', () => {
+    window.put(row({ dueAt: 100 }));
+    window.put(row({ dueAt: null, revision: 1 }));
+    expect([size(), window.nextDue()]).toEqual([0, null]);
+  });
+
+  test('while it is asked waits for the answer, and then counts instead of it', () => {
+    window.put(row({ dueAt: 100 }));
+    const entry = taken();
+    window.put(row({ dueAt: 5, revision: 1 }));
+    expect(window.take(END)).toBeNull();
+    window.settle(entry, { purchase: entry.purchase, dueAt: 900, slot: 0 });
+    expect(window.nextDue()).toBe(5);
+    expect(taken().purchase.revision).toBe(1);
+    expect(size()).toBe(1);
+  });
+
+  test('while it is asked, and was stopped, is gone after the answer', () => {
+    window.put(row());
+    const entry = taken();
+    window.put(row({ dueAt: null, revision: 1 }));
+    window.settle(entry, { purchase: entry.purchase, dueAt: 900, slot: 0 });
+    expect([size(), window.nextDue()]).toEqual([0, null]);
+  });
+
+  test('beyond its cursor is left to the cursor, whatever memory knew of it', () => {
+    window.put(row({ dueAt: SLOT }));
+    expect(size()).toBe(0);
+    window.put(row({ dueAt: 100 }));
+    window.put(row({ dueAt: SLOT, revision: 1 }));
+    expect([size(), window.nextDue()]).toEqual([0, null]);
+    // Within the slot in which the cursor stands, the id counts.
+    readThrough(1, 5);
+    window.put(row({ id: 6, dueAt: SLOT }));
+    window.put(row({ id: 5, dueAt: SLOT }));
+    expect([window.knows(6), window.knows(5)]).toEqual([false, true]);
+  });
+
+  test('of a shard that is not ours is left alone', () => {
+    window.put(row({ shard: 2 }));
+    expect(size()).toBe(0);
+  });
+});
+
+describe('a shard that was lost', () => {
+  beforeEach(readBeginning);
+
+  test('takes its purchases along, those under way too', () => {
+    window.put(row({ id: 1, shard: 0 }));
+    window.put(row({ id: 2, shard: 1 }));
+    const entry = window.take(END)!;
+    const other = window.take(END)!;
+    const [lost, kept] = entry.purchase.shard === 0 ? [entry, other] : [other, entry];
+    window.drop([0]);
+    expect([lost.gone, kept.gone, size()]).toEqual([true, false, 1]);
+    window.settle(lost, { purchase: lost.purchase, dueAt: 1, slot: 0 });
+    expect([size(), window.nextDue()]).toEqual([1, null]);
+  });
+
+  test('and came back is not troubled by answers from before', () => {
+    for (const late of [null, { purchase: aPurchase(), dueAt: 1, slot: 0 }]) {
+      window.put(row({ dueAt: 100 }));
+      const entry = taken();
+      window.drop([0]);
+      window.gain([0]);
+      readBeginning();
+      window.put(row({ dueAt: 100 }));
+      window.settle(entry, late);
+      expect([window.knows(1), window.nextDue()]).toEqual([true, 100]);
+      window.drop([0]);
+      window.gain([0]);
+      readBeginning();
+    }
+  });
+
+  test('is read from its beginning when it comes back', () => {
+    readThrough(5);
+    expect(window.behind(5)).toEqual([]);
+    window.drop([0]);
+    window.gain([0]);
+    expect(window.behind(5)).toEqual([{ shard: 0, slot: -1, id: 0 }]);
+  });
+
+  test('is not read on by an answer that comes late', () => {
+    const behind = window.behind(5);
+    const read = behind.map(({ shard }) => ({ shard, slot: 5, id: END }));
+    window.drop([0]);
+    window.moved(behind, read);
+    expect(window.behind(5)).toEqual([]);
+    window.gain([0]);
+    window.moved(behind, read);
+    expect(window.behind(5)).toEqual([{ shard: 0, slot: -1, id: 0 }]);
+  });
+});
+
+describe('where a row must lie', () => {
+  const entryAt = (dueAt: number): Entry => {
+    window.put(row({ dueAt }));
+    return taken();
+  };
+
+  test('what is due within what has been read stays in memory, and its row where it is', () => {
+    readThrough(9);
+    const entry = entryAt(2 * SLOT);
+    expect(window.place(entry, 5 * SLOT, 0)).toEqual({ slot: 2, stays: true });
+    expect(window.place(entry, 9 * SLOT + 9_999, 0)).toEqual({ slot: 2, stays: true });
+  });
+
+  test('what is due later leaves, and lies where the cursor will come to it', () => {
+    readThrough(9);
+    expect(window.place(entryAt(2 * SLOT), 10 * SLOT, 0)).toEqual({ slot: 10, stays: false });
+  });
+
+  test('what is due earlier than its row says lies there', () => {
+    readThrough(9);
+    const entry = entryAt(7 * SLOT);
+    expect(window.place(entry, 3 * SLOT, 0)).toEqual({ slot: 3, stays: true });
+  });
+
+  test('what is not polled any more lies nowhere', () => {
+    expect(window.place(entryAt(0), null, 0)).toEqual({ slot: null, stays: false });
+  });
+
+  test('when more is due than fits, makes room and lies where it is due', () => {
+    readThrough(9);
+    window.setPressure(true);
+    const entry = entryAt(2 * SLOT);
+    expect(window.place(entry, 5 * SLOT, 2 * SLOT)).toEqual({ slot: 5, stays: false });
+    expect(window.place(entry, 2 * SLOT + 9, 2 * SLOT + 7)).toEqual({ slot: 3, stays: false });
+    expect(window.place(entry, 30 * SLOT, 0)).toEqual({ slot: 30, stays: false });
+  });
+
+  test('of a shard that is not read at all is its own slot', () => {
+    readThrough(9);
+    const entry = entryAt(2 * SLOT);
+    window.drop([0]);
+    expect(window.place(entry, 5 * SLOT, 0)).toEqual({ slot: 5, stays: false });
+  });
+});
+
+test('more is to be read until every cursor has come through the slot', () => {
+  const [first, second] = window.behind(4) as [Cursor, Cursor];
+  window.moved([first], [{ shard: 0, slot: 4, id: END }]);
+  expect(window.behind(4)).toEqual([second]);
+  const half = { shard: 1, slot: 4, id: 17 };
+  window.moved([second], [half]);
+  expect(window.behind(4)).toEqual([half]);
+  window.moved([half], [{ shard: 1, slot: 4, id: END }]);
+  expect([window.behind(4), window.behind(3)]).toEqual([[], []]);
+  window.rewind(1, 3, 5);
+  expect([window.behind(4), window.behind(2)]).toEqual([[{ shard: 1, slot: 3, id: 4 }], []]);
+});
+
+test('a cursor does not come to a row that is written where it has been, and that is known', () => {
+  readThrough(9, 17);
+  expect([8, 9, 10].map((slot) => window.hasPassed(0, slot, 17))).toEqual([true, true, false]);
+  expect(window.hasPassed(0, 9, 18)).toBe(false);
+  expect(window.hasPassed(2, 0, 1)).toBe(false);
+});
+
+test('through anything that may happen it holds what a plain list would', () => {
+  interface Known {
+    revision: number;
+    dueAt: number;
+    shard: number;
+    busy: Entry | null;
+    newer: QueuedPurchase | null;
+  }
+  const id = fc.integer({ min: 0, max: 7 });
+  const shardOf = (of: number): number => of % 3;
+  const step = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({ do: fc.constant('put' as const), id, revision: fc.nat(2), dueAt: fc.option(fc.nat(100)) }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({ do: fc.constant('take' as const), now: fc.nat(100) }),
+    },
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('settle' as const), id, dueAt: fc.option(fc.nat(100)) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('gain' as const, 'drop' as const), shard: fc.nat(2) }) },
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+      const owned = new Set([0, 1]);
+      const tested = createWindow({ capacity: 100, epochOf: (shard) => (owned.has(shard) ? 1 : null) });
+      const read = (shards: number[]): void => {
+        const behind = tested.behind(0).filter(({ shard }) => shards.includes(shard));
+        tested.moved(
+          behind,
+          behind.map(({ shard }) => ({ shard, slot: 0, id: END })),
+        );
+      };
+      tested.gain([0, 1]);
+      read([0, 1]);
+      const model = new Map<number, Known>();
+      const under: Entry[] = [];
+      const put = (queued: QueuedPurchase): void => {
+        const { id: key, revision, shard } = queued.purchase;
+        const known = model.get(key);
+        if (known?.revision === revision) return;
+        if (known?.busy) {
+          known.newer = queued;
+          return;
+        }
+        model.delete(key);
+        if (owned.has(shard) && queued.nextPollAt !== null)
+          model.set(key, { revision, dueAt: queued.nextPollAt, shard, busy: null, newer: null });
+      };
+      const idle = (): Known[] => [...model.values()].filter(({ busy }) => busy === null);
+      for (const action of steps) {
+        if (action.do === 'put') {
+          const queued = row({ ...action, shard: shardOf(action.id) });
+          tested.put(queued);
+          put(queued);
+        } else if (action.do === 'take') {
+          const entry = tested.take(action.now);
+          const due = idle().filter(({ dueAt }) => dueAt <= action.now);
+          expect(entry === null).toBe(due.length === 0);
+          if (entry === null) continue;
+          const known = model.get(entry.purchase.id)!;
+          expect(known.busy).toBeNull();
+          expect(entry.dueAt).toBe(Math.min(...due.map(({ dueAt }) => dueAt)));
+          expect([entry.dueAt, entry.purchase.revision]).toEqual([known.dueAt, known.revision]);
+          known.busy = entry;
+          under.push(entry);
+        } else if (action.do === 'settle') {
+          const at = under.findIndex(({ purchase }) => purchase.id === action.id);
+          if (at < 0) continue;
+          const [entry] = under.splice(at, 1) as [Entry];
+          const { dueAt } = action;
+          tested.settle(entry, dueAt === null ? null : { purchase: entry.purchase, dueAt, slot: 0 });
+          const known = model.get(action.id);
+          // Lost meanwhile, and perhaps read anew: then this answer is nobody's.
+          expect(entry.gone && known?.busy === entry).toBe(known?.busy === entry && (known.newer !== null || dueAt === null));
+          if (known?.busy !== entry) continue;
+          const { newer } = known;
+          if (newer !== null || dueAt === null) {
+            model.delete(action.id);
+            if (newer !== null) put(newer);
+          } else Object.assign(known, { busy: null, dueAt });
+        } else if (action.do === 'gain') {
+          if (owned.has(action.shard)) continue;
+          owned.add(action.shard);
+          tested.gain([action.shard]);
+          read([action.shard]);
+        } else {
+          owned.delete(action.shard);
+          tested.drop([action.shard]);
+          for (const [key, { shard }] of model) if (shard === action.shard) model.delete(key);
+        }
+        expect(100 - tested.room()).toBe(model.size);
+        const dues = idle().map(({ dueAt }) => dueAt);
+        expect(tested.nextDue()).toBe(dues.length === 0 ? null : Math.min(...dues));
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createActivity } from '../../../src/daemon/shards/activity.ts';
+import { addActivity, recentActivity } from '../../../src/postgres/shards/activity.ts';
+import { createMeters } from '../../../src/runtime/meters.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+  await database.sql`insert into purchase_watch.sites (name) values ('default'), ('se')`;
+});
+afterAll(() => database.drop());
+beforeEach(() => database.sql`truncate purchase_watch.activity`);
+
+const sums = async () =>
+  (await recentActivity(database.sql, 5)).map(({ site, polls, failedPolls, changes }) => [site, polls, failedPolls, changes]);
+
+test('adds what was done since the last time, of both replicas, and writes nothing when nothing was', async () => {
+  const meters = createMeters();
+  const one = createActivity({ sql: database.sql, meters });
+  meters.site('default');
+  expect([await one.tick(), await sums()]).toEqual([10_000, []]);
+  meters.site('default').polled('seen', 1);
+  meters.site('default').polled('unreachable', 1);
+  meters.site('default').changes += 1;
+  meters.site('se').polled('same', 1);
+  await one.tick();
+  const both = [
+    ['default', 2, 1, 1],
+    ['se', 1, 0, 0],
+  ];
+  expect(await sums()).toEqual(both);
+  await one.tick();
+  expect(await sums()).toEqual(both);
+
+  const others = createMeters();
+  others.site('se').polled('unknown', 1);
+  await createActivity({ sql: database.sql, meters: others }).tick();
+  meters.site('default').polled('same', 1);
+  await one.tick();
+  expect(await sums()).toEqual([
+    ['default', 3, 1, 1],
+    ['se', 2, 1, 0],
+  ]);
+});
+
+test('what could not be written is written with the next', async () => {
+  const meters = createMeters();
+  const { sql } = database;
+  const activity = createActivity({ sql, meters });
+  meters.site('default').polled('seen', 1);
+  await sql`alter table purchase_watch.activity rename to away`;
+  await expect(activity.tick()).rejects.toThrow();
+  await sql`alter table purchase_watch.away rename to activity`;
+  meters.site('default').polled('seen', 1);
+  await activity.tick();
+  expect(await sums()).toEqual([['default', 2, 0, 0]]);
+});
+
+test('rates are of the minutes asked for', async () => {
+  const { sql } = database;
+  await addActivity(sql, [{ site: 'default', polls: 10, failedPolls: 2, changes: 1 }]);
+  await sql`update purchase_watch.activity set minute = minute - interval '20 minutes'`;
+  await addActivity(sql, [{ site: 'default', polls: 5, failedPolls: 0, changes: 0 }]);
+  expect(await recentActivity(sql, 5)).toMatchObject([{ polls: 5 }]);
+  const [hour] = await recentActivity(sql, 60);
+  expect(hour).toMatchObject({ polls: 15, failedPolls: 2, changes: 1 });
+  expect(hour!.minutes).toBeGreaterThanOrEqual(60);
+  expect(hour!.minutes).toBeLessThan(61);
+});

@@ -1,0 +1,101 @@
+/** What replicas know together of the time that the database's clock skipped. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createSkippedTime, type SkippedTimeKeeper } from '../../../src/daemon/shards/skipped-time.ts';
+import type { SkippedTime } from '../../../src/domain/values/skipped-time.ts';
+import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+
+const HOUR = 3_600_000;
+let database: TestDatabase;
+/** The database's clock as every replica knows it, and for how long machines were suspended. */
+let now: number;
+let suspended: number;
+beforeEach(async () => {
+  database = await testDatabase();
+  now = 1_900_000_000_000;
+  suspended = 0;
+});
+afterEach(() => database.drop());
+
+const replica = (): SkippedTimeKeeper =>
+  createSkippedTime({ sql: database.sql, clock: { now: () => now, suspended: () => suspended } });
+const noted = async () => (await renewReplica(database.sql, { id: 'r', process: 'p', ttl: 60_000 })).clockSteps;
+/** Each of them reads what was noted before any of them notes, and then notes. */
+async function see(step: number, ...replicas: SkippedTimeKeeper[]): Promise<void> {
+  const before = await noted();
+  for (const each of replicas) each.read(step, before);
+  await Promise.all(replicas.map((each) => each.note()));
+}
+const hours = (skipped: SkippedTime): number => skipped.reduce((sum, { from, until }) => sum + until - from, 0) / HOUR;
+const known = (...replicas: SkippedTimeKeeper[]): number[] => replicas.map((each) => hours(each.skipped()));
+
+test('is noted once, whoever sees it and when, and a replica that starts knows it', async () => {
+  const [a, b, c] = [replica(), replica(), replica()];
+  await see(0, a, b, c);
+  now += 5 * HOUR;
+  // a and b see the step at once, c later and measures a little more.
+  await see(5 * HOUR, a, b);
+  await see(0, a, b);
+  await see(5 * HOUR + 9_000, c);
+  await see(0, a, b, c);
+  expect([known(a, b, c), (await noted()).stepped]).toEqual([[5, 5, 5], 5 * HOUR]);
+  const late = replica();
+  await see(0, late);
+  expect(known(late)).toEqual([5]);
+
+  // What is new from here on belongs to the replica that sees it.
+  now += 2 * HOUR;
+  await see(2 * HOUR, late);
+  await see(0, a, b, late);
+  expect([known(a, b, late), (await noted()).skipped.length]).toEqual([[7, 7, 7], 1]);
+  now -= 6 * HOUR;
+  await see(-6 * HOUR, a, b, late);
+  await see(0, a, b, late);
+  expect(known(a, b, late)).toEqual([1, 1, 1]);
+});
+
+test('counts from the moment on that it is seen, also while it cannot be noted', async () => {
+  const a = replica();
+  await see(0, a);
+  now += 5 * HOUR;
+  a.read(5 * HOUR, await noted());
+  expect(known(a)).toEqual([5]);
+  await database.sql`alter table purchase_watch.database_clock add constraint refused check (stepped_ms = 0)`;
+  await expect(a.note()).rejects.toThrow('refused');
+  a.read(0, await noted());
+  expect(known(a)).toEqual([5]);
+  await database.sql`alter table purchase_watch.database_clock drop constraint refused`;
+  await a.note();
+  const b = replica();
+  await see(0, b);
+  expect(known(b)).toEqual([5]);
+});
+
+test('is none while no daemon runs, nor while a machine is suspended: that time passed', async () => {
+  const a = replica();
+  await see(0, a);
+  now += 8 * HOUR;
+  suspended += 8 * HOUR;
+  await see(8 * HOUR, a);
+  // Its clock stepped, too, by an hour.
+  now += 3 * HOUR;
+  suspended += 2 * HOUR;
+  await see(3 * HOUR, a);
+  expect(known(a)).toEqual([1]);
+  now += 100 * HOUR;
+  const b = replica();
+  await see(0, b);
+  expect([known(b), (await noted()).stepped]).toEqual([[1], HOUR]);
+});
+
+test('is less when the clock was set back while no daemon ran', async () => {
+  const a = replica();
+  await see(0, a);
+  now += 5 * HOUR;
+  await see(5 * HOUR, a);
+  now -= 3 * HOUR;
+  const [b, c] = [replica(), replica()];
+  await see(0, b, c);
+  await see(0, b, c);
+  expect([known(b, c), (await noted()).stepped]).toEqual([[2, 2], 2 * HOUR]);
+});

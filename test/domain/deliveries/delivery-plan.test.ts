@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  afterLimit,
+  afterOurFailure,
+  DEFAULT_DELIVERY_SCHEDULE,
+  nextAttempt,
+} from '../../../src/domain/deliveries/delivery-plan.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const now = Date.UTC(2026, 10, 20, 9, 15);
+const schedule = DEFAULT_DELIVERY_SCHEDULE;
+
+test('the waits are those of the contract', () => {
+  const waits = schedule.map(
+    (_, index) => nextAttempt({ schedule, attempts: index + 1, now, retryAfter: null, spread: 0 })! - now,
+  );
+  expect(waits).toEqual([5_000, 300_000, 1_800_000, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, DAY]);
+});
+
+test('after the attempt that follows the last wait it is given up, whatever the receiver asks for', () => {
+  expect(nextAttempt({ schedule, attempts: 10, now, retryAfter: 60_000, spread: 0 })).toBeNull();
+  expect(nextAttempt({ schedule: [], attempts: 1, now, retryAfter: null, spread: 0 })).toBeNull();
+});
+
+test('Retry-After delays, and never makes an attempt come sooner', () => {
+  expect(nextAttempt({ schedule, attempts: 1, now, retryAfter: 90_000, spread: 0 })).toBe(now + 90_000);
+  expect(nextAttempt({ schedule, attempts: 2, now, retryAfter: 90_000, spread: 0 })).toBe(now + 300_000);
+  expect(nextAttempt({ schedule, attempts: 2, now, retryAfter: 0, spread: 0 })).toBe(now + 300_000);
+});
+
+test('a receiver that asks for fewer messages is tried again when it asked for it, within a day', () => {
+  expect(afterLimit({ now, retryAfter: 2_000 })).toBe(now + 2_000);
+  expect(afterLimit({ now, retryAfter: 30 * DAY })).toBe(now + DAY);
+});
+
+test('Retry-After is granted up to a day', () => {
+  expect(nextAttempt({ schedule, attempts: 1, now, retryAfter: 30 * DAY, spread: 0 })).toBe(now + DAY);
+  expect(nextAttempt({ schedule, attempts: 1, now, retryAfter: Number.POSITIVE_INFINITY, spread: 0 })).toBe(now + DAY);
+});
+
+test('jitter only ever adds, up to a tenth', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 9 }),
+      fc.option(fc.nat(40 * DAY), { nil: null }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (attempts, retryAfter, spread) => {
+        const least = Math.max(schedule[attempts - 1]!, Math.min(retryAfter ?? 0, DAY));
+        const wait = nextAttempt({ schedule, attempts, now, retryAfter, spread })! - now;
+        expect(wait).toBeGreaterThanOrEqual(least);
+        expect(wait).toBeLessThanOrEqual(Math.ceil(least * 1.1));
+      },
+    ),
+  );
+});
+
+describe('after a failure of ours', () => {
+  const waits = (since: number) => afterOurFailure({ now: 10_000_000, since: 10_000_000 - since, spread: 0 }) - 10_000_000;
+
+  test.each([
+    [0, 5_000],
+    [8_000, 5_000],
+    [60_000, 30_000],
+    [3_600_000, 300_000],
+    [3 * 86_400_000, 300_000],
+  ])('%i ms after the first in a row the next try comes in %i ms, whatever the age of the event', (since, wait) => {
+    expect(waits(since)).toBe(wait);
+  });
+});

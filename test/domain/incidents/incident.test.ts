@@ -1,0 +1,333 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type Incident,
+  judgeIncident,
+  levelOf,
+  openIncident,
+  reopened,
+  type Silence,
+  type Symptom,
+  silencedUntil,
+} from '../../../src/domain/incidents/incident.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const policy = { groupWait: 30 * SECOND, quietFor: 10 * MINUTE, groupInterval: 5 * MINUTE, repeatInterval: 4 * HOUR };
+const T = Date.UTC(2026, 10, 20, 9, 15);
+
+const symptom = (count: number, since = T - MINUTE): Symptom => ({
+  kind: 'stuck',
+  site: 'se',
+  state: 6,
+  subscriber: null,
+  severity: 0,
+  count,
+  since,
+});
+const judge = (before: Incident, now: number, count: number, silent: number | null = null) =>
+  judgeIncident(before, count === 0 ? null : symptom(count), now, policy, { silent });
+const opened = openIncident('inc_1', symptom(2), T);
+/** Told at T + 30 s, of two. */
+const told = judge(opened, T + 30 * SECOND, 2).incident;
+
+describe('a new incident', () => {
+  test('is that of its symptom, and nobody knows of it yet', () => {
+    expect(opened).toMatchObject({ kind: 'stuck', site: 'se', state: 6, openedAt: T, since: T - MINUTE, count: 2, peak: 2 });
+    expect(opened).toMatchObject({ saidAt: null, saidCount: null, quietSince: null, endedAt: null });
+  });
+
+  test('collects for a while, and is then told with all that came', () => {
+    const collecting = judge(opened, T + 30 * SECOND - 1, 7);
+    expect(collecting).toMatchObject({ say: null, lookAgainAt: T + 30 * SECOND });
+    const said = judge(collecting.incident, T + 30 * SECOND, 9);
+    expect(said).toMatchObject({ say: 'opened', incident: { count: 9, peak: 9, saidAt: T + 30 * SECOND, saidCount: 9 } });
+    expect(said.lookAgainAt).toBe(T + 30 * SECOND + 4 * HOUR);
+  });
+
+  test('that is over before anybody was told ends without a word', () => {
+    expect(judge(opened, T + 10 * SECOND, 0)).toMatchObject({
+      say: null,
+      announce: null,
+      incident: { endedAt: T + 10 * SECOND },
+      lookAgainAt: null,
+    });
+  });
+});
+
+describe('an incident that people know of', () => {
+  test('is told again when it has doubled, and not before five minutes have passed', () => {
+    expect(judge(told, T + 5 * MINUTE + 30 * SECOND, 3).say).toBeNull();
+    const early = judge(told, T + 2 * MINUTE, 4);
+    expect(early).toMatchObject({ say: null, lookAgainAt: T + 5 * MINUTE + 30 * SECOND });
+    const grown = judge(early.incident, T + 5 * MINUTE + 30 * SECOND, 4);
+    expect(grown).toMatchObject({ say: 'grew', incident: { saidCount: 4, peak: 4 } });
+    expect(judge(grown.incident, T + 20 * MINUTE, 7).say).toBeNull();
+    expect(judge(grown.incident, T + 20 * MINUTE, 8).say).toBe('grew');
+  });
+
+  test('is reminded of after four hours, counted from the last word', () => {
+    const due = T + 30 * SECOND + 4 * HOUR;
+    expect(judge(told, due - 1, 2)).toMatchObject({ say: null, lookAgainAt: due });
+    const reminded = judge(told, due, 2);
+    expect(reminded).toMatchObject({ say: 'reminder', lookAgainAt: due + 24 * HOUR });
+    expect(judge(reminded.incident, due + 4 * HOUR, 2).say).toBeNull();
+    expect(judge(reminded.incident, due + 24 * HOUR, 2)).toMatchObject({ say: 'reminder', lookAgainAt: due + 48 * HOUR });
+  });
+
+  test('is reminded of after four hours again once there was news', () => {
+    const due = T + 30 * SECOND + 4 * HOUR;
+    const grown = judge(judge(told, due, 2).incident, due + HOUR, 4);
+    expect(grown).toMatchObject({ say: 'grew', lookAgainAt: due + 5 * HOUR });
+    expect(judge(grown.incident, due + 5 * HOUR, 4).say).toBe('reminder');
+  });
+
+  test('is told again when it becomes worse by a step, and not when it becomes better and worse again', () => {
+    const at = (severity: number, now: number, before: Incident) =>
+      judgeIncident(before, { ...symptom(2), severity }, now, policy);
+    const worse = at(1, T + 10 * MINUTE, told);
+    expect(worse).toMatchObject({ say: 'grew', incident: { severity: 1, saidSeverity: 1 } });
+    const better = at(0, T + 20 * MINUTE, worse.incident);
+    expect(better).toMatchObject({ say: null, incident: { severity: 0, saidSeverity: 1 } });
+    expect(at(1, T + 30 * MINUTE, better.incident).say).toBeNull();
+  });
+
+  test('remembers its worst and its first moment', () => {
+    const worse = judgeIncident(told, symptom(9, T - HOUR), T + MINUTE, policy).incident;
+    const better = judgeIncident(worse, symptom(3, T), T + 2 * MINUTE, policy).incident;
+    expect(better).toMatchObject({ count: 3, peak: 9, since: T - HOUR });
+  });
+
+  test('is over when it has been quiet for a while, and that is told', () => {
+    const quiet = judge(told, T + HOUR, 0);
+    expect(quiet).toMatchObject({
+      say: null,
+      incident: { count: 0, quietSince: T + HOUR, endedAt: null },
+      lookAgainAt: T + HOUR + 10 * MINUTE,
+    });
+    expect(judge(quiet.incident, T + HOUR + 10 * MINUTE - 1, 0).say).toBeNull();
+    const ended = judge(quiet.incident, T + HOUR + 10 * MINUTE, 0);
+    expect(ended).toMatchObject({ say: 'ended', incident: { endedAt: T + HOUR + 10 * MINUTE, peak: 2 }, lookAgainAt: null });
+  });
+
+  test('that comes back while it is quiet goes on as if nothing had been', () => {
+    const quiet = judge(told, T + HOUR, 0).incident;
+    const back = judge(quiet, T + HOUR + 20 * SECOND, 2);
+    expect(back).toMatchObject({ say: null, incident: { quietSince: null, count: 2 } });
+    expect(judge(back.incident, T + HOUR + 40 * SECOND, 0)).toMatchObject({
+      say: null,
+      incident: { quietSince: T + HOUR + 40 * SECOND },
+    });
+  });
+});
+
+describe('an acknowledged incident', () => {
+  const acknowledged: Incident = { ...told, acknowledgedAt: T + MINUTE };
+
+  test('is not reminded of', () => {
+    expect(judge(acknowledged, T + 9 * HOUR, 2)).toMatchObject({ say: null, lookAgainAt: null });
+  });
+
+  test('is told when it has doubled, and not again by time alone', () => {
+    expect(judge(acknowledged, T + 2 * MINUTE, 4)).toMatchObject({ say: null, lookAgainAt: T + 5 * MINUTE + 30 * SECOND });
+    const grown = judge(acknowledged, T + 9 * HOUR, 4);
+    expect(grown).toMatchObject({ say: 'grew', lookAgainAt: null, incident: { acknowledgedAt: T + MINUTE } });
+    expect(judge(grown.incident, T + 19 * HOUR, 5).say).toBeNull();
+  });
+
+  test('is told when it is over', () => {
+    const quiet = judge(acknowledged, T + HOUR, 0);
+    expect(judge(quiet.incident, T + HOUR + 10 * MINUTE, 0).say).toBe('ended');
+  });
+});
+
+describe('in a silence', () => {
+  const END = T + 2 * HOUR;
+
+  test('nobody is told of an incident, but machines are, once; what is left of it is told when the silence ends', () => {
+    const silenced = judge(opened, T + 30 * SECOND, 3, END);
+    expect(silenced).toMatchObject({ say: null, announce: 'opened', reason: 'silenced', lookAgainAt: END });
+    expect(silenced.incident).toMatchObject({ saidAt: null, announcedAt: T + 30 * SECOND });
+    expect(judge(silenced.incident, T + HOUR, 40, END)).toMatchObject({ say: null, announce: null });
+    expect(judge(silenced.incident, END, 4)).toMatchObject({ say: 'opened', announce: null, incident: { saidCount: 4 } });
+  });
+
+  test('an incident still collects before anything is decided', () => {
+    expect(judge(opened, T + SECOND, 3, END)).toMatchObject({ announce: null, reason: 'collecting' });
+  });
+
+  test('what nobody heard of ends without a word to people, and machines hear it', () => {
+    const silenced = judge(opened, T + 30 * SECOND, 3, END).incident;
+    const quiet = judge(silenced, T + HOUR, 0, END);
+    expect(quiet).toMatchObject({ say: null, announce: null, incident: { endedAt: null } });
+    const over = judge(quiet.incident, T + HOUR + 10 * MINUTE, 0, END);
+    expect(over).toMatchObject({ say: null, announce: 'ended', incident: { saidAt: null, endedAt: T + HOUR + 10 * MINUTE } });
+  });
+
+  test('what people know of neither grows nor is reminded of, and its end is told', () => {
+    expect(judge(told, T + HOUR, 50, END)).toMatchObject({ say: null, lookAgainAt: END });
+    expect(judge(told, T + 9 * HOUR, 2, T + 10 * HOUR).say).toBeNull();
+    expect(judge(told, END, 50).say).toBe('grew');
+    const quiet = judge(told, T + HOUR, 0, END).incident;
+    expect(judge(quiet, T + HOUR + 10 * MINUTE, 0, END)).toMatchObject({ say: 'ended', announce: 'ended' });
+  });
+});
+
+describe('a silence', () => {
+  const silence = (differs: Partial<Silence>): Silence => ({
+    kind: null,
+    site: null,
+    state: null,
+    subscriber: null,
+    startsAt: T,
+    endsAt: T + HOUR,
+    ...differs,
+  });
+  const about = { kind: 'stuck', site: 'se', state: 6, subscriber: null } as const;
+
+  test.each([
+    [{}, true],
+    [{ site: 'se' }, true],
+    [{ site: 'fi' }, false],
+    [{ state: 6 }, true],
+    [{ state: 4 }, false],
+    [{ kind: 'stuck' }, true],
+    [{ kind: 'unreachable' }, false],
+    [{ kind: 'stuck', site: 'se', state: 6 }, true],
+    [{ kind: 'stuck', site: 'se', state: 4 }, false],
+    [{ startsAt: T + SECOND }, false],
+    [{ startsAt: T - HOUR, endsAt: T }, false],
+  ] as const)('%j matches: %s', (differs, matches) => {
+    expect(silencedUntil(about, [silence(differs)], T)).toBe(matches ? T + HOUR : null);
+  });
+
+  test('of a state does not match a whole site that does not answer', () => {
+    expect(
+      silencedUntil({ kind: 'unreachable', site: 'se', state: null, subscriber: null }, [silence({ state: 6 })], T),
+    ).toBeNull();
+  });
+
+  test('among several the one that ends last counts', () => {
+    const all = [
+      silence({ endsAt: T + MINUTE }),
+      silence({ site: 'se', endsAt: T + 2 * HOUR }),
+      silence({ site: 'fi', endsAt: T + 9 * HOUR }),
+    ];
+    expect(silencedUntil(about, all, T)).toBe(T + 2 * HOUR);
+  });
+});
+
+describe('an incident that is back', () => {
+  const ended = judge(judge(told, T + HOUR, 0).incident, T + HOUR + 10 * MINUTE, 0).incident;
+  const back = reopened(ended, T + 80 * MINUTE);
+
+  test('is the same one, and told as such at once', () => {
+    const verdict = judge(back, T + 80 * MINUTE, 3);
+    expect(verdict).toMatchObject({ say: 'reopened', incident: { id: 'inc_1', endedAt: null, count: 3, openedAt: T } });
+    const later = judge(verdict.incident, T + 90 * MINUTE, 0).incident;
+    expect(judge(later, T + 100 * MINUTE, 0).say).toBe('ended');
+  });
+
+  test('is reminded of, whoever looked after it before', () => {
+    const before = { ...reopened({ ...ended, acknowledgedAt: T + MINUTE }, T + 80 * MINUTE) };
+    const told = judge(before, T + 80 * MINUTE, 3).incident;
+    expect(judge(told, T + 6 * HOUR, 3).say).toBe('reminder');
+    expect(judge({ ...told, acknowledgedAt: T + 2 * HOUR }, T + 6 * HOUR, 3).say).toBeNull();
+  });
+
+  test('in a silence is told when that ends, and not at all when it is over by then', () => {
+    const silenced = judge(back, T + 80 * MINUTE, 3, T + 3 * HOUR);
+    expect(silenced).toMatchObject({ say: null, lookAgainAt: T + 3 * HOUR });
+    expect(judge(silenced.incident, T + 3 * HOUR, 3).say).toBe('reopened');
+    const quiet = judge(silenced.incident, T + 90 * MINUTE, 0).incident;
+    expect(judge(quiet, T + 100 * MINUTE, 0)).toMatchObject({ say: null, incident: { endedAt: T + 100 * MINUTE } });
+  });
+});
+
+test('an incident that another one tells of says nothing itself', () => {
+  const child: Incident = { ...opened, parent: 'inc_2' };
+  expect(judge(child, T + MINUTE, 40)).toMatchObject({ say: null, reason: 'told-by-parent' });
+  const quiet = judge(judge(child, T + MINUTE, 40).incident, T + HOUR, 0).incident;
+  expect(judge(quiet, T + HOUR + 10 * MINUTE, 0)).toMatchObject({ say: null, incident: { endedAt: T + HOUR + 10 * MINUTE } });
+});
+
+test.each([
+  ['stuck', 0, 'warning'],
+  ['stuck', 1, 'critical'],
+  ['unreachable', 0, 'critical'],
+  ['subscriber', 2, 'warning'],
+  ['subscriber', 3, 'critical'],
+] as const)('%s of severity %d is %s', (kind, severity, level) => {
+  expect(levelOf({ kind, severity })).toBe(level);
+});
+
+test('through silences and acknowledgements, machines hear begin and end once each, and people the end of what they heard of', () => {
+  const looks = fc.array(
+    fc.record({
+      pause: fc.oneof(fc.nat(MINUTE), fc.nat(3 * HOUR)),
+      count: fc.oneof(fc.constant(0), fc.nat(40)),
+      silent: fc.boolean(),
+      acknowledge: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 60 },
+  );
+  fc.assert(
+    fc.property(looks, (steps) => {
+      let incident = opened;
+      let now = T;
+      const said: string[] = [];
+      const announced: string[] = [];
+      for (const { pause, count, silent, acknowledge } of steps) {
+        now += pause;
+        if (acknowledge) incident = { ...incident, acknowledgedAt: now };
+        const verdict = judge(incident, now, count, silent ? now + HOUR : null);
+        if (verdict.lookAgainAt !== null) expect(verdict.lookAgainAt).toBeGreaterThan(now);
+        if (silent && verdict.say !== null) expect(verdict.say).toBe('ended');
+        if (incident.acknowledgedAt !== null) expect(verdict.say).not.toBe('reminder');
+        incident = verdict.incident;
+        if (verdict.say !== null) said.push(verdict.say);
+        if (verdict.announce !== null) announced.push(verdict.announce);
+        if (incident.endedAt !== null) break;
+      }
+      const isOver = incident.endedAt !== null;
+      expect(announced).toEqual(announced.length === 0 ? [] : isOver ? ['opened', 'ended'] : ['opened']);
+      expect(said.filter((word) => word === 'opened')).toEqual(said.length === 0 ? [] : ['opened']);
+      if (said.length > 0) expect([said[0], said.at(-1) === 'ended']).toEqual(['opened', isOver]);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('whatever happens, the opening is said first and once, the end last, and nothing too often', () => {
+  const looks = fc.array(fc.tuple(fc.oneof(fc.nat(MINUTE), fc.nat(3 * HOUR)), fc.nat(40)), { minLength: 1, maxLength: 60 });
+  fc.assert(
+    fc.property(looks, (steps) => {
+      let incident = opened;
+      let now = T;
+      const said: { say: string; at: number; count: number }[] = [];
+      for (const [pause, count] of steps) {
+        now += pause;
+        const verdict = judge(incident, now, count);
+        incident = verdict.incident;
+        if (verdict.say !== null) said.push({ say: verdict.say, at: now, count });
+        expect(incident.peak).toBeGreaterThanOrEqual(incident.count);
+        if (incident.endedAt !== null) break;
+        expect(verdict.lookAgainAt).toBeGreaterThan(now);
+      }
+      said.forEach(({ say, at, count }, index) => {
+        const last = said[index - 1];
+        expect(say === 'opened').toBe(index === 0);
+        if (say === 'ended') expect(index).toBe(said.length - 1);
+        if (say === 'grew') {
+          expect(at - last!.at).toBeGreaterThanOrEqual(policy.groupInterval);
+          expect(count).toBeGreaterThanOrEqual(2 * last!.count);
+        }
+        if (say === 'reminder') expect(at - last!.at).toBeGreaterThanOrEqual(policy.repeatInterval);
+      });
+      // Who was told of it is told of its end.
+      if (incident.endedAt !== null && said.length > 0) expect(said.at(-1)!.say).toBe('ended');
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import { levelOf } from '../../../src/domain/incidents/incident.ts';
+import {
+  type ReplicaTrouble,
+  readReplicaData,
+  replicaData,
+  replicaRemedies,
+  replicaRemedy,
+  replicaSentence,
+  replicaSeverity,
+  replicaSymptoms,
+} from '../../../src/domain/incidents/replica-trouble.ts';
+
+const T = Date.UTC(2026, 10, 20, 9, 15);
+const trouble = (replica: string, reason: ReplicaTrouble['reason'], error: string | null = null): ReplicaTrouble => ({
+  replica,
+  host: 'host-a (12)',
+  reason,
+  since: T,
+  error,
+});
+
+describe('what keeps replicas from their work', () => {
+  test('is one symptom for all of them, as bad as the worst of it', () => {
+    expect(replicaSymptoms([])).toEqual([]);
+    const both = [trouble('rep_1', 'not_settling'), trouble('rep_2', 'not_recording'), trouble('rep_2', 'reaches_no_site')];
+    expect(replicaSymptoms(both)).toMatchObject([{ kind: 'replica', count: 2, severity: replicaSeverity('not_recording') }]);
+  });
+
+  test('is critical unless other replicas do the work instead', () => {
+    const levels = (['reaches_no_receiver', 'reaches_no_site', 'not_judging', 'not_settling', 'not_recording'] as const).map(
+      (reason) => levelOf({ kind: 'replica', severity: replicaSeverity(reason) }),
+    );
+    expect(levels).toEqual(['warning', 'warning', 'critical', 'critical', 'critical']);
+  });
+
+  test.each([
+    ['could not extend file "base/5/1": No space left on device (53100)', /free space/],
+    [
+      'too many notifications in the NOTIFY queue (54000)',
+      /notification queue .* is full: end the session with the oldest transaction/,
+    ],
+    ['cannot execute UPDATE in a read-only transaction (25006)', /read-only/],
+    [
+      'the session is read-only, as after a failover: the connection is broken and dialled again',
+      /^The database is read-only: point DATABASE_URL at the primary server, or end its read-only mode\.$/,
+    ],
+    ['no host takes writes: a:5432: it is read-only: a standby (NO_PRIMARY)', /^The database is read-only/],
+    ['permission denied for table purchases (42501)', /grant/],
+    ['sorry, too many clients already (53300)', /max_connections/],
+    ['canceling statement due to lock timeout (55P03)', /pg_stat_activity/],
+    ['connect ECONNREFUSED 10.0.0.1:5432 (ECONNREFUSED)', /network/],
+    ['write CONNECTION_CLOSED db:5432 (CONNECTION_CLOSED)', /network/],
+    ['something else', /log/],
+    [null, /log/],
+  ])('for %s says what to do', (error, remedy) => {
+    expect(replicaRemedy({ reason: 'not_recording', error })).toMatch(remedy);
+  });
+
+  test('says what is known to help before a look at the logs', () => {
+    const some = [trouble('rep_1', 'not_recording'), trouble('rep_1', 'not_judging', 'it is read-only (25006)')];
+    expect(replicaRemedies(some)).toEqual([
+      expect.stringMatching(/^The database is read-only/),
+      expect.stringMatching(/^Look at/),
+    ]);
+  });
+
+  test('comes back from an event as it was written, without what is not known here', () => {
+    const some = [trouble('rep_1', 'not_judging', 'why'), trouble('rep_2', 'not_settling')];
+    const data = replicaData(some);
+    expect(readReplicaData(data)).toEqual(some);
+    expect(readReplicaData({ troubles: [{ replica: 'rep_1', reason: 'of tomorrow' }, 7, null] })).toEqual([]);
+    expect(readReplicaData({})).toEqual([]);
+  });
+
+  test('is a sentence for the log', () => {
+    expect(replicaSentence([trouble('rep_1', 'not_recording', 'No space left.')], false)).toMatch(
+      /^Polls are not recorded\. No space left\. .*free space/,
+    );
+    expect(replicaSentence([trouble('rep_1', 'not_recording', 'the\nsession is read-only')], false)).toBe(
+      'Polls are not recorded. The session is read-only. The database is read-only: point DATABASE_URL at the primary server, or end its read-only mode.',
+    );
+    expect(replicaSentence([trouble('rep_1', 'not_recording')], true)).toBe('Polls are recorded again.');
+  });
+});

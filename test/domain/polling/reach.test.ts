@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import {
+  type Asked,
+  BLIND_AFTER,
+  blindness,
+  excuses,
+  made,
+  type Reach,
+  reachAfter,
+  UNTRIED,
+} from '../../../src/domain/polling/reach.ts';
+import type { Observation } from '../../../src/domain/purchases/purchase.ts';
+import { answer, trouble } from '../../support/a-purchase.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const good = answer(0);
+const read: Reach = { wasRead: true, isKnownSite: true, trouble: null };
+const fresh: Reach = { ...UNTRIED, isKnownSite: false };
+const known = (id: number): Asked => ({ id, status: 'watching', failures: 0, seenAt: 1 });
+const unseen = (id: number): Asked => ({ ...known(id), seenAt: null });
+
+/** After answers a second apart, from 0 on. */
+const after = (reach: Reach, answers: readonly (readonly [Observation, Asked | null])[]): Reach =>
+  answers.reduce((before, [seen, purchase], index) => reachAfter(before, seen, { now: index * SECOND, purchase }), reach);
+/** How long after the first failure the site is blind; null: not within an hour. */
+const blindAfter = (reach: Reach): number | null => {
+  for (let now = 0; now <= 60 * MINUTE; now += SECOND) if (blindness(reach, now) !== null) return now;
+  return null;
+};
+const all = (kind: Parameters<typeof trouble>[0], purchases: readonly Asked[]) =>
+  purchases.map((purchase) => [trouble(kind), purchase] as const);
+const THREE_KNOWN = [known(1), known(2), known(3)];
+const THREE_UNSEEN = [unseen(1), unseen(2), unseen(3)];
+
+test.each([
+  // What is asked of the site, what it answers, to whom, and when it is blind.
+  ['429, whoever is asked', read, 'throttled', [known(1)], BLIND_AFTER],
+  ['refused credentials at the start', UNTRIED, 'refused', [unseen(1)], 0],
+  ['refused credentials of several', read, 'refused', THREE_UNSEEN, 0],
+  ['refused credentials of the only purchase, which was read before', read, 'refused', [known(1)], BLIND_AFTER],
+  ['refused credentials of one that was never read', read, 'refused', [unseen(1)], null],
+  ['nonsense about several', read, 'malformed', THREE_UNSEEN, BLIND_AFTER],
+  ['nonsense about the only purchase, which was read before', read, 'malformed', [known(1)], 10 * MINUTE],
+  ['nonsense about one that was never read', read, 'malformed', [unseen(1)], null],
+  ['nonsense from a site that was never read', fresh, 'malformed', [unseen(1)], BLIND_AFTER],
+  ['several unknown ids, one of them read before', read, 'unknown', [unseen(1), known(2), unseen(3)], BLIND_AFTER],
+  ['several unknown ids, none of them read before', read, 'unknown', THREE_UNSEEN, null],
+  ['several unknown ids at a site that was never read', fresh, 'unknown', THREE_UNSEEN, BLIND_AFTER],
+  ['two unknown ids, both read before', read, 'unknown', [known(1), known(2)], null],
+  ['one unknown id at a site that was never read', fresh, 'unknown', [unseen(1)], null],
+  ['an outage, which the breaker finds', read, 'unreachable', THREE_KNOWN, null],
+] as const)('%s', (_, reach, kind, purchases, expected) => {
+  expect(blindAfter(after(reach, all(kind, purchases)))).toBe(expected);
+});
+
+test('a read ends every trouble, and the count begins again', () => {
+  const blind = after(read, all('unknown', THREE_KNOWN));
+  expect(reachAfter(blind, good, { now: MINUTE, purchase: known(4) })).toEqual(read);
+  expect(
+    blindAfter(after(read, [...all('unknown', [known(1), known(2)]), [good, known(4)], ...all('unknown', [known(3)])])),
+  ).toBeNull();
+});
+
+test('one that failed before another was read, one that is not watched, and an invoice say nothing about the site', () => {
+  const failing = { ...known(3), failures: 2 };
+  const settled = { ...known(3), status: 'settled' } as const;
+  for (const third of [failing, settled, null])
+    expect(blindAfter(after(read, [...all('unknown', [known(1), known(2)]), [trouble('unknown'), third]]))).toBeNull();
+  // Its own failures since the last read were counted when it failed first.
+  expect(blindAfter(after(read, all('malformed', [known(1), { ...known(1), failures: 1 }])))).toBe(10 * MINUTE);
+});
+
+test('nothing is held against purchases from the third one on, not only when the site counts as blind', () => {
+  expect(excuses(after(read, all('unknown', [known(1), known(2)])), 2 * SECOND)).toBe(false);
+  expect(excuses(after(read, all('unknown', THREE_KNOWN)), 3 * SECOND)).toBe(true);
+  expect(excuses(after(read, all('malformed', [known(1)])), SECOND)).toBe(false);
+  expect(excuses(after(read, all('malformed', [known(1)])), 10 * MINUTE)).toBe(true);
+});
+
+test('what the breaker found is certain at once, and over when the service looks up an id', () => {
+  const down = made(after(read, all('unreachable', [known(1)])), {
+    now: 5 * SECOND,
+    reason: 'unreachable',
+    error: 'It is down.',
+  });
+  expect(blindness(down, 5 * SECOND)).toMatchObject({ since: 0, reason: 'unreachable', error: 'It is down.' });
+  expect(blindness(reachAfter(down, trouble('unknown'), { now: MINUTE, purchase: unseen(9) }), 2 * MINUTE)).toBeNull();
+  // Nonsense ends no outage: nothing is read yet.
+  expect(blindness(reachAfter(down, trouble('malformed'), { now: MINUTE, purchase: known(9) }), 2 * MINUTE)).toMatchObject({
+    since: 0,
+    reason: 'malformed',
+  });
+});

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { isKnownState, namedState, STATE_NAMES, stateName, stateValue } from '../../../src/domain/purchases/states.ts';
+
+test('states have the numbers of the specification', () => {
+  expect(STATE_NAMES).toHaveLength(15);
+  expect([0, 2, 3, 4, 5, 6, 8, 11, 13, 14].map(stateName)).toEqual([
+    'New',
+    'Completed',
+    'Error',
+    'WaitingForIdentityProvider',
+    'SessionTimedOut',
+    'WaitingForCardPayments',
+    'Cancelled',
+    'CreditNotApproved',
+    'PaymentHandledByMerchant',
+    'ElectronicIdValidationRequired',
+  ]);
+});
+
+test('a number nobody knows has a name all the same', () => {
+  expect(namedState(17)).toEqual({ value: 17, name: 'Unknown(17)' });
+  expect(namedState(-1)).toEqual({ value: -1, name: 'Unknown(-1)' });
+});
+
+test('known are 0 to 14 and nothing else', () => {
+  expect([-1, 0, 14, 15, 1.5].map(isKnownState)).toEqual([false, true, true, false, false]);
+});
+
+test('a state is found by its name or its number', () => {
+  STATE_NAMES.forEach((name, value) => {
+    expect(stateValue(name)).toBe(value);
+    expect(stateValue(String(value))).toBe(value);
+  });
+  expect(stateValue('17')).toBe(17);
+});
+
+test.each(['', 'completed', 'Completed ', '-1', '1.5', '1e3', '0x2', '1234567890'])('%j is no state', (text) => {
+  expect(stateValue(text)).toBeNull();
+});

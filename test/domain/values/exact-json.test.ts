@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { decimal, isDecimal, parseExact, stringifyExact } from '../../../src/domain/values/exact-json.ts';
+
+test.each(['249.50', '0.10', '1.0', '12345678901234567890', '-0', '1e2', '1E400', '0.1000000000000000055511151231257827'])(
+  'the digits of %s survive reading and writing',
+  (digits) => {
+    const text = `{"price":${digits},"rows":[${digits}]}`;
+    expect(stringifyExact(parseExact(text))).toBe(text);
+    expect(isDecimal((parseExact(text) as { price: unknown }).price)).toBe(true);
+  },
+);
+
+test('numbers that lose nothing stay numbers', () => {
+  expect(parseExact('{"a":1,"b":-2.5,"c":0,"d":9007199254740991}')).toEqual({ a: 1, b: -2.5, c: 0, d: 9007199254740991 });
+});
+
+test('a decimal is written with its digits, and must be a number or another plain value', () => {
+  expect(stringifyExact({ price: decimal('249.50') })).toBe('{"price":249.50}');
+  expect(() => decimal('{"a":1}')).toThrow(SyntaxError);
+  expect(() => decimal('12,50')).toThrow(SyntaxError);
+});
+
+test('what was read and written once is read and written the same again', () => {
+  fc.assert(
+    fc.property(fc.json(), (text) => {
+      const once = stringifyExact(parseExact(text));
+      expect(stringifyExact(parseExact(once))).toBe(once);
+      expect(JSON.parse(once)).toEqual(JSON.parse(text));
+    }),
+  );
+});
+
+test('any number keeps its text', () => {
+  const numberText = fc
+    .tuple(
+      fc.constantFrom('', '-'),
+      fc.bigInt({ min: 0n, max: 10n ** 30n }),
+      fc.stringMatching(/^(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,3})?$/),
+    )
+    .map(([sign, whole, rest]) => `${sign}${whole}${rest}`);
+  fc.assert(
+    fc.property(numberText, (text) => {
+      expect(stringifyExact(parseExact(`[${text}]`))).toBe(`[${text}]`);
+    }),
+  );
+});
+
+test.each(['', '{', '{"a":}', '01', '1.', 'NaN', '{"a":1} x'])('%j is refused', (text) => {
+  expect(() => parseExact(text)).toThrow(SyntaxError);
+});

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connect } from '../../../src/postgres/connection/database.ts';
+import { agreeOnLimits, limitsFor } from '../../../src/postgres/connection/server-limits.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { startHoldingWire } from '../../support/holding-wire.ts';
+
+const WITHIN = 10_000;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+
+test('the server knows every limit, and each is shorter than the patience of the client', async () => {
+  const reports: unknown[] = [];
+  const patience = await agreeOnLimits(database.url, WITHIN, (about) => reports.push(about));
+  expect([patience, reports]).toEqual([{ answerWithin: WITHIN, limits: limitsFor(WITHIN) }, []]);
+  const sql = connect(database.url, { max: 1, ...patience });
+  const rows = await sql<{ name: string; ms: number }[]>`
+    select name, setting::float8 as ms from pg_settings where name = any(${Object.keys(patience.limits)}::text[]) order by name`;
+  expect([...rows]).toEqual([
+    { name: 'client_connection_check_interval', ms: 2_000 },
+    { name: 'idle_in_transaction_session_timeout', ms: 10_000 },
+    { name: 'lock_timeout', ms: 6_000 },
+    { name: 'statement_timeout', ms: 8_000 },
+  ]);
+  await sql.end();
+});
+
+test('what a pooler or a platform refuses is left out and reported once; the connections work', async () => {
+  const refused = ['lock_timeout', 'client_connection_check_interval'];
+  const pooler = await startHoldingWire(database.url, { refuses: refused });
+  const reports: { refused: readonly string[] }[] = [];
+  const patience = await agreeOnLimits(pooler.url, WITHIN, (about) => reports.push(about));
+  expect(reports).toMatchObject([{ refused }]);
+  expect(Object.keys(patience.limits)).toEqual(['statement_timeout', 'idle_in_transaction_session_timeout']);
+  const sql = connect(pooler.url, { max: 1, ...patience });
+  expect([...(await sql`select 1 as one`)]).toEqual([{ one: 1 }]);
+  await sql.end();
+  await pooler.stop();
+}, 30_000);
+
+test('a database that cannot be reached is left to the next connection, which says what is wrong', async () => {
+  const reports: unknown[] = [];
+  const patience = await agreeOnLimits('postgres://127.0.0.1:1/none', WITHIN, (about) => reports.push(about));
+  expect([patience.limits, reports]).toEqual([limitsFor(WITHIN), []]);
+});
+
+test('a statement whose client is gone ends, although it would run on', async () => {
+  const wire = await startHoldingWire(database.url);
+  const sql = connect(wire.url, { max: 1, name: 'killed', limits: { client_connection_check_interval: 100 } });
+  const running = sql`select pg_sleep(600)`.then(
+    () => 'answered',
+    () => 'refused',
+  );
+  const atWork = async () =>
+    (await database.sql`select from pg_stat_activity where application_name = 'purchase-watch killed'`).length;
+  await expect.poll(atWork, { timeout: 20_000 }).toBe(1);
+  await wire.stop();
+  expect(await running).toBe('refused');
+  await expect.poll(atWork, { timeout: 20_000 }).toBe(0);
+  await sql.end({ timeout: 0 });
+}, 60_000);

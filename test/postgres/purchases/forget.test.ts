@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { syncSites } from '../../../src/postgres/polling/sites.ts';
+import {
+  countErasable,
+  erase,
+  eraseMentions,
+  erasures,
+  type Forgettable,
+  fingerprint,
+} from '../../../src/postgres/purchases/forget.ts';
+import { register } from '../../../src/postgres/purchases/purchases.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+
+let database: TestDatabase;
+let purchase: Forgettable;
+beforeEach(async () => {
+  database = await testDatabase();
+  await syncSites(database.sql, ['se', 'fi']);
+  purchase = await watched('a "quoted" one');
+});
+afterEach(() => database.drop());
+
+async function watched(purchaseId: string): Promise<Forgettable> {
+  await register(database.sql, [{ purchaseId, site: 'se', reference: null, metadata: null }]);
+  const [row] = await database.sql<[{ id: number }]>`select id from purchase_watch.purchases where purchase_id = ${purchaseId}`;
+  return { id: row.id, site: 'se', purchaseId };
+}
+
+async function mention(id: string, type: string, site: string, purchases: readonly string[]): Promise<void> {
+  const body = JSON.stringify({ id, data: { purchases } });
+  await database.sql`
+    insert into purchase_watch.events (created_at, shard, id, type, site, body) values (now(), 0, ${id}, ${type}, ${site}, ${body})`;
+}
+
+const eraseIt = async (within: number) =>
+  erase(database.sql, purchase, { by: 'a test', counts: await countErasable(database.sql, purchase), within });
+const events = async (): Promise<string[]> =>
+  (await database.sql<{ id: string }[]>`select id from purchase_watch.events order by position`).map(({ id }) => id);
+
+test('events that name the id go, those that name a longer one or one of another site stay', async () => {
+  await mention('named', 'incident.opened', 'se', ['other', purchase.purchaseId]);
+  await mention('several', 'incident.opened', '', ['other', purchase.purchaseId]);
+  await mention('longer', 'incident.opened', 'se', [`${purchase.purchaseId}-2`]);
+  await mention('elsewhere', 'incident.opened', 'fi', [purchase.purchaseId]);
+  expect(await eraseIt(20_000)).not.toBeNull();
+  expect(await events()).toEqual(['longer', 'elsewhere']);
+  await mention('late', 'site.unknown_state', 'se', [purchase.purchaseId]);
+  expect(await eraseMentions(database.sql, purchase)).toBe(1);
+  expect(await events()).toEqual(['longer', 'elsewhere']);
+});
+
+test('it leaves a hash of site and id, and no nudge', async () => {
+  await eraseIt(20_000);
+  const [row] =
+    await database.sql`select site, sha256, (select count(*)::int from purchase_watch.nudges) as nudges from purchase_watch.forgotten`;
+  expect(row).toEqual({ site: 'se', sha256: fingerprint('se', purchase.purchaseId), nudges: 0 });
+  expect(await erasures(database.sql, { purchaseId: purchase.purchaseId, site: null })).toMatchObject([{ site: 'se' }]);
+  expect(await erasures(database.sql, { purchaseId: purchase.purchaseId, site: 'fi' })).toEqual([]);
+});
+
+test('it counts the attempts that delivered too, which have no row of their own', async () => {
+  const { sql } = database;
+  await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('shop', 'webhook', 'x')`;
+  await sql`
+    insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
+    select 'evt_' || n, 'purchase.state_changed', 'se', ${purchase.id}, n, nullif(n - 1, 0), 0, now(), '{}' from generate_series(1, 2) n`;
+  await sql`
+    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, took_ms)
+    select e.position, ${purchase.id}, s.id, 0, now(), 'delivered', now(), e.sequence, 12 from purchase_watch.events e, purchase_watch.subscribers s`;
+  await sql`
+    insert into purchase_watch.attempts (delivery, at, number, took_ms, outcome)
+    select id, now(), 1, 12, 'timeout' from purchase_watch.deliveries where attempts = 2`;
+  expect(await countErasable(sql, purchase)).toMatchObject({ events: 2, deliveries: 2, attempts: 3, pending: 0 });
+});
+
+test('while somebody holds a row it waits and erases nothing, or all', async () => {
+  await mention('named', 'incident.opened', 'se', [purchase.purchaseId]);
+  const [holding, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holder = database.sql.begin(async (tx) => {
+    await tx`select from purchase_watch.events where id = 'named' for key share`;
+    holding.resolve();
+    await letGo.promise;
+  });
+  await holding.promise;
+  expect(await eraseIt(100)).toBeNull();
+  expect(await database.sql`select from purchase_watch.purchases`).toHaveLength(1);
+  const erased = eraseIt(20_000);
+  letGo.resolve();
+  await holder;
+  expect(await erased).not.toBeNull();
+  expect(await events()).toEqual([]);
+});
+
+test('one that is gone already is not waited for', async () => {
+  await database.sql`delete from purchase_watch.purchases`;
+  expect(await eraseIt(3_600_000)).toBeNull();
+});

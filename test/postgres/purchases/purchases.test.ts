@@ -1,0 +1,412 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { dropNudges, readNudged } from '../../../src/postgres/polling/queue.ts';
+import { syncSites } from '../../../src/postgres/polling/sites.ts';
+import {
+  countPolls,
+  findPurchases,
+  listPurchases,
+  type Registration,
+  register,
+  requestPoll,
+  stopPurchase,
+} from '../../../src/postgres/purchases/purchases.ts';
+import { countPurchases } from '../../../src/postgres/reports/counts.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+
+const ALL = Array.from({ length: 64 }, (_, shard) => shard);
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await database.sql`truncate purchase_watch.purchases, purchase_watch.nudges cascade`;
+  await syncSites(database.sql, ['default', 'se']);
+  await database.sql`update purchase_watch.shards set owner = 'owner'`;
+});
+
+const one = async (purchaseId: string, site: string | null = null) =>
+  (await findPurchases(database.sql, { purchaseId, site }))[0]!;
+const insert = (purchaseId: string | null, site: string | null = null) =>
+  database.sql`insert into purchase_watch.purchases (purchase_id, site) values (${purchaseId}, ${site})`;
+const registration = (purchaseId: string, differs: Partial<Registration> = {}): Registration => ({
+  purchaseId,
+  site: 'default',
+  reference: null,
+  metadata: null,
+  ...differs,
+});
+/** What changed from outside since it was last asked, as the daemon would find it. */
+async function changed() {
+  const { rows } = await readNudged(database.sql, { shards: ALL, limit: 100 });
+  await dropNudges(
+    database.sql,
+    rows.flatMap(({ nudges }) => nudges),
+    { replica: 'owner', holdings: ALL.map((shard) => ({ shard, epoch: 0 })) },
+  );
+  return rows;
+}
+const nudged = async () => (await changed()).map(({ purchase }) => purchase.purchaseId);
+/** Hears notifications until the work is done. */
+async function heard(work: () => Promise<unknown>): Promise<string[]> {
+  const said: string[] = [];
+  const end = Promise.withResolvers<void>();
+  const listening = await database.sql.listen('purchase_watch_wake', (payload) => {
+    if (payload === 'end') end.resolve();
+    else said.push(payload);
+  });
+  await work();
+  await database.sql`select pg_notify('purchase_watch_wake', 'end')`;
+  await end.promise;
+  await listening.unlisten();
+  return said;
+}
+
+describe('a plain insert', () => {
+  test('is watched at once, and wakes the daemon', async () => {
+    const said = await heard(() => database.sql`insert into purchase_watch.purchases (purchase_id) values ('p-1')`);
+    expect(said).toEqual(['purchases']);
+    const purchase = await one('p-1');
+    expect(purchase).toMatchObject({ site: 'default', status: 'watching', state: null, polls: 0 });
+    expect(purchase.nextPollAt).toBe(purchase.registeredAt);
+    expect(await nudged()).toEqual(['p-1']);
+  });
+
+  test('of a thousand wakes the daemon once', async () => {
+    const said = await heard(
+      () => database.sql`insert into purchase_watch.purchases (purchase_id) select 'p-' || i from generate_series(1, 1000) i`,
+    );
+    expect(said).toEqual(['purchases']);
+  });
+
+  test('of what is watched already changes nothing and wakes nobody', async () => {
+    await insert('p-1');
+    await nudged();
+    const said = await heard(
+      () => database.sql`insert into purchase_watch.purchases (purchase_id) values ('p-1') on conflict do nothing`,
+    );
+    expect([said, await nudged()]).toEqual([[], []]);
+    await expect(insert('p-1')).rejects.toThrow(/duplicate key/);
+  });
+
+  test('that is rolled back was never there', async () => {
+    const said = await heard(() =>
+      database.sql
+        .begin(async (tx) => {
+          await tx`insert into purchase_watch.purchases (purchase_id) values ('p-1')`;
+          throw new Error('no');
+        })
+        .catch(() => undefined),
+    );
+    expect([said, await nudged(), await one('p-1')]).toEqual([[], [], undefined]);
+  });
+
+  test('belongs to one of 64 shards, by site and id, and all of them are used', async () => {
+    await database.sql`insert into purchase_watch.purchases (purchase_id, site)
+      select 'p-' || i, s from generate_series(1, 1000) i, unnest('{default,se}'::text[]) s`;
+    const rows = await database.sql<{ shard: number; count: number }[]>`
+      select shard, count(*)::integer as count from purchase_watch.purchases group by shard order by shard`;
+    expect(rows.map(({ shard }) => shard)).toEqual(ALL);
+    expect(Math.max(...rows.map(({ count }) => count))).toBeLessThan(70);
+    const [both] = await database.sql<{ apart: number }[]>`
+      select count(*)::integer as apart from purchase_watch.purchases a join purchase_watch.purchases b using (purchase_id)
+      where a.site < b.site and a.shard <> b.shard`;
+    expect(both!.apart).toBeGreaterThan(900);
+  });
+
+  test('due at a time of its own is queued there', async () => {
+    await database.sql`insert into purchase_watch.purchases (purchase_id, next_poll_at) values ('p-1', '2020-01-01T00:00:19Z')`;
+    const [row] = await database.sql<{ slot: number }[]>`select due_slot as slot from purchase_watch.purchases`;
+    expect(row!.slot).toBe(Date.UTC(2020, 0, 1, 0, 0, 10) / 10_000);
+  });
+});
+
+describe('a mistaken insert says what is wrong and what to do', () => {
+  test.each([
+    ['', /purchase_id is empty/, /gave when the purchase was negotiated/],
+    ['   ', /purchase_id is empty/, /gave when the purchase was negotiated/],
+    [null, /purchase_id is empty/, /gave when the purchase was negotiated/],
+    ['x'.repeat(201), /purchase_id has 201 characters; at most 200/, /without a URL/],
+    [' p-1', /begins or ends with a space/, /alone/],
+    ['p-1 ', /begins or ends with a space/, /alone/],
+    ['p-1\n', /control character/, /line break or tab/],
+    ['p\t1', /control character/, /line break or tab/],
+    ['p\u00001'.replace('\u0000', '\u001b'), /control character/, /line break or tab/],
+  ])('%j', async (purchaseId, message, hint) => {
+    await expect(insert(purchaseId)).rejects.toMatchObject({
+      message: expect.stringMatching(message),
+      hint: expect.stringMatching(hint),
+      code: '23514',
+    });
+  });
+
+  test('an id of exactly 200 characters, and one with spaces inside, are fine', async () => {
+    await insert('x'.repeat(200));
+    await insert('p 1');
+  });
+
+  test('a site that is not configured is named, with those that are', async () => {
+    await expect(insert('p-1', 'sse')).rejects.toMatchObject({
+      message: "site 'sse' is not configured",
+      hint: 'Configured sites: default, se.',
+      code: '23503',
+    });
+    await syncSites(database.sql, ['default']);
+    await expect(insert('p-1', 'se')).rejects.toMatchObject({ hint: 'Configured sites: default.' });
+  });
+
+  test('one bad row of many leaves none behind', async () => {
+    await expect(database.sql`insert into purchase_watch.purchases (purchase_id) values ('p-1'), (''), ('p-2')`).rejects.toThrow(
+      /empty/,
+    );
+    expect(await listPurchases(database.sql, { filter: {}, before: null, limit: 10 })).toEqual([]);
+  });
+});
+
+describe('without a site', () => {
+  const siteOf = async (configured: string[]): Promise<string> => {
+    await syncSites(database.sql, configured);
+    await database.sql`insert into purchase_watch.purchases (purchase_id) values ('p-1')`;
+    return (await one('p-1')).site;
+  };
+
+  test('the one named default is meant, whatever others there are', async () => {
+    expect(await siteOf(['aa', 'default', 'se'])).toBe('default');
+  });
+
+  test('the only one is meant', async () => {
+    expect(await siteOf(['se'])).toBe('se');
+  });
+
+  test('of several without a default none is guessed', async () => {
+    await expect(siteOf(['no', 'se'])).rejects.toMatchObject({
+      message: 'site is missing, and there is no site named default',
+      hint: 'Name one of the configured sites: no, se.',
+    });
+  });
+
+  test('before any is configured, that is said', async () => {
+    await expect(siteOf([])).rejects.toMatchObject({ hint: expect.stringContaining('start the daemon once') });
+  });
+});
+
+describe('the function for SQL', () => {
+  test('registers with reference and metadata, and answers what became of it', async () => {
+    const watch = () =>
+      database.sql<{ answer: string }[]>`
+        select purchase_watch.watch('p-1', site => 'se', reference => 'ORD-1', metadata => '{"cart": 7}') as answer`;
+    expect((await watch())[0]!.answer).toBe('created');
+    expect((await watch())[0]!.answer).toBe('existing');
+    expect(await one('p-1')).toMatchObject({ site: 'se', reference: 'ORD-1', metadata: '{"cart": 7}' });
+  });
+
+  test.each(['stopped', 'expired'])('watches what is %s again, once', async (status) => {
+    const { sql } = database;
+    await insert('p-1');
+    await sql`update purchase_watch.purchases set status = ${status}, next_poll_at = null, due_slot = null`;
+    await nudged();
+    const said = await heard(() => sql`select purchase_watch.watch('p-1')`);
+    expect([said, await nudged()]).toEqual([['purchases'], ['p-1']]);
+    expect(await one('p-1')).toMatchObject({ status: 'watching', nextPollAt: expect.any(Number) });
+    expect(await heard(() => sql`select purchase_watch.watch('p-1')`)).toEqual([]);
+  });
+});
+
+describe('registering', () => {
+  test('answers for each in its place whether it is new', async () => {
+    await register(database.sql, [registration('p-2')]);
+    const answers = await register(
+      database.sql,
+      ['p-3', 'p-2', 'p-1'].map((id) => registration(id)),
+    );
+    expect(answers).toEqual(['created', 'existing', 'created']);
+    expect(await register(database.sql, [])).toEqual([]);
+  });
+
+  test('of an id that comes twice, the first counts', async () => {
+    const answers = await register(database.sql, [
+      registration('p-1', { reference: 'first' }),
+      registration('p-1', { reference: 'second' }),
+    ]);
+    expect(answers).toEqual(['created', 'existing']);
+    expect((await one('p-1')).reference).toBe('first');
+  });
+
+  test('tells the same id at two sites apart', async () => {
+    await register(database.sql, [registration('p-1')]);
+    expect(await register(database.sql, [registration('p-1', { site: 'se' }), registration('p-1')])).toEqual([
+      'created',
+      'existing',
+    ]);
+    expect(await findPurchases(database.sql, { purchaseId: 'p-1', site: null })).toHaveLength(2);
+    expect(await findPurchases(database.sql, { purchaseId: 'p-1', site: 'se' })).toHaveLength(1);
+  });
+
+  test('keeps the digits of metadata', async () => {
+    await register(database.sql, [registration('p-1', { metadata: '{"sum": 10.10}' })]);
+    expect((await one('p-1')).metadata).toBe('{"sum": 10.10}');
+  });
+
+  test('what is watched already leaves it as it is', async () => {
+    await register(database.sql, [registration('p-1', { reference: 'first' })]);
+    const before = await one('p-1');
+    await nudged();
+    expect(await register(database.sql, [registration('p-1', { reference: 'second' })])).toEqual(['existing']);
+    expect([await one('p-1'), await nudged()]).toEqual([before, []]);
+  });
+
+  test.each(['stopped', 'expired'])('what is %s is watched again from now on', async (status) => {
+    const { sql } = database;
+    await register(sql, [registration('p-1')]);
+    await sql`update purchase_watch.purchases set status = ${status}, next_poll_at = null, due_slot = null, failures = 3,
+      watched_since = now() - interval '40 days'`;
+    await nudged();
+    const said = await heard(() => register(sql, [registration('p-1')]));
+    expect(said).toEqual(['purchases']);
+    expect(await one('p-1')).toMatchObject({ status: 'watching', failures: 0 });
+    const [row] = await sql<{ fresh: boolean; revision: number }[]>`
+      select watched_since > now() - interval '1 minute' and next_poll_at between watched_since and now()
+        and due_slot = purchase_watch.due_slot(next_poll_at) as fresh, revision
+      from purchase_watch.purchases`;
+    expect([row, await nudged()]).toEqual([{ fresh: true, revision: 1 }, ['p-1']]);
+  });
+
+  test('two lists with the same ids in other orders do not block each other', async () => {
+    const ids = Array.from({ length: 2_000 }, (_, index) => `p-${index}`);
+    const lists = [ids, ids.toReversed(), ids.toSorted()];
+    const answers = await Promise.all(
+      lists.map((list) =>
+        register(
+          database.sql,
+          list.map((id) => registration(id)),
+        ),
+      ),
+    );
+    expect(answers.flat().filter((answer) => answer === 'created')).toHaveLength(2_000);
+  });
+});
+
+describe('stopping', () => {
+  test('ends polls, shuts out the one under way, and tells whoever polls it', async () => {
+    await insert('p-1');
+    await nudged();
+    const { id } = await one('p-1');
+    const said = await heard(() => stopPurchase(database.sql, id));
+    expect(said.sort()).toEqual(['judge', 'purchases']);
+    expect(await one('p-1')).toMatchObject({ status: 'stopped', nextPollAt: null });
+    const [queued] = await changed();
+    expect(queued).toMatchObject({ purchase: { revision: 1, status: 'stopped' }, nextPollAt: null, slot: null });
+  });
+
+  test('twice is as good as once', async () => {
+    await insert('p-1');
+    const { id } = await one('p-1');
+    await stopPurchase(database.sql, id);
+    expect(await heard(() => stopPurchase(database.sql, id))).toEqual([]);
+    const [row] = await database.sql`select revision from purchase_watch.purchases`;
+    expect(row).toEqual({ revision: 1 });
+  });
+
+  test('ends being stuck', async () => {
+    const { sql } = database;
+    await insert('p-1');
+    await sql`update purchase_watch.purchases set state = 6, state_since = now(), stuck_since = now()`;
+    await stopPurchase(sql, (await one('p-1')).id);
+    expect(await sql`select from purchase_watch.stuck_purchases`).toHaveLength(0);
+  });
+});
+
+describe('asking now', () => {
+  test('makes a purchase due, and answers how many polls it had', async () => {
+    const { sql } = database;
+    await insert('p-1');
+    await nudged();
+    await sql`update purchase_watch.purchases set polls = 4, next_poll_at = now() + interval '1 day',
+      due_slot = purchase_watch.due_slot(now() + interval '1 day')`;
+    const { id } = await one('p-1');
+    expect([await requestPoll(sql, id), await countPolls(sql, id)]).toEqual([4, 4]);
+    const [queued] = await changed();
+    expect(queued!.purchase.revision).toBe(1);
+    expect(queued!.nextPollAt).toBeLessThan(Date.now() + 5_000);
+    expect(queued!.slot).toBe(Math.floor(queued!.nextPollAt! / 10_000));
+  });
+
+  test('again and again does not shut out the answer that is on its way', async () => {
+    await insert('p-1');
+    await nudged();
+    const { id } = await one('p-1');
+    for (let time = 0; time < 3; time++) await requestPoll(database.sql, id);
+    const [row] = await database.sql`select revision from purchase_watch.purchases`;
+    expect([row, await nudged()]).toEqual([{ revision: 0 }, []]);
+  });
+
+  test('works for one that is not polled any more', async () => {
+    await insert('p-1');
+    const { id } = await one('p-1');
+    await stopPurchase(database.sql, id);
+    await requestPoll(database.sql, id);
+    expect(await one('p-1')).toMatchObject({ status: 'stopped', nextPollAt: expect.any(Number) });
+  });
+
+  test('about nothing does nothing', async () => {
+    expect([await requestPoll(database.sql, 999_999), await countPolls(database.sql, 999_999)]).toEqual([0, 0]);
+  });
+});
+
+describe('lists and counts', () => {
+  beforeEach(async () => {
+    const { sql } = database;
+    await register(sql, [
+      registration('a', { reference: 'ORD-1' }),
+      registration('b', { site: 'se' }),
+      registration('c'),
+      registration('d', { site: 'se', reference: 'ORD-1' }),
+    ]);
+    await sql`update purchase_watch.purchases set state = 6, state_since = now() where purchase_id in ('c', 'd')`;
+    await sql`update purchase_watch.purchases set stuck_since = now() where purchase_id = 'd'`;
+    await sql`update purchase_watch.purchases set status = 'settled', state = 2, state_since = now() where purchase_id = 'a'`;
+  });
+  const ids = async (filter: Parameters<typeof listPurchases>[1]['filter']): Promise<string[]> =>
+    (await listPurchases(database.sql, { filter, before: null, limit: 10 })).map(({ purchaseId }) => purchaseId).sort();
+
+  test.each([
+    [{}, ['a', 'b', 'c', 'd']],
+    [{ site: 'se' }, ['b', 'd']],
+    [{ status: 'settled' }, ['a']],
+    [{ state: 6 }, ['c', 'd']],
+    [{ stuck: true }, ['d']],
+    [{ stuck: false, state: 6 }, ['c']],
+    [{ reference: 'ORD-1' }, ['a', 'd']],
+    [{ reference: 'ORD-1', site: 'se' }, ['d']],
+    [{ state: 99 }, []],
+  ])('%j finds %j', async (filter, found) => {
+    expect(await ids(filter)).toEqual(found);
+  });
+
+  test('pages hold every purchase once, newest first', async () => {
+    const pages: number[][] = [];
+    let before: number | null = null;
+    do {
+      const page: number[] = (await listPurchases(database.sql, { filter: {}, before, limit: 3 })).map(({ id }) => id);
+      pages.push(page);
+      before = page.at(-1) ?? null;
+    } while (before !== null);
+    expect(pages.map(({ length }) => length)).toEqual([3, 1, 0]);
+    expect(pages.flat()).toEqual(pages.flat().toSorted((x, y) => y - x));
+  });
+
+  test('counts go by site, status and state', async () => {
+    const counted = await countPurchases(database.sql);
+    expect(counted.map(({ site, status, state, count, stuck }) => [site, status, state, count, stuck])).toEqual([
+      ['default', 'settled', 2, 1, 0],
+      ['default', 'watching', 6, 1, 0],
+      ['se', 'watching', 6, 1, 1],
+      ['se', 'watching', null, 1, 0],
+    ]);
+  });
+
+  test('what is stuck can be read as a view, with its state by name', async () => {
+    const rows = await database.sql`select purchase_id, state_name from purchase_watch.stuck_purchases`;
+    expect([...rows]).toEqual([{ purchase_id: 'd', state_name: 'WaitingForCardPayments' }]);
+  });
+});
