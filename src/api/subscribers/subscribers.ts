@@ -3,9 +3,10 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { type Addresses, subscriberBody } from '../../actions/subscribers/body.ts';
 import { addSubscriber, changeSubscriber, removeSubscriber, requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { subscriberPage } from '../../postgres/subscribers/subscribers.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
 import { exactJson } from '../http/body.ts';
+import { cursorOf, cursorParameter, limitParameter } from '../http/fields.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { strict } from '../http/invalid.ts';
 import { problems } from '../http/problems.ts';
@@ -31,6 +32,8 @@ export interface SubscriberParts {
   readonly configured: Addresses['configured'];
 }
 
+const DEFAULT_LIMIT = 50;
+const MOST_LIMIT = 500;
 const BODY_LIMIT = 64 * 1024;
 
 /** Mounts all calls but those that have something sent. */
@@ -40,8 +43,11 @@ export function mountSubscribers(app: OpenAPIHono<{ Bindings: ApiBindings }>, pa
   const shown = { secrets, configured };
 
   app.openapi(listRoute, async (c) => {
-    const rows = await readSubscribers(sql);
-    return c.json({ data: rows.map((row) => subscriberBody(row, shown)), nextCursor: null }, 200);
+    const { cursor, limit = DEFAULT_LIMIT } = c.req.valid('query');
+    const rows = await subscriberPage(sql, { after: cursor ?? null, limit: limit + 1 });
+    const page = rows.slice(0, limit);
+    const nextCursor = rows.length > limit ? cursorOf(page.at(-1)!.id) : null;
+    return c.json({ data: page.map((row) => subscriberBody(row, shown)), nextCursor }, 200);
   });
 
   app.openapi(addRoute(means, known), async (c) => {
@@ -86,16 +92,19 @@ const listRoute = createRoute({
   path: '/v1/subscribers',
   security: needs('read'),
   summary: 'List subscribers',
-  description: 'Everybody who is told: those of the configuration, and those made here. They are few, so there is one page.',
+  description: 'Those of the configuration and those made here, the oldest first.',
   tags: ['Subscribers'],
+  request: {
+    query: strict({ cursor: cursorParameter.optional(), limit: limitParameter(MOST_LIMIT).optional() }),
+  },
   responses: {
     200: {
-      description: 'All of them, the oldest first.',
+      description: 'A page; `nextCursor` is null on the last one.',
       content: {
         'application/json': { schema: z.object({ data: z.array(subscriberSchema), nextCursor: z.string().nullable() }) },
       },
     },
-    ...problems(...READ_PROBLEMS),
+    ...problems(...READ_PROBLEMS, 'invalid_request'),
   },
 });
 

@@ -128,6 +128,17 @@ export async function readSubscribers(sql: Queries): Promise<StoredSubscriber[]>
   return rows.map(withHealth);
 }
 
+/** A page of them, the oldest first. */
+export async function subscriberPage(
+  sql: Queries,
+  { after, limit }: { after: number | null; limit: number },
+): Promise<StoredSubscriber[]> {
+  const rows = await sql<Row[]>`
+    select ${sql.unsafe(COLUMNS)} from ${sql.unsafe(JOINED)}
+    where s.configured and ${after === null ? sql`true` : sql`s.id > ${after}::bigint`} order by s.id limit ${limit}`;
+  return rows.map(withHealth);
+}
+
 /** One of them, or null. */
 export async function findSubscriber(sql: Queries, name: string): Promise<StoredSubscriber | null> {
   const [row] = await sql<
