@@ -9,7 +9,7 @@ import { type ApiDoor, openApi } from './api.ts';
 import { auditFaults, calmFaults, logFaults, memoryFault, settle } from './checks.ts';
 import { seedOf } from './hostile.ts';
 import { attackSocket } from './raw-http.ts';
-import { attackSettings } from './settings.ts';
+import { openSettings, type SettingsDoor } from './settings.ts';
 import { openSql, type SqlDoor } from './sql.ts';
 import { driveTraffic } from './traffic.ts';
 import { createWorld, type World } from './world.ts';
@@ -36,13 +36,14 @@ const ROUND = 2_000;
 const READ_EVERY = 10;
 const MOST_FAULTS = 25;
 const MOST_OF_A_KIND = 3;
-/** Before the memory is measured for the first time: caches fill, code is compiled, connections open. */
-const WARM_ROUNDS = 1;
+/** The share of the rounds before the memory is measured for the first time: caches fill, code is compiled, connections open. */
+const WARM = 0.2;
 
 interface Doors {
   readonly world: World;
   readonly api: ApiDoor;
   readonly sql: SqlDoor;
+  readonly settings: SettingsDoor;
   readonly settingsFile: string;
   readonly found: (fault: string) => void;
 }
@@ -67,22 +68,26 @@ export async function fuzz({ seed, inputs, report = () => undefined }: FuzzOptio
       world,
       api: await openApi(world.origin, found),
       sql: await openSql(world, found),
+      settings: openSettings(found),
       settingsFile: join(folder, 'settings.yaml'),
       found,
     };
     const counts: Record<Door, number> = { api: 0, 'raw HTTP': 0, settings: 0, SQL: 0, service: 0, receivers: 0 };
     const began = performance.now();
     const seconds = (): number => Math.round((performance.now() - began) / 1_000);
-    const rounds = Math.max(WARM_ROUNDS + 1, Math.ceil(inputs / ROUND));
+    const rounds = Math.max(2, Math.ceil(inputs / ROUND));
+    const warm = Math.ceil(rounds * WARM);
     let before: Awaited<ReturnType<typeof settle>> | null = null;
     for (let round = 0; round < rounds && world.daemon.process.exitCode === null; round++) {
-      if (round === WARM_ROUNDS) before = await settle(world);
+      if (round === warm) before = await settle(world, 'before');
       await attack(doors, { seed: seedOf(seed, round), inputs: inputs / rounds, counts });
       if (round % READ_EVERY === 0 || round === rounds - 1) await doors.sql.readAll();
       if (round % 5 === 0 || round === rounds - 1)
-        report(`${seconds()} s, round ${round + 1} of ${rounds}: ${JSON.stringify(counts)}`);
+        report(
+          `${seconds()} s, round ${round + 1} of ${rounds}: ${JSON.stringify({ ...counts, heap: (await world.inspector.memory()).heapUsed })}`,
+        );
     }
-    const after = await settle(world);
+    const after = await settle(world, 'after');
     report(`${seconds()} s, memory before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
     for (const fault of [
       memoryFault(before!, after),
@@ -92,6 +97,7 @@ export async function fuzz({ seed, inputs, report = () => undefined }: FuzzOptio
     ])
       if (fault !== null) found(fault);
     await doors.api.close();
+    await doors.settings.close();
     world.inspector.close();
     const ended = await world.daemon.end('SIGTERM');
     if (ended !== 0) found(`the daemon ended with ${ended}`);
@@ -106,7 +112,7 @@ export async function fuzz({ seed, inputs, report = () => undefined }: FuzzOptio
 
 /** One round through all doors at once. */
 async function attack(
-  { world, api, sql, settingsFile, found }: Doors,
+  { world, api, sql, settings, settingsFile, found }: Doors,
   plan: { seed: number; inputs: number; counts: Record<Door, number> },
 ): Promise<void> {
   const { seed, inputs, counts } = plan;
@@ -117,7 +123,7 @@ async function attack(
   await Promise.all([
     api.attack(seedOf(seed, 'api'), part('api')).then(() => did('api')),
     attackSocket(world.origin, api.document, seedOf(seed, 'raw'), part('raw HTTP'), found).then(() => did('raw HTTP')),
-    attackSettings(settingsFile, seedOf(seed, 'settings'), part('settings'), found).then(() => did('settings')),
+    settings.attack({ path: settingsFile, seed: seedOf(seed, 'settings'), count: part('settings') }).then(() => did('settings')),
     sql.attack(seedOf(seed, 'sql'), part('SQL')).then(() => did('SQL')),
     driveTraffic(world, api, seedOf(seed, 'traffic'), { service: part('service'), receivers: part('receivers') }).then(
       (played) => {

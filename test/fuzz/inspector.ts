@@ -1,4 +1,5 @@
 /** The memory of another Node process after a collection of its garbage, read through its inspector. */
+import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Daemon } from '../support/daemon.ts';
 
 /** Bytes. */
@@ -11,8 +12,19 @@ export interface Memory {
 
 export interface Inspector {
   memory(): Promise<Memory>;
+  /** Writes everything that its heap holds to a file, which the developer tools of Chrome open. */
+  snapshot(path: string): Promise<void>;
   /** The process waits for this before it ends. */
   close(): void;
+}
+
+type Result = { readonly result?: { readonly value?: string } };
+
+/** The answer to a call, or part of a snapshot. */
+interface Message {
+  readonly id?: number;
+  readonly result?: Result;
+  readonly params?: { readonly chunk?: string };
 }
 
 /** Makes a process listen for `inspect`. */
@@ -28,13 +40,16 @@ export async function inspect(daemon: Daemon): Promise<Inspector> {
     socket.onerror = () => reject(new Error(`cannot inspect the process at ${address}`));
   });
   let last = 0;
-  const waiting = new Map<number, (result: { readonly result?: { readonly value?: string } }) => void>();
+  const waiting = new Map<number, (result: Result) => void>();
+  let keep: (chunk: string) => void = () => undefined;
   socket.onmessage = ({ data }) => {
-    const { id, result } = JSON.parse(String(data)) as { id: number; result: { result?: { value?: string } } };
-    waiting.get(id)?.(result);
+    const { id, result, params } = JSON.parse(String(data)) as Message;
+    if (params?.chunk !== undefined) keep(params.chunk);
+    if (id === undefined) return;
+    waiting.get(id)?.(result ?? {});
     waiting.delete(id);
   };
-  const call = (method: string, params = {}): Promise<{ readonly result?: { readonly value?: string } }> =>
+  const call = (method: string, params = {}): Promise<Result> =>
     new Promise((resolve) => {
       last += 1;
       waiting.set(last, resolve);
@@ -47,6 +62,12 @@ export async function inspect(daemon: Daemon): Promise<Inspector> {
       await call('HeapProfiler.collectGarbage');
       const { result } = await call('Runtime.evaluate', { expression: 'JSON.stringify(process.memoryUsage())' });
       return JSON.parse(result!.value!) as Memory;
+    },
+    snapshot: async (path) => {
+      const file = openSync(path, 'w');
+      keep = (chunk) => writeSync(file, chunk);
+      await call('HeapProfiler.takeHeapSnapshot');
+      closeSync(file);
     },
     close: () => socket.close(),
   };

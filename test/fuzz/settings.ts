@@ -1,5 +1,7 @@
 /** Hostile settings: variables and files. Each is either understood or refused in words, and no refusal quotes a secret. */
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
 import type { OpenApiDocument, Schema } from '../../src/api/reference/docs-page-model.ts';
@@ -8,11 +10,11 @@ import { publishedSchema } from '../../src/config/reference.ts';
 import { VARIABLE_NAMES, VARIABLES } from '../../src/config/schema/variables.ts';
 import { bodyValue, oddText } from '../api/generate.ts';
 import { runCommand } from '../cli/run.ts';
-import { breathe, brief, edited, edits, sample } from './hostile.ts';
+import { brief, edited, edits, sample } from './hostile.ts';
 
 /** Part of every secret that is set. */
 const MARK = 'qX7-do-not-show-qX7';
-/** Milliseconds of processor time, those of this process's servers included. */
+/** Milliseconds of processor time. */
 const SLOW = 2_000;
 const CONTROL = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/;
 
@@ -116,19 +118,42 @@ const written: fc.Arbitrary<Written> = fc
 export async function attackSettings(path: string, seed: number, count: number, found: (fault: string) => void): Promise<void> {
   for (const { env, file: text, isDamaged } of sample(written, count, seed)) {
     if (text !== null) writeFileSync(path, text);
-    const began = process.cpuUsage();
+    const began = process.threadCpuUsage();
     const { exitCode, stdout, stderr } = await runCommand(['config'], {
       ...env,
       ...(text === null ? {} : { PURCHASE_WATCH_CONFIG: path }),
     });
-    const took = process.cpuUsage(began).user / 1_000;
+    const took = process.threadCpuUsage(began).user / 1_000;
     const where = `settings: ${brief(JSON.stringify({ env, text }), 2_000)}`;
     if (exitCode !== 0 && exitCode !== 2) found(`${where}\n  exit code ${exitCode}: ${brief(stderr)}`);
     if (exitCode === 2 && !stderr.startsWith('error: ')) found(`${where}\n  no error in words: ${brief(stderr)}`);
     if (!isDamaged && (stdout + stderr).includes(MARK)) found(`${where}\n  shows a secret: ${brief(stdout + stderr, 2_000)}`);
     if (CONTROL.test(stdout + stderr)) found(`${where}\n  writes control characters: ${JSON.stringify(brief(stderr))}`);
     if (took > SLOW) found(`${where}\n  took ${Math.round(took)} ms`);
-    // The servers of this process answer meanwhile.
-    await breathe();
   }
+}
+
+/** So many settings, written to a file at `path`. */
+export interface SettingsOrder {
+  readonly path: string;
+  readonly seed: number;
+  readonly count: number;
+}
+
+export interface SettingsDoor {
+  attack(order: SettingsOrder): Promise<void>;
+  close(): Promise<unknown>;
+}
+
+/** Opens the door: a thread of its own, since the hostile servers and the requests of this one would wait for each reading. */
+export function openSettings(found: (fault: string) => void): SettingsDoor {
+  const thread = new Worker(new URL('./settings-thread.ts', import.meta.url), { execArgv: [] });
+  return {
+    attack: async (order) => {
+      thread.postMessage(order);
+      const [faults] = (await once(thread, 'message')) as [string[]];
+      for (const fault of faults) found(fault);
+    },
+    close: () => thread.terminate(),
+  };
 }
