@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { hashOfKey, SCOPES } from '../../src/config/api-keys.ts';
 import { describeSettings } from '../../src/config/describe.ts';
+import { bearerKey } from '../../src/config/kinds/key-kinds.ts';
 import { publishedSchema } from '../../src/config/reference.ts';
 import { loadSettings } from '../../src/config/settings.ts';
 import { loadFile, problemsOf, temporaryFile } from './files.ts';
@@ -50,7 +52,7 @@ test('keys of variables and of the file are valid beside each other, each with i
 });
 
 const SHORT =
-  'its value (not shown) is not a key of at least 20 letters, digits and -._~+/= (make one with: openssl rand -hex 32)';
+  'its value (not shown) is not a key of at least 20 letters, digits and -._~+/= without repetition (make one with: openssl rand -hex 32)';
 test.each<[string, string, RegExp | string]>([
   ['a short key', `{ scopes: [read], key: nineteen-characters }`, `api.keys.a.key: ${SHORT}`],
   [
@@ -93,6 +95,20 @@ test('short keys of the variables are refused with what to do, and one key has o
   expect(problems(`api: { keys: { a: { scopes: [read], hash: "${HASH}" } } }`, { API_KEY: KEY })).toEqual([
     'api.keys.a: is the same key as API_KEY; choose another one',
   ]);
+});
+
+test.each(['a'.repeat(40), '12345678901234567890', 'passwordpasswordpassw', 'ababcdcdababcdcdabab'])(
+  '%s is long and no key',
+  (API_READ_KEY) => {
+    expect(problemsOf(() => loadSettings({ API_READ_KEY }))).toEqual([`API_READ_KEY: ${SHORT}`]);
+  },
+);
+
+test('random keys are long enough, as hexadecimal digits and as base64', () => {
+  for (let made = 0; made < 1_000; made += 1) {
+    const bytes = randomBytes(32);
+    for (const key of [bytes.toString('hex'), bytes.toString('base64')]) expect(bearerKey.read(key)).toBe(key);
+  }
 });
 
 test('any key opens an address that others can reach', () => {

@@ -10,7 +10,7 @@ const row = (settings: Settings, name: string) => {
 
 describe('where a setting came from', () => {
   test('is told of variables, of files with secrets, and of defaults', () => {
-    const API_KEY_FILE = temporaryFile('k'.repeat(20));
+    const API_KEY_FILE = temporaryFile('a-key-of-the-operator');
     const settings = loadSettings({
       ...SITE,
       PORT: '81',

@@ -5,15 +5,27 @@ import type { Kind } from './kinds.ts';
 /** Shorter keys can be guessed. */
 export const SHORTEST_KEY = 20;
 
+/** Twenty random hexadecimal digits have about twelve different ones, and fewer than six once in three million keys. */
+const FEWEST_CHARACTERS = 6;
+
 /** A key that fits into an Authorization header and is too long to guess. */
 export const bearerKey: Kind<string> = {
-  expected: `a key of at least ${SHORTEST_KEY} letters, digits and -._~+/= (make one with: openssl rand -hex 32)`,
+  expected: `a key of at least ${SHORTEST_KEY} letters, digits and -._~+/= without repetition (make one with: openssl rand -hex 32)`,
   json: { type: 'string' },
-  read: (value) =>
-    typeof value === 'string' && value.length >= SHORTEST_KEY && /^[A-Za-z0-9._~+/-]+=*$/.test(value) ? value : undefined,
+  read: (value) => {
+    if (typeof value !== 'string' || value.length < SHORTEST_KEY || isRepetition(value)) return undefined;
+    return /^[A-Za-z0-9._~+/-]+=*$/.test(value) ? value : undefined;
+  },
   write: (value) => value,
   secret: true,
 };
+
+/** Whether a text is a shorter one again and again, or made of very few characters. */
+function isRepetition(text: string): boolean {
+  if (new Set(text).size < FEWEST_CHARACTERS) return true;
+  for (let period = 1; period <= text.length / 2; period += 1) if (text.startsWith(text.slice(period))) return true;
+  return false;
+}
 
 const HASH = 'sha256:[0-9a-f]{64}';
 
