@@ -9,7 +9,7 @@ import { createRareWarning } from '../runtime/rare-warning.ts';
 import { mountHealth } from './health/health.ts';
 import type { Engine } from './health/metric-families.ts';
 import { mountMetrics } from './health/metrics.ts';
-import { guardKeyless, requireKey } from './http/access.ts';
+import { guardKeyless, requireKey, senderOf } from './http/access.ts';
 import { accessLog } from './http/access-log.ts';
 import { answerHeaders } from './http/answer-headers.ts';
 import { refuseLarge } from './http/body.ts';
@@ -18,6 +18,7 @@ import { Problem, type ProblemCode, problemFrom, problemResponse } from './http/
 import { type Rule, ruleTable } from './http/scopes.ts';
 import type { ApiBindings } from './http/serve.ts';
 import { createWrongKeys } from './http/wrong-keys.ts';
+import { createLineBudget } from './line-budget.ts';
 
 export interface OperationsParts {
   /** Connections for readiness and metrics. */
@@ -67,6 +68,7 @@ export function createOperations({ operators: sql, settings, health, log, engine
       'api.writes_refused',
     ),
   );
+  const rejected = createLineBudget((fields, event) => log.info(fields, event), { unlogged: 'api.rejections_unlogged' });
   let methodsAt: ReturnType<typeof methodTable> | undefined;
   app.notFound((c) => {
     methodsAt ??= methodTable(app);
@@ -78,6 +80,10 @@ export function createOperations({ operators: sql, settings, health, log, engine
     if (problem.code === 'internal') log.error(where, 'api.failed');
     // The loops say that the database is away; a line per request would only repeat it.
     else if (TEMPORARY.has(problem.code)) log.debug(where, 'api.unavailable');
+    if (REJECTED.has(problem.code)) {
+      const key = c.get('caller')?.key ?? null;
+      rejected({ key, ...senderOf(c, ruleOf(c)?.call ?? null), code: problem.code }, 'api.request_rejected');
+    }
     if (problem.code === 'busy' || problem.code === 'locked') refused();
     if (problem.code === 'database_read_only' || problem.code === 'database_full') unwritable();
     return problemResponse(problem);
@@ -87,6 +93,12 @@ export function createOperations({ operators: sql, settings, health, log, engine
 
 /** Problems of the moment, which a caller who comes later does not have. */
 const TEMPORARY: ReadonlySet<ProblemCode> = new Set(['unavailable', 'database_read_only', 'database_full', 'busy', 'locked']);
+
+/** A request of the wrong form or from the wrong place: a mistake, or somebody who tries what is let through. */
+const REJECTED: ReadonlySet<ProblemCode> = new Set([
+  ...(['invalid_request', 'not_json', 'too_deep', 'too_large', 'unsupported_media_type', 'unknown_site'] as const),
+  ...(['idempotency_key_reused', 'proxied', 'foreign_host', 'cross_site'] as const),
+]);
 
 /** What was checked. The framework hands it along and leaves it out of its types. */
 function checkedBy(result: object): unknown {
@@ -107,12 +119,18 @@ function requestLog(log: Logger): MiddlewareHandler {
 function methodTable(app: Api): (path: string) => string[] {
   const routes = app.routes
     .filter((route) => route.method !== 'ALL')
-    .map(({ method, path }) => ({ method, matches: new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`) }));
+    .map(({ method, path }) => ({ method, matches: patternOf(path) }));
   return (path) => {
     const methods = new Set(routes.filter((route) => route.matches.test(path)).map((route) => route.method));
     if (methods.has('GET')) methods.add('HEAD');
     return [...methods].sort();
   };
+}
+
+/** Matches the addresses of a route, whose parameters stand as `:id`. */
+function patternOf(path: string): RegExp {
+  const parts = path.split(/(:\w+)/).map((part) => (part.startsWith(':') ? '[^/]+' : RegExp.escape(part)));
+  return new RegExp(`^${parts.join('')}$`);
 }
 
 function nothingHere(c: Context, methods: readonly string[]): Problem {

@@ -30,7 +30,8 @@ export function parameter<Meaning>(read: (value: string) => { is: Meaning } | { 
   });
 }
 
-function notText({ input }: { input?: unknown }): string {
+/** What is wrong with a parameter or field that is no text. */
+export function notText({ input }: { input?: unknown }): string {
   if (input === undefined) return 'is missing';
   return Array.isArray(input) ? 'is given more than once; give it once' : 'must be text';
 }

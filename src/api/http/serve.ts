@@ -1,7 +1,7 @@
 /** The socket: listens, and ends promptly. */
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -73,21 +73,21 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
   const bindingsOf = ({ remoteAddress }: { remoteAddress?: string | undefined }): ApiBindings => ({
     ...{ closing: closing.signal, address: remoteAddress },
   });
-  const answer = (request: Request, from: Socket): Response | Promise<Response> => {
-    if (!open.isFull() || OF_OPERATORS.has(new URL(request.url).pathname)) return served.fetch(request, bindingsOf(from));
+  const answer = (request: Request, { rawHeaders, socket }: IncomingMessage): Response | Promise<Response> => {
+    if (namesSeveralHosts(rawHeaders)) return problemResponse(badAddress());
+    if (!open.isFull() || OF_OPERATORS.has(new URL(request.url).pathname)) return served.fetch(request, bindingsOf(socket));
     onCrowded();
     return problemResponse(crowded(connections));
   };
   const answerEnding = async (request: Request, { incoming, outgoing }: HttpBindings): Promise<Response> => {
-    const response = await answer(request, incoming.socket);
+    const response = await answer(request, incoming);
     await endWithAnswer(incoming, outgoing);
     return response;
   };
   const listener = getRequestListener((request, bindings) => answerEnding(request, bindings as HttpBindings), {
     // The process's own Request and Response belong to everybody in it.
     overrideGlobalObjects: false,
-    errorHandler: () =>
-      problemResponse(new Problem('invalid_request', 'The address or the Host header of the request is not valid.')),
+    errorHandler: () => problemResponse(badAddress()),
   });
   const limits = { headersTimeout: HEAD_WITHIN, requestTimeout: REQUEST_WITHIN, connectionsCheckingInterval: LOOK_EVERY };
   const server = createServer({ ...limits, keepAliveTimeout: KEEP_ALIVE });
@@ -117,6 +117,15 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
       return closed;
     },
   };
+}
+
+function badAddress(): Problem {
+  return new Problem('invalid_request', 'The address or the Host header of the request is not valid.');
+}
+
+/** Node takes the first one; a proxy may have looked at another. */
+function namesSeveralHosts(rawHeaders: readonly string[]): boolean {
+  return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'host').length > 1;
 }
 
 function crowded(most: number): Problem {

@@ -7,22 +7,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
 import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { createLineBudget, type LineBudget } from '../line-budget.ts';
 
 const COST: Milliseconds = 1_000;
 /** Answers that wait at once, from one address and from all. */
 const MOST_FROM_ONE = 10;
 const MOST_IN_ALL = 100;
-/** Lines that may be logged at once; one more may be each second after. */
-const MOST_LINES = 100;
-const LINE_EVERY: Milliseconds = 1_000;
-/** After so long the log says how many lines it lacks. */
-const SUMMARY_AFTER: Milliseconds = 60_000;
 
 export interface WrongKeys {
   /** Waits as long as a wrong key from this address has to. Answers false, at once, when too many wait already. */
   pay(address: string, closing: AbortSignal | undefined): Promise<boolean>;
   /** Logs a refusal, unless there were too many of late. */
-  report(fields: Readonly<Record<string, unknown>>, event: string): void;
+  readonly report: LineBudget;
 }
 
 /** Keeps the accounts of one daemon. `now` is a monotonic clock in milliseconds. */
@@ -30,7 +26,7 @@ export function createWrongKeys(log: Logger, now: () => Milliseconds = () => per
   /** When the last answer that waits is given, by source. Holds only sources whose answers wait. */
   const lastAnswers = new Map<string, Milliseconds>();
   let waiting = 0;
-  const lines = createLineBudget(log, now);
+  const report = createLineBudget((fields, event) => log.warn(fields, event), { unlogged: 'api.refusals_unlogged', now });
   return {
     pay: async (address, closing) => {
       const source = sourceOf(address);
@@ -44,28 +40,7 @@ export function createWrongKeys(log: Logger, now: () => Milliseconds = () => per
       if (lastAnswers.get(source) === answerAt) lastAnswers.delete(source);
       return true;
     },
-    report: lines,
-  };
-}
-
-function createLineBudget(log: Logger, now: () => Milliseconds): WrongKeys['report'] {
-  let left = MOST_LINES;
-  let countedAt = now();
-  let unlogged = 0;
-  return (fields, event) => {
-    left = Math.min(left + (now() - countedAt) / LINE_EVERY, MOST_LINES);
-    countedAt = now();
-    if (left >= 1) {
-      left -= 1;
-      return log.warn(fields, event);
-    }
-    unlogged += 1;
-    if (unlogged > 1) return;
-    const summary = setTimeout(() => {
-      log.warn({ count: unlogged }, 'api.refusals_unlogged');
-      unlogged = 0;
-    }, SUMMARY_AFTER);
-    summary.unref();
+    report,
   };
 }
 

@@ -9,6 +9,7 @@ import {
   cursorOf,
   cursorParameter,
   limitParameter,
+  notText,
   purchaseIdField,
   siteParameter,
   subscriberParameter,
@@ -69,7 +70,7 @@ const listRoute = createRoute({
       purchase: purchaseIdField.optional(),
       site: siteParameter.optional().openapi({ description: 'The site of that purchase, when several have its id.' }),
       event: z
-        .string()
+        .string({ error: notText })
         .regex(/^evt_[0-9A-Za-z]{1,60}$/, 'must be the id of an event, evt_ and letters and digits')
         .optional()
         .openapi({ description: "An event's id.", example: 'evt_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' }),

@@ -192,10 +192,13 @@ describe('without keys', () => {
   });
 });
 
-test.each(['Host: two words', 'Host: a/b', 'Host: [::'])('"%s" is no host', async (line) => {
-  const { status, text } = await raw(locked, 'GET /healthz HTTP/1.1', line);
-  expect([status, text]).toEqual([400, expect.stringContaining('"code":"invalid_request"')]);
-});
+test.each(['Host: two words', 'Host: a/b', 'Host: [::', 'Host: localhost\r\nhOst: localhost'])(
+  '"%s" is no host',
+  async (line) => {
+    const { status, text } = await raw(locked, 'GET /healthz HTTP/1.1', line);
+    expect([status, text]).toEqual([400, expect.stringContaining('"code":"invalid_request"')]);
+  },
+);
 
 test('each change has a line with who, what, on which id and from where; refused ones and reading have none', async () => {
   const as = (key: string) => ({ headers: bearer(key) });
@@ -224,6 +227,31 @@ test('each change has a line with who, what, on which id and from where; refused
       { key: 'API_KEY', call: 'POST /v1/silences', id: expect.stringMatching(/^sil_/), status: 201 },
     ].map((each) => ({ level: 'info', address: '127.0.0.1', ...each })),
   );
+});
+
+test('a request of the wrong form or from the wrong place has a line with who, where and why, and nothing of what was sent', async () => {
+  const as = { headers: bearer(SHOP_KEY) };
+  const begin = { locked: locked.lines.length, open: open.lines.length };
+  await locked.call('POST', '/v1/purchases', { json: { purchaseId: 'r1', 'sent-name': 'sent-value' }, ...as });
+  await locked.call('POST', '/v1/purchases', {
+    body: '{sent-text',
+    headers: { ...as.headers, 'content-type': 'application/json' },
+  });
+  await locked.call('GET', '/v1/purchases?sent-name=1', { headers: bearer(READ_KEY) });
+  await open.call('DELETE', '/v1/purchases/sent-id', { headers: { origin: 'https://sent.example' } });
+  await raw(open, 'GET /nothing HTTP/1.1', 'Host: sent.example');
+  const lines = [...locked.lines.slice(begin.locked), ...open.lines.slice(begin.open)].map((line) => JSON.parse(line));
+  const rejected = lines.filter(({ event }) => event === 'api.request_rejected');
+  expect(rejected.map(({ time: _, event: __, ...rest }) => rest)).toEqual(
+    [
+      { key: 'shop', call: 'POST /v1/purchases', code: 'invalid_request' },
+      { key: 'shop', call: 'POST /v1/purchases', code: 'not_json' },
+      { key: 'API_READ_KEY', call: 'GET /v1/purchases', code: 'invalid_request' },
+      { key: null, call: 'DELETE /v1/purchases/{id}', code: 'cross_site' },
+      { key: null, call: 'GET of nothing', code: 'foreign_host' },
+    ].map((each) => ({ level: 'info', address: '127.0.0.1', ...each })),
+  );
+  expect(JSON.stringify(rejected)).not.toContain('sent');
 });
 
 test('keys and bodies are never logged', async () => {

@@ -130,6 +130,21 @@ test('every answer forbids browsers and caches what they might do with it', asyn
   }
 });
 
+test('a parameter that is given twice is refused by its name, never read as one of the two', async () => {
+  const asked = operations().flatMap(({ method, path, operation }) =>
+    (operation.parameters ?? []).flatMap((each) => (each.in === 'query' ? [{ method, path, parameter: each.name }] : [])),
+  );
+  expect(asked.length).toBeGreaterThan(30);
+  for (const { method, path, parameter } of asked) {
+    const target = `${path.replace(/\{\w+\}/g, 'x')}?${parameter}=1&${parameter}=1`;
+    const { status, body } = await api.call(method.toUpperCase(), target, { headers: { authorization: `Bearer ${FULL}` } });
+    expect([status, body.errors], `${method} ${target}`).toEqual([
+      400,
+      [{ field: parameter, detail: 'is given more than once; give it once' }],
+    ]);
+  }
+});
+
 test('each call is refused to a key that has every scope but its own, and to no key that has it', async () => {
   const asked = async ({ method, path }: ReturnType<typeof operations>[number], key: string) => {
     // Headers are enough of a stream.
