@@ -43,12 +43,12 @@ function dateOf(time: LocalTime | null): string | null {
 }
 
 function detailsOf(invoice: Invoice, named: readonly (keyof Invoice)[]): Details {
-  const details: Record<string, JsonValue> = {};
+  const details = new Map<string, JsonValue>();
   for (const field of named) {
     const value = invoice[field];
-    if (value !== null) details[field] = keptOf(value);
+    if (value !== null) details.set(field, keptOf(value));
   }
-  return details;
+  return Object.fromEntries(details);
 }
 
 /** Items stay whole lists: what is left out of one would be missing money. */

@@ -164,20 +164,20 @@ export function detailsReader(
   }
   const fields = names as readonly Field[];
   return (status, text, reply) => {
-    const details: Record<string, JsonValue> = {};
+    const details = new Map<string, JsonValue>();
     for (const field of fields) {
       const value = status[field];
       if (value === null || value === undefined) continue;
       if (typeof value === 'string') {
         if (field === 'CurrencyCode' && !isCurrency(value)) return outOfBounds(field, reply);
-        details[field] = cutText(storable(value), LONGEST[field] ?? LONGEST_TEXT);
+        details.set(field, cutText(storable(value), LONGEST[field] ?? LONGEST_TEXT));
       } else if (isAmountField(field)) {
         const amount = exactAmount(text, field, value as number);
         if (!isAmount(amount)) return outOfBounds(field, reply);
-        details[field] = amount;
-      } else details[field] = value;
+        details.set(field, amount);
+      } else details.set(field, value);
     }
-    return details;
+    return Object.fromEntries(details);
   };
 }
 

@@ -1,7 +1,7 @@
 /** The HTTP API for programs on Node: register, read, follow the feed. */
 import { batchesOf, registrationText } from './batches.ts';
 import { type EventPage, type FollowOptions, follow } from './feed.ts';
-import { createCaller } from './http.ts';
+import { type ApiAnswer, createCaller } from './http.ts';
 import { type Invoice, invoiceOf } from './invoice.ts';
 import type { JsonObject } from './json.ts';
 import { type Purchase, type PurchaseStatus, type PurchaseWithTransitions, purchaseOf, type Registration } from './purchase.ts';
@@ -113,8 +113,12 @@ export function createPurchaseWatchClient(config: PurchaseWatchClientConfig): Pu
     async *list({ pageSize = PAGE, signal, ...filter } = {}) {
       let cursor: string | null = null;
       do {
-        const query: Record<string, string | number | boolean | null | undefined> = { ...filter, limit: pageSize, cursor };
-        const { body } = await call({ method: 'GET', path: '/v1/purchases', query, signal });
+        const { body }: ApiAnswer = await call({
+          method: 'GET',
+          path: '/v1/purchases',
+          query: { ...filter, limit: pageSize, cursor },
+          signal,
+        });
         for (const each of body.data as readonly JsonObject[]) yield purchaseOf(each);
         cursor = body.nextCursor as string | null;
       } while (cursor !== null);

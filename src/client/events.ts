@@ -168,7 +168,7 @@ export function eventOf(body: JsonObject): WebhookEvent | null {
   const timestamp = specversion === '1.0' ? time : body.timestamp;
   if (typeof id !== 'string' || typeof type !== 'string' || typeof timestamp !== 'string') return null;
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return null;
-  const said: Record<string, unknown> = { ...(data as JsonObject) };
+  const said: { price?: unknown; invoice?: unknown } = { ...(data as JsonObject) };
   if ('price' in said) said.price = decimalText((data as JsonObject).price);
   if (type === 'purchase.invoice_ready' && typeof said.invoice === 'object') {
     said.invoice = withText(said.invoice as JsonObject, INVOICE_AMOUNTS);

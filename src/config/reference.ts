@@ -14,7 +14,10 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 /** What stands for a name in mappings whose names are not one's own. */
-const KEYS: Readonly<Record<string, string>> = { states: '<state>', headers: '<header>' };
+const KEYS: ReadonlyMap<string, string> = new Map([
+  ['states', '<state>'],
+  ['headers', '<header>'],
+]);
 
 /** Every setting below a schema, with its path; `<name>` stands for names of one's own. */
 function lines(schema: unknown, path: readonly string[]): string[][] {
@@ -22,7 +25,7 @@ function lines(schema: unknown, path: readonly string[]): string[][] {
   if (note !== undefined)
     return [[`\`${pathText(path)}\``, code(note.otherwise), `${note.meaning}${note.isList ? ' (a list)' : ''}`]];
   if (schema instanceof z.ZodObject) return Object.entries(schema.shape).flatMap(([key, inner]) => lines(inner, [...path, key]));
-  if (schema instanceof z.ZodRecord) return lines(schema.valueType, [...path, KEYS[String(path.at(-1))] ?? '<name>']);
+  if (schema instanceof z.ZodRecord) return lines(schema.valueType, [...path, KEYS.get(String(path.at(-1))) ?? '<name>']);
   return schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional ? lines(schema.unwrap(), path) : [];
 }
 

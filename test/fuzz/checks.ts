@@ -45,6 +45,13 @@ export function memoryFault(before: Memory, after: Memory): string | null {
     : `the daemon holds ${Math.round(grown / 1024)} KiB more than before: ${JSON.stringify({ before, after })}`;
 }
 
+/** No input has given all objects of the daemon a property (prototype pollution). */
+export async function inheritanceFaults({ inspector }: World): Promise<string[]> {
+  const known = Object.getOwnPropertyNames(Object.prototype);
+  const added = (await inspector.inherited()).filter((name) => !known.includes(name));
+  return added.map((name) => `every object of the daemon has a property ${JSON.stringify(name)}`);
+}
+
 /** The daemon is ready, polls, and delivers. */
 export async function calmFaults({
   origin,

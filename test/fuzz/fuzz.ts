@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiDoor, openApi } from './api.ts';
-import { auditFaults, calmFaults, logFaults, memoryFault, settle } from './checks.ts';
+import { auditFaults, calmFaults, inheritanceFaults, logFaults, memoryFault, settle } from './checks.ts';
 import { seedOf } from './hostile.ts';
 import { attackSocket } from './raw-http.ts';
 import { openSettings, type SettingsDoor } from './settings.ts';
@@ -91,6 +91,7 @@ export async function fuzz({ seed, inputs, report = () => undefined }: FuzzOptio
     report(`${seconds()} s, memory before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
     for (const fault of [
       memoryFault(before!, after),
+      ...(await inheritanceFaults(world)),
       ...(await calmFaults(world)),
       ...logFaults(world),
       ...(await auditFaults(world)),

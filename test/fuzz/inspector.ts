@@ -1,4 +1,4 @@
-/** The memory of another Node process after a collection of its garbage, read through its inspector. */
+/** The memory of another Node process after a collection of its garbage, and what all of its objects inherit, read through its inspector. */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { Daemon } from '../support/daemon.ts';
 
@@ -14,6 +14,8 @@ export interface Inspector {
   memory(): Promise<Memory>;
   /** Writes everything that its heap holds to a file, which the developer tools of Chrome open. */
   snapshot(path: string): Promise<void>;
+  /** The names that every object has. */
+  inherited(): Promise<string[]>;
   /** The process waits for this before it ends. */
   close(): void;
 }
@@ -55,13 +57,15 @@ export async function inspect(daemon: Daemon): Promise<Inspector> {
       waiting.set(last, resolve);
       socket.send(JSON.stringify({ id: last, method, params }));
     });
+  const evaluate = async (expression: string): Promise<unknown> =>
+    JSON.parse((await call('Runtime.evaluate', { expression: `JSON.stringify(${expression})` })).result!.value!);
   return {
+    inherited: async () => (await evaluate('Object.getOwnPropertyNames(Object.prototype)')) as string[],
     memory: async () => {
       // Weak references and finalizers need a second one.
       await call('HeapProfiler.collectGarbage');
       await call('HeapProfiler.collectGarbage');
-      const { result } = await call('Runtime.evaluate', { expression: 'JSON.stringify(process.memoryUsage())' });
-      return JSON.parse(result!.value!) as Memory;
+      return (await evaluate('process.memoryUsage()')) as Memory;
     },
     snapshot: async (path) => {
       const file = openSync(path, 'w');

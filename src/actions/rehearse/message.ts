@@ -24,7 +24,7 @@ export function rehearsedCheckoutsBody({ at, stuck, over, reasons }: RehearsedCh
   });
   const outcome = ({ toState, stay }: RehearsedCheckout): string =>
     checkoutOutcome({ toState, isPaid: stay.paidAt !== null, status: 'stopped' });
-  const data: Record<string, JsonValue> = {
+  const data = {
     ...{ kind: 'checkouts', severity: 'warning', stuckCount: stuck.length, overCount: over.length },
     stuck: stuck.map(name),
     over: over.map((each) => ({

@@ -52,7 +52,7 @@ export function readUrl(
     const problem = judge(bare);
     return problem === null ? { is: href } : { problem: problem.replace(/\.$/, '') };
   }
-  if (/(?:^|\.)localhost$/.test(hostname)) {
+  if (isThisMachine(hostname)) {
     const [first, second] = ['127.0.0.1', '::1'].map(judge);
     if (first && second) return { problem: `is this machine: ${first.replace(/\.$/, '')}` };
   }

@@ -1,13 +1,19 @@
 /** Names of operations, for programs that generate a client. */
 
-const VERBS: Readonly<Record<string, string>> = { get: 'get', post: 'create', put: 'replace', patch: 'update', delete: 'delete' };
+const VERBS: ReadonlyMap<string, string> = new Map([
+  ['get', 'get'],
+  ['post', 'create'],
+  ['put', 'replace'],
+  ['patch', 'update'],
+  ['delete', 'delete'],
+]);
 
 /**
  * The name that method and path make: `listPurchases`, `getPurchase`, `pollPurchase`, `getPurchaseInvoice`. It stays as
  * long as the path does.
  */
 export function operationIdOf(method: string, path: string): string {
-  const verb = VERBS[method] ?? method;
+  const verb = VERBS.get(method) ?? method;
   const parts = path.split('/').filter((part) => part !== '' && part !== 'v1');
   const isParameter = parts.map((part) => part.startsWith('{'));
   const words = parts.map((part, index) => pascal(isParameter[index + 1] ? singular(part) : part));

@@ -105,7 +105,7 @@ export function problemFrom(error: unknown): Problem {
   const later = { headers: { 'retry-after': '5' } };
   if (AWAY.test(code))
     return new Problem('unavailable', 'The database cannot be reached now. Try again in a few seconds.', later);
-  const unwritable = UNWRITABLE[code];
+  const unwritable = UNWRITABLE.get(code);
   if (unwritable !== undefined) {
     const cure = databaseCause(code)?.cure ?? '';
     return new Problem(unwritable.code, `${unwritable.detail} Who runs it must ${cure}; try again then.`, later);
@@ -138,10 +138,10 @@ const AWAY =
   /^(?:CONNECT_TIMEOUT|CONNECTION_(?:CLOSED|ENDED|DESTROYED)|E(?:CONNREFUSED|CONNRESET|CONNABORTED|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH|PIPE|NOENT)|57P0[1-4]|53300|NO_PRIMARY|08\w{3})$/;
 
 /** The server answers and writes nothing, by its code for why. */
-const UNWRITABLE: Readonly<Record<string, { readonly code: ProblemCode; readonly detail: string }>> = {
-  '25006': { code: 'database_read_only', detail: 'The database takes no writes now: it is read-only.' },
-  '53100': { code: 'database_full', detail: 'The database refuses writes: its disk is full (53100).' },
-};
+const UNWRITABLE: ReadonlyMap<string, { readonly code: ProblemCode; readonly detail: string }> = new Map([
+  ['25006', { code: 'database_read_only', detail: 'The database takes no writes now: it is read-only.' }],
+  ['53100', { code: 'database_full', detail: 'The database refuses writes: its disk is full (53100).' }],
+]);
 
 /** A lock that was not given in time; of transactions that wait for each other, the one that was ended. */
 const HELD = /^(?:55P03|40P01)$/;

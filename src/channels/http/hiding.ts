@@ -24,7 +24,7 @@ export function hiding(secrets: readonly string[]): Hide {
   if (forms.length === 0) return hideNothing;
   const shortest = Math.min(...forms.map(({ length }) => length));
   const longestFirst = forms.toSorted((a, b) => b.length - a.length);
-  const any = new RegExp(longestFirst.map(escaped).join('|'));
+  const any = new RegExp(longestFirst.map((form) => RegExp.escape(form)).join('|'));
   return (text) => (text.length < shortest || !any.test(text) ? text : covered(text, longestFirst));
 }
 
@@ -43,11 +43,13 @@ function covered(text: string, forms: readonly string[]): string {
   return rest + text.slice(done);
 }
 
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
-}
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&quot;'],
+  ["'", '&#39;'],
+]);
 
 /** How one secret may be written. */
 function formsOf(secret: string): string[] {
@@ -59,7 +61,7 @@ function formsOf(secret: string): string[] {
   return [
     ...[secret, json, ascii, ...slashed],
     ...[encoded, encoded.replaceAll('%20', '+')],
-    secret.replace(/[&<>"']/g, (character) => ENTITIES[character]!),
+    secret.replace(/[&<>"']/g, (character) => ENTITIES.get(character)!),
     ...[bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')],
   ];
 }

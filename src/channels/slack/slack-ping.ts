@@ -10,17 +10,17 @@ export type SlackPing =
 
 const EMPTY = /^(no_text|invalid_payload|invalid_blocks|missing_text_or_fallback_or_attachments)\b/;
 
-const WORDS: Readonly<Record<string, string>> = {
-  no_service: 'there is no such webhook any more',
-  no_service_id: 'the address is not complete',
-  no_active_hooks: 'the webhook was switched off',
-  invalid_token: 'the address is not right: its last part is not accepted',
-  no_team: 'there is no such workspace',
-  team_disabled: 'the workspace was closed',
-  channel_is_archived: 'its channel was archived',
-  channel_not_found: 'its channel was deleted',
-  action_prohibited: 'an administrator has restricted posting to its channel',
-};
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['no_service', 'there is no such webhook any more'],
+  ['no_service_id', 'the address is not complete'],
+  ['no_active_hooks', 'the webhook was switched off'],
+  ['invalid_token', 'the address is not right: its last part is not accepted'],
+  ['no_team', 'there is no such workspace'],
+  ['team_disabled', 'the workspace was closed'],
+  ['channel_is_archived', 'its channel was archived'],
+  ['channel_not_found', 'its channel was deleted'],
+  ['action_prohibited', 'an administrator has restricted posting to its channel'],
+]);
 
 /** Posts an empty payload; no text holds the address, which is a secret. */
 export async function pingSlack(url: string, timeout: Milliseconds): Promise<SlackPing> {
@@ -43,7 +43,7 @@ export async function pingSlack(url: string, timeout: Milliseconds): Promise<Sla
 
 function meaningOf(status: number, word: string, tookMs: Milliseconds): SlackPing {
   if (status === 400 && EMPTY.test(word)) return { kind: 'alive', tookMs };
-  const known = WORDS[word];
+  const known = WORDS.get(word);
   if (known !== undefined) return { kind: 'dead', detail: `Slack answered ${status} ${word}: ${known}` };
   if (status === 404 || status === 410) return { kind: 'dead', detail: `Slack answered ${status}` };
   if (status === 429) return { kind: 'unclear', detail: 'Slack asks for fewer messages (429)' };

@@ -4,7 +4,7 @@ import { incidentDetails } from '../../actions/incidents/body.ts';
 import { type IncidentStory, storyOf } from '../../actions/incidents/incidents.ts';
 import { isoTime } from '../../domain/events/events.ts';
 import { untilText } from '../../domain/explain/explain-standing.ts';
-import { CAUSES, type CauseKey } from '../../domain/incidents/causes.ts';
+import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import type { Instant } from '../../domain/purchases/purchase.ts';
 import { stateName } from '../../domain/purchases/states.ts';
@@ -79,7 +79,6 @@ function printHead(context: CliContext, incident: IncidentRow, { now, limit }: {
 
 const when = (at: Instant, now: Instant): string => `${isoTime(at).slice(0, 19)}Z (${relative(at, now)})`;
 const noteText = (note: string | null): string => (note === null ? '' : `: ${note}`);
-const isCauseKey = (cause: string): cause is CauseKey => Object.hasOwn(CAUSES, cause);
 const titleOf = (cause: string): string => (isCauseKey(cause) ? CAUSES[cause].title : 'a cause that is not known here');
 
 /** The numbers that an alarm was raised for. */

@@ -55,7 +55,11 @@ export function wrongValue(where: string, value: unknown, kind: Kind<never>): st
   return `${where}: ${written} is not ${kind.expected}${quotes}${hint}`;
 }
 
-const NOT_THIS: Readonly<Record<string, string>> = { array: 'a list', record: 'a mapping by name', string: 'text' };
+const NOT_THIS: ReadonlyMap<string, string> = new Map([
+  ['array', 'a list'],
+  ['record', 'a mapping by name'],
+  ['string', 'text'],
+]);
 
 /**
  * The lines of one zod issue. `written` finds what the file says at a path: before `${…}` was filled in, because what a
@@ -84,6 +88,6 @@ export function issueLines(
     return [`${where}: ${shown(key)} is not ${inner?.message}${suggestion(key, names)}`];
   }
   // Left are lists and mappings that are something else; what that is, is not repeated either.
-  const expected = issue.code === 'invalid_type' ? (NOT_THIS[issue.expected] ?? issue.message) : issue.message;
+  const expected = issue.code === 'invalid_type' ? (NOT_THIS.get(issue.expected) ?? issue.message) : issue.message;
   return [`${where}: is not ${expected}`];
 }

@@ -8,11 +8,16 @@ import { readSigningKey } from './signing-key.ts';
 /** What an address leads to. */
 export type AddressKind = 'webhook' | 'nats' | 'rabbitmq';
 
-const BROKERS: Readonly<Record<string, AddressKind>> = { nats: 'nats', tls: 'nats', amqp: 'rabbitmq', amqps: 'rabbitmq' };
+const BROKERS: ReadonlyMap<string, AddressKind> = new Map([
+  ['nats', 'nats'],
+  ['tls', 'nats'],
+  ['amqp', 'rabbitmq'],
+  ['amqps', 'rabbitmq'],
+]);
 
 /** Which kind of subscriber an address leads to, by its scheme; everything that is no broker's is a webhook's. */
 export function addressKind(url: string): AddressKind {
-  return BROKERS[/^([a-z]+):\/\//i.exec(url)?.[1]?.toLowerCase() ?? ''] ?? 'webhook';
+  return BROKERS.get(/^([a-z]+):\/\//i.exec(url)?.[1]?.toLowerCase() ?? '') ?? 'webhook';
 }
 
 function brokerUrl(value: string): string | undefined {

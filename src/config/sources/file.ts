@@ -127,20 +127,20 @@ export function readSettingsFile(path: string, environment: Environment, problem
     problems.push(...fresh.flatMap((issue) => issueLines(issue, at, written)));
   };
 
-  const sections: Record<string, unknown> = {};
+  const sections = new Map<string, unknown>();
   const strays = new Map(Object.entries(filled));
   for (const [key, schema] of Object.entries(file.shape)) {
     if (!strays.has(key)) continue;
     const result = schema.safeParse(strays.get(key));
     strays.delete(key);
-    if (result.success) sections[key] = result.data;
+    if (result.success) sections.set(key, result.data);
     else {
       tell(result.error.issues, [key]);
       // What is well is compared with the rest of the settings, so that those problems are told as well.
       const rest = schema.safeParse(without(filled[key], result.error.issues));
-      if (rest.success) sections[key] = rest.data;
+      if (rest.success) sections.set(key, rest.data);
     }
   }
   tell(file.safeParse(Object.fromEntries(strays)).error?.issues ?? [], []);
-  return { sections: sections as Partial<FileSettings>, written, origins: originsOf(given, [], path) };
+  return { sections: Object.fromEntries(sections) as Partial<FileSettings>, written, origins: originsOf(given, [], path) };
 }

@@ -86,16 +86,16 @@ function moveText({ from, to, notBefore, notAfter }: TransitionFacts, policy: Po
 }
 
 function eventText(type: string, state: string | null): string {
-  const known: Readonly<Record<string, string>> = {
-    'purchase.state_changed': 'a change of state was announced, and is not among the changes',
-    'purchase.stuck': `stuck in ${state}: confirmed by a poll`,
-    'purchase.recovered': `not stuck in ${state} any more`,
-    'purchase.unreadable': 'unreadable: the service keeps saying that it does not know this id',
-    'purchase.readable': 'readable again',
-    'purchase.expired': 'watching was given up: no change for too long',
-    'purchase.invoice_ready': 'its invoice details are there',
-  };
-  return known[type] ?? type;
+  const known: ReadonlyMap<string, string> = new Map([
+    ['purchase.state_changed', 'a change of state was announced, and is not among the changes'],
+    ['purchase.stuck', `stuck in ${state}: confirmed by a poll`],
+    ['purchase.recovered', `not stuck in ${state} any more`],
+    ['purchase.unreadable', 'unreadable: the service keeps saying that it does not know this id'],
+    ['purchase.readable', 'readable again'],
+    ['purchase.expired', 'watching was given up: no change for too long'],
+    ['purchase.invoice_ready', 'its invoice details are there'],
+  ]);
+  return known.get(type) ?? type;
 }
 
 function endedStep({ status, endedAt }: PurchaseFacts): Step | null {

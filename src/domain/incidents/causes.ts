@@ -115,6 +115,9 @@ export const CAUSES = {
 
 export type CauseKey = keyof typeof CAUSES;
 
+/** A cause that an incident was given may be of a later version. */
+export const isCauseKey = (cause: string): cause is CauseKey => Object.hasOwn(CAUSES, cause);
+
 /** One state of one site in which customers are overdue. */
 export interface CausePart {
   readonly site: string;

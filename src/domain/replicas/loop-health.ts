@@ -43,12 +43,12 @@ export function longFailure(kinds: Iterable<Failing>, now: Milliseconds): Failin
 }
 
 /** What it means for a replica that a loop does not do its work; other loops can wait. */
-const REASONS: Readonly<Record<string, ReplicaTroubleReason>> = {
-  ownership: 'not_recording',
-  poller: 'not_recording',
-  notifier: 'not_settling',
-  judge: 'not_judging',
-};
+const REASONS: ReadonlyMap<string, ReplicaTroubleReason> = new Map([
+  ['ownership', 'not_recording'],
+  ['poller', 'not_recording'],
+  ['notifier', 'not_settling'],
+  ['judge', 'not_judging'],
+]);
 
 /** A reason why a replica cannot do its work, as that replica sees it. */
 export interface TroubleSeen {
@@ -61,7 +61,7 @@ export interface TroubleSeen {
 export function troublesSeen(loops: readonly LoopSeen[]): TroubleSeen[] {
   const found = new Map<ReplicaTroubleReason, TroubleSeen>();
   for (const { name, goodAgo, failing } of loops) {
-    const reason = REASONS[name];
+    const reason = REASONS.get(name);
     const hangs = goodAgo !== null && goodAgo > HANGS_AFTER ? { for: goodAgo, error: null } : null;
     const seen = failing ?? hangs;
     if (reason === undefined || seen === null) continue;

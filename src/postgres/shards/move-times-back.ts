@@ -6,31 +6,31 @@ import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
 /** Tables that do not grow with what is watched: when something happened there, and what was decided by it. */
-const TIMES: Readonly<Record<string, readonly string[]>> = {
-  idempotency_keys: ['created_at'],
-  incidents: ['opened_at', 'since', 'quiet_since', 'ended_at', 'said_at', 'announced_at', 'acknowledged_at', 'reopened_at'],
-  leases: ['done_at'],
-  replica_troubles: ['since'],
-  silences: ['created_at'],
-  site_reach: ['last_read_at', 'failing_since'],
-  sites: ['failing_since', 'last_read_at', 'last_success_at', 'first_success_at', 'first_look_since', 'digest_at'],
-  stays: ['entered_at', 'at'],
-  subscriber_health: ['failing_since', 'our_failing_since'],
-};
+const TIMES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['idempotency_keys', ['created_at']],
+  ['incidents', ['opened_at', 'since', 'quiet_since', 'ended_at', 'said_at', 'announced_at', 'acknowledged_at', 'reopened_at']],
+  ['leases', ['done_at']],
+  ['replica_troubles', ['since']],
+  ['silences', ['created_at']],
+  ['site_reach', ['last_read_at', 'failing_since']],
+  ['sites', ['failing_since', 'last_read_at', 'last_success_at', 'first_success_at', 'first_look_since', 'digest_at']],
+  ['stays', ['entered_at', 'at']],
+  ['subscriber_health', ['failing_since', 'our_failing_since']],
+]);
 
 /** Times that may lie in the future. They move with the row's first column above: its writer counted from there. */
-const ENDS: Readonly<Record<string, readonly string[]>> = {
-  idempotency_keys: ['busy_until'],
-  silences: ['starts_at', 'ends_at'],
-};
+const ENDS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['idempotency_keys', ['busy_until']],
+  ['silences', ['starts_at', 'ends_at']],
+]);
 
 /** Moves all of them by as much as the clock was set back. Each row moves once, whoever calls this and how often. */
 export async function moveTimesBack(sql: Queries, { now, by }: { now: Instant; by: Milliseconds }): Promise<void> {
   const isAhead = (column: string): Fragment => sql`${sql(column)} > to_timestamp(${now + LEAST_STEP}::float8 / 1000)`;
   const moved = (column: string, when: string): Fragment => sql`
     ${sql(column)} = case when ${isAhead(when)} then ${sql(column)} - ${by}::float8 * interval '1 millisecond' else ${sql(column)} end`;
-  for (const [table, columns] of Object.entries(TIMES)) {
-    const ends = (ENDS[table] ?? []).map((column) => moved(column, columns[0]!));
+  for (const [table, columns] of TIMES) {
+    const ends = (ENDS.get(table) ?? []).map((column) => moved(column, columns[0]!));
     await sql`
       update ${sql(`purchase_watch.${table}`)} set ${list(sql, [...columns.map((column) => moved(column, column)), ...ends], sql`,`)}
       where ${list(sql, columns.map(isAhead), sql` or `)}`;

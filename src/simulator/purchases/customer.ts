@@ -71,14 +71,14 @@ const STREET = ['Blåklocks', 'Fiskgjuse', 'Hjortron', 'Kopparslagar', 'Lärkspo
 const TOWN = ['Hallonsta', 'Kråkevik', 'Lommarydet', 'Norrviksund', 'Tranemåla', 'Uddhamra', 'Vitsippeby', 'Östbergala'];
 
 /** What a country adds to a customer: its name in answers, the letters before ZIP codes and accounts, the dialling code. */
-const COUNTRIES: Record<string, readonly [name: string, letters: string, dialling: string]> = {
-  SWE: ['Sweden', 'SE', '46'],
-  FIN: ['Finland', 'FI', '358'],
-  NOR: ['Norway', 'NO', '47'],
-  DNK: ['Denmark', 'DK', '45'],
-  DEU: ['Germany', 'DE', '49'],
-  EST: ['Estonia', 'EE', '372'],
-};
+const COUNTRIES: ReadonlyMap<string, readonly [name: string, letters: string, dialling: string]> = new Map([
+  ['SWE', ['Sweden', 'SE', '46']],
+  ['FIN', ['Finland', 'FI', '358']],
+  ['NOR', ['Norway', 'NO', '47']],
+  ['DNK', ['Denmark', 'DK', '45']],
+  ['DEU', ['Germany', 'DE', '49']],
+  ['EST', ['Estonia', 'EE', '372']],
+]);
 
 export interface Customer {
   readonly firstName: string;
@@ -116,7 +116,7 @@ export interface Customer {
 /** The customer of a purchase: the same for the same seed. */
 export function customerOf(seed: number, countryCode: string): Customer {
   const random = createRandom(seed);
-  const [country, letters, dialling] = COUNTRIES[countryCode] ?? [countryCode, countryCode.slice(0, 2), '999'];
+  const [country, letters, dialling] = COUNTRIES.get(countryCode) ?? [countryCode, countryCode.slice(0, 2), '999'];
   const firstName = pick(random, FIRST_BEGIN) + pick(random, FIRST_END);
   const lastName = pick(random, LAST_BEGIN) + pick(random, LAST_END);
   const address = (): string => `${pick(random, STREET)}vägen ${between(random, 100, 999)}${pick(random, ['A', 'B', 'C', 'D'])}`;

@@ -88,7 +88,7 @@ function retryAfterHeader(kind: string, retryAfter: number | undefined, now: num
 }
 
 /** Replaces the value of a field in JSON text, so that all other digits stay as they are. */
-function withField(json: string, field: string, value: string): string {
+function withField(json: string, field: 'PurchaseId' | 'State', value: string): string {
   return json.replace(new RegExp(`"${field}":("[^"]*"|[^,}]*)`), () => `"${field}":${value}`);
 }
 

@@ -1,11 +1,17 @@
 import { ControlError } from './control-error.ts';
 
-const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ['ms', 1],
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+]);
 
 /** A duration in milliseconds, given as a number of them or as text like `250ms`, `5s`, `10m`, `24h`, `30d`. */
 export function milliseconds(duration: number | string): number {
   if (typeof duration === 'number' && duration >= 0 && Number.isFinite(duration)) return duration;
   const parts = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(duration));
   if (parts === null) throw new ControlError(400, `"${duration}" is not a duration; write it like 250ms, 5s, 10m, 24h or 30d`);
-  return Number(parts[1]) * (UNITS[parts[2] ?? ''] ?? 0);
+  return Number(parts[1]) * (UNITS.get(parts[2] ?? '') ?? 0);
 }

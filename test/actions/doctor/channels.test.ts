@@ -46,6 +46,12 @@ test('each channel is tried without a message, and what to set is named', async 
   expect(about('settings').join('\n')).not.toContain('nobody hears');
 });
 
+test('an answer that is a name which every object has says nothing of a channel', async () => {
+  slack.respondAlways({ status: 400, body: 'constructor' });
+  const about = await doctor('', { SLACK_WEBHOOK_URL: slack.url });
+  expect(about('slack')).toEqual([expect.stringMatching(/^warning: the answer was 400 constructor, not that of Slack/)]);
+});
+
 test('a site that no channel hears of is named', async () => {
   const about = await doctor(`slack: { channels: { ops: { webhookUrl: "\${OPS}", sites: [se] } } }`);
   expect(about('settings')).toContainEqual(expect.stringMatching(/^warning: nobody hears of incidents at fi: no channel/));

@@ -2,7 +2,11 @@
 import type { Instant } from '../../../domain/purchases/purchase.ts';
 import { printable } from '../../http/excerpt.ts';
 
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+]);
 
 /**
  * Makes a value harmless and at most `longest` characters long as Slack counts them, which is after escaping. It is cut
@@ -13,7 +17,7 @@ export function plain(value: string, longest: number): string {
   // As much of it as leaves room for the ellipsis.
   let shorter = '';
   for (const character of printable(value)) {
-    kept += ESCAPES[character] ?? character;
+    kept += ESCAPES.get(character) ?? character;
     if (kept.length > longest) return `${shorter}…`;
     if (kept.length < longest) shorter = kept;
   }

@@ -1,5 +1,5 @@
 /** Why purchases may be stuck and what to do first: the part of a message for which it is read, so it is never cut. */
-import { CAUSES, type Cause } from '../../../domain/incidents/causes.ts';
+import { CAUSES, type Cause, isCauseKey } from '../../../domain/incidents/causes.ts';
 import type { Answer, StuckIncident } from '../events/stuck-event.ts';
 import { advice, waitingFor } from './advice.ts';
 import { code, day, plain } from './mrkdwn.ts';
@@ -76,5 +76,5 @@ export function causeTitle(key: string): string {
 }
 
 function causeOf(key: string): Cause | null {
-  return Object.hasOwn(CAUSES, key) ? (CAUSES as Readonly<Record<string, Cause>>)[key]! : null;
+  return isCauseKey(key) ? CAUSES[key] : null;
 }

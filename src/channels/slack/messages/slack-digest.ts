@@ -2,7 +2,7 @@
  * What Slack shows of a digest (data as domain/incidents/digest.ts describes it). It is read over coffee: how many incidents, what is
  * still open, who is overdue; then site by site. Nothing in it is an alarm.
  */
-import { CAUSES } from '../../../domain/incidents/causes.ts';
+import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
 import type { Instant } from '../../../domain/purchases/purchase.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { JsonValue } from '../../../domain/values/exact-json.ts';
@@ -159,7 +159,7 @@ function incidentsOf(site: Fields): ToldIncident[] {
 
 function incidentText({ what, openedAt, endedAt, owner, cause }: ToldIncident, until: Instant): string {
   const lasted = `from ${moment(openedAt)}, for ${lasting(openedAt, endedAt ?? until)}`;
-  const known = (CAUSES as Readonly<Record<string, { readonly title: string }>>)[cause ?? '']?.title ?? cause;
+  const known = cause !== null && isCauseKey(cause) ? CAUSES[cause].title : cause;
   const who =
     owner !== null ? `; ${plain(owner, LONGEST_NAME)} looks after it` : endedAt === null ? '; nobody looks after it' : '';
   const afterwards = owner === null ? '' : `; ${plain(owner, LONGEST_NAME)} looked after it`;

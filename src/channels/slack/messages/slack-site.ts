@@ -16,28 +16,40 @@ const UNREACHABLE: Words = {
 };
 const NEARLY_UNREACHABLE: Words = { ...UNREACHABLE, what: 'hardly any usable answer from the checkout service' };
 /** By reason; an outage, and a reason that is not known here, has the words above. */
-const WORDS: Readonly<Record<string, Words>> = {
-  throttled: {
-    what: 'the checkout service refuses every call as one too many (429)',
-    remedy:
-      'Lower `maxRps` of the site (CHECKOUT_MAX_RPS) below what the service allows, and look for other programs that use the same credentials. If that does not help, ask the operator of the service what the limit is.',
-  },
-  malformed: {
-    what: 'no answer of the checkout service can be understood',
-    remedy: `Ask the operator of the service whether its answers have changed, and look at one: ${DOCTOR} shows what it sees. A proxy or a wrong base address can answer in place of the service, too.`,
-  },
-  unknown: {
-    what: 'the checkout service knows none of the purchases',
-    remedy: `Check that the base address, the credentials and the environment (test or production) of the site belong together, and whether one of them was changed lately. ${DOCTOR} shows which are used. If they are right, ask the operator of the service.`,
-  },
-  refused: {
-    what: 'the checkout service refuses the credentials',
-    remedy: `Check client id, client secret and \`auth\` of the site: they may be mistyped, changed or withdrawn. ${DOCTOR} tries both ways to sign in. After a correction, restart the daemon.`,
-  },
-};
+const WORDS: ReadonlyMap<string, Words> = new Map([
+  [
+    'throttled',
+    {
+      what: 'the checkout service refuses every call as one too many (429)',
+      remedy:
+        'Lower `maxRps` of the site (CHECKOUT_MAX_RPS) below what the service allows, and look for other programs that use the same credentials. If that does not help, ask the operator of the service what the limit is.',
+    },
+  ],
+  [
+    'malformed',
+    {
+      what: 'no answer of the checkout service can be understood',
+      remedy: `Ask the operator of the service whether its answers have changed, and look at one: ${DOCTOR} shows what it sees. A proxy or a wrong base address can answer in place of the service, too.`,
+    },
+  ],
+  [
+    'unknown',
+    {
+      what: 'the checkout service knows none of the purchases',
+      remedy: `Check that the base address, the credentials and the environment (test or production) of the site belong together, and whether one of them was changed lately. ${DOCTOR} shows which are used. If they are right, ask the operator of the service.`,
+    },
+  ],
+  [
+    'refused',
+    {
+      what: 'the checkout service refuses the credentials',
+      remedy: `Check client id, client secret and \`auth\` of the site: they may be mistyped, changed or withdrawn. ${DOCTOR} tries both ways to sign in. After a correction, restart the daemon.`,
+    },
+  ],
+]);
 
 export function wordsOfSite({ reason }: Pick<UnreachableIncident, 'reason'>): Words {
-  return reason !== null && Object.hasOwn(WORDS, reason) ? WORDS[reason]! : UNREACHABLE;
+  return WORDS.get(reason ?? '') ?? UNREACHABLE;
 }
 
 export function unreachableDraft(incident: UnreachableIncident): Draft {
