@@ -1,5 +1,6 @@
 /** One call of the API: sent, read to its end, and turned into an object or an ApiProblem. */
-import { fetch } from 'undici';
+import { request } from 'undici';
+import { readUpTo } from '../runtime/read-up-to.ts';
 import { type JsonObject, parseObject } from './json.ts';
 import { ApiProblem, type ProblemField } from './problem.ts';
 
@@ -22,6 +23,9 @@ export interface ApiAnswer {
   readonly body: JsonObject;
 }
 
+/** The API's pages end at about 1 MiB, and no other answer comes near this. */
+const LARGEST_ANSWER = 16 * 1024 * 1024;
+
 export type ApiCaller = (call: ApiCall) => Promise<ApiAnswer>;
 
 /** Prepares calls to one address with one key. Throws TypeError for an address that cannot be right. */
@@ -37,22 +41,25 @@ export function createCaller(options: { baseUrl: string; apiKey: string | undefi
     const late = AbortSignal.timeout(timeout);
     const told = signal === undefined ? late : AbortSignal.any([late, signal]);
     try {
-      const answer = await fetch(prefix + path + queryText(query), {
+      const answer = await request(prefix + path + queryText(query), {
         method,
         headers: {
           accept: 'application/json',
+          // What comes compressed all the same is not unpacked: a kilobyte may become gigabytes.
+          'accept-encoding': 'identity',
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...access,
           ...headers,
         },
         ...(body === undefined ? {} : { body }),
-        // A key is not carried elsewhere.
-        redirect: 'manual',
         signal: told,
       });
-      const parsed = parseObject((await answer.text()) || '{}');
-      if (answer.ok && parsed !== null) return { status: answer.status, body: parsed };
-      throw problemOf(answer.status, parsed, answer.headers.get('retry-after'));
+      // A redirect is not followed: the key is not carried elsewhere.
+      const { statusCode: status, headers: given } = answer;
+      const bytes = await readUpTo(answer.body, LARGEST_ANSWER);
+      const parsed = bytes === null ? null : parseObject(decoder.decode(bytes) || '{}');
+      if (status >= 200 && status < 300 && parsed !== null) return { status, body: parsed };
+      throw problemOf(status, parsed, given['retry-after']);
     } catch (error) {
       if (error instanceof ApiProblem) throw error;
       if (signal?.aborted) throw signal.reason;
@@ -67,13 +74,15 @@ export function createCaller(options: { baseUrl: string; apiKey: string | undefi
   };
 }
 
+const decoder = new TextDecoder();
+
 function queryText(query: NonNullable<ApiCall['query']>): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 
-function problemOf(status: number, body: JsonObject | null, retryAfter: string | null): ApiProblem {
-  const wait = retryAfter !== null && /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : null;
+function problemOf(status: number, body: JsonObject | null, retryAfter: string | string[] | undefined): ApiProblem {
+  const wait = typeof retryAfter === 'string' && /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : null;
   if (typeof body?.code === 'string' && typeof body.detail === 'string') {
     const errors = Array.isArray(body.errors) ? (body.errors as unknown as ProblemField[]) : [];
     return new ApiProblem({ code: body.code, status, detail: body.detail, errors, retryAfter: wait });

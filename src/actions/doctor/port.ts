@@ -2,9 +2,12 @@
 import { createServer } from 'node:net';
 import { request } from 'undici';
 import type { Settings } from '../../config/settings.ts';
+import { readUpTo } from '../../runtime/read-up-to.ts';
 import type { Finding, Reporter } from './finding.ts';
 
 const ANSWER_WITHIN = 3_000;
+/** What a daemon says of itself is shorter. */
+const LARGEST_ANSWER = 64 * 1024;
 const ANY = new Set(['0.0.0.0', '::']);
 
 export async function checkPort(report: Reporter, { host, port }: Pick<Settings, 'host' | 'port'>): Promise<Finding[]> {
@@ -51,7 +54,8 @@ async function readiness(host: string, port: number): Promise<string | null> {
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}/readyz`;
   try {
     const { body } = await request(address, { signal: AbortSignal.timeout(ANSWER_WITHIN) });
-    const { status } = (await body.json()) as { status?: unknown };
+    const bytes = await readUpTo(body, LARGEST_ANSWER);
+    const { status } = JSON.parse(new TextDecoder().decode(bytes ?? undefined)) as { status?: unknown };
     return typeof status === 'string' ? status : null;
   } catch {
     return null;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -322,6 +322,19 @@ describe('without a daemon', () => {
     expect(about('api')).toEqual([
       expect.stringMatching(/^failed: another program uses 127\.0\.0\.1:\d+ → choose another one with PORT/),
     ]);
+  });
+
+  test('a program there whose answer is longer than any of a daemon', async () => {
+    const { url } = await simulatorOf();
+    const server = createHttpServer((_, response) => response.end(`${' '.repeat(1_000_000)}{"status":"ready"}`)).listen(
+      0,
+      '127.0.0.1',
+    );
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url, PORT: String(port) });
+    expect(about('api')).toEqual([expect.stringMatching(/^failed: another program uses 127\.0\.0\.1:\d+ → /)]);
   });
 
   test('a daemon that is starting there', async () => {
