@@ -16,7 +16,7 @@ export interface ApiDoor {
   attack(seed: number, count: number): Promise<void>;
   /** Removes subscribers and silences that requests made: each would be called for each event. */
   tidy(): Promise<void>;
-  /** Ends the pauses of subscribers that failed too often. */
+  /** Ends the pauses of subscribers that failed too often, and switches on those whose receivers wanted no more. */
   resume(): Promise<void>;
   close(): Promise<void>;
 }
@@ -61,7 +61,13 @@ export async function openApi(origin: string, found: (fault: string) => void): P
     }
     return { status: answer.statusCode, type, text: await answer.body.text() };
   };
-  const call = (method: string, path: string) => answered({ method, path, headers: HEADERS, body: undefined });
+  const call = (method: string, path: string, body?: string) =>
+    answered({
+      method,
+      path,
+      headers: { ...HEADERS, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      body,
+    });
   const document = JSON.parse((await call('GET', '/openapi.json')).text) as OpenApiDocument;
   const check = schemaChecker(document);
   const targets = targetsOf(document);
@@ -150,8 +156,11 @@ export async function openApi(origin: string, found: (fault: string) => void): P
         await call('DELETE', `/v1/silences/${encodeURIComponent(String(id))}`);
     },
     resume: async () => {
-      for (const { name, health } of await listed('/v1/subscribers?limit=500'))
-        if (health !== 'ok') await call('POST', `/v1/subscribers/${encodeURIComponent(String(name))}/resume`);
+      for (const { name, status, health } of await listed('/v1/subscribers?limit=500')) {
+        const path = `/v1/subscribers/${encodeURIComponent(String(name))}`;
+        if (status === 'off') await call('PATCH', path, '{"status":"active"}');
+        else if ((health as { status: string }).status !== 'ok') await call('POST', `${path}/resume`);
+      }
     },
     close: () => dispatcher.destroy(),
   };

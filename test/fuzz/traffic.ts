@@ -11,13 +11,17 @@ interface Played {
 
 const SITES = [...WILD_SITES, RESTING_SITE];
 const BATCH = 40;
+/** Purchases that are watched at once. More would only keep the daemon busy with polls, and its memory with them. */
+const MOST_WATCHED = 400;
+/** Of them are answered well all along: a site of whose purchases most fail would be left alone. */
+const ANCHORS = 80;
 const EVERY = 250;
 /** Sites that gave only nonsense are left alone for a while; the next round goes on. */
 const LONGEST = 60_000;
 
 /** Answers how many odd answers were played. */
 export async function driveTraffic(
-  { shop, service, receiver }: World,
+  { shop, database, service, receiver }: World,
   api: ApiDoor,
   seed: number,
   wanted: Played,
@@ -26,13 +30,21 @@ export async function driveTraffic(
   const until = performance.now() + LONGEST;
   const isDone = (): boolean =>
     service.played() - services >= wanted.service && receiver.played() - receivers >= wanted.receivers;
+  const watched = async () => {
+    const [counts] = await database.sql<[{ all: number; anchors: number }]>`
+      select count(*)::integer as all, count(*) filter (where starts_with(purchase_id, ${ANCHOR}))::integer as anchors
+      from purchase_watch.purchases where status = 'watching' and site = any (${SITES})`;
+    return counts;
+  };
   for (let batch = 0; !isDone() && performance.now() < until; batch++) {
-    // The first ones are answered well all along: a site of whose purchases most fail would be left alone.
-    const ids = Array.from({ length: BATCH }, (_, index) => `${batch === 0 ? ANCHOR : 'fuzz'}-${seed}-${batch}-${index}`);
-    await shop`
-      insert into purchase_watch.purchases (purchase_id, site)
-      select id, (${SITES}::text[])[1 + (row_number() over ())::integer % ${SITES.length}]
-      from unnest(${ids}::text[]) as id on conflict do nothing`;
+    const { all, anchors } = await watched();
+    const name = anchors < ANCHORS ? ANCHOR : 'fuzz';
+    const ids = Array.from({ length: BATCH }, (_, index) => `${name}-${seed}-${batch}-${index}`);
+    if (all < MOST_WATCHED)
+      await shop`
+        insert into purchase_watch.purchases (purchase_id, site)
+        select id, (${SITES}::text[])[1 + (row_number() over ())::integer % ${SITES.length}]
+        from unnest(${ids}::text[]) as id on conflict do nothing`;
     await delay(EVERY);
     if (batch % 4 === 3) await api.resume();
   }
