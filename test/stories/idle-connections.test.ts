@@ -75,6 +75,19 @@ test('600 connections that say nothing leave health, polls and deliveries as the
   expect(daemon.output()).not.toContain('EMFILE');
 });
 
+test('connections that send no whole request are closed within half a minute, although nobody needs their place', async () => {
+  const begun = performance.now();
+  const head = 'GET /v1/purchases HTTP/1.1\r\nHost: 127.0.0.1\r\n';
+  await dial(10);
+  const dripping = [...(await dial(10, head)), ...(await dial(10, `${head}X-Slow: `))].slice(10);
+  const drip = setInterval(() => dripping.map((socket) => socket.write('x')), 1_000);
+  expect(open()).toBe(30);
+  await expect.poll(open, { timeout: 60_000, interval: 500 }).toBe(0);
+  clearInterval(drip);
+  // Clients of a slow line have their time.
+  expect(performance.now() - begun).toBeGreaterThan(15_000);
+}, 90_000);
+
 test('with all connections at work, health is answered and other requests are refused until one ends', async () => {
   const head = 'HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
   await dial(STREAMS, `GET /v1/events/stream ${head}`);

@@ -33,14 +33,22 @@ export interface ServedApp {
 /** How long answers under way may take after the close began. */
 const GRACE = 2_000;
 
-/** How long a client may take to send the head of a request, and all of it. */
-const HEAD_WITHIN = 20_000;
-const REQUEST_WITHIN = 60_000;
-/** How often connections are looked at that are over their time. */
-const LOOK_EVERY = 5_000;
-/** Kept longer than proxies keep theirs (60 s as a rule): a proxy that reuses a connection just closed here gets an error. */
-const KEEP_ALIVE = 65_000;
-const STALLED_AFTER: Milliseconds = 60_000;
+/** How long clients may take before their connection is closed. */
+interface Times {
+  /** Sending the head of a request. */
+  readonly head: Milliseconds;
+  /** Sending all of it. */
+  readonly request: Milliseconds;
+  /** Resting between two requests. */
+  readonly rest: Milliseconds;
+  /** Taking nothing of an answer. */
+  readonly stall: Milliseconds;
+  /** How often connections are looked at that are over their time. */
+  readonly lookEvery: Milliseconds;
+}
+
+// The rest is longer than that of proxies (60 s as a rule): a proxy that reuses a connection just closed here gets an error.
+const TIMES: Times = { head: 20_000, request: 60_000, rest: 65_000, stall: 60_000, lookEvery: 5_000 };
 const MOST_CONNECTIONS = 1_000;
 /** Answered however many requests are under way. */
 const OF_OPERATORS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
@@ -50,8 +58,7 @@ export interface ServeOptions {
   readonly port: number;
   /** Connections with a request under way. */
   readonly connections?: number;
-  /** After so long a connection is closed whose other end takes nothing of its answer. */
-  readonly stalledAfter?: Milliseconds;
+  readonly times?: Partial<Times>;
   /** How long, and for how many bytes, a connection is read on whose answer left before its request had come in whole. */
   readonly linger?: LingerLimits;
   /** Told of each connection that was closed for another one, and of each request that was refused. */
@@ -60,14 +67,8 @@ export interface ServeOptions {
 
 /** Serves the app. Throws AppError, with what to do, when it cannot listen there. */
 export async function serveApi(app: ServedApp, options: ServeOptions): Promise<ApiServer> {
-  const {
-    host,
-    port,
-    connections = MOST_CONNECTIONS,
-    stalledAfter = STALLED_AFTER,
-    linger,
-    onCrowded = () => undefined,
-  } = options;
+  const { host, port, connections = MOST_CONNECTIONS, linger, onCrowded = () => undefined } = options;
+  const times = { ...TIMES, ...options.times };
   const closing = new AbortController();
   let served = app;
   const bindingsOf = ({ remoteAddress }: { remoteAddress?: string | undefined }): ApiBindings => ({
@@ -89,15 +90,19 @@ export async function serveApi(app: ServedApp, options: ServeOptions): Promise<A
     overrideGlobalObjects: false,
     errorHandler: () => problemResponse(badAddress()),
   });
-  const limits = { headersTimeout: HEAD_WITHIN, requestTimeout: REQUEST_WITHIN, connectionsCheckingInterval: LOOK_EVERY };
-  const server = createServer({ ...limits, keepAliveTimeout: KEEP_ALIVE });
+  const server = createServer({
+    headersTimeout: times.head,
+    requestTimeout: times.request,
+    keepAliveTimeout: times.rest,
+    connectionsCheckingInterval: times.lookEvery,
+  });
   lingerBeforeClose(server, linger);
   server.on('request', (incoming, outgoing) => {
     if (isTooLate(incoming)) return;
     open.begin(incoming, outgoing);
     void listener(incoming, outgoing);
   });
-  const open = limitConnections(server, { most: connections, stalledAfter }, onCrowded);
+  const open = limitConnections(server, { most: connections, stalledAfter: times.stall }, onCrowded);
   try {
     server.listen(port, host);
     await once(server, 'listening');

@@ -183,7 +183,7 @@ test('a connection whose other end takes nothing of its answer is closed; one th
       return new Response('patience');
     },
   };
-  const server = await serveApi(app, { host: '127.0.0.1', port: 0, stalledAfter: 200 });
+  const server = await serveApi(app, { host: '127.0.0.1', port: 0, times: { stall: 200 } });
   const patient = fetch(`${server.url}/patient`);
   const reader = dial(Number(new URL(server.url).port), '127.0.0.1');
   reader.pause().write('GET /endless HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');

@@ -1,10 +1,10 @@
-/** Clients that go on sending when their answer is out: they get it, and hold no connection for long. */
+/** Clients that send slowly, or go on sending when their answer is out: they get it, and hold no connection for long. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
-import { type ApiServer, type ServedApp, serveApi } from '../../src/api/http/serve.ts';
-import type { LingerLimits } from '../../src/api/linger.ts';
+import { type ApiServer, type ServedApp, serveApi } from '../../../src/api/http/serve.ts';
+import type { LingerLimits } from '../../../src/api/linger.ts';
 
 const HEAD = 'POST /refused HTTP/1.1\r\nHost: 127.0.0.1\r\n';
 const NEVER = 1_000_000_000;
@@ -84,4 +84,36 @@ test('a client that never ends its body is closed for others', async () => {
   await closed;
   clearInterval(drip);
   for (const other of others) other.destroy();
+});
+
+test.each([
+  ['says nothing', ''],
+  ['stops within a head', 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n'],
+  ['stops within a body', `${HEAD}Content-Length: 10\r\n\r\n1`],
+  ['rests after its answer', 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n'],
+])('a connection that %s is closed by itself', async (_name, sent) => {
+  const times = { head: 300, request: 300, rest: 300, lookEvery: 50 };
+  const app: ServedApp = { fetch: async (request) => new Response(await request.text()) };
+  server = await serveApi(app, { host: '127.0.0.1', port: 0, times });
+  socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+  socket.write(sent);
+  socket.resume();
+  await once(socket, 'close');
+});
+
+test.each([
+  ['head', 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: '],
+  ['body', `${HEAD}Content-Length: ${NEVER}\r\n\r\n`],
+])('a connection whose %s comes byte by byte is closed by itself', async (_name, sent) => {
+  const times = { head: 300, request: 300, rest: NEVER, lookEvery: 50 };
+  const app: ServedApp = { fetch: async (request) => new Response(await request.text()) };
+  server = await serveApi(app, { host: '127.0.0.1', port: 0, times });
+  socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1', allowHalfOpen: true });
+  socket.on('error', () => undefined);
+  closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.write(sent);
+  socket.resume();
+  const drip = setInterval(() => socket.write('x'), 20);
+  await closed;
+  clearInterval(drip);
 });
