@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { ulid } from 'ulid';
 import { secretsOf } from './actions/subscribers/secrets.ts';
-import { type Front, openFront } from './api/http/front.ts';
+import { type Front, openFront } from './api/access/front.ts';
 import { type OpenApi, openApi } from './api/open.ts';
 import { configuredSubscribers, longestAttempt } from './channels/recipients.ts';
 import { createCheckoutClient } from './checkout/client.ts';

@@ -51,6 +51,43 @@ test('the parts of the daemon import nothing of each other', () => {
   expect(inDaemon.filter(({ file, target }) => loop(file) !== loop(target)).map(said)).toEqual([]);
 });
 
+/** The parts of a graph that can be reached from themselves. */
+function circles(arrows: readonly (readonly [from: string, to: string])[]): string[] {
+  const targets = Map.groupBy(arrows, ([from]) => from);
+  const reached = (start: string): Set<string> => {
+    const seen = new Set<string>();
+    const open = [start];
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      for (const [, to] of targets.get(at) ?? []) {
+        if (seen.has(to)) continue;
+        seen.add(to);
+        open.push(to);
+      }
+    }
+    return seen;
+  };
+  return [...targets.keys()].filter((part) => reached(part).has(part));
+}
+
+test('no circle of imports among files, and none among folders', () => {
+  const folderOf = (file: string): string => dirname(file);
+  expect(circles(imports.map(({ file, target }) => [file, target]))).toEqual([]);
+  const betweenFolders = imports
+    .map(({ file, target }) => [folderOf(file), folderOf(target)] as const)
+    .filter(([from, to]) => from !== to && from !== '.');
+  expect(circles(betweenFolders)).toEqual([]);
+  expect(circles([...betweenFolders, ['domain/values', 'domain/events']])).toContain('domain/values');
+});
+
+test('no folder has more than fifteen files', () => {
+  const folders = readdirSync(SRC, { recursive: true, encoding: 'utf8', withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath }) => relative(SRC, parentPath));
+  const sizes = [...Map.groupBy(folders, (folder) => folder)].map(([folder, files]) => [folder, files.length] as const);
+  expect(sizes.length).toBeGreaterThan(50);
+  expect(sizes.filter(([, size]) => size > 15)).toEqual([]);
+});
+
 test('the simulator shares no code with the product, and only the demo and a command start it', () => {
   expect(across.filter(({ file }) => partOf(file) === ALONE).map(said)).toEqual([]);
   const users = across.filter(({ target }) => partOf(target) === ALONE).map(({ file }) => partOf(file));

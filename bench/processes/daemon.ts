@@ -1,6 +1,7 @@
 /** The daemon, without API and console as `start --worker` runs it unless told, with poll intervals of the bench's choice. */
+
 import { createApp } from '../../src/app.ts';
-import { loadSettings } from '../../src/config/settings.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
 import type { StatePolicy } from '../../src/domain/polling/poll-plan.ts';
 import { answer } from './answer.ts';
 

@@ -1,5 +1,5 @@
 /** The API as the daemon runs it: with connections of its own and a feed that wakes. A worker has the operators' part only. */
-import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
 import { connect } from '../postgres/connection/database.ts';
 import type { Patience } from '../postgres/connection/server-limits.ts';
 import { createFeedHub, type FeedHub } from './events/feed-hub.ts';

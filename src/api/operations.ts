@@ -6,19 +6,19 @@ import type { Sql } from '../postgres/connection/database.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Health } from '../runtime/loops/health.ts';
 import { createRareWarning } from '../runtime/rare-warning.ts';
+import { guardKeyless, requireKey, senderOf } from './access/access.ts';
+import { accessLog } from './access/access-log.ts';
+import { createLineBudget } from './access/line-budget.ts';
+import { type Rule, ruleTable } from './access/scopes.ts';
+import { createWrongKeys } from './access/wrong-keys.ts';
 import { mountHealth } from './health/health.ts';
 import type { Engine } from './health/metric-families.ts';
 import { mountMetrics } from './health/metrics.ts';
-import { guardKeyless, requireKey, senderOf } from './http/access.ts';
-import { accessLog } from './http/access-log.ts';
 import { answerHeaders } from './http/answer-headers.ts';
 import { refuseLarge } from './http/body.ts';
 import { invalid } from './http/invalid.ts';
 import { Problem, type ProblemCode, problemFrom, problemResponse } from './http/problems.ts';
-import { type Rule, ruleTable } from './http/scopes.ts';
 import type { ApiBindings } from './http/serve.ts';
-import { createWrongKeys } from './http/wrong-keys.ts';
-import { createLineBudget } from './line-budget.ts';
 
 export interface OperationsParts {
   /** Connections for readiness and metrics. */

@@ -1,8 +1,9 @@
 /** From what is known of a subscriber to what reaches it: configured ones by the settings, others by what is stored. */
+
 import { createHash } from 'node:crypto';
-import type { Settings, SubscriberSettings, WebhookSettings } from '../config/settings.ts';
-import { type ChannelSettings, channelSetting, channelSubscriber } from '../config/slack.ts';
-import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import type { ChannelSettings, Settings, SubscriberSettings, WebhookSettings } from '../config/settings.ts';
+import { channelSetting, channelSubscriber } from '../config/slack.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
 import type { SubscriberDefinition } from '../postgres/subscribers/subscribers.ts';
 import { createNatsChannel } from './brokers/nats.ts';
 import { createRabbitChannel } from './brokers/rabbitmq.ts';

@@ -1,10 +1,12 @@
 /** The client of one site: sends, renews the token once when it must, and answers in the words of core. Never rejects. */
+
 import { hash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InvoiceSeen } from '../domain/deciding/invoice.ts';
-import { type Details, DIGEST_LENGTH, type Instant, type Milliseconds, type Observation } from '../domain/purchases/purchase.ts';
+import { type Details, DIGEST_LENGTH, type Observation } from '../domain/purchases/purchase.ts';
 import { AppError } from '../domain/values/errors.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../domain/values/exact-json.ts';
+import type { Instant, Milliseconds } from '../domain/values/time.ts';
 import { INVOICE_DETAILS_PATH, INVOICE_FIELDS, type InvoiceAnswer, noInvoice, readInvoice } from './invoice-details.ts';
 import { invoiceReducer } from './invoice-facts.ts';
 import { type LocalTime, localTimeReader } from './local-time.ts';

@@ -3,7 +3,7 @@
  * the order they began is already the order they end in: adding and removing touch two neighbours, and the only timer
  * is the one for the head. Measured beside a timer per call, this saves a few percent of a poll at full speed.
  */
-import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
 
 /** Something that must be over by a moment of the monotonic clock. The list owns the two links. */
 export abstract class Lapsing {

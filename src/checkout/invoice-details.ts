@@ -1,9 +1,10 @@
 /** GetInvoiceDetails: from the answer's text to an invoice, to the reason why there is none, or to what went wrong. */
+
 import { z } from 'zod';
 import { COMPLETED } from '../domain/deciding/invoice.ts';
-import type { Milliseconds } from '../domain/purchases/purchase.ts';
 import { isAmount } from '../domain/values/bounds.ts';
 import { type Decimal, type JsonValue, parseExact } from '../domain/values/exact-json.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
 import type { LocalTime, localTimeReader } from './local-time.ts';
 import { asDecimal, isSamePurchase, outOfBounds, wrongPurchase, wrongShape } from './payment-status.ts';
 import type { JsonReply } from './read-json.ts';

@@ -1,10 +1,10 @@
 /** What is told of an invoice: its facts, and of its other fields those that an operator named. Nothing else leaves memory. */
 
 import type { InvoiceFacts, InvoiceSeen } from '../domain/deciding/invoice.ts';
-import { isoTimeOrNull } from '../domain/events/events.ts';
 import type { Details } from '../domain/purchases/purchase.ts';
 import { cutJson, cutText } from '../domain/values/bounds.ts';
 import type { JsonValue } from '../domain/values/exact-json.ts';
+import { isoTimeOrNull } from '../domain/values/time.ts';
 import { INVOICE_FIELDS, type Invoice, type InvoiceAnswer, type InvoiceItem } from './invoice-details.ts';
 import type { LocalTime } from './local-time.ts';
 

@@ -3,8 +3,8 @@
  * for people and programs; no timer of ours rests on them.
  */
 
-import type { Instant } from '../domain/purchases/purchase.ts';
 import { AppError } from '../domain/values/errors.ts';
+import type { Instant } from '../domain/values/time.ts';
 
 export interface LocalTime {
   /** As the service sent it: seven fractional digits survive nowhere else. */

@@ -2,8 +2,9 @@
  * What goes into the `Authorization` header: an OAuth 2.0 token that is fetched, kept and renewed, or HTTP Basic. The
  * specification leaves open which one the operations use, so each site says.
  */
+
 import * as oauth from 'oauth4webapi';
-import type { Instant, Milliseconds } from '../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../domain/values/time.ts';
 import type { Failure, Reply, Transport } from './transport.ts';
 import { failureTrouble, isPage, pageTrouble, statusTrouble, type TroubleObservation, trouble } from './trouble.ts';
 

@@ -5,9 +5,10 @@
  * It stands on undici's `dispatch` with one Client per connection instead of `request` on a Pool: no stream per answer
  * and no search for an idle connection, and it knows whether a connection was used before, which the retry below needs.
  */
+
 import type { IncomingHttpHeaders } from 'node:http';
 import { Client, type Dispatcher } from 'undici';
-import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
 import { Deadlines, Lapsing } from './deadlines.ts';
 import { type FailureReason, lostConnection, reasonOf } from './failure.ts';
 

@@ -4,7 +4,8 @@
  */
 
 import { readRetryAfter } from '../domain/deliveries/retry-after.ts';
-import type { Instant, Milliseconds, Observation } from '../domain/purchases/purchase.ts';
+import type { Observation } from '../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../domain/values/time.ts';
 import type { FailureReason } from './failure.ts';
 import type { Failure, Reply } from './transport.ts';
 

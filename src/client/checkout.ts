@@ -1,9 +1,11 @@
 /** The checkout service asked directly, without a daemon: the same client that the daemon polls with. */
+
 import { createCheckoutClient as createClient } from '../checkout/client.ts';
 import { namedState } from '../domain/purchases/states.ts';
 import type { Decimal as ExactNumber } from '../domain/values/exact-json.ts';
 import type { CheckoutInvoice, CheckoutInvoiceItem } from './invoice.ts';
 import type { Decimal } from './json.ts';
+import type { LocalTime } from './local-time.ts';
 import type { PaymentStatus } from './payment-status.ts';
 import type { State } from './purchase.ts';
 
@@ -20,16 +22,6 @@ export interface CheckoutClientConfig {
   readonly concurrency?: number | undefined;
   /** Milliseconds for one call; 10 000. */
   readonly timeout?: number | undefined;
-}
-
-/** A local date-time of the service. */
-export interface LocalTime {
-  /** As the service sent it. */
-  readonly text: string;
-  /** Null when it is no date-time that can be read. */
-  readonly instant: Date | null;
-  /** The local clock showed this time twice, or skipped it. */
-  readonly ambiguous: boolean;
 }
 
 /** Why there is no answer that can be used. */

@@ -18,7 +18,6 @@ export {
   type CheckoutTrouble,
   createCheckoutClient,
   type InvoiceDetailsResult,
-  type LocalTime,
   type PaymentStatusResult,
 } from './checkout.ts';
 export type {
@@ -42,6 +41,7 @@ export type {
 export type { EventPage, FollowOptions } from './feed.ts';
 export type { CheckoutInvoice, CheckoutInvoiceItem, Invoice, InvoiceItem } from './invoice.ts';
 export { type Decimal, decimalText, type ExactNumber, type JsonObject, type JsonValue } from './json.ts';
+export type { LocalTime } from './local-time.ts';
 export type { PaymentStatus } from './payment-status.ts';
 export { ApiProblem, type ProblemField } from './problem.ts';
 export type { Purchase, PurchaseStatus, PurchaseWithTransitions, Registration, State, Transition } from './purchase.ts';

@@ -1,6 +1,7 @@
 /** Invoices: as the API shows them, and as the checkout service itself does. */
-import type { LocalTime } from './checkout.ts';
+
 import { type Decimal, decimalText, type JsonObject, type JsonValue } from './json.ts';
+import type { LocalTime } from './local-time.ts';
 import type { State } from './purchase.ts';
 
 export interface InvoiceItem {

@@ -1,12 +1,10 @@
 /** The keys of the API. Only their hashes are kept: neither memory nor a settings file needs the keys themselves. */
+
 import { createHash } from 'node:crypto';
-import type { Instant, Milliseconds } from '../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../domain/values/time.ts';
+import { SCOPES, type Scope } from './kinds/key-kinds.ts';
 import type { FileSettings } from './schema/file-schema.ts';
 import type { Environment } from './sources/environment.ts';
-
-/** What a key can be for. A key may do what its scopes name and nothing else: none of them includes another one. */
-export const SCOPES = ['read', 'metrics', 'register', 'operate'] as const;
-export type Scope = (typeof SCOPES)[number];
 
 export interface ApiKey {
   /** Under which the log names it: that of the file, or the variable. */
@@ -38,16 +36,6 @@ export function apiKeys(section: FileSettings['api'], environment: Environment, 
       ...{ name, scopes: [...new Set(scopes)], hash: hash ?? hashOfKey(key!), expires },
     })),
   ];
-}
-
-/** What is wrong with the fields of one key of the file together; null when nothing is. */
-export function keyProblem(given: { scopes: readonly Scope[]; hash: string | null; key: string | null }): string | null {
-  if (given.scopes.length === 0) return `scopes is missing or empty; expected one or more of ${SCOPES.join(', ')}`;
-  if (given.hash !== null && given.key !== null) return 'has both hash and key; keep hash';
-  if (given.hash === null && given.key === null) {
-    return 'has neither hash nor key; make a key and its hash with: purchase-watch key new';
-  }
-  return null;
 }
 
 /** So long before its end people are warned of a key's. */

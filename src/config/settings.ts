@@ -1,18 +1,9 @@
-/** What the operator chose, checked: the only place that reads the environment and the settings file. */
+/** What the operator chose, checked. */
+
 import type { StuckMode } from '../domain/incidents/audience.ts';
 import type { PollPolicy } from '../domain/polling/poll-plan.ts';
-import type { Milliseconds } from '../domain/purchases/purchase.ts';
-import { AppError } from '../domain/values/errors.ts';
-import { type ApiKey, apiKeys } from './api-keys.ts';
-import { crossChecks } from './cross-checks.ts';
-import { file } from './schema/file-schema.ts';
-import { pollPolicy } from './schema/policy.ts';
-import { SITE_VARIABLES, type VariableName } from './schema/variables.ts';
-import { fileSites, variableSites } from './sites.ts';
-import { type ChannelSettings, slackSettings } from './slack.ts';
-import { environmentOf } from './sources/environment.ts';
-import { readSettingsFile } from './sources/file.ts';
-import { namedSubscribers } from './subscribers.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
+import type { ApiKey } from './api-keys.ts';
 
 /** One merchant account at the checkout service. */
 export interface SiteSettings {
@@ -147,49 +138,17 @@ export interface Settings {
   ignored: readonly string[];
 }
 
-/** Reads and checks the settings; throws AppError('configuration') that lists every problem, one per line. */
-export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { requireSite?: boolean } = {}): Settings {
-  const problems: string[] = [];
-  const environment = environmentOf(env);
-  const read = <Name extends VariableName>(name: Name) => environment.read(name, problems);
-
-  const path = read('PURCHASE_WATCH_CONFIG');
-  const found = path === null ? null : readSettingsFile(path, environment, problems);
-  const sections = { ...file.parse({}), ...found?.sections };
-  // Also when the sites there have problems: then the variables must not take their place.
-  const sitesInFile = found?.written(['sites']) ?? null;
-  const siteNames = sitesInFile === null ? ['default'] : Object.keys(sitesInFile);
-  if (requireSite && siteNames.length === 0) problems.push('sites: is empty; `start` needs at least one site');
-
-  const settings: Settings = {
-    databaseUrl: read('DATABASE_URL'),
-    dataDir: read('DATA_DIR'),
-    sites: sitesInFile === null ? variableSites(environment, requireSite, problems) : fileSites(sections.sites),
-    policy: pollPolicy(sections.states, sections.polling, problems),
-    slack: slackSettings(sections.slack, environment, problems),
-    subscribers: namedSubscribers(sections.subscribers, environment, problems),
-    webhooks: {
-      ...sections.webhooks,
-      ...(environment.isSet('WEBHOOK_ALLOW_ADDRESSES') && { allowAddresses: read('WEBHOOK_ALLOW_ADDRESSES') }),
-      ...(environment.isSet('WEBHOOK_API_ALLOW_ADDRESSES') && { apiAllowAddresses: read('WEBHOOK_API_ALLOW_ADDRESSES') }),
-      ...(environment.isSet('WEBHOOK_PROXY') && { proxy: read('WEBHOOK_PROXY') }),
-    },
-    store: sections.store,
-    apiKeys: apiKeys(sections.api, environment, problems),
-    secretsKey: read('SECRETS_KEY'),
-    secretsKeyPrevious: read('SECRETS_KEY_PREVIOUS'),
-    host: read('HOST'),
-    port: read('PORT'),
-    shutdownTimeout: read('SHUTDOWN_TIMEOUT'),
-    logLevel: read('LOG_LEVEL'),
-    configFile: path,
-    origins: new Map([...(found?.origins ?? []), ...environment.origins()]),
-    ignored: sitesInFile === null ? [] : SITE_VARIABLES.filter(environment.isSet),
-  };
-  // A key that is set and malformed has its own problem.
-  const keysInFile = Object.keys(found?.written(['api', 'keys']) ?? {});
-  const isKeyed = keysInFile.length > 0 || environment.isSet('API_KEY') || environment.isSet('API_READ_KEY');
-  problems.push(...crossChecks(settings, siteNames, { isKeyed }), ...environment.mistyped());
-  if (problems.length > 0) throw new AppError('configuration', [...new Set(problems)].join('\n'));
-  return settings;
+/** One channel of Slack, and what it hears of. */
+export interface ChannelSettings {
+  readonly name: string;
+  /** A secret. */
+  readonly webhookUrl: string;
+  /** Null: all, and what is of no site. */
+  readonly sites: readonly string[] | null;
+  /** The least urgent that it hears of. */
+  readonly severity: 'warning' | 'critical';
+  /** Messages within an hour, at most. */
+  readonly maxPerHour: number;
+  /** When a single stuck checkout alerts it. */
+  readonly stuck: StuckMode;
 }

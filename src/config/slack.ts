@@ -1,24 +1,10 @@
 /** The channels for people that settings name: that of the variable, and those of the file. */
-import type { ChannelRule, StuckMode } from '../domain/incidents/audience.ts';
+
+import type { ChannelRule } from '../domain/incidents/audience.ts';
 import { suggestion } from './kinds/nearest.ts';
 import type { FileSettings } from './schema/file-schema.ts';
-import type { Settings } from './settings.ts';
+import type { ChannelSettings, Settings } from './settings.ts';
 import type { Environment } from './sources/environment.ts';
-
-/** One channel of Slack, and what it hears of. */
-export interface ChannelSettings {
-  readonly name: string;
-  /** A secret. */
-  readonly webhookUrl: string;
-  /** Null: all, and what is of no site. */
-  readonly sites: readonly string[] | null;
-  /** The least urgent that it hears of. */
-  readonly severity: 'warning' | 'critical';
-  /** Messages within an hour, at most. */
-  readonly maxPerHour: number;
-  /** When a single stuck checkout alerts it. */
-  readonly stuck: StuckMode;
-}
 
 /** The channel of SLACK_WEBHOOK_URL. */
 export const DEFAULT_CHANNEL = 'default';

@@ -1,8 +1,10 @@
 /** The settings of the demo: a file that one can read, as anybody's would be, with shorter times. */
+
 import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadSettings, type Settings } from '../config/settings.ts';
+import { loadSettings } from '../config/load-settings.ts';
+import type { Settings } from '../config/settings.ts';
 
 export const SITES = ['demo-se', 'demo-fi'] as const;
 /** Where the page breaks. */

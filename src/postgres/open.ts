@@ -1,5 +1,5 @@
 /** The daemon's connections: to the database that the settings name, or to the embedded one, which it starts. */
-import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
 import { connect, type Sql } from './connection/database.ts';
 import { agreeOnLimits, type Patience } from './connection/server-limits.ts';
 import { startEmbedded } from './embedded/embedded.ts';

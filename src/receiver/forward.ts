@@ -1,6 +1,7 @@
 /** Passes a request on to another program on this machine, as it came. */
+
 import { request } from 'undici';
-import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
 import type { PostAnswer, Posted } from './posts.ts';
 
 /** Longer than a daemon waits unless told otherwise. */

@@ -1,9 +1,10 @@
 /** Whether a request is from us, and which event it brings: what every receiver has to find out first. */
+
 import type { IncomingHttpHeaders } from 'node:http';
 import { verify } from '../channels/outgoing/signature.ts';
-import type { Milliseconds } from '../domain/purchases/purchase.ts';
 import { humanDuration } from '../domain/values/duration.ts';
 import { type JsonValue, parseExact } from '../domain/values/exact-json.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
 import type { Posted } from './posts.ts';
 
 /** An event as it came, in either format. */

@@ -1,8 +1,9 @@
 /** A small HTTP server that takes POSTs, on any path: for a developer's machine and for the demo. */
+
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIPv6, type Socket } from 'node:net';
-import type { Instant, Milliseconds } from '../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../domain/values/time.ts';
 
 /** A request whose body arrived in full. */
 export interface Posted {

@@ -1,7 +1,8 @@
 /** A receiver as a developer wants it: checks, remembers, and answers well or, when told so, badly. */
+
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
 import { cameBack, forward } from './forward.ts';
 import { type ArrivedEvent, judge, type Keys } from './genuine.ts';
 import { createJournal, type Place } from './journal.ts';

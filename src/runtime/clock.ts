@@ -1,8 +1,9 @@
 /** The time, as everything in the daemon reads it: real, or held by a test. */
+
 import { uptime } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Instant, Milliseconds } from '../domain/purchases/purchase.ts';
 import { LEAST_STEP } from '../domain/values/clock-ahead.ts';
+import type { Instant, Milliseconds } from '../domain/values/time.ts';
 
 export interface Clock {
   /** Epoch milliseconds of the database's clock (this process' estimate of it): decides what is due. */

@@ -2,7 +2,9 @@
  * What a daemon counts of its own work. Plain numbers, added to on the way and read when somebody asks: a poll must not
  * pay for labels and their look-ups.
  */
-import type { Milliseconds, Observation } from '../domain/purchases/purchase.ts';
+
+import type { Observation } from '../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
 
 export type PollOutcome = Observation['kind'];
 export type AttemptOutcome = 'delivered' | 'failed' | 'exhausted' | 'gone';

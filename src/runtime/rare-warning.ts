@@ -1,5 +1,5 @@
 /** Log lines about what may happen thousands of times a second. */
-import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
 
 const EVERY: Milliseconds = 60_000;
 

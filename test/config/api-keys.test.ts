@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { hashOfKey, SCOPES } from '../../src/config/api-keys.ts';
+import { hashOfKey } from '../../src/config/api-keys.ts';
 import { describeSettings } from '../../src/config/describe.ts';
-import { bearerKey } from '../../src/config/kinds/key-kinds.ts';
+import { bearerKey, SCOPES } from '../../src/config/kinds/key-kinds.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
 import { publishedSchema } from '../../src/config/reference.ts';
-import { loadSettings } from '../../src/config/settings.ts';
 import { loadFile, problemsOf, temporaryFile } from './files.ts';
 
 const KEY = 'a-key-of-twenty-chars';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { describeSettings } from '../../src/config/describe.ts';
-import { loadSettings, type Settings } from '../../src/config/settings.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import type { Settings } from '../../src/config/settings.ts';
 import { loadFile, SIGNING_SECRET, SITE, temporaryFile } from './files.ts';
 
 const row = (settings: Settings, name: string) => {

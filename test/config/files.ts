@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { loadSettings, type Settings } from '../../src/config/settings.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import type { Settings } from '../../src/config/settings.ts';
 import { AppError } from '../../src/domain/values/errors.ts';
 
 /** A signing secret that is well formed. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { describeSettings } from '../../src/config/describe.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
 import { publishedSchema } from '../../src/config/reference.ts';
-import { loadSettings } from '../../src/config/settings.ts';
 import { channelCeilings, channelSetting, channelSubscriber, unheardSites } from '../../src/config/slack.ts';
 import { loadFile, problemsOf, temporaryFile } from './files.ts';
 

@@ -1,4 +1,5 @@
 /** Every example of README and docs works as it stands, on a daemon, a database and a checkout service of its own. */
+
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { OpenApiDocument } from '../../src/api/reference/docs-page-model.ts';
 import { newSigningKey } from '../../src/config/kinds/signing-key.ts';
-import { loadSettings } from '../../src/config/settings.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
 import { schemaChecker } from '../api/schema-checker.ts';
 import { makeAuthority } from '../support/certificates.ts';
 import { makeOperator } from '../support/nats-logins.ts';

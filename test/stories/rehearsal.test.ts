@@ -1,9 +1,10 @@
 /** What is rehearsed under the settings that held is what was said. */
+
 import { afterEach, expect, test } from 'vitest';
 import { type RehearseOptions, rehearse } from '../../src/actions/rehearse/rehearse.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import { channelRules } from '../../src/config/slack.ts';
-import { isoTime } from '../../src/domain/events/events.ts';
+import { isoTime } from '../../src/domain/values/time.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const SECOND = 1_000;

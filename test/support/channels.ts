@@ -1,7 +1,8 @@
 /** The notifier alone, with channels of Slack: events are announced by the test, and the clock is in its hand. */
 
 import { configuredSubscribers } from '../../src/channels/recipients.ts';
-import { loadSettings, type Settings } from '../../src/config/settings.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import type { Settings } from '../../src/config/settings.ts';
 import { createNotifier } from '../../src/daemon/notifier/notifier.ts';
 import { createRoster } from '../../src/daemon/notifier/roster.ts';
 import { createOwnership } from '../../src/daemon/shards/ownership.ts';

@@ -1,7 +1,8 @@
 /** A purchase with a story to explain: stuck at the card payment, and a shop that stopped answering. */
+
 import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/domain/deliveries/delivery-plan.ts';
-import { isoTime } from '../../src/domain/events/events.ts';
 import { namedState } from '../../src/domain/purchases/states.ts';
+import { isoTime } from '../../src/domain/values/time.ts';
 import type { Sql } from '../../src/postgres/connection/database.ts';
 import { syncSites } from '../../src/postgres/polling/sites.ts';
 import { syncSubscribers } from '../../src/postgres/subscribers/subscribers.ts';

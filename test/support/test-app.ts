@@ -1,6 +1,8 @@
 /** The whole product for one test: own database, simulator, receiver and Slack stand-in, clock in the test's hand. */
+
 import { type App, createApp, type Replacements } from '../../src/app.ts';
-import { loadSettings, type Settings } from '../../src/config/settings.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
+import type { Settings } from '../../src/config/settings.ts';
 import type { StuckMode } from '../../src/domain/incidents/audience.ts';
 import { register } from '../../src/postgres/purchases/purchases.ts';
 import { createLogger } from '../../src/runtime/logger.ts';

@@ -2,19 +2,13 @@
  * Customers of a simulated page, as polls would tell of them: lives are drawn like the simulator's, polls are made as planned, and
  * what comes out are the stays that the judge would read, in the order in which they would be recorded.
  */
-import {
-  clearsAt,
-  type Detection,
-  feed,
-  look,
-  newDetection,
-  type SiteStay,
-  type Usual,
-} from '../../src/domain/incidents/detection.ts';
+
+import { clearsAt, type Detection, feed, look, newDetection } from '../../src/domain/incidents/detection.ts';
 import { DEFAULT_POLL_POLICY, nextPoll, type PollPolicy, policyOf } from '../../src/domain/polling/poll-plan.ts';
 import { stuckMoment } from '../../src/domain/polling/stuck.ts';
 import { STATE_NAMES } from '../../src/domain/purchases/states.ts';
-import { stayThatBecameOverdue, stayThatEnded } from '../../src/domain/stays/stay.ts';
+import { type SiteStay, stayThatBecameOverdue, stayThatEnded } from '../../src/domain/stays/stay.ts';
+import type { Usual } from '../../src/domain/stays/usual.ts';
 import { drawLifeName, drawSteps, type LifeName } from '../../src/simulator/purchases/lives.ts';
 import { createRandom, type Random } from '../../src/simulator/values/random.ts';
 import { aPurchase } from './a-purchase.ts';

@@ -1,9 +1,10 @@
 /** Checks the database: reachable, new enough, durable, with the rights and the schema that the daemon needs, and its clock. */
+
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { queueTrouble } from '../../domain/replicas/notification-queue.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { openSession, readClock, type Sql } from '../../postgres/connection/database.ts';
 import { describeTarget } from '../../postgres/connection/database-url.ts';
 import { type ServerFacts, serverFacts } from '../../postgres/connection/inspect.ts';

@@ -2,11 +2,12 @@
 
 import { unencryptedStored } from '../../channels/outgoing/sealed.ts';
 import { ENDING_KEY_ADVICE, endingKeys } from '../../config/api-keys.ts';
-import { loadSettings, type Settings } from '../../config/settings.ts';
+import { loadSettings } from '../../config/load-settings.ts';
+import type { Settings } from '../../config/settings.ts';
 import { channelCeilings, channelSetting, DEFAULT_CHANNEL, unheardSites } from '../../config/slack.ts';
 import { ENCRYPTION_ADVICE, unencrypted } from '../../config/unencrypted.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { connect, type Sql } from '../../postgres/connection/database.ts';
 import { describeConnectionError } from '../../postgres/connection/database-url.ts';
 import { newestSeen } from '../../postgres/connection/inspect.ts';

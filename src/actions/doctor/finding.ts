@@ -1,8 +1,9 @@
 /** What a check finds, and how checks are run: each with a deadline, and a failure of its own is a finding too. */
+
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 
 export type Verdict = 'ok' | 'warning' | 'failed';
 

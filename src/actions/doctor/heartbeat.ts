@@ -1,8 +1,8 @@
 /** Checks whether the dead man's switch is called. It is not called from here: that would say that all is well. */
 
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { lateChannel } from '../../domain/replicas/heartbeat.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { channelsForPeople, lastHeartbeat } from '../../postgres/shards/heartbeat.ts';

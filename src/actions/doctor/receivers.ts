@@ -1,4 +1,5 @@
 /** Checks who is told: webhooks and brokers get a really signed test event over the real channel, Slack an empty message that it refuses. */
+
 import { isIP } from 'node:net';
 import { ulid } from 'ulid';
 import { allowedFor, isThisMachine, type NamedBy, permittedBy, refusedUrl } from '../../channels/http/address.ts';
@@ -8,7 +9,7 @@ import { configuredReach, configuredSubscribers, type Opened, openWebhook } from
 import { pingSlack } from '../../channels/slack/slack-ping.ts';
 import type { Settings } from '../../config/settings.ts';
 import { eventBody } from '../../domain/events/events.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';

@@ -1,11 +1,12 @@
 /** Checks one site with real calls: connection, credentials by either way, an answer about a purchase, clock, time zone. */
+
 import { randomUUID } from 'node:crypto';
 import { createCheckoutClient } from '../../checkout/client.ts';
 import type { SiteSettings } from '../../config/settings.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { type Finding, offsetInWords, type Reporter } from './finding.ts';
 
 type Auth = SiteSettings['auth'];

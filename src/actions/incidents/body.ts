@@ -1,8 +1,8 @@
 /** Incidents and silences as programs see them, in the API and in the commands' JSON. */
-import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
+
 import { levelOf } from '../../domain/incidents/incident.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
+import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { IncidentRow } from '../../postgres/incidents/incident-list.ts';
 import type { SilenceRow } from '../../postgres/incidents/silences.ts';
 import type { IncidentStory } from './incidents.ts';

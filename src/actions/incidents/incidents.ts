@@ -1,7 +1,8 @@
 /** Responding to incidents: what the API and the command line do, once for both. */
+
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { isLookedAfter } from '../../domain/incidents/incident.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { acknowledgeIncident, answerIncident, releaseIncident } from '../../postgres/incidents/incident-care.ts';
 import { findIncident, type IncidentRow, listIncidents } from '../../postgres/incidents/incident-list.ts';

@@ -1,9 +1,10 @@
 /** What people may say about incidents and silences: each check answers the meaning, or what is wrong and what to do. */
+
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { CAUSES, type CauseKey } from '../../domain/incidents/causes.ts';
-import type { IncidentKind } from '../../domain/incidents/incident.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { parseDuration } from '../../domain/values/duration.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import { readMoment } from '../subscribers/moment.ts';
 import type { Checked } from '../subscribers/rules.ts';
 

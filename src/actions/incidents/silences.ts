@@ -1,8 +1,8 @@
 /** Silences: what the API and the command line check and do, once for both. */
+
 import { suggestion } from '../../config/kinds/nearest.ts';
-import { isoTime } from '../../domain/events/events.ts';
-import type { IncidentKind } from '../../domain/incidents/incident.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { IncidentKind } from '../../domain/incidents/symptom.ts';
+import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { addSilence, endSilence, findSilence, type SilenceRow } from '../../postgres/incidents/silences.ts';
 import { Refused } from '../subscribers/refused.ts';

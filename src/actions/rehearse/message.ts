@@ -1,6 +1,6 @@
 /** A rehearsed message as the event that the daemon would have written, without what only the moment itself could tell. */
 
-import { eventBody, isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
+import { eventBody } from '../../domain/events/events.ts';
 import type { Alarm } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';
@@ -9,6 +9,7 @@ import { namedState } from '../../domain/purchases/states.ts';
 import type { RehearsedMessage } from '../../domain/rehearsal/rehearsal.ts';
 import type { RehearsedCheckout, RehearsedCheckouts } from '../../domain/rehearsal/rehearsed-checkouts.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
+import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 
 /** The text of the event: ids of purchases, amounts and causes are missing. */
 export function rehearsedBody(message: RehearsedMessage): string {

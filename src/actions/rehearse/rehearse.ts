@@ -1,10 +1,11 @@
 /** Goes through a recorded time again under given settings, and reads what was really said in it. Writes nothing. */
+
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { AlertPolicy } from '../../domain/incidents/incident.ts';
 import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { createRehearsal, type RehearsalResult } from '../../domain/rehearsal/rehearsal.ts';
 import { type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import {
   type RecordedMessage,

@@ -1,5 +1,5 @@
 /** Sending again what a subscriber was not told: what was given up after the last try, or never sent while it was off. */
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { type GivenUp, givenUpStep, lastDelivery } from '../../postgres/deliveries/given-up.ts';
 import type { Replayed, ReplayOptions } from './replay.ts';

@@ -1,7 +1,7 @@
 /** A moment as people give it: a time with its zone, or how long ago. */
 
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { parseDuration } from '../../domain/values/duration.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Checked } from './rules.ts';
 
 const ISO = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;

@@ -3,7 +3,7 @@
 import { isUntried } from '../../domain/deliveries/health.ts';
 import { afterFailures, healthStatus, isAskedFor } from '../../domain/deliveries/standing.ts';
 import { untilText } from '../../domain/explain/explain-standing.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { bringForward } from '../../postgres/deliveries/bring-forward.ts';
 import { type DeliveryRow, findDelivery, laneHead } from '../../postgres/deliveries/delivery-list.ts';

@@ -1,7 +1,7 @@
 /** Sending past events again: what the API and the command line do, once for both. */
+
 import { type Drain, expectedDrain } from '../../domain/deliveries/drain.ts';
-import { isoTimeOrNull } from '../../domain/events/events.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import { type Instant, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { boundsOf, type ReplayRange, replayStep, retryDelivery } from '../../postgres/deliveries/deliveries-again.ts';
 import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';

@@ -13,9 +13,9 @@ import {
 import { newSigningKey } from '../../config/kinds/signing-key.ts';
 import { REFUSED_CREDENTIALS } from '../../domain/deliveries/health.ts';
 import type { EventDraft } from '../../domain/events/events.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { bringForward } from '../../postgres/deliveries/bring-forward.ts';
 import { announceTest } from '../../postgres/events/test-events.ts';

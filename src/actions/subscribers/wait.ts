@@ -1,6 +1,7 @@
 /** Waiting for what becomes of a delivery. */
+
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { progressOf } from '../../postgres/deliveries/delivery-list.ts';
 

@@ -1,10 +1,10 @@
 /** The event feed, page by page. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { EVENT_TYPES } from '../../domain/events/events.ts';
+import { needs } from '../access/scopes.ts';
 import { durationParameter, limitParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { problems } from '../http/problems.ts';
-import { needs } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import { afterParameter, feedCursor, typesParameter } from './feed-fields.ts';
 import type { FeedHub } from './feed-hub.ts';

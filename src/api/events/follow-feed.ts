@@ -1,6 +1,7 @@
 /** Reading on in the feed, and waiting for what comes. */
+
 import { EVENT_TYPES, type EventType } from '../../domain/events/events.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import {
   comparePlaces,
   FEED_START,

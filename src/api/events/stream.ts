@@ -1,13 +1,14 @@
 /** The event feed as server-sent events. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { EVENT_TYPES } from '../../domain/events/events.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { FedEvent } from '../../postgres/events/feed.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { expirySignal } from '../http/access.ts';
+import { expirySignal } from '../access/access.ts';
+import { needs } from '../access/scopes.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem, problemFrom, problems } from '../http/problems.ts';
-import { needs } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import { afterParameter, feedCursor, lastEventIdHeader, typesParameter } from './feed-fields.ts';
 import type { FeedHub } from './feed-hub.ts';

@@ -1,6 +1,7 @@
 /** What the database knows of all replicas together, for /metrics: read at most every ten seconds, and never waited for long. */
+
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
 import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';

@@ -1,11 +1,12 @@
 /** What operators' tools ask: does the process live, and can it work. */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { isoTimeOrNull } from '../../domain/events/events.ts';
+import { isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { Health } from '../../runtime/loops/health.ts';
+import { OPEN, showsMoreTo } from '../access/scopes.ts';
 import { problems } from '../http/problems.ts';
-import { OPEN, showsMoreTo } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 
 const ANSWER_WITHIN = 1_000;

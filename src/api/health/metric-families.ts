@@ -1,7 +1,7 @@
 /** Every metric by name: what it means, and where its numbers come from. docs/metrics.md says the same, and a test compares. */
 
 import { healthStatus } from '../../domain/deliveries/standing.ts';
-import type { IncidentKind } from '../../domain/incidents/incident.ts';
+import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { isKnownState, stateName } from '../../domain/purchases/states.ts';
 import type { Health } from '../../runtime/loops/health.ts';
 import { ATTEMPT_OUTCOMES, type Meters, POLL_OUTCOMES, type Spread } from '../../runtime/meters.ts';

@@ -1,7 +1,8 @@
 /** How everything is, in one answer. It reads counters and the fronts of queues, so it costs the same at any size. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { healthBody } from '../../actions/subscribers/body.ts';
-import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
+import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
@@ -10,8 +11,8 @@ import { type DueLag, databaseNow, dueLag, totalLag, waitingDeliveries, waitingO
 import { type ActivitySums, recentActivity } from '../../postgres/shards/activity.ts';
 import { livingReplicas } from '../../postgres/shards/replicas.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { needs } from '../access/scopes.ts';
 import { problems } from '../http/problems.ts';
-import { needs } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import { stateBody, stateOrNull, timeSchema } from '../purchases/purchase-body.ts';
 import { healthSchema } from '../subscribers/subscriber-fields.ts';

@@ -2,9 +2,10 @@
  * The connections of the API, bounded: with no room left, the connection that has been idle for longest is closed for a new
  * one. Connections that carry requests are never closed for others. Some room is kept for operators' calls.
  */
+
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 
 export interface ConnectionLimits {
   /** Connections with a request under way; those beyond it are for operators' calls. */

@@ -2,7 +2,7 @@
  * A pool of connections for which few may wait, and none for long. The driver alone keeps a line without end, and puts a query
  * behind one that waits for a lock, on the same connection.
  */
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { busy } from './problems.ts';
 import { createTurns, type Turns } from './turns.ts';

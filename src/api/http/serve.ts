@@ -1,12 +1,13 @@
 /** The socket: listens, and ends promptly. */
+
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import { endWithAnswer, isTooLate, type LingerLimits, lingerBeforeClose } from '../linger.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { limitConnections } from './connections.ts';
+import { endWithAnswer, isTooLate, type LingerLimits, lingerBeforeClose } from './linger.ts';
 import { Problem, problemResponse } from './problems.ts';
 
 export interface ApiServer {

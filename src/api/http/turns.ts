@@ -1,5 +1,5 @@
 /** Turns at something of which little may go on at once. Who waits too long, or comes when too many wait, is refused. */
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 
 export interface Turns {
   /** Waits for a turn and answers what gives it back, once. Rejects with `refuse()` when it takes too long. */

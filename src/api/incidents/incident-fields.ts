@@ -1,4 +1,5 @@
 /** The fields of incidents and silences: how they are checked and how they are shown. */
+
 import { z } from '@hono/zod-openapi';
 import {
   CAUSE_KEYS,
@@ -15,7 +16,7 @@ import {
 } from '../../actions/incidents/rules.ts';
 import { readState } from '../../actions/subscribers/rules.ts';
 import { DELIVERY_STATUSES } from '../../domain/deliveries/delivery-status.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import { parameter } from '../http/fields.ts';
 import { stateOrNull, timeSchema } from '../purchases/purchase-body.ts';
 

@@ -4,11 +4,11 @@ import { incidentBody, incidentDetails } from '../../actions/incidents/body.ts';
 import { acknowledge, answer as answerTo, release, storyOf } from '../../actions/incidents/incidents.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listIncidents } from '../../postgres/incidents/incident-list.ts';
+import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
 import { cursorOf, cursorParameter, limitParameter, siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { problems } from '../http/problems.ts';
-import { needs } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import {

@@ -1,22 +1,23 @@
 /** Silences: times in which people want to hear nothing of some incidents. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
 import { LONGEST_NAME, LONGEST_REASON } from '../../actions/incidents/rules.ts';
 import { lift, requireSilence, type SilenceField, silence, silenceProblems } from '../../actions/incidents/silences.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSilences } from '../../postgres/incidents/silences.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
+import { needs } from '../access/scopes.ts';
 import { exactJson, isJsonObject } from '../http/body.ts';
 import { cursorOf, cursorParameter, limitParameter, siteParameter, siteProblem } from '../http/fields.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { type IssueNote, strict } from '../http/invalid.ts';
 import { problems } from '../http/problems.ts';
-import { needs } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import {
   byField,

@@ -1,10 +1,11 @@
 /** An invoice as the API shows it: all of it, for a caller who may see it. */
+
 import { z } from '@hono/zod-openapi';
 import type { Invoice, InvoiceItem } from '../../checkout/invoice-details.ts';
 import type { LocalTime } from '../../checkout/local-time.ts';
-import { isoTimeOrNull } from '../../domain/events/events.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { Decimal, JsonValue } from '../../domain/values/exact-json.ts';
+import { isoTimeOrNull } from '../../domain/values/time.ts';
 
 /** What passes is always there: the description says so. */
 const isThere = (value: unknown) => value !== undefined;

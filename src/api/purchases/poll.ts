@@ -1,17 +1,17 @@
 /** Asking for a purchase now. This only makes it due; its shard's owner polls it. */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { isoTime } from '../../domain/events/events.ts';
 import { usableAnswers } from '../../domain/polling/reach.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
+import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { countPolls, requestPoll } from '../../postgres/purchases/purchases.ts';
+import { needs } from '../access/scopes.ts';
 import { durationParameter, purchaseIdField, siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { problems } from '../http/problems.ts';
-import { needs } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import { findPurchase } from './find-purchase.ts';
 import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';

@@ -1,13 +1,14 @@
 /** Purchases and transitions as the API shows them (contract, "HTTP API"). */
+
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
 import { metadataText } from '../../domain/purchases/metadata.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { LIMIT_SOURCES } from '../../domain/stays/dwell.ts';
 import { type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
 import { JsonText, membersOf, objectText } from '../../domain/values/json-text.ts';
+import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { PurchaseRow, TransitionRow } from '../../postgres/purchases/purchases.ts';
 import type { JsonObject } from '../http/body.ts';
 

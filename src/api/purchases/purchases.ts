@@ -5,6 +5,7 @@ import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { listPurchases, stopPurchase, transitionsOf } from '../../postgres/purchases/purchases.ts';
 import { limitOfPurchase } from '../../postgres/reports/shown.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
+import { needs } from '../access/scopes.ts';
 import {
   cursorOf,
   cursorParameter,
@@ -18,7 +19,6 @@ import {
 } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { problems } from '../http/problems.ts';
-import { needs } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import { findPurchase, requireSite } from './find-purchase.ts';
 import { answerText, limitSchema, purchaseSchema, purchaseText, transitionBody, transitionSchema } from './purchase-body.ts';

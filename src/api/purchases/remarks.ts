@@ -1,13 +1,14 @@
 /** What people wrote that names a purchase, for who erases it. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { isoTime } from '../../domain/events/events.ts';
+import { isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { findPurchases } from '../../postgres/purchases/purchases.ts';
 import { findRemarks, namesOf, referencesOf } from '../../postgres/purchases/remarks.ts';
+import { needs } from '../access/scopes.ts';
 import { purchaseIdField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { problems } from '../http/problems.ts';
-import { needs } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import { timeSchema } from './purchase-body.ts';
 

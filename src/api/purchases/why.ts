@@ -1,16 +1,17 @@
 /** Why a purchase has (not) been polled, flagged or announced. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { explain } from '../../domain/explain/explain.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { explainFacts, subscriberNames } from '../../postgres/reports/explain.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
+import { needs } from '../access/scopes.ts';
 import { purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem, problems } from '../http/problems.ts';
-import { needs } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import { explanationBody, explanationSchema } from './explanation-body.ts';
 import { findPurchase } from './find-purchase.ts';

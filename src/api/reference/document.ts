@@ -1,9 +1,9 @@
 /** The description of all routes, made from their definitions, for programs (/openapi.json) and for people (/docs). */
 import { createHash } from 'node:crypto';
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { OPEN } from '../access/scopes.ts';
 import { operationIdOf } from '../http/operation-id.ts';
 import { problems } from '../http/problems.ts';
-import { OPEN } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import { docsPage } from './docs-page.ts';
 import type { OpenApiDocument } from './docs-page-model.ts';

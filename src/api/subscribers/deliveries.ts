@@ -5,6 +5,7 @@ import { deliveryName } from '../../actions/subscribers/names.ts';
 import { sendAgain } from '../../actions/subscribers/replay.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { findDelivery, listDeliveries } from '../../postgres/deliveries/delivery-list.ts';
+import { needs } from '../access/scopes.ts';
 import {
   cursorOf,
   cursorParameter,
@@ -16,7 +17,6 @@ import {
 } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem, problems } from '../http/problems.ts';
-import { needs } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import { deliveryDetailsSchema, deliveryIdField, deliverySchema, deliveryStatusParameter } from './subscriber-fields.ts';
 

@@ -1,4 +1,5 @@
 /** Having something sent to a subscriber: a test, what it missed; and giving it a new secret. */
+
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { type Addresses, deliveryDetails, subscriberBody } from '../../actions/subscribers/body.ts';
 import { readMoment } from '../../actions/subscribers/moment.ts';
@@ -12,17 +13,17 @@ import {
   testSubscriber,
 } from '../../actions/subscribers/subscribers.ts';
 import { waitForAttempt } from '../../actions/subscribers/wait.ts';
-import { isoTimeOrNull } from '../../domain/events/events.ts';
+import { isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
+import { needs } from '../access/scopes.ts';
 import { exactJson, optionalJson } from '../http/body.ts';
 import { durationParameter, parameter } from '../http/fields.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem, problems } from '../http/problems.ts';
-import { needs } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import { deliveryDetailsSchema, subscriberName, subscriberSchema, typesField } from './subscriber-fields.ts';
 

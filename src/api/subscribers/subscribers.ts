@@ -5,12 +5,12 @@ import { addSubscriber, changeSubscriber, removeSubscriber, requireSubscriber } 
 import type { Sql } from '../../postgres/connection/database.ts';
 import { subscriberPage } from '../../postgres/subscribers/subscribers.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
+import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
 import { cursorOf, cursorParameter, limitParameter } from '../http/fields.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { strict } from '../http/invalid.ts';
 import { problems } from '../http/problems.ts';
-import { needs } from '../http/scopes.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import {
   extraFields,

@@ -1,7 +1,7 @@
 /** What a message broker gets of an event: the body with the same headers as a webhook, and an address made of its facts. */
 
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { BodyFormat } from '../../postgres/subscribers/subscribers.ts';
 import type { OutgoingEvent, SendOptions } from '../outgoing/channel.ts';
 import { CLOUDEVENT_TYPE, toCloudEvent } from '../outgoing/cloudevent.ts';

@@ -1,6 +1,7 @@
 /** The NATS channel: each event is published to JetStream, and delivered when a stream has confirmed that it keeps it. */
+
 import { isSeed } from '../../config/kinds/subscriber-kinds.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { BodyFormat } from '../../postgres/subscribers/subscribers.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { explain } from '../http/network-failure.ts';

@@ -1,6 +1,7 @@
 /** The RabbitMQ channel: each event is published to an exchange, and delivered when the broker has confirmed that a queue keeps it. */
+
 import type { ChannelModel, ConfirmChannel, Message } from 'amqplib';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { BodyFormat } from '../../postgres/subscribers/subscribers.ts';
 import { explain, type NetworkFailure } from '../http/network-failure.ts';
 import type { Channel } from '../outgoing/channel.ts';

@@ -2,8 +2,9 @@
  * One POST over a pool of connections, with one deadline for connecting, headers and body. undici's `dispatch` is used
  * because its `request` builds a stream per answer, which costs more than the rest of a delivery.
  */
+
 import type { Dispatcher, Pool } from 'undici';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 
 /** More of an answer is not read: nobody needs it, and a receiver could send it for ever. */
 const MOST_READ = 16 * 1024;

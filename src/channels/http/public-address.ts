@@ -3,10 +3,11 @@
  * cloud's metadata through us. The rule sits at the socket: a name is resolved once, every address is judged, and only
  * a judged one is dialled, so that a name server that changes its mind between a check and the call gains nothing.
  */
+
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { type Dialled, isAllowed, isThisMachine, judgeAddress, type Permission } from './address.ts';
 import type { Tunnels } from './tunnel.ts';
 

@@ -1,8 +1,9 @@
 /** Connections through the operator's proxy: a tunnel made by CONNECT, in which TLS goes on with the receiver itself. */
+
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buildConnector, Pool } from 'undici';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 
 /** The proxy made no tunnel. */
 export class ProxyFailed extends Error {

@@ -1,6 +1,7 @@
 /** What every channel must do: send one event once, and say in a value how that went. */
+
 import type { TogetherReason } from '../../domain/deliveries/channel-pace.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { IncidentNow } from '../../postgres/incidents/incidents-now.ts';
 
 /** An event on its way to a subscriber. */

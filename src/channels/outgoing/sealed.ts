@@ -1,8 +1,9 @@
 /** Addresses and keys of subscribers as they are stored: encrypted, each for its subscriber. */
+
 import { randomBytes } from 'node:crypto';
 import { isUnencrypted, type Unencrypted } from '../../config/unencrypted.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { BodyFormat, StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
 

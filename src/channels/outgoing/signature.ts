@@ -13,8 +13,8 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 import { readSigningKey } from '../../config/kinds/signing-key.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { SigningKey } from './sealed.ts';
 
 const PREFIX = 'whsec_';

@@ -1,10 +1,10 @@
 /** Messages as long as real ones can become, to see them in Slack: names and numbers are made up, and they say so. */
 
-import { eventBody, type IncidentEventType, isoTime } from '../../domain/events/events.ts';
+import { eventBody, type IncidentEventType } from '../../domain/events/events.ts';
 import { CAUSES } from '../../domain/incidents/causes.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
+import { type Instant, isoTime } from '../../domain/values/time.ts';
 import type { OutgoingEvent } from '../outgoing/channel.ts';
 
 const MEMBERS = 200;

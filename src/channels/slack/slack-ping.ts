@@ -1,6 +1,7 @@
 /** Finds out whether a Slack webhook is alive without showing a message: Slack refuses an empty one, and says why. */
+
 import { Pool } from 'undici';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { explain } from '../http/network-failure.ts';
 import { DeadlinePassed, post } from '../http/post.ts';
 

@@ -1,9 +1,10 @@
 /** The Slack channel: incident events as messages through one incoming webhook, whose address is a secret. */
+
 import { setTimeout } from 'node:timers/promises';
 import { IncomingWebhook } from '@slack/webhook';
 import { Pool } from 'undici';
 import { readRetryAfter } from '../../domain/deliveries/retry-after.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hiding } from '../http/hiding.ts';
 import { explain } from '../http/network-failure.ts';

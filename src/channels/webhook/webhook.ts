@@ -1,11 +1,12 @@
 /** The webhook channel: signed POSTs to one receiver (contract, "Events and webhooks"). */
+
 import { Pool } from 'undici';
 import { WITH_SYSTEMS } from '../../domain/deliveries/health.ts';
 import { readRetryAfter } from '../../domain/deliveries/retry-after.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { dialledBy, type NamedBy, permission } from '../http/address.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hidingOf } from '../http/hiding.ts';

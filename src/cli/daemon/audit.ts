@@ -1,9 +1,11 @@
 /** `audit`: proves that what happened was announced, to everybody who wants it. */
+
 import type { Command } from 'commander';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { AuditCheck, AuditOptions, AuditResult, CheckResult, Gap } from '../../postgres/upkeep/audit.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import type { AuditOptions, AuditResult, CheckResult, Gap } from '../../postgres/upkeep/audit.ts';
+import type { AuditCheck } from '../../postgres/upkeep/audit-checks.ts';
 import { durationArgument, examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';

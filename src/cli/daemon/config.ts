@@ -16,7 +16,7 @@ async function config(context: CliContext, options: ConfigOptions): Promise<void
   if (options.markdown) return void context.stdout.write(markdownReference());
 
   const [{ loadSettings }, { describeSettings }] = await Promise.all([
-    import('../../config/settings.ts'),
+    import('../../config/load-settings.ts'),
     import('../../config/describe.ts'),
   ]);
   const settings = loadSettings(context.env);

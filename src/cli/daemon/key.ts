@@ -1,6 +1,7 @@
 /** `key`: makes keys of the API. */
+
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Scope } from '../../config/api-keys.ts';
+import type { Scope } from '../../config/kinds/key-kinds.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';

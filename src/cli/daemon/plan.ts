@@ -1,12 +1,13 @@
 /** `plan`: what the poll plan will do, before it does it. */
+
 import { type Command, Option } from 'commander';
 import { forecast, pollsToSee, pollsUntil } from '../../domain/polling/poll-forecast.ts';
 import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { type NamedState, namedState, STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
 import { type ShownLimit, shownLimit } from '../../domain/stays/dwell.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
 import { durationArgument, examples, numberArgument } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -166,7 +167,7 @@ function learnedAt({ sites, limits }: SiteLimits, state: number): LearnedLimit[]
 
 async function plan(context: CliContext, given: string | undefined, options: PlanOptions): Promise<void> {
   const [{ loadSettings }, { suggestion }] = await Promise.all([
-    import('../../config/settings.ts'),
+    import('../../config/load-settings.ts'),
     import('../../config/kinds/nearest.ts'),
   ]);
   const { policy, sites } = loadSettings(context.env);

@@ -1,12 +1,11 @@
 /** Shows how everything is: sites, purchases, what is stuck, whether polling and telling keep up. */
 
 import { healthBody } from '../../actions/subscribers/body.ts';
-import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { namedState, stateName } from '../../domain/purchases/states.ts';
 import { unwritableAdvice } from '../../domain/replicas/daemon-silence.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { type IncidentRow, listIncidents } from '../../postgres/incidents/incident-list.ts';
 import { listSites, type SiteRow } from '../../postgres/polling/sites.ts';

@@ -16,8 +16,8 @@ import { printFacts, printLine, styled } from '../terminal/output.ts';
 async function start(context: CliContext, worker: boolean): Promise<void> {
   const [{ createApp }, { openFront }, { loadSettings }, { createLogger }, { untilToldToStop }] = await Promise.all([
     import('../../app.ts'),
-    import('../../api/http/front.ts'),
-    import('../../config/settings.ts'),
+    import('../../api/access/front.ts'),
+    import('../../config/load-settings.ts'),
     import('../../runtime/logger.ts'),
     import('../../runtime/process/signals.ts'),
   ]);

@@ -1,9 +1,9 @@
 /** Incidents in a few words, for lists and the overview. */
 
 import { untilText } from '../../domain/explain/explain-standing.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { IncidentRow } from '../../postgres/incidents/incident-list.ts';
 import { counted } from '../terminal/output.ts';
 

@@ -1,9 +1,10 @@
 /** `incidents`: what is wrong, who looks after it, and what it was. */
+
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CAUSE_KEYS, INCIDENT_KINDS, readCause, readIncidentId, readWord } from '../../actions/incidents/rules.ts';
 import type { Checked } from '../../actions/subscribers/rules.ts';
 import { CAUSES } from '../../domain/incidents/causes.ts';
-import type { IncidentKind } from '../../domain/incidents/incident.ts';
+import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { examples, namesItsCommands } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';

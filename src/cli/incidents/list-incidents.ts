@@ -2,8 +2,9 @@
 
 import { incidentBody } from '../../actions/incidents/body.ts';
 import { requireIncident } from '../../actions/incidents/incidents.ts';
-import { type IncidentKind, levelOf } from '../../domain/incidents/incident.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import { levelOf } from '../../domain/incidents/incident.ts';
+import type { IncidentKind } from '../../domain/incidents/symptom.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { type IncidentRow, listIncidents } from '../../postgres/incidents/incident-list.ts';
 import { listSites } from '../../postgres/polling/sites.ts';

@@ -1,8 +1,9 @@
 /** `rehearse`: what would have been said in a past time, had other settings held. */
+
 import type { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';

@@ -2,14 +2,13 @@
 
 import { incidentDetails } from '../../actions/incidents/body.ts';
 import { type IncidentStory, storyOf } from '../../actions/incidents/incidents.ts';
-import { isoTime } from '../../domain/events/events.ts';
 import { untilText } from '../../domain/explain/explain-standing.ts';
 import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { workingText } from '../../domain/stays/dwell.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import { type Instant, isoTime } from '../../domain/values/time.ts';
 import { readClock } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/incident-list.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';

@@ -3,11 +3,10 @@
 import { rehearsedBody, rehearsedCheckoutsBody } from '../../actions/rehearse/message.ts';
 import type { Rehearsed } from '../../actions/rehearse/rehearse.ts';
 import { slackMessage } from '../../channels/slack/messages/slack-message.ts';
-import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
-import type { IncidentKind } from '../../domain/incidents/incident.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { workingText } from '../../domain/stays/dwell.ts';
+import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printLine, printTable, styled } from '../terminal/output.ts';
 

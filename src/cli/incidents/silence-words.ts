@@ -1,8 +1,8 @@
 /** Silences in a few words. */
-import { isoTime } from '../../domain/events/events.ts';
+
 import { untilText } from '../../domain/explain/explain-standing.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { stateName } from '../../domain/purchases/states.ts';
+import { type Instant, isoTime } from '../../domain/values/time.ts';
 import type { SilenceRow } from '../../postgres/incidents/silences.ts';
 
 /** What it is about: `stuck in WaitingForCardPayments at se`, `everything`. */

@@ -1,6 +1,7 @@
 /** `silences`: times in which people want to hear nothing of some incidents. */
+
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { durationArgument, examples, namesItsCommands } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';

@@ -1,7 +1,8 @@
 /** `listen` says when what it refused has led to a pause: otherwise nothing comes, and nobody knows why. */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { FAILURES_TO_PAUSE } from '../../domain/deliveries/health.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 

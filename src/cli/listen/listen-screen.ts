@@ -1,8 +1,9 @@
 /** What `listen` shows: events on standard output, and everything else beside it, so that a pipe gets events only. */
+
 import { Writable } from 'node:stream';
 import { refusedUrl } from '../../channels/http/address.ts';
-import { isoTime } from '../../domain/events/events.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import { isoTime } from '../../domain/values/time.ts';
 import type { Taken } from '../../receiver/receiver.ts';
 import { eventLines } from '../purchases/show-event.ts';
 import type { CliContext } from '../terminal/context.ts';

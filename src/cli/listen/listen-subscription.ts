@@ -1,8 +1,9 @@
 /** `listen --subscribe`: a subscriber for as long as somebody listens. */
+
 import { hostname } from 'node:os';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { WishOptions } from '../subscribers/subscriber-options.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';

@@ -1,7 +1,8 @@
 /** `listen`: a developer's machine shows verified events. */
+
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Keys } from '../../receiver/genuine.ts';
 import type { PostListener, Receive } from '../../receiver/posts.ts';
 import type { WishOptions } from '../subscribers/subscriber-options.ts';

@@ -1,10 +1,10 @@
 /** `forget`: erases a purchase and everything that is known of it. */
+
 import { userInfo } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { isoTime } from '../../domain/events/events.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { ErasedCounts, Forgettable } from '../../postgres/purchases/forget.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';

@@ -18,7 +18,7 @@ interface InvoiceOptions {
 
 async function invoice(context: CliContext, purchaseId: string, { site: wanted, json }: InvoiceOptions): Promise<void> {
   const [{ loadSettings }, { createCheckoutClient }] = await Promise.all([
-    import('../../config/settings.ts'),
+    import('../../config/load-settings.ts'),
     import('../../checkout/client.ts'),
   ]);
   const settings = loadSettings(context.env, { requireSite: true });

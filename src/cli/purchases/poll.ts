@@ -1,9 +1,10 @@
 /** `poll`: asks for a purchase now. */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { durationArgument, examples } from '../terminal/arguments.ts';

@@ -1,9 +1,8 @@
 /** One line per event, for somebody who watches them come. */
 
-import { isoTime } from '../../domain/events/events.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { isDecimal, type JsonValue } from '../../domain/values/exact-json.ts';
+import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Taken } from '../../receiver/receiver.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printable, styled } from '../terminal/output.ts';

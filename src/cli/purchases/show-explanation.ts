@@ -1,12 +1,12 @@
 /** Shows an explanation: the sentence that matters first, then what happened, how things stand and what comes. */
+
 import { explanationBody } from '../../api/purchases/explanation-body.ts';
 import { suggestion } from '../../config/kinds/nearest.ts';
-import { isoTime } from '../../domain/events/events.ts';
 import { type ExplainPolicy, explain } from '../../domain/explain/explain.ts';
 import type { Explanation, Step } from '../../domain/explain/explain-step.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import { type Instant, isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { explainFacts, subscriberNames } from '../../postgres/reports/explain.ts';
 import type { CliContext } from '../terminal/context.ts';

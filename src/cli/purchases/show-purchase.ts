@@ -1,11 +1,11 @@
 /** Shows one purchase: what is known, how it changed, and who was told. */
+
 import { purchaseBody, transitionBody } from '../../api/purchases/purchase-body.ts';
-import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
 import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import type { ShownLimit } from '../../domain/stays/dwell.ts';
 import { isDecimal, type JsonValue } from '../../domain/values/exact-json.ts';
+import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { type PurchaseRow, type TransitionRow, transitionsOf } from '../../postgres/purchases/purchases.ts';

@@ -1,8 +1,9 @@
 /** `deliveries`: what was sent to whom, and sending one again. */
+
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DELIVERY_STATUSES, NOT_TOLD } from '../../domain/deliveries/delivery-status.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { DeliveryFilter, DeliveryRow } from '../../postgres/deliveries/delivery-list.ts';
 import { examples, namesItsCommands } from '../terminal/arguments.ts';

@@ -2,8 +2,8 @@
 
 import { afterFailures, isAskedFor } from '../../domain/deliveries/standing.ts';
 import { untilText } from '../../domain/explain/explain-standing.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import { MOST_FAILING, MOST_PARKED, type TroubledSubscriber } from '../../postgres/subscribers/subscriber-trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printable, printLine, styled } from '../terminal/output.ts';

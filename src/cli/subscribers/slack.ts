@@ -1,8 +1,9 @@
 /** `slack test`: proves that messages arrive and how they look, by the way that real ones take. */
+
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { nearest } from '../../config/kinds/nearest.ts';
-import type { ChannelSettings } from '../../config/slack.ts';
+import type { ChannelSettings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -29,7 +30,7 @@ const SPACING = 1_000;
 
 async function test(context: CliContext, { channel, json }: TestOptions): Promise<void> {
   const [{ loadSettings }, { channelSetting }] = await Promise.all([
-    import('../../config/settings.ts'),
+    import('../../config/load-settings.ts'),
     import('../../config/slack.ts'),
   ]);
   const settings = loadSettings(context.env);

@@ -1,7 +1,8 @@
 /** `subscribers`: who is told, and of what. */
+
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { durationArgument, examples, namesItsCommands } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
@@ -168,7 +169,7 @@ async function rotate(
     const [{ rotateSecret, means }, { databaseNow }, { isoTimeOrNull }] = await Promise.all([
       parts(database),
       import('../../postgres/reports/overview.ts'),
-      import('../../domain/events/events.ts'),
+      import('../../domain/values/time.ts'),
     ]);
     const { secret, oldKeysUntil } = await rotateSecret(means, name, { overlap, now: await databaseNow(database.sql) });
     const oldSecretsUntil = isoTimeOrNull(oldKeysUntil);

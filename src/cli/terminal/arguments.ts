@@ -1,8 +1,9 @@
 /** Pieces that the commands' declarations share. */
+
 import { type Command, InvalidArgumentError } from 'commander';
 import { nearest } from '../../config/kinds/nearest.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { parseDuration } from '../../domain/values/duration.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 
 /** Ends a command's help with ways to call it. */
 export function examples(command: Command, lines: readonly (readonly [call: string, meaning: string])[]): Command {

@@ -24,7 +24,7 @@ export async function withDatabase<T>(
   { raw = null }: { raw?: 'existing' | 'create' | null } = {},
 ): Promise<T> {
   const [{ loadSettings }, { connect }, { describeConnectionError }] = await Promise.all([
-    import('../../config/settings.ts'),
+    import('../../config/load-settings.ts'),
     import('../../postgres/connection/database.ts'),
     import('../../postgres/connection/database-url.ts'),
   ]);

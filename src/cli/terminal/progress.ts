@@ -1,7 +1,7 @@
 /** How far long work is: a bar that is drawn in place on a terminal, a line now and then elsewhere. */
 
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { counted } from './output.ts';
 
 export interface Reached {

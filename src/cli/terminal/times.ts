@@ -1,7 +1,7 @@
 /** Moments as people say them. */
 
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import type { Instant } from '../../domain/values/time.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

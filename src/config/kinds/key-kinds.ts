@@ -1,5 +1,5 @@
 /** The kinds of values that the settings of API keys have. */
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Kind } from './kinds.ts';
 
 /** Shorter keys can be guessed. */
@@ -55,3 +55,18 @@ export const moment: Kind<Instant> = {
   },
   write: (value) => new Date(value).toISOString(),
 };
+
+/** What a key can be for. A key may do what its scopes name and nothing else: none of them includes another one. */
+export const SCOPES = ['read', 'metrics', 'register', 'operate'] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+/** What is wrong with the fields of one key of the file together; null when nothing is. */
+export function keyProblem(given: { scopes: readonly Scope[]; hash: string | null; key: string | null }): string | null {
+  if (given.scopes.length === 0) return `scopes is missing or empty; expected one or more of ${SCOPES.join(', ')}`;
+  if (given.hash !== null && given.key !== null) return 'has both hash and key; keep hash';
+  if (given.hash === null && given.key === null) {
+    return 'has neither hash nor key; make a key and its hash with: purchase-watch key new';
+  }
+  return null;
+}

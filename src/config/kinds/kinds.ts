@@ -2,11 +2,12 @@
  * The kinds of values a setting can have. A kind says what is expected in words, reads what was written, writes it back
  * for people, and describes itself as JSON Schema; everything else about settings is made from these.
  */
+
 import { validate as isCronExpression } from 'node-cron';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
 import { formatDuration, parseDuration } from '../../domain/values/duration.ts';
 import { isShortened, shownAddress } from '../../domain/values/shown-address.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { readAddressRange, writeAddressRange } from './address-range.ts';
 
 export interface Kind<T> {

@@ -1,12 +1,12 @@
 /** The settings file, section by section: its check, its defaults and its meaning in one place. */
+
 import * as z from 'zod';
 import { EVENT_TYPES } from '../../domain/events/events.ts';
 import { STUCK_MODES } from '../../domain/incidents/audience.ts';
 import { STATE_NAMES } from '../../domain/purchases/states.ts';
-import { keyProblem, SCOPES } from '../api-keys.ts';
 import { absentable, entry, list, open, openList, optional, preset, required, section } from '../kinds/field.ts';
 import { headerNameProblem, isHeaderName, UNSHOWN_NAME } from '../kinds/headers.ts';
-import { bearerKey, keyHash, moment } from '../kinds/key-kinds.ts';
+import { bearerKey, keyHash, keyProblem, moment, SCOPES } from '../kinds/key-kinds.ts';
 import * as kind from '../kinds/kinds.ts';
 import { INVOICE_FIELDS, OWN_NAME, STATUS_FIELDS } from '../kinds/names.ts';
 import { subscriberProblems } from '../kinds/subscriber-checks.ts';

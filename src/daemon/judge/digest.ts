@@ -10,9 +10,9 @@ import {
   isDigestDue,
   type SiteFacts,
 } from '../../domain/incidents/digest.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { dwellOf, ENOUGH_EXITS } from '../../domain/stays/dwell.ts';
 import { isAhead } from '../../domain/values/clock-ahead.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import {

@@ -3,10 +3,9 @@
  * nothing is concluded from them.
  */
 
-import { isoTime } from '../../domain/events/events.ts';
 import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
+import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import {

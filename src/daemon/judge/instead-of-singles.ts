@@ -1,10 +1,11 @@
 /** What an incident of stuck customers says of the single stuck checkouts that it stands for. */
+
 import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';
 import type { Told } from '../../domain/incidents/judgement.ts';
 import { isShareKnown } from '../../domain/incidents/stuck-checkouts.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { singlePlaces } from '../../postgres/incidents/stuck-alerts.ts';
 import { RECENT, type UsualReader } from './usual.ts';

@@ -1,12 +1,13 @@
 /** Judges what is wrong now: opens incidents, says what has to be said, and ends them. One replica at a time does it. */
+
 import { ulid } from 'ulid';
 import { audienceOf, type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
 import { calm, type Detection } from '../../domain/incidents/detection.ts';
 import type { AlertPolicy, Silence } from '../../domain/incidents/incident.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';
 import { judge, type Told, weigh } from '../../domain/incidents/judgement.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOverdue, currentSymptoms, heardBy, openIncidents, saveVerdicts } from '../../postgres/incidents/incidents.ts';
 import { silencesAt } from '../../postgres/incidents/silences.ts';

@@ -1,13 +1,13 @@
 /** What is written of a verdict: the events that tell it, with all that people need to know of it. */
 
-import { type EventDraft, type IncidentEventType, isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
+import type { EventDraft, IncidentEventType } from '../../domain/events/events.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { Detection } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
 import type { Overdue, Told } from '../../domain/incidents/judgement.ts';
 import { type ReplicaTrouble, readReplicaData, replicaData, replicaSentence } from '../../domain/incidents/replica-trouble.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
+import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import { findIncident } from '../../postgres/incidents/incident-list.ts';

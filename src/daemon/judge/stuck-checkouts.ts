@@ -1,6 +1,5 @@
 /** Alerts people of single stuck checkouts, where `slack.stuck` asks for it: see domain/incidents/stuck-checkouts.ts for when. */
 
-import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import { type RankedCause, rankCauses } from '../../domain/incidents/causes.ts';
 import type { AlertPolicy } from '../../domain/incidents/incident.ts';
@@ -11,9 +10,9 @@ import {
   planCheckouts,
   type StuckCheckout,
 } from '../../domain/incidents/stuck-checkouts.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
+import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import { openIncidents } from '../../postgres/incidents/incidents.ts';

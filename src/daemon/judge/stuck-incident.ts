@@ -1,13 +1,12 @@
 /** What an event about stuck purchases holds: where, how many, since when, how it was noticed, why it may be. */
 
-import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
 import { type CauseEvidence, exitsTogether, rankCauses } from '../../domain/incidents/causes.ts';
 import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
 import type { Incident } from '../../domain/incidents/incident.ts';
 import type { Overdue, Told } from '../../domain/incidents/judgement.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
+import { isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { lastSaid } from '../../postgres/incidents/incident-said.ts';
 import { countOverdue } from '../../postgres/incidents/incidents.ts';

@@ -1,7 +1,8 @@
 /** Incidents about subscribers: what their events hold, and the same as a sentence for the log. */
-import { isoTime, isoTimeOrNull } from '../../domain/events/events.ts';
+
 import { type Incident, SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../../domain/incidents/incident.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
+import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { MOST_COUNTED, type SubscriberCondition } from '../../postgres/subscribers/subscriber-symptoms.ts';
 
 /** How an incident about a subscriber came to its end. */

@@ -1,6 +1,7 @@
 /** What is usual in each state of each site, read now and then. */
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+
 import { type Known, NOTHING_KNOWN } from '../../domain/stays/usual.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { readUsual, USUAL_WINDOW } from '../../postgres/stays/dwell.ts';
 

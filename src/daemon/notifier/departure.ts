@@ -12,8 +12,8 @@ import {
   type TogetherReason,
   togetherBecause,
 } from '../../domain/deliveries/channel-pace.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { isAhead } from '../../domain/values/clock-ahead.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { messagesTaken, waitingInLane } from '../../postgres/deliveries/channel-lane.ts';
 import type { DueDelivery } from '../../postgres/deliveries/deliveries.ts';

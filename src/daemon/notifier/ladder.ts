@@ -13,8 +13,8 @@ import {
   type Unreached,
 } from '../../domain/deliveries/health.ts';
 import { isAskedFor } from '../../domain/deliveries/standing.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { isAhead } from '../../domain/values/clock-ahead.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { bringForward, type Which } from '../../postgres/deliveries/bring-forward.ts';
 import { claimTry, eraseFailures, eraseUnreached, hasTaken, savePause, saveUnreached } from '../../postgres/deliveries/health.ts';

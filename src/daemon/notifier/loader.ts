@@ -1,7 +1,7 @@
 /** Fills the memory of subscribers from the outbox: for all that have room in one statement, because it follows every commit. */
 
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import type { Ownership } from '../../domain/replicas/ownership.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type LaneHead, loadDueDeliveries, REPLAYED, type Wanted } from '../../postgres/deliveries/deliveries.ts';
 import type { Clock } from '../../runtime/clock.ts';

@@ -1,7 +1,7 @@
 /** Sends what is due: to each subscriber, each purchase's events in order, one after the other. */
 
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import type { Ownership } from '../../domain/replicas/ownership.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { nextDue, putOff } from '../../postgres/deliveries/deliveries.ts';
 import type { Clock, FollowingClock } from '../../runtime/clock.ts';

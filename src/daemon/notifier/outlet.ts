@@ -5,7 +5,7 @@
 
 import type { Opened } from '../../channels/recipients.ts';
 import type { Patience, SubscriberHealth, Unreached } from '../../domain/deliveries/health.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { type DueDelivery, RANKS, type Rank, REPLAYED } from '../../postgres/deliveries/deliveries.ts';
 import { createQueue } from './queue.ts';
 

@@ -1,8 +1,8 @@
 /** The receivers of events, as something that this replica may not reach while another one does. */
 
 import type { SendResult } from '../../channels/outgoing/channel.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { CLEARLY_AFTER, type Unreached } from '../../domain/replicas/replica-reach.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { hasTaken } from '../../postgres/deliveries/health.ts';
 import type { Clock } from '../../runtime/clock.ts';

@@ -1,8 +1,8 @@
 /** Starts attempts: whatever may leave now, for each subscriber within its limits, in the order that its memory gives. */
 
 import type { SendOptions, SendResult } from '../../channels/outgoing/channel.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import type { Ownership } from '../../domain/replicas/ownership.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { type DueDelivery, REPLAYED } from '../../postgres/deliveries/deliveries.ts';
 import type { SwitchedOff } from '../../postgres/subscribers/subscribers.ts';
 import type { Clock, FollowingClock } from '../../runtime/clock.ts';

@@ -2,9 +2,9 @@
 
 import type { SendResult } from '../../channels/outgoing/channel.ts';
 import { afterLimit, afterOurFailure, nextAttempt } from '../../domain/deliveries/delivery-plan.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import type { Ownership } from '../../domain/replicas/ownership.ts';
 import { isAhead } from '../../domain/values/clock-ahead.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { isAboutData, type Sql } from '../../postgres/connection/database.ts';
 import { type DueDelivery, type Rank, REPLAYED } from '../../postgres/deliveries/deliveries.ts';
 import { type Settlement, settle } from '../../postgres/deliveries/settle.ts';

@@ -1,5 +1,5 @@
 /** Lets people see attempts that take their time: what has been under way for a moment is written, and erased at its end. */
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { endUnderWay, noteUnderWay } from '../../postgres/deliveries/under-way.ts';
 import type { Clock } from '../../runtime/clock.ts';

@@ -1,7 +1,7 @@
 /** What follows once a batch of polls was written, or could not be: for the window, the shards, the judge and the notifier. */
 
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import type { Ownership } from '../../domain/replicas/ownership.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Recorded } from '../../postgres/polling/record.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';

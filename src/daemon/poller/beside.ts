@@ -2,10 +2,12 @@
  * Calls beside the queue: the invoice that a poll has to ask for, and what people ask through the API. They get their turn
  * ahead of due polls, count among the site's calls a second and in flight, and are not made while the site fails.
  */
+
 import { type InvoiceReply, noInvoice } from '../../checkout/invoice-details.ts';
 import { type InvoiceSeen, observationOf } from '../../domain/deciding/invoice.ts';
-import type { Milliseconds, Observation } from '../../domain/purchases/purchase.ts';
+import type { Observation } from '../../domain/purchases/purchase.ts';
 import type { Ownership } from '../../domain/replicas/ownership.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { PolledSite, SiteLane } from './site-lane.ts';
 
 export interface BesideOptions {

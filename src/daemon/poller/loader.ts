@@ -1,7 +1,7 @@
 /** Brings into the windows what is due soon and what changed from outside. */
 
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import type { Holding, Ownership } from '../../domain/replicas/ownership.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import {
   dropNudges,

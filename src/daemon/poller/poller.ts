@@ -1,12 +1,14 @@
 /** Asks for what is due, decides, and hands the outcome to the recorder. */
+
 import type { InvoiceReply } from '../../checkout/invoice-details.ts';
 import { decide } from '../../domain/deciding/decide.ts';
 import { asksForInvoice, type InvoiceSeen, observationOf } from '../../domain/deciding/invoice.ts';
 import { type PollPolicy, strikesAfter } from '../../domain/polling/poll-plan.ts';
-import type { Instant, Milliseconds, Observation } from '../../domain/purchases/purchase.ts';
+import { notAhead } from '../../domain/purchases/clock-back.ts';
+import type { Observation } from '../../domain/purchases/purchase.ts';
 import type { Ownership } from '../../domain/replicas/ownership.ts';
-import { notAhead } from '../../domain/values/clock-ahead.ts';
 import type { SkippedTime } from '../../domain/values/skipped-time.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { Clock, FollowingClock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';

@@ -1,10 +1,12 @@
 /** One site as this replica asks it: how many calls may leave, whether the site answers, and who hears when it does not. */
+
 import type { InvoiceAnswer } from '../../checkout/invoice-details.ts';
 import type { InvoiceSeen } from '../../domain/deciding/invoice.ts';
 import { afterAnswer, allowance, type Breaker, CLOSED, isUsable, probeSent } from '../../domain/polling/breaker.ts';
 import type { Asked } from '../../domain/polling/reach.ts';
 import { isSiteDoubtful, newSiteAnswers } from '../../domain/polling/site-answers.ts';
-import type { Milliseconds, Observation } from '../../domain/purchases/purchase.ts';
+import type { Observation } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';

@@ -1,6 +1,7 @@
 /** The checkout services, as something that this replica may not reach while another one does. */
-import type { Instant } from '../../domain/purchases/purchase.ts';
+
 import { outdone, type SiteReach, type Unreached } from '../../domain/replicas/replica-reach.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { dueSlot } from '../../postgres/polling/queue.ts';
 import { purchaseToAsk, readSiteReach } from '../../postgres/polling/site-reach.ts';

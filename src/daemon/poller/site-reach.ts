@@ -1,5 +1,4 @@
 /** Whether this replica can read purchases of a site: learns from answers, and writes what people and other replicas need. */
-import { isoTime } from '../../domain/events/events.ts';
 import {
   type Asked,
   blindness,
@@ -12,7 +11,8 @@ import {
   UNTRIED,
 } from '../../domain/polling/reach.ts';
 import { areEnoughRead, forgetAnswers, newRecentAnswers, noteAnswer } from '../../domain/polling/recent-answers.ts';
-import type { Instant, Milliseconds, Observation } from '../../domain/purchases/purchase.ts';
+import type { Observation } from '../../domain/purchases/purchase.ts';
+import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { bringPollsForward } from '../../postgres/polling/bring-polls-forward.ts';
 import {

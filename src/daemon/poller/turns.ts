@@ -1,5 +1,5 @@
 /** Who waits for a place among a site's calls without standing in its queue: first come, first served. */
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 
 export interface Turns {
   readonly waiting: number;

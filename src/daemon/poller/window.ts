@@ -10,7 +10,9 @@
  * A full window holds what is due first: purchases of later slots leave it, and their cursors move back to them. While
  * something due has no room (pressure), a purchase leaves memory with its poll, for a later slot than the present one.
  */
-import type { Instant, Purchase } from '../../domain/purchases/purchase.ts';
+
+import type { Purchase } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import { type Cursor, dueSlot, type QueuedPurchase } from '../../postgres/polling/queue.ts';
 import { createHeap, type Heap } from './heap.ts';
 

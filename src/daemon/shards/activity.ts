@@ -1,5 +1,5 @@
 /** Tells the other replicas, by way of the database, how much this one did; a daemon with nothing to do writes nothing. */
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type Activity, addActivity } from '../../postgres/shards/activity.ts';
 import { type Meters, POLL_OUTCOMES, type SiteMeter } from '../../runtime/meters.ts';

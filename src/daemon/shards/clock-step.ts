@@ -1,7 +1,7 @@
 /** What a replica does when the database's clock steps: nothing rests until the clock catches up, and the log says it. */
 
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { moveDueBack } from '../../postgres/shards/step-back.ts';
 import type { Clock } from '../../runtime/clock.ts';

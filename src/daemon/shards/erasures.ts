@@ -1,5 +1,5 @@
 /** Drops erased purchases from the memory of this replica, as the table of erasures says. */
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { erasedAfter, lastErasure } from '../../postgres/purchases/forget.ts';
 

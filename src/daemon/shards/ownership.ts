@@ -1,8 +1,8 @@
 /** Keeps this replica's lease alive and its fair share of the shards in hand. */
 
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { type Holding, type Ownership, SHARDS } from '../../domain/replicas/ownership.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import {
   expireReplica,

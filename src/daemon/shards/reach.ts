@@ -1,8 +1,8 @@
 /** Leaves this replica's shards to the others while it does not reach what another replica reaches, and says so. */
 
 import type { ReplicaTroubleReason } from '../../domain/incidents/replica-trouble.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { afterLook, type Standing, TAKING_PART, type Unreached } from '../../domain/replicas/replica-reach.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 

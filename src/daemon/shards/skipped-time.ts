@@ -1,8 +1,8 @@
 /** What this replica knows of the time that the database's clock skipped, and noting it so that a restart does not forget it. */
 
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import { afterStep, type SkippedTime, setBackSince } from '../../domain/values/skipped-time.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type ClockSteps, noteClockSteps } from '../../postgres/shards/skipped-time.ts';
 import type { Clock, FollowingClock } from '../../runtime/clock.ts';

@@ -3,9 +3,10 @@
  * somebody who does not depend on us notices. The replica that judges calls it, because what it says of its own judge is what
  * counts.
  */
+
 import { Agent, request } from 'undici';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { hasBegun, reasonToWithhold } from '../../domain/replicas/heartbeat.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { channelsForPeople, noteHeartbeat } from '../../postgres/shards/heartbeat.ts';
 import { takeLease } from '../../postgres/shards/replicas.ts';

@@ -1,8 +1,9 @@
 /** Keeps house: folds the counters, and deletes what is older than the settings say. One replica at a time does it. */
+
 import { KEPT_WHILE_OFF } from '../../domain/deliveries/channel-pace.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { isAhead } from '../../domain/values/clock-ahead.ts';
 import { type SkippedTime, timeBefore } from '../../domain/values/skipped-time.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { dropEmptyCounts, foldCounts } from '../../postgres/reports/counts.ts';
 import { takeLease } from '../../postgres/shards/replicas.ts';

@@ -1,7 +1,7 @@
 /** Brings what is stored under the current SECRETS_KEY, a little at a time, once every daemon that lives knows that key. */
 
 import { keyUse, resealSome, unawareOf } from '../../actions/subscribers/key-change.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';

@@ -1,5 +1,5 @@
 /** One run over everything that is old enough to go, a small batch at a time. */
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import {
   type EndedCursor,

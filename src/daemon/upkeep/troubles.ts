@@ -2,14 +2,14 @@
  * Has people alerted when this replica cannot do its work: through rows that the judge reads, or, while the database keeps
  * no alert, by posting straight to the channels for people.
  */
+
 import { hostname } from 'node:os';
-import { isoTime } from '../../domain/events/events.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { type ReplicaTrouble, replicaData, replicaSentence, replicaSymptoms } from '../../domain/incidents/replica-trouble.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { type DirectAlert, directAlert, posted } from '../../domain/replicas/direct-alert.ts';
 import type { TroubleSeen } from '../../domain/replicas/loop-health.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
+import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { saveReplicaTroubles } from '../../postgres/shards/replica-troubles.ts';
 import type { Clock } from '../../runtime/clock.ts';

@@ -2,7 +2,8 @@
  * One observation in, everything that must follow out. No I/O, no clock, no randomness: the poller brings the time and
  * the jitter, the recorder writes what this returns.
  */
-import { type EventDraft, isoTime, isoTimeOrNull, purchaseHead, stateOrNull } from '../events/events.ts';
+
+import { type EventDraft, purchaseHead, stateOrNull } from '../events/events.ts';
 import {
   failureBackoff,
   giveUpMoment,
@@ -16,11 +17,12 @@ import {
   withJitter,
 } from '../polling/poll-plan.ts';
 import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
-import { blame, type Details, type Instant, type Observation, type Purchase, type Trouble } from '../purchases/purchase.ts';
+import { blame, type Details, type Observation, type Purchase, type Trouble } from '../purchases/purchase.ts';
 import { isKnownState } from '../purchases/states.ts';
 import { type Stay, stayThatBecameOverdue, stayThatEnded } from '../stays/stay.ts';
 import type { JsonValue } from '../values/exact-json.ts';
 import type { SkippedTime } from '../values/skipped-time.ts';
+import { type Instant, isoTime, isoTimeOrNull } from '../values/time.ts';
 import { decideInvoice, type InvoiceSeen, MOST_INVOICE_FAILURES } from './invoice.ts';
 
 /** A change between two observations: the state moved after `notBefore` (null at first) and no later than `notAfter`. */

@@ -11,9 +11,10 @@ import {
   STRIKES_UNTIL_OWN_TROUBLE,
   withJitter,
 } from '../polling/poll-plan.ts';
-import type { Details, Instant, Observation, Purchase, Trouble } from '../purchases/purchase.ts';
+import type { Details, Observation, Purchase, Trouble } from '../purchases/purchase.ts';
 import type { Decimal } from '../values/exact-json.ts';
 import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
+import type { Instant } from '../values/time.ts';
 
 /** The specification's `Completed`: the only state that has invoices. */
 export const COMPLETED = 2;

@@ -1,6 +1,8 @@
 /** What a purchase's row must say, by the transitions and events that were announced of it. */
+
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
-import type { Instant, Purchase, PurchaseStatus } from '../purchases/purchase.ts';
+import type { Purchase, PurchaseStatus } from '../purchases/purchase.ts';
+import type { Instant } from '../values/time.ts';
 
 /** What was announced of a purchase, in order of `sequence`. */
 export interface History {

@@ -2,7 +2,7 @@
  * How calmly a channel for people is spoken to: what waited goes out together in one message, and within an hour there are
  * only so many. Pure.
  */
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 
 /** What is older than this when it leaves has waited. */
 const WAITED: Milliseconds = 60_000;

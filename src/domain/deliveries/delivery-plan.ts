@@ -2,7 +2,7 @@
  * When a failed delivery is tried again, and when it is given up (contract, `webhooks.schedule`). The waits grow from
  * seconds to a day, so that a restart of the receiver costs seconds and a lost weekend costs nothing but time.
  */
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

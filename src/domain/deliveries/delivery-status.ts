@@ -1,5 +1,5 @@
 /** Where a delivery stands, in one word and in words. Each is in exactly one status. */
-import type { Instant } from '../purchases/purchase.ts';
+import type { Instant } from '../values/time.ts';
 import { parkedBecause, type Standing } from './standing.ts';
 
 /** What is stored: whether it is settled, and how. */

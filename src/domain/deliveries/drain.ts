@@ -1,7 +1,7 @@
 /** How long it takes until what is sent again has arrived, by what was measured lately. */
 
-import type { Milliseconds } from '../purchases/purchase.ts';
 import { humanDuration } from '../values/duration.ts';
+import type { Milliseconds } from '../values/time.ts';
 
 /** What is known of how fast a subscriber takes deliveries. */
 export interface Pace {

@@ -2,7 +2,7 @@
  * The health of a subscriber. One that takes nothing is left alone, longer each time, and then tried with one delivery;
  * what waits for it is parked meanwhile. Failures that are ours (no name server, no route, the proxy) are not counted.
  */
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 
 /** What is known of a subscriber that failed lately; one that is well has none. */
 export interface SubscriberHealth {

@@ -1,5 +1,5 @@
 /** Reads `Retry-After` (RFC 9110, 10.2.3): a number of seconds, or a date in one of HTTP's three forms. */
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 
 /**
  * How long an answer asks us to wait, from 0 on; null when it says nothing that can be read. A date is measured from the

@@ -1,6 +1,5 @@
 /** How a subscriber stands: whether it is told at present, and if not, why. The view `subscriber_status` says the same. */
-import { isoTime } from '../events/events.ts';
-import type { Instant } from '../purchases/purchase.ts';
+import { type Instant, isoTime } from '../values/time.ts';
 import { FAILURES_TO_PAUSE, type SubscriberHealth, type Unreached } from './health.ts';
 
 /** What decides whether a subscriber is told. */

@@ -4,10 +4,11 @@
  */
 
 import { parseMetadata } from '../purchases/metadata.ts';
-import type { Attached, Details, Instant, Purchase } from '../purchases/purchase.ts';
+import type { Attached, Details, Purchase } from '../purchases/purchase.ts';
 import { namedState } from '../purchases/states.ts';
 import { cutJson, isAmount } from '../values/bounds.ts';
 import { type Decimal, isDecimal, type JsonValue, parseExact, stringifyExact } from '../values/exact-json.ts';
+import { type Instant, isoTime } from '../values/time.ts';
 
 /** Types that webhook subscribers and the feed see, in the contract's order. */
 export const EVENT_TYPES = [
@@ -37,16 +38,6 @@ export interface EventDraft {
   /** The state it is about, for subscribers that want to hear of some states only; null when it is about none. */
   readonly state: number | null;
   readonly data: { readonly [key: string]: JsonValue };
-}
-
-/** An instant as events, API and logs show it: UTC with milliseconds. */
-export function isoTime(at: Instant): string {
-  return new Date(at).toISOString();
-}
-
-/** The same, where there may be none. */
-export function isoTimeOrNull(at: Instant | null): string | null {
-  return at === null ? null : isoTime(at);
 }
 
 /** The text that is stored, signed, sent, fed and replayed unchanged. */

@@ -2,11 +2,12 @@
 
 import type { StoredStatus } from '../deliveries/delivery-status.ts';
 import type { Standing } from '../deliveries/standing.ts';
-import type { IncidentKind } from '../incidents/incident.ts';
-import type { Instant, Milliseconds, PurchaseStatus } from '../purchases/purchase.ts';
+import type { IncidentKind } from '../incidents/symptom.ts';
+import type { PurchaseStatus } from '../purchases/purchase.ts';
 import type { DaemonSilence } from '../replicas/daemon-silence.ts';
 import type { Known } from '../stays/usual.ts';
 import type { SkippedTime } from '../values/skipped-time.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 
 export interface PurchaseFacts {
   readonly id: number;

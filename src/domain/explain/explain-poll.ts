@@ -10,10 +10,10 @@ import {
   type StatePolicy,
 } from '../polling/poll-plan.ts';
 import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
 import { stateName } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
 import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 import type { Facts, PurchaseFacts } from './explain-facts.ts';
 
 /** What made the next poll be when it is. */

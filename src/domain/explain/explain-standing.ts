@@ -1,13 +1,12 @@
 /** How things stand with a purchase now: polling, site, shard, stuck clock, incident. */
 
-import { isoTime } from '../events/events.ts';
 import type { ChannelRule } from '../incidents/audience.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { usableAnswers } from '../polling/reach.ts';
-import type { Instant } from '../purchases/purchase.ts';
 import { stateName } from '../purchases/states.ts';
 import { type Limit, shownLimit, workingText } from '../stays/dwell.ts';
 import { humanDuration } from '../values/duration.ts';
+import { type Instant, isoTime } from '../values/time.ts';
 import type { Facts, IncidentFacts } from './explain-facts.ts';
 import { answeredWell, stuckClock } from './explain-poll.ts';
 import { singleStanding } from './explain-singles.ts';

@@ -1,7 +1,8 @@
 /** The pieces an explanation is made of. */
 
-import type { Instant, PurchaseStatus } from '../purchases/purchase.ts';
+import type { PurchaseStatus } from '../purchases/purchase.ts';
 import type { ShownLimit } from '../stays/dwell.ts';
+import type { Instant } from '../values/time.ts';
 
 export const STEP_KINDS = [
   'registered',

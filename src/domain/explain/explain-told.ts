@@ -1,8 +1,9 @@
 /** Who was told of an event, who was not, and why. */
+
 import { shownStatus } from '../deliveries/delivery-status.ts';
-import type { Milliseconds } from '../purchases/purchase.ts';
 import { stateName } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
+import type { Milliseconds } from '../values/time.ts';
 import type { AttemptFacts, DeliveryFacts, EventFacts, Facts, SubscriberFacts } from './explain-facts.ts';
 import { pauseRemedy, pauseText, sentence, wayText } from './explain-held.ts';
 import type { Matter, Step } from './explain-step.ts';

@@ -2,10 +2,10 @@
 
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { usableAnswers } from '../polling/reach.ts';
-import type { Instant } from '../purchases/purchase.ts';
 import { stateName } from '../purchases/states.ts';
 import { unwritableAdvice } from '../replicas/daemon-silence.ts';
 import { humanDuration } from '../values/duration.ts';
+import type { Instant } from '../values/time.ts';
 import type { Facts } from './explain-facts.ts';
 import { answeredWell, lateness, whyLate } from './explain-poll.ts';
 import { singleStanding } from './explain-singles.ts';

@@ -2,12 +2,13 @@
  * Why a purchase has (not) been polled, flagged or announced: what happened, how things stand, what comes, and in one
  * sentence what is the matter. Pure: rows, the time and the policy in, the answer out.
  */
+
 import type { ChannelRule } from '../incidents/audience.ts';
 import { giveUpMoment, type PollPolicy, policyOf } from '../polling/poll-plan.ts';
-import type { Milliseconds } from '../purchases/purchase.ts';
 import { stateName } from '../purchases/states.ts';
 import { configuredLimit, type Limit } from '../stays/dwell.ts';
 import { humanDuration } from '../values/duration.ts';
+import type { Milliseconds } from '../values/time.ts';
 import type { Facts } from './explain-facts.ts';
 import { historySteps } from './explain-history.ts';
 import { lateness, stuckClock, whyLate, whyThen } from './explain-poll.ts';

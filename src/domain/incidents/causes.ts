@@ -3,8 +3,8 @@
  * Pure. Every cause has a section of its own in docs/alerts.md.
  */
 
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
 import { STATE_NAMES } from '../purchases/states.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 import type { Exits } from './detection.ts';
 
 /** What people are told of a cause; plain texts of 280 characters at most. */

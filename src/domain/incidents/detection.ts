@@ -4,28 +4,12 @@
  * overdue stays with that of a broken page; where few customers come, a plain rule takes its place. Pure.
  */
 
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
 import { STATE_NAMES } from '../purchases/states.ts';
 import { customersInARow, detectorFor } from '../stays/run-length.ts';
-import { isGoodExit, type Stay } from '../stays/stay.ts';
+import { isGoodExit, type SiteStay } from '../stays/stay.ts';
+import type { Usual } from '../stays/usual.ts';
 import { isAhead } from '../values/clock-ahead.ts';
-
-/** A stay with where it was and whose. */
-export interface SiteStay extends Stay {
-  readonly site: string;
-  /** The same for all purchases of one order. */
-  readonly customer: string;
-  /** It was there before us: nothing is concluded from it. */
-  readonly firstSight: boolean;
-}
-
-/** What is usual in a state of a site, while nothing is wrong. */
-export interface Usual {
-  /** Stays that became overdue, of those that did or were left well; null while too few are known to say. */
-  readonly share: number | null;
-  /** Stays a day that did either; null while nothing is known. */
-  readonly perDay: number | null;
-}
+import type { Instant, Milliseconds } from '../values/time.ts';
 
 /** Why a page is called broken, as it was when that was noticed. */
 export interface Alarm {

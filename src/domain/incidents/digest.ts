@@ -3,11 +3,10 @@
  * there is anything to say, and what the event holds.
  */
 
-import { isoTime, isoTimeOrNull } from '../events/events.ts';
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
 import { namedState } from '../purchases/states.ts';
 import { ENOUGH_EXITS } from '../stays/dwell.ts';
 import type { JsonValue } from '../values/exact-json.ts';
+import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../values/time.ts';
 
 /** What was missed for longer than this comes with the next digest. */
 export const LATEST_DIGEST: Milliseconds = 6 * 3_600_000;

@@ -3,8 +3,9 @@
  * which speaks for all of them. Pure.
  */
 
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
-import { type Incident, openIncident, type Symptom } from './incident.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
+import { type Incident, openIncident } from './incident.ts';
+import type { Symptom } from './symptom.ts';
 
 /** What began within this time of another is taken for the same trouble. */
 export const TOGETHER: Milliseconds = 30 * 60_000;

@@ -3,12 +3,11 @@
  * incident that is open, if any; this returns how the incident goes on and what, if anything, is said.
  */
 
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
 import { isWaiting } from '../values/clock-ahead.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 import type { Alarm } from './detection.ts';
 import { REPLICA_TROUBLES } from './replica-trouble.ts';
-
-export type IncidentKind = 'stuck' | 'unreachable' | 'subscriber' | 'replica';
+import type { IncidentKind, Symptom } from './symptom.ts';
 
 /**
  * What may be wrong with a subscriber: it does not take everything, we do not get through to it, it takes nothing, that for
@@ -70,22 +69,6 @@ export interface Silence {
   readonly subscriber: string | null;
   readonly startsAt: Instant;
   readonly endsAt: Instant;
-}
-
-/** What is wrong now with one (kind, site, state), or with one subscriber. */
-export interface Symptom {
-  readonly kind: IncidentKind;
-  readonly site: string | null;
-  readonly state: number | null;
-  readonly subscriber: string | null;
-  /** 0 where there are no degrees. */
-  readonly severity: number;
-  readonly count: number;
-  readonly since: Instant;
-  /** What it rests on, where it rests on a count. */
-  readonly alarm?: Alarm | null;
-  /** Of those who were overdue, how many got on after all so far. */
-  readonly movedOn?: number;
 }
 
 export interface AlertPolicy {

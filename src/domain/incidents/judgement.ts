@@ -3,10 +3,12 @@
  * and who is told what. Pure: the daemon's judge and a rehearsal of settings ask the same questions here.
  */
 
-import type { Instant } from '../purchases/purchase.ts';
+import type { SiteStay } from '../stays/stay.ts';
 import { createTally, type DwellChange, type StayChange } from '../stays/tally.ts';
+import type { Usual } from '../stays/usual.ts';
+import type { Instant } from '../values/time.ts';
 import { audienceOf, type ChannelRule } from './audience.ts';
-import { alarmSeverity, clearsAt, type Detection, feed, look, newDetection, type SiteStay, type Usual } from './detection.ts';
+import { alarmSeverity, clearsAt, type Detection, feed, look, newDetection } from './detection.ts';
 import {
   type AlertPolicy,
   type Incident,
@@ -15,12 +17,12 @@ import {
   REOPENS_WITHIN,
   reopened,
   type Silence,
-  type Symptom,
   silencedUntil,
   type Verdict,
   wasSaid,
 } from './incident.ts';
 import { combined, fold, isLeaf, isParent, leavesOf } from './incident-tree.ts';
+import type { Symptom } from './symptom.ts';
 
 /** How many are overdue now in a state of a site, without those whose order was paid by another purchase. */
 export interface Overdue {

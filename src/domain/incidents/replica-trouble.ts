@@ -1,10 +1,10 @@
 /**
  * What keeps a running replica of the daemon from its work, as one symptom for all replicas, and in words for people. Pure.
  */
-import { isoTime } from '../events/events.ts';
-import type { Instant } from '../purchases/purchase.ts';
+
 import type { JsonValue } from '../values/exact-json.ts';
-import type { Symptom } from './incident.ts';
+import { type Instant, isoTime } from '../values/time.ts';
+import type { Symptom } from './symptom.ts';
 
 /** Troubles in one event at most. */
 const MOST_NAMED = 50;

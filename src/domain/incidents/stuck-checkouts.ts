@@ -3,10 +3,10 @@
  * a state at a site, each stuck checkout alerts people by itself. Pure: the judge and a rehearsal decide here.
  */
 
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
 import { isGoodExit } from '../stays/stay.ts';
 import { ENOUGH_STAYS, type Known } from '../stays/usual.ts';
 import { dueAfter } from '../values/clock-ahead.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 import { audienceOf, type ChannelRule, modeOf } from './audience.ts';
 import { type AlertPolicy, type Silence, silencedUntil } from './incident.ts';
 

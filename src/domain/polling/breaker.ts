@@ -2,7 +2,9 @@
  * Whether a site may be called now. While it fails, one probe at growing intervals stands in for all its purchases;
  * when it answers again, calls return smoothly. States in, states out; times are the caller's monotonic clock.
  */
-import type { Milliseconds, Observation, Trouble } from '../purchases/purchase.ts';
+
+import type { Observation, Trouble } from '../purchases/purchase.ts';
+import type { Milliseconds } from '../values/time.ts';
 import { forgetOutage, isSiteAtFault, noteFailure, noteUsable, type SiteAnswers } from './site-answers.ts';
 
 /** Moment on a monotonic clock, in milliseconds. */

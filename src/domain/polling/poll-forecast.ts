@@ -1,6 +1,6 @@
 /** What the poll plan will do to a purchase that stays where it is. Pure; without jitter, so it is the plan's middle. */
 
-import type { Milliseconds } from '../purchases/purchase.ts';
+import type { Milliseconds } from '../values/time.ts';
 import { nextPoll, plannedInterval, type StatePolicy } from './poll-plan.ts';
 import { stuckMoment } from './stuck.ts';
 

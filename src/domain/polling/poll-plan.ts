@@ -2,9 +2,11 @@
  * When to ask again (contract, "States"): the time already spent in the state × growth, between `first` and `most`,
  * ± 10 % jitter, and never past the moment the purchase would count as stuck.
  */
-import { blame, type Instant, type Milliseconds, type Observation, type Purchase } from '../purchases/purchase.ts';
+
+import { blame, type Observation, type Purchase } from '../purchases/purchase.ts';
 import { STATE_NAMES } from '../purchases/states.ts';
 import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -6,7 +6,9 @@
  * Every failed answer since the last read is counted once for its purchase. An answer about a purchase that was failing
  * already when another one was read says nothing about the site: a mistyped id stays that purchase's own trouble.
  */
-import { blame, type Instant, type Milliseconds, type Observation, type Purchase } from '../purchases/purchase.ts';
+
+import { blame, type Observation, type Purchase } from '../purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 
 /** Why no purchase of a site can be read: what its answers, or their absence, have in common. */
 export type SiteTrouble = Exclude<Observation['kind'], 'seen' | 'same'>;

@@ -5,7 +5,7 @@
  * nine calls of ten answers about every purchase. Each answer costs the same, however many purchases there are. No I/O, no
  * clock: times are the caller's monotonic clock.
  */
-import type { Milliseconds } from '../purchases/purchase.ts';
+import type { Milliseconds } from '../values/time.ts';
 
 /** Moment on a monotonic clock, in milliseconds. */
 type Moment = number;

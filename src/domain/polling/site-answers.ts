@@ -3,7 +3,7 @@
  * fail, each purchase counted once until it has answered well again. One record for each site, changed with each answer;
  * no I/O, no clock: times are the caller's monotonic clock.
  */
-import type { Milliseconds } from '../purchases/purchase.ts';
+import type { Milliseconds } from '../values/time.ts';
 
 /** Moment on a monotonic clock, in milliseconds. */
 type Moment = number;

@@ -1,6 +1,6 @@
 /** Whether a purchase is stuck, and from when on. Pure; the caller brings the time. */
 
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 import { JITTER, plannedInterval, type StatePolicy } from './poll-plan.ts';
 
 /** A poll may be this late before the lateness counts as time in which nobody could ask. */

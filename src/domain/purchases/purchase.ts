@@ -1,10 +1,7 @@
 /** The nouns that travel from a poll to its record. Times are epoch milliseconds of the database's clock. */
-import type { JsonValue } from '../values/exact-json.ts';
 
-/** Epoch milliseconds. */
-export type Instant = number;
-/** A length of time in milliseconds. */
-export type Milliseconds = number;
+import type { JsonValue } from '../values/exact-json.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 
 export type PurchaseStatus = 'watching' | 'settled' | 'unreadable' | 'expired' | 'stopped';
 

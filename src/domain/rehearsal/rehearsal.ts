@@ -2,13 +2,14 @@
  * Goes through recorded stays again under other settings, from moment to moment, and says what would have been said. It asks
  * the same questions as the judge (`judgement.ts`), at moments as far apart as its ticks. Deterministic, without I/O.
  */
+
 import type { ChannelRule } from '../incidents/audience.ts';
-import type { Detection, SiteStay } from '../incidents/detection.ts';
-import { type AlertPolicy, type Incident, REOPENS_WITHIN, type Silence, type Symptom } from '../incidents/incident.ts';
+import type { Detection } from '../incidents/detection.ts';
+import { type AlertPolicy, type Incident, REOPENS_WITHIN, type Silence } from '../incidents/incident.ts';
 import { isLeaf } from '../incidents/incident-tree.ts';
 import { judge, type Message, type Overdue, type Told, weigh } from '../incidents/judgement.ts';
+import type { Symptom } from '../incidents/symptom.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
 import type { Limit } from '../stays/dwell.ts';
 import { createLearned } from '../stays/learned.ts';
 import {
@@ -19,7 +20,9 @@ import {
   type RehearsedStay,
   rehearseStay,
 } from '../stays/recorded-stay.ts';
+import type { SiteStay } from '../stays/stay.ts';
 import type { Known } from '../stays/usual.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 import { createCheckoutRehearsal, type RehearsedCheckouts } from './rehearsed-checkouts.ts';
 
 /** The daemon's judge looks this often. */

@@ -1,4 +1,5 @@
 /** Alerts about single stuck checkouts, as a rehearsal goes through them. Deterministic, without I/O. */
+
 import { type ChannelRule, modeOf } from '../incidents/audience.ts';
 import type { AlertPolicy, Incident, Silence } from '../incidents/incident.ts';
 import { isLeaf } from '../incidents/incident-tree.ts';
@@ -9,9 +10,9 @@ import {
   type SingleReason,
   type StuckCheckout,
 } from '../incidents/stuck-checkouts.ts';
-import type { Instant } from '../purchases/purchase.ts';
 import type { RecordedStay } from '../stays/recorded-stay.ts';
 import type { Known } from '../stays/usual.ts';
+import type { Instant } from '../values/time.ts';
 
 /** A checkout that would have been named. */
 export interface RehearsedCheckout extends StuckCheckout {

@@ -1,7 +1,7 @@
 /** What to say where no daemon's lease lasts: one has to be started, or none can renew its lease and another one would not help. */
 
-import type { Milliseconds } from '../purchases/purchase.ts';
 import { humanDuration } from '../values/duration.ts';
+import type { Milliseconds } from '../values/time.ts';
 
 /** What the database shows of daemons while no lease lasts. */
 export interface DaemonSilence {

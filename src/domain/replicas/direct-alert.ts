@@ -2,7 +2,7 @@
  * When a replica posts to the channels for people itself: while the database cannot keep an alert or its delivery. Once for
  * each such time, and once when it is over. Pure; moments are of the monotonic clock.
  */
-import type { Milliseconds } from '../purchases/purchase.ts';
+import type { Milliseconds } from '../values/time.ts';
 
 export interface DirectAlert {
   /** When alerting through the database was first seen not to work. */

@@ -1,6 +1,7 @@
 /** Whether all is so well that the dead man's switch may be called. Pure. */
+
 import { allowedFrom } from '../deliveries/channel-pace.ts';
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 import { HANGS_AFTER, type LoopSeen } from './loop-health.ts';
 
 /** What waits for a channel for people that is on and not paused. */

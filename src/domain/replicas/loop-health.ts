@@ -4,7 +4,7 @@
  */
 
 import type { ReplicaTroubleReason } from '../incidents/replica-trouble.ts';
-import type { Milliseconds } from '../purchases/purchase.ts';
+import type { Milliseconds } from '../values/time.ts';
 
 /** Failures of one kind of work without a success in between. */
 export interface Failing {

@@ -1,5 +1,5 @@
 /** What a worker must know of shards: which are this replica's now, and whether there is time to begin something. */
-import type { Milliseconds } from '../purchases/purchase.ts';
+import type { Milliseconds } from '../values/time.ts';
 
 export const SHARDS = 64;
 

@@ -4,7 +4,7 @@
  */
 
 import type { SiteTrouble } from '../polling/reach.ts';
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 
 /** Moment on a monotonic clock, in milliseconds. */
 type Moment = number;

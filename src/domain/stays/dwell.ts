@@ -3,8 +3,8 @@
  * buckets on a logarithmic scale, once by the shortest and once by the longest time that the polls around the exit allow. Pure.
  */
 
-import type { Milliseconds } from '../purchases/purchase.ts';
 import { humanDuration } from '../values/duration.ts';
+import type { Milliseconds } from '../values/time.ts';
 
 const SECOND: Milliseconds = 1_000;
 const MINUTE: Milliseconds = 60 * SECOND;

@@ -4,7 +4,7 @@
  */
 
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 import { autoLimit, configuredLimit, type Dwell, type DwellCount, dwellOf, type Limit, mostLimit } from './dwell.ts';
 import { type DwellChange, dayOf, type StayChange } from './tally.ts';
 import { type Known, usualOf } from './usual.ts';

@@ -2,11 +2,11 @@
  * What became of a recorded stay, had other limits held: when it would have been overdue, and how it would have counted.
  * Pure.
  */
-import type { SiteStay } from '../incidents/detection.ts';
+
 import type { StatePolicy } from '../polling/poll-plan.ts';
 import { unaskedTime } from '../polling/stuck.ts';
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
-import { isGoodExit } from './stay.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
+import { isGoodExit, type SiteStay } from './stay.ts';
 
 /** A stay as two transitions tell it. */
 export interface RecordedStay {

@@ -2,10 +2,12 @@
  * What became of a stay in a state that has a limit. From these, and nothing else, it is known what is usual in a state and
  * whether a page is broken. Pure.
  */
+
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { unaskedTime } from '../polling/stuck.ts';
-import type { Instant, Milliseconds, Purchase } from '../purchases/purchase.ts';
+import type { Purchase } from '../purchases/purchase.ts';
 import { STATE_NAMES } from '../purchases/states.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
 
 /**
  * `well`: the customer got on, in time. `other`: left in time, by time-out, cancel or error. `overdue`: still there, at the
@@ -81,4 +83,13 @@ export function stayThatBecameOverdue({
   const longest = Math.max(now - since - excused, shortest);
   const foundLate = shortest - limit > Math.max(limit * LATE_SHARE, LATE);
   return { state, toState: null, outcome: 'overdue', enteredAt: since, at: now, shortest, longest, foundLate };
+}
+
+/** A stay with where it was and whose. */
+export interface SiteStay extends Stay {
+  readonly site: string;
+  /** The same for all purchases of one order. */
+  readonly customer: string;
+  /** It was there before us: nothing is concluded from it. */
+  readonly firstSight: boolean;
 }

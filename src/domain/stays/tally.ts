@@ -1,8 +1,8 @@
 /** What stays add to the tables that say what is usual. Pure. */
 
-import type { SiteStay } from '../incidents/detection.ts';
-import type { Instant } from '../purchases/purchase.ts';
+import type { Instant } from '../values/time.ts';
 import { bucketOf } from './dwell.ts';
+import type { SiteStay } from './stay.ts';
 
 /** Good exits of a day by length; see `dwell.ts` for the buckets. */
 export interface DwellChange {

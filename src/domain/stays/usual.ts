@@ -1,5 +1,4 @@
 /** What is usual in a state of a site, from numbers of stays. Pure. */
-import type { Usual } from '../incidents/detection.ts';
 
 /** Of fewer stays, a share says little. */
 export const ENOUGH_STAYS = 100;
@@ -32,4 +31,12 @@ export function usualOf({ stays, calm, calmOverdue, days }: StayNumbers): Known 
     perDay: days === null || (days < 1 && stays < FIRST_STAYS) ? null : stays / Math.max(days, 1),
     counted: calm,
   };
+}
+
+/** What is usual in a state of a site, while nothing is wrong. */
+export interface Usual {
+  /** Stays that became overdue, of those that did or were left well; null while too few are known to say. */
+  readonly share: number | null;
+  /** Stays a day that did either; null while nothing is known. */
+  readonly perDay: number | null;
 }

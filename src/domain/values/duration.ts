@@ -1,5 +1,5 @@
 /** Lengths of time as people write them in settings: a whole number and a unit (`250ms`, `5s`, `10m`, `24h`, `30d`). */
-import type { Milliseconds } from '../purchases/purchase.ts';
+import type { Milliseconds } from './time.ts';
 
 /** Largest first. */
 const UNITS = [

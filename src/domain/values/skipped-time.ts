@@ -3,8 +3,8 @@
  * that clock must not age by it. Pure.
  */
 
-import type { Instant, Milliseconds } from '../purchases/purchase.ts';
 import { LEAST_STEP } from './clock-ahead.ts';
+import type { Instant, Milliseconds } from './time.ts';
 
 /** The clock stepped from one instant to another. */
 export interface Skip {

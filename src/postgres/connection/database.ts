@@ -1,8 +1,9 @@
 /** The connection to Postgres: exact numbers, clear failures, the database's clock. */
+
 import postgres from 'postgres';
 import * as postgresArray from 'postgres-array';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../../domain/values/exact-json.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { type ParsedUrl, parseDatabaseUrl } from './database-url.ts';
 import { createPrimaryFinder } from './primary.ts';
 import { noticeReadOnly } from './read-only.ts';

@@ -1,7 +1,8 @@
 /** Finds, among several hosts, the one that takes writes: after a failover that is another one than before. */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Host, ParsedUrl } from './database-url.ts';
 import { createSockets } from './watched-socket.ts';
 

@@ -1,10 +1,13 @@
 /** Sees statements that were refused because their session is read-only, as it is after a failover. */
-import type { Sql } from './database.ts';
+import type postgres from 'postgres';
 
 export const READ_ONLY = '25006';
 
 /** The same pool; calls back when one of its statements, or of its transactions, was refused so. */
-export function noticeReadOnly(sql: Sql, onReadOnly: () => void): Sql {
+export function noticeReadOnly<Types extends Record<string, unknown>>(
+  sql: postgres.Sql<Types>,
+  onReadOnly: () => void,
+): postgres.Sql<Types> {
   const notice = <T>(query: T): T => {
     if (!(query instanceof Promise)) return query;
     const rejecting = query as unknown as { reject: (error: unknown) => void };
@@ -20,11 +23,14 @@ export function noticeReadOnly(sql: Sql, onReadOnly: () => void): Sql {
   return new Proxy(sql, {
     apply: (target, self, values) => notice(Reflect.apply(target as never, self, values)),
     get: (target, name) => {
-      if (name === 'unsafe') return (...values: Parameters<Sql['unsafe']>) => notice(target.unsafe(...values));
+      if (name === 'unsafe') return (...values: Parameters<typeof sql.unsafe>) => notice(target.unsafe(...values));
       if (name !== 'begin') return Reflect.get(target, name);
       return (...values: unknown[]) => {
-        const work = values.pop() as (tx: Sql) => unknown;
-        return Reflect.apply(target.begin, target, [...values, (tx: Sql) => work(noticeReadOnly(tx, onReadOnly))]);
+        const work = values.pop() as (tx: postgres.Sql<Types>) => unknown;
+        return Reflect.apply(target.begin, target, [
+          ...values,
+          (tx: postgres.Sql<Types>) => work(noticeReadOnly(tx, onReadOnly)),
+        ]);
       };
     },
   });

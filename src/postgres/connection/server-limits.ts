@@ -3,8 +3,9 @@
  * statement that its client gave up would otherwise go on, or wait for a lock, and hold a connection of the server for as
  * long as that takes.
  */
+
 import postgres from 'postgres';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { connect } from './database.ts';
 
 /** Settings of a session, in milliseconds. */

@@ -3,8 +3,9 @@
  * forgot the connection, a machine that lost power) the kernel keeps sending for a quarter of an hour, and a query waits
  * that long; the driver has no time-out for queries of its own.
  */
+
 import { connect as dial, Socket } from 'node:net';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { refuseClearText } from './clear-text.ts';
 import type { Host } from './database-url.ts';
 import { READ_ONLY } from './read-only.ts';

@@ -1,5 +1,5 @@
 /** Ends waits that have lost their reason: the subscriber takes events again, or we reach it again. */
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
 /** So many at once: more would hold locks for long. */

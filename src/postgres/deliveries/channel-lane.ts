@@ -1,7 +1,7 @@
 /** What a channel for people is told next, and what it was told lately: read before each message, of which there are few. */
 
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import type { DueDelivery } from './deliveries.ts';
 

@@ -1,5 +1,5 @@
 /** Sending again: a delivery goes back to where it waited, keeps the attempts it had, and begins its schedule anew. */
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { wanting } from '../events/events.ts';
 import { type Rank, REPLAYED } from './deliveries.ts';

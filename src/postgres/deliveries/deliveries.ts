@@ -1,5 +1,5 @@
 /** The outbox: one event for one subscriber, what is due, and when the next is. */
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** What goes first: what is new, what failed more than once or came with a bulk load, what is sent again by a replay. */

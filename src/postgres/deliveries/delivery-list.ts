@@ -1,6 +1,7 @@
 /** Deliveries as people and programs read them. */
+
 import { type DeliveryStatus, type StoredStatus, shownStatus } from '../../domain/deliveries/delivery-status.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
 export interface DeliveryRow {

@@ -1,6 +1,7 @@
 /** What was given up or never sent, for one subscriber: counted, and sent again. */
+
 import type { NotTold } from '../../domain/deliveries/delivery-status.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { REPLAYED } from './deliveries.ts';
 import { sendingAgain } from './deliveries-again.ts';

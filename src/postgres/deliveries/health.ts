@@ -1,6 +1,7 @@
 /** The health of subscribers: written when one is paused, erased when it is well again. */
+
 import { ADDRESS_REFUSED, type SubscriberHealth, type Unreached } from '../../domain/deliveries/health.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** Writes that a subscriber is left alone, unless another replica knows of more failures, and tells everybody. */

@@ -1,7 +1,7 @@
 /** What became of attempts: written in batches, only for shards that are still ours. */
 
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { type DueDelivery, LONGEST_LANE, putOff, type Rank, REPLAYED } from './deliveries.ts';
 

@@ -1,5 +1,5 @@
 /** Attempts that have been under way for a moment, so that people see them. Memory is the truth; this is its shadow. */
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 export interface UnderWay {

@@ -1,7 +1,8 @@
 /** The logins of the embedded Postgres: its superuser, who sets it up, and the daemon's, who may do what the daemon does. */
+
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { connect, type Queries } from '../connection/database.ts';
 
 /** The first role of the cluster. Only the setting-up below, and people, log in with it. */

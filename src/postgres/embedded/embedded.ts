@@ -3,9 +3,10 @@
  * it, the others find it running, and the last one to leave stops it. A process that is killed leaves it running; the
  * next one finds it. A server that is killed is started again by whoever uses it.
  */
+
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import { openSession, type Session } from '../connection/database.ts';
 import { type Cluster, openCluster, type ServerSettings } from './embedded-cluster.ts';
 import { prepareHome } from './embedded-files.ts';

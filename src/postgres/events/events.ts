@@ -1,7 +1,8 @@
 /** Events and their deliveries: always written together, in the transaction of what they announce. */
+
 import { monotonicFactory } from 'ulid';
 import { type EventDraft, eventBody } from '../../domain/events/events.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
 /** An event to be written. */

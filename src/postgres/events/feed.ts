@@ -1,7 +1,8 @@
 /** The event feed: all events in an order into which nothing is inserted later, page by page. */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType } from '../../domain/events/events.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** A place in the feed. What is after it in (era, xid, position) is yet to be read. */

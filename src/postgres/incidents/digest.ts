@@ -1,7 +1,8 @@
 /** What digests rest on, and up to when they were made. Reads counters, sums by day, and the newest of what is listed. */
+
 import type { DigestIncident, DigestOverdue, DigestStays, SubscriberFacts } from '../../domain/incidents/digest.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import type { DwellCount } from '../../domain/stays/dwell.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import type { Lease } from '../shards/replicas.ts';

@@ -1,7 +1,9 @@
 /** Incidents as people and programs list and read them. */
+
 import type { Alarm } from '../../domain/incidents/detection.ts';
-import type { Incident, IncidentKind } from '../../domain/incidents/incident.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Incident } from '../../domain/incidents/incident.ts';
+import type { IncidentKind } from '../../domain/incidents/symptom.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
 /** One of the incidents that another one tells of, too. */

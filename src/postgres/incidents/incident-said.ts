@@ -1,6 +1,7 @@
 /** What people were told of an incident: its events and their deliveries are the record. */
+
 import type { DeliveryStatus } from '../../domain/deliveries/delivery-status.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { STANDING_COLUMNS, STANDING_JOINS, type StandingRow, standingOf } from '../deliveries/delivery-list.ts';
 

@@ -1,6 +1,8 @@
 /** How incidents are now: read when something is said of them that was written earlier. */
-import { type IncidentKind, type Level, levelOf } from '../../domain/incidents/incident.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+
+import { type Level, levelOf } from '../../domain/incidents/incident.ts';
+import type { IncidentKind } from '../../domain/incidents/symptom.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** One state of one site that an incident tells of. */

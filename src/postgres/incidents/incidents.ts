@@ -1,9 +1,11 @@
 /** Incidents: what is wrong now, what is open, what people heard of it, and writing what follows. */
+
 import type { Alarm } from '../../domain/incidents/detection.ts';
-import { type Incident, type IncidentKind, REOPENS_WITHIN, type Symptom } from '../../domain/incidents/incident.ts';
+import { type Incident, REOPENS_WITHIN } from '../../domain/incidents/incident.ts';
 import type { Overdue } from '../../domain/incidents/judgement.ts';
 import { replicaSymptoms } from '../../domain/incidents/replica-trouble.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { IncidentKind, Symptom } from '../../domain/incidents/symptom.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import { replicaTroubles } from '../shards/replica-troubles.ts';

@@ -1,6 +1,8 @@
 /** Silences: when people want to hear nothing of which incidents. */
-import type { IncidentKind, Silence } from '../../domain/incidents/incident.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+
+import type { Silence } from '../../domain/incidents/incident.ts';
+import type { IncidentKind } from '../../domain/incidents/symptom.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 export interface SilenceRow extends Silence {

@@ -1,7 +1,7 @@
 /** Single stuck checkouts of which people are alerted: which there are, how they ended, and writing what follows. */
 
 import type { SingleReason } from '../../domain/incidents/stuck-checkouts.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import type { Lease } from '../shards/replicas.ts';

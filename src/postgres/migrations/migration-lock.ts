@@ -2,9 +2,10 @@
  * The advisory lock that starts hold one after the other while they migrate. Every login of the database may take it, so it
  * is tried, and who holds it is named: a login that keeps it makes a start fail after a while, and never wait in silence.
  */
+
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** The number means nothing; it must never change. */

@@ -1,5 +1,5 @@
 /** Ends waits of purchases that have lost their reason: the polls that failed did so because the site could not be read. */
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** Rows examined in one statement: more would hold locks for long. */

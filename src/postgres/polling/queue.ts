@@ -1,5 +1,7 @@
 /** The queue as its owner reads it: purchases by shard and due slot, and the nudges that say what changed from outside. */
-import { type Attached, DIGEST_LENGTH, type Instant, type Purchase } from '../../domain/purchases/purchase.ts';
+
+import { type Attached, DIGEST_LENGTH, type Purchase } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { held, type Writer } from '../deliveries/settle.ts';
 

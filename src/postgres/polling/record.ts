@@ -5,13 +5,14 @@
  * the same purchase overtook is refused, and the purchase is read again and due again. So a statement that the client
  * gave up, and that the database runs later, changes nothing.
  */
+
 import type { Outcome, Transition } from '../../domain/deciding/decide.ts';
 import { completedEvents, type EventDraft } from '../../domain/events/events.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Stay } from '../../domain/stays/stay.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent, SITE_SHARD } from '../events/events.ts';
 import { customerOf } from '../stays/customer.ts';

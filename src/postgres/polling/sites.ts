@@ -1,7 +1,7 @@
 /** Sites: which are configured, and whether they answer. */
 
 import type { SiteTrouble } from '../../domain/polling/reach.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** Makes the sites table say what the configuration says. */

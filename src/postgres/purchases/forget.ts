@@ -1,7 +1,8 @@
 /** Erases a purchase, a person's data with it, and leaves a line that says so without naming it. */
+
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { lockingWhole } from './erase.ts';
 

@@ -1,5 +1,5 @@
 /** Requests that carry an Idempotency-Key, and what was answered. */
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** A request by the hash of its key, within the method and path it was made to. */

@@ -1,5 +1,7 @@
 /** Purchases as people and programs register, read and stop them. What the poller does with them is in queue.ts and record.ts. */
-import type { Instant, Milliseconds, PurchaseStatus } from '../../domain/purchases/purchase.ts';
+
+import type { PurchaseStatus } from '../../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 export interface Registration {

@@ -1,7 +1,7 @@
 /** What people wrote about a purchase: notes, reasons and descriptions that name it. Erasing it leaves these to their authors. */
 
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { parseExact } from '../../domain/values/exact-json.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import type { PurchaseRow } from './purchases.ts';
 

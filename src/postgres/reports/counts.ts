@@ -1,5 +1,7 @@
 /** How many purchases there are: counters that the transactions keep which change a purchase, and how they are folded. */
-import type { Instant, PurchaseStatus } from '../../domain/purchases/purchase.ts';
+
+import type { PurchaseStatus } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** Changes that one statement folds at most; what is more waits for the next. */

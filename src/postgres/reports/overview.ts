@@ -1,6 +1,7 @@
 /** Lists and counts for people. Nothing the daemon does depends on them. */
+
 import type { DeliveryStatus } from '../../domain/deliveries/delivery-status.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { STANDING_COLUMNS, STANDING_JOINS, type StandingRow, standingOf } from '../deliveries/delivery-list.ts';
 

@@ -1,8 +1,8 @@
 /** The limit of a purchase where it is now, with its working. */
 
 import { stuckClock } from '../../domain/explain/explain-poll.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { type ShownLimit, shownLimit } from '../../domain/stays/dwell.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { PurchaseRow } from '../purchases/purchases.ts';
 import type { Limits } from '../stays/limits.ts';
 

@@ -1,7 +1,7 @@
 /** The dead man's switch, as the database knows it: whether somebody can be told and is, and when it was called. */
 
-import type { Instant } from '../../domain/purchases/purchase.ts';
 import { type ChannelQueue, MESSAGES_WITHIN, type People } from '../../domain/replicas/heartbeat.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { messagesTaken } from '../deliveries/channel-lane.ts';
 import { RANKS } from '../deliveries/deliveries.ts';

@@ -1,8 +1,8 @@
 /** Moves times that were written ahead of the database's clock back with it, where something waits for them to pass. */
 
 import { type Detection, movedBack } from '../../domain/incidents/detection.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
 /** Tables that do not grow with what is watched: when something happened there, and what was decided by it. */

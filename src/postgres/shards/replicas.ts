@@ -3,9 +3,9 @@
  * waits for the row locks with which recording fences itself; see docs/decisions/0003-ownership.md.
  */
 
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import type { DaemonSilence } from '../../domain/replicas/daemon-silence.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { type ClockSteps, type ClockStepsRow, clockSteps, clockStepsOf } from './skipped-time.ts';
 

@@ -1,7 +1,7 @@
 /** How the database's clock stepped, as replicas measured it: one row. */
 
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import type { SkippedTime } from '../../domain/values/skipped-time.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
 export interface ClockSteps {

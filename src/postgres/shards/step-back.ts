@@ -1,8 +1,8 @@
 /** Moves what is due in the future along with the database's clock when that clock is set back. */
 
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { held } from '../deliveries/settle.ts';
 import { moveTimesBack } from './move-times-back.ts';

@@ -1,8 +1,8 @@
 /** What is known of stays in states with a limit, added up over days. The judge writes it, with its incidents. */
 
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import type { DwellCount } from '../../domain/stays/dwell.ts';
 import { type Known, usualOf } from '../../domain/stays/usual.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** Good exits of a state of a site in one bucket of domain/stays/dwell.ts. */

@@ -2,7 +2,7 @@
 
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { CauseEvidence, CausePart } from '../../domain/incidents/causes.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
 /** A state of a site in which purchases are overdue. */

@@ -1,8 +1,8 @@
 /** When stays become overdue, by site: limits that settings name, and those that are learned from customers who got on. */
 
 import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { autoLimit, configuredLimit, type Dwell, dwellOf, type Limit, mostLimit } from '../../domain/stays/dwell.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Queries } from '../connection/database.ts';
 import { type DwellRow, readDwell } from './dwell.ts';

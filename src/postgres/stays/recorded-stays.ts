@@ -2,9 +2,10 @@
  * What was recorded of a past time, for going through it again: stays in states, when nobody could ask a site, silences,
  * and what was said and flagged then. Reads only.
  */
+
 import type { Silence } from '../../domain/incidents/incident.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
 import type { RecordedOutage, RecordedStay } from '../../domain/stays/recorded-stay.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries, Sql } from '../connection/database.ts';
 import { customerOf } from './customer.ts';
 import { paidByAnotherAt } from './evidence.ts';

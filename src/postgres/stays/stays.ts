@@ -1,7 +1,9 @@
 /** What became of stays, until the judge has added it up, and what is remembered of each state of a site. */
-import type { Detection, SiteStay } from '../../domain/incidents/detection.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+
+import type { Detection } from '../../domain/incidents/detection.ts';
+import type { SiteStay } from '../../domain/stays/stay.ts';
 import type { DwellChange, StayChange } from '../../domain/stays/tally.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 export interface StoredStay extends SiteStay {

@@ -1,6 +1,7 @@
 /** What the API does to its subscribers. Each change tells the daemons at once. */
+
 import { REFUSED_CREDENTIALS } from '../../domain/deliveries/health.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import type { BodyFormat } from './subscribers.ts';
 

@@ -1,13 +1,9 @@
 /** Subscribers that people are told of: those that take nothing for long or are not reached, lose events, or were switched off. */
-import {
-  GIVEN_UP_LATELY,
-  LONG_FAILURE,
-  SUBSCRIBER_TROUBLES,
-  type SubscriberTrouble,
-  type Symptom,
-} from '../../domain/incidents/incident.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+
+import { GIVEN_UP_LATELY, LONG_FAILURE, SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../../domain/incidents/incident.ts';
+import type { Symptom } from '../../domain/incidents/symptom.ts';
 import { SHARDS } from '../../domain/replicas/ownership.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { RANKS } from '../deliveries/deliveries.ts';
 import type { SubscriberKind } from './subscribers.ts';

@@ -1,5 +1,5 @@
 /** Whom nothing reaches: read from what fails at present, which is little while all is well. */
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** A subscriber that cannot be told, or was not lately. */

@@ -1,6 +1,7 @@
 /** Who is told, and of what: those that the configuration names, and those made by the API. */
+
 import type { SubscriberHealth, Unreached } from '../../domain/deliveries/health.ts';
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 export type SubscriberKind = 'webhook' | 'slack' | 'nats' | 'rabbitmq';

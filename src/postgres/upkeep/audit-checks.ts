@@ -1,8 +1,7 @@
 /** The statements of the audit. Each looks at one range of keys, in one moment, and answers what it found. */
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { wanting } from '../events/events.ts';
-import type { AuditCheck } from './audit.ts';
 
 /** Keys after one and through another, compared as text: they may be larger than a number holds. */
 export interface Range {
@@ -181,3 +180,17 @@ export async function checkCounters(sql: Queries, site: string | null): Promise<
       from compared where counter <> rows)
     ${report(sql, 'counters', { checked: 'compared', gap: 'wrong' })}`;
 }
+
+/** The checks, in the order they are reported. */
+export const AUDIT_CHECKS = [
+  'transitions',
+  'announcements',
+  'sequences',
+  'chains',
+  'deliveries',
+  'site_events',
+  'orphans',
+  'counters',
+] as const;
+
+export type AuditCheck = (typeof AUDIT_CHECKS)[number];

@@ -2,9 +2,11 @@
  * Proves that what happened was announced, and what was announced goes to everybody who wants it: transitions = events =
  * deliveries per matching subscriber. Reads in batches, each one statement and so one moment; changes nothing.
  */
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Queries, Sql } from '../connection/database.ts';
 import {
+  AUDIT_CHECKS,
+  type AuditCheck,
   checkCounters,
   checkDeliveries,
   checkPurchases,
@@ -13,19 +15,6 @@ import {
   type Range,
   type Report,
 } from './audit-checks.ts';
-
-/** The checks, in the order they are reported. */
-export const AUDIT_CHECKS = [
-  'transitions',
-  'announcements',
-  'sequences',
-  'chains',
-  'deliveries',
-  'site_events',
-  'orphans',
-  'counters',
-] as const;
-export type AuditCheck = (typeof AUDIT_CHECKS)[number];
 
 /** Where something is missing or wrong. */
 export interface Gap {

@@ -1,5 +1,5 @@
 /** Deletes what is old enough: each call is one statement over a small batch that waits for nobody, well within the time that the server gives a statement. */
-import type { Instant } from '../../domain/purchases/purchase.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { lockingWhole } from '../purchases/erase.ts';
 import type { Lease } from '../shards/replicas.ts';

@@ -1,5 +1,5 @@
 /** One timer that rings at the earliest of the moments asked for. */
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../clock.ts';
 
 export interface Alarm {

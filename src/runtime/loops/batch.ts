@@ -1,5 +1,5 @@
 /** Collects what comes in one by one and hands it on in batches: at once when idle, larger the busier it is. */
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 
 export interface Batcher<T> {
   add(item: T): void;

@@ -1,7 +1,7 @@
 /** Which loops run and which failed, for /readyz, the dead man's switch and people. */
 
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
 import { type Failing, failedAgain, type LoopSeen, longFailure } from '../../domain/replicas/loop-health.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 
 export interface LoopHealth {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** The loops of the daemon by name, each with its health. */
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { Health } from './health.ts';

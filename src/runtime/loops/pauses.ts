@@ -1,6 +1,7 @@
 /** Long work that leaves the event loop to others in between. */
+
 import { setImmediate as afterOthers } from 'node:timers/promises';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 
 const LONGEST_TURN: Milliseconds = 10;
 

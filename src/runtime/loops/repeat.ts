@@ -1,5 +1,5 @@
 /** Long-running work: one tick after the other, a rest in between, a wake-up that ends the rest, and a stop. */
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../clock.ts';
 
 export interface Loop {

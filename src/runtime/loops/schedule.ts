@@ -1,6 +1,7 @@
 /** Calendar jobs: when one was last due by its cron expression, and when it is next. Alone in knowing how such an expression is read. */
+
 import { createTask, parse } from 'node-cron';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 
 export interface Schedule {
   /** The latest moment at or before `now` that the expression names; null when there was none in four years. */

@@ -2,7 +2,7 @@
  * What notifications ask for. Any login of the database may send any of them at any rate, so a notification is a hint: it makes a
  * loop read the tables, and the tables say what is true. Repeated hints are taken together.
  */
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 
 /** By its payload on `purchase_watch_wake`: the loop that looks, and the least time from one such look to the next. */
 const HINTS = {

@@ -1,6 +1,7 @@
 /** A stop that ends in time: each part gets until its share of the time is over, and the stop goes on without those that hang. */
+
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Logger } from '../logger.ts';
 
 export interface Shutdown {

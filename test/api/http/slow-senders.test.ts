@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
+import type { LingerLimits } from '../../../src/api/http/linger.ts';
 import { type ApiServer, type ServedApp, serveApi } from '../../../src/api/http/serve.ts';
-import type { LingerLimits } from '../../../src/api/linger.ts';
 
 const HEAD = 'POST /refused HTTP/1.1\r\nHost: 127.0.0.1\r\n';
 const NEVER = 1_000_000_000;

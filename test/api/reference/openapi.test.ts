@@ -1,9 +1,11 @@
 /** The OpenAPI document: valid, complete, and true of its own examples. */
+
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exampleOf, type OpenApiDocument, type Operation, type Schema } from '../../../src/api/reference/docs-page-model.ts';
 import { createApi } from '../../../src/api/routes.ts';
-import { type ApiKey, hashOfKey, SCOPES, type Scope } from '../../../src/config/api-keys.ts';
+import { type ApiKey, hashOfKey } from '../../../src/config/api-keys.ts';
+import { SCOPES, type Scope } from '../../../src/config/kinds/key-kinds.ts';
 import { PLANS, startTestApi, type TestApi } from '../api.ts';
 import { schemaChecker } from '../schema-checker.ts';
 

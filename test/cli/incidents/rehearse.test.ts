@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isoTime } from '../../../src/domain/events/events.ts';
+import { isoTime } from '../../../src/domain/values/time.ts';
 import { announcing, SITE_SHARD } from '../../../src/postgres/events/events.ts';
 import { syncSubscribers } from '../../../src/postgres/subscribers/subscribers.ts';
 import type { TestDatabase } from '../../support/database.ts';

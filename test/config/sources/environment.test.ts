@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { describeSettings } from '../../../src/config/describe.ts';
-import { loadSettings } from '../../../src/config/settings.ts';
+import { loadSettings } from '../../../src/config/load-settings.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
 import { problemsOf, SIGNING_SECRET, SITE, temporaryFile } from '../files.ts';
 

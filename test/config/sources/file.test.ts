@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loadSettings } from '../../../src/config/settings.ts';
+import { loadSettings } from '../../../src/config/load-settings.ts';
 import { DEFAULT_STATE_POLICIES, policyOf } from '../../../src/domain/polling/poll-plan.ts';
 import { loadFile, problemsOf, SIGNING_SECRET, SITE, temporaryFile } from '../files.ts';
 

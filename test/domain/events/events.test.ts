@@ -4,13 +4,12 @@ import {
   EVENT_TYPES,
   type EventDraft,
   eventBody,
-  isoTime,
-  isoTimeOrNull,
   purchaseHead,
   stateOrNull,
 } from '../../../src/domain/events/events.ts';
 import type { Attached, Details } from '../../../src/domain/purchases/purchase.ts';
 import { decimal, parseExact } from '../../../src/domain/values/exact-json.ts';
+import { isoTime, isoTimeOrNull } from '../../../src/domain/values/time.ts';
 import { aPurchase } from '../../support/a-purchase.ts';
 
 const NOTHING: Attached = { reference: null, metadata: null, details: null };

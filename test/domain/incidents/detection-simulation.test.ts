@@ -2,9 +2,11 @@
  * What is promised of detection, held against simulated customers, by seed. Measured values are in docs/decisions/0015-detection.md;
  * the bounds here leave some room.
  */
+
 import { expect, test } from 'vitest';
-import { feed, newDetection, type SiteStay } from '../../../src/domain/incidents/detection.ts';
+import { feed, newDetection } from '../../../src/domain/incidents/detection.ts';
 import { averageRunLength } from '../../../src/domain/stays/run-length.ts';
+import type { SiteStay } from '../../../src/domain/stays/stay.ts';
 import { createRandom } from '../../../src/simulator/values/random.ts';
 import { alarmsIn, CARD, DAY, HOUR, learning, quantile, type Visits, visits } from '../../support/visits.ts';
 

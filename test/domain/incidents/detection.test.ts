@@ -1,16 +1,8 @@
 import { expect, test } from 'vitest';
-import {
-  alarmSeverity,
-  clearsAt,
-  type Detection,
-  feed,
-  look,
-  newDetection,
-  type SiteStay,
-  type Usual,
-} from '../../../src/domain/incidents/detection.ts';
+import { alarmSeverity, clearsAt, type Detection, feed, look, newDetection } from '../../../src/domain/incidents/detection.ts';
 import { STATE_NAMES } from '../../../src/domain/purchases/states.ts';
-import type { StayOutcome } from '../../../src/domain/stays/stay.ts';
+import type { SiteStay, StayOutcome } from '../../../src/domain/stays/stay.ts';
+import type { Usual } from '../../../src/domain/stays/usual.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -6,9 +6,9 @@ import {
   type Silence,
   SUBSCRIBER_TROUBLES,
   type SubscriberTrouble,
-  type Symptom,
   silencedUntil,
 } from '../../../src/domain/incidents/incident.ts';
+import type { Symptom } from '../../../src/domain/incidents/symptom.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type Incident, openIncident, type Symptom } from '../../../src/domain/incidents/incident.ts';
+import { type Incident, openIncident } from '../../../src/domain/incidents/incident.ts';
 import { combined, fold, leavesOf, TOGETHER } from '../../../src/domain/incidents/incident-tree.ts';
+import type { Symptom } from '../../../src/domain/incidents/symptom.ts';
 
 const MINUTE = 60_000;
 const T = Date.UTC(2026, 10, 20, 9, 15);

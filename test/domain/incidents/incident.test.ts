@@ -7,9 +7,9 @@ import {
   openIncident,
   reopened,
   type Silence,
-  type Symptom,
   silencedUntil,
 } from '../../../src/domain/incidents/incident.ts';
+import type { Symptom } from '../../../src/domain/incidents/symptom.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

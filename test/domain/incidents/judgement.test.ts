@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ChannelRule } from '../../../src/domain/incidents/audience.ts';
-import type { Detection, SiteStay, Usual } from '../../../src/domain/incidents/detection.ts';
-import type { Incident, Silence, Symptom } from '../../../src/domain/incidents/incident.ts';
+import type { Detection } from '../../../src/domain/incidents/detection.ts';
+import type { Incident, Silence } from '../../../src/domain/incidents/incident.ts';
 import { judge, type Overdue, type Told, weigh } from '../../../src/domain/incidents/judgement.ts';
+import type { Symptom } from '../../../src/domain/incidents/symptom.ts';
+import type { SiteStay } from '../../../src/domain/stays/stay.ts';
+import type { Usual } from '../../../src/domain/stays/usual.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { dueAfter, isAhead, isWaiting, LEAST_STEP, notAhead } from '../../../src/domain/values/clock-ahead.ts';
+import { notAhead } from '../../../src/domain/purchases/clock-back.ts';
+import { dueAfter, isAhead, isWaiting, LEAST_STEP } from '../../../src/domain/values/clock-ahead.ts';
 import { aPurchase } from '../../support/a-purchase.ts';
 
 const NOW = 1_800_000_000_000;

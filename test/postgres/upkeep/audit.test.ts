@@ -10,7 +10,8 @@ import { recordChanged } from '../../../src/postgres/polling/record.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { register, stopPurchase } from '../../../src/postgres/purchases/purchases.ts';
 import { switchOff, syncSubscribers } from '../../../src/postgres/subscribers/subscribers.ts';
-import { AUDIT_CHECKS, type AuditCheck, type AuditOptions, audit } from '../../../src/postgres/upkeep/audit.ts';
+import { type AuditOptions, audit } from '../../../src/postgres/upkeep/audit.ts';
+import { AUDIT_CHECKS, type AuditCheck } from '../../../src/postgres/upkeep/audit-checks.ts';
 import { answer, trouble } from '../../support/a-purchase.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 

@@ -1,8 +1,8 @@
 /** Events about single stuck checkouts, read back from their body (daemon/judge/stuck-checkouts.ts describes it). */
 
 import type { CheckoutOutcome } from '../../../domain/incidents/stuck-checkouts.ts';
-import type { Instant, Milliseconds } from '../../../domain/purchases/purchase.ts';
 import type { NamedState } from '../../../domain/purchases/states.ts';
+import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 import { count, digits, type Fields, fields, instant, list, quantity, state, text } from './event-fields.ts';
 
 /** What names a checkout. */

@@ -1,8 +1,8 @@
 /** Reads values out of an event's body, of which nothing may be taken for granted: what is not as expected is null. */
 
-import type { Instant } from '../../../domain/purchases/purchase.ts';
 import { type NamedState, namedState } from '../../../domain/purchases/states.ts';
 import { isDecimal, type JsonValue, parseExact } from '../../../domain/values/exact-json.ts';
+import type { Instant } from '../../../domain/values/time.ts';
 
 export type Fields = { readonly [key: string]: JsonValue | undefined };
 

@@ -1,11 +1,12 @@
 /** Events for people, which only channels for people receive, read back from their body. */
+
 import { SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../../../domain/incidents/incident.ts';
 import { type ReplicaTrouble, readReplicaData } from '../../../domain/incidents/replica-trouble.ts';
-import type { Instant } from '../../../domain/purchases/purchase.ts';
 import type { NamedState } from '../../../domain/purchases/states.ts';
-import { type IncidentHead, readHead } from '../messages/incident-head.ts';
+import type { Instant } from '../../../domain/values/time.ts';
 import { type Checkouts, readCheckouts } from './checkouts-event.ts';
 import { count, type Fields, fields, instant, list, parsed, state, text, whole } from './event-fields.ts';
+import { type IncidentHead, readHead } from './incident-head.ts';
 import { readStuck, type StuckIncident } from './stuck-event.ts';
 
 /** A site of which no purchase can be read. */

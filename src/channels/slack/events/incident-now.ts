@@ -1,6 +1,7 @@
 /** An event about an incident, brought up to how the incident is when it is told. */
-import type { Instant } from '../../../domain/purchases/purchase.ts';
+
 import { namedState } from '../../../domain/purchases/states.ts';
+import type { Instant } from '../../../domain/values/time.ts';
 import type { IncidentNow } from '../../../postgres/incidents/incidents-now.ts';
 import type { ReplicaIncident, SubscriberIncident, UnreachableIncident } from './incident-event.ts';
 import type { StuckIncident, StuckPart } from './stuck-event.ts';

@@ -1,8 +1,9 @@
 /** Events about stuck purchases, read back from their body. */
-import type { Instant, Milliseconds } from '../../../domain/purchases/purchase.ts';
+
 import type { NamedState } from '../../../domain/purchases/states.ts';
-import type { IncidentHead } from '../messages/incident-head.ts';
+import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
 import { count, digits, type Fields, fields, instant, list, quantity, share, state, text } from './event-fields.ts';
+import type { IncidentHead } from './incident-head.ts';
 
 /** Customers who stay in one state of one site. */
 export interface StuckPart {

@@ -1,5 +1,5 @@
 /** Slack's own markup, made from values that other people chose. */
-import type { Instant } from '../../../domain/purchases/purchase.ts';
+import type { Instant } from '../../../domain/values/time.ts';
 import { printable } from '../../http/excerpt.ts';
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([

@@ -2,10 +2,11 @@
  * What Slack shows of a digest (data as domain/incidents/digest.ts describes it). It is read over coffee: how many incidents, what is
  * still open, who is overdue; then site by site. Nothing in it is an alarm.
  */
+
 import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
-import type { Instant } from '../../../domain/purchases/purchase.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { JsonValue } from '../../../domain/values/exact-json.ts';
+import type { Instant } from '../../../domain/values/time.ts';
 import { count, type Fields, fields, instant, list, share, state, text } from '../events/event-fields.ts';
 import { waitingFor } from './advice.ts';
 import { cut, moment, plain } from './mrkdwn.ts';

@@ -1,8 +1,8 @@
 /** A Slack message before it is laid out. */
 
-import type { Instant } from '../../../domain/purchases/purchase.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
-import type { IncidentHead } from './incident-head.ts';
+import type { Instant } from '../../../domain/values/time.ts';
+import type { IncidentHead } from '../events/incident-head.ts';
 
 /** How a piece gives way when a message is too long for Slack: lower orders first, each shorter version, then nothing. */
 export interface Yields {

@@ -2,8 +2,9 @@
  * What waited as one message: because Slack did not take it, the channel has had enough for now, or there is much at once.
  * Of each incident only what is true by now is said; what came and went meanwhile is told as past.
  */
+
 import type { TogetherReason } from '../../../domain/deliveries/channel-pace.ts';
-import type { Instant } from '../../../domain/purchases/purchase.ts';
+import type { Instant } from '../../../domain/values/time.ts';
 import type { IncidentNow } from '../../../postgres/incidents/incidents-now.ts';
 import { joined } from '../events/checkouts-event.ts';
 import { type PeopleEvent, readIncidentEvent } from '../events/incident-event.ts';

@@ -1,8 +1,8 @@
 /** What Slack shows of an event: reads it, has it drafted by what it is about, and lays it out. */
 
 import { type FirstLook, type OtherEvent, type PeopleEvent, readIncidentEvent } from '../events/incident-event.ts';
+import { type IncidentHead, isLookedAfter } from '../events/incident-head.ts';
 import { waitingFor } from './advice.ts';
-import { type IncidentHead, isLookedAfter } from './incident-head.ts';
 import { code, link, moment, plain } from './mrkdwn.ts';
 import { checkoutsDraft } from './slack-checkouts.ts';
 import { digestDraft } from './slack-digest.ts';

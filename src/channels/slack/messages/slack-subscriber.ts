@@ -2,8 +2,8 @@
 
 import { FAILURES_TO_SWITCH_OFF, WITH_PEOPLE } from '../../../domain/deliveries/health.ts';
 import { isAskedFor } from '../../../domain/deliveries/standing.ts';
-import type { Instant } from '../../../domain/purchases/purchase.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
+import type { Instant } from '../../../domain/values/time.ts';
 import type { SubscriberIncident } from '../events/incident-event.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 import { type Draft, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './slack-draft.ts';

@@ -1,6 +1,6 @@
 /** What every event about an incident says, whatever it is about. */
-import type { Instant } from '../../../domain/purchases/purchase.ts';
-import { type Fields, fields, instant, text } from '../events/event-fields.ts';
+import type { Instant } from '../../../domain/values/time.ts';
+import { type Fields, fields, instant, text } from './event-fields.ts';
 
 const STAGES = ['opened', 'reopened', 'grew', 'reminder', 'ended'] as const;
 /** What an event says of its incident. */

@@ -1,5 +1,5 @@
 /** Log lines that callers can cause, bounded: a flood of requests must not become a flood of lines. */
-import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 
 /** Lines that may be logged at once; one more may be each second after. */
 const MOST_LINES = 100;

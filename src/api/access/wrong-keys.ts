@@ -3,11 +3,12 @@
  * seconds however they are sent. What waits is bounded: beyond that a wrong key is answered at once, with 429. Right keys never
  * wait, whatever else comes from their address. Each wrong key has a log line, until there are too many of them.
  */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
-import type { Milliseconds } from '../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { createLineBudget, type LineBudget } from '../line-budget.ts';
+import { createLineBudget, type LineBudget } from './line-budget.ts';
 
 const COST: Milliseconds = 1_000;
 /** Answers that wait at once, from one address and from all. */

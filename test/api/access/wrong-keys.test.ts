@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { createWrongKeys } from '../../../src/api/http/wrong-keys.ts';
+import { createWrongKeys } from '../../../src/api/access/wrong-keys.ts';
 import { createLogger } from '../../../src/runtime/logger.ts';
 
 afterEach(() => void vi.useRealTimers());

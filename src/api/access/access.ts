@@ -1,10 +1,11 @@
 /** Who may call: keys where there are some, and otherwise only programs of this machine, never another web site's page. */
+
 import { timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
-import { type ApiKey, hashOfKey, SCOPES, type Scope } from '../../config/api-keys.ts';
-import { SHORTEST_KEY } from '../../config/kinds/key-kinds.ts';
-import type { Instant, Milliseconds } from '../../domain/purchases/purchase.ts';
-import { Problem } from './problems.ts';
+import { type ApiKey, hashOfKey } from '../../config/api-keys.ts';
+import { SCOPES, type Scope, SHORTEST_KEY } from '../../config/kinds/key-kinds.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { Problem } from '../http/problems.ts';
 import type { Rule } from './scopes.ts';
 import type { WrongKeys } from './wrong-keys.ts';
 

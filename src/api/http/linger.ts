@@ -3,10 +3,11 @@
  * still come by a reset, which makes the client's system drop the answer. So the server ends its side, reads on and throws
  * away what it reads, as nginx does (`lingering_close`). Such a connection carries no request: it gives way to a new one.
  */
+
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Milliseconds } from '../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
 
 export interface LingerLimits {
   /** After so long the connection is closed, whatever the client does. */

@@ -1,9 +1,10 @@
 /** What a route asks of the caller's key. Each route declares it as its `security`, from which access and OpenAPI follow. */
+
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import type { Scope } from '../../config/api-keys.ts';
-import type { ApiBindings } from './serve.ts';
+import type { Scope } from '../../config/kinds/key-kinds.ts';
+import type { ApiBindings } from '../http/serve.ts';
 
 /** For a route's `security`: a key with this scope. */
 export const needs = (scope: Scope): { key: Scope[] }[] => [{ key: [scope] }];

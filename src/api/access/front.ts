@@ -3,12 +3,12 @@ import { Hono } from 'hono';
 import type { Settings } from '../../config/settings.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createRareWarning } from '../../runtime/rare-warning.ts';
+import { answerHeaders } from '../http/answer-headers.ts';
+import { mostConnections, openFilesLimit } from '../http/connections.ts';
+import { Problem, problemFrom, problemResponse } from '../http/problems.ts';
+import { type ApiBindings, type ApiServer, serveApi } from '../http/serve.ts';
 import { guardKeyless, requireKey } from './access.ts';
-import { answerHeaders } from './answer-headers.ts';
-import { mostConnections, openFilesLimit } from './connections.ts';
-import { Problem, problemFrom, problemResponse } from './problems.ts';
 import type { Rule } from './scopes.ts';
-import { type ApiBindings, type ApiServer, serveApi } from './serve.ts';
 import { createWrongKeys } from './wrong-keys.ts';
 
 export interface Front extends ApiServer {

@@ -1,0 +1,17 @@
+/** Moments and lengths of time, and how they are written. */
+
+/** Epoch milliseconds. */
+export type Instant = number;
+
+/** A length of time in milliseconds. */
+export type Milliseconds = number;
+
+/** An instant as events, API and logs show it: UTC with milliseconds. */
+export function isoTime(at: Instant): string {
+  return new Date(at).toISOString();
+}
+
+/** The same, where there may be none. */
+export function isoTimeOrNull(at: Instant | null): string | null {
+  return at === null ? null : isoTime(at);
+}
