@@ -58,6 +58,27 @@ describe('a token', () => {
   });
 });
 
+test('a token and its credentials go to the site that they are for, and to no other', async () => {
+  const sites = await Promise.all(
+    ['se', 'fi'].map((site) =>
+      startService({
+        '/oauth2/token': (response) => json(response, { access_token: `token-of-${site}`, expires_in: 3600 }),
+        [STATUS]: (response) => response.writeHead(302, { location: elsewhere() }).end(),
+      }),
+    ),
+  );
+  const elsewhere = () => `${sites[1]!.baseUrl}${STATUS}`;
+  for (const [index, { baseUrl }] of sites.entries()) {
+    const clientSecret = `secret-of-${index}`;
+    await clientOf(baseUrl, { auth: 'oauth2', clientId: `shop-${index}`, clientSecret }).pollStatus(ID);
+  }
+  const [se, fi] = sites.map(({ received }) => JSON.stringify(received));
+  expect(se).toMatch(/secret-of-0.*Bearer token-of-se/);
+  expect(fi).toMatch(/secret-of-1.*Bearer token-of-fi/);
+  expect(se).not.toMatch(/secret-of-1|token-of-fi/);
+  expect(fi).not.toMatch(/secret-of-0|token-of-se/);
+});
+
 describe('a token that is not accepted any more', () => {
   test.each([401, 403])('(%i) is renewed once for all, and the polls succeed', async (status) => {
     const accepted = new Set(['t1']);

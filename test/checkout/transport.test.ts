@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, test } from 'vitest';
-import { NOT_HTTP, startTcp } from '../support/not-http.ts';
+import { makeAuthority } from '../support/certificates.ts';
+import { listenForTest, NOT_HTTP, startTcp } from '../support/not-http.ts';
 import { clientOf, ID, json, STATUS, startService, statusText } from './service.ts';
 
 const OK = (body: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
@@ -119,6 +121,26 @@ describe('a connection that fails', () => {
   test('no TLS where TLS is asked for', async () => {
     const baseUrl = await startTcp((socket) => socket.on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
     expect(await poll(baseUrl.replace('http:', 'https:'))).toMatchObject({ kind: 'unreachable', reason: 'tls' });
+  });
+  test('a certificate of an authority that is not trusted, and nothing is sent', async () => {
+    const received: string[] = [];
+    const { certificate, key } = makeAuthority().issue('localhost');
+    const server = createTlsServer({ cert: certificate, key }, (socket) =>
+      socket.on('data', (data) => received.push(String(data))),
+    );
+    server.on('tlsClientError', () => undefined);
+    const baseUrl = (await listenForTest(server)).replace('http://127.0.0.1', 'https://localhost');
+    expect(await poll(baseUrl)).toMatchObject({ kind: 'unreachable', reason: 'tls' });
+    expect(received).toEqual([]);
+  });
+  test('no newer TLS than 1.1', async () => {
+    const { certificate, key } = makeAuthority().issue('localhost');
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' } as const;
+    const server = createTlsServer({ cert: certificate, key, ...old });
+    const refusal = once(server, 'tlsClientError');
+    const baseUrl = (await listenForTest(server)).replace('http://127.0.0.1', 'https://localhost');
+    expect(await poll(baseUrl)).toMatchObject({ kind: 'unreachable', reason: 'tls' });
+    expect((await refusal)[0]).toMatchObject({ code: 'ERR_SSL_UNSUPPORTED_PROTOCOL' });
   });
   test('reset before an answer, and not tried again on a connection that never worked', async () => {
     let connections = 0;

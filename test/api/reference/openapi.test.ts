@@ -118,7 +118,8 @@ test('every answer forbids browsers and caches what they might do with it', asyn
   for (const { name, method, path } of operations()) {
     // Headers are enough of a stream.
     const as = method === 'get' ? 'HEAD' : method.toUpperCase();
-    for (const headers of [{}, { authorization: `Bearer ${FULL}` }]) {
+    for (const access of [{}, { authorization: `Bearer ${FULL}` }]) {
+      const headers = { ...access, origin: 'https://evil.example' };
       const answer = await api.call(as, path.replace(/\{\w+\}/g, 'x'), { headers });
       const { 'content-security-policy': policy = '', ...others } = Object.fromEntries(answer.headers);
       expect(others, name).toMatchObject({
@@ -126,6 +127,7 @@ test('every answer forbids browsers and caches what they might do with it', asyn
         'x-content-type-options': 'nosniff',
         'referrer-policy': 'no-referrer',
       });
+      expect(Object.keys(others).filter((each) => each.startsWith('access-control-') || each === 'set-cookie')).toEqual([]);
       for (const part of ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"])
         expect(policy, name).toContain(part);
     }

@@ -234,6 +234,8 @@ describe('what is wrong', () => {
       /^states\.\w+: is the same state as states\.\w+ \(New\)/,
     ],
     ['a file that is a list', '- a', /: is not a mapping with/],
+    ['a tag that other readers of YAML run', 'sites: !!js/function "function () {}"', /^sites: is not a mapping by name$/],
+    ['what every object has', '__proto__: { host: a }', /^__proto__: is not a setting/],
   ])('%s', (_, content, line) => {
     expect(problems(content)).toEqual([expect.stringMatching(line)]);
   });
