@@ -182,13 +182,17 @@ export function createLoader({ sql, clock, log, ownership, windows }: LoaderOpti
     if (clock.monotonic() < patrolAt || !ownership.outlasts(0)) return;
     patrolAt = clock.monotonic() + PATROL_EVERY;
     const through = dueSlot(clock.now()) - OVERDUE_SLOTS;
-    const epochs = new Map(holdingsOf(owned).map(({ shard, epoch }) => [shard, epoch]));
+    const holdings = holdingsOf(owned);
+    const epochs = new Map(holdings.map(({ shard, epoch }) => [shard, epoch]));
     // A shard that was released meanwhile left memory with all its purchases, and once the lease has ended others may have written its rows.
-    const isHeld = (shard: number): boolean => ownership.mayGoOn(shard, epochs.get(shard)!, 0);
+    const isHeld = (shard: number): boolean => {
+      const epoch = epochs.get(shard);
+      return epoch !== undefined && ownership.mayGoOn(shard, epoch, 0);
+    };
     const reads = [...windows]
       .filter(([, window]) => !window.pressed() && window.behind(through).length === 0)
       .map(([site, window]): WindowRead => {
-        const cursors = owned.map((shard) => ({ shard, slot: -1, id: 0 }));
+        const cursors = holdings.map(({ shard }) => ({ shard, slot: -1, id: 0 }));
         return { window, site, cursors, through, limit: PATROL_ROWS };
       });
     for (const together of inStatements(reads)) {

@@ -15,14 +15,17 @@ let window: Window;
 let loader: Loader;
 let elapsed: number;
 let log: string[];
-/** What happens once a statement that reads the queue has been carried out, before its answer is known. */
+/** What happens once a statement that reads the queue, or another one, has been carried out, before its answer is known. */
 let meanwhile: (() => Promise<void>) | null;
+const READS_QUEUE = '(q.due_slot, q.id) >';
+let statement = READS_QUEUE;
 beforeEach(async () => {
   database = await testDatabase();
   await syncSites(database.sql, ['se']);
   elapsed = 0;
   log = [];
   meanwhile = null;
+  statement = READS_QUEUE;
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
   const logger = createLogger({ level: 'warn', destination });
   const clock = { now: Date.now, monotonic: () => elapsed, sleep: async () => undefined };
@@ -38,7 +41,7 @@ function withMeanwhile(sql: Sql): Sql {
   return new Proxy(sql, {
     apply: (target, self, given: [TemplateStringsArray, ...unknown[]]) => {
       const query = Reflect.apply(target, self, given);
-      if (meanwhile === null || !given[0].join('').includes('(q.due_slot, q.id) >')) return query;
+      if (meanwhile === null || !given[0].join('').includes(statement)) return query;
       const happens = meanwhile;
       return query.then(async (rows: unknown) => {
         await happens();
@@ -112,4 +115,23 @@ test('the patrol takes nothing once the lease has ended: another replica may hav
   await ownership.tick();
   await loader.load();
   expect(found()).toHaveLength(1);
+});
+
+test('the patrol reads nothing of a shard that was lost after the load began', async () => {
+  await addOverdue(64);
+  while (await loader.load());
+  await renewReplica(database.sql, { id: 'b', process: 'n 1 1', ttl: 30_000 });
+  await markLeaving(database.sql, 'b');
+  elapsed += 60_000;
+  await ownership.tick();
+  statement = 'purchase_watch.nudges';
+  meanwhile = async () => {
+    meanwhile = null;
+    await database.sql`update purchase_watch.shards set owner = 'b', epoch = epoch + 1`;
+    await ownership.tick();
+  };
+  await loader.load();
+  expect(meanwhile).toBeNull();
+  expect(ownership.owned()).toEqual([]);
+  expect(found()).toEqual([]);
 });
