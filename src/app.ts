@@ -10,8 +10,8 @@ import type { Settings } from './config/settings.ts';
 import { channelCeilings, channelRules } from './config/slack.ts';
 import { createJudge } from './daemon/judge/judge.ts';
 import { createDirectPosts } from './daemon/notifier/direct-post.ts';
+import { createKnownSubscribers } from './daemon/notifier/known-subscribers.ts';
 import { createNotifier } from './daemon/notifier/notifier.ts';
-import { createRoster } from './daemon/notifier/roster.ts';
 import { polledSite } from './daemon/poller/polled-site.ts';
 import { createPoller } from './daemon/poller/poller.ts';
 import { createActivity } from './daemon/shards/activity.ts';
@@ -22,10 +22,10 @@ import { createQueueWarning } from './daemon/shards/notification-queue.ts';
 import { createOwnership } from './daemon/shards/ownership.ts';
 import { createReach } from './daemon/shards/reach.ts';
 import { createSkippedTime } from './daemon/shards/skipped-time.ts';
-import { createHeartbeat } from './daemon/upkeep/heartbeat.ts';
-import { createKeeper } from './daemon/upkeep/keeper.ts';
+import { createHeartbeat } from './daemon/upkeep/dead-mans-switch.ts';
+import { createTroubles } from './daemon/upkeep/replica-troubles.ts';
 import { createResealing } from './daemon/upkeep/resealing.ts';
-import { createTroubles } from './daemon/upkeep/troubles.ts';
+import { createKeeper } from './daemon/upkeep/upkeep.ts';
 import { troublesSeen } from './domain/replicas/loop-health.ts';
 import type { Sql } from './postgres/connection/database.ts';
 import { feedEraTick } from './postgres/events/feed.ts';
@@ -128,8 +128,8 @@ export async function createApp(settings: Settings, replacements: Replacements =
     const longest = Math.max(...settings.sites.map((site) => 2 * site.timeout), longestAttempt(settings));
     const ttl = longest + 4 * RENEW_EVERY;
     const replica = `rep_${ulid()}`;
-    const roster = createRoster({ sql, clock, log, settings, secrets, replica, configured });
-    closers.push(() => roster.close());
+    const knownSubscribers = createKnownSubscribers({ sql, clock, log, settings, secrets, replica, configured });
+    closers.push(() => knownSubscribers.close());
     const skippedTime = createSkippedTime({ sql, clock });
     const ownership = createOwnership({
       ...{ skippedTime, sql, clock, log, replica, process: processIdentity(), ttl, renewEvery: RENEW_EVERY },
@@ -168,7 +168,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
       ownership,
       meters,
       writes: health.writesOf('notifier'),
-      roster,
+      knownSubscribers,
       spread: random,
       wake: () => wake('notifier'),
     });

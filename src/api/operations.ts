@@ -8,6 +8,7 @@ import type { Health } from '../runtime/loops/health.ts';
 import { createRareWarning } from '../runtime/rare-warning.ts';
 import { guardKeyless, requireKey, senderOf } from './access/access.ts';
 import { accessLog } from './access/access-log.ts';
+import { createLineBudget } from './access/line-budget.ts';
 import { type Rule, ruleTable } from './access/scopes.ts';
 import { createWrongKeys } from './access/wrong-keys.ts';
 import { mountHealth } from './health/health.ts';
@@ -16,7 +17,6 @@ import { mountMetrics } from './health/metrics.ts';
 import { answerHeaders } from './http/answer-headers.ts';
 import { refuseLarge } from './http/body.ts';
 import { invalid } from './http/invalid.ts';
-import { createLineBudget } from './http/line-budget.ts';
 import { Problem, type ProblemCode, problemFrom, problemResponse } from './http/problems.ts';
 import type { ApiBindings } from './http/serve.ts';
 

@@ -22,8 +22,8 @@ import { mountRegistration } from './purchases/registration.ts';
 import { mountRemarks } from './purchases/remarks.ts';
 import { mountWhy } from './purchases/why.ts';
 import { mountDocument } from './reference/document.ts';
+import { mountSubscriberActions } from './subscribers/actions.ts';
 import { mountDeliveries } from './subscribers/deliveries.ts';
-import { mountSubscriberActions } from './subscribers/subscriber-actions.ts';
 import { mountSubscribers } from './subscribers/subscribers.ts';
 
 export interface ApiParts {

@@ -4,7 +4,7 @@ import { settleFeedEra } from './events/feed.ts';
 import { migrateOrExplain } from './migrations/migrate-or-explain.ts';
 import type { Store } from './open.ts';
 import { syncSites } from './polling/sites.ts';
-import { suppressForDeleted } from './subscribers/subscriber-changes.ts';
+import { suppressForDeleted } from './subscribers/changes.ts';
 import { namesOfTheApi, type SubscriberDefinition, syncSubscribers } from './subscribers/subscribers.ts';
 
 export interface Prepared {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { OpenApiDocument } from '../../src/api/reference/docs-page-model.ts';
+import type { OpenApiDocument } from '../../src/api/reference/page-model.ts';
 import { newSigningKey } from '../../src/config/kinds/signing-key.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { schemaChecker } from '../api/schema-checker.ts';

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createWebhookChannel } from '../../src/channels/webhook/webhook.ts';
 import { newSigningKey, publicKeyOf } from '../../src/config/kinds/signing-key.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/domain/deliveries/delivery-plan.ts';
-import { FAILURES_TO_PAUSE, FAILURES_TO_SWITCH_OFF, pauseAfter } from '../../src/domain/deliveries/health.ts';
+import { FAILURES_TO_PAUSE, FAILURES_TO_SWITCH_OFF, pauseAfter } from '../../src/domain/deliveries/subscriber-health.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { allExamples, ROOT } from './examples.ts';
 import { which } from './shell.ts';

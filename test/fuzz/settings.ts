@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
-import type { OpenApiDocument, Schema } from '../../src/api/reference/docs-page-model.ts';
+import type { OpenApiDocument, Schema } from '../../src/api/reference/page-model.ts';
 import { notes } from '../../src/config/kinds/field.ts';
 import { publishedSchema } from '../../src/config/reference.ts';
 import { VARIABLE_NAMES, VARIABLES } from '../../src/config/schema/variables.ts';

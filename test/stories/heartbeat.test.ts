@@ -1,6 +1,6 @@
 /** The dead man's switch of a daemon at work: called while it runs, and not any more when nobody can be told. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { lastHeartbeat } from '../../src/postgres/shards/heartbeat.ts';
+import { lastHeartbeat } from '../../src/postgres/shards/dead-mans-switch.ts';
 import { type StandIn, startStandIn } from '../support/stand-in.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

@@ -6,7 +6,7 @@ import { secretsOf } from '../../src/actions/subscribers/secrets.ts';
 import { addSubscriber } from '../../src/actions/subscribers/subscribers.ts';
 import { explain } from '../../src/domain/explain/explain.ts';
 import { explainFacts } from '../../src/postgres/reports/explain.ts';
-import { troubledSubscribers } from '../../src/postgres/subscribers/subscriber-trouble.ts';
+import { troubledSubscribers } from '../../src/postgres/subscribers/trouble.ts';
 import { startTestApi, type TestApi } from '../api/api.ts';
 import { type Authority, makeAuthority } from '../support/certificates.ts';
 import { change, statusesOf, watchMany } from '../support/changes.ts';

@@ -217,6 +217,6 @@ test('a change is delivered before the first sights of a bulk load that were rec
   const delivered = t.receiver.received.map(({ body }) => (JSON.parse(body) as { data: { purchaseId: string } }).data.purchaseId);
   expect(new Set(delivered)).toEqual(new Set([known, ...bulk]));
   expect(t.changesOf(known)).toEqual(['New', 'Completed']);
-  // Beside it, some of the bulk may be on their way.
+  // ExtraCalls it, some of the bulk may be on their way.
   expect(delivered.lastIndexOf(known)).toBeLessThan(100);
 });

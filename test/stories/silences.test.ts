@@ -1,6 +1,6 @@
 /** What people hear of incidents in a silence, and of those that somebody looks after. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { acknowledgeIncident, releaseIncident } from '../../src/postgres/incidents/incident-care.ts';
+import { acknowledgeIncident, releaseIncident } from '../../src/postgres/incidents/care.ts';
 import { addSilence, endSilence } from '../../src/postgres/incidents/silences.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

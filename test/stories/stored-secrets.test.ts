@@ -104,7 +104,7 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
     select d.status from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber and s.name = 'books'`;
   expect(waiting).toEqual({ status: 'pending' });
   const health = async () => {
-    const { subscriberCondition } = await import('../../src/postgres/subscribers/subscriber-symptoms.ts');
+    const { subscriberCondition } = await import('../../src/postgres/subscribers/symptoms.ts');
     const [{ healthBody }, { findSubscriber }] = await Promise.all([
       import('../../src/actions/subscribers/body.ts'),
       import('../../src/postgres/subscribers/subscribers.ts'),
@@ -122,7 +122,7 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
   expect((await resumeSubscriber(t.app.sql, 'books')).held).toMatch(
     /^a daemon sends nothing to books \(Its address cannot be read.*\); give every daemon the settings .* restart them$/,
   );
-  const { troubledSubscribers } = await import('../../src/postgres/subscribers/subscriber-trouble.ts');
+  const { troubledSubscribers } = await import('../../src/postgres/subscribers/trouble.ts');
   await t.app.deliverOnce();
   expect(await health()).toMatchObject({ status: 'unreached', ourFailingSince });
   // What a daemon that is gone said of it is not true any more.
@@ -168,7 +168,7 @@ test('people hear after a quarter of an hour that an address cannot be read, and
 test('that a subscriber is not tried is said by who lives, and taken back as no more than that', async () => {
   t = await startTestApp({ env: { SECRETS_KEY: KEY } });
   const { sql } = t.app;
-  const { eraseUnreached, saveUnreached, saveUntried } = await import('../../src/postgres/deliveries/health.ts');
+  const { eraseUnreached, saveUnreached, saveUntried } = await import('../../src/postgres/deliveries/subscriber-health.ts');
   const [{ id }] = await sql<[{ id: number }]>`select id from purchase_watch.subscribers where name = 'default'`;
   await sql`
     insert into purchase_watch.replicas (id, process, expires_at)

@@ -3,8 +3,8 @@
 import { configuredSubscribers } from '../../src/channels/recipients.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
+import { createKnownSubscribers } from '../../src/daemon/notifier/known-subscribers.ts';
 import { createNotifier } from '../../src/daemon/notifier/notifier.ts';
-import { createRoster } from '../../src/daemon/notifier/roster.ts';
 import { createOwnership } from '../../src/daemon/shards/ownership.ts';
 import type { EventDraft } from '../../src/domain/events/events.ts';
 import type { Sql } from '../../src/postgres/connection/database.ts';
@@ -78,9 +78,17 @@ export async function startChannels({
     const replica = `rep_${count}`;
     const process = `test-${count}`;
     const ownership = createOwnership({ sql, clock, log: logger, replica, process, ttl: 60_000, renewEvery: 2_000 });
-    const roster = createRoster({ sql, clock, log: logger, settings: changed, secrets: null, replica, configured });
+    const knownSubscribers = createKnownSubscribers({
+      sql,
+      clock,
+      log: logger,
+      settings: changed,
+      secrets: null,
+      replica,
+      configured,
+    });
     const notifier = createNotifier({
-      ...{ sql, clock, log: logger, ownership, roster },
+      ...{ sql, clock, log: logger, ownership, knownSubscribers },
       ...{ meters: createMeters(), writes: createHealth(Date.now).writesOf('notifier'), spread: () => 0, wake: () => {} },
     });
     await ownership.tick();
@@ -92,7 +100,7 @@ export async function startChannels({
       renew: async () => void (await ownership.tick()),
       vanish: async () => {
         await notifier.stop();
-        await roster.close();
+        await knownSubscribers.close();
         await sql`delete from purchase_watch.replicas where id = ${replica}`;
       },
     };

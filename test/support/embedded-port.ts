@@ -1,7 +1,7 @@
 /** An embedded Postgres with a port, for tests that lay lines of their own to it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { superuserUrl } from '../../src/postgres/embedded/embedded-role.ts';
+import { superuserUrl } from '../../src/postgres/embedded/roles.ts';
 import { freePorts } from './broker-process.ts';
 
 const passwordOf = (dataDir: string): string => readFileSync(join(dataDir, 'postgres/password'), 'utf8');

@@ -1,8 +1,8 @@
 /** Checks what the daemons are doing: alive, with every shard owned, not behind, and nothing stuck on the way out. */
 
-import { isUntried } from '../../domain/deliveries/health.ts';
-import { afterFailures, isAskedFor } from '../../domain/deliveries/standing.ts';
-import { untilText } from '../../domain/explain/explain-standing.ts';
+import { isUntried } from '../../domain/deliveries/subscriber-health.ts';
+import { afterFailures, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
+import { untilText } from '../../domain/explain/subscriber-state.ts';
 import { REPLICA_WORDS, replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
 import { type DaemonSilence, unwritableText } from '../../domain/replicas/daemon-silence.ts';
 import { humanDuration } from '../../domain/values/duration.ts';

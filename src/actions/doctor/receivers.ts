@@ -6,7 +6,7 @@ import { allowedFor, isThisMachine, type NamedBy, permittedBy, refusedUrl } from
 import type { OutgoingEvent } from '../../channels/outgoing/channel.ts';
 import { openReach, type Reach } from '../../channels/outgoing/sealed.ts';
 import { configuredReach, configuredSubscribers, type Opened, openWebhook } from '../../channels/recipients.ts';
-import { pingSlack } from '../../channels/slack/slack-ping.ts';
+import { pingSlack } from '../../channels/slack/ping.ts';
 import type { Settings } from '../../config/settings.ts';
 import { eventBody } from '../../domain/events/events.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';

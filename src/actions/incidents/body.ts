@@ -3,7 +3,7 @@
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import type { IncidentRow } from '../../postgres/incidents/incident-list.ts';
+import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import type { SilenceRow } from '../../postgres/incidents/silences.ts';
 import type { IncidentStory } from './incidents.ts';
 

@@ -4,9 +4,9 @@ import { suggestion } from '../../config/kinds/nearest.ts';
 import { isLookedAfter } from '../../domain/incidents/incident.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
-import { acknowledgeIncident, answerIncident, releaseIncident } from '../../postgres/incidents/incident-care.ts';
-import { findIncident, type IncidentRow, listIncidents } from '../../postgres/incidents/incident-list.ts';
-import { lastSaid, type Said, saidOf } from '../../postgres/incidents/incident-said.ts';
+import { acknowledgeIncident, answerIncident, releaseIncident } from '../../postgres/incidents/care.ts';
+import { findIncident, type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
+import { lastSaid, type Said, saidOf } from '../../postgres/incidents/messages.ts';
 import { Refused } from '../subscribers/refused.ts';
 
 /** Open ones that are named to somebody who gave a wrong id. */

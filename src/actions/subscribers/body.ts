@@ -3,7 +3,7 @@
 import { openStored } from '../../channels/outgoing/sealed.ts';
 import { publicKeyOf } from '../../config/kinds/signing-key.ts';
 import type { SubscriberSettings } from '../../config/settings.ts';
-import { healthStatus } from '../../domain/deliveries/standing.ts';
+import { healthStatus } from '../../domain/deliveries/subscriber-state.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { AttemptRow, DeliveryRow } from '../../postgres/deliveries/delivery-list.ts';

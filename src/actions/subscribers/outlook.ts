@@ -1,13 +1,13 @@
 /** What will come of deliveries that are to be sent: at once, later, or not before somebody does something. */
 
-import { isUntried } from '../../domain/deliveries/health.ts';
-import { afterFailures, healthStatus, isAskedFor } from '../../domain/deliveries/standing.ts';
-import { untilText } from '../../domain/explain/explain-standing.ts';
+import { isUntried } from '../../domain/deliveries/subscriber-health.ts';
+import { afterFailures, healthStatus, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
+import { untilText } from '../../domain/explain/subscriber-state.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { bringForward } from '../../postgres/deliveries/bring-forward.ts';
 import { type DeliveryRow, findDelivery, laneHead } from '../../postgres/deliveries/delivery-list.ts';
-import { eraseFailures, eraseHealth } from '../../postgres/deliveries/health.ts';
+import { eraseFailures, eraseHealth } from '../../postgres/deliveries/subscriber-health.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { livingReplicas } from '../../postgres/shards/replicas.ts';
 import { findSubscriber, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';

@@ -11,7 +11,7 @@ import {
   sealUrl,
 } from '../../channels/outgoing/sealed.ts';
 import { newSigningKey } from '../../config/kinds/signing-key.ts';
-import { REFUSED_CREDENTIALS } from '../../domain/deliveries/health.ts';
+import { REFUSED_CREDENTIALS } from '../../domain/deliveries/subscriber-health.ts';
 import type { EventDraft } from '../../domain/events/events.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -27,7 +27,7 @@ import {
   replaceKeys,
   suppressForDeleted,
   updateSubscriber,
-} from '../../postgres/subscribers/subscriber-changes.ts';
+} from '../../postgres/subscribers/changes.ts';
 import {
   type BodyFormat,
   findSubscriber,

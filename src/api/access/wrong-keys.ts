@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { createLineBudget, type LineBudget } from '../http/line-budget.ts';
+import { createLineBudget, type LineBudget } from './line-budget.ts';
 
 const COST: Milliseconds = 1_000;
 /** Answers that wait at once, from one address and from all. */

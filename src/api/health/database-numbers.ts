@@ -14,10 +14,10 @@ import {
   waitingDeliveries,
   waitingOf,
 } from '../../postgres/reports/overview.ts';
-import { lastHeartbeat } from '../../postgres/shards/heartbeat.ts';
+import { lastHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
 import { livingReplicas } from '../../postgres/shards/replicas.ts';
-import { hearingChannels } from '../../postgres/subscribers/subscriber-symptoms.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
 
 export interface DatabaseNumbers {
   /** By the database's clock. */

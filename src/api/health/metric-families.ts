@@ -1,6 +1,6 @@
 /** Every metric by name: what it means, and where its numbers come from. docs/metrics.md says the same, and a test compares. */
 
-import { healthStatus } from '../../domain/deliveries/standing.ts';
+import { healthStatus } from '../../domain/deliveries/subscriber-state.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { isKnownState, stateName } from '../../domain/purchases/states.ts';
 import type { Health } from '../../runtime/loops/health.ts';

@@ -15,7 +15,7 @@ import { needs } from '../access/scopes.ts';
 import { problems } from '../http/problems.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import { stateBody, stateOrNull, timeSchema } from '../purchases/purchase-body.ts';
-import { healthSchema } from '../subscribers/subscriber-fields.ts';
+import { healthSchema } from '../subscribers/fields.ts';
 
 /** Mounts the call. */
 export function mountOverview(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql }: { sql: Sql }): void {

@@ -4,10 +4,10 @@
  */
 import type { Context, MiddlewareHandler } from 'hono';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
+import { createTurns } from '../limits/turns.ts';
 import { bodyChunks, DEEPEST, decoded, type JsonObject, parse, requireJsonType, requireObject } from './body.ts';
 import { EntryFinder, type EntryPlaces } from './entries.ts';
 import { busy } from './problems.ts';
-import { createTurns } from './turns.ts';
 
 /** In place of each entry in the lists of the object, as the route's own validation sees them. */
 export interface Entry {

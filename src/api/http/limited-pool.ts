@@ -4,8 +4,8 @@
  */
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import { createTurns, type Turns } from '../limits/turns.ts';
 import { busy } from './problems.ts';
-import { createTurns, type Turns } from './turns.ts';
 
 export interface PoolLimits {
   /** Connections of the pool: each query or transaction has one to itself. */

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { limitConnections } from './connections.ts';
-import { endWithAnswer, isTooLate, type LingerLimits, lingerBeforeClose } from './linger.ts';
+import { limitConnections } from '../limits/connections.ts';
+import { endWithAnswer, isTooLate, type LingerLimits, lingerBeforeClose } from '../limits/linger.ts';
 import { Problem, problemResponse } from './problems.ts';
 
 export interface ApiServer {

@@ -3,7 +3,7 @@ import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { incidentBody, incidentDetails } from '../../actions/incidents/body.ts';
 import { acknowledge, answer as answerTo, release, storyOf } from '../../actions/incidents/incidents.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { listIncidents } from '../../postgres/incidents/incident-list.ts';
+import { listIncidents } from '../../postgres/incidents/list.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
 import { cursorOf, cursorParameter, limitParameter, siteParameter } from '../http/fields.ts';
@@ -20,7 +20,7 @@ import {
   kindParameter,
   noteField,
   wordParameter,
-} from './incident-fields.ts';
+} from './fields.ts';
 
 const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 500;

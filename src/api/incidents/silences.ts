@@ -28,7 +28,7 @@ import {
   stateField,
   wordParameter,
   wordsField,
-} from './incident-fields.ts';
+} from './fields.ts';
 
 const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 500;

@@ -5,9 +5,9 @@ import { OPEN } from '../access/scopes.ts';
 import { operationIdOf } from '../http/operation-id.ts';
 import { problems } from '../http/problems.ts';
 import type { ApiBindings } from '../http/serve.ts';
-import { docsPage } from './docs-page.ts';
-import type { OpenApiDocument } from './docs-page-model.ts';
-import { STYLE } from './docs-page-style.ts';
+import { docsPage } from './page.ts';
+import type { OpenApiDocument } from './page-model.ts';
+import { STYLE } from './page-style.ts';
 
 type App = OpenAPIHono<{ Bindings: ApiBindings }>;
 

@@ -18,7 +18,7 @@ import {
 import { strict } from '../http/invalid.ts';
 import { Problem, problems } from '../http/problems.ts';
 import type { ApiBindings } from '../http/serve.ts';
-import { deliveryDetailsSchema, deliveryIdField, deliverySchema, deliveryStatusParameter } from './subscriber-fields.ts';
+import { deliveryDetailsSchema, deliveryIdField, deliverySchema, deliveryStatusParameter } from './fields.ts';
 
 const DEFAULT_LIMIT = 50;
 const MOST_LIMIT = 500;

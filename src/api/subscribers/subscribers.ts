@@ -21,7 +21,7 @@ import {
   subscriberSchema,
   urlField,
   wishFields,
-} from './subscriber-fields.ts';
+} from './fields.ts';
 
 export interface SubscriberParts {
   readonly sql: Sql;

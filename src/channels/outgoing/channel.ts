@@ -2,7 +2,7 @@
 
 import type { TogetherReason } from '../../domain/deliveries/channel-pace.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import type { IncidentNow } from '../../postgres/incidents/incidents-now.ts';
+import type { IncidentNow } from '../../postgres/incidents/current.ts';
 
 /** An event on its way to a subscriber. */
 export interface OutgoingEvent {

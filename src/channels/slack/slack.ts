@@ -10,8 +10,8 @@ import { type Hide, hiding } from '../http/hiding.ts';
 import { explain } from '../http/network-failure.ts';
 import { type PostOutcome, post } from '../http/post.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from '../outgoing/channel.ts';
-import { slackFolded } from './messages/slack-folded.ts';
-import { type SlackMessage, slackMessage } from './messages/slack-message.ts';
+import { type SlackMessage, slackMessage } from './messages/message.ts';
+import { slackFolded } from './messages/together.ts';
 
 export interface SlackOptions {
   readonly url: string;

@@ -1,8 +1,8 @@
 /** The webhook channel: signed POSTs to one receiver (contract, "Events and webhooks"). */
 
 import { Pool } from 'undici';
-import { WITH_SYSTEMS } from '../../domain/deliveries/health.ts';
 import { readRetryAfter } from '../../domain/deliveries/retry-after.ts';
+import { WITH_SYSTEMS } from '../../domain/deliveries/subscriber-health.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';

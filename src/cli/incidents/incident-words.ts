@@ -1,10 +1,10 @@
 /** Incidents in a few words, for lists and the overview. */
 
-import { untilText } from '../../domain/explain/explain-standing.ts';
+import { untilText } from '../../domain/explain/subscriber-state.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import type { IncidentRow } from '../../postgres/incidents/incident-list.ts';
+import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { counted } from '../terminal/output.ts';
 
 /** Where it is: a site, a subscriber, or how many there are of both. */

@@ -6,7 +6,7 @@ import { levelOf } from '../../domain/incidents/incident.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
-import { type IncidentRow, listIncidents } from '../../postgres/incidents/incident-list.ts';
+import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printJson, printLine, printTable } from '../terminal/output.ts';

@@ -2,7 +2,7 @@
 
 import { incidentDetails } from '../../actions/incidents/body.ts';
 import { type IncidentStory, storyOf } from '../../actions/incidents/incidents.ts';
-import { untilText } from '../../domain/explain/explain-standing.ts';
+import { untilText } from '../../domain/explain/subscriber-state.ts';
 import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { stateName } from '../../domain/purchases/states.ts';
@@ -10,7 +10,7 @@ import { workingText } from '../../domain/stays/dwell.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { type Instant, isoTime } from '../../domain/values/time.ts';
 import { readClock } from '../../postgres/connection/database.ts';
-import type { IncidentRow } from '../../postgres/incidents/incident-list.ts';
+import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
 import type { CliContext } from '../terminal/context.ts';
 import type { OpenDatabase } from '../terminal/database.ts';

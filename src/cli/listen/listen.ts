@@ -8,10 +8,10 @@ import type { PostListener, Receive } from '../../receiver/posts.ts';
 import type { WishOptions } from '../subscribers/subscriber-options.ts';
 import { durationArgument, examples, numberArgument } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
-import type { KeyOptions } from './listen-keys.ts';
-import type { Answered } from './listen-pauses.ts';
-import type { Screen } from './listen-screen.ts';
-import type { Subscribed } from './listen-subscription.ts';
+import type { KeyOptions } from './keys.ts';
+import type { Answered } from './pauses.ts';
+import type { Screen } from './screen.ts';
+import type { Subscribed } from './subscription.ts';
 
 interface ListenOptions extends KeyOptions, Pick<WishOptions, 'types' | 'sites' | 'states'> {
   readonly port: number;
@@ -38,9 +38,9 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
   const [{ listenForPosts }, { findKeys, withoutLoneSecret }, { createScreen }, { subscriberName }, { untilToldToStop }] =
     await Promise.all([
       import('../../receiver/posts.ts'),
-      import('./listen-keys.ts'),
-      import('./listen-screen.ts'),
-      import('./listen-subscription.ts'),
+      import('./keys.ts'),
+      import('./screen.ts'),
+      import('./subscription.ts'),
       import('../../runtime/process/signals.ts'),
     ]);
   const keys = await findKeys(context, options, { needsSecret: options.subscribe !== undefined });
@@ -49,7 +49,7 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
   const ending = new AbortController();
   const own = withoutLoneSecret(context);
   const { signal } = ending;
-  const { guessPauses, watchPauses } = await import('./listen-pauses.ts');
+  const { guessPauses, watchPauses } = await import('./pauses.ts');
   const answered = name === null ? guessPauses(screen.say) : watchPauses(own, { name, say: screen.say, signal });
   const receive = await receiverOf(options, { keys, name, screen, answered, end: () => ending.abort(), signal });
 
@@ -65,7 +65,7 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
     throw cannotListen(options, cause);
   });
   try {
-    const { leadsBack } = await import('./listen-target.ts');
+    const { leadsBack } = await import('./target.ts');
     // Only now is the port known in any case.
     if (options.forward !== undefined && leadsBack(options.forward, { host, port: server.port })) {
       throw new AppError(
@@ -140,7 +140,7 @@ async function listenAs(
   subscribed: Subscribed,
   { screen, signal, tellSecret }: { screen: Screen; signal: AbortSignal; tellSecret: boolean },
 ): Promise<void> {
-  const { subscribe } = await import('./listen-subscription.ts');
+  const { subscribe } = await import('./subscription.ts');
   const subscription = await subscribe(context, subscribed);
   const { name, url, secret } = subscribed;
   try {

@@ -3,7 +3,7 @@
 import { explanationBody } from '../../api/purchases/explanation-body.ts';
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { type ExplainPolicy, explain } from '../../domain/explain/explain.ts';
-import type { Explanation, Step } from '../../domain/explain/explain-step.ts';
+import type { Explanation, Step } from '../../domain/explain/step.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { type Instant, isoTime } from '../../domain/values/time.ts';

@@ -1,7 +1,7 @@
 /** Says how a subscriber is: in a word or two for tables, in full elsewhere. */
 
 import type { healthBody } from '../../actions/subscribers/body.ts';
-import { afterFailures } from '../../domain/deliveries/standing.ts';
+import { afterFailures } from '../../domain/deliveries/subscriber-state.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printable, printLine } from '../terminal/output.ts';
 

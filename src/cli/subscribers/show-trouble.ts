@@ -1,10 +1,10 @@
 /** Says whom nothing reaches, and what to do: one line each. */
 
-import { afterFailures, isAskedFor } from '../../domain/deliveries/standing.ts';
-import { untilText } from '../../domain/explain/explain-standing.ts';
+import { afterFailures, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
+import { untilText } from '../../domain/explain/subscriber-state.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { MOST_FAILING, MOST_PARKED, type TroubledSubscriber } from '../../postgres/subscribers/subscriber-trouble.ts';
+import { MOST_FAILING, MOST_PARKED, type TroubledSubscriber } from '../../postgres/subscribers/trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printable, printLine, styled } from '../terminal/output.ts';
 import { relative } from '../terminal/times.ts';

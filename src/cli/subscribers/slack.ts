@@ -65,7 +65,7 @@ function chooseChannels(channels: readonly ChannelSettings[], wanted: string | n
 async function testChannel({ name, webhookUrl }: ChannelSettings, setting: string): Promise<Tested> {
   const [{ createSlackChannel }, { exampleEvents }] = await Promise.all([
     import('../../channels/slack/slack.ts'),
-    import('../../channels/slack/slack-examples.ts'),
+    import('../../channels/slack/examples.ts'),
   ]);
   const channel = createSlackChannel({ url: webhookUrl, consoleUrl: null, timeout: TIMEOUT, setting });
   let messages = 0;

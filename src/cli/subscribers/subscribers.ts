@@ -142,7 +142,7 @@ async function remove(context: CliContext, name: string, { json, yes }: JsonOpti
     const [{ removeSubscriber }, { requireOwn }, { waitingFor, MOST_WAITING }] = await Promise.all([
       parts(database),
       import('../../actions/subscribers/subscribers.ts'),
-      import('../../postgres/subscribers/subscriber-changes.ts'),
+      import('../../postgres/subscribers/changes.ts'),
     ]);
     const waiting = await waitingFor(database.sql, (await requireOwn(database.sql, name)).id);
     if (waiting > 0 && !yes) {

@@ -48,7 +48,7 @@ export async function withDatabase<T>(
 
 async function openEmbedded(dataDir: string, create: boolean) {
   const [{ hasEmbedded }, { startEmbedded }] = await Promise.all([
-    import('../../postgres/embedded/embedded-present.ts'),
+    import('../../postgres/embedded/present.ts'),
     import('../../postgres/embedded/embedded.ts'),
   ]);
   if (!create && !hasEmbedded(dataDir)) {

@@ -28,7 +28,7 @@ import {
   troubleSince,
 } from '../../postgres/incidents/digest.ts';
 import type { Lease } from '../../postgres/shards/replicas.ts';
-import { MOST_COUNTED } from '../../postgres/subscribers/subscriber-symptoms.ts';
+import { MOST_COUNTED } from '../../postgres/subscribers/symptoms.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createSchedule } from '../../runtime/loops/schedule.ts';
 import type { Meters } from '../../runtime/meters.ts';

@@ -15,14 +15,14 @@ import { endFailuresWithoutPurchases } from '../../postgres/polling/sites.ts';
 import { raiseLease, takeLease } from '../../postgres/shards/replicas.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
 import { loadDetections, loadStays } from '../../postgres/stays/stays.ts';
-import { hearingChannels } from '../../postgres/subscribers/subscriber-symptoms.ts';
 import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
+import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import { createDigests } from './digest.ts';
 import { type Outcome, type RecipientsOf, type Telling, tellFirstLooks } from './first-look.ts';
-import { createStories, type Story } from './stories.ts';
+import { createIncidentMessages, type IncidentMessage } from './incident-messages.ts';
 import { createCheckoutAlerts } from './stuck-checkouts.ts';
 import { createUsualReader } from './usual.ts';
 
@@ -73,7 +73,7 @@ export function createJudge(options: JudgeOptions): Judge {
   const { sql, clock, log, replica, meters, policy, limits, channels, onEvents } = options;
   const sites = new Set(options.sites.map(({ name }) => name));
   const usual = createUsualReader(sql);
-  const { storyOf } = createStories({ ...options, usual });
+  const { storyOf } = createIncidentMessages({ ...options, usual });
   const checkouts = createCheckoutAlerts({ ...options, usual });
   const isSingleWanted = channels.some((channel) => modeOf(channel) !== 'incidents');
   const digests = createDigests({
@@ -130,22 +130,22 @@ export function createJudge(options: JudgeOptions): Judge {
 
     const idsOf = verdicts.length === 0 ? () => [] : await channelIds();
     const context = { overdue, detections, idsOf };
-    const stories: Story[] = [];
-    for (const told of verdicts) stories.push(await storyOf(told, now, context));
-    const events = stories.flatMap((story) => story.events);
+    const messages: IncidentMessage[] = [];
+    for (const told of verdicts) messages.push(await storyOf(told, now, context));
+    const events = messages.flatMap((story) => story.events);
     const remembered = new Map(
       [...weighed.changed, ...judgement.detections, ...unwatched].map((each) => [`${each.site} ${each.state}`, each]),
     );
     const stays = { ...weighed, taken: taken.map(({ id }) => id), detections: [...remembered.values()] };
     const incidents = verdicts.map(({ incident }) => incident);
     const stuck = isSingleWanted ? taken.filter(({ outcome }) => outcome === 'overdue') : [];
-    const takenOver = stories.flatMap((story) => story.takenOver ?? []);
+    const takenOver = messages.flatMap((story) => story.takenOver ?? []);
     const lease = { name: LEASE, replica, epoch };
     const isOurs = await saveVerdicts(sql, { incidents, events, stays, stuck, takenOver, lease });
     // Somebody else judges now, from the same rows.
     if (!isOurs) return { said: 0, lookAgainAt: null, isMore: false };
     for (const { draft } of events) meters.told(draft.type);
-    for (const [index, told] of verdicts.entries()) report(told, stories[index]?.sentence ?? null, hearing);
+    for (const [index, told] of verdicts.entries()) report(told, messages[index]?.sentence ?? null, hearing);
     return { said: events.length, lookAgainAt, isMore };
   };
 

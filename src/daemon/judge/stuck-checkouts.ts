@@ -26,8 +26,8 @@ import {
 } from '../../postgres/incidents/stuck-alerts.ts';
 import { causeEvidence } from '../../postgres/stays/evidence.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
-import { hearingChannels } from '../../postgres/subscribers/subscriber-symptoms.ts';
 import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
+import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import type { Outcome, Telling } from './first-look.ts';

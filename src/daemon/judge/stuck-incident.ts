@@ -8,8 +8,8 @@ import { namedState } from '../../domain/purchases/states.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
 import { isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { lastSaid } from '../../postgres/incidents/incident-said.ts';
 import { countOverdue } from '../../postgres/incidents/incidents.ts';
+import { lastSaid } from '../../postgres/incidents/messages.ts';
 import { causeEvidence, earlierAnswer, stuckDetails } from '../../postgres/stays/evidence.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
 

@@ -3,7 +3,7 @@
 import { type Incident, SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../../domain/incidents/incident.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import { MOST_COUNTED, type SubscriberCondition } from '../../postgres/subscribers/subscriber-symptoms.ts';
+import { MOST_COUNTED, type SubscriberCondition } from '../../postgres/subscribers/symptoms.ts';
 
 /** How an incident about a subscriber came to its end. */
 export type SubscriberOutcome = 'takes_again' | 'quiet' | 'tried_again' | 'switched_off' | 'removed';

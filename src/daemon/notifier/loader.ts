@@ -5,8 +5,8 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type LaneHead, loadDueDeliveries, REPLAYED, type Wanted } from '../../postgres/deliveries/deliveries.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Ladder } from './ladder.ts';
-import type { Outlet } from './outlet.ts';
+import type { SubscriberPauses } from './subscriber-pauses.ts';
+import type { SubscriberQueue } from './subscriber-queue.ts';
 
 /** Deliveries in memory, of one subscriber and of all, at most. */
 const MOST_OF_ONE = 4_096;
@@ -25,86 +25,87 @@ export interface Loader {
    * Reads what is due for those who have room; what is not new with `late`, and of those who may hold more. Answers what
    * has to be put off, because something before it in its lane is due later, and how many were taken into memory.
    */
-  load(outlets: readonly Outlet[], late: boolean): Promise<{ blocked: LaneHead[]; added: number }>;
+  load(queues: readonly SubscriberQueue[], late: boolean): Promise<{ blocked: LaneHead[]; added: number }>;
   /** Whether there is something to read for it, and room. */
-  wants(outlet: Outlet, parties: number): boolean;
+  wants(queue: SubscriberQueue, parties: number): boolean;
 }
 
 export function createLoader({
   sql,
   clock,
   ownership,
-  ladder,
+  subscriberPauses,
 }: {
   sql: Sql;
   clock: Clock;
   ownership: Ownership;
-  ladder: Ladder;
+  subscriberPauses: SubscriberPauses;
 }): Loader {
   const capacity = (parties: number): number => Math.min(MOST_OF_ONE, Math.max(Math.floor(MOST_IN_MEMORY / parties), 2 * LEAST));
-  const room = (outlet: Outlet, parties: number): number => {
+  const room = (queue: SubscriberQueue, parties: number): number => {
     const most = capacity(parties);
     // In halves: a little room is not worth a question.
-    if (ladder.pausedUntil(outlet) !== null || outlet.size >= most / 2) return 0;
+    if (subscriberPauses.pausedUntil(queue) !== null || queue.size >= most / 2) return 0;
     const atOnce = parties > 1 ? MOST_BESIDE : MOST_AT_ONCE;
-    return Math.min(most - outlet.size, Math.max(PER_FLIGHT * outlet.standing.allowance, LEAST), atOnce);
+    return Math.min(most - queue.size, Math.max(PER_FLIGHT * queue.standing.allowance, LEAST), atOnce);
   };
 
   return {
-    wants: (outlet, parties) => outlet.mayHoldMore && room(outlet, parties) > 0,
-    load: async (outlets, late) => {
+    wants: (queue, parties) => queue.mayHoldMore && room(queue, parties) > 0,
+    load: async (queues, late) => {
       const shards = ownership.owned();
       const epochs = new Map(shards.map((shard) => [shard, ownership.epochOf(shard)]));
-      const parties = Math.max(outlets.length, 1);
-      const chosen = new Map<number, Outlet>();
-      const looks = new Map<Outlet, number>();
+      const parties = Math.max(queues.length, 1);
+      const chosen = new Map<number, SubscriberQueue>();
+      const looks = new Map<SubscriberQueue, number>();
       const wanted: Wanted[] = [];
-      for (const outlet of outlets) {
-        const free = shards.length === 0 ? 0 : room(outlet, parties);
+      for (const queue of queues) {
+        const free = shards.length === 0 ? 0 : room(queue, parties);
         // Whoever makes room looks again; gaining a shard does too.
-        if (free === 0) outlet.mayHoldMore = shards.length > 0;
+        if (free === 0) queue.mayHoldMore = shards.length > 0;
         else {
           // Now and then from the beginning, whatever is believed to be read: due is due for ever.
-          const dueSince = late ? 0 : outlet.readUntil;
-          const isLate = late || outlet.mayHoldMore;
-          outlet.mayHoldMore = false;
-          chosen.set(outlet.recipient.id, outlet);
-          looks.set(outlet, outlet.looks);
-          const { id } = outlet.recipient;
+          const dueSince = late ? 0 : queue.readUntil;
+          const isLate = late || queue.mayHoldMore;
+          queue.mayHoldMore = false;
+          chosen.set(queue.recipient.id, queue);
+          looks.set(queue, queue.looks);
+          const { id } = queue.recipient;
           wanted.push({ subscriber: id, room: isLate ? Math.ceil((free * 7) / 8) : free, from: 0, upTo: 0, dueSince });
           // A part of the room is for what is not new, or a backlog would keep it out for ever.
           if (isLate) wanted.push({ subscriber: id, room: Math.ceil(free / 8), from: 1, upTo: REPLAYED, dueSince: 0 });
         }
       }
       const now = clock.now();
-      const except = [...chosen.values()].flatMap((outlet) => [...outlet.ids()]);
+      const except = [...chosen.values()].flatMap((queue) => [...queue.ids()]);
       const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, now });
       const blocked: LaneHead[] = [];
       let added = 0;
       for (const row of rows) {
-        const outlet = chosen.get(row.subscriber)!;
+        const queue = chosen.get(row.subscriber)!;
         // It was paused meanwhile, and forgot what waits; or another replica had the shard meanwhile, and may have sent it.
-        if (ladder.pausedUntil(outlet) !== null || ownership.epochOf(row.shard) !== epochs.get(row.shard)) outlet.lookFromStart();
-        else if (outlet.has(row.id)) continue;
-        else if (row.behind === null || outlet.has(row.behind.id)) {
-          outlet.add(row);
+        if (subscriberPauses.pausedUntil(queue) !== null || ownership.epochOf(row.shard) !== epochs.get(row.shard))
+          queue.lookFromStart();
+        else if (queue.has(row.id)) continue;
+        else if (row.behind === null || queue.has(row.behind.id)) {
+          queue.add(row);
           added += 1;
         } else {
           // Its blocker was settled just now, or is due itself and was beyond the limit.
-          if (row.behind.dueAt <= now) outlet.lookFromStart();
+          if (row.behind.dueAt <= now) queue.lookFromStart();
           const { subscriber, lane, rank, position, behind } = row;
           const isReplayed = rank === REPLAYED;
           const { id: head, dueAt, rank: behindRank } = behind;
           blocked.push({ head, subscriber, lane, position: position - 1, isReplayed, dueAt, rank: behindRank });
         }
       }
-      for (const [id, outlet] of chosen) {
+      for (const [id, queue] of chosen) {
         const until = more.get(id);
-        if (until !== undefined) outlet.mayHoldMore = true;
+        if (until !== undefined) queue.mayHoldMore = true;
         // Something happened meanwhile, or was met, that only a reading from the beginning finds.
-        if (outlet.looks !== looks.get(outlet)) continue;
+        if (queue.looks !== looks.get(queue)) continue;
         // What commits now may have been due a moment ago; and Postgres counts in parts of a millisecond.
-        outlet.readUntil = Math.max(Math.floor(Math.min(until ?? now, now - LATE_COMMITS)) - 1, 0);
+        queue.readUntil = Math.max(Math.floor(Math.min(until ?? now, now - LATE_COMMITS)) - 1, 0);
       }
       return { blocked, added };
     },

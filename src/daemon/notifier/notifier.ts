@@ -10,13 +10,13 @@ import { createBatcher } from '../../runtime/loops/batch.ts';
 import type { Writes } from '../../runtime/loops/health.ts';
 import { createIdle } from '../../runtime/loops/idle.ts';
 import type { Meters } from '../../runtime/meters.ts';
-import { createDepartures, isHeldBack } from './departure.ts';
-import { createLadder } from './ladder.ts';
+import { type Job, report, settlementOf, settleSurely } from './delivery-results.ts';
+import type { KnownSubscribers } from './known-subscribers.ts';
 import { createLoader } from './loader.ts';
+import { createMessageBatching, isHeldBack } from './message-batching.ts';
 import { createReceiverOutside, type ReceiverOutside } from './receiver-outside.ts';
-import type { Roster } from './roster.ts';
 import { createSender, type Ended } from './sender.ts';
-import { type Job, report, settlementOf, settleSurely } from './settling.ts';
+import { createSubscriberPauses } from './subscriber-pauses.ts';
 import { createUnderWayNotes } from './under-way.ts';
 
 export interface NotifierOptions {
@@ -27,7 +27,7 @@ export interface NotifierOptions {
   readonly meters: Meters;
   /** Whether results of attempts can be written. */
   readonly writes: Writes;
-  readonly roster: Roster;
+  readonly knownSubscribers: KnownSubscribers;
   /** Jitter in [0, 1]. */
   spread(): number;
   /** Asks for a tick soon. */
@@ -63,7 +63,7 @@ const MOST_SETTLED = 1_000;
 const BETWEEN_SETTLINGS: Milliseconds = 30;
 
 export function createNotifier(options: NotifierOptions): Notifier {
-  const { sql, clock, log, ownership, meters, writes, roster, spread, wake } = options;
+  const { sql, clock, log, ownership, meters, writes, knownSubscribers, spread, wake } = options;
   /** When the next retry is due as far as is known, and when to find out again (on the monotonic clock). */
   let nextRetryAt = Number.POSITIVE_INFINITY;
   let lookAgainAt = Number.NEGATIVE_INFINITY;
@@ -77,26 +77,26 @@ export function createNotifier(options: NotifierOptions): Notifier {
   let isUnsettled = false;
   const notes = createUnderWayNotes({ sql, clock, log, replica: ownership.replica });
   const idle = createIdle(() => notes.count);
-  const ladder = createLadder({ sql, clock, log, replica: ownership.replica });
-  const loader = createLoader({ sql, clock, ownership, ladder });
+  const subscriberPauses = createSubscriberPauses({ sql, clock, log, replica: ownership.replica });
+  const loader = createLoader({ sql, clock, ownership, subscriberPauses });
 
   const outside = createReceiverOutside({ sql, clock });
-  const onEnded = ({ outlet, delivery, epoch, result, off, along, isReplaced }: Ended): void => {
-    const { recipient } = outlet;
-    outside.ended(outlet, result);
+  const onEnded = ({ queue, delivery, epoch, result, off, along, isReplaced }: Ended): void => {
+    const { recipient } = queue;
+    outside.ended(queue, result);
     const now = clock.now();
-    const settlement = settlementOf(outlet, delivery, result, { now, spread: spread(), isReplaced });
+    const settlement = settlementOf(queue, delivery, result, { now, spread: spread(), isReplaced });
     // What left with it shares its success; a failure is its own, and the others wait behind it.
     const others = result.kind === 'delivered' ? along : [];
-    const shared = others.map((each) => settlementOf(outlet, each, result, { now, spread: 0, isReplaced }));
-    if (result.kind === 'delivered') outlet.takenAt = Math.max(outlet.takenAt, now);
+    const shared = others.map((each) => settlementOf(queue, each, result, { now, spread: 0, isReplaced }));
+    if (result.kind === 'delivered') queue.takenAt = Math.max(queue.takenAt, now);
     if (others.length > 0) log.info({ subscriber: recipient.name, events: 1 + others.length }, 'delivery.together');
     for (const { event } of others) meters.subscriber(recipient.name).attempted('delivered', now - event.createdAt);
-    report(log, outlet, delivery, settlement, off);
+    report(log, queue, delivery, settlement, off);
     const outcome = result.kind === 'failed' && settlement.status === 'exhausted' ? 'exhausted' : result.kind;
     meters.subscriber(recipient.name).attempted(outcome, settlement.at - delivery.event.createdAt);
     if (settlement.status === 'pending' && off === null) nextRetryAt = Math.min(nextRetryAt, settlement.dueAt);
-    settlements.add({ outlet, delivery, epoch, off, settlement, along: shared });
+    settlements.add({ queue, delivery, epoch, off, settlement, along: shared });
     idle.rouse();
   };
   /** One reading after the other: what one has read, sent and settled meanwhile, another still believes to be waiting. */
@@ -106,13 +106,22 @@ export function createNotifier(options: NotifierOptions): Notifier {
     reading = next.catch(() => undefined);
     return next;
   };
-  const departures = createDepartures({ sql, clock, log, read });
-  const sender = createSender({ clock, ownership, roster, ladder, notes, departures, onEnded, onStayed: idle.rouse });
+  const batching = createMessageBatching({ sql, clock, log, read });
+  const sender = createSender({
+    clock,
+    ownership,
+    knownSubscribers,
+    subscriberPauses,
+    notes,
+    batching,
+    onEnded,
+    onStayed: idle.rouse,
+  });
 
   ownership.onChange(({ gained, lost }) => {
-    for (const outlet of roster.all()) {
-      outlet.dropShards(new Set(lost));
-      if (gained.length > 0) outlet.lookFromStart();
+    for (const queue of knownSubscribers.all()) {
+      queue.dropShards(new Set(lost));
+      if (gained.length > 0) queue.lookFromStart();
     }
     if (gained.length > 0) wake();
   });
@@ -122,41 +131,50 @@ export function createNotifier(options: NotifierOptions): Notifier {
       isUnsettled = true;
       sender.hold(true);
     };
-    const { written, unwritable } = await settleSurely(jobs, { sql, clock, log, ownership, ladder, writes, stopped, onTrouble });
+    const { written, unwritable } = await settleSurely(jobs, {
+      sql,
+      clock,
+      log,
+      ownership,
+      subscriberPauses,
+      writes,
+      stopped,
+      onTrouble,
+    });
     if (isUnsettled && !stopped.aborted) {
       isUnsettled = false;
       sender.hold(false);
       // Every subscriber waited.
       wake();
     }
-    const outlets = new Set<Job['outlet']>();
-    for (const { outlet, delivery, settlement, epoch, along } of jobs) {
-      outlets.add(outlet);
+    const queues = new Set<Job['queue']>();
+    for (const { queue, delivery, settlement, epoch, along } of jobs) {
+      queues.add(queue);
       ownership.end(delivery.shard, epoch);
       // It stays in memory as sent, so that it is not sent again; a restart reads it from the outbox.
       if (unwritable.has(delivery.id)) continue;
       const isSettled = written.has(delivery.id) && settlement.status !== 'pending';
-      if (isSettled) outlet.done(delivery);
-      else outlet.giveUp(delivery);
+      if (isSettled) queue.done(delivery);
+      else queue.giveUp(delivery);
       // It waits for its next attempt, is not ours any more, or freed what it had put off: the outbox knows more than memory.
-      if (!isSettled) outlet.lookFromStart();
-      else if (settlement.number > 1 || along.length > 0) outlet.mayHoldMore = true;
+      if (!isSettled) queue.lookFromStart();
+      else if (settlement.number > 1 || along.length > 0) queue.mayHoldMore = true;
     }
-    const parties = roster.count();
-    for (const outlet of outlets) {
-      sender.pump(outlet);
-      if (loader.wants(outlet, parties)) wake();
+    const parties = knownSubscribers.count();
+    for (const queue of queues) {
+      sender.pump(queue);
+      if (loader.wants(queue, parties)) wake();
     }
   };
   const settlements = createBatcher<Job>(flush, { most: MOST_SETTLED, linger: 0, spacing: BETWEEN_SETTLINGS, parallel: 1 });
 
   /** Reads for everybody, and starts what may start; one that was off or paused goes on with what memory holds. Answers how many were read. */
   const readAndStart = async (late: boolean): Promise<number> => {
-    const outlets = roster.active();
-    const { blocked, added } = await loader.load(outlets, late);
+    const queues = knownSubscribers.active();
+    const { blocked, added } = await loader.load(queues, late);
     // The database answers.
     sender.hold(stopped.aborted || isUnsettled);
-    for (const outlet of outlets) sender.pump(outlet);
+    for (const queue of queues) sender.pump(queue);
     await putOff(sql, blocked);
     return added;
   };
@@ -168,13 +186,13 @@ export function createNotifier(options: NotifierOptions): Notifier {
       await idle.wait();
       await settlements.drain();
     }
-    await ladder.quiet();
+    await subscriberPauses.quiet();
   };
 
   const lookWhoIsTold = async (): Promise<void> => {
     changed = false;
     try {
-      await roster.refresh(ladder.heard);
+      await knownSubscribers.refresh(subscriberPauses.heard);
     } catch (error) {
       changed = true;
       throw error;
@@ -184,7 +202,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   const lookAround = async (): Promise<void> => {
     await lookWhoIsTold();
     const now = clock.now();
-    const due = roster.active().filter((outlet) => ladder.pausedUntil(outlet) === null);
+    const due = knownSubscribers.active().filter((queue) => subscriberPauses.pausedUntil(queue) === null);
     const subscribers = due.map(({ recipient }) => recipient.id);
     // What fails while the question is under way is noted beside its answer.
     nextRetryAt = Number.POSITIVE_INFINITY;
@@ -200,15 +218,15 @@ export function createNotifier(options: NotifierOptions): Notifier {
       isReplay = false;
       const added = await load(isLate);
       if (isLate) await lookAround();
-      const parties = roster.count();
+      const parties = knownSubscribers.count();
       // What is in the way is being put off, or sent, when there is more and none of it can be had.
-      if (roster.active().some((outlet) => loader.wants(outlet, parties))) return added > 0 ? SOON : IN_VAIN;
-      const pauses = roster.active().map((outlet) => ladder.pausedUntil(outlet) ?? Number.POSITIVE_INFINITY);
+      if (knownSubscribers.active().some((queue) => loader.wants(queue, parties))) return added > 0 ? SOON : IN_VAIN;
+      const pauses = knownSubscribers.active().map((queue) => subscriberPauses.pausedUntil(queue) ?? Number.POSITIVE_INFINITY);
       return Math.min(Math.max(Math.min(nextRetryAt, ...pauses) - clock.now(), SOON), SWEEP);
     },
     outside,
     forget: (purchase) => {
-      for (const outlet of roster.all()) outlet.dropLane(purchase);
+      for (const queue of knownSubscribers.all()) queue.dropLane(purchase);
     },
     replayed: () => {
       isReplay = true;
@@ -221,8 +239,10 @@ export function createNotifier(options: NotifierOptions): Notifier {
         await lookAround();
         await load(true);
         await quiet();
-        const rest = roster.active().filter((outlet) => ladder.pausedUntil(outlet) === null && !isHeldBack(outlet, clock.now()));
-        if (rest.every((outlet) => outlet.size === 0 && !outlet.mayHoldMore)) break;
+        const rest = knownSubscribers
+          .active()
+          .filter((queue) => subscriberPauses.pausedUntil(queue) === null && !isHeldBack(queue, clock.now()));
+        if (rest.every((queue) => queue.size === 0 && !queue.mayHoldMore)) break;
         // Whoever wants deliveries spaced out is waited for.
         await clock.sleep(20, new AbortController().signal);
       }

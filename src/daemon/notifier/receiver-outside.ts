@@ -4,15 +4,15 @@ import type { SendResult } from '../../channels/outgoing/channel.ts';
 import { CLEARLY_AFTER, type Unreached } from '../../domain/replicas/replica-reach.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { hasTaken } from '../../postgres/deliveries/health.ts';
+import { hasTaken } from '../../postgres/deliveries/subscriber-health.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Outlet } from './outlet.ts';
+import type { SubscriberQueue } from './subscriber-queue.ts';
 
 /** See `Outside` in daemon/shards/reach.ts. */
 export interface ReceiverOutside {
   readonly reason: 'reaches_no_receiver';
   /** An attempt ended. */
-  ended(outlet: Outlet, result: SendResult): void;
+  ended(queue: SubscriberQueue, result: SendResult): void;
   mayFail(): boolean;
   outdone(): Promise<Unreached | null>;
   stillFails(): Promise<boolean>;
@@ -27,7 +27,7 @@ const NOTHING = { id: 'evt_none', type: 'none', body: '{}' };
 
 export function createReceiverOutside({ sql, clock }: { sql: Sql; clock: Pick<Clock, 'now'> }): ReceiverOutside {
   /** Those that gave no answer since any of them gave one. */
-  const silent = new Map<Outlet, { readonly since: Instant; readonly error: string }>();
+  const silent = new Map<SubscriberQueue, { readonly since: Instant; readonly error: string }>();
   let attempts = 0;
   const reached = (): void => {
     silent.clear();
@@ -36,13 +36,13 @@ export function createReceiverOutside({ sql, clock }: { sql: Sql; clock: Pick<Cl
 
   return {
     reason: 'reaches_no_receiver',
-    ended: (outlet, result) => {
+    ended: (queue, result) => {
       const isReached = result.httpStatus !== null || result.kind !== 'failed';
       if (isReached) {
         if (attempts > 0) reached();
       } else if (result.reason !== 'stopped') {
         attempts += 1;
-        silent.set(outlet, { since: silent.get(outlet)?.since ?? clock.now(), error: result.detail });
+        silent.set(queue, { since: silent.get(queue)?.since ?? clock.now(), error: result.detail });
       }
     },
     mayFail: () => attempts >= FEWEST,
@@ -54,14 +54,14 @@ export function createReceiverOutside({ sql, clock }: { sql: Sql; clock: Pick<Cl
     },
     stillFails: async () => {
       // A channel for people makes a message of an event, and this is none; the end of the time away shows whether it is reached.
-      const [outlet] = [...silent.keys()].filter(({ recipient }) => recipient.channel.sendAll === undefined);
-      if (outlet === undefined) return attempts > 0;
+      const [queue] = [...silent.keys()].filter(({ recipient }) => recipient.channel.sendAll === undefined);
+      if (queue === undefined) return attempts > 0;
       let isConnected = false;
       const mayLeave = (): boolean => {
         isConnected = true;
         return false;
       };
-      await outlet.recipient.channel.send(NOTHING, { attempt: 1, now: clock.now(), mayLeave });
+      await queue.recipient.channel.send(NOTHING, { attempt: 1, now: clock.now(), mayLeave });
       if (isConnected) reached();
       return !isConnected;
     },

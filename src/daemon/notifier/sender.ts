@@ -6,16 +6,16 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import { type DueDelivery, REPLAYED } from '../../postgres/deliveries/deliveries.ts';
 import type { SwitchedOff } from '../../postgres/subscribers/subscribers.ts';
 import type { Clock, FollowingClock } from '../../runtime/clock.ts';
-import { type Departure, type Departures, isHeldBack } from './departure.ts';
-import type { Ladder } from './ladder.ts';
-import type { Outlet, Recipient } from './outlet.ts';
-import type { Roster } from './roster.ts';
+import type { KnownSubscribers } from './known-subscribers.ts';
+import { type BatchPlan, isHeldBack, type MessageBatching } from './message-batching.ts';
 import { createSlots } from './slots.ts';
+import type { SubscriberPauses } from './subscriber-pauses.ts';
+import type { Recipient, SubscriberQueue } from './subscriber-queue.ts';
 import type { UnderWayNotes } from './under-way.ts';
 
 /** An attempt's end. */
 export interface Ended {
-  readonly outlet: Outlet;
+  readonly queue: SubscriberQueue;
   readonly delivery: DueDelivery;
   readonly epoch: number;
   readonly result: SendResult;
@@ -29,7 +29,7 @@ export interface Ended {
 
 export interface Sender {
   /** Starts what may start for a subscriber. */
-  pump(outlet: Outlet): void;
+  pump(queue: SubscriberQueue): void;
   /** Starts nothing while held. */
   hold(held: boolean): void;
 }
@@ -37,16 +37,16 @@ export interface Sender {
 export interface SenderOptions {
   readonly clock: Clock & Partial<Pick<FollowingClock, 'wall'>>;
   readonly ownership: Ownership;
-  readonly roster: Roster;
-  readonly ladder: Ladder;
+  readonly knownSubscribers: KnownSubscribers;
+  readonly subscriberPauses: SubscriberPauses;
   readonly notes: UnderWayNotes;
-  readonly departures: Departures;
+  readonly batching: MessageBatching;
   /** An attempt was not made after all. */
   onStayed(): void;
   onEnded(ended: Ended): void;
 }
 
-type Going = Extract<Departure, { kind: 'go' }>;
+type Going = Extract<BatchPlan, { kind: 'go' }>;
 
 /** Deliveries in flight in all, at most. */
 const MOST_IN_FLIGHT = 512;
@@ -56,88 +56,99 @@ const TIME_TO_SETTLE: Milliseconds = 2_000;
 const RENEWAL_REST: Milliseconds = 250;
 /** When the database did not say what may leave. */
 const UNKNOWN_REST: Milliseconds = 1_000;
-const ALONE = { kind: 'go', along: [], together: null } as const satisfies Departure;
+const ALONE = { kind: 'go', along: [], together: null } as const satisfies BatchPlan;
 
-export function createSender({ clock, ownership, roster, ladder, notes, departures, onEnded, onStayed }: SenderOptions): Sender {
-  const slots = createSlots<Outlet>(MOST_IN_FLIGHT, () => roster.count());
+export function createSender({
+  clock,
+  ownership,
+  knownSubscribers,
+  subscriberPauses,
+  notes,
+  batching,
+  onEnded,
+  onStayed,
+}: SenderOptions): Sender {
+  const slots = createSlots<SubscriberQueue>(MOST_IN_FLIGHT, () => knownSubscribers.count());
   /** Who waits for a borrowed slot, in the order they came. */
-  const waiting = new Set<Outlet>();
+  const waiting = new Set<SubscriberQueue>();
   /** Who looks again by itself, so that it does so once. */
-  const resting = new Set<Outlet>();
+  const resting = new Set<SubscriberQueue>();
   /** Stopped, or while nothing can be settled: what is sent then is sent again. */
   let isHeld = false;
 
-  const pumpIn = (outlet: Outlet, wait: Milliseconds): void => {
-    if (resting.has(outlet)) return;
-    resting.add(outlet);
+  const pumpIn = (queue: SubscriberQueue, wait: Milliseconds): void => {
+    if (resting.has(queue)) return;
+    resting.add(queue);
     setTimeout(() => {
-      resting.delete(outlet);
-      pump(outlet);
+      resting.delete(queue);
+      pump(queue);
     }, wait);
   };
 
-  const mayBegin = (outlet: Outlet): boolean => {
-    if (isHeld || !outlet.isReady || !roster.mayTell(outlet)) return false;
-    if (isHeldBack(outlet, clock.now())) return false;
-    const wait = outlet.notBefore - clock.monotonic();
-    if (wait <= 0) return ladder.mayBegin(outlet, () => pump(outlet));
-    if (outlet.inFlight === 0) pumpIn(outlet, wait);
+  const mayBegin = (queue: SubscriberQueue): boolean => {
+    if (isHeld || !queue.isReady || !knownSubscribers.mayTell(queue)) return false;
+    if (isHeldBack(queue, clock.now())) return false;
+    const wait = queue.notBefore - clock.monotonic();
+    if (wait <= 0) return subscriberPauses.mayBegin(queue, () => pump(queue));
+    if (queue.inFlight === 0) pumpIn(queue, wait);
     return false;
   };
 
-  const pump = (outlet: Outlet): void => {
-    const { recipient, standing } = outlet;
-    while (mayBegin(outlet)) {
-      if (!slots.take(outlet)) {
-        waiting.add(outlet);
+  const pump = (queue: SubscriberQueue): void => {
+    const { recipient, standing } = queue;
+    while (mayBegin(queue)) {
+      if (!slots.take(queue)) {
+        waiting.add(queue);
         return;
       }
       // What is not new has half of what there is, so that it never keeps out what is.
-      const late = Math.max(Math.floor(Math.min(recipient.concurrency, standing.allowance) / 2), 1) - outlet.lateInFlight;
-      const delivery = outlet.next(late);
+      const late = Math.max(Math.floor(Math.min(recipient.concurrency, standing.allowance) / 2), 1) - queue.lateInFlight;
+      const delivery = queue.next(late);
       const epoch = delivery && ownership.epochOf(delivery.shard);
       if (delivery === null || epoch === null) {
-        slots.give(outlet);
+        slots.give(queue);
         if (delivery === null) return;
-        outlet.dropLane(delivery.lane);
-        outlet.lookFromStart();
+        queue.dropLane(delivery.lane);
+        queue.lookFromStart();
       } else if (ownership.mayBegin(delivery.shard, recipient.timeout + TIME_TO_SETTLE)) {
-        outlet.notBefore = clock.monotonic() + recipient.spacing;
-        void send(outlet, delivery, epoch);
+        queue.notBefore = clock.monotonic() + recipient.spacing;
+        void send(queue, delivery, epoch);
       } else if (!ownership.owned().includes(delivery.shard)) {
         // It is being given away: whoever gets it sends this, and the others must not wait for that.
-        slots.give(outlet);
-        outlet.dropLane(delivery.lane);
-        outlet.lookFromStart();
+        slots.give(queue);
+        queue.dropLane(delivery.lane);
+        queue.lookFromStart();
       } else {
         // The lease is too short: the next renewal makes it longer.
-        slots.give(outlet);
-        outlet.putBack(delivery);
-        outlet.notBefore = clock.monotonic() + RENEWAL_REST;
-        pumpIn(outlet, RENEWAL_REST);
+        slots.give(queue);
+        queue.putBack(delivery);
+        queue.notBefore = clock.monotonic() + RENEWAL_REST;
+        pumpIn(queue, RENEWAL_REST);
         return;
       }
     }
   };
 
-  const send = async (outlet: Outlet, delivery: DueDelivery, epoch: number): Promise<void> => {
-    const { recipient } = outlet;
+  const send = async (queue: SubscriberQueue, delivery: DueDelivery, epoch: number): Promise<void> => {
+    const { recipient } = queue;
     const isLate = delivery.rank > 0;
-    outlet.inFlight += 1;
-    if (isLate) outlet.lateInFlight += 1;
+    queue.inFlight += 1;
+    if (isLate) queue.lateInFlight += 1;
     ownership.begin(delivery.shard);
     notes.began(delivery, epoch);
-    const departure = recipient.channel.sendAll === undefined ? ALONE : await departures.plan(outlet, delivery);
+    const batch = recipient.channel.sendAll === undefined ? ALONE : await batching.plan(queue, delivery);
     // Planning took its time.
     const mayGo =
-      departure === ALONE ||
-      (!isHeld && roster.mayTell(outlet) && ownership.mayGoOn(delivery.shard, epoch, recipient.timeout + TIME_TO_SETTLE));
-    if (departure.kind !== 'go' || !mayGo) return stay(outlet, delivery, epoch, departure);
-    if (departure !== ALONE) {
-      outlet.heldUntil = null;
-      outlet.notBefore = clock.monotonic() + recipient.spacing;
+      batch === ALONE ||
+      (!isHeld &&
+        knownSubscribers.mayTell(queue) &&
+        ownership.mayGoOn(delivery.shard, epoch, recipient.timeout + TIME_TO_SETTLE));
+    if (batch.kind !== 'go' || !mayGo) return stay(queue, delivery, epoch, batch);
+    if (batch !== ALONE) {
+      queue.heldUntil = null;
+      queue.notBefore = clock.monotonic() + recipient.spacing;
     }
-    const { along } = departure;
+    const { along } = batch;
     const began = clock.now();
     const until = clock.monotonic() + recipient.timeout + TIME_TO_SETTLE;
     let isWithheld = false;
@@ -146,26 +157,26 @@ export function createSender({ clock, ownership, roster, ladder, notes, departur
       return !isWithheld;
     };
     // Receivers compare the timestamp with their own clocks, and refuse all events when a database's clock is minutes off.
-    const answer = await attempt(recipient, delivery, departure, { now: clock.wall?.() ?? began, mayLeave });
+    const answer = await attempt(recipient, delivery, batch, { now: clock.wall?.() ?? began, mayLeave });
     // The lease ended while the connection was made: another replica may be sending this.
-    if (isWithheld) return stay(outlet, delivery, epoch, departure);
+    if (isWithheld) return stay(queue, delivery, epoch, batch);
     // An address that was replaced meanwhile speaks for nobody any more: the next attempt goes to the new one.
-    const isReplaced = outlet.recipient !== recipient;
+    const isReplaced = queue.recipient !== recipient;
     const result =
       answer.kind === 'gone' && isReplaced
         ? { ...answer, kind: 'failed' as const, retryAfter: null, fault: 'receiver' as const }
         : answer;
     // It counts from the end of one to the beginning of the next, however slow the way was.
-    if (departure !== ALONE) outlet.notBefore = clock.monotonic() + recipient.spacing;
-    const isFree = giveBack(outlet, delivery);
-    const tooMany = isReplaced ? null : ladder.ended(outlet, began, result);
+    if (batch !== ALONE) queue.notBefore = clock.monotonic() + recipient.spacing;
+    const isFree = giveBack(queue, delivery);
+    const tooMany = isReplaced ? null : subscriberPauses.ended(queue, began, result);
     const reason = result.kind === 'gone' ? result.detail : tooMany;
     const off = reason === null ? null : { reason, addressHash: recipient.addressHash };
     // At once, so that nothing else leaves for somebody who wants nothing any more.
-    if (off !== null) roster.switchedOff(outlet);
-    onEnded({ outlet, delivery, epoch, result, off, along, isReplaced });
+    if (off !== null) knownSubscribers.switchedOff(queue);
+    onEnded({ queue, delivery, epoch, result, off, along, isReplaced });
     if (isFree) pumpNext();
-    pump(outlet);
+    pump(queue);
   };
 
   const attempt = (
@@ -182,11 +193,11 @@ export function createSender({ clock, ownership, roster, ladder, notes, departur
   };
 
   /** Its attempt is over. Answers whether somebody who waits may have its slot. */
-  const giveBack = (outlet: Outlet, delivery: DueDelivery): boolean => {
+  const giveBack = (queue: SubscriberQueue, delivery: DueDelivery): boolean => {
     notes.ended(delivery.id);
-    outlet.inFlight -= 1;
-    if (delivery.rank > 0) outlet.lateInFlight -= 1;
-    return slots.give(outlet);
+    queue.inFlight -= 1;
+    if (delivery.rank > 0) queue.lateInFlight -= 1;
+    return slots.give(queue);
   };
   const pumpNext = (): void => {
     const [next] = waiting;
@@ -196,18 +207,18 @@ export function createSender({ clock, ownership, roster, ladder, notes, departur
   };
 
   /** Nothing left: it goes back to where it waited. */
-  const stay = (outlet: Outlet, delivery: DueDelivery, epoch: number, departure: Departure): void => {
-    outlet.putBack(delivery);
+  const stay = (queue: SubscriberQueue, delivery: DueDelivery, epoch: number, batch: BatchPlan): void => {
+    queue.putBack(delivery);
     ownership.end(delivery.shard, epoch);
-    const isFree = giveBack(outlet, delivery);
-    if (departure.kind === 'wait') {
+    const isFree = giveBack(queue, delivery);
+    if (batch.kind === 'wait') {
       // The next tick looks again; nothing left, so nothing has to be spaced out.
-      outlet.heldUntil = departure.until;
-      outlet.notBefore = clock.monotonic();
+      queue.heldUntil = batch.until;
+      queue.notBefore = clock.monotonic();
     } else {
-      const rest = departure.kind === 'rest' ? departure.wait : departure.kind === 'unknown' ? UNKNOWN_REST : RENEWAL_REST;
-      outlet.notBefore = clock.monotonic() + rest;
-      if (!isHeld) pumpIn(outlet, rest);
+      const rest = batch.kind === 'rest' ? batch.wait : batch.kind === 'unknown' ? UNKNOWN_REST : RENEWAL_REST;
+      queue.notBefore = clock.monotonic() + rest;
+      if (!isHeld) pumpIn(queue, rest);
     }
     onStayed();
     if (isFree) pumpNext();

@@ -16,12 +16,12 @@ import { createAlarm } from '../../runtime/loops/alarm.ts';
 import type { Writes } from '../../runtime/loops/health.ts';
 import { createIdle } from '../../runtime/loops/idle.ts';
 import type { Meters } from '../../runtime/meters.ts';
-import { createAftermath, POISON_REST } from './aftermath.ts';
-import { createBeside, type InvoiceOf } from './beside.ts';
+import { createAfterRecording, POISON_REST } from './after-recording.ts';
+import { createExtraCalls, type InvoiceOf } from './extra-calls.ts';
 import { createLoader } from './loader.ts';
 import { createRecorder } from './recorder.ts';
 import { createRepair } from './repair.ts';
-import { createSiteLane, type PolledSite, type SiteLane } from './site-lane.ts';
+import { createSiteCalls, type PolledSite, type SiteCalls } from './site-calls.ts';
 import { createSiteOutside, type SiteOutside } from './site-outside.ts';
 import { createWindow, type Entry } from './window.ts';
 
@@ -99,13 +99,13 @@ export function createPoller(options: PollerOptions): Poller {
   // A share of memory for each site, so that one that cannot be asked fills no other's; with many sites the least that works well.
   const capacity = Math.max(Math.floor(options.capacity / Math.max(options.sites.length, 1)), LEAST_CAPACITY);
   const windows = new Map(options.sites.map(({ name }) => [name, createWindow({ capacity, epochOf: ownership.epochOf })]));
-  const laneParts = { sql, clock, log, replica: ownership.replica };
-  const lanes = new Map<string, SiteLane>(
-    options.sites.map((site) => [site.name, createSiteLane(site, { ...laneParts, spread, onReported: onSymptom })]),
+  const callParts = { sql, clock, log, replica: ownership.replica };
+  const siteCalls = new Map<string, SiteCalls>(
+    options.sites.map((site) => [site.name, createSiteCalls(site, { ...callParts, spread, onReported: onSymptom })]),
   );
   const loader = createLoader({ sql, clock, log, ownership, windows });
-  const beside = createBeside({
-    lanes,
+  const extraCalls = createExtraCalls({
+    siteCalls,
     ownership,
     needOf,
     pump: () => pumpOn(),
@@ -121,27 +121,27 @@ export function createPoller(options: PollerOptions): Poller {
   /** Starts whatever may start now; answers after how long there may be more, if no answer comes before. */
   const pump = (): Milliseconds => {
     if (stopped) return Number.POSITIVE_INFINITY;
-    const pause = aftermath.pause();
+    const pause = afterRecording.pause();
     if (pause > 0) return pause;
     let next = Number.POSITIVE_INFINITY;
-    for (const lane of lanes.values()) {
-      lane.look();
-      next = Math.min(next, pumpSite(lane));
+    for (const calls of siteCalls.values()) {
+      calls.look();
+      next = Math.min(next, pumpSite(calls));
     }
     return next;
   };
 
-  const pumpSite = (lane: SiteLane): Milliseconds => {
-    const { site } = lane;
+  const pumpSite = (calls: SiteCalls): Milliseconds => {
+    const { site } = calls;
     const window = windows.get(site.name)!;
     const need = needOf(site);
     for (;;) {
-      if (lane.inFlight >= site.concurrency || recorder.pending() > MOST_UNWRITTEN) return Number.POSITIVE_INFINITY;
+      if (calls.inFlight >= site.concurrency || recorder.pending() > MOST_UNWRITTEN) return Number.POSITIVE_INFINITY;
       const dueAt = window.nextDue();
       const now = clock.now();
       // Calls beside the queue go first, but never two of them while a poll is due: nobody may starve.
-      if (lane.turns.waiting > 0 && !(lane.turnGiven && dueAt !== null && dueAt <= now)) {
-        const wait = beside.giveTurn(lane);
+      if (calls.turns.waiting > 0 && !(calls.turnGiven && dueAt !== null && dueAt <= now)) {
+        const wait = extraCalls.giveTurn(calls);
         if (wait > 0) return wait;
         continue;
       }
@@ -149,18 +149,18 @@ export function createPoller(options: PollerOptions): Poller {
       if (dueAt > now) return dueAt - now;
       if (!ownership.outlasts(need)) return RENEWAL_REST;
       // While the site is in doubt, a purchase that answered well lately is asked in place of the one that is due.
-      const entry = window.takeOneOf(lane.probes(), ({ shard }) => ownership.mayBegin(shard, need)) ?? window.take(now)!;
+      const entry = window.takeOneOf(calls.probes(), ({ shard }) => ownership.mayBegin(shard, need)) ?? window.take(now)!;
       const later = (at: Instant): void => window.settle(entry, { purchase: entry.purchase, dueAt: at, slot: entry.slot });
       if (!ownership.mayBegin(entry.purchase.shard, need)) {
         later(now + RENEWAL_REST);
         continue;
       }
-      const { wait, probe } = lane.take(ownership.share());
+      const { wait, probe } = calls.take(ownership.share());
       if (wait > 0) {
         later(entry.dueAt);
         return wait;
       }
-      void ask(lane, entry, probe);
+      void ask(calls, entry, probe);
     }
   };
 
@@ -171,23 +171,23 @@ export function createPoller(options: PollerOptions): Poller {
   };
   const alarm = createAlarm(clock, () => pumpOn());
 
-  const ask = async (lane: SiteLane, entry: Entry, probe: boolean): Promise<void> => {
+  const ask = async (calls: SiteCalls, entry: Entry, probe: boolean): Promise<void> => {
     const { shard, site, purchaseId, id } = entry.purchase;
-    lane.inFlight += 1;
-    lane.turnGiven = false;
+    calls.inFlight += 1;
+    calls.turnGiven = false;
     ownership.begin(shard);
     const asked: Asked = { at: clock.now(), moment: clock.monotonic() };
     const meter = meters.site(site);
     meter.inFlight += 1;
-    const seen = await lane.site.pollStatus(purchaseId, entry.digest);
+    const seen = await calls.site.pollStatus(purchaseId, entry.digest);
     meter.inFlight -= 1;
     meter.polled(seen.kind, clock.monotonic() - asked.moment);
-    lane.inFlight -= 1;
+    calls.inFlight -= 1;
     try {
-      lane.answered(seen, { purchase: id, probe, asked: entry.purchase });
+      calls.answered(seen, { purchase: id, probe, asked: entry.purchase });
       if (entry.purchase.invoice === 'wanted' && !entry.gone && asksForInvoice(entry.purchase, seen))
-        await askInvoice(lane, entry, seen, asked);
-      else conclude(lane, entry, seen, asked, null);
+        await askInvoice(calls, entry, seen, asked);
+      else conclude(calls, entry, seen, asked, null);
     } catch (error) {
       // A bug of ours in one purchase must not end the polling of all others.
       log.error({ error, site, purchaseId }, 'poll.undecided');
@@ -199,16 +199,16 @@ export function createPoller(options: PollerOptions): Poller {
     idle.rouse();
   };
 
-  const askInvoice = async (lane: SiteLane, entry: Entry, seen: Observation, asked: Asked): Promise<void> => {
+  const askInvoice = async (calls: SiteCalls, entry: Entry, seen: Observation, asked: Asked): Promise<void> => {
     invoicing += 1;
     try {
-      conclude(lane, entry, seen, asked, await beside.pollInvoice(lane, entry.purchase));
+      conclude(calls, entry, seen, asked, await extraCalls.pollInvoice(calls, entry.purchase));
     } finally {
       invoicing -= 1;
     }
   };
 
-  const conclude = (lane: SiteLane, entry: Entry, seen: Observation, asked: Asked, invoice: InvoiceSeen | null): void => {
+  const conclude = (calls: SiteCalls, entry: Entry, seen: Observation, asked: Asked, invoice: InvoiceSeen | null): void => {
     const { shard, site, purchaseId } = entry.purchase;
     const window = windows.get(site)!;
     if (entry.gone) {
@@ -216,15 +216,15 @@ export function createPoller(options: PollerOptions): Poller {
       return;
     }
     const last = invoice === null ? seen : observationOf(invoice);
-    const excused = lane.excuses();
-    entry.strikes = lane.fails() ? 0 : strikesAfter(entry.strikes, last, excused);
+    const excused = calls.excuses();
+    entry.strikes = calls.fails() ? 0 : strikesAfter(entry.strikes, last, excused);
     const read = clock.now();
     const before = notAhead(entry.purchase, read);
     // The clock may have stepped while the answer was on its way.
     const askedAt = clock.at?.(asked.moment) ?? asked.at;
     // Two replicas' readings of the database's clock differ by a little; time must not run backwards for a purchase.
     const now = Math.max(read, askedAt, before.seenAt ?? 0);
-    const { invoices } = lane.site;
+    const { invoices } = calls.site;
     const policy = policyFor(site);
     const context = {
       ...{ askedAt, now, policy, skipped: options.skipped(), spread: spread() },
@@ -244,7 +244,7 @@ export function createPoller(options: PollerOptions): Poller {
 
   // Recording -------------------------------------------------------------------------------------------------------
 
-  const aftermath = createAftermath({
+  const afterRecording = createAfterRecording({
     clock,
     log,
     meters,
@@ -262,14 +262,14 @@ export function createPoller(options: PollerOptions): Poller {
     replica: ownership.replica,
     meter: meters.recording,
     repair: createRepair({ sql, log, meters, replica: ownership.replica, policyFor }),
-    ...aftermath,
+    ...afterRecording,
   });
 
   // Waiting ---------------------------------------------------------------------------------------------------------
 
   const asking = (): number => {
-    let total = invoicing + beside.busy();
-    for (const lane of lanes.values()) total += lane.inFlight;
+    let total = invoicing + extraCalls.busy();
+    for (const calls of siteCalls.values()) total += calls.inFlight;
     return total;
   };
   const idle = createIdle(asking);
@@ -304,8 +304,8 @@ export function createPoller(options: PollerOptions): Poller {
       }
       alarm.cancel();
     },
-    invoiceOf: beside.invoiceOf,
-    outside: createSiteOutside({ sql, clock, replica: ownership.replica, lanes }),
+    invoiceOf: extraCalls.invoiceOf,
+    outside: createSiteOutside({ sql, clock, replica: ownership.replica, siteCalls }),
     unwritten: () => recorder.pending(),
     forget: (id) => {
       loader.left(id);
@@ -313,7 +313,7 @@ export function createPoller(options: PollerOptions): Poller {
     },
     stop: async () => {
       stopped = true;
-      beside.stop();
+      extraCalls.stop();
       alarm.cancel();
       await quiet();
     },

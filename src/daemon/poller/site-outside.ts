@@ -6,13 +6,13 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { dueSlot } from '../../postgres/polling/queue.ts';
 import { purchaseToAsk, readSiteReach } from '../../postgres/polling/site-reach.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { SiteLane } from './site-lane.ts';
+import type { SiteCalls } from './site-calls.ts';
 
 export interface SiteOutsideOptions {
   readonly sql: Sql;
   readonly clock: Pick<Clock, 'now'>;
   readonly replica: string;
-  readonly lanes: ReadonlyMap<string, SiteLane>;
+  readonly siteCalls: ReadonlyMap<string, SiteCalls>;
 }
 
 /** Slots that must lie between now and the next poll of a purchase that is asked about beside the queue. */
@@ -28,7 +28,7 @@ export interface SiteOutside {
   stillFails(): Promise<boolean>;
 }
 
-export function createSiteOutside({ sql, clock, replica, lanes }: SiteOutsideOptions): SiteOutside {
+export function createSiteOutside({ sql, clock, replica, siteCalls }: SiteOutsideOptions): SiteOutside {
   /** Since when this replica has failed at each site: reports that repeat the failure do not move it. */
   const since = new Map<string, Instant>();
   const sinceFirst = (row: SiteReach): SiteReach => {
@@ -37,18 +37,18 @@ export function createSiteOutside({ sql, clock, replica, lanes }: SiteOutsideOpt
     else since.set(row.site, Math.min(since.get(row.site) ?? row.failingSince, row.failingSince));
     return { ...row, failingSince: since.get(row.site) ?? null };
   };
-  const failing = (): SiteLane[] => [...lanes.values()].filter((lane) => lane.fails());
+  const failing = (): SiteCalls[] => [...siteCalls.values()].filter((calls) => calls.fails());
 
   /** Asks a failing site about one purchase of another replica, when a call may leave; nothing is recorded. */
-  const ask = async (lane: SiteLane): Promise<boolean> => {
-    const purchase = await purchaseToAsk(sql, { site: lane.site.name, after: dueSlot(clock.now()) + NOT_DUE_SOON });
+  const ask = async (calls: SiteCalls): Promise<boolean> => {
+    const purchase = await purchaseToAsk(sql, { site: calls.site.name, after: dueSlot(clock.now()) + NOT_DUE_SOON });
     if (purchase === null) return false;
-    const { wait, probe } = lane.take(SHARE);
+    const { wait, probe } = calls.take(SHARE);
     if (wait > 0) return false;
-    lane.inFlight += 1;
-    const seen = await lane.site.pollStatus(purchase.purchaseId, null);
-    lane.inFlight -= 1;
-    lane.answered(seen, { purchase: purchase.id, probe });
+    calls.inFlight += 1;
+    const seen = await calls.site.pollStatus(purchase.purchaseId, null);
+    calls.inFlight -= 1;
+    calls.answered(seen, { purchase: purchase.id, probe });
     return seen.kind === 'seen';
   };
 
@@ -57,7 +57,7 @@ export function createSiteOutside({ sql, clock, replica, lanes }: SiteOutsideOpt
     mayFail: () => failing().length > 0,
     outdone: async () => outdone((await readSiteReach(sql)).map(sinceFirst), replica),
     stillFails: async () => {
-      for (const lane of failing()) if (await ask(lane)) return false;
+      for (const calls of failing()) if (await ask(calls)) return false;
       return failing().length > 0;
     },
   };

@@ -1,6 +1,6 @@
 /** Where a delivery stands, in one word and in words. Each is in exactly one status. */
 import type { Instant } from '../values/time.ts';
-import { parkedBecause, type Standing } from './standing.ts';
+import { parkedBecause, type Standing } from './subscriber-state.ts';
 
 /** What is stored: whether it is settled, and how. */
 export type StoredStatus = 'pending' | 'delivered' | 'exhausted' | 'suppressed';

@@ -9,13 +9,13 @@ import { stateName } from '../purchases/states.ts';
 import { configuredLimit, type Limit } from '../stays/dwell.ts';
 import { humanDuration } from '../values/duration.ts';
 import type { Milliseconds } from '../values/time.ts';
-import type { Facts } from './explain-facts.ts';
-import { historySteps } from './explain-history.ts';
-import { lateness, stuckClock, whyLate, whyThen } from './explain-poll.ts';
-import { standingSteps } from './explain-standing.ts';
-import type { Explanation, Step } from './explain-step.ts';
-import { subscriberSteps } from './explain-told.ts';
-import { gravestFirst, verdict } from './explain-verdict.ts';
+import { subscriberSteps } from './deliveries.ts';
+import type { Facts } from './facts.ts';
+import { historySteps } from './history.ts';
+import { lateness, stuckClock, whyLate, whyThen } from './poll.ts';
+import type { Explanation, Step } from './step.ts';
+import { standingSteps } from './subscriber-state.ts';
+import { gravestFirst, verdict } from './verdict.ts';
 
 export interface ExplainPolicy {
   /** That of the purchase's site. */

@@ -110,7 +110,7 @@ export async function listDeliveries(
   return rows.map(standingOf);
 }
 
-/** Whether nothing is sent to a subscriber `s` at present: see `parkedBecause` in domain/deliveries/standing.ts. */
+/** Whether nothing is sent to a subscriber `s` at present: see `parkedBecause` in domain/deliveries/subscriber-state.ts. */
 const isParked = (sql: Queries): Fragment => sql`
   (not s.configured or s.status <> 'active'
     or exists (select from purchase_watch.subscriber_health h where h.subscriber = s.id and h.paused_until is not null))`;

@@ -8,19 +8,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { openSession, type Session } from '../connection/database.ts';
-import { type Cluster, openCluster, type ServerSettings } from './embedded-cluster.ts';
-import { prepareHome } from './embedded-files.ts';
-import { daemonUrl, setUpDaemonRole, superuserUrl, WRONG_PASSWORD } from './embedded-role.ts';
-import {
-  type Attempt,
-  attemptStart,
-  disownLock,
-  isHeld,
-  isServer,
-  type RunningServer,
-  runningServer,
-} from './embedded-server.ts';
-import { closedFolder, freeSocket, makeSocketFolder, removeSocketFolder, socketIn } from './embedded-socket.ts';
+import { type Cluster, openCluster, type ServerSettings } from './cluster.ts';
+import { prepareHome } from './files.ts';
+import { daemonUrl, setUpDaemonRole, superuserUrl, WRONG_PASSWORD } from './roles.ts';
+import { type Attempt, attemptStart, disownLock, isHeld, isServer, type RunningServer, runningServer } from './server.ts';
+import { closedFolder, freeSocket, makeSocketFolder, removeSocketFolder, socketIn } from './socket.ts';
 
 export interface EmbeddedOptions {
   /** DATA_DIR: made when it is not there. */

@@ -12,7 +12,7 @@ import { replicaTroubles } from '../shards/replica-troubles.ts';
 import type { Lease } from '../shards/replicas.ts';
 import { MOST_OF_ONE_ORDER, orderOf, paidByAnother } from '../stays/evidence.ts';
 import { type StayResults, type StoredStay, writingStays } from '../stays/stays.ts';
-import { subscriberSymptoms } from '../subscribers/subscriber-symptoms.ts';
+import { subscriberSymptoms } from '../subscribers/symptoms.ts';
 import { notingStuck, notingTakenOver } from './stuck-alerts.ts';
 
 /** What is wrong now beside stuck purchases: sites that do not answer anybody, subscribers and replicas in trouble. */

@@ -1,6 +1,6 @@
 /** What explaining a purchase rests on, read as one moment: rows that commit together are never seen apart. */
-import type { Facts } from '../../domain/explain/explain-facts.ts';
-import { MOST_OTHERS } from '../../domain/explain/explain-poll.ts';
+import type { Facts } from '../../domain/explain/facts.ts';
+import { MOST_OTHERS } from '../../domain/explain/poll.ts';
 import { NOTHING_KNOWN } from '../../domain/stays/usual.ts';
 import type { Queries } from '../connection/database.ts';
 import { silence } from '../shards/replicas.ts';

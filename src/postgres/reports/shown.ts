@@ -1,6 +1,6 @@
 /** The limit of a purchase where it is now, with its working. */
 
-import { stuckClock } from '../../domain/explain/explain-poll.ts';
+import { stuckClock } from '../../domain/explain/poll.ts';
 import { type ShownLimit, shownLimit } from '../../domain/stays/dwell.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { PurchaseRow } from '../purchases/purchases.ts';

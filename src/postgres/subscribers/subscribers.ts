@@ -1,6 +1,6 @@
 /** Who is told, and of what: those that the configuration names, and those made by the API. */
 
-import type { SubscriberHealth, Unreached } from '../../domain/deliveries/health.ts';
+import type { SubscriberHealth, Unreached } from '../../domain/deliveries/subscriber-health.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Finding } from '../../../src/actions/doctor/finding.ts';
 import { sealKeys, sealUrl } from '../../../src/channels/outgoing/sealed.ts';
-import { insertSubscriber } from '../../../src/postgres/subscribers/subscriber-changes.ts';
+import { insertSubscriber } from '../../../src/postgres/subscribers/changes.ts';
 import { createSecrets } from '../../../src/runtime/secrets/secrets.ts';
 import { runCommand } from '../../cli/run.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { listIncidents } from '../../../src/postgres/incidents/incident-list.ts';
-import { saidOf } from '../../../src/postgres/incidents/incident-said.ts';
+import { listIncidents } from '../../../src/postgres/incidents/list.ts';
+import { saidOf } from '../../../src/postgres/incidents/messages.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 

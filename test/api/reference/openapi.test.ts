@@ -2,7 +2,7 @@
 
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exampleOf, type OpenApiDocument, type Operation, type Schema } from '../../../src/api/reference/docs-page-model.ts';
+import { exampleOf, type OpenApiDocument, type Operation, type Schema } from '../../../src/api/reference/page-model.ts';
 import { createApi } from '../../../src/api/routes.ts';
 import { type ApiKey, hashOfKey } from '../../../src/config/api-keys.ts';
 import { SCOPES, type Scope } from '../../../src/config/kinds/key-kinds.ts';

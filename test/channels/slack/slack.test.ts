@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { constants, createBrotliCompress } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import type { OutgoingEvent, SendResult } from '../../../src/channels/outgoing/channel.ts';
+import { pingSlack } from '../../../src/channels/slack/ping.ts';
 import { createSlackChannel } from '../../../src/channels/slack/slack.ts';
-import { pingSlack } from '../../../src/channels/slack/slack-ping.ts';
 import { NOT_HTTP, startTcp } from '../../support/not-http.ts';
 import { SLACK_ANSWERS, type SlackStandIn, startSlackStandIn } from '../../support/slack-stand-in.ts';
 

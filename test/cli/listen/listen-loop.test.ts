@@ -2,7 +2,7 @@
 import { networkInterfaces } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAttemptSigner } from '../../../src/channels/outgoing/signature.ts';
-import { leadsBack } from '../../../src/cli/listen/listen-target.ts';
+import { leadsBack } from '../../../src/cli/listen/target.ts';
 import { listenForPosts, type PostListener, type Receive } from '../../../src/receiver/posts.ts';
 import { createReceiver } from '../../../src/receiver/receiver.ts';
 import { runCommand } from '../run.ts';

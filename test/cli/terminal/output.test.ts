@@ -1,7 +1,7 @@
 /** What comes from outside and is shown on a terminal does nothing there. */
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { createScreen } from '../../../src/cli/listen/listen-screen.ts';
+import { createScreen } from '../../../src/cli/listen/screen.ts';
 import type { CliContext } from '../../../src/cli/terminal/context.ts';
 import { harmlessJson, printable, printJson } from '../../../src/cli/terminal/output.ts';
 import type { Taken } from '../../../src/receiver/receiver.ts';

@@ -6,7 +6,7 @@ import {
   SUBSCRIBER_TROUBLES,
   type SubscriberTrouble,
 } from '../../../src/domain/incidents/incident.ts';
-import type { SubscriberCondition } from '../../../src/postgres/subscribers/subscriber-symptoms.ts';
+import type { SubscriberCondition } from '../../../src/postgres/subscribers/symptoms.ts';
 
 const T = Date.UTC(2026, 10, 20, 9, 15);
 const MINUTE = 60_000;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Ladder } from '../../../src/daemon/notifier/ladder.ts';
 import { createLoader } from '../../../src/daemon/notifier/loader.ts';
-import { createOutlet } from '../../../src/daemon/notifier/outlet.ts';
-import { WITH_SYSTEMS } from '../../../src/domain/deliveries/health.ts';
+import type { SubscriberPauses } from '../../../src/daemon/notifier/subscriber-pauses.ts';
+import { createSubscriberQueue } from '../../../src/daemon/notifier/subscriber-queue.ts';
+import { WITH_SYSTEMS } from '../../../src/domain/deliveries/subscriber-health.ts';
 import type { Ownership } from '../../../src/domain/replicas/ownership.ts';
 import type { Sql } from '../../../src/postgres/connection/database.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
@@ -36,29 +36,29 @@ afterAll(() => database.drop());
 function loading(asked: Sql) {
   const channel = { send: () => Promise.reject(new Error('not sent here')), close: async () => {} };
   const means = { channel, concurrency: 4, spacing: 0, timeout: 1_000, schedule: [], patience: WITH_SYSTEMS };
-  const outlet = createOutlet({ id: shop, name: 'shop', addressHash: 'x', ...means });
+  const queue = createSubscriberQueue({ id: shop, name: 'shop', addressHash: 'x', ...means });
   const ownership = { owned: () => Array.from({ length: 64 }, (_, shard) => shard), epochOf: () => 1 } as unknown as Ownership;
-  const ladder = { pausedUntil: () => null } as unknown as Ladder;
-  return { outlet, loader: createLoader({ sql: asked, clock: realClock(), ownership, ladder }) };
+  const subscriberPauses = { pausedUntil: () => null } as unknown as SubscriberPauses;
+  return { queue, loader: createLoader({ sql: asked, clock: realClock(), ownership, subscriberPauses }) };
 }
 
 test('a backlog of what is new does not keep what is not new from being read', async () => {
-  const { outlet, loader } = loading(sql);
-  const { added } = await loader.load([outlet], true);
+  const { queue, loader } = loading(sql);
+  const { added } = await loader.load([queue], true);
   expect(added).toBeLessThan(NEW);
   const late = await sql<{ id: number }[]>`select id::float8 as id from purchase_watch.deliveries where rank = 1`;
-  expect(late.filter(({ id }) => outlet.has(id))).toHaveLength(LATE);
+  expect(late.filter(({ id }) => queue.has(id))).toHaveLength(LATE);
 });
 
 test('what is read a second time goes on from there, unless something happened while it was read', async () => {
-  const { outlet, loader } = loading(sql);
-  await loader.load([outlet], false);
-  expect(outlet.readUntil).toBeGreaterThan(0);
+  const { queue, loader } = loading(sql);
+  await loader.load([queue], false);
+  expect(queue.readUntil).toBeGreaterThan(0);
   const interrupted = loading(((...given: Parameters<Sql>) => {
     // A settlement that fails, say, while the reading is under way.
-    interrupted.outlet.lookFromStart();
+    interrupted.queue.lookFromStart();
     return sql(...given);
   }) as unknown as Sql);
-  await interrupted.loader.load([interrupted.outlet], false);
-  expect([interrupted.outlet.readUntil, interrupted.outlet.mayHoldMore]).toEqual([0, true]);
+  await interrupted.loader.load([interrupted.queue], false);
+  expect([interrupted.queue.readUntil, interrupted.queue.mayHoldMore]).toEqual([0, true]);
 });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { Channel } from '../../../src/channels/outgoing/channel.ts';
-import type { Ladder } from '../../../src/daemon/notifier/ladder.ts';
-import { createOutlet } from '../../../src/daemon/notifier/outlet.ts';
-import type { Roster } from '../../../src/daemon/notifier/roster.ts';
+import type { KnownSubscribers } from '../../../src/daemon/notifier/known-subscribers.ts';
 import { createSender } from '../../../src/daemon/notifier/sender.ts';
+import type { SubscriberPauses } from '../../../src/daemon/notifier/subscriber-pauses.ts';
+import { createSubscriberQueue } from '../../../src/daemon/notifier/subscriber-queue.ts';
 import type { UnderWayNotes } from '../../../src/daemon/notifier/under-way.ts';
-import { WITH_SYSTEMS } from '../../../src/domain/deliveries/health.ts';
+import { WITH_SYSTEMS } from '../../../src/domain/deliveries/subscriber-health.ts';
 import type { Ownership } from '../../../src/domain/replicas/ownership.ts';
 import type { DueDelivery } from '../../../src/postgres/deliveries/deliveries.ts';
 import { realClock } from '../../../src/runtime/clock.ts';
@@ -36,7 +36,7 @@ function sending() {
     },
     close: async () => {},
   };
-  const outlet = createOutlet({
+  const queue = createSubscriberQueue({
     id: 1,
     name: 'shop',
     addressHash: 'x',
@@ -58,16 +58,16 @@ function sending() {
   const sender = createSender({
     clock: realClock(),
     ownership,
-    roster: { count: () => 1, mayTell: () => true } as unknown as Roster,
-    ladder: { mayBegin: ({ inFlight }: { inFlight: number }) => inFlight < 4 } as unknown as Ladder,
+    knownSubscribers: { count: () => 1, mayTell: () => true } as unknown as KnownSubscribers,
+    subscriberPauses: { mayBegin: ({ inFlight }: { inFlight: number }) => inFlight < 4 } as unknown as SubscriberPauses,
     notes: { began: () => {}, ended: () => {} } as unknown as UnderWayNotes,
-    departures: { plan: () => Promise.reject(new Error('not for webhooks')) },
+    batching: { plan: () => Promise.reject(new Error('not for webhooks')) },
     onStayed: () => {
       lease.stayed += 1;
     },
     onEnded: () => {},
   });
-  return { sender, outlet, left, lease };
+  return { sender, queue, left, lease };
 }
 
 function delivery(id: number, shard: number): DueDelivery {
@@ -77,37 +77,37 @@ function delivery(id: number, shard: number): DueDelivery {
 }
 
 test('what lies in a shard that is given away is passed over, and the rest does not wait for it', () => {
-  const { sender, outlet, left } = sending();
+  const { sender, queue, left } = sending();
   for (const [id, shard] of [
     [1, LEAVING],
     [2, 1],
     [3, LEAVING],
     [4, 2],
   ] as const)
-    outlet.add(delivery(id, shard));
-  sender.pump(outlet);
+    queue.add(delivery(id, shard));
+  sender.pump(queue);
   expect(left).toEqual(['evt_2', 'evt_4']);
-  expect(outlet.has(1)).toBe(false);
+  expect(queue.has(1)).toBe(false);
 });
 
 test('while it is held nothing leaves, and afterwards everything does', () => {
-  const { sender, outlet, left } = sending();
-  outlet.add(delivery(1, 1));
+  const { sender, queue, left } = sending();
+  queue.add(delivery(1, 1));
   sender.hold(true);
-  sender.pump(outlet);
+  sender.pump(queue);
   expect(left).toEqual([]);
   sender.hold(false);
-  sender.pump(outlet);
+  sender.pump(queue);
   expect(left).toEqual(['evt_1']);
 });
 
 test('what was on its way when the lease ended does not leave, costs no attempt, and waits where it was', async () => {
-  const { sender, outlet, left, lease } = sending();
-  outlet.add(delivery(1, 1));
+  const { sender, queue, left, lease } = sending();
+  queue.add(delivery(1, 1));
   lease.isValid = false;
-  sender.pump(outlet);
+  sender.pump(queue);
   await expect.poll(() => lease.stayed).toBe(1);
-  expect([left, outlet.has(1), outlet.inFlight]).toEqual([[], true, 0]);
+  expect([left, queue.has(1), queue.inFlight]).toEqual([[], true, 0]);
   lease.isValid = true;
   await expect.poll(() => left).toEqual(['evt_1']);
 });

@@ -8,9 +8,9 @@ import type {
   IncidentFacts,
   PurchaseFacts,
   SubscriberFacts,
-} from '../../../src/domain/explain/explain-facts.ts';
-import { whyThen } from '../../../src/domain/explain/explain-poll.ts';
-import type { Step } from '../../../src/domain/explain/explain-step.ts';
+} from '../../../src/domain/explain/facts.ts';
+import { whyThen } from '../../../src/domain/explain/poll.ts';
+import type { Step } from '../../../src/domain/explain/step.ts';
 import type { ChannelRule } from '../../../src/domain/incidents/audience.ts';
 import { DEFAULT_POLL_POLICY, type PollPolicy } from '../../../src/domain/polling/poll-plan.ts';
 import type { Limit } from '../../../src/domain/stays/dwell.ts';

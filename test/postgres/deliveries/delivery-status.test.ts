@@ -5,7 +5,7 @@ import type { Sql } from '../../../src/postgres/connection/database.ts';
 import { findDelivery, listDeliveries } from '../../../src/postgres/deliveries/delivery-list.ts';
 import { paceOf } from '../../../src/postgres/deliveries/pace.ts';
 import { waitingDeliveries } from '../../../src/postgres/reports/overview.ts';
-import { troubledSubscribers } from '../../../src/postgres/subscribers/subscriber-trouble.ts';
+import { troubledSubscribers } from '../../../src/postgres/subscribers/trouble.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 

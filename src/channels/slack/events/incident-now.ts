@@ -2,7 +2,7 @@
 
 import { namedState } from '../../../domain/purchases/states.ts';
 import type { Instant } from '../../../domain/values/time.ts';
-import type { IncidentNow } from '../../../postgres/incidents/incidents-now.ts';
+import type { IncidentNow } from '../../../postgres/incidents/current.ts';
 import type { ReplicaIncident, SubscriberIncident, UnreachableIncident } from './incident-event.ts';
 import type { StuckIncident, StuckPart } from './stuck-event.ts';
 

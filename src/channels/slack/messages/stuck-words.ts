@@ -5,9 +5,9 @@ import { ENOUGH_EXITS } from '../../../domain/stays/dwell.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { StuckIncident, StuckPart, ToldAlarm, Working } from '../events/stuck-event.ts';
 import { waitingFor } from './advice.ts';
+import { apart, customers, grouped, LONGEST_NAME, lasting, OVER, signOf } from './draft.ts';
+import { LONGEST_HEADLINE } from './layout.ts';
 import { plain } from './mrkdwn.ts';
-import { apart, customers, grouped, LONGEST_NAME, lasting, OVER, signOf } from './slack-draft.ts';
-import { LONGEST_HEADLINE } from './slack-layout.ts';
 
 /** Currencies named at most. */
 const NAMED = 5;

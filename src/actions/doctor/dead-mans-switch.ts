@@ -1,0 +1,29 @@
+/** Checks whether the dead man's switch is called. It is not called from here: that would say that all is well. */
+
+import { lateChannel } from '../../domain/replicas/dead-mans-switch.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import { channelsForPeople, lastHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
+import type { Finding, Reporter } from './finding.ts';
+
+/** Called every minute; one that is late by another is not. */
+const LATE: Milliseconds = 2 * 60_000;
+
+/** `ceilings`: how many messages an hour each channel for people may get, by its subscriber's name. */
+export async function checkHeartbeat(report: Reporter, sql: Sql, ceilings: ReadonlyMap<string, number>): Promise<Finding[]> {
+  const now = await databaseNow(sql);
+  const [at, people] = [await lastHeartbeat(sql), await channelsForPeople(sql, now, ceilings)];
+  const ago = at === null ? null : Math.max(Math.round(now - at), 0);
+  if (ago !== null && ago <= LATE) return [report.ok(`it was called ${humanDuration(ago)} ago`)];
+  const found = ago === null ? 'it was never called' : `it was called ${humanDuration(ago)} ago for the last time`;
+  const isDeaf = people.all > 0 && people.hearing === 0;
+  const late = lateChannel(people.queues, now);
+  const todo = isDeaf
+    ? 'no channel for people takes messages, so it is held back: mend one of them'
+    : late !== null
+      ? `what ${late} is to be told does not leave, so it is held back: see that a daemon with the same settings runs, and restart it`
+      : 'see that a daemon runs with the same settings; why it is not called is in its log (heartbeat.withheld, heartbeat.failed)';
+  return [report.warning(found, todo)];
+}

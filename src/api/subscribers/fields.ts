@@ -1,0 +1,227 @@
+/** The fields of subscribers and deliveries: how they are checked and how they are shown. */
+import { z } from '@hono/zod-openapi';
+import { deliveryNumber } from '../../actions/subscribers/names.ts';
+import {
+  LONGEST_DESCRIPTION,
+  MOST_LISTED,
+  readHeaders,
+  readName,
+  readSecret,
+  readState,
+  readType,
+  readUrl,
+} from '../../actions/subscribers/rules.ts';
+import { DELIVERY_STATUSES } from '../../domain/deliveries/delivery-status.ts';
+import { HEALTH_STATUSES } from '../../domain/deliveries/subscriber-state.ts';
+import { EVENT_TYPES } from '../../domain/events/events.ts';
+import { isJsonObject } from '../http/body.ts';
+import { parameter, siteField, subscriberParameter } from '../http/fields.ts';
+import type { IssueNote } from '../http/invalid.ts';
+
+/** What a subscriber's fields are checked against. */
+export interface Known {
+  readonly sites: readonly string[];
+  readonly webhooks: Parameters<typeof readUrl>[1];
+}
+
+const NAME = { example: 'shop', description: 'Up to 63 small letters, digits, - and _.' };
+
+export const nameField = parameter(readName).openapi({ type: 'string', pattern: '^[a-z0-9][a-z0-9_-]{0,62}$', ...NAME });
+
+/** A subscriber in a path; `@slack` is one too. */
+export const subscriberName = subscriberParameter.openapi({
+  ...NAME,
+  minLength: 1,
+  maxLength: 64,
+  description: 'The name of the subscriber.',
+});
+
+/** An address may hold a token, so no message repeats it. */
+export function urlField({ webhooks }: Known) {
+  return parameter((value) => readUrl(value, webhooks), { hideValue: true }).openapi({
+    type: 'string',
+    format: 'uri',
+    description: 'Where events are posted.',
+    example: 'https://shop.example/hooks',
+  });
+}
+
+export const secretField = parameter(readSecret, { hideValue: true }).openapi({
+  type: 'string',
+  description: 'A signing secret of your own, as `whsec_` and base64 of 24 to 64 bytes. One is made when this is left out.',
+});
+
+/** Their values give access to something, so no message repeats them. Not a record of zod's, which drops `__proto__`. */
+const headersField = z
+  .custom<Readonly<Record<string, string>>>()
+  .superRefine((headers: unknown, ctx) => {
+    const found = isJsonObject(headers)
+      ? readHeaders(headers)
+      : { name: null, problem: 'must be an object of names and values, or null for none' };
+    if ('is' in found) return;
+    const path = found.name === null ? [] : [found.name];
+    ctx.addIssue({ code: 'custom', path, message: found.problem, params: { hideValue: true } satisfies IssueNote });
+  })
+  .openapi({
+    type: ['object', 'null'],
+    additionalProperties: { type: 'string' },
+    description:
+      'Headers of your own that every request has; up to 20, with 4 KB in all. They replace those there were. Nothing shows their values again.',
+    example: { authorization: 'Bearer 7Yk2' },
+  });
+
+/** What it gets beside the events; what is absent stays as it is, or has its default. */
+export const extraFields = {
+  format: z
+    .enum(['standard', 'cloudevents'], { error: 'must be standard or cloudevents' })
+    .optional()
+    .openapi({ description: 'What the body is: `standard` as in the feed (the default), or a CloudEvent around the same data.' }),
+  headers: headersField.nullish(),
+  asymmetric: z
+    .boolean({ error: 'must be true or false' })
+    .optional()
+    .openapi({ description: 'Whether an ed25519 key signs beside the secret; `publicKey` is what checks it.' }),
+};
+
+const typeField = parameter(readType).openapi({ type: 'string', enum: [...EVENT_TYPES] });
+
+const stateField = z
+  .union([z.string(), z.number()], { error: 'must be a state, by name or number' })
+  .transform((value, ctx) => {
+    const found = readState(String(value));
+    if ('is' in found) return found.is;
+    ctx.addIssue({ code: 'custom', message: found.problem });
+    return z.NEVER;
+  })
+  .openapi({ type: ['string', 'integer'], example: 'Completed' });
+
+function listOf<Item extends z.ZodType>(item: Item, description: string) {
+  return z
+    .array(item, { error: 'must be a list, or null for all' })
+    .min(1, 'is empty; list at least one, or give null for all')
+    .max(MOST_LISTED, `lists more than ${MOST_LISTED}`)
+    .openapi({ description });
+}
+
+export const typesField = listOf(typeField, 'Of which events it is told; null for all.');
+
+/** Of what a subscriber is told; what is absent stays as it is, or is all. */
+export function wishFields({ sites }: Known) {
+  return {
+    types: typesField.nullish(),
+    sites: listOf(siteField(sites), 'Of which sites; null for all.').nullish(),
+    states: listOf(stateField, 'Of which states a purchase changed to, by name or number; null for all.').nullish(),
+    description: z
+      .string({ error: 'must be text' })
+      .min(1, 'is empty; give null for none')
+      .max(LONGEST_DESCRIPTION, `is longer than ${LONGEST_DESCRIPTION} characters`)
+      .refine((value) => value.isWellFormed() && !value.includes('\u0000'), 'holds what is no character')
+      .nullish(),
+  };
+}
+
+/** Whether a subscriber takes what it is sent. */
+export const healthSchema = z
+  .object({
+    status: z.enum(HEALTH_STATUSES).openapi({
+      description:
+        'ok; failing: it failed lately; unreached: our name server, proxy or network lets nothing through to it, or (ourFailures 0) a daemon cannot use what is stored of it; it is not held against it; paused: it failed so often that it is left alone, and what is for it is parked; off: the same, until somebody switches it on.',
+    }),
+    failures: z.int().openapi({ description: 'Failures in a row that were its own; 0 while it is well.' }),
+    failingSince: z.string().nullable().openapi({ description: 'The first of these failures.' }),
+    pausedUntil: z
+      .string()
+      .nullable()
+      .openapi({ description: 'Nothing is sent before; then one delivery tries, and the others follow when it gets through.' }),
+    lastError: z.string().nullable(),
+    ourFailures: z.int().openapi({
+      description:
+        'Failures in a row that were ours (name server, proxy, network), from the fourth on; 0 when something got through, and when a daemon cannot use what is stored of it.',
+    }),
+    ourFailingSince: z.string().nullable().openapi({ description: 'The first of these failures.' }),
+    ourError: z.string().nullable().openapi({ description: 'Why the last of them failed.' }),
+  })
+  .openapi('SubscriberHealth');
+
+export const subscriberSchema = z
+  .object({
+    name: z.string(),
+    kind: z.enum(['webhook', 'slack', 'nats', 'rabbitmq']),
+    origin: z.enum(['configuration', 'api']).openapi({ description: 'What the configuration names is changed there.' }),
+    url: z.string().nullable().openapi({
+      description:
+        'Scheme, host and port, and `/…` where there is more: paths, queries and credentials are secrets. Null where it is not known here, and for Slack.',
+    }),
+    format: z.enum(['standard', 'cloudevents']),
+    headers: z.array(z.string()).openapi({ description: 'Names of its own headers; their values are shown to nobody.' }),
+    publicKey: z.string().nullable().openapi({
+      description: 'Checks the `v1a` signatures: `whpk_` and base64 of an ed25519 key. Null when only the secret signs.',
+    }),
+    types: z.array(z.string()).nullable(),
+    sites: z.array(z.string()).nullable(),
+    states: z.array(z.union([z.string(), z.int()])).nullable(),
+    description: z.string().nullable(),
+    status: z.enum(['active', 'off']).openapi({ description: 'Off: what waits stays, what comes is suppressed.' }),
+    statusReason: z.string().nullable(),
+    health: healthSchema,
+    oldSecretsUntil: z
+      .string()
+      .nullable()
+      .openapi({ description: 'Until when a replaced secret still signs beside the new one.' }),
+    createdAt: z.string(),
+  })
+  .openapi('Subscriber');
+
+export const deliveryIdField = parameter((value) => {
+  const id = deliveryNumber(value);
+  return id === null ? { problem: 'is no id of a delivery; they look like dlv_42' } : { is: id };
+}).openapi({ type: 'string', pattern: '^dlv_[1-9][0-9]{0,15}$', example: 'dlv_42' });
+
+export const deliveryStatusParameter = parameter((value) => {
+  const status = DELIVERY_STATUSES.find((each) => each === value);
+  return status === undefined ? { problem: `is no status; there are ${DELIVERY_STATUSES.join(', ')}` } : { is: status };
+}).openapi({ type: 'string', enum: [...DELIVERY_STATUSES] });
+
+export const deliverySchema = z
+  .object({
+    id: z.string(),
+    status: z.enum(DELIVERY_STATUSES).openapi({
+      description:
+        'pending waits for its turn or its next try; in_flight: an attempt has been under way for a moment; parked waits until its subscriber is told again; delivered; exhausted: the schedule is used up; suppressed: it is never sent.',
+    }),
+    reason: z.string().nullable().openapi({ description: 'Why it is parked or suppressed; null when it is neither.' }),
+    subscriber: z.string(),
+    event: z.object({ id: z.string(), type: z.string() }),
+    purchaseId: z.string().nullable(),
+    site: z.string().nullable(),
+    sequence: z.int().nullable(),
+    tries: z.int().openapi({ description: 'How many attempts were made.' }),
+    replayed: z.boolean().openapi({ description: 'Whether a replay asked for it last; it goes after all that is new.' }),
+    lastError: z.string().nullable().openapi({ description: 'Why the last attempt failed; null when it did not.' }),
+    createdAt: z.string().openapi({ description: 'When the event was made.' }),
+    dueAt: z
+      .string()
+      .nullable()
+      .openapi({ description: 'When it is sent, or could be if it were not parked; null when it is settled.' }),
+    settledAt: z.string().nullable(),
+  })
+  .openapi('Delivery');
+
+const attemptSchema = z
+  .object({
+    number: z.int(),
+    at: z.string().openapi({ description: 'When it ended.' }),
+    tookMs: z.int(),
+    httpStatus: z.int().nullable(),
+    outcome: z
+      .string()
+      .openapi({ description: '`delivered`, or a stable word for what went wrong, such as `timeout` or `http_503`.' }),
+    fault: z.enum(['receiver', 'ours']).nullable().openapi({
+      description:
+        'Whose fault a failure was: ours (name server, proxy, no free socket) is not held against the subscriber. Null for one that delivered, and where it was not noted.',
+    }),
+    excerpt: z.string().nullable().openapi({ description: 'The beginning of the answer.' }),
+  })
+  .openapi('Attempt');
+
+export const deliveryDetailsSchema = deliverySchema.extend({ attempts: z.array(attemptSchema) }).openapi('DeliveryDetails');

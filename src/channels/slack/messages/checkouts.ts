@@ -1,0 +1,223 @@
+/**
+ * What Slack shows of single stuck checkouts: which purchase, which order, how much money, for how long, why it may be and
+ * what to do; later, that they got on or left.
+ */
+
+import { enoughKnown, tooLittleKnown } from '../../../domain/incidents/stuck-checkouts.ts';
+import { stateName } from '../../../domain/purchases/states.ts';
+import { humanDuration } from '../../../domain/values/duration.ts';
+import type { Checkouts, ToldOver, ToldReason, ToldStuck } from '../events/checkouts-event.ts';
+import { waitingFor } from './advice.ts';
+import { causeParagraphs } from './causes.ts';
+import { apart, type Draft, grouped, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
+import { code, moment, plain } from './mrkdwn.ts';
+
+/** Checkouts named in one message, and an id that is never cut. */
+const NAMED = 20;
+const LONGEST_ID = 210;
+const LONGEST_ORDER = 80;
+const LONGEST_AMOUNT = 40;
+
+type Named = ToldStuck | ToldOver;
+
+/** A message about checkouts that became stuck, that are over, or both. */
+export function checkoutsDraft(event: Checkouts): Draft {
+  const { stuckCount, isTest } = event;
+  const draft = stuckCount > 0 ? stuckCheckouts(event) : overCheckouts(event);
+  if (!isTest) return draft;
+  const test: Labelled = ['This is a TEST', 'Nothing is wrong: ids and amounts are made up.'];
+  return { ...draft, paragraphs: [test, ...draft.paragraphs] };
+}
+
+/** A paragraph of the checkouts of a message that is about something else, too. */
+export function checkoutLines(event: Checkouts, order: number): Labelled[] {
+  return [
+    ...namedParagraph(event.stuckCount > 1 ? 'Stuck checkouts' : 'Stuck checkout', event.stuck, event.stuckCount, {
+      line: (each, isAlone) => stuckLine(each, event, isAlone),
+      order,
+    }),
+    ...overParagraph(event, order),
+  ];
+}
+
+function stuckCheckouts(event: Checkouts): Draft {
+  const { stuck, stuckCount, over, overCount, causes, reasons, at, isTest } = event;
+  const [first] = stuck;
+  const isAlone = stuckCount === 1 && first !== undefined;
+  const sign = `${signOf({ severity: 'warning' })} ${isTest ? 'TEST: ' : ''}`;
+  const oldest = Math.min(...stuck.map(({ since }) => since));
+  const many = isAlone ? '1 checkout' : `${grouped(stuckCount)} checkouts`;
+  const money = isAlone && moneyOf(first) !== null ? `, ${moneyOf(first)}` : '';
+  const long = `${isAlone ? ' for' : ', the oldest for'} ${lasting(oldest, at)}`;
+  const facts: Draft['facts'] = isAlone
+    ? [
+        ...placeFacts(first),
+        ['Purchase', code(first.purchaseId, LONGEST_ID)],
+        ['Order', orderOf(first) ?? 'not known'],
+        ['Money', moneyOf(first) ?? 'not known'],
+        ['Waiting since', moment(first.since)],
+        ...(first.limitMs === null ? [] : [['Overdue after', humanDuration(first.limitMs)] as const]),
+        ['Severity', 'warning'],
+      ]
+    : [...(reasons.length === 1 && first !== undefined ? placeFacts(first) : []), ['Severity', 'warning']];
+  return {
+    headline: `${sign}${whereOf(stuck)}: ${many} stuck ${placeOf(stuck)}${long}${money}`,
+    facts,
+    paragraphs: [
+      ...(isAlone ? [] : checkoutLines({ ...event, over: [], overCount: 0 }, 30)),
+      ...causeParagraphs({ causes, parts: reasons.map((reason) => ({ ...reason, peak: reason.count, ended: false })) }),
+      ...trustParagraph(event),
+      ...reasonParagraph(reasons),
+      ...(over.length + overCount === 0 ? [] : overParagraph(event, 20)),
+    ],
+    notes:
+      first === undefined ? [] : [[`More: ${code(`purchase-watch why ${first.purchaseId}`, LONGEST_ID + 30)}`, { order: 65 }]],
+  };
+}
+
+function overCheckouts(event: Checkouts): Draft {
+  const { over, overCount, isTest } = event;
+  const [first] = over;
+  const gotOn = over.filter(isGood).length;
+  const sign = `${gotOn > 0 ? OVER : NEUTRAL} ${isTest ? 'TEST: ' : ''}`;
+  if (overCount === 1 && first !== undefined) {
+    const money = moneyOf(first) === null ? '' : `, ${moneyOf(first)}`;
+    return {
+      headline: `${sign}${whereOf(over)}: the stuck checkout ${outcomeText(first)} after ${lasting(first.since, first.overAt)}${money}`,
+      facts: [
+        ...placeFacts(first),
+        ['Purchase', code(first.purchaseId, LONGEST_ID)],
+        ['Order', orderOf(first) ?? 'not known'],
+        ['Money', moneyOf(first) ?? 'not known'],
+        ['Over', moment(first.overAt)],
+      ],
+      paragraphs: [['What to do', adviceFor(over)]],
+    };
+  }
+  const left = over.length - gotOn;
+  const counts = [...(gotOn > 0 ? [`${grouped(gotOn)} got on`] : []), ...(left > 0 ? [`${grouped(left)} did not`] : [])].join(
+    ', ',
+  );
+  return {
+    headline: `${sign}${whereOf(over)}: ${grouped(overCount)} stuck checkouts are over, ${counts}`,
+    facts: [],
+    paragraphs: [...overParagraph(event, 30), ['What to do', adviceFor(over)]],
+  };
+}
+
+function placeFacts({ site, state }: Named): Draft['facts'] {
+  return [
+    ['Site', plain(site, LONGEST_NAME)],
+    ['State', `${plain(state.name, 60)} (${state.value})`],
+  ];
+}
+
+function whereOf(all: readonly Named[]): string {
+  const sites = [...new Set(all.map(({ site }) => site))];
+  return sites.length === 1 ? plain(sites[0]!, LONGEST_NAME) : `${sites.length} sites`;
+}
+
+function placeOf(all: readonly Named[]): string {
+  const states = [...new Map(all.map(({ state }) => [state.value, state])).values()];
+  return states.length === 1 ? waitingFor(states[0]!) : `in ${states.length} states`;
+}
+
+function moneyOf({ price, currency }: Named): string | null {
+  if (price === null || currency === null || price.length > LONGEST_AMOUNT) return null;
+  return `${plain(apart(price), LONGEST_AMOUNT * 2)} ${plain(currency, 10)}`;
+}
+
+function orderOf({ orderReference }: Named): string | null {
+  return orderReference === null ? null : code(orderReference, LONGEST_ORDER);
+}
+
+function nameOf(each: Named): string {
+  const order = orderOf(each);
+  const name = [code(each.purchaseId, LONGEST_ID), ...(order === null ? [] : [`order ${order}`])];
+  return [...name, moneyOf(each) ?? 'amount not known'].join(', ');
+}
+
+function stuckLine(each: ToldStuck, { at }: Checkouts, isAlone: boolean): string {
+  const place = isAlone ? '' : `, ${plain(each.site, LONGEST_NAME)} ${waitingFor(each.state)}`;
+  return `• ${nameOf(each)}, for ${lasting(each.since, at)}${place}`;
+}
+
+function overParagraph({ over, overCount }: Checkouts, order: number): Labelled[] {
+  return namedParagraph('No longer stuck', over, overCount, {
+    line: (each, isAlone) =>
+      `• ${isGood(each) ? OVER : NEUTRAL} ${nameOf(each)}${isAlone ? '' : `, ${plain(each.site, LONGEST_NAME)}`}: ${outcomeText(each)} after ${lasting(each.since, each.overAt)}`,
+    order,
+  });
+}
+
+/** Lines that name checkouts; `isAlone`: all of them are of one place, which needs no name. */
+function namedParagraph<Each extends Named>(
+  label: string,
+  all: readonly Each[],
+  total: number,
+  { line, order }: { line(each: Each, isAlone: boolean): string; order: number },
+): Labelled[] {
+  if (all.length === 0) return [];
+  const isAlone = new Set(all.map(({ site, state }) => `${site} ${state.value}`)).size === 1;
+  const lines = (most: number): string => {
+    const shown = all.slice(0, most).map((each) => line(each, isAlone));
+    const more = total - shown.length;
+    return [...shown, ...(more > 0 ? [`and ${grouped(more)} more: ${code('purchase-watch status', 40)}`] : [])].join('\n');
+  };
+  const shorter = [12, 8, 5, 3, 1].filter((most) => most < Math.min(all.length, NAMED)).map(lines);
+  return [[label, lines(NAMED), { order, shorter }]];
+}
+
+function isGood({ outcome }: ToldOver): boolean {
+  return outcome === 'got_on' || outcome === 'paid';
+}
+
+/** What became of the checkout, in words that follow its name. */
+function outcomeText({ outcome, to }: ToldOver): string {
+  const state = to === null ? '' : plain(to.name === '' ? stateName(to.value) : to.name, 60);
+  switch (outcome) {
+    case 'got_on':
+      return `got on (${state})`;
+    case 'left':
+      return `left (${state})`;
+    case 'paid':
+      return 'is over: its order was paid by another purchase';
+    case 'stopped':
+      return 'is not watched any more: it was stopped by hand';
+    case 'expired':
+      return 'is not watched any more: nothing changed for too long';
+    case 'uncounted':
+      return 'does not count as stuck any more: its state has no limit now';
+  }
+}
+
+function adviceFor(over: readonly ToldOver[]): string {
+  if (over.every(isGood)) return 'Nothing.';
+  return 'These customers did not pay. If the order matters, ask them; if it happens again, try a purchase yourself and come back from the provider.';
+}
+
+/** One customer may have left; whether others get on shows whether the page works. */
+function trustParagraph({ reasons, stuckCount }: Checkouts): Labelled[] {
+  const isOne = reasons.length === 1;
+  const lines = reasons.slice(0, 5).map(({ site, state, lastWellAt }) => {
+    const where = isOne ? 'here' : `at ${plain(site, LONGEST_NAME)} ${waitingFor(state)}`;
+    return lastWellAt === null
+      ? `No customer is known who got on ${where}.`
+      : `The last customer who got on ${where} came ${moment(lastWellAt)}.`;
+  });
+  const one = stuckCount === 1 ? 'One customer may have left by himself.' : 'Customers may have left by themselves.';
+  return [['How sure this is', [one, ...lines].join(' '), { order: 15 }]];
+}
+
+function reasonParagraph(reasons: readonly ToldReason[]): Labelled[] {
+  const isOne = reasons.length === 1;
+  const lines = reasons.slice(0, 5).map((reason) => {
+    const where = isOne ? 'here' : `at ${plain(reason.site, LONGEST_NAME)} ${waitingFor(reason.state)}`;
+    if (reason.mode === 'each') return `Each stuck checkout ${where} alerts this channel (${code('slack.stuck: each', 40)}).`;
+    if (reason.isLast)
+      return `From now on incidents take over ${where}: ${enoughKnown(reason)}, enough to judge the page by the share of stuck customers. Single checkouts alert nobody any more (${code('slack.stuck: auto', 40)}; ${code('each', 10)} would go on).`;
+    return `Each stuck checkout ${where} alerts, because ${tooLittleKnown(reason)}. Once enough is known, incidents take over (${code('slack.stuck: auto', 40)}).`;
+  });
+  const isLast = reasons.some((reason) => reason.isLast);
+  return reasons.length === 0 ? [] : [['Why this message', lines.join('\n'), { order: isLast ? 85 : 12 }]];
+}

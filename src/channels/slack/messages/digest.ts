@@ -1,0 +1,258 @@
+/**
+ * What Slack shows of a digest (data as domain/incidents/digest.ts describes it). It is read over coffee: how many incidents, what is
+ * still open, who is overdue; then site by site. Nothing in it is an alarm.
+ */
+
+import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
+import { humanDuration } from '../../../domain/values/duration.ts';
+import type { JsonValue } from '../../../domain/values/exact-json.ts';
+import type { Instant } from '../../../domain/values/time.ts';
+import { count, type Fields, fields, instant, list, share, state, text } from '../events/event-fields.ts';
+import { waitingFor } from './advice.ts';
+import { customers, type Draft, grouped, type Labelled, LONGEST_NAME, lasting } from './draft.ts';
+import { cut, moment, plain } from './mrkdwn.ts';
+
+const SIGN = '📋';
+/** Sites that have a paragraph; the others are only named. */
+const SHOWN_SITES = 20;
+/** Lines about one thing at a site, and names in a row. */
+const SHOWN_LINES = 5;
+const SHOWN_NAMES = 10;
+/** Of the 4 000 characters of a message, what all sites together may have. */
+const LONGEST_SITES = 2_800;
+
+/** Lays a digest out, given when it was made and its data. What is not as expected is left out. */
+export function digestDraft({ at, data }: { readonly at: Instant; readonly data: Fields }): Draft {
+  const sites = list(data.sites).map(fields);
+  const quiet = list(data.quiet).flatMap((name) => text(name) ?? []);
+  const until = instant(data.until) ?? at;
+  const since = instant(data.since);
+  const countedTo = count(data.countedTo) ?? Number.POSITIVE_INFINITY;
+  const said = { until, countedTo };
+  const counts = countsOf(sites);
+  const { all, open, overdue } = counts;
+  return {
+    headline: `${SIGN} ${headline([...sites.map(nameOf), ...quiet], counts)}`,
+    facts: [
+      ...(since === null ? [] : [['Since', moment(since)] as const]),
+      ['Incidents', all === 0 ? 'none' : `${grouped(all)}, ${open === 0 ? 'all over' : `${grouped(open)} still open`}`],
+      ['Overdue now', overdue === 0 ? 'nobody' : purchases(overdue)],
+    ],
+    paragraphs: [...siteParagraphs(sites, said), ...subscribersParagraph(data, said), ...quietParagraph(quiet)],
+  };
+}
+
+/** What holds for all of a digest. */
+interface Said {
+  readonly until: Instant;
+  readonly countedTo: number;
+}
+
+interface Counts {
+  readonly all: number;
+  readonly open: number;
+  readonly overdue: number;
+}
+
+/** An incident of several sites is one. */
+function countsOf(sites: readonly Fields[]): Counts {
+  const incidents = sites.flatMap(incidentsOf);
+  const distinct = (some: readonly ToldIncident[]): number => new Set(some.map(({ id }) => id)).size;
+  return {
+    all: distinct(incidents),
+    open: distinct(incidents.filter(({ endedAt }) => endedAt === null)),
+    overdue: sum(sites, (site) => sum(list(site.overdue).map(fields), ofCount)),
+  };
+}
+
+function headline(sites: readonly string[], counts: Counts): string {
+  const where = sites.length === 1 ? plain(sites[0]!, LONGEST_NAME) : `${grouped(sites.length)} sites`;
+  return `Digest of ${where}: ${totals(counts)}`;
+}
+
+function totals({ all, open, overdue }: Counts): string {
+  const incidents = all === 0 ? 'no incidents' : `${grouped(all)} ${all === 1 ? 'incident' : 'incidents'}`;
+  const standing = open === 0 ? '' : ` (${grouped(open)} still open)`;
+  const waiting = overdue === 0 ? 'nobody overdue now' : `${purchases(overdue)} overdue now`;
+  return `${incidents}${standing}, ${waiting}`;
+}
+
+/** Each site shown has at least its numbers; those in front have as many lines instead as there is room for. */
+function siteParagraphs(sites: readonly Fields[], said: Said): Labelled[] {
+  const shown = sites.slice(0, SHOWN_SITES).map((site) => {
+    const lines = siteLines(site, said);
+    return { label: plain(nameOf(site), LONGEST_NAME), lines, brief: `• ${totals(countsOf([site]))}` };
+  });
+  let room = LONGEST_SITES - sum(shown, ({ label, brief }) => label.length + brief.length + 4);
+  const paragraphs = shown.map(({ label, lines, brief }): Labelled => {
+    const longest = brief.length + room;
+    // Less than two lines say less than the numbers do.
+    if (lines.slice(0, 2).join('\n').length + 2 > longest) return [label, brief];
+    const text = cut(lines.join('\n'), longest);
+    room -= Math.max(text.length - brief.length, 0);
+    return [label, text];
+  });
+  const more = sites.slice(SHOWN_SITES).map(nameOf);
+  return more.length === 0 ? paragraphs : [...paragraphs, ['More sites with something to say', names(more)]];
+}
+
+function siteLines(site: Fields, { until, countedTo }: Said): string[] {
+  const incidents = incidentsOf(site);
+  const [open, over] = [incidents.filter(({ endedAt }) => endedAt === null), incidents.filter(({ endedAt }) => endedAt !== null)];
+  const lost = [
+    ...lostText(count(site.unreadable) ?? 0, 'became unreadable', countedTo),
+    ...lostText(count(site.expired) ?? 0, 'given up after a long time without a change', countedTo),
+  ];
+  return [
+    ...few(
+      open.map((incident) => `Still open: ${incidentText(incident, until)}`),
+      'open incidents',
+    ),
+    ...few(
+      over.map((incident) => `Over: ${incidentText(incident, until)}`),
+      'incidents that are over',
+    ),
+    ...few(
+      list(site.overdue).flatMap((row) => overdueText(fields(row), until)),
+      'states with somebody overdue',
+    ),
+    ...few(
+      list(site.stays).flatMap((row) => staysText(fields(row))),
+      'states',
+    ),
+    ...few(
+      list(site.pace).flatMap((row) => paceText(fields(row))),
+      'states near their limit',
+    ),
+    ...lost,
+  ].map((line) => `• ${line}`);
+}
+
+interface ToldIncident {
+  /** Of the one about several sites, where it is part of such. */
+  readonly id: string;
+  readonly what: string;
+  readonly openedAt: Instant;
+  readonly endedAt: Instant | null;
+  readonly owner: string | null;
+  readonly cause: string | null;
+}
+
+function incidentsOf(site: Fields): ToldIncident[] {
+  return list(site.incidents).flatMap((value) => {
+    const row = fields(value);
+    const openedAt = instant(row.openedAt);
+    if (openedAt === null) return [];
+    const states = list(row.states).flatMap((each) => state(each) ?? []);
+    const [only] = states;
+    const place = only === undefined ? '' : states.length === 1 ? ` ${waitingFor(only)}` : ` in ${states.length} states at once`;
+    const worst = count(row.peak);
+    const partOf = text(row.partOf);
+    const id = partOf ?? text(row.incidentId) ?? '';
+    const several = partOf === null ? '' : ', with other sites';
+    const what =
+      row.kind === 'unreachable'
+        ? 'no purchase could be read'
+        : `customers stuck${place}${several}${worst === null ? '' : `, ${grouped(worst)} at the worst`}`;
+    return [{ id, what, openedAt, endedAt: instant(row.endedAt), owner: text(row.owner), cause: text(row.cause) }];
+  });
+}
+
+function incidentText({ what, openedAt, endedAt, owner, cause }: ToldIncident, until: Instant): string {
+  const lasted = `from ${moment(openedAt)}, for ${lasting(openedAt, endedAt ?? until)}`;
+  const known = cause !== null && isCauseKey(cause) ? CAUSES[cause].title : cause;
+  const who =
+    owner !== null ? `; ${plain(owner, LONGEST_NAME)} looks after it` : endedAt === null ? '; nobody looks after it' : '';
+  const afterwards = owner === null ? '' : `; ${plain(owner, LONGEST_NAME)} looked after it`;
+  const why = known === null ? '' : `; it was: ${plain(known, 80)}`;
+  return `${what}, ${lasted}${endedAt === null ? who : afterwards}${why}`;
+}
+
+function overdueText(row: Fields, until: Instant): string[] {
+  const [where, number, since] = [state(row.state), count(row.count), instant(row.since)];
+  if (where === null || number === null || number === 0) return [];
+  const oldest = since === null ? '' : `, ${number === 1 ? '' : 'the oldest '}for ${lasting(since, until)}`;
+  return [`Overdue now: ${purchases(number)} ${waitingFor(where)}${oldest}`];
+}
+
+function staysText(row: Fields): string[] {
+  const [where, entrants, overdue] = [state(row.state), count(row.entrants), count(row.overdue)];
+  if (where === null || entrants === null || overdue === null) return [];
+  const [now, usual] = [share(row.share), share(row.usualShare)];
+  const shares = now === null ? '' : ` (${inHundred(now)}${usual === null ? '' : `; usually ${inHundred(usual)}`})`;
+  return [`Full days (UTC): ${customers(entrants)} ${waitingFor(where)}, of which ${grouped(overdue)} became overdue${shares}`];
+}
+
+function paceText(row: Fields): string[] {
+  const [where, p95, usual, limit] = [state(row.state), count(row.p95Ms), count(row.usualP95Ms), count(row.limitMs)];
+  if (where === null || p95 === null || limit === null) return [];
+  const before = usual === null ? '' : `, before that ${humanDuration(usual)}`;
+  return [
+    `Slow: customers ${waitingFor(where)} needed up to ${humanDuration(p95)} (95 % of them)${before}; they count as overdue after ${humanDuration(limit)}`,
+  ];
+}
+
+function lostText(number: number, what: string, countedTo: number): string[] {
+  return number === 0 ? [] : [`${counted(number, countedTo)} ${number === 1 ? 'purchase' : 'purchases'} ${what}`];
+}
+
+function subscribersParagraph(data: Fields, { countedTo }: Said): Labelled[] {
+  const lines = list(data.subscribers).flatMap((value: JsonValue) => {
+    const row = fields(value);
+    const name = text(row.subscriber);
+    const [givenUp, parked] = [count(row.givenUp) ?? 0, count(row.parked) ?? 0];
+    if (name === null) return [];
+    const parts = [
+      ...(row.off === true ? ['is switched off'] : []),
+      ...(givenUp > 0 ? [`${counted(givenUp, countedTo)} given up`] : []),
+      ...(parked > 0 ? [`${counted(parked, countedTo)} waiting until it takes something again`] : []),
+    ];
+    return parts.length === 0 ? [] : [`${plain(name, LONGEST_NAME)}: ${parts.join(', ')}`];
+  });
+  const shown = few(lines, 'subscribers', SHOWN_NAMES).map((line) => `• ${line}`);
+  return shown.length === 0 ? [] : [['Deliveries', shown.join('\n'), { order: 40 }]];
+}
+
+function quietParagraph(quiet: readonly string[]): Labelled[] {
+  return quiet.length === 0
+    ? []
+    : [['Nothing to say of', names(quiet), { order: 1, shorter: [`${grouped(quiet.length)} sites`] }]];
+}
+
+/** The first few lines, and how many more there are. */
+function few(lines: readonly string[], what: string, most = SHOWN_LINES): string[] {
+  const more = lines.length - most;
+  return more <= 0 ? [...lines] : [...lines.slice(0, most), `and ${grouped(more)} more ${what}`];
+}
+
+function names(all: readonly string[]): string {
+  const more = all.length - SHOWN_NAMES;
+  const shown = all.slice(0, SHOWN_NAMES).map((name) => plain(name, LONGEST_NAME));
+  return more > 0 ? `${shown.join(', ')} and ${grouped(more)} more` : shown.join(', ');
+}
+
+function nameOf(site: Fields): string {
+  return text(site.site) ?? 'a site';
+}
+
+function ofCount(row: Fields): number {
+  return count(row.count) ?? 0;
+}
+
+function sum<T>(rows: readonly T[], of: (row: T) => number): number {
+  return rows.reduce((total, row) => total + of(row), 0);
+}
+
+function purchases(number: number): string {
+  return number === 1 ? '1 purchase' : `${grouped(number)} purchases`;
+}
+
+/** A number that is only counted so far. */
+function counted(number: number, countedTo: number): string {
+  return `${number >= countedTo ? 'at least ' : ''}${grouped(number)}`;
+}
+
+function inHundred(part: number): string {
+  const hundredths = Math.round(part * 100);
+  return part > 0 && hundredths < 1 ? 'fewer than 1 in 100' : `${hundredths} in 100`;
+}

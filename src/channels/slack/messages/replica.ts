@@ -1,0 +1,66 @@
+/** What Slack shows of replicas of the daemon that cannot do their work. */
+import {
+  REPLICA_WORDS,
+  type ReplicaTrouble,
+  reasonsOf,
+  replicaRemedies,
+  sentence,
+} from '../../../domain/incidents/replica-trouble.ts';
+import type { ReplicaIncident } from '../events/incident-event.ts';
+import { type Draft, type Labelled, lasting, OVER, signOf } from './draft.ts';
+import { code, moment, plain } from './mrkdwn.ts';
+
+const LONGEST_ERROR = 400;
+const MOST_ERRORS = 3;
+const MOST_REPLICAS = 5;
+
+export function replicaDraft(incident: ReplicaIncident): Draft {
+  const { incidentId, stage, troubles, at, since, openedAt, endedAt } = incident;
+  const [worst] = reasonsOf(troubles);
+  if (stage === 'ended') {
+    const over = endedAt ?? at;
+    const from = Math.min(since, openedAt);
+    const works = worst === undefined ? 'every daemon does its work again' : REPLICA_WORDS[worst].over;
+    return {
+      headline: `${OVER} ${sentence(works)}, after ${lasting(from, over)}`,
+      facts: [
+        ['Began', moment(from)],
+        ['Over', moment(over)],
+      ],
+      paragraphs: [['What happens now', 'What became due meanwhile is done, the oldest first. Nothing needs to be done.']],
+    };
+  }
+  const wrong = worst === undefined ? 'a daemon cannot do its work' : REPLICA_WORDS[worst].wrong;
+  const often = { opened: '', reopened: ' again', grew: '', reminder: ' still' }[stage];
+  return {
+    headline: `${signOf(incident)} purchase-watch:${often} ${wrong} for ${lasting(since, at)}`,
+    facts: [
+      ['Since', moment(since)],
+      ['Replicas', replicas(troubles)],
+    ],
+    paragraphs: paragraphsOf(troubles),
+    notes: [
+      ...(incidentId === '' ? [['The daemon posted this itself: the database keeps no alert at present.'] as const] : []),
+      ['More: `purchase-watch doctor`, `/readyz` and the log of the daemon.', { order: 60 }],
+    ],
+  };
+}
+
+/** What each reason means, the errors, and what to do: reasons that have one cause say it once. */
+function paragraphsOf(troubles: readonly ReplicaTrouble[]): Labelled[] {
+  const meanings = reasonsOf(troubles).map(
+    (reason) => `• ${sentence(REPLICA_WORDS[reason].wrong)}. ${REPLICA_WORDS[reason].meaning}`,
+  );
+  const errors = new Set(troubles.flatMap(({ error }) => (error === null ? [] : [plain(error, LONGEST_ERROR)])));
+  return [
+    ['What it means', meanings.join('\n')],
+    ...(errors.size === 0 ? [] : [['The last error', [...errors].slice(0, MOST_ERRORS).join('\n')] as const]),
+    ['What to do', `${replicaRemedies(troubles).join('\n')}\nThe daemon goes on by itself then.`],
+  ];
+}
+
+function replicas(troubles: readonly ReplicaTrouble[]): string {
+  const hosts = new Map(troubles.map(({ replica, host }) => [replica, host]));
+  const shown = [...hosts].slice(0, MOST_REPLICAS).map(([replica, host]) => `${code(replica, 40)} on ${plain(host, 80)}`);
+  return [...shown, ...(hosts.size > MOST_REPLICAS ? [`and ${hosts.size - MOST_REPLICAS} more`] : [])].join('\n');
+}

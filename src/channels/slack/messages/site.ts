@@ -1,0 +1,97 @@
+/** What Slack shows of a site of which no purchase can be read, or hardly any: why, and what to do. */
+import type { UnreachableIncident } from '../events/incident-event.ts';
+import { type Draft, LONGEST_NAME, lasting, OVER, signOf } from './draft.ts';
+import { code, moment, plain } from './mrkdwn.ts';
+
+interface Words {
+  /** Follows the site's name: what is wrong, in a few words. */
+  readonly what: string;
+  readonly remedy: string;
+}
+
+const DOCTOR = code('purchase-watch doctor', 40);
+const UNREACHABLE: Words = {
+  what: 'no usable answer from the checkout service',
+  remedy: `Ask the service whether it has trouble; run ${DOCTOR} to check address, credentials and network from here.`,
+};
+const NEARLY_UNREACHABLE: Words = { ...UNREACHABLE, what: 'hardly any usable answer from the checkout service' };
+/** By reason; an outage, and a reason that is not known here, has the words above. */
+const WORDS: ReadonlyMap<string, Words> = new Map([
+  [
+    'throttled',
+    {
+      what: 'the checkout service refuses every call as one too many (429)',
+      remedy:
+        'Lower `maxRps` of the site (CHECKOUT_MAX_RPS) below what the service allows, and look for other programs that use the same credentials. If that does not help, ask the operator of the service what the limit is.',
+    },
+  ],
+  [
+    'malformed',
+    {
+      what: 'no answer of the checkout service can be understood',
+      remedy: `Ask the operator of the service whether its answers have changed, and look at one: ${DOCTOR} shows what it sees. A proxy or a wrong base address can answer in place of the service, too.`,
+    },
+  ],
+  [
+    'unknown',
+    {
+      what: 'the checkout service knows none of the purchases',
+      remedy: `Check that the base address, the credentials and the environment (test or production) of the site belong together, and whether one of them was changed lately. ${DOCTOR} shows which are used. If they are right, ask the operator of the service.`,
+    },
+  ],
+  [
+    'refused',
+    {
+      what: 'the checkout service refuses the credentials',
+      remedy: `Check client id, client secret and \`auth\` of the site: they may be mistyped, changed or withdrawn. ${DOCTOR} tries both ways to sign in. After a correction, restart the daemon.`,
+    },
+  ],
+]);
+
+export function wordsOfSite({ reason }: Pick<UnreachableIncident, 'reason'>): Words {
+  return WORDS.get(reason ?? '') ?? UNREACHABLE;
+}
+
+export function unreachableDraft(incident: UnreachableIncident): Draft {
+  const { stage, site, at, since, openedAt, endedAt, lastError } = incident;
+  const where = plain(site, LONGEST_NAME);
+  // When it is over, purchases have been read again.
+  const isReadAtTimes = stage !== 'ended' && incident.lastReadAt !== null && incident.lastReadAt > since;
+  const words = wordsOfSite(incident);
+  const { what, remedy } = isReadAtTimes && words === UNREACHABLE ? NEARLY_UNREACHABLE : words;
+  if (stage === 'ended') {
+    const end = endedAt ?? at;
+    return {
+      headline: `${OVER} ${where}: the checkout service answers again, after ${lasting(Math.min(since, openedAt), end)}`,
+      facts: [
+        ['Site', where],
+        ['Failing since', moment(since)],
+        ['Over', moment(end)],
+      ],
+      paragraphs: [
+        ['What it was', `${what.charAt(0).toUpperCase()}${what.slice(1)}.`],
+        ['What happens now', 'Every purchase that became due meanwhile is polled, the oldest first. Nothing needs to be done.'],
+      ],
+    };
+  }
+  const often = { opened: '', reopened: 'again ', grew: 'still ', reminder: 'still ' }[stage];
+  return {
+    headline: `${signOf(incident)} ${where}: ${often}${what} for ${lasting(since, at)}`,
+    facts: [
+      ['Site', where],
+      [isReadAtTimes ? 'Failing since' : 'No purchase read since', moment(since)],
+      ...(isReadAtTimes ? [['Last purchase read', moment(incident.lastReadAt!)] as const] : []),
+    ],
+    paragraphs: [
+      [
+        'Likely cause',
+        lastError === null ? 'The service or the way to it is down.' : `The last call ended with: ${plain(lastError, 600)}`,
+      ],
+      ['What to do', remedy],
+      [
+        'Meanwhile',
+        `${isReadAtTimes ? 'Hardly any' : 'No'} state of this site's purchases is known, and none is called stuck for this time; failed polls are not held against them. One call at a time, 30 s apart at most, finds out when the service answers again; what is overdue then is polled by itself.`,
+      ],
+    ],
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * What Slack shows of stuck purchases. Read it as somebody who was just woken up: the headline says what, where and how
+ * bad; then since when and how sure it is, why it may be, and what to do.
+ */
+
+import { enoughKnown } from '../../../domain/incidents/stuck-checkouts.ts';
+import { humanDuration } from '../../../domain/values/duration.ts';
+import type { StuckIncident, StuckPart } from '../events/stuck-event.ts';
+import { waitingFor } from './advice.ts';
+import { answered, causeParagraphs, earlierParagraph } from './causes.ts';
+import { customers, type Draft, grouped, type Labelled, LONGEST_NAME } from './draft.ts';
+import { code, moment, plain } from './mrkdwn.ts';
+import { beganAt, moneyText, shareText, stuckHeadline, trustText, workingText } from './stuck-words.ts';
+
+/** Purchases named at most. */
+const NAMED_PURCHASES = 5;
+/** An id that is cut is of no use, so one that is as long as any may be is shown whole. */
+const LONGEST_ID = 210;
+/** States of sites named at most. */
+const NAMED_PARTS = 8;
+
+export function stuckDraft(incident: StuckIncident): Draft {
+  return incident.stage === 'ended' ? endedDraft(incident) : openDraft(incident);
+}
+
+function openDraft(incident: StuckIncident): Draft {
+  const { stage, openedAt, count, peak, since, alarm, noticedAfterMs, limitMs, dwell, severity, waiting } = incident;
+  const share = shareText(incident);
+  const trust = alarm === null ? null : trustText(alarm);
+  const late = noticedAfterMs === null ? '' : `\nnoticed ${humanDuration(noticedAfterMs)} after the first of them came`;
+  return {
+    headline: stuckHeadline(incident),
+    facts: [
+      ...places(incident),
+      ['Stuck now', peak > count ? `${customers(count)} (${grouped(peak)} at the worst)` : customers(count)],
+      ...(share === null ? [] : [['Share', share] as const]),
+      ['Since', `${moment(alarm?.since ?? since)}${late}`],
+      ...(stage === 'reopened' ? [['First told of', moment(openedAt)] as const] : []),
+      ...(waiting.length === 0 ? [] : [['Money waiting', moneyText(incident), { order: 90 }] as const]),
+      ...(limitMs === null
+        ? []
+        : [['Overdue after', workingText(limitMs, dwell), { order: 60, shorter: [workingText(limitMs, null)] }] as const]),
+      ...(severity === null ? [] : [['Severity', severity] as const]),
+    ],
+    paragraphs: [
+      ...partsParagraph(incident),
+      ...saidParagraph(incident),
+      ...causeParagraphs(incident),
+      ...(trust === null ? [] : [['How sure this is', trust, { order: 10 }] as const]),
+      ...purchasesParagraph(incident),
+      ...singlesParagraph(incident),
+    ],
+  };
+}
+
+/** What becomes of alerts about single stuck checkouts. */
+function singlesParagraph({ singles }: StuckIncident): Labelled[] {
+  if (singles === null) return [];
+  const mode = code('slack.stuck: auto', 40);
+  if (singles.until === 'over')
+    return [['Single checkouts', `They alert nobody here until this is over (${mode}).`, { order: 11 }]];
+  const known = `${enoughKnown(singles)}, enough to judge the page by the share of stuck customers`;
+  return [
+    ['From now on incidents take over', `Single stuck checkouts alert nobody here any more: ${known} (${mode}).`, { order: 85 }],
+  ];
+}
+
+/** What somebody said it is or was, which may be before it was reopened; else what it was the last time. */
+function saidParagraph(incident: StuckIncident): Labelled[] {
+  const { answer } = incident;
+  if (answer === null) return earlierParagraph(incident);
+  return [['Already said of it', answered(answer), { order: 50, shorter: [answered(answer, 100), answered(answer, 0)] }]];
+}
+
+function endedDraft(incident: StuckIncident): Draft {
+  const { incidentId, at, endedAt, count, peak, movedOn, answer, causes } = incident;
+  const command = (rest: string): string => code(`purchase-watch incidents answer ${rest}`, 260);
+  const [likely] = causes;
+  const guess = likely === undefined ? '' : ` The likeliest was ${code(likely.cause, 60)}.`;
+  return {
+    headline: stuckHeadline(incident),
+    facts: [
+      ...places(incident),
+      ['Began', moment(beganAt(incident))],
+      ['Over', moment(endedAt ?? at)],
+      ['Stuck at the worst', customers(peak)],
+      ...(movedOn === null ? [] : [['Got on after all', customers(movedOn)] as const]),
+      ...(count === 0 ? [] : [['Overdue still', `${customers(count)}, who may have left`] as const]),
+    ],
+    paragraphs: [
+      ...partsParagraph(incident),
+      answer === null
+        ? [
+            'What was it?',
+            `Say so, and it is quoted the next time: ${command(`${incidentId} --cause KEY --by NAME`)}. Keys: ${command('--help')}.${guess}`,
+          ]
+        : ['What it was', answered(answer)],
+    ],
+  };
+}
+
+function places({ site, state }: StuckIncident): Labelled[] {
+  return [
+    ...(site === null ? [] : [['Site', plain(site, LONGEST_NAME)] as const]),
+    ...(state === null ? [] : [['State', `${code(state.name, 60)} (${state.value})`] as const]),
+  ];
+}
+
+/** Where it is and how bad there, the worst first, when it is about more than one state of a site. */
+function partsParagraph({ parts, stage, site, state, includes }: StuckIncident): Labelled[] {
+  if (site !== null && state !== null && parts.length === 1) return [];
+  const isOver = stage === 'ended';
+  const weight = (part: StuckPart): number => (isOver || part.ended ? part.peak : part.count);
+  const sorted = [...parts].sort((one, other) => Number(one.ended) - Number(other.ended) || weight(other) - weight(one));
+  const line = (part: StuckPart): string => {
+    const where = `• ${site === null ? `${plain(part.site, LONGEST_NAME)}, ` : ''}${waitingFor(part.state)}`;
+    if (isOver) return `${where}: ${customers(part.peak)} at the worst`;
+    return part.ended ? `${where}: over (${grouped(part.peak)} at the worst)` : `${where}: ${customers(part.count)}`;
+  };
+  const lines = (most: number): string => {
+    const more = Math.max(sorted.length, includes.length) - most;
+    return [...sorted.slice(0, most).map(line), ...(more > 0 ? [`and ${grouped(more)} more`] : [])].join('\n');
+  };
+  const told = includes.length > 1 ? `\nThis one message stands for ${grouped(includes.length)} incidents.` : '';
+  const shorter = [lines(NAMED_PARTS), lines(4), lines(2)];
+  return [['Where', `${lines(NAMED_PARTS)}${told}`, { order: 40, shorter }]];
+}
+
+function purchasesParagraph({ purchases, count }: StuckIncident): Labelled[] {
+  const lines = (most: number): string => {
+    const shown = purchases.slice(0, most).map((id) => code(id, LONGEST_ID));
+    const more = count - shown.length;
+    return [...shown, ...(more > 0 ? [`and ${grouped(more)} more`] : [])].join('\n');
+  };
+  if (purchases.length === 0) return [];
+  const shorter = [3, 1].filter((most) => most < Math.min(purchases.length, NAMED_PURCHASES)).map(lines);
+  return [['Oldest purchases', lines(NAMED_PURCHASES), { order: 30, shorter }]];
+}

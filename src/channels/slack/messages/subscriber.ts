@@ -1,0 +1,185 @@
+/** What Slack shows of a subscriber in trouble. It names no address: the path and query of one may be a secret. */
+
+import { FAILURES_TO_SWITCH_OFF, WITH_PEOPLE } from '../../../domain/deliveries/subscriber-health.ts';
+import { isAskedFor } from '../../../domain/deliveries/subscriber-state.ts';
+import { humanDuration } from '../../../domain/values/duration.ts';
+import type { Instant } from '../../../domain/values/time.ts';
+import type { SubscriberIncident } from '../events/incident-event.ts';
+import { type Draft, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
+import { code, moment, plain } from './mrkdwn.ts';
+
+const LONGEST_ERROR = 600;
+
+export function subscriberDraft(incident: SubscriberIncident): Draft {
+  if (incident.stage === 'ended' || incident.trouble === null) return endedDraft(incident);
+  const { at, since, trouble, failures, failingSince, ourFailingSince, offSince, lastError, waiting, givenUp } = incident;
+  const takesNothing = trouble === 'failing' || trouble === 'losing';
+  return {
+    headline: `${signOf(incident)} ${headline(incident)}`,
+    facts: [
+      subscriber(incident),
+      ...(takesNothing ? [['Takes nothing since', moment(failingSince ?? since)] as const] : []),
+      ...(takesNothing && failures > 0 ? [['Failures in a row', String(failures)] as const] : []),
+      ...(trouble === 'unreached' ? [['Not reached since', moment(ourFailingSince ?? since)] as const] : []),
+      ...(trouble === 'off' ? [['Off since', moment(offSince ?? since)] as const] : []),
+      ...(trouble === 'given_up' ? [['Since', moment(since)] as const] : []),
+      ['Deliveries waiting', counted(waiting, incident)],
+      ...(givenUp > 0 ? [['Deliveries given up', counted(givenUp, incident)] as const] : []),
+    ],
+    paragraphs: [
+      [trouble === 'off' ? 'Why' : 'The last error', lastError === null ? 'None is known.' : plain(lastError, LONGEST_ERROR)],
+      ['What happens next', outlook(incident, at)],
+      ['What to do', remedy(incident)],
+    ],
+  };
+}
+
+function headline(incident: SubscriberIncident): string {
+  const { stage, subscriber: name, trouble, at, since, failingSince, ourFailingSince, offSince, waiting, givenUp } = incident;
+  const who = plain(name, LONGEST_NAME);
+  const isNews = stage !== 'reminder';
+  if (trouble === 'given_up') return `${who}: ${deliveries(givenUp, incident, ['was', 'were'])} given up`;
+  if (trouble === 'off') {
+    const long = lasting(offSince ?? since, at);
+    return isNews
+      ? `${who} was switched off ${long} ago: it is told nothing`
+      : `${who} is still switched off, after ${long}: it is told nothing`;
+  }
+  if (trouble === 'unreached') {
+    const long = lasting(ourFailingSince ?? since, at);
+    const all = deliveries(waiting, incident, ['waits', 'wait']);
+    return isNews ? `We cannot reach ${who} for ${long}: ${all}` : `We still cannot reach ${who}, after ${long}: ${all}`;
+  }
+  const long = lasting(failingSince ?? since, at);
+  const nothing = isNews ? `${who} has taken nothing for ${long}` : `${who} has still taken nothing, after ${long}`;
+  return trouble === 'losing'
+    ? `${nothing}, and deliveries are given up`
+    : `${nothing}: ${deliveries(waiting, incident, ['waits', 'wait'])}`;
+}
+
+/** How what waits leaves afterwards: people get it together, systems one by one. */
+function inWhich({ channel }: SubscriberIncident): string {
+  return channel === 'slack' ? 'as one message' : 'in order';
+}
+
+/** What happens if nobody does anything. */
+function outlook(incident: SubscriberIncident, at: Instant): string {
+  const { channel, trouble, untried, nextTryAt, waiting, givenUp } = incident;
+  const how = inWhich(incident);
+  const lost = givenUp === 0 ? '' : ' What was given up used up its schedule and is not sent again by itself.';
+  if (trouble === 'off' && channel === 'slack')
+    return `Nothing is sent to it. What is to be told there is kept for three days, and as long as its incident is open; it goes out ${how} once the channel is on again.${lost}`;
+  if (trouble === 'off') {
+    const kept = waiting === 0 ? '' : ' What waited when it was switched off is kept, and goes out in order once it is on again.';
+    return `Nothing is sent to it.${kept} What has happened since then is not sent to it by itself, not even later.${lost}`;
+  }
+  if (trouble === 'given_up') return `Other deliveries get through.${lost}`;
+  if (trouble === 'unreached' && untried)
+    return `A daemon sends nothing of its share, not even a try, until it can use what is stored of it. What waits is kept and goes out ${how} then.${lost}`;
+  if (trouble === 'unreached') {
+    const kept = waiting === 0 ? '' : ` Once one gets through, all that waits goes out ${how}.`;
+    return `One delivery tries again every few minutes.${kept} It is not held against the receiver: nothing is given up for it.${lost}`;
+  }
+  const next =
+    nextTryAt === null
+      ? 'Nothing waits: it is tried with the next event.'
+      : nextTryAt > at
+        ? `It is left alone until ${moment(nextTryAt)}; then one delivery tries.`
+        : 'One delivery tries again soon.';
+  const kept = waiting === 0 ? '' : ` Once one is taken, all that waits goes out ${how}.`;
+  const worse =
+    channel === 'slack'
+      ? `However often that fails, it is tried again, with pauses of ${humanDuration(WITH_PEOPLE.longestPause)} at most; a delivery that was tried for three days is given up.`
+      : `Each failed try doubles the pause, up to a day; ${FAILURES_TO_SWITCH_OFF} in a row switch it off.`;
+  return `${next}${kept} ${worse}${lost}`;
+}
+
+function remedy(incident: SubscriberIncident): string {
+  const { subscriber: name, channel, trouble, untried, waiting, givenUp, givenUpFrom, offSince, failures, nextTryAt } = incident;
+  const list = (status: string): string => code(`purchase-watch deliveries --subscriber ${name} --status ${status}`, 160);
+  const replay = (from: Instant | null): string =>
+    channel === 'slack'
+      ? 'What Slack missed is not sent again.'
+      : `Send again what it missed: ${code(`purchase-watch replay --subscriber ${name} --since ${from === null ? '24h' : new Date(from).toISOString()} --dry-run`, 200)}, then without ${code('--dry-run', 20)}.`;
+  const mend = channel === 'slack' ? 'See whether Slack has trouble, or a proxy on the way to it' : 'Mend the receiver';
+  const lines = [`See more: ${code(`purchase-watch subscribers show ${name}`, 120)}.`];
+  if (trouble === 'off' && channel === 'slack') {
+    lines.push('Give it another address in the settings and restart the daemon; that switches it on.');
+    return lines.join('\n');
+  }
+  if (trouble === 'off') {
+    const on = code(`purchase-watch subscribers change ${name} --status active`, 140);
+    lines.push(`Mend the receiver, then switch it on: ${on}.`, replay(offSince));
+    return lines.join('\n');
+  }
+  if (trouble === 'unreached') {
+    if (untried)
+      lines.push(
+        `Give every daemon the settings that it was added under, ${code('SECRETS_KEY', 20)} above all, and restart them; ${code('purchase-watch doctor', 40)} shows whether that is right. If that key is lost, take all that it encrypted away and add them anew.`,
+      );
+    else
+      lines.push(
+        `Mend our name server, proxy or network; to try at once: ${code(`purchase-watch subscribers resume ${name}`, 120)}.`,
+      );
+    if (waiting > 0) lines.push(`What waits: ${list('pending')}.`);
+  } else if (trouble !== 'given_up') {
+    lines.push(
+      isAskedFor({ failures, pausedUntil: nextTryAt })
+        ? 'Nothing, unless that is too long: it asked to be left alone, and goes on by itself.'
+        : `${mend}; to try at once: ${code(`purchase-watch subscribers resume ${name}`, 120)}.`,
+    );
+    if (waiting > 0) lines.push(`What waits: ${list('parked')}.`);
+  }
+  if (givenUp > 0) lines.push(`What was given up, and why: ${list('exhausted')}.`, replay(givenUpFrom));
+  return lines.join('\n');
+}
+
+function endedDraft(incident: SubscriberIncident): Draft {
+  const { subscriber: name, outcome, at, openedAt, since, endedAt, waiting, givenUp, givenUpFrom } = incident;
+  const who = plain(name, LONGEST_NAME);
+  const over = endedAt ?? at;
+  const lasted = lasting(Math.min(since, openedAt), over);
+  const isWell = outcome === 'takes_again' || outcome === 'quiet';
+  const text = {
+    takes_again: `takes events again, after ${lasted}`,
+    quiet: 'no delivery was given up any more for an hour',
+    switched_off: 'was switched off by hand',
+    removed: 'is not told any more: it was taken away',
+  }[outcome ?? ''];
+  const next =
+    outcome === 'switched_off' || outcome === 'removed'
+      ? null
+      : waiting > 0
+        ? `What waits goes out now, ${inWhich(incident)}.${givenUp > 0 ? '' : ' Nothing needs to be done.'}`
+        : outcome === null || text === undefined
+          ? 'It is tried with the next event.'
+          : 'Nothing waits any more.';
+  return {
+    headline: `${isWell ? OVER : NEUTRAL} ${who}: ${text ?? 'is tried again; nothing was taken yet'}`,
+    facts: [
+      subscriber(incident),
+      ['Began', moment(Math.min(since, openedAt))],
+      ['Over', moment(over)],
+      ...(outcome === 'removed' ? [] : [['Deliveries waiting', counted(waiting, incident)] as const]),
+      ...(givenUp > 0 ? [['Deliveries given up', counted(givenUp, incident)] as const] : []),
+    ],
+    paragraphs: [
+      ...(next === null ? [] : [['What happens now', next] as const]),
+      ...(givenUp > 0 && outcome !== 'removed'
+        ? [['What to do', remedy({ ...incident, trouble: 'given_up', givenUpFrom })] as const]
+        : []),
+    ],
+  };
+}
+
+function subscriber({ subscriber: name, channel }: SubscriberIncident): readonly [string, string] {
+  return ['Subscriber', `${code(name, 80)}${channel === null ? '' : ` (${plain(channel, 20)})`}`];
+}
+
+function counted(count: number, { countedTo }: SubscriberIncident): string {
+  return countedTo !== null && count >= countedTo ? `${count} or more` : String(count);
+}
+
+function deliveries(count: number, incident: SubscriberIncident, [one, more]: readonly [string, string]): string {
+  return count === 1 ? `1 delivery ${one}` : `${counted(count, incident)} deliveries ${more}`;
+}

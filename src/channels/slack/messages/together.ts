@@ -1,0 +1,242 @@
+/**
+ * What waited as one message: because Slack did not take it, the channel has had enough for now, or there is much at once.
+ * Of each incident only what is true by now is said; what came and went meanwhile is told as past.
+ */
+
+import type { TogetherReason } from '../../../domain/deliveries/channel-pace.ts';
+import type { Instant } from '../../../domain/values/time.ts';
+import type { IncidentNow } from '../../../postgres/incidents/current.ts';
+import { joined } from '../events/checkouts-event.ts';
+import { type PeopleEvent, readIncidentEvent } from '../events/incident-event.ts';
+import { broughtUpToDate, type ToldIncident } from '../events/incident-now.ts';
+import type { StuckIncident } from '../events/stuck-event.ts';
+import { causeTitle } from './causes.ts';
+import { checkoutLines } from './checkouts.ts';
+import { customers, type Draft, grouped, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
+import { layOut, type SlackMessage } from './layout.ts';
+import { consoleLink, draftOf, incidentPage } from './message.ts';
+import { code, moment, plain } from './mrkdwn.ts';
+import { wordsOfSite } from './site.ts';
+import { beganAt, stuckPlace, stuckWhere } from './stuck-words.ts';
+
+export interface FoldOptions {
+  readonly consoleUrl: string | null;
+  /** When the first and the last of them were made. */
+  readonly since: Instant;
+  readonly until: Instant;
+  readonly now: Instant;
+  readonly reason: TogetherReason;
+  /** How incidents are by now, by their ids; one that is missing is told as of its last event. */
+  readonly incidents: ReadonlyMap<string, IncidentNow>;
+}
+
+/** What waited of one incident. */
+interface Thread {
+  /** Whether its beginning is among what waited: nobody in this channel has heard of it. */
+  readonly isNew: boolean;
+  /** The latest of its events, and its place among all. */
+  readonly last: ToldIncident;
+  readonly place: number;
+  /** When the event was made, and whether the rest is known to be true by now. */
+  readonly madeAt: Instant;
+  readonly isKnown: boolean;
+}
+
+/** What is older than this is told with its time. */
+const FRESH = 60_000;
+const MINUTE = 60_000;
+
+/** Lines of one kind at most. */
+const MOST_LINES = 12;
+
+/** Lays out events, oldest first, as one message. Pure; never throws. */
+export function slackFolded(events: readonly string[], options: FoldOptions): SlackMessage {
+  const read = events.map(readIncidentEvent);
+  const threads = threadsOf(read).map((thread) => current(thread, options));
+  const checkouts = read.filter((event) => event.kind === 'checkouts');
+  const others: PeopleEvent[] = [
+    ...read.filter((event) => !isIncident(event) && event.kind !== 'checkouts'),
+    ...(checkouts.length === 0 ? [] : [joined(checkouts)]),
+  ];
+  const draft = foldedDraft(threads, others, events.length, options);
+  return layOut({ ...draft, notes: [[whyOne(events.length, options)], ...(draft.notes ?? [])] });
+}
+
+function foldedDraft(threads: readonly Thread[], others: readonly PeopleEvent[], total: number, options: FoldOptions): Draft {
+  const { consoleUrl } = options;
+  const open = threads.filter(({ last }) => last.stage !== 'ended').sort((one, other) => weight(other) - weight(one));
+  const ended = threads.filter(({ last }) => last.stage === 'ended');
+  if (threads.length + others.length === 1) {
+    const [thread] = threads;
+    return thread === undefined ? draftOf(others[0]!, consoleUrl) : aloneDraft(thread, options);
+  }
+
+  const rest = [
+    ...lines(
+      'Over',
+      ended.filter(({ isNew }) => !isNew).map(({ last }) => `• ${draftOf(last, null).headline}`),
+      20,
+    ),
+    ...lines(
+      'Came and went meanwhile',
+      ended.filter(({ isNew }) => isNew).map(({ last }) => `• ${pastLine(last)}`),
+      15,
+    ),
+    ...lines(
+      'Besides',
+      others.filter((event) => event.kind !== 'checkouts').map((event) => `• ${draftOf(event, null).headline}`),
+      10,
+    ),
+    ...others.flatMap((event) => (event.kind === 'checkouts' ? checkoutLines(event, 25) : [])),
+  ];
+  const [first] = open;
+  // One thing goes on: that is the message, the rest comes after it.
+  if (first !== undefined && open.length === 1) {
+    const draft = aloneDraft(first, options);
+    return { ...draft, paragraphs: [...draft.paragraphs, ...rest] };
+  }
+  const [going, over] = [counted(open.length, 'goes', 'go'), counted(ended.length, 'is', 'are')];
+  const sign = first === undefined ? (ended.length > 0 ? OVER : NEUTRAL) : signOf(first.last);
+  const said = [...(open.length > 0 ? [`${going} on`] : []), ...(ended.length > 0 ? [`${over} over`] : [])].join(', ');
+  const link = consoleLink(consoleUrl, '/incidents');
+  return {
+    headline: `${sign} ${said === '' ? '' : `${said}: `}${grouped(total)} messages in one`,
+    facts: [],
+    paragraphs: [
+      ...lines(
+        'Going on',
+        open.map((thread) => openLine(thread, options)),
+        30,
+      ),
+      ...rest,
+    ],
+    notes: [
+      ...(open.length === 0 ? [] : [[`More: ${code('purchase-watch incidents', 60)}`] as const]),
+      ...(link === null ? [] : [[link, { order: 70 }] as const]),
+    ],
+  };
+}
+
+/** By incident, in the order in which they were last told of. One that another one told of later tells is left out. */
+function threadsOf(events: readonly PeopleEvent[]): Thread[] {
+  const threads = new Map<string, Thread>();
+  for (const [place, event] of events.entries()) {
+    if (!isIncident(event)) continue;
+    const key = event.incidentId === '' ? `#${place}` : event.incidentId;
+    const isNew = threads.get(key)?.isNew ?? event.stage === 'opened';
+    threads.delete(key);
+    threads.set(key, { isNew, last: event, place, madeAt: event.at, isKnown: false });
+  }
+  const toldBy = new Map<string, number>();
+  for (const { last, place } of threads.values()) {
+    if (last.kind === 'stuck') for (const id of last.includes) if (id !== last.incidentId) toldBy.set(id, place);
+  }
+  return [...threads.values()].filter(({ last, place }) => (toldBy.get(last.incidentId) ?? -1) < place);
+}
+
+/** As it is when it is told. Nobody is reminded of what they have not heard of. */
+function current(thread: Thread, { incidents, now }: FoldOptions): Thread {
+  const { last, isNew } = thread;
+  const known = incidents.get(last.incidentId);
+  const told = known === undefined ? last : broughtUpToDate(last, known, now);
+  const stage = isNew && told.stage === 'reminder' ? 'grew' : told.stage;
+  return { ...thread, last: { ...told, stage }, isKnown: known !== undefined };
+}
+
+function isIncident(event: PeopleEvent): event is ToldIncident {
+  return event.kind === 'stuck' || event.kind === 'unreachable' || event.kind === 'subscriber' || event.kind === 'replica';
+}
+
+/** An incident as its own message would tell of it now. */
+function aloneDraft(thread: Thread, { consoleUrl, now }: FoldOptions): Draft {
+  const { last, isNew, madeAt, isKnown } = thread;
+  const draft = draftOf(last, consoleUrl);
+  if (last.stage !== 'ended') {
+    const then = moment(madeAt);
+    const isFresh = now - madeAt <= FRESH;
+    if (!isKnown && !isFresh) return { ...draft, facts: [['As of', `${then}; how it is now is not known`], ...draft.facts] };
+    if (last.kind !== 'stuck') return draft;
+    const headline = last.count === 0 ? nobodyNow(last) : draft.headline;
+    const notes = isFresh ? [] : [[`Money, purchases and causes are as of ${then}.`, { order: 65 }] as const];
+    return { ...draft, headline, notes: [...notes, ...(draft.notes ?? [])] };
+  }
+  if (!isNew || last.kind !== 'stuck') return draft;
+  const long = lasting(beganAt(last), last.endedAt ?? last.at);
+  return { ...draft, headline: `${OVER} ${pastWhat(last)} for ${long}; it is over` };
+}
+
+/** It has not ended, and nothing is wrong at the moment. */
+function nobodyNow(incident: StuckIncident): string {
+  const place = `${signOf(incident)} ${stuckWhere(incident, false)}: nobody is stuck ${stuckPlace(incident)} at the moment`;
+  return `${place}, up to ${customers(incident.peak)} ${incident.peak === 1 ? 'was' : 'were'}`;
+}
+
+/** The worse the heavier. */
+function weight({ last }: Thread): number {
+  const level = last.severity === 'warning' ? 0 : 1e9;
+  return (
+    level + (last.kind === 'stuck' ? Math.min(last.count, 1e8) : last.kind === 'unreachable' || last.kind === 'replica' ? 1e8 : 0)
+  );
+}
+
+function openLine(thread: Thread, { consoleUrl, now }: FoldOptions): string {
+  const { last: incident, madeAt, isKnown } = thread;
+  const isNobody = isKnown && incident.kind === 'stuck' && incident.count === 0;
+  const headline = isNobody ? nobodyNow(incident) : draftOf(incident, null).headline;
+  const then = isKnown || now - madeAt <= FRESH ? '' : `, as of ${moment(madeAt)}`;
+  const [likely] = incident.kind === 'stuck' ? incident.causes : [];
+  const cause = likely === undefined ? '' : `. Likely cause: ${causeTitle(likely.cause)}`;
+  const page = incidentPage(incident.incidentId);
+  const link = page === '' || page.length > 100 ? null : consoleLink(consoleUrl, page, 'show');
+  return `• ${headline}${then}${cause}${link === null ? '' : ` (${link})`}`;
+}
+
+/** What is over, and nobody knew of. */
+function pastLine(incident: ToldIncident): string {
+  const period = (from: Instant): string => `from ${moment(from)} to ${moment(incident.endedAt ?? incident.at)}`;
+  if (incident.kind === 'subscriber' || incident.kind === 'replica') return draftOf(incident, null).headline;
+  if (incident.kind === 'unreachable')
+    return `${OVER} ${plain(incident.site, LONGEST_NAME)}: ${wordsOfSite(incident).what} ${period(incident.since)}`;
+  return `${OVER} ${pastWhat(incident)}, ${period(beganAt(incident))}`;
+}
+
+function pastWhat(incident: StuckIncident): string {
+  const verb = incident.peak === 1 ? 'was' : 'were';
+  return `${stuckWhere(incident, false)}: up to ${customers(incident.peak)} ${verb} stuck ${stuckPlace(incident)}`;
+}
+
+/** A paragraph of lines; none when there are none. */
+function lines(label: string, all: readonly string[], order: number): Labelled[] {
+  if (all.length === 0) return [];
+  const some = (most: number): string => {
+    const more = all.length - most;
+    return [...all.slice(0, most), ...(more > 0 ? [`and ${grouped(more)} more`] : [])].join('\n');
+  };
+  const fewer = [8, 5, 3, 1].filter((most) => most < Math.min(all.length, MOST_LINES));
+  return [[label, some(MOST_LINES), { order, shorter: fewer.map(some) }]];
+}
+
+function counted(count: number, one: string, many: string): string {
+  return count === 1 ? `1 incident ${one}` : `${grouped(count)} incidents ${many}`;
+}
+
+/** Why it is one message, or comes late. */
+function whyOne(total: number, { since, until, reason }: FoldOptions): string {
+  const cap = code('slack.maxPerHour', 30);
+  if (total === 1) {
+    if (reason === 'late') return `This comes late: nobody could send it when it was due, ${moment(since)}.`;
+    const why = reason === 'capped' ? `this channel had had its messages of the hour (${cap})` : 'Slack did not take it at once';
+    return `This comes late, because ${why}: it was due ${moment(since)}.`;
+  }
+  const why = {
+    capped: `this channel had had its messages of the hour (${cap})`,
+    refused: 'Slack did not take them at once',
+    late: 'nobody could send them when they were due',
+    last: `this channel gets only one more within the hour (${cap}), but for news of something critical`,
+    several: 'they came at once',
+  }[reason];
+  const isOneMoment = Math.floor(since / MINUTE) === Math.floor(until / MINUTE);
+  const due = isOneMoment ? moment(since) : `from ${moment(since)} to ${moment(until)}`;
+  const when = reason === 'several' || reason === 'last' ? '' : ` They were due ${due};`;
+  return `${grouped(total)} messages in one, because ${why}.${when === '' ? ' Of' : `${when} of`} each incident only what is true by now is said.`;
+}

@@ -1,0 +1,75 @@
+/** `listen` says when what it refused has led to a pause: otherwise nothing comes, and nobody knows why. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { FAILURES_TO_PAUSE } from '../../domain/deliveries/subscriber-health.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { withDatabase } from '../terminal/database.ts';
+
+/** Hears of every answer that a daemon got: whether it was a yes. */
+export type Answered = (isYes: boolean) => void;
+
+/** A pause is written a moment after the answer that led to it; a busy daemon takes longer. */
+const LOOKS: readonly Milliseconds[] = [500, 3_000];
+
+/** For a subscriber of one's own: looks after each refusal how the daemon took it, and says so once for each pause. */
+export function watchPauses(
+  context: CliContext,
+  { name, say, signal }: { name: string; say: (text: string) => void; signal: AbortSignal },
+): Answered {
+  let isLooking = false;
+  let told: Instant | 'off' | null = null;
+
+  const look = async (): Promise<void> => {
+    const [{ untilText }, { afterFailures }, { databaseNow }, { findSubscriber }, { offAdvice }] = await Promise.all([
+      import('../../domain/explain/subscriber-state.ts'),
+      import('../../domain/deliveries/subscriber-state.ts'),
+      import('../../postgres/reports/overview.ts'),
+      import('../../postgres/subscribers/subscribers.ts'),
+      import('../../actions/subscribers/subscribers.ts'),
+    ]);
+    const { subscriber, now } = await withDatabase(context, async ({ sql }) => ({
+      subscriber: await findSubscriber(sql, name),
+      now: await databaseNow(sql),
+    }));
+    const off = subscriber === null ? null : offAdvice(subscriber);
+    if (off !== null && told !== 'off') say(off);
+    const health = subscriber?.health ?? null;
+    const until = off === null ? (health?.pausedUntil ?? null) : 'off';
+    if (typeof until === 'number' && until > now && until !== told) {
+      say(
+        `${name} is paused until ${untilText(until, now)} ${afterFailures(health!.failures)}; then one delivery tries. At once: purchase-watch subscribers resume ${name}`,
+      );
+    }
+    told = until;
+  };
+
+  const lookAfterwards = async (): Promise<void> => {
+    for (const wait of LOOKS) {
+      await delay(wait, undefined, { signal });
+      await look();
+    }
+  };
+  return (isYes) => {
+    if (isYes || isLooking || signal.aborted) return;
+    isLooking = true;
+    // A database that is away for a moment is no reason to end, nor is the end itself.
+    void lookAfterwards()
+      .catch(() => undefined)
+      .finally(() => {
+        isLooking = false;
+      });
+  };
+}
+
+/** For a subscriber of a daemon whose database is not at hand: says what to expect, once for each row of refusals. */
+export function guessPauses(say: (text: string) => void): Answered {
+  let inARow = 0;
+  return (isYes) => {
+    inARow = isYes ? 0 : inARow + 1;
+    if (inARow !== FAILURES_TO_PAUSE) return;
+    say(
+      `${FAILURES_TO_PAUSE} refusals in a row: a daemon pauses its subscriber for a minute then, and twice as long each time. At once, where its settings are: purchase-watch subscribers resume <name>`,
+    );
+  };
+}

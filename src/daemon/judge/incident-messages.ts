@@ -1,0 +1,167 @@
+/** What is written of a verdict: the events that tell it, with all that people need to know of it. */
+
+import type { EventDraft, IncidentEventType } from '../../domain/events/events.ts';
+import type { ChannelRule } from '../../domain/incidents/audience.ts';
+import type { Detection } from '../../domain/incidents/detection.ts';
+import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
+import type { Overdue, Told } from '../../domain/incidents/judgement.ts';
+import { type ReplicaTrouble, readReplicaData, replicaData, replicaSentence } from '../../domain/incidents/replica-trouble.ts';
+import { type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
+import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
+import { findIncident } from '../../postgres/incidents/list.ts';
+import { lastSaid } from '../../postgres/incidents/messages.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
+import type { Limits } from '../../postgres/stays/limits.ts';
+import { subscriberCondition } from '../../postgres/subscribers/symptoms.ts';
+import { insteadOfSingles } from './instead-of-singles.ts';
+import { stuckData } from './stuck-incident.ts';
+import { subscriberData, subscriberSentence } from './subscriber-incident.ts';
+import type { UsualReader } from './usual.ts';
+
+/** Events, and for the log what they say in a sentence, where names and counts do not. */
+export interface IncidentMessage {
+  readonly events: readonly NewEvent[];
+  readonly sentence: string | null;
+  /** Row ids of the last single alerts at places where an incident says that it takes over. */
+  readonly takenOver?: readonly number[];
+}
+
+export interface MessageContext {
+  readonly overdue: readonly Overdue[];
+  readonly detections: readonly Detection[];
+  /** The row ids of a channel's subscriber: one, or none while it is not there. */
+  idsOf(channel: string): number[];
+}
+
+export interface IncidentMessagesOptions {
+  readonly sql: Sql;
+  readonly limits: Limits;
+  readonly sessionLength: Milliseconds;
+  readonly channels: readonly ChannelRule[];
+  readonly usual: UsualReader;
+}
+
+export interface IncidentMessages {
+  storyOf(told: Told, now: Instant, context: MessageContext): Promise<IncidentMessage>;
+}
+
+export function createIncidentMessages({
+  sql,
+  limits,
+  sessionLength,
+  channels: rules,
+  usual,
+}: IncidentMessagesOptions): IncidentMessages {
+  const events = (told: Told, now: Instant, data: Record<string, JsonValue>, context: MessageContext, about?: number | null) => {
+    const { incident, messages } = told;
+    return messages.map(({ stage, channels }): NewEvent => {
+      const type: IncidentEventType = `incident.${stage}`;
+      const draft: EventDraft = { type, sequence: null, at: now, state: incident.state, data };
+      const recipients = channels.flatMap(context.idsOf);
+      const place = { site: incident.site ?? '', purchase: null, shard: SITE_SHARD };
+      return { ...place, about: about ?? null, incident: incident.id, recipients, draft };
+    });
+  };
+
+  const unreachableStory = async (told: Told, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
+    const { incident, announce } = told;
+    const site = (await listSites(sql)).find(({ name }) => name === incident.site);
+    const trouble = { reason: site?.failingReason ?? null, lastError: site?.lastError ?? null };
+    const data = { ...(await head(incident)), ...trouble, lastReadAt: isoTimeOrNull(site?.lastReadAt ?? null) };
+    const forMachines: NewEvent[] =
+      announce === null
+        ? []
+        : [
+            {
+              draft: siteEvent(incident, announce, trouble, now),
+              site: incident.site ?? '',
+              purchase: null,
+              shard: SITE_SHARD,
+            },
+          ];
+    return { events: [...forMachines, ...events(told, now, data, context)], sentence: null };
+  };
+
+  /** For people alone; whom it is about is not told, for that is who does not listen. */
+  const subscriberStory = async (told: Told, name: string, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
+    const { incident } = told;
+    const condition = await subscriberCondition(sql, { name, since: incident.since });
+    const sentence = subscriberSentence(incident, condition);
+    const data = { ...(await head(incident)), ...subscriberData(incident, condition) };
+    return { events: events(told, now, data, context, condition?.id ?? null), sentence };
+  };
+
+  /** For people alone. At the end it names what people were told last. */
+  const replicaStory = async (told: Told, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
+    const { incident } = told;
+    const troubles = incident.endedAt === null ? await replicaTroubles(sql) : await troublesTold(sql, incident.id);
+    const data = { ...(await head(incident)), ...replicaData(troubles) };
+    return { events: events(told, now, data, context), sentence: replicaSentence(troubles, incident.endedAt !== null) };
+  };
+
+  /** What every incident's event begins with. */
+  const head = async (incident: Incident): Promise<Record<string, JsonValue>> => {
+    const { id, kind, site, openedAt, endedAt, reopenedAt, since, acknowledgedAt } = incident;
+    // Who looks after it and what it was is written by people, beside the judge.
+    const row = await findIncident(sql, id);
+    const answer = row?.answer ?? null;
+    return {
+      incidentId: id,
+      kind,
+      site,
+      openedAt: isoTime(openedAt),
+      endedAt: isoTimeOrNull(endedAt),
+      reopenedAt: isoTimeOrNull(reopenedAt),
+      since: isoTime(since),
+      severity: levelOf(incident),
+      acknowledged:
+        row === null || acknowledgedAt === null
+          ? null
+          : { by: row.acknowledgedBy, note: row.acknowledgedNote, at: isoTime(acknowledgedAt) },
+      answer: answer === null ? null : { cause: answer.cause, note: answer.note, by: answer.by, at: isoTime(answer.at) },
+    };
+  };
+
+  return {
+    storyOf: async (told, now, context) => {
+      const { incident, announce, say } = told;
+      if (say === null && (announce === null || incident.kind === 'stuck')) return { events: [], sentence: null };
+      if (incident.subscriber !== null) return subscriberStory(told, incident.subscriber, now, context);
+      if (incident.kind === 'unreachable') return unreachableStory(told, now, context);
+      if (incident.kind === 'replica') return replicaStory(told, now, context);
+      const { singles, takenOver } = await insteadOfSingles(sql, told, { channels: rules, usual, now });
+      const stuck = await stuckData(told, { ...context, sql, limits, sessionLength });
+      const data = { ...(await head(incident)), ...stuck, singles };
+      return { events: events(told, now, data, context), sentence: null, takenOver };
+    },
+  };
+}
+
+/** The troubles of replicas that people were told last. */
+async function troublesTold(sql: Sql, incident: string): Promise<readonly ReplicaTrouble[]> {
+  const last = await lastSaid(sql, incident);
+  if (last === null) return [];
+  const { data } = parseExact(last.body) as { data?: { [key: string]: JsonValue } };
+  return readReplicaData(data ?? {});
+}
+
+/** What the merchant's own systems hear of a site that does not answer: once when it lasts, once when it is over. */
+function siteEvent(
+  incident: Incident,
+  announce: 'opened' | 'ended',
+  { reason, lastError }: { readonly reason: string | null; readonly lastError: string | null },
+  now: Instant,
+): EventDraft {
+  const { site, since } = incident;
+  const common = { state: null, sequence: null, at: now };
+  return announce === 'opened'
+    ? { type: 'site.unreachable', ...common, data: { site, since: isoTime(since), reason, lastError } }
+    : {
+        type: 'site.reachable',
+        ...common,
+        data: { site, since: isoTime(since), until: isoTimeOrNull(incident.quietSince), reason },
+      };
+}

@@ -1,0 +1,177 @@
+/** What follows from an attempt: for its delivery, in the log, and in the database. */
+
+import type { SendResult } from '../../channels/outgoing/channel.ts';
+import { afterLimit, afterOurFailure, nextAttempt } from '../../domain/deliveries/delivery-plan.ts';
+import type { Ownership } from '../../domain/replicas/ownership.ts';
+import { isAhead } from '../../domain/values/clock-ahead.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { isAboutData, type Sql } from '../../postgres/connection/database.ts';
+import { type DueDelivery, type Rank, REPLAYED } from '../../postgres/deliveries/deliveries.ts';
+import { type Settlement, settle } from '../../postgres/deliveries/settle.ts';
+import { type SwitchedOff, switchOff } from '../../postgres/subscribers/subscribers.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Writes } from '../../runtime/loops/health.ts';
+import type { SubscriberPauses } from './subscriber-pauses.ts';
+import type { Recipient, SubscriberQueue } from './subscriber-queue.ts';
+
+/** An attempt that ended, on its way to the database. */
+export interface Job {
+  readonly queue: SubscriberQueue;
+  readonly delivery: DueDelivery;
+  readonly settlement: Settlement;
+  /** Of what left with it in the same message: written with it in one statement, or not at all. */
+  readonly along: readonly Settlement[];
+  readonly epoch: number;
+  /** The subscriber is to be told nothing any more, and why. */
+  readonly off: SwitchedOff | null;
+}
+
+/** Failures on the schedule after which a delivery makes way for what is new. */
+const LATE = 2;
+/** Rests between tries to write results: short for a blip, and no load on a database that is in trouble for long. */
+const FIRST_REST: Milliseconds = 500;
+const LONGEST_REST: Milliseconds = 15_000;
+/** The kind of work that writing results is, for the notifier's health. */
+const RESULTS = 'results';
+const UNWRITABLE_ADVICE = 'It was sent, and is sent once more after a restart; report this with the error.';
+
+/** What an attempt means for its delivery. `spread` in [0, 1] is how much of the jitter is added. */
+export function settlementOf(
+  {
+    recipient: { schedule },
+    standing,
+  }: { recipient: Pick<Recipient, 'schedule'>; standing: { ours: { since: Instant | null } } },
+  delivery: DueDelivery,
+  result: SendResult,
+  { now, spread, isReplaced }: { now: Instant; spread: number; isReplaced: boolean },
+): Settlement {
+  const number = delivery.attempts + 1;
+  const attempts = number - delivery.attemptsBefore;
+  const { tookMs, httpStatus } = result;
+  const common = { delivery, number, rank: delivery.rank, at: now, tookMs, httpStatus, excerpt: result.excerpt || null };
+  if (result.kind === 'delivered') {
+    return { ...common, status: 'delivered', dueAt: now, outcome: 'delivered', fault: null, error: null };
+  }
+  const failed = { ...common, outcome: result.reason, error: result.detail };
+  if (result.kind === 'gone') return { ...failed, status: 'pending', dueAt: now, fault: 'receiver' };
+  // The schedule is for the address that there is now, which has not been tried.
+  if (isReplaced) return { ...failed, status: 'pending', dueAt: now, fault: result.fault };
+  if (result.fault === 'ours') {
+    return {
+      ...failed,
+      status: 'pending',
+      fault: 'ours',
+      dueAt: afterOurFailure({ now, since: standing.ours.since ?? now, spread }),
+    };
+  }
+  if (result.isLimit === true && result.retryAfter !== null) {
+    const dueAt = afterLimit({ now, retryAfter: result.retryAfter });
+    return { ...failed, status: 'pending', fault: 'receiver', isUncounted: true, dueAt };
+  }
+  const again = nextAttempt({ schedule, attempts, now, retryAfter: result.retryAfter, spread });
+  const rank: Rank = delivery.rank === REPLAYED ? REPLAYED : attempts >= LATE ? 1 : 0;
+  return { ...failed, status: again === null ? 'exhausted' : 'pending', dueAt: again ?? now, rank, fault: 'receiver' };
+}
+
+/** Says what became of an attempt: success in detail only, failures as long as they are news. */
+export function report(
+  log: Logger,
+  { recipient }: SubscriberQueue,
+  { event }: DueDelivery,
+  settlement: Settlement,
+  off: SwitchedOff | null,
+): void {
+  // Nearly all are delivered, and nobody reads it: not even the line is made.
+  if (settlement.status === 'delivered' && !log.isLevelEnabled('debug')) return;
+  const { number: attempt, at, tookMs, httpStatus, outcome: reason, error: detail, status, dueAt } = settlement;
+  const about = { subscriber: recipient.name, eventId: event.id, type: event.type, attempt };
+  if (status === 'delivered') {
+    log.debug({ ...about, httpStatus, tookMs: Math.round(tookMs), sinceEventMs: at - event.createdAt }, 'delivery.delivered');
+  } else if (off !== null) log.error({ ...about, reason, detail: off.reason }, 'subscriber.switched_off');
+  else if (status === 'exhausted') log.error({ ...about, reason, detail, retryInMs: null }, 'delivery.exhausted');
+  else log.warn({ ...about, reason, detail, retryInMs: dueAt - at }, 'delivery.failed');
+}
+
+/** What writing results needs. */
+export interface ResultsContext {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ownership: Ownership;
+  readonly subscriberPauses: SubscriberPauses;
+  readonly writes: Writes;
+  /** Ends a rest between two tries, and the tries. */
+  readonly stopped: AbortSignal;
+  /** The database does not take results: what is sent meanwhile could not be settled either. */
+  onTrouble(): void;
+}
+
+/** What became of results. */
+export interface Settled {
+  /** Ids of deliveries whose result was written. */
+  readonly written: ReadonlySet<number>;
+  /** Ids of those whose result cannot be written: the database refuses what it holds, or the daemon stops. */
+  readonly unwritable: ReadonlySet<number>;
+}
+
+/**
+ * Writes what became of attempts and of their subscribers, and tries again until that is written: what was sent is in memory
+ * until then and is not sent again. Gives up only when the daemon stops; what is not written then is sent again by whoever
+ * starts next, with the same id.
+ */
+export async function settleSurely(jobs: readonly Job[], context: ResultsContext): Promise<Settled> {
+  const { clock, log, writes, stopped, onTrouble } = context;
+  for (let rest = FIRST_REST; ; rest = Math.min(2 * rest, LONGEST_REST)) {
+    try {
+      const written = await settleOnce(jobs, context);
+      writes.done(RESULTS);
+      return { written, unwritable: new Set() };
+    } catch (error) {
+      if (isAboutData(error)) return settleApart(jobs, context, error);
+      onTrouble();
+      writes.failed(RESULTS, error);
+      log.error({ error, deliveries: jobs.length, retryInMs: rest }, 'delivery.not_settled');
+      if (stopped.aborted) return { written: new Set(), unwritable: new Set(jobs.map(({ delivery }) => delivery.id)) };
+      await clock.sleep(rest, stopped);
+    }
+  }
+}
+
+/** One result that the database refuses must not keep the others from being written: halves find it in a few steps. */
+async function settleApart(jobs: readonly Job[], context: ResultsContext, error: unknown): Promise<Settled> {
+  const [job] = jobs;
+  if (jobs.length <= 1) {
+    if (job !== undefined)
+      context.log.error(
+        { error, subscriber: job.queue.recipient.name, eventId: job.delivery.event.id, advice: UNWRITABLE_ADVICE },
+        'delivery.unsettleable',
+      );
+    return { written: new Set(), unwritable: new Set(jobs.map(({ delivery }) => delivery.id)) };
+  }
+  const middle = jobs.length >> 1;
+  const first = await settleSurely(jobs.slice(0, middle), context);
+  const second = await settleSurely(jobs.slice(middle), context);
+  return { written: first.written.union(second.written), unwritable: first.unwritable.union(second.unwritable) };
+}
+
+/** The result with its times moved back to the clock, when the clock was set back since the attempt ended. */
+function notAhead(settlement: Settlement, now: Instant): Settlement {
+  const { at, dueAt } = settlement;
+  return isAhead(at, now) ? { ...settlement, at: now, dueAt: dueAt - at + now } : settlement;
+}
+
+async function settleOnce(jobs: readonly Job[], context: ResultsContext): Promise<ReadonlySet<number>> {
+  const { sql, clock, ownership, subscriberPauses } = context;
+  const now = clock.now();
+  const epochs = new Map<number, number>();
+  for (const { delivery, epoch } of jobs) epochs.set(delivery.shard, epoch);
+  const holdings = [...epochs].map(([shard, epoch]) => ({ shard, epoch }));
+  for (const { queue, off } of jobs) if (off !== null) await switchOff(sql, { subscriber: queue.recipient.id, ...off });
+  for (const queue of new Set(jobs.map((job) => job.queue))) await subscriberPauses.save(queue);
+  return settle(
+    sql,
+    jobs.flatMap(({ settlement, along }) => [settlement, ...along].map((each) => notAhead(each, now))),
+    { replica: ownership.replica, holdings },
+  );
+}

@@ -1,0 +1,139 @@
+/**
+ * Calls beside the queue: the invoice that a poll has to ask for, and what people ask through the API. They get their turn
+ * ahead of due polls, count among the site's calls a second and in flight, and are not made while the site fails.
+ */
+
+import { type InvoiceReply, noInvoice } from '../../checkout/invoice-details.ts';
+import { type InvoiceSeen, observationOf } from '../../domain/deciding/invoice.ts';
+import type { Observation } from '../../domain/purchases/purchase.ts';
+import type { Ownership } from '../../domain/replicas/ownership.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import type { PolledSite, SiteCalls } from './site-calls.ts';
+
+export interface ExtraCallsOptions {
+  readonly siteCalls: ReadonlyMap<string, SiteCalls>;
+  readonly ownership: Ownership;
+  /** What a call and its recording may take. */
+  needOf(site: PolledSite): Milliseconds;
+  /** Somebody waits for a turn, or a call is over: more may start. */
+  pump(): void;
+  /** Nothing is under way here any more. */
+  onIdle(): void;
+}
+
+/** A purchase as whoever asks for its invoice knows it. */
+export interface InvoiceOf {
+  readonly id: number;
+  readonly site: string;
+  readonly purchaseId: string;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
+export interface ExtraCalls {
+  /** How many wait or are being asked. */
+  busy(): number;
+  /** The invoice of a purchase whose shard is ours; null when there was no turn, or no time left to use it. */
+  pollInvoice(
+    calls: SiteCalls,
+    purchase: { readonly id: number; readonly purchaseId: string; readonly shard: number },
+  ): Promise<InvoiceSeen | null>;
+  /** The whole invoice, for somebody who asks. Never rejects. */
+  invoiceOf(purchase: InvoiceOf): Promise<InvoiceReply>;
+  /** Lets the first who waits go, when a call may leave; answers how long until one may. */
+  giveTurn(calls: SiteCalls): Milliseconds;
+  /** Whoever waits, waits no longer, and nobody's turn comes from now on. */
+  stop(): void;
+}
+
+/** What a caller who came too early may wait; a replica without shards has none of the site's calls to give. */
+const SOON: Milliseconds = 1_000;
+/** While the lease is too short for a call, another replica may be making it: the next renewal tells more. */
+const UNTIL_RENEWED: Milliseconds = 250;
+
+export function createExtraCalls({ siteCalls, ownership, needOf, pump, onIdle }: ExtraCallsOptions): ExtraCalls {
+  let busy = 0;
+  let stopped = false;
+
+  /** One call in its turn; null when there was none. */
+  const inTurn = async <A>(
+    calls: SiteCalls,
+    { id, signal, may = () => true }: { id: number; signal?: AbortSignal; may?: () => boolean },
+    { ask, told }: { ask(site: PolledSite): Promise<A>; told(answer: A): Observation },
+  ): Promise<A | null> => {
+    if (stopped || calls.restsFor() > 0) return null;
+    busy += 1;
+    try {
+      const turn = calls.turns.wait({ patience: calls.site.timeout, signal });
+      pump();
+      if (!(await turn)) return null;
+      let answer: A;
+      try {
+        if (!may()) return null;
+        answer = await ask(calls.site);
+      } finally {
+        calls.inFlight -= 1;
+      }
+      calls.answered(told(answer), { purchase: id, probe: false });
+      return answer;
+    } finally {
+      busy -= 1;
+      pump();
+      onIdle();
+    }
+  };
+
+  const refused = (calls: SiteCalls): InvoiceReply =>
+    calls.restsFor() > 0 ? { kind: 'resting', retryAfter: calls.restsFor() } : { kind: 'busy', retryAfter: SOON };
+
+  return {
+    busy: () => busy,
+    pollInvoice: (calls, { id, purchaseId, shard }) =>
+      inTurn(
+        calls,
+        // While it waited, the shard may have become another's.
+        { id, may: () => ownership.mayBegin(shard, needOf(calls.site)) },
+        { ask: (site) => site.pollInvoice(purchaseId), told: observationOf },
+      ),
+    invoiceOf: async ({ id, site: name, purchaseId, signal }) => {
+      const calls = siteCalls.get(name);
+      if (calls === undefined) return { kind: 'unconfigured', retryAfter: 0 };
+      if (ownership.share() === 0) return { kind: 'busy', retryAfter: SOON };
+      const answer = await inTurn(
+        calls,
+        { id, signal },
+        {
+          ask: (site) => site.invoice(purchaseId),
+          told: (reply) => ('reason' in reply ? reply : { kind: 'same' }),
+        },
+      );
+      if (answer === null) return refused(calls);
+      if (answer.kind !== 'unknown') return answer;
+      // What the service answers when there is no invoice is not shown; its status tells why there is none.
+      const status = await inTurn(
+        calls,
+        { id, signal },
+        { ask: (site) => site.pollStatus(purchaseId, null), told: (seen) => seen },
+      );
+      if (status === null || status.kind === 'same') return refused(calls);
+      return status.kind === 'seen' ? noInvoice(status.state) : status;
+    },
+    giveTurn: (calls) => {
+      if (calls.restsFor() > 0) {
+        calls.turns.dismiss();
+        return 0;
+      }
+      if (!ownership.outlasts(needOf(calls.site))) return UNTIL_RENEWED;
+      const { wait } = calls.take(ownership.share());
+      if (wait > 0) return wait;
+      calls.turnGiven = true;
+      calls.inFlight += 1;
+      calls.turns.next();
+      return 0;
+    },
+    stop: () => {
+      stopped = true;
+      for (const calls of siteCalls.values()) calls.turns.dismiss();
+    },
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * The dead man's switch: an address that is called every minute while all is well. When the calls stop, for whatever reason,
+ * somebody who does not depend on us notices. The replica that judges calls it, because what it says of its own judge is what
+ * counts.
+ */
+
+import { Agent, request } from 'undici';
+import { hasBegun, reasonToWithhold } from '../../domain/replicas/dead-mans-switch.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { channelsForPeople, noteHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
+import { takeLease } from '../../postgres/shards/replicas.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Health } from '../../runtime/loops/health.ts';
+
+export interface HeartbeatOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly replica: string;
+  /** A secret: whoever has it may keep the alarm quiet. The operator's own, so it may lead anywhere. */
+  readonly url: string;
+  /** The loops of this process. */
+  readonly health: Pick<Health, 'seen'>;
+  /** How many messages an hour each channel for people may get, by its subscriber's name. */
+  readonly ceilings: ReadonlyMap<string, number>;
+  readonly timeout?: Milliseconds;
+}
+
+export interface Heartbeat {
+  /** Calls once if all is well; answers how long to rest. Rejects while the database does not answer. */
+  tick(): Promise<Milliseconds>;
+  /** Breaks off a call that is under way, without a word. */
+  close(): Promise<void>;
+}
+
+const EVERY: Milliseconds = 60_000;
+const SOON: Milliseconds = 1_000;
+/** When it could not be called, or another replica calls it: soon enough that one lost packet is no alarm. */
+const AGAIN: Milliseconds = 15_000;
+const TIMEOUT: Milliseconds = 10_000;
+/** The lease of whoever judges. */
+const LEASE = 'judge';
+
+export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
+  const { sql, clock, log, replica, url, health, ceilings, timeout = TIMEOUT } = options;
+  const agent = new Agent({ connect: { timeout } });
+  const startedAt = clock.monotonic();
+  /** What was said last, so that it is said once. */
+  let said: string | null = null;
+  let closed = false;
+  const say = (event: 'heartbeat.withheld' | 'heartbeat.failed', detail: string): void => {
+    if (said !== event + detail && !closed) log.warn({ detail }, event);
+    said = event + detail;
+  };
+
+  /** Null when it was taken. */
+  const call = async (): Promise<string | null> => {
+    try {
+      const { statusCode, body } = await request(url, {
+        headers: { 'user-agent': 'purchase-watch', 'accept-encoding': 'identity' },
+        signal: AbortSignal.timeout(timeout),
+        dispatcher: agent,
+      });
+      // Nothing in it is of use, and it may be endless.
+      body.on('error', () => undefined).destroy();
+      return statusCode >= 200 && statusCode < 300 ? null : `It answered ${statusCode}.`;
+    } catch (error) {
+      return whyNot(error, timeout);
+    }
+  };
+
+  return {
+    tick: async () => {
+      if ((await takeLease(sql, { name: LEASE, replica })) === null) {
+        said = null;
+        return AGAIN;
+      }
+      // Right after the start nothing is wrong yet.
+      if (!hasBegun(health.seen(), clock.monotonic() - startedAt)) return SOON;
+      const now = clock.now();
+      const reason = reasonToWithhold(health.seen(), await channelsForPeople(sql, now, ceilings), now);
+      if (reason !== null) {
+        say('heartbeat.withheld', reason);
+        return AGAIN;
+      }
+      const failure = await call();
+      if (failure !== null) {
+        say('heartbeat.failed', failure);
+        return AGAIN;
+      }
+      if (said !== null) log.info('heartbeat.resumed');
+      said = null;
+      await noteHeartbeat(sql, clock.now());
+      return EVERY;
+    },
+    close: () => {
+      closed = true;
+      return agent.destroy();
+    },
+  };
+}
+
+/** In a sentence without the address. */
+function whyNot(error: unknown, timeout: Milliseconds): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return `It did not answer within ${timeout} ms.`;
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? ` (${cause.code})` : '';
+  return `No answer came${code}.`;
+}

@@ -1,0 +1,118 @@
+/** Keeps house: folds the counters, and deletes what is older than the settings say. One replica at a time does it. */
+
+import { KEPT_WHILE_OFF } from '../../domain/deliveries/channel-pace.ts';
+import { isAhead } from '../../domain/values/clock-ahead.ts';
+import { type SkippedTime, timeBefore } from '../../domain/values/skipped-time.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { dropEmptyCounts, foldCounts } from '../../postgres/reports/counts.ts';
+import { takeLease } from '../../postgres/shards/replicas.ts';
+import { suppressForDeleted, suppressForOff } from '../../postgres/subscribers/changes.ts';
+import { doneAt, markDone, removeActivity, removeAnswers } from '../../postgres/upkeep/retention.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { createSchedule } from '../../runtime/loops/schedule.ts';
+import type { Resealing } from './resealing.ts';
+import { createSweep, type Sweep } from './sweep.ts';
+
+export interface KeeperOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  /** Time that the database's clock skipped: by it, nothing becomes old enough to be deleted. */
+  skipped(): SkippedTime;
+  readonly log: Logger;
+  readonly replica: string;
+  /** Absent: nothing is sealed anew. */
+  readonly resealing?: Resealing;
+  /** How long what is kept, infinity: for ever; and a cron expression. */
+  readonly retention: Readonly<Record<'settled' | 'attempts' | 'events', Milliseconds>> & { readonly at: string };
+}
+
+export interface Keeper {
+  /** Does a little; answers how long to rest. */
+  tick(): Promise<Milliseconds>;
+}
+
+const LEASE = 'keeper';
+const REST: Milliseconds = 5_000;
+/** How often the changes of the counters are added up, and how soon again while there are more than one statement takes. */
+const FOLD_EVERY: Milliseconds = 10_000;
+const SOON: Milliseconds = 50;
+/** More than one fold takes at once would be a reason to go on. */
+const MANY = 10_000;
+/** Old minutes and old answers go every hour, whatever the settings say. */
+const SMALL_THINGS_EVERY: Milliseconds = 3_600_000;
+const SMALL_THINGS_KEPT: Milliseconds = 86_400_000;
+const SMALL_THINGS_AT_ONCE = 5_000;
+/** Between two batches, so that whoever works live comes first: as long as the batch took, within these bounds. */
+const SHORTEST_PAUSE: Milliseconds = 50;
+const LONGEST_PAUSE: Milliseconds = 1_000;
+
+export function createKeeper({ sql, clock, skipped, log, replica, retention, resealing }: KeeperOptions): Keeper {
+  const schedule = createSchedule(retention.at);
+  let heldEpoch: number | null = null;
+  let sweep: Sweep | null = null;
+  /** Up to when the last sweep was done; read anew whenever the lease is. */
+  let done: Instant | null = null;
+  let foldAt: Milliseconds = Number.NEGATIVE_INFINITY;
+  let smallThingsAt: Milliseconds = Number.NEGATIVE_INFINITY;
+
+  /** With a new lease, another replica may have done or begun what memory knows nothing of. */
+  const adopt = async (epoch: number): Promise<void> => {
+    if (epoch === heldEpoch) return;
+    sweep = null;
+    done = await doneAt(sql, LEASE);
+    heldEpoch = epoch;
+  };
+
+  const ago = (length: Milliseconds): Instant => timeBefore(clock.now(), length, skipped());
+
+  const smallThings = async (): Promise<void> => {
+    if (clock.monotonic() < smallThingsAt) return;
+    const before = ago(SMALL_THINGS_KEPT);
+    while ((await removeActivity(sql, { before, limit: SMALL_THINGS_AT_ONCE })) >= SMALL_THINGS_AT_ONCE);
+    while ((await removeAnswers(sql, { before, limit: SMALL_THINGS_AT_ONCE })) >= SMALL_THINGS_AT_ONCE);
+    await dropEmptyCounts(sql);
+    // An event that was being written while its subscriber was deleted.
+    await suppressForDeleted(sql);
+    await suppressForOff(sql, ago(KEPT_WHILE_OFF));
+    smallThingsAt = clock.monotonic() + SMALL_THINGS_EVERY;
+  };
+
+  /** Goes on with the sweep, or begins one that is due; answers how long to rest. */
+  const keepHouse = async (epoch: number): Promise<Milliseconds> => {
+    const now = clock.now();
+    if (sweep === null) {
+      const due = schedule.latest(now);
+      // What was done by a clock that was set back since says nothing.
+      if (due === null || (done !== null && due <= done && !isAhead(done, now))) return REST;
+      const { settled, attempts, events } = retention;
+      sweep = createSweep(sql, { settled: ago(settled), attempts: ago(attempts), events: ago(events) }, now);
+    }
+    const began = clock.monotonic();
+    if (await sweep.step()) return Math.min(Math.max(clock.monotonic() - began, SHORTEST_PAUSE), LONGEST_PAUSE);
+    const { startedAt, removed } = sweep;
+    await markDone(sql, { name: LEASE, replica, epoch }, startedAt);
+    done = startedAt;
+    sweep = null;
+    log.info({ ...removed, tookMs: clock.now() - startedAt }, 'retention.done');
+    return REST;
+  };
+
+  return {
+    tick: async () => {
+      const epoch = await takeLease(sql, { name: LEASE, replica });
+      if (epoch === null) {
+        heldEpoch = null;
+        return REST;
+      }
+      await adopt(epoch);
+      if (clock.monotonic() >= foldAt) {
+        if ((await foldCounts(sql)) >= MANY) return SOON;
+        foldAt = clock.monotonic() + FOLD_EVERY;
+      }
+      await smallThings();
+      return (await resealing?.step()) ?? keepHouse(epoch);
+    },
+  };
+}

@@ -1,0 +1,293 @@
+/** Who was told of an event, who was not, and why. */
+
+import { shownStatus } from '../deliveries/delivery-status.ts';
+import { stateName } from '../purchases/states.ts';
+import { humanDuration } from '../values/duration.ts';
+import type { Milliseconds } from '../values/time.ts';
+import type { AttemptFacts, DeliveryFacts, EventFacts, Facts, SubscriberFacts } from './facts.ts';
+import { pauseRemedy, pauseText, sentence, wayText } from './held.ts';
+import type { Matter, Step } from './step.ts';
+
+/** Why an event brings a subscriber no delivery; null when it should. */
+export type NoDelivery = 'not_configured' | 'site' | 'type' | 'state' | 'earlier';
+
+/** Within this time of a change of filters, events may have been matched against the old ones. */
+const MATCHING_SETTLES: Milliseconds = 60_000;
+
+/** Why the subscriber's filters, as they are now, leave this event out; null when they do not. */
+function whyNone(subscriber: SubscriberFacts, event: EventFacts, site: string): NoDelivery | null {
+  const { kind, types, sites, states, configured, matchingSince } = subscriber;
+  if (!configured) return 'not_configured';
+  if (sites !== null && !sites.includes(site)) return 'site';
+  const isWanted = types === null ? (kind === 'slack') === event.type.startsWith('incident.') : types.includes(event.type);
+  if (!isWanted) return 'type';
+  if (states !== null && event.state !== null && !states.includes(event.state)) return 'state';
+  return event.at < matchingSince + MATCHING_SETTLES ? 'earlier' : null;
+}
+
+const list = (values: readonly (string | number)[]): string => values.join(', ');
+
+function reasonText(reason: NoDelivery, subscriber: SubscriberFacts, events = 'this'): string {
+  const { name, kind, types, sites, states } = subscriber;
+  if (reason === 'not_configured') return `${name} is not told: it is not configured any more`;
+  if (reason === 'site') return `${name} is not told: it hears of ${list(sites ?? [])} only`;
+  if (reason === 'state') return `${name} is not told: it hears of the states ${list((states ?? []).map(stateName))} only`;
+  if (reason === 'earlier') return `${name} was not told: it was made, or its filters were set, later than ${events}`;
+  if (types !== null) return `${name} is not told: it hears of ${list(types)} only`;
+  return `${name} is not told: ${kind === 'slack' ? 'it hears of incidents, not of single purchases' : 'it hears of purchases and sites only'}`;
+}
+
+/** Deliveries and attempts of an event, one subscriber after the other. `skip`: those of whom one reason holds for all events. */
+export function toldSteps(
+  facts: Facts,
+  event: EventFacts,
+  { schedule, skip }: ToldOptions,
+): { steps: Step[]; matters: Matter[] } {
+  const steps: Step[] = [];
+  const matters: Matter[] = [];
+  for (const subscriber of facts.subscribers) {
+    const deliveries = facts.deliveries.filter((each) => each.event === event.position && each.subscriber === subscriber.id);
+    const about = { sequence: event.sequence, eventId: event.id, subscriber: subscriber.name };
+    for (const delivery of deliveries) {
+      const attempts = facts.attempts.filter((each) => each.delivery === delivery.id);
+      const { step, matter } = deliveryStep(facts, { event, subscriber, delivery, attempts, schedule });
+      const shown = shownStatus({ ...delivery, stored: delivery.status, subscriber }, facts.now);
+      steps.push({ ...step, ...about, status: shown.status });
+      if (matter !== null) matters.push(matter);
+      // An attempt that simply succeeded is told with its delivery.
+      if (delivery.status !== 'delivered' || delivery.attempts > 1)
+        steps.push(...attempts.map((each) => ({ ...attemptStep(each), ...about })));
+    }
+    if (deliveries.length > 0 || skip.has(subscriber.id) || isBeyond(facts, event)) continue;
+    const reason = whyNone(subscriber, event, facts.purchase.site);
+    const text =
+      reason !== null
+        ? reasonText(reason, subscriber)
+        : `${subscriber.name} should be told and there is no delivery for it; "purchase-watch audit" finds all such gaps`;
+    steps.push({
+      at: null,
+      kind: 'delivery',
+      text,
+      ...about,
+      status: 'none',
+      reason: reason ?? 'missing',
+      wrong: reason === null,
+    });
+    if (reason === null)
+      matters.push({
+        code: 'delivery_missing',
+        text: `Event ${event.sequence} has no delivery for ${subscriber.name}, which wants it.`,
+      });
+  }
+  return { steps, matters };
+}
+
+export interface ToldOptions {
+  /** The waits between attempts. */
+  readonly schedule: readonly Milliseconds[];
+  readonly skip: ReadonlySet<number>;
+}
+
+/** Whether the event's deliveries may lie beyond the bound of what was read. */
+function isBeyond({ more, deliveries }: Facts, event: EventFacts): boolean {
+  return more.deliveries > 0 && deliveries.every((each) => each.event >= event.position);
+}
+
+interface Told extends Pick<ToldOptions, 'schedule'> {
+  readonly event: EventFacts;
+  readonly subscriber: SubscriberFacts;
+  readonly delivery: DeliveryFacts;
+  readonly attempts: readonly AttemptFacts[];
+}
+
+function deliveryStep(facts: Facts, told: Told): { step: Step; matter: Matter | null } {
+  const { subscriber, delivery, event } = told;
+  const { name } = subscriber;
+  const kind = 'delivery' as const;
+  const at = delivery.settledAt;
+  if (delivery.status === 'delivered') return { step: { at, kind, text: deliveredText(told) }, matter: null };
+  if (delivery.status === 'suppressed') {
+    return { step: { at, kind, text: suppressedText(told) }, matter: null };
+  }
+  if (delivery.status === 'exhausted') {
+    const text = `${name} was never told: ${counted(delivery.attempts)} failed, and no more will be made${error(delivery)}`;
+    return {
+      step: { at, kind, text, wrong: true },
+      matter: {
+        code: 'delivery_exhausted',
+        text: `${name} was never told of event ${event.sequence}: ${counted(delivery.attempts)} failed.`,
+      },
+    };
+  }
+  return pendingStep(facts, told);
+}
+
+function deliveredText({ subscriber: { name }, delivery, attempts, event }: Told): string {
+  const last = attempts.find((each) => each.number === delivery.attempts);
+  const tries = delivery.attempts === 1 ? 'at the first attempt' : `at attempt ${delivery.attempts}`;
+  if (last === undefined) return `${name} was told ${tries}`;
+  const answer = last.httpStatus === null ? '' : `HTTP ${last.httpStatus}, `;
+  return `${name} was told ${tries} (${answer}${humanDuration(Math.max(0, last.at - event.at))} after the event)`;
+}
+
+function suppressedText({ subscriber: { name }, delivery }: Told): string {
+  return `${name} was not told: ${delivery.lastError === null ? 'it was switched off then' : sentence(delivery.lastError)}`;
+}
+
+/** Why it has not been sent yet: what holds it back the longest comes first. */
+function pendingStep(facts: Facts, told: Told): { step: Step; matter: Matter | null } {
+  const { subscriber, delivery, event } = told;
+  const { name } = subscriber;
+  const common = { at: null, kind: 'delivery' } as const;
+  const before = beforeText(facts, told);
+  if (!subscriber.configured) {
+    return { step: { ...common, text: `${name} is not told: ${before}it is not configured any more` }, matter: null };
+  }
+  if (subscriber.status !== 'active') {
+    const why = subscriber.statusReason === null ? '' : ` (${sentence(subscriber.statusReason)})`;
+    return {
+      step: { ...common, text: `${name} is not told: ${before}it is switched off${why}`, wrong: true },
+      matter: {
+        code: 'subscriber_off',
+        text: `${name} has not been told of event ${event.sequence}, because it is switched off${why}.`,
+      },
+    };
+  }
+  if (delivery.inFlightSince !== null) {
+    const long = humanDuration(Math.max(0, facts.now - delivery.inFlightSince));
+    return {
+      step: { ...common, text: `${name} is being told: attempt ${delivery.attempts + 1} has been under way for ${long}` },
+      matter: null,
+    };
+  }
+  const pause = pauseText(facts, subscriber);
+  const behind = behindText(facts, told);
+  if (pause !== null) {
+    const then = behind === null ? '' : `; then ${behind}`;
+    return {
+      step: { ...common, text: `${name} is not told yet: ${before}it is ${pause}${then}`, wrong: true },
+      matter: {
+        code: 'subscriber_paused',
+        text: `${name} has not been told of event ${event.sequence}, because it is ${pause}; ${pauseRemedy(subscriber)}.`,
+      },
+    };
+  }
+  if (behind !== null) return { step: { ...common, text: `${name} waits: ${behind}` }, matter: null };
+  const tries = delivery.attempts - delivery.attemptsBefore;
+  const when = whenText(facts, delivery);
+  const way = wayText(told);
+  if (way !== null) {
+    return {
+      step: { ...common, text: `${name} has not been told yet: ${before === '' ? `${way}; ` : before}${when}`, wrong: true },
+      matter: {
+        code: 'subscriber_unreached',
+        text: `${name} has not been told of event ${event.sequence} yet: ${way}${error(delivery)}; ${when}.`,
+      },
+    };
+  }
+  const matter: Matter = {
+    code: 'delivery_failing',
+    text: `${name} has not been told of event ${event.sequence} yet: ${counted(tries)} failed${error(delivery)}; ${when}.`,
+  };
+  const text = `${name} has not been told yet: ${before}${when}`;
+  return { step: { ...common, text, wrong: tries > 0 }, matter: tries > 0 ? matter : null };
+}
+
+/** What was tried so far, or how it came to be sent again. */
+function beforeText({ attempts }: Facts, { delivery, schedule }: Told): string {
+  const tries = delivery.attempts - delivery.attemptsBefore;
+  if (tries > 0) return `${tries} of ${schedule.length + 1} attempts failed${error(delivery)}; `;
+  if (delivery.attempts === 0) return delivery.replayed ? 'it is sent by a replay; ' : '';
+  const last = attempts.find((each) => each.delivery === delivery.id && each.number === delivery.attempts);
+  if (last?.fault === 'ours') return `the last attempt failed for a reason of ours, which does not count${error(delivery)}; `;
+  return delivery.replayed ? 'it is sent again, after all that is new; ' : 'it is sent once more by hand; ';
+}
+
+/** Which event of the purchase the subscriber gets first; null when this one is next. */
+function behindText({ events, deliveries }: Facts, { delivery }: Told): string | null {
+  if (delivery.behind === null) return null;
+  const before = events.find((each) => each.position === delivery.behind);
+  const which = before === undefined ? 'an earlier event' : `event ${before.sequence} (${before.id})`;
+  const first = deliveries.find((each) => each.event === delivery.behind && each.subscriber === delivery.subscriber);
+  // What is replayed comes after all that is new, whatever its place among the events.
+  if (delivery.replayed && first?.replayed === false)
+    return `it is replayed, which comes after what is new, and ${which} is not delivered yet`;
+  return `it gets events in order, and ${which} is not delivered yet`;
+}
+
+function whenText({ owner, now }: Facts, { dueAt }: DeliveryFacts): string {
+  if (dueAt > now) return `next attempt in ${humanDuration(dueAt - now)}`;
+  const due = `due for ${humanDuration(now - dueAt)}`;
+  if (owner.daemons === 0)
+    return `${due}, and ${owner.silence.takesWrites ? 'no daemon is running' : 'the database takes no writes'}`;
+  return owner.leaseUntil === null ? `${due}, and its shard has no owner at this moment` : `${due}, and on its way`;
+}
+
+function attemptStep({ at, number, outcome, fault, httpStatus, tookMs }: AttemptFacts): Step {
+  const how = outcome === 'delivered' ? 'succeeded' : `failed: ${outcome}`;
+  const code = httpStatus === null || outcome === `http_${httpStatus}` ? '' : `HTTP ${httpStatus}, `;
+  const ours = fault === 'ours' ? 'a fault of ours, ' : '';
+  const text = `attempt ${number} ${how} (${ours}${code}took ${humanDuration(tookMs)})`;
+  return { at, kind: 'attempt', text, attempt: number, outcome, httpStatus };
+}
+
+const counted = (attempts: number): string => (attempts === 1 ? 'one attempt' : `${attempts} attempts`);
+const error = ({ lastError }: DeliveryFacts): string => (lastError === null ? '' : ` (${sentence(lastError)})`);
+
+/** What holds of the subscribers whatever the event, and of whom nothing needs to be said event by event. */
+export function subscriberSteps(facts: Facts): { steps: Step[]; skip: Set<number> } {
+  const steps: Step[] = [];
+  const skip = new Set<number>();
+  const { events, deliveries, purchase } = facts;
+  for (const subscriber of facts.subscribers) {
+    const { id, name, kind, status, statusReason, unreached } = subscriber;
+    const isTold = deliveries.some((each) => each.subscriber === id);
+    const reasons = new Set(events.map((event) => whyNone(subscriber, event, purchase.site)));
+    const lasting = lastingReason(subscriber, purchase.site);
+    const [only] = reasons;
+    if (!isTold && (lasting !== null || (reasons.size === 1 && only !== null && only !== undefined))) {
+      skip.add(id);
+      const reason = lasting ?? only!;
+      steps.push({
+        at: null,
+        kind: 'subscriber',
+        text: reasonText(reason, subscriber, 'these events'),
+        subscriber: name,
+        reason,
+      });
+      continue;
+    }
+    if (!subscriber.configured) {
+      // How it stood when it was taken away says nothing any more; and of one that has its name now the rest is told.
+      if (facts.subscribers.some((each) => each.name === name && each.configured)) continue;
+      const text = `${name} was removed, and is told of nothing any more`;
+      steps.push({ at: null, kind: 'subscriber', text, subscriber: name, reason: 'not_configured' });
+    } else if (status !== 'active') {
+      const why = statusReason === null ? '' : `: ${statusReason}`;
+      steps.push({ at: null, kind: 'subscriber', text: `${name} is switched off${why}`, subscriber: name, wrong: true });
+    } else if (pauseText(facts, subscriber) !== null) {
+      const text = `${name} is ${pauseText(facts, subscriber)}; what is for it is parked and goes out in order afterwards`;
+      steps.push({ at: null, kind: 'subscriber', text, subscriber: name, wrong: true });
+    } else if (unreached !== null) {
+      const why = unreached.error === null ? '' : ` (${sentence(unreached.error)})`;
+      const text = `we do not get through to ${name} for ${humanDuration(Math.max(0, facts.now - unreached.since))}, for a reason of ours${why}; what is for it goes out in order once we do`;
+      steps.push({ at: null, kind: 'subscriber', text, subscriber: name, wrong: true });
+    } else if (events.length === 0) {
+      steps.push({
+        at: null,
+        kind: 'subscriber',
+        text: `${name} (${kind}) will be told of what it hears of, once something happens`,
+        subscriber: name,
+      });
+    }
+  }
+  return { steps, skip };
+}
+
+/** Why no event of this purchase will ever be for the subscriber as it is now. */
+function lastingReason({ configured, sites, types, kind }: SubscriberFacts, site: string): NoDelivery | null {
+  if (!configured) return 'not_configured';
+  if (sites !== null && !sites.includes(site)) return 'site';
+  const wanted = types === null ? kind !== 'slack' : types.some((type) => type.startsWith('purchase.'));
+  return wanted ? null : 'type';
+}

@@ -1,0 +1,194 @@
+/** What explaining a purchase rests on: rows as they were at one moment, without a person's data. */
+
+import type { StoredStatus } from '../deliveries/delivery-status.ts';
+import type { Standing } from '../deliveries/subscriber-state.ts';
+import type { IncidentKind } from '../incidents/symptom.ts';
+import type { PurchaseStatus } from '../purchases/purchase.ts';
+import type { DaemonSilence } from '../replicas/daemon-silence.ts';
+import type { Known } from '../stays/usual.ts';
+import type { SkippedTime } from '../values/skipped-time.ts';
+import type { Instant, Milliseconds } from '../values/time.ts';
+
+export interface PurchaseFacts {
+  readonly id: number;
+  readonly purchaseId: string;
+  readonly site: string;
+  readonly reference: string | null;
+  readonly status: PurchaseStatus;
+  readonly state: number | null;
+  readonly stateSince: Instant | null;
+  readonly stuckSince: Instant | null;
+  readonly excused: Milliseconds;
+  readonly registeredAt: Instant;
+  /** `api`, `cli`, `sql:<role>`, or null: registered before this was noted. */
+  readonly registeredBy: string | null;
+  readonly watchedSince: Instant;
+  /** When watching ended. */
+  readonly endedAt: Instant | null;
+  readonly lastPolledAt: Instant | null;
+  /** The last good answer. */
+  readonly seenAt: Instant | null;
+  readonly nextPollAt: Instant | null;
+  readonly polls: number;
+  readonly failures: number;
+  readonly unknowns: number;
+  readonly lastError: string | null;
+  /** Whether its invoice is to be asked for, was announced, or does not exist; null when nobody asked for it. */
+  readonly invoice: 'wanted' | 'ready' | 'none' | null;
+  readonly sequence: number;
+  readonly shard: number;
+}
+
+export interface SiteFacts {
+  readonly configured: boolean;
+  readonly failingSince: Instant | null;
+  readonly lastSuccessAt: Instant | null;
+  readonly lastError: string | null;
+}
+
+export interface OwnerFacts {
+  /** The replica that the purchase's shard is written to, or null. */
+  readonly replica: string | null;
+  /** Until when its lease lasts; null when that replica is gone. */
+  readonly leaseUntil: Instant | null;
+  /** Replicas whose lease lasts. */
+  readonly daemons: number;
+  readonly silence: DaemonSilence;
+  /** Other purchases of the same site and shard that are due; counted up to a bound. */
+  readonly othersDue: number;
+}
+
+export interface TransitionFacts {
+  readonly sequence: number;
+  readonly from: number | null;
+  readonly to: number;
+  readonly notBefore: Instant | null;
+  readonly notAfter: Instant;
+}
+
+export interface EventFacts {
+  readonly position: number;
+  readonly id: string;
+  readonly type: string;
+  readonly sequence: number;
+  readonly state: number | null;
+  readonly at: Instant;
+}
+
+export interface SubscriberFacts {
+  readonly id: number;
+  readonly name: string;
+  readonly kind: string;
+  readonly types: readonly string[] | null;
+  readonly sites: readonly string[] | null;
+  readonly states: readonly number[] | null;
+  readonly configured: boolean;
+  readonly status: string;
+  readonly statusReason: string | null;
+  /** Null while it is well. */
+  readonly health: Standing['health'];
+  /** Null while we get through to it. */
+  readonly unreached: Standing['unreached'];
+  /** Events from here on are matched against the filters it has now. */
+  readonly matchingSince: Instant;
+}
+
+export interface DeliveryFacts {
+  readonly id: number;
+  /** The event's position. */
+  readonly event: number;
+  readonly subscriber: number;
+  /** What is stored; what is shown follows from the subscriber too. */
+  readonly status: StoredStatus;
+  /** Since when an attempt has been under way. */
+  readonly inFlightSince: Instant | null;
+  /** Whether a replay asked for it last: it goes after all that is new. */
+  readonly replayed: boolean;
+  readonly attempts: number;
+  /** Of these, those that its schedule does not count: made before it was last asked to be sent again, and failures of ours. */
+  readonly attemptsBefore: number;
+  readonly dueAt: Instant;
+  readonly settledAt: Instant | null;
+  readonly lastError: string | null;
+  /** While pending: the event of this purchase that the subscriber must get first, by position. */
+  readonly behind: number | null;
+}
+
+export interface AttemptFacts {
+  readonly delivery: number;
+  readonly number: number;
+  readonly at: Instant;
+  readonly tookMs: number;
+  readonly outcome: string;
+  /** Whose fault a failure was, where it was noted. */
+  readonly fault: 'receiver' | 'ours' | null;
+  readonly httpStatus: number | null;
+}
+
+export interface IncidentFacts {
+  readonly id: string;
+  readonly kind: IncidentKind;
+  readonly state: number | null;
+  readonly since: Instant;
+  readonly openedAt: Instant;
+  /** When it was last time to tell people; null while it never was. */
+  readonly saidAt: Instant | null;
+  /** Whether any channel was told of it. */
+  readonly heard: boolean;
+  readonly count: number;
+  readonly acknowledgedAt: Instant | null;
+  readonly acknowledgedBy: string | null;
+  /** Until when nothing is said of it, because of a silence. */
+  readonly silencedUntil: Instant | null;
+}
+
+/** Alerts about this purchase by itself, of one stay in a state. */
+export interface SingleFacts {
+  readonly state: number;
+  /** When the stay began. */
+  readonly since: Instant;
+  /** When people were alerted that it is stuck, and that it is over; null while they were not. */
+  readonly alertedAt: Instant | null;
+  readonly endedAt: Instant | null;
+  /** Names of the channels that were alerted. */
+  readonly channels: readonly string[];
+  readonly mode: 'auto' | 'each' | null;
+  readonly counted: number | null;
+  readonly perDay: number | null;
+  /** From then on incidents alert instead. */
+  readonly isLast: boolean;
+}
+
+export interface Facts {
+  readonly now: Instant;
+  /** Time that the database's clock skipped. */
+  readonly skipped: SkippedTime;
+  readonly purchase: PurchaseFacts;
+  readonly site: SiteFacts;
+  readonly owner: OwnerFacts;
+  /** Oldest first; the latest ones when there are very many. */
+  readonly transitions: readonly TransitionFacts[];
+  readonly events: readonly EventFacts[];
+  /** All that matter here, or the one that was asked about. */
+  readonly subscribers: readonly SubscriberFacts[];
+  /** The name of the one that was asked about. */
+  readonly only: string | null;
+  readonly deliveries: readonly DeliveryFacts[];
+  readonly attempts: readonly AttemptFacts[];
+  /** Open ones that it belongs to. */
+  readonly incidents: readonly IncidentFacts[];
+  /** The oldest first. */
+  readonly singles: readonly SingleFacts[];
+  /** What is known of its state at its site. */
+  readonly known: Known;
+  /** Whether Slack is configured, without which nobody hears of incidents. */
+  readonly slack: boolean;
+  /** What there is beyond the bounds. */
+  readonly more: {
+    readonly transitions: number;
+    readonly events: number;
+    readonly subscribers: number;
+    readonly deliveries: number;
+    readonly attempts: number;
+  };
+}

@@ -1,0 +1,104 @@
+/** What happened to a purchase, event by event, and who was told of each. */
+
+import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
+import { stateName } from '../purchases/states.ts';
+import { humanDuration } from '../values/duration.ts';
+import { type ToldOptions, toldSteps } from './deliveries.ts';
+import type { EventFacts, Facts, PurchaseFacts, TransitionFacts } from './facts.ts';
+import { singleSteps } from './single-alerts.ts';
+import type { Matter, Step } from './step.ts';
+
+/** The history of a purchase. */
+export function historySteps(facts: Facts, policy: PollPolicy, options: ToldOptions): { steps: Step[]; matters: Matter[] } {
+  const { purchase, events, transitions, more } = facts;
+  const groups: Step[][] = [[registeredStep(purchase)]];
+  const matters: Matter[] = [];
+  if (purchase.watchedSince > purchase.registeredAt + 1_000) {
+    groups.push([{ at: purchase.watchedSince, kind: 'watched', text: 'registered again, and watched anew from here on' }]);
+  }
+  for (const event of events) {
+    const told = toldSteps(facts, event, options);
+    groups.push([
+      eventStep(
+        event,
+        transitions.find((each) => each.sequence === event.sequence),
+        policy,
+      ),
+      ...told.steps,
+    ]);
+    matters.push(...told.matters);
+  }
+  const firstShown = events[0]?.sequence ?? 1;
+  for (const transition of transitions) {
+    if (events.some((each) => each.sequence === transition.sequence) || (more.events > 0 && transition.sequence < firstShown))
+      continue;
+    const text = `${moveText(transition, policy)}, but it has no event; "purchase-watch audit" finds all such gaps`;
+    groups.push([{ ...transitionFields(transition), text, wrong: true }]);
+    matters.push({ code: 'event_missing', text: `Change ${transition.sequence} was never announced: it has no event.` });
+  }
+  for (const step of singleSteps(facts)) groups.push([step]);
+  const ended = endedStep(purchase);
+  if (ended !== null) groups.push([ended]);
+  // Groups stay together, so that who was told follows what it was told of.
+  const steps = groups.sort(([a], [b]) => a!.at! - b!.at! || (a!.sequence ?? 0) - (b!.sequence ?? 0)).flat();
+  return { steps: [steps[0]!, ...moreSteps(facts), ...steps.slice(1)], matters };
+}
+
+function registeredStep({ registeredAt, registeredBy }: PurchaseFacts): Step {
+  return { at: registeredAt, kind: 'registered', text: `registered ${registeredText(registeredBy)}` };
+}
+
+function registeredText(by: string | null): string {
+  if (by === null) return '(by whom was not noted then)';
+  if (by === 'api') return 'through the API';
+  if (by === 'cli') return 'on the command line';
+  return by.startsWith('sql:') ? `with SQL, by the role ${by.slice('sql:'.length)}` : `by ${by}`;
+}
+
+function moreSteps({ more }: Facts): Step[] {
+  const earlier = Object.entries({ event: more.events, delivery: more.deliveries, attempt: more.attempts }).filter(
+    ([, count]) => count > 0,
+  );
+  if (earlier.length === 0) return [];
+  const said = earlier.map(
+    ([noun, count]) => `${count} more ${count === 1 ? noun : noun.replace(/y$/, 'ie')}${count === 1 ? '' : 's'}`,
+  );
+  return [{ at: null, kind: 'more', text: `${said.join(', ')} that are older and not shown` }];
+}
+
+/** A change of state and its event are one thing that happened. */
+function eventStep(event: EventFacts, transition: TransitionFacts | undefined, policy: PollPolicy): Step {
+  const about = { at: event.at, sequence: event.sequence, eventId: event.id, type: event.type };
+  if (transition !== undefined) return { ...transitionFields(transition), ...about, text: moveText(transition, policy) };
+  const name = event.state === null ? null : stateName(event.state);
+  return { ...about, kind: event.type === 'purchase.stuck' ? 'stuck' : 'event', text: eventText(event.type, name) };
+}
+
+function transitionFields({ sequence, from, to, notAfter }: TransitionFacts) {
+  return { at: notAfter, kind: 'transition' as const, sequence, from, to };
+}
+
+function moveText({ from, to, notBefore, notAfter }: TransitionFacts, policy: PollPolicy): string {
+  const final = policyOf(policy, to).final ? ', which is final' : '';
+  if (from === null) return `first seen: ${stateName(to)}${final}`;
+  const within = notBefore === null ? '' : ` (some time in the ${humanDuration(notAfter - notBefore)} before)`;
+  return `${stateName(from)} → ${stateName(to)}${final}${within}`;
+}
+
+function eventText(type: string, state: string | null): string {
+  const known: ReadonlyMap<string, string> = new Map([
+    ['purchase.state_changed', 'a change of state was announced, and is not among the changes'],
+    ['purchase.stuck', `stuck in ${state}: confirmed by a poll`],
+    ['purchase.recovered', `not stuck in ${state} any more`],
+    ['purchase.unreadable', 'unreadable: the service keeps saying that it does not know this id'],
+    ['purchase.readable', 'readable again'],
+    ['purchase.expired', 'watching was given up: no change for too long'],
+    ['purchase.invoice_ready', 'its invoice details are there'],
+  ]);
+  return known.get(type) ?? type;
+}
+
+function endedStep({ status, endedAt }: PurchaseFacts): Step | null {
+  if (status !== 'stopped' || endedAt === null) return null;
+  return { at: endedAt, kind: 'ended', text: 'watching was stopped by hand' };
+}

@@ -1,0 +1,58 @@
+/** Whether people were alerted of a stuck purchase by itself, and why (not). */
+import { type ChannelRule, modeOf } from '../incidents/audience.ts';
+import { enoughKnown, isShareKnown, tooLittleKnown } from '../incidents/stuck-checkouts.ts';
+import { stateName } from '../purchases/states.ts';
+import { ENOUGH_STAYS } from '../stays/usual.ts';
+import { humanDuration } from '../values/duration.ts';
+import type { Facts, SingleFacts } from './facts.ts';
+import type { Step } from './step.ts';
+
+/** What happened: people were alerted that it is stuck, and later that it is over. */
+export function singleSteps({ singles }: Facts): Step[] {
+  return singles.flatMap((single): Step[] => {
+    const { alertedAt, endedAt, state } = single;
+    const channels = channelsText(single);
+    const common = { kind: 'alert' as const, channels: single.channels };
+    return [
+      ...(alertedAt === null
+        ? []
+        : [
+            {
+              ...common,
+              at: alertedAt,
+              text: `alerted people${channels} that it is stuck in ${stateName(state)}: ${whySingle(single)}`,
+            },
+          ]),
+      ...(endedAt === null ? [] : [{ ...common, at: endedAt, text: `alerted people${channels} that it is no longer stuck` }]),
+    ];
+  });
+}
+
+/** How people are alerted of a purchase that is stuck now, when no incident is open; null when the settings are not known. */
+export function singleStanding(facts: Facts, channels: readonly ChannelRule[] | undefined): string | null {
+  const { purchase, singles, known, now } = facts;
+  const single = singles.find(({ since }) => since === purchase.stateSince);
+  if (single !== undefined && single.alertedAt !== null) {
+    return `people were alerted of it ${humanDuration(Math.max(now - single.alertedAt, 0))} ago${channelsText(single)}: ${whySingle(single)}`;
+  }
+  if (single !== undefined)
+    return 'people are about to be alerted of it (it is collected for slack.groupWait, and waits while a silence holds)';
+  if (channels === undefined || channels.length === 0) return null;
+  const modes = new Set(channels.filter(({ sites }) => sites === null || sites.includes(purchase.site)).map(modeOf));
+  if (!modes.has('auto') && !modes.has('each')) return 'people are alerted by incidents only (slack.stuck: incidents)';
+  if (modes.has('each')) return null;
+  return isShareKnown(known) ? `people are alerted by incidents only, because ${enoughKnown(known)} (slack.stuck: auto)` : null;
+}
+
+function whySingle(single: SingleFacts): string {
+  const { mode, counted, perDay, isLast } = single;
+  if (mode === 'each') return 'each stuck checkout alerts (slack.stuck: each)';
+  const numbers = { counted: counted ?? 0, perDay };
+  const share = counted !== null && counted >= ENOUGH_STAYS ? 0 : null;
+  if (isLast && isShareKnown({ share, perDay })) return `the last one by itself, because ${enoughKnown(numbers)}`;
+  return `each stuck checkout alerts because ${tooLittleKnown(numbers)}`;
+}
+
+function channelsText({ channels }: SingleFacts): string {
+  return channels.length === 0 ? '' : ` (${channels.join(', ')})`;
+}

@@ -1,0 +1,184 @@
+/** How things stand with a purchase now: polling, site, shard, stuck clock, incident. */
+
+import type { ChannelRule } from '../incidents/audience.ts';
+import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
+import { usableAnswers } from '../polling/reach.ts';
+import { stateName } from '../purchases/states.ts';
+import { type Limit, shownLimit, workingText } from '../stays/dwell.ts';
+import { humanDuration } from '../values/duration.ts';
+import { type Instant, isoTime } from '../values/time.ts';
+import type { Facts, IncidentFacts } from './facts.ts';
+import { answeredWell, stuckClock } from './poll.ts';
+import { singleStanding } from './single-alerts.ts';
+import type { Step } from './step.ts';
+
+export interface StandingOptions {
+  limitOf(state: number): Limit;
+  /** Without them nothing is said of when single checkouts alert. */
+  readonly channels?: readonly ChannelRule[] | undefined;
+}
+
+/** Each fact that holds now, as a step. */
+export function standingSteps(facts: Facts, policy: PollPolicy, { limitOf, channels }: StandingOptions): Step[] {
+  const clock = stuckClockStep(facts, policy, limitOf);
+  return [
+    polledStep(facts, policy),
+    siteStep(facts),
+    shardStep(facts),
+    ...(clock === null ? [] : [clock]),
+    ...facts.incidents.map((incident) => incidentStep(facts, incident)),
+    ...missingIncident(facts, channels),
+  ];
+}
+
+function polledStep({ purchase }: Facts, policy: PollPolicy): Step {
+  const { polls, lastPolledAt: at, failures, unknowns, lastError, state } = purchase;
+  const kind = 'polled' as const;
+  if (at === null) return { at, kind, text: 'not polled yet' };
+  const times = `polled ${polls === 1 ? 'once' : `${polls} times`}; the last answer`;
+  const why = lastError === null ? '' : ` (${lastError.replace(/\.$/, '')})`;
+  if (answeredWell(purchase)) {
+    const name = state === null ? 'no state' : stateName(state);
+    if (failures === 0) return { at, kind, text: `${times} was good: ${name}` };
+    return {
+      at,
+      kind,
+      wrong: true,
+      text: `${times} was good: ${name}; asking for its invoice failed, ${inARow(failures)}${why}`,
+    };
+  }
+  if (unknowns === 0) {
+    return { at, kind, wrong: true, text: `${times} could not be used, ${inARow(failures)}${why}` };
+  }
+  const limit = purchase.status === 'watching' ? `, ${unknowns} of ${policy.unreadableAfter} until it counts as unreadable` : '';
+  const text =
+    unknowns === failures
+      ? `${times} was that the service does not know this id, ${inARow(failures)}${limit}${why}`
+      : `${times} could not be used, ${inARow(failures)}; ${unknowns} of them said that the service does not know this id${limit}${why}`;
+  return { at, kind, wrong: true, text };
+}
+
+const inARow = (count: number): string => (count === 1 ? 'for the first time' : `the ${ordinal(count)} failure in a row`);
+
+function ordinal(count: number): string {
+  const tens = count % 100;
+  const suffix = tens >= 11 && tens <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][count % 10] ?? 'th');
+  return `${count}${suffix}`;
+}
+
+function siteStep({ site, purchase, now }: Facts): Step {
+  const kind = 'site' as const;
+  const name = `site ${purchase.site}`;
+  if (!site.configured) {
+    return {
+      at: null,
+      kind,
+      wrong: true,
+      text: `${name} is not in the configuration any more; its purchases keep their rows and are not polled`,
+    };
+  }
+  const { failingSince, lastSuccessAt } = site;
+  if (failingSince !== null) {
+    const why = site.lastError === null ? '' : `: ${site.lastError.replace(/\.$/, '')}`;
+    const last = lastSuccessAt === null ? '' : `; its last usable answer came ${humanDuration(now - lastSuccessAt)} ago`;
+    const text = `${name} has given ${usableAnswers(failingSince, lastSuccessAt)} for ${humanDuration(now - failingSince)}${why}${last}. Until it does, one probe every 30 s at most stands in for all its purchases`;
+    return { at: failingSince, kind, wrong: true, text };
+  }
+  if (lastSuccessAt === null) return { at: null, kind, text: `${name} is configured, and has not answered anything yet` };
+  return { at: lastSuccessAt, kind, text: `${name} answers` };
+}
+
+function shardStep({ purchase, owner, now }: Facts): Step {
+  const common = { at: null, kind: 'shard' } as const;
+  const name = `shard ${purchase.shard} of 64`;
+  if (owner.daemons === 0) {
+    const text = owner.silence.takesWrites
+      ? 'no daemon is running on this database; start one with "purchase-watch start"'
+      : 'no daemon can renew its lease: the database takes no writes';
+    return { ...common, wrong: true, text };
+  }
+  if (owner.replica === null || owner.leaseUntil === null) {
+    return { ...common, wrong: true, text: `${name} has no owner at this moment; a running daemon takes it over within seconds` };
+  }
+  return {
+    ...common,
+    text: `${name} belongs to ${owner.replica}, whose lease lasts ${humanDuration(owner.leaseUntil - now)} more`,
+  };
+}
+
+function stuckClockStep(facts: Facts, policy: PollPolicy, limitOf: (state: number) => Limit): Step | null {
+  const { purchase } = facts;
+  const { state, stateSince, stuckSince, status } = purchase;
+  const kind = 'stuck_clock' as const;
+  if (state === null || stateSince === null) return null;
+  const name = stateName(state);
+  const clock = stuckClock(facts, policy);
+  const limit = limitOf(state);
+  const shown = clock === null ? null : shownLimit(limit, clock.counted);
+  const withLimit = shown === null ? {} : { limit: shown };
+  if (stuckSince !== null) {
+    // Learned limits move on, and settings change.
+    const moved = (limit.ms ?? 0) > stuckSince - stateSince ? 'now: ' : '';
+    const working = clock === null ? '' : `; ${moved}${workingText(limit, null)}${excusedText(clock.excused)}`;
+    const text = `stuck: a poll confirmed it after ${humanDuration(stuckSince - stateSince)} in ${name}${working}`;
+    return { at: stuckSince, kind, wrong: true, text, ...withLimit };
+  }
+  if (policyOf(policy, state).final) return { at: null, kind, text: `${name} is final, so it is never stuck there` };
+  if (clock === null)
+    return { at: null, kind, text: `${name} has no limit, so it is never stuck there (states.${name}.stuckAfter)` };
+  if (status !== 'watching') return { at: null, kind, text: `the stuck clock does not run while the purchase is ${status}` };
+  const text = `stuck clock in ${name}: ${workingText(limit, clock.counted)}${excusedText(clock.excused)}`;
+  return { at: null, kind, text, ...withLimit };
+}
+
+const excusedText = (excused: number): string =>
+  excused === 0 ? '' : `, without ${humanDuration(excused)} in which nobody could ask`;
+
+/** Nothing can be said without a channel for people, whatever the incident's own times are. */
+export const NOBODY_HEARS = 'nobody is told, because no Slack channel is set (SLACK_WEBHOOK_URL or slack.channels)';
+/** It was time to tell, and all channels are about something else. */
+export const NO_CHANNEL_HEARS = 'no channel hears of it (by its sites and severity)';
+
+const DAY = 86_400_000;
+
+/** Until when something lasts: `15:19:29Z (2 h more)`, with the date when that is not soon. */
+export function untilText(at: Instant, now: Instant): string {
+  const [date, time] = isoTime(at).slice(0, 19).split('T');
+  return `${at - now < DAY / 2 ? '' : `${date} `}${time}Z (${humanDuration(at - now)} more)`;
+}
+
+function incidentStep({ now, purchase, slack }: Facts, incident: IncidentFacts): Step {
+  const { id, kind, state, count, since, saidAt, heard, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
+  const what =
+    kind === 'stuck'
+      ? `${count === 1 ? '1 customer' : `${count} customers`} stuck in ${stateName(state ?? 0)}`
+      : `site ${purchase.site} does not answer`;
+  const told = !slack
+    ? NOBODY_HEARS
+    : saidAt === null
+      ? silencedUntil === null
+        ? 'people have not been told yet (it is collected for slack.groupWait first)'
+        : 'people have not been told'
+      : !heard
+        ? NO_CHANNEL_HEARS
+        : `people were last told ${humanDuration(now - saidAt)} ago`;
+  const seen =
+    acknowledgedAt === null
+      ? ''
+      : `; acknowledged ${humanDuration(now - acknowledgedAt)} ago${acknowledgedBy === null ? '' : ` by ${acknowledgedBy}`}`;
+  const quiet = silencedUntil === null ? '' : `; silenced until ${untilText(silencedUntil, now)}`;
+  return { at: since, kind: 'incident', text: `incident ${id}: ${what}; ${told}${seen}${quiet}`, incidentId: id };
+}
+
+/** Stuck, and no incident is open: one customer who left says nothing of the page. */
+function missingIncident(facts: Facts, channels: readonly ChannelRule[] | undefined): Step[] {
+  const { purchase, incidents, owner, site } = facts;
+  if (purchase.stuckSince === null || incidents.some(({ kind }) => kind === 'stuck')) return [];
+  const text = !site.configured
+    ? `no incident: those of former sites are not told`
+    : owner.daemons === 0
+      ? `no incident is open: ${owner.silence.takesWrites ? 'no daemon is there to open one' : 'the database takes no writes'}`
+      : 'no incident is open: one is when so many become overdue here that the page must be broken';
+  const single = site.configured ? singleStanding(facts, channels) : null;
+  return [{ at: null, kind: 'incident', text: single === null ? text : `${text}; ${single}` }];
+}

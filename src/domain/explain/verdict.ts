@@ -1,0 +1,148 @@
+/** One sentence for somebody who has just been woken: what is the matter, or that all is well. */
+
+import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
+import { usableAnswers } from '../polling/reach.ts';
+import { stateName } from '../purchases/states.ts';
+import { unwritableAdvice } from '../replicas/daemon-silence.ts';
+import { humanDuration } from '../values/duration.ts';
+import type { Instant } from '../values/time.ts';
+import type { Facts } from './facts.ts';
+import { answeredWell, lateness, whyLate } from './poll.ts';
+import { singleStanding } from './single-alerts.ts';
+import { MATTER_CODES, type Matter } from './step.ts';
+import { NO_CHANNEL_HEARS, NOBODY_HEARS, untilText } from './subscriber-state.ts';
+
+/** Everything that is the matter, the gravest first; `told` is what the history found. */
+export function gravestFirst(facts: Facts, policy: PollPolicy, told: readonly Matter[]): Matter[] {
+  const matters = [...purchaseMatters(facts, policy), ...told];
+  const rank = ({ code }: Matter): number => MATTER_CODES.indexOf(code);
+  return matters.sort((a, b) => rank(a) - rank(b));
+}
+
+function purchaseMatters(facts: Facts, policy: PollPolicy): Matter[] {
+  const { purchase, site, owner, deliveries, now } = facts;
+  const { status, state, stateSince, stuckSince, failures, unknowns, nextPollAt } = purchase;
+  const matters: Matter[] = [];
+  const waitsForPoll = nextPollAt !== null;
+  const waits = waitsForPoll || deliveries.some((each) => each.status === 'pending');
+  if (owner.daemons === 0 && waits) {
+    matters.push({
+      code: 'no_daemon',
+      text: owner.silence.takesWrites
+        ? 'No daemon is running on this database, so nothing is polled and nobody is told: start one with "purchase-watch start".'
+        : unwritableAdvice(owner.silence),
+    });
+  }
+  if (!site.configured && waitsForPoll) {
+    matters.push({
+      code: 'site_not_configured',
+      text: `Site ${purchase.site} is not in the configuration any more, so this purchase is not polled.`,
+    });
+  } else if (site.failingSince !== null && waitsForPoll) {
+    const why = site.lastError === null ? '' : ` (${site.lastError.replace(/\.$/, '')})`;
+    matters.push({
+      code: 'site_failing',
+      text: `Site ${purchase.site} has given ${usableAnswers(site.failingSince, site.lastSuccessAt)} for ${lasting(site.failingSince, now)}${why}; its purchases are polled once it does, and none is called stuck meanwhile.`,
+    });
+  }
+  if (stuckSince !== null && state !== null && stateSince !== null) {
+    const { stuckAfter: limit, auto } = policyOf(policy, state);
+    // It may not be the one that held when the purchase was flagged.
+    const is = auto || (limit ?? 0) > stuckSince - stateSince ? 'is now' : 'is';
+    const than = limit === null ? '' : ` (the limit ${is} ${humanDuration(limit)})`;
+    matters.push({
+      code: 'stuck',
+      text: `Stuck in ${stateName(state)} for ${lasting(stateSince, now)}${than}; ${peopleText(facts)}.`,
+    });
+  }
+  if (status === 'unreadable') {
+    matters.push({
+      code: 'unreadable',
+      text: `The service does not know this id (${unknowns} such answers): check that it is a Purchase ID of site ${purchase.site}; it is asked ever more rarely.`,
+    });
+  }
+  const late = lateness(facts);
+  const isExplained = matters.some(
+    ({ code }) => code === 'no_daemon' || code === 'site_failing' || code === 'site_not_configured',
+  );
+  if (late !== null && !isExplained) {
+    matters.push({ code: 'poll_late', text: `The next poll is late by ${humanDuration(late)}: ${whyLate(facts)}.` });
+  }
+  if (failures > 0 && status !== 'unreadable' && waitsForPoll) {
+    const what = answeredWell(purchase)
+      ? 'its invoice details could not be had'
+      : unknowns === failures
+        ? 'the service says that it does not know this id'
+        : (purchase.lastError?.replace(/\.$/, '') ?? 'the answers cannot be used');
+    matters.push({ code: 'poll_failing', text: `The last ${failures === 1 ? 'poll' : `${failures} polls`} failed: ${what}.` });
+  }
+  return matters;
+}
+
+function peopleText(facts: Facts): string {
+  const { incidents, slack, now, singles, purchase } = facts;
+  const incident = incidents.find(({ kind }) => kind === 'stuck');
+  const single = singles.find(({ since, alertedAt }) => since === purchase.stateSince && alertedAt !== null);
+  if (incident === undefined && single !== undefined) return `${singleStanding(facts, undefined)}`;
+  if (incident === undefined) return 'no incident is open, so people are not told of it';
+  if (!slack) return `its incident is open, and ${NOBODY_HEARS}`;
+  if (incident.silencedUntil !== null) return `its incident is silenced until ${untilText(incident.silencedUntil, now)}`;
+  if (incident.saidAt === null) return 'its incident is open and has not been told yet';
+  if (!incident.heard) return `its incident is open, and ${NO_CHANNEL_HEARS}`;
+  return `its incident was last told ${lasting(incident.saidAt, now)} ago`;
+}
+
+/** How long something has lasted. */
+function lasting(since: Instant, now: Instant): string {
+  return now - since < 1_000 ? 'less than a second' : humanDuration(now - since);
+}
+
+/** So many matters are said in full. */
+const SAID = 2;
+
+/** The verdict: the gravest matters, or how well all is. `none`: why subscribers are told of nothing. */
+export function verdict(facts: Facts, matters: readonly Matter[], none: readonly string[]): string {
+  if (matters.length === 0) return wellText(facts, none);
+  const said = matters.slice(0, SAID).map(({ text }) => text);
+  const rest = matters.length - said.length;
+  if (rest > 0)
+    said.push(`And ${rest} more ${rest === 1 ? 'thing is not as it should be' : 'things are not as they should be'}; see below.`);
+  return said.join(' ');
+}
+
+function wellText(facts: Facts, none: readonly string[]): string {
+  const { purchase, now } = facts;
+  const { status, state, stateSince, lastPolledAt, endedAt } = purchase;
+  const name = state === null ? 'not seen in any state' : stateName(state);
+  const told = toldText(facts, none);
+  if (status === 'settled') return `All is well: ${name} for ${lasting(stateSince ?? now, now)}, which is final; ${told}.`;
+  if (status === 'stopped') {
+    const when = endedAt === null ? '' : ` ${lasting(endedAt, now)} ago`;
+    return `Watching was stopped${when} (last seen: ${name}), so nothing new is learned; ${told}.`;
+  }
+  if (status === 'expired') return `Watching was given up after too long without a change (last seen: ${name}); ${told}.`;
+  if (lastPolledAt === null) return 'All is well: just registered, and about to be polled for the first time.';
+  return `All is well: ${name} for ${lasting(stateSince ?? now, now)}, last polled ${lasting(lastPolledAt, now)} ago; ${told}.`;
+}
+
+function toldText(facts: Facts, none: readonly string[]): string {
+  const { deliveries, subscribers, events, only } = facts;
+  if (events.length === 0) return 'there was nothing to tell yet';
+  const told = deliveries.filter(({ status }) => status === 'delivered');
+  const present = new Set(subscribers.filter(({ configured }) => configured).map(({ id }) => id));
+  // What waits for one that was removed is not on its way.
+  const waiting = deliveries.filter(({ status, subscriber }) => status === 'pending' && present.has(subscriber)).length;
+  const names = subscribers.filter(({ id }) => told.some(({ subscriber }) => subscriber === id)).map(({ name }) => name);
+  if (waiting > 0) return waiting === 1 ? 'one delivery is on its way' : `${waiting} deliveries are on their way`;
+  if (names.length > 0)
+    return only === null
+      ? `whoever wants its events was told (${names.join(', ')})`
+      : `${only} was told of what it wants${present.size === 0 ? ', and was removed later' : ''}`;
+  if (only !== null && deliveries.length === 0) return none[0] ?? `${only} was told of none of its events`;
+  if (deliveries.length === 0) return 'nobody was told, because no subscriber wants its events';
+  const meant = new Set(deliveries.map(({ subscriber }) => subscriber));
+  const gone = [...meant].filter((id) => !present.has(id)).length;
+  const how = gone === 0 ? 'switched off' : gone === meant.size ? 'removed' : 'switched off or removed';
+  if (only !== null) return `${only} was ${how} and was not told`;
+  return `its subscribers were ${how} and were not told`;
+}

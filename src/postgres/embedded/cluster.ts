@@ -1,0 +1,167 @@
+/** One cluster of the embedded Postgres: making it, opening it, running its programs. */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fchownSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { AppError } from '../../domain/values/errors.ts';
+import { BARE_ENVIRONMENT, giveTo, type Home, type Owner, ownerOf, replace } from './files.ts';
+import { readOwned } from './owned-file.ts';
+import { SUPERUSER } from './roles.ts';
+import { DEFAULT_PORT } from './socket.ts';
+
+/** Values of postgresql.conf by name. */
+export type ServerSettings = Readonly<Record<string, string>>;
+
+export interface Cluster {
+  readonly home: Home;
+  /** The server's data directory, as the server itself names it. */
+  readonly data: string;
+  /** The user whom the data belongs to, and as whom the server runs. */
+  readonly owner: number;
+  /** The superuser's. */
+  readonly password: string;
+  /** Where the socket goes if it can; see embedded-socket.ts. */
+  readonly socketFolder: string;
+  /** Part of the socket's name. */
+  readonly port: number;
+  /** Locked by the server for as long as it lives. */
+  readonly lockFile: string;
+  readonly log: string;
+  readonly settings: ServerSettings;
+}
+
+const SETTINGS: ServerSettings = {
+  listen_addresses: '',
+  // Whoever gets into the folder all the same.
+  unix_socket_permissions: '0700',
+  shared_buffers: '128MB',
+  max_connections: '100',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  // Parallel queries need /dev/shm, of which containers give 64 MB; ours are small and many.
+  max_parallel_workers_per_gather: '0',
+  log_checkpoints: 'off',
+  // Rows and statements can hold personal data: neither goes to the log.
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+};
+
+const ABANDONED_DRAFT = 3_600_000;
+
+/** Opens the cluster in a home, and makes it when there is none. */
+export async function openCluster(home: Home, settings: ServerSettings): Promise<Cluster> {
+  const folder = join(home.home, 'postgres');
+  if (!existsSync(folder)) await initialize(home, folder, settings);
+  const data = realpathSync(join(folder, 'data'));
+  const owner = home.user?.uid ?? process.getuid!();
+  const written = (readOwned(join(data, 'PG_VERSION'), owner) ?? '(PG_VERSION is missing)').trim();
+  if (written !== home.major) {
+    throw new AppError(
+      'conflict',
+      `the data in ${data} was written by Postgres ${written}, and this version brings Postgres ${home.major}: ` +
+        `dump it (pg_dump) with the version of purchase-watch that wrote it, move ${folder} away, start this version and restore the dump`,
+    );
+  }
+  const lockFile = join(folder, 'lock');
+  if (!existsSync(lockFile)) makeLockFile(lockFile, ownerOf(home.dataDir));
+  // Of earlier versions, whose server listened on a port.
+  rmSync(join(folder, 'port'), { force: true });
+  return {
+    home,
+    data,
+    owner,
+    lockFile,
+    password: readFileSync(join(folder, 'password'), 'utf8'),
+    socketFolder: join(folder, 'socket'),
+    port: Number(settings.port ?? DEFAULT_PORT),
+    log: join(home.dataDir, 'postgres.log'),
+    settings: { ...SETTINGS, ...settings },
+  };
+}
+
+/** Readable by everybody, whatever our umask: the server's user locks it. */
+function makeLockFile(path: string, owner: Owner | null): void {
+  let file: number;
+  try {
+    // Exclusive, and thus never through a link.
+    file = openSync(path, 'wx');
+  } catch (error) {
+    // Another process was quicker.
+    if (existsSync(path)) return;
+    throw error;
+  }
+  fchmodSync(file, 0o644);
+  if (owner !== null) fchownSync(file, owner.uid, owner.gid);
+  closeSync(file);
+}
+
+/** Made beside its place and moved there when complete: a crash or a second process on the way leaves nothing half done. */
+async function initialize(home: Home, folder: string, settings: ServerSettings): Promise<void> {
+  removeAbandonedDrafts(home.home);
+  const draft = `${folder}.new-${randomBytes(4).toString('hex')}`;
+  const password = randomBytes(24).toString('base64url');
+  const handover = join(draft, 'initdb-password');
+  mkdirSync(join(draft, 'data'), { recursive: true });
+  chmodSync(draft, home.user === null ? 0o700 : 0o711);
+  chmodSync(join(draft, 'data'), 0o700);
+  for (const file of [join(draft, 'password'), handover]) writeFileSync(file, password, { mode: 0o600 });
+  for (const path of [draft, join(draft, 'password')]) giveTo(path, ownerOf(home.dataDir));
+  for (const path of [join(draft, 'data'), handover]) giveTo(path, home.user);
+  const args = [
+    ...['--pgdata', join(draft, 'data'), '--username', SUPERUSER, '--pwfile', handover, '--auth', 'scram-sha-256'],
+    ...['--encoding', 'UTF8', '--locale', 'C', '--no-instructions'],
+    ...(settings.fsync === 'off' ? ['--no-sync'] : []),
+  ];
+  try {
+    await promisify(execFile)(join(home.native, 'bin', 'initdb'), args, asServerUser(home, join(draft, 'data')));
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    throw cannotRun('initdb', home, error);
+  }
+  rmSync(handover);
+  replace(draft, folder);
+}
+
+function removeAbandonedDrafts(home: string): void {
+  for (const name of readdirSync(home).filter((name) => name.startsWith('postgres.new-'))) {
+    const draft = join(home, name);
+    if (Date.now() - statSync(draft).mtimeMs > ABANDONED_DRAFT) rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/** How the server's programs are run: as whom, in which folder, and with what environment. */
+export function asServerUser(home: Home, cwd: string) {
+  // Nothing of our own environment: it holds secrets, and PG… variables would change what the server does.
+  const search = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
+  // The loader splits the list at these, and knows no way to quote them.
+  const named = (folder: string): string => (/[:;]/.test(folder) ? relative(cwd, folder) : folder);
+  const folders = [home.libraries, join(home.native, 'lib')].map(named).join(':');
+  return { ...home.user, cwd, env: { ...BARE_ENVIRONMENT, [search]: folders } };
+}
+
+/** The error for a program that could not be started or failed. */
+export function cannotRun(program: string, home: Home, error: unknown): AppError {
+  const { code, stderr } = error as { code?: unknown; stderr?: string };
+  const file = join(home.native, 'bin', program);
+  // The kernel's words for a missing loader: the file is there and still "not found".
+  const hint =
+    code === 'ENOENT' && existsSync(file)
+      ? 'it needs glibc, which this system lacks (Alpine): use a Debian-based image, or set DATABASE_URL'
+      : (stderr || (error instanceof Error ? error.message : String(error))).trim();
+  return new AppError('unavailable', `the embedded Postgres cannot be started (${file}): ${hint}`, { cause: error });
+}

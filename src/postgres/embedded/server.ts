@@ -1,0 +1,163 @@
+/** The server process of a cluster: starting one, and knowing whether one runs. */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, existsSync, fchownSync, fstatSync, lstatSync, readFileSync, renameSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { AppError } from '../../domain/values/errors.ts';
+import { asServerUser, type Cluster, cannotRun } from './cluster.ts';
+import { BARE_ENVIRONMENT, ownerOf } from './files.ts';
+import { openPlain, readOwned, writeOwned } from './owned-file.ts';
+
+const LARGEST_LOG = 1_000_000;
+/** Exit code of flock when another process holds the lock. */
+const HELD = 75;
+const FLOCK = '/usr/bin/flock';
+
+/** A server that was started here and has to prove itself. */
+export interface Attempt {
+  readonly pid: number | undefined;
+  hasEnded(): boolean;
+  /** Throws why it ended, unless another attempt may do better. */
+  explain(): void;
+  /** The end of what it wrote to the log. */
+  lastWords(): string;
+  /** Ends it at once; it has served nobody. */
+  abandon(): Promise<void>;
+}
+
+/** Starts a server. Whether it comes up shows in its lock file and in what it accepts. */
+export function attemptStart(cluster: Cluster, socketFolder: string): Attempt {
+  let failure: unknown;
+  const { server, logStart } = spawnServer(cluster, socketFolder);
+  server.on('error', (error) => {
+    failure = error;
+  });
+  const hasEnded = () => failure !== undefined || server.exitCode !== null || server.signalCode !== null;
+  const lastWords = () => readLog(cluster, logStart).trim().split('\n').slice(-10).join(' | ');
+  return {
+    pid: server.pid,
+    hasEnded,
+    lastWords,
+    explain: () => {
+      if (failure !== undefined) throw cannotRun('postgres', cluster.home, failure);
+      if (server.exitCode === HELD) return;
+      const said = lastWords();
+      // Another process was quicker, or processes of a server that was killed are still ending.
+      if (said.includes('postmaster.pid') || said.includes('shared memory block')) return;
+      throw new AppError('unavailable', `the embedded Postgres ended at once: ${said || `no word in ${cluster.log}`}`);
+    },
+    abandon: async () => {
+      if (hasEnded()) return;
+      // It is unreferenced while it serves; its end is waited for.
+      server.ref();
+      const ended = once(server, 'exit');
+      server.kill('SIGQUIT');
+      await ended;
+    },
+  };
+}
+
+/** Starts the server. It adds to the log from `logStart` on, and outlives this process unless it is stopped. */
+function spawnServer(cluster: Cluster, socketFolder: string): { server: ChildProcess; logStart: number } {
+  const { home, data, log } = cluster;
+  if ((lstatSync(log, { throwIfNoEntry: false })?.size ?? 0) > LARGEST_LOG) renameSync(log, `${log}.1`);
+  const output = openPlain(log, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)!;
+  const logStart = fstatSync(output).size;
+  const owner = ownerOf(home.dataDir);
+  if (owner !== null) fchownSync(output, owner.uid, owner.gid);
+  const where = { unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`, port: String(cluster.port) };
+  const settings = Object.entries({ ...cluster.settings, ...where }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const [program, ...args] = [...lockPrefix(cluster), join(home.native, 'bin', 'postgres'), '-D', data, ...settings];
+  const server = spawn(program!, args, {
+    ...asServerUser(home, data),
+    // A session of its own: Ctrl-C on our terminal is ours, and the server must serve until our last transaction is done.
+    detached: true,
+    stdio: ['ignore', output, output],
+  });
+  closeSync(output);
+  server.unref();
+  return { server, logStart };
+}
+
+/** What the log holds from a position on. */
+function readLog({ log }: Cluster, from: number): string {
+  const file = openPlain(log, constants.O_RDONLY);
+  if (file === null) return '';
+  try {
+    // One character per byte, as the position is counted.
+    return readFileSync(file, 'latin1').slice(from);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * What a command is begun with so that it holds the lock of the data folder. The kernel keeps that lock for as long as any process
+ * of the server lives, and lets go of it however they end. It is seen from other containers, where process numbers, by which
+ * Postgres itself would know, mean other processes. Empty where there is no flock (macOS has no such containers).
+ */
+function lockPrefix({ lockFile }: Cluster): string[] {
+  return existsSync(FLOCK) ? [FLOCK, '--no-fork', '--nonblock', '--conflict-exit-code', String(HELD), lockFile] : [];
+}
+
+/** Whether a server holds the data folder, wherever it runs. A flock that does not know these options says nothing. */
+export function isHeld(cluster: Cluster): boolean {
+  const [program, ...args] = lockPrefix(cluster);
+  if (program === undefined) return false;
+  return spawnSync(program, [...args, '/bin/true'], { ...asServerUser(cluster.home, '/'), stdio: 'ignore' }).status === HELD;
+}
+
+/** A server that runs on a cluster, as its lock file tells. */
+export interface RunningServer {
+  readonly pid: number;
+  /** Of its socket; null while it is starting, and of servers that listen on a port alone, as earlier versions made them. */
+  readonly socketFolder: string | null;
+  /** The port of a server that has no socket, once it is ready; null otherwise. */
+  readonly portAlone: number | null;
+}
+
+/** The server that runs on this cluster; null when none does. */
+export function runningServer(cluster: Cluster): RunningServer | null {
+  // The file can be read while it is being written.
+  const [first = '', , , port = '', socketFolder = '', , , status = ''] = readLock(cluster);
+  const pid = Number(first);
+  if (!(pid > 1) || !isServer(cluster, pid)) return null;
+  const isReady = status.trim() === 'ready';
+  return { pid, socketFolder: socketFolder || null, portAlone: isReady && socketFolder === '' ? Number(port) : null };
+}
+
+/** Whether this process is the server of this cluster, and not one that got its number later. */
+export function isServer({ data }: Cluster, pid: number): boolean {
+  const command = commandLine(pid);
+  return command !== null && /^postgres\b/.test(basename(command.split(/[\0 ]-D[\0 ]/)[0] ?? '')) && command.includes(data);
+}
+
+/** Null when there is no such process; empty for one that has ended and waits to be collected. */
+function commandLine(pid: number): string | null {
+  try {
+    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return execFileSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)], {
+      encoding: 'utf8',
+      env: BARE_ENVIRONMENT,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Clears the way for a server after a crash, when the number in its lock file has become another process' (in a
+ * container that is common): Postgres would take that process for the server. It does not for its own parent, so our
+ * number goes there. The rest stays, for Postgres checks by it that no process of the dead server is left.
+ */
+export function disownLock(cluster: Cluster): void {
+  const [pid, ...rest] = readLock(cluster);
+  if (pid === undefined || rest.length === 0 || Number(pid) === process.pid) return;
+  if (commandLine(Number(pid)) === null || isServer(cluster, Number(pid))) return;
+  writeOwned(join(cluster.data, 'postmaster.pid'), cluster.owner, [process.pid, ...rest].join('\n'));
+}
+
+function readLock({ data, owner }: Cluster): string[] {
+  return readOwned(join(data, 'postmaster.pid'), owner)?.split('\n') ?? [];
+}

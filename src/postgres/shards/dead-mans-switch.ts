@@ -1,0 +1,55 @@
+/** The dead man's switch, as the database knows it: whether somebody can be told and is, and when it was called. */
+
+import { type ChannelQueue, MESSAGES_WITHIN, type People } from '../../domain/replicas/dead-mans-switch.ts';
+import type { Instant } from '../../domain/values/time.ts';
+import type { Queries } from '../connection/database.ts';
+import { messagesTaken } from '../deliveries/channel-lane.ts';
+import { RANKS } from '../deliveries/deliveries.ts';
+import { SITE_SHARD } from '../events/events.ts';
+import { hearingChannels } from '../subscribers/symptoms.ts';
+
+/** How it stands with the channels for people; `ceilings`: how many messages an hour each may get, by its subscriber's name. */
+export async function channelsForPeople(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, number>): Promise<People> {
+  const hearing = await hearingChannels(sql, now);
+  const [row] = await sql<[{ all: number }]>`
+    select count(*)::float8 as all from purchase_watch.subscribers where configured and kind = 'slack'`;
+  return { all: row.all, hearing: hearing.length, queues: await queues(sql, now, ceilings) };
+}
+
+/** What is due for channels that are on, not paused and not out of reach: the front of each of their queues. */
+async function queues(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, number>): Promise<ChannelQueue[]> {
+  const rows = await sql<{ id: number; channel: string; dueAt: Instant }[]>`
+    select s.id, s.name as channel, (extract(epoch from min(front.due_at)) * 1000)::float8 as "dueAt"
+    from purchase_watch.subscribers s
+    left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    cross join unnest(${`{${RANKS.join()}}`}::smallint[]) as k (rank)
+    cross join lateral (
+      select d.due_at from purchase_watch.deliveries d
+      where d.subscriber = s.id and d.shard = ${SITE_SHARD} and d.rank = k.rank and d.status = 'pending'
+        and d.due_at <= to_timestamp(${now}::float8 / 1000)
+      order by d.due_at, d.event limit 1) front
+    where s.configured and s.kind = 'slack' and s.status = 'active' and h.paused_until is null and h.our_failing_since is null
+    group by s.id, s.name order by s.id`;
+  const found: ChannelQueue[] = [];
+  for (const { id, channel, dueAt } of rows) {
+    const maxPerHour = ceilings.get(channel) ?? null;
+    const messages =
+      maxPerHour === null
+        ? []
+        : await messagesTaken(sql, { subscriber: id, since: now - MESSAGES_WITHIN, now, most: maxPerHour });
+    found.push({ channel, dueAt, messages, maxPerHour });
+  }
+  return found;
+}
+
+/** Notes that the switch was called. */
+export async function noteHeartbeat(sql: Queries, at: Instant): Promise<void> {
+  await sql`update purchase_watch.leases set done_at = to_timestamp(${at}::float8 / 1000) where name = 'heartbeat'`;
+}
+
+/** When the switch was called last; null while it never was. */
+export async function lastHeartbeat(sql: Queries): Promise<Instant | null> {
+  const [row] = await sql<{ at: Instant | null }[]>`
+    select (extract(epoch from done_at) * 1000)::float8 as at from purchase_watch.leases where name = 'heartbeat'`;
+  return row?.at ?? null;
+}

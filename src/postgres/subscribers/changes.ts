@@ -1,0 +1,172 @@
+/** What the API does to its subscribers. Each change tells the daemons at once. */
+
+import { REFUSED_CREDENTIALS } from '../../domain/deliveries/subscriber-health.ts';
+import type { Instant } from '../../domain/values/time.ts';
+import type { Queries } from '../connection/database.ts';
+import type { BodyFormat } from './subscribers.ts';
+
+/** A subscriber to be added; address and keys are encrypted, and the hash tells one version of them from the next. */
+export interface NewSubscriber {
+  readonly name: string;
+  readonly types: readonly string[] | null;
+  readonly sites: readonly string[] | null;
+  readonly states: readonly number[] | null;
+  readonly description: string | null;
+  readonly url: Uint8Array;
+  readonly keys: Uint8Array;
+  /** Encrypted, too; null when it has none. */
+  readonly options: Uint8Array | null;
+  readonly format: BodyFormat;
+  readonly addressHash: string;
+}
+
+/** Adds a subscriber; false when the name is in use. One that the configuration named formerly makes way. */
+export async function insertSubscriber(sql: Queries, subscriber: NewSubscriber): Promise<boolean> {
+  const { name, types, sites, states, description, url, keys, options, format, addressHash } = subscriber;
+  await sql`update purchase_watch.subscribers set deleted_at = now() where name = ${name} and not configured and deleted_at is null`;
+  const rows = await sql`
+    with added as (
+      insert into purchase_watch.subscribers (name, kind, origin, types, sites, states, description, url, keys, options, format, address_hash)
+      values (${name}, 'webhook', 'api', ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
+        ${states as number[] | null}::integer[], ${description}, ${Buffer.from(url)}::bytea, ${Buffer.from(keys)}::bytea,
+        ${options === null ? null : Buffer.from(options)}::bytea, ${format}, ${addressHash})
+      on conflict (name) where deleted_at is null do nothing returning id)
+    select pg_notify('purchase_watch_wake', 'subscribers') from added`;
+  return rows.length > 0;
+}
+
+/** What may be changed; what is undefined stays as it is. */
+export interface SubscriberChanges {
+  readonly types?: readonly string[] | null | undefined;
+  readonly sites?: readonly string[] | null | undefined;
+  readonly states?: readonly number[] | null | undefined;
+  readonly description?: string | null | undefined;
+  readonly status?: { readonly is: 'active' | 'off'; readonly reason: string | null } | undefined;
+  readonly reach?: ReachChanges | undefined;
+}
+
+/** How a subscriber is reached from now on, and what it gets; what is undefined stays as it is. */
+export interface ReachChanges {
+  readonly url?: Uint8Array | undefined;
+  readonly options?: Uint8Array | null | undefined;
+  readonly format?: BodyFormat | undefined;
+  readonly addressHash: string;
+  /** Whether this is another address: what the one before answered says nothing of it. */
+  readonly isElsewhere: boolean;
+  /** The hash that was read with what the change is made of; undefined when nothing was read. */
+  readonly was?: string | undefined;
+}
+
+/** Changes a subscriber; false when it is not there any more, or was changed by somebody else meanwhile. */
+export async function updateSubscriber(sql: Queries, id: number, changes: SubscriberChanges): Promise<boolean> {
+  const { types, sites, states, description, status, reach } = changes;
+  const { url, options, format, addressHash, was } = reach ?? {};
+  const rows = await sql`
+    with next as (
+      select s.id,
+        ${types === undefined ? sql`s.types` : sql`${types as string[] | null}::text[]`} as types,
+        ${sites === undefined ? sql`s.sites` : sql`${sites as string[] | null}::text[]`} as sites,
+        ${states === undefined ? sql`s.states` : sql`${states as number[] | null}::integer[]`} as states,
+        ${description === undefined ? sql`s.description` : sql`${description}::text`} as description,
+        ${status === undefined ? sql`s.status` : sql`${status.is}::text`} as status,
+        ${status === undefined ? sql`s.status_reason` : sql`${status.reason}::text`} as status_reason,
+        ${url === undefined ? sql`s.url` : sql`${Buffer.from(url)}::bytea`} as url,
+        ${options === undefined ? sql`s.options` : sql`${options === null ? null : Buffer.from(options)}::bytea`} as options,
+        ${format === undefined ? sql`s.format` : sql`${format}::text`} as format,
+        ${addressHash === undefined ? sql`s.address_hash` : sql`${addressHash}::text`} as address_hash
+      from purchase_watch.subscribers s where s.id = ${id} and s.configured
+        and (${was ?? null}::text is null or s.address_hash = ${was ?? null}) for update),
+    changed as (
+      update purchase_watch.subscribers s set types = n.types, sites = n.sites, states = n.states, description = n.description,
+        status = n.status, status_reason = n.status_reason, url = n.url, options = n.options, format = n.format, address_hash = n.address_hash,
+        failed_at = case when s.status = n.status then s.failed_at end,
+        matching_since = case when s.types is not distinct from n.types and s.sites is not distinct from n.sites
+          and s.states is not distinct from n.states and s.status = n.status then s.matching_since else now() end
+      from next n where s.id = n.id returning s.id),
+    -- Switched on again, or given another address, it begins as one that is well; one that refused what it was sent with, also with other headers.
+    forgotten as (
+      delete from purchase_watch.subscriber_health h using changed c
+      where h.subscriber = c.id and (${status !== undefined || reach?.isElsewhere === true}
+        or ${options !== undefined} and h.cause = any(${REFUSED_CREDENTIALS as string[]}::text[])))
+    select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
+  return rows.length > 0;
+}
+
+/** Replaces the keys of a subscriber, if they are still those that were read; false when somebody else was faster. */
+export async function replaceKeys(
+  sql: Queries,
+  id: number,
+  { keys, addressHash, was, oldKeysUntil }: { keys: Uint8Array; addressHash: string; was: string; oldKeysUntil: Instant | null },
+): Promise<boolean> {
+  const rows = await sql`
+    with changed as (
+      update purchase_watch.subscribers set keys = ${Buffer.from(keys)}::bytea, address_hash = ${addressHash},
+        old_keys_until = to_timestamp(${oldKeysUntil}::float8 / 1000)
+      where id = ${id} and origin = 'api' and deleted_at is null and address_hash = ${was} returning id),
+    -- One that refused what the old keys signed begins as one that is well.
+    forgotten as (
+      delete from purchase_watch.subscriber_health h using changed c
+      where h.subscriber = c.id and h.cause = any(${REFUSED_CREDENTIALS as string[]}::text[]))
+    select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
+  return rows.length > 0;
+}
+
+/** Takes a subscriber of the API away and erases its address and keys; the row stays for the history. */
+export async function deleteSubscriber(sql: Queries, id: number): Promise<boolean> {
+  const rows = await sql`
+    with removed as (
+      update purchase_watch.subscribers set deleted_at = now(), configured = false, url = null, keys = null, options = null, old_keys_until = null,
+        address_hash = '', matching_since = now()
+      where id = ${id} and origin = 'api' and deleted_at is null returning id)
+    select pg_notify('purchase_watch_wake', 'subscribers') from removed`;
+  return rows.length > 0;
+}
+
+/** Counting more would only cost time. */
+export const MOST_WAITING = 10_000;
+
+/** How many deliveries wait for a subscriber; counting ends at `MOST_WAITING`. */
+export async function waitingFor(sql: Queries, id: number): Promise<number> {
+  const [row] = await sql<[{ count: number }]>`
+    select count(*)::float8 as count from (
+      select from purchase_watch.deliveries where subscriber = ${id} and status = 'pending' limit ${MOST_WAITING}) d`;
+  return row.count;
+}
+
+const AT_ONCE = 5_000;
+
+/**
+ * Gives up what has waited since before a moment for channels for people that are off, in small statements; but not what
+ * tells of an incident that is still open, for that is what they have to hear once they are on again.
+ */
+export async function suppressForOff(sql: Queries, before: Instant): Promise<void> {
+  for (;;) {
+    const rows = await sql`
+      with waiting as materialized (
+        select d.id from purchase_watch.subscribers s
+        cross join lateral (
+          select q.id from purchase_watch.deliveries q join purchase_watch.events e on e.position = q.event
+          where q.subscriber = s.id and q.status = 'pending' and e.created_at < to_timestamp(${before}::float8 / 1000)
+            and not exists (select from purchase_watch.incidents i where i.id = e.incident and i.ended_at is null)
+          limit ${AT_ONCE}) d
+        where s.configured and s.kind = 'slack' and s.status = 'off' limit ${AT_ONCE})
+      update purchase_watch.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The channel was switched off for days after it was made.'
+      from waiting where d.id = waiting.id and d.settled_at is null returning 1`;
+    if (rows.length < AT_ONCE) return;
+  }
+}
+
+/** Gives up what waits for subscribers that were deleted, in small statements. */
+export async function suppressForDeleted(sql: Queries): Promise<void> {
+  for (;;) {
+    const rows = await sql`
+      with waiting as materialized (
+        select d.id from purchase_watch.subscribers s
+        cross join lateral (
+          select q.id from purchase_watch.deliveries q where q.subscriber = s.id and q.status = 'pending' limit ${AT_ONCE}) d
+        where s.deleted_at is not null limit ${AT_ONCE})
+      update purchase_watch.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The subscriber was deleted before it was told.'
+      from waiting where d.id = waiting.id and d.status = 'pending' returning 1`;
+    if (rows.length < AT_ONCE) return;
+  }
+}

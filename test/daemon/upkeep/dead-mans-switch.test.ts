@@ -1,0 +1,302 @@
+/** The dead man's switch: a real server is called, with a real database behind what is known of channels and leases. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createHeartbeat } from '../../../src/daemon/upkeep/dead-mans-switch.ts';
+import { SITE_SHARD } from '../../../src/postgres/events/events.ts';
+import { channelsForPeople, lastHeartbeat } from '../../../src/postgres/shards/dead-mans-switch.ts';
+import { renewReplica, takeLease } from '../../../src/postgres/shards/replicas.ts';
+import { switchOff } from '../../../src/postgres/subscribers/subscribers.ts';
+import { createLogger } from '../../../src/runtime/logger.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { rowsRead } from '../../support/rows-read.ts';
+import { type StandIn, startStandIn } from '../../support/stand-in.ts';
+import { testClock } from '../../support/test-clock.ts';
+
+const MINUTE = 60_000;
+const SECRET_PATH = '/ping/a-secret-id';
+
+interface Call {
+  readonly path: string;
+  readonly body: string;
+}
+
+let database: TestDatabase;
+let monitor: StandIn<Call>;
+let log: string[];
+beforeEach(async () => {
+  database = await testDatabase();
+  monitor = await startStandIn<Call>(({ path, body }) => ({ kept: { path, body } }));
+  log = [];
+  for (const id of ['rep_1', 'rep_2']) await renewReplica(database.sql, { id, process: id, ttl: 10 * MINUTE });
+});
+afterEach(async () => {
+  await monitor.stop();
+  await database.drop();
+});
+
+/** A heartbeat whose loops did their work so long ago. */
+function heartbeat({ replica = 'rep_1', goodAgo = {}, failing = '', timeout = 10_000, monotonic = () => 0 }: Options = {}) {
+  const loops = Object.entries({ poller: 0, judge: 0, notifier: 0, ownership: 0, keeper: 0, ...goodAgo }).map(([name, ago]) => ({
+    ...{ name, goodAgo: ago },
+    failing: name === failing ? { for: MINUTE, error: 'No space left on device (53100)' } : null,
+  }));
+  const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
+  return createHeartbeat({
+    ...{ sql: database.sql, clock: { ...testClock(), monotonic }, replica, timeout, ceilings: CEILINGS },
+    url: `${monitor.origin}${SECRET_PATH}`,
+    log: createLogger({ level: 'debug', destination }),
+    health: { seen: () => loops },
+  });
+}
+interface Options {
+  readonly replica?: string;
+  readonly goodAgo?: Readonly<Record<string, number | null>>;
+  readonly failing?: string;
+  readonly timeout?: number;
+  readonly monotonic?: () => number;
+}
+const CEILINGS = new Map([['@slack', 5]]);
+
+const said = () =>
+  log.map((line) => JSON.parse(line)).map(({ event, detail }) => (detail === undefined ? event : `${event}: ${detail}`));
+
+test('while all is well it is called every minute, and that is remembered', async () => {
+  const beat = heartbeat();
+  expect(await lastHeartbeat(database.sql)).toBeNull();
+  expect(await beat.tick()).toBe(MINUTE);
+  expect(await beat.tick()).toBe(MINUTE);
+  expect(monitor.received).toEqual([
+    { path: SECRET_PATH, body: '' },
+    { path: SECRET_PATH, body: '' },
+  ]);
+  expect(await lastHeartbeat(database.sql)).toBeGreaterThan(Date.now() - MINUTE);
+  expect(said()).toEqual([]);
+  await beat.close();
+});
+
+test.each([
+  ['the judge hangs', { judge: 2 * MINUTE + 1 }, 'The judge has not done its work for two minutes.'],
+  ['the poller hangs', { poller: 60 * MINUTE }, 'The poller has not done its work for two minutes.'],
+  ['the notifier hangs', { notifier: 60 * MINUTE }, 'The notifier has not done its work for two minutes.'],
+])('when %s it is not called, and why is said once', async (_when, goodAgo, reason) => {
+  const beat = heartbeat({ goodAgo });
+  for (let times = 0; times < 3; times++) expect(await beat.tick()).toBeLessThan(MINUTE);
+  expect(monitor.received).toEqual([]);
+  expect(said()).toEqual([`heartbeat.withheld: ${reason}`]);
+  await beat.close();
+});
+
+test.each(['poller', 'judge', 'notifier', 'ownership'])(
+  'when the work of the %s fails for a minute it is not called',
+  async (name) => {
+    const beat = heartbeat({ failing: name });
+    for (let times = 0; times < 3; times++) expect(await beat.tick()).toBeLessThan(MINUTE);
+    expect(monitor.received).toEqual([]);
+    expect(said()).toEqual([`heartbeat.withheld: The work of the ${name} has been failing for a minute; /readyz says why.`]);
+    await beat.close();
+  },
+);
+
+test('a loop that rests for less than two minutes, and one that nobody needs, do not matter', async () => {
+  const beat = heartbeat({ goodAgo: { judge: 2 * MINUTE, keeper: 24 * 60 * MINUTE } });
+  await beat.tick();
+  expect(monitor.received).toHaveLength(1);
+  await beat.close();
+});
+
+test.each(['poller', 'judge', 'notifier'])(
+  'right after the start it waits for the %s without a word, for two minutes',
+  async (loop) => {
+    let elapsed = 0;
+    const beat = heartbeat({ goodAgo: { [loop]: null }, monotonic: () => elapsed });
+    expect(await beat.tick()).toBeLessThan(10_000);
+    elapsed = 2 * MINUTE;
+    await beat.tick();
+    expect([monitor.received, said()]).toEqual([[], []]);
+    elapsed += 1;
+    for (let times = 0; times < 3; times++) expect(await beat.tick()).toBeLessThan(MINUTE);
+    expect(monitor.received).toEqual([]);
+    expect(said()).toEqual([`heartbeat.withheld: The ${loop} has not done its work for two minutes.`]);
+    await beat.close();
+  },
+);
+
+describe('what is due for a channel for people and does not leave', () => {
+  const LATE = 'heartbeat.withheld: What @slack is to be told has been due for a quarter of an hour and has not left.';
+  const at = (ago: number) => database.sql`to_timestamp(${Date.now() - ago}::float8 / 1000)`;
+  /** Deliveries to a channel: so many that wait since so long, and messages taken so long ago. */
+  async function lane({ dueAgo = null as number | null, takenAgo = [] as number[], channel = '@slack', kind = 'slack' } = {}) {
+    const { sql } = database;
+    const [known] = await sql<{ id: number }[]>`select id from purchase_watch.subscribers where name = ${channel}`;
+    const [made] = await sql<{ id: number }[]>`
+      insert into purchase_watch.subscribers (name, kind, address_hash) select ${channel}, ${kind}, 'a' where ${known === undefined} returning id`;
+    const { id } = (known ?? made)!;
+    const add = async (columns: { ago: number; taken: boolean }) => {
+      const [event] = await sql<{ position: number }[]>`
+        insert into purchase_watch.events (id, type, site, shard, created_at, body)
+        values (gen_random_uuid()::text, 'incident.opened', '', ${SITE_SHARD}, now(), '{}') returning position::float8 as position`;
+      await sql`
+        insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
+        values (${event!.position}, 0, ${id}, ${SITE_SHARD}, ${at(columns.ago)}, ${columns.taken ? 'delivered' : 'pending'},
+          ${columns.taken ? at(columns.ago) : null})`;
+    };
+    for (const ago of takenAgo) await add({ ago, taken: true });
+    if (dueAgo !== null) await add({ ago: dueAgo, taken: false });
+    return id;
+  }
+  const health = async (subscriber: number, columns: { paused?: number; failing?: number; ours?: number }) =>
+    database.sql`
+      insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, our_failing_since)
+      values (${subscriber}, 4, 1, ${columns.failing === undefined ? null : at(columns.failing)},
+        ${columns.paused === undefined ? null : at(-columns.paused)}, ${columns.ours === undefined ? null : at(columns.ours)})`;
+  async function called(): Promise<boolean> {
+    const before = monitor.received.length;
+    const beat = heartbeat();
+    await beat.tick();
+    await beat.close();
+    return monitor.received.length > before;
+  }
+
+  test('for more than a quarter of an hour holds it back, and is said once', async () => {
+    await lane({ dueAgo: 16 * MINUTE });
+    const beat = heartbeat();
+    for (let times = 0; times < 3; times++) expect(await beat.tick()).toBeLessThan(MINUTE);
+    expect(monitor.received).toEqual([]);
+    await database.sql`update purchase_watch.deliveries set status = 'delivered', settled_at = now()`;
+    await beat.tick();
+    expect(monitor.received).toHaveLength(1);
+    expect(said()).toEqual([LATE, 'heartbeat.resumed']);
+    await beat.close();
+  });
+
+  test('for less, later, or to a system does not', async () => {
+    await lane({ dueAgo: 14 * MINUTE });
+    await lane({ dueAgo: -60 * MINUTE });
+    await lane({ dueAgo: 60 * MINUTE, channel: 'shop', kind: 'webhook' });
+    expect(await called()).toBe(true);
+  });
+
+  test.each([
+    ['paused for it failed', { paused: MINUTE, failing: 5 * MINUTE }],
+    ['paused until one gets through', { paused: -MINUTE, failing: 5 * MINUTE }],
+    ['not reached', { ours: 5 * MINUTE }],
+  ])('does not while its channel is %s, which is told otherwise', async (_how, columns) => {
+    await health(await lane({ dueAgo: 16 * MINUTE }), columns);
+    expect(await called()).toBe(true);
+  });
+
+  test('does not while another channel hears and this one is off', async () => {
+    await lane({ channel: '@slack-ops' });
+    const off = await lane({ dueAgo: 16 * MINUTE });
+    await database.sql`update purchase_watch.subscribers set status = 'off' where id = ${off}`;
+    expect(await called()).toBe(true);
+  });
+
+  test('does not while the hour has had its messages, nor right after', async () => {
+    // The third of the five that an hour allows is the last for what is not urgent.
+    const hourFull = [50, 55, 59].map((minutes) => minutes * MINUTE);
+    await lane({ dueAgo: 45 * MINUTE, takenAgo: hourFull });
+    expect(await called()).toBe(true);
+    await database.sql`update purchase_watch.deliveries set settled_at = settled_at - interval '10 minutes'`;
+    expect(await called()).toBe(true);
+    await database.sql`update purchase_watch.deliveries set settled_at = settled_at - interval '10 minutes'`;
+    expect(await called()).toBe(false);
+  });
+
+  test('is found at the front of its queue, however much waits', async () => {
+    const id = await lane({ dueAgo: 16 * MINUTE });
+    const { sql } = database;
+    await sql`
+      with event as (
+        insert into purchase_watch.events (id, type, site, shard, created_at, body)
+        select 'evt_' || n, 'incident.opened', '', ${SITE_SHARD}, now(), '{}' from generate_series(1, 5000) n returning position)
+      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status)
+      select position, 0, ${id}, ${SITE_SHARD}, now(), 'pending' from event`;
+    await sql`analyze purchase_watch.deliveries`;
+    const { scanned, fetched } = await rowsRead(sql, 'deliveries', async (tx) => {
+      const { queues } = await channelsForPeople(tx, Date.now() + MINUTE, CEILINGS);
+      expect(queues.map(({ channel }) => channel)).toEqual(['@slack']);
+    });
+    expect(scanned).toBe(0);
+    expect(fetched).toBeLessThanOrEqual(10);
+  });
+});
+
+test('only the replica that judges calls it, and another one when that is gone', async () => {
+  await takeLease(database.sql, { name: 'judge', replica: 'rep_2' });
+  const beat = heartbeat();
+  await beat.tick();
+  expect(monitor.received).toEqual([]);
+  await database.sql`delete from purchase_watch.replicas where id = 'rep_2'`;
+  await beat.tick();
+  expect(monitor.received).toHaveLength(1);
+  await beat.close();
+});
+
+test('when the last channel for people is broken it is not called until one takes messages again', async () => {
+  const { sql } = database;
+  await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('@slack', 'slack', 'a'), ('@slack-ops', 'slack', 'b')`;
+  const ids = await sql<{ id: number }[]>`select id from purchase_watch.subscribers order by id`;
+  const beat = heartbeat();
+  await switchOff(sql, { subscriber: ids[0]!.id, reason: 'no_service', addressHash: 'a' });
+  await beat.tick();
+  expect(monitor.received).toHaveLength(1);
+  await switchOff(sql, { subscriber: ids[1]!.id, reason: 'no_service', addressHash: 'b' });
+  await beat.tick();
+  await beat.tick();
+  expect(monitor.received).toHaveLength(1);
+  await sql`update purchase_watch.subscribers set status = 'active' where name = '@slack'`;
+  await beat.tick();
+  expect(monitor.received).toHaveLength(2);
+  expect(said()).toEqual(['heartbeat.withheld: No channel for people takes messages.', 'heartbeat.resumed']);
+  await beat.close();
+});
+
+test('what goes wrong on the way is said once, without the address, until it works again', async () => {
+  const beat = heartbeat({ timeout: 3_000 });
+  const target = await startStandIn<Call>(({ path, body }) => ({ kept: { path, body } }));
+  monitor.respond({ status: 302, headers: { location: `${target.origin}/elsewhere` } }, { status: 302 }, { status: 500 });
+  for (let times = 0; times < 3; times++) expect(await beat.tick()).toBe(15_000);
+  expect(target.received).toEqual([]);
+  await target.stop();
+  expect(await lastHeartbeat(database.sql)).toBeNull();
+  monitor.respond({ hang: 'answer' }, { reset: 'answer' });
+  await beat.tick();
+  await beat.tick();
+  await beat.tick();
+  expect(said()).toEqual([
+    'heartbeat.failed: It answered 302.',
+    'heartbeat.failed: It answered 500.',
+    'heartbeat.failed: It did not answer within 3000 ms.',
+    expect.stringMatching(/^heartbeat\.failed: No answer came \(\w+\)\.$/),
+    'heartbeat.resumed',
+  ]);
+  expect(log.join('')).not.toContain('a-secret-id');
+  await beat.close();
+});
+
+test('an endless answer is not read', async () => {
+  const beat = heartbeat();
+  monitor.respond({ trickle: 10, body: 'x'.repeat(1_000) });
+  const began = performance.now();
+  expect(await beat.tick()).toBe(MINUTE);
+  expect(performance.now() - began).toBeLessThan(8_000);
+  await beat.close();
+});
+
+test('without a database nothing is called', async () => {
+  const beat = heartbeat();
+  await database.sql.end();
+  await expect(beat.tick()).rejects.toThrow();
+  expect(monitor.received).toEqual([]);
+  await beat.close();
+});
+
+test('a stop breaks off a call that is under way, without a word', async () => {
+  const beat = heartbeat({ timeout: 20_000 });
+  monitor.respond({ hang: 'answer' });
+  const calling = beat.tick();
+  await monitor.waitFor((received) => received.length === 1);
+  await beat.close();
+  await calling;
+  expect(said()).toEqual([]);
+});
