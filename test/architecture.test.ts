@@ -2,30 +2,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
+import { readImports, readRings, roomOf, roomsPicture } from '../tools/rooms.ts';
 
-const SRC = join(import.meta.dirname, '../src');
-const PAGE = join(import.meta.dirname, '../docs/architecture.md');
-/** The table of the page, `| ring | folder | … |`; a dash is no ring. */
-const RINGS = new Map(
-  [...readFileSync(PAGE, 'utf8').matchAll(/^\| (\d+|–) \| `([\w.]+)` \|/gm)].map(([, ring, part]) => [part!, Number(ring)]),
-);
+const ROOT = join(import.meta.dirname, '..');
+const SRC = join(ROOT, 'src');
+const RINGS = readRings();
 const ALONE = 'simulator';
 /** Who may start the stand-in service. */
 const SIMULATORS_USERS = ['demo', 'cli'];
 
-const IMPORT = /\b(?:import|from)\s*\(?\s*['"]([^'"]+)['"]/g;
-const partOf = (file: string): string => file.split('/')[0]!;
-const ringOf = (part: string): number => RINGS.get(part) ?? Number.NaN;
-
-const named = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts'))
-  .flatMap((file) =>
-    [...readFileSync(join(SRC, file), 'utf8').matchAll(IMPORT)].map(([, target]) => ({ file, target: target! })),
-  );
-const imports = named
-  .filter(({ target }) => target.startsWith('.'))
-  .map(({ file, target }) => ({ file, target: relative(SRC, join(SRC, dirname(file), target)) }));
-const across = imports.filter(({ file, target }) => partOf(file) !== partOf(target));
+const named = readImports();
+const imports = named.filter(({ isOurs }) => isOurs);
+const across = imports.filter(({ file, target }) => roomOf(file) !== roomOf(target));
+const ringOf = (room: string): number => RINGS.get(room) ?? Number.NaN;
 const said = ({ file, target }: (typeof imports)[number]): string => `${file} imports ${target}`;
 
 test('imports are found at all, those inside functions too', () => {
@@ -39,14 +28,14 @@ test('every part of src has its ring, and every ring its part', () => {
 
 test('every import points to a lower ring', () => {
   const wrong = across.filter(
-    ({ file, target }) => partOf(file) !== ALONE && partOf(target) !== ALONE && !(ringOf(partOf(target)) < ringOf(partOf(file))),
+    ({ file, target }) => roomOf(file) !== ALONE && roomOf(target) !== ALONE && !(ringOf(roomOf(target)) < ringOf(roomOf(file))),
   );
   expect(wrong.map(said)).toEqual([]);
 });
 
 test('the parts of the daemon import nothing of each other', () => {
   const loop = (file: string): string => file.split('/')[1]!;
-  const inDaemon = imports.filter(({ file, target }) => partOf(file) === 'daemon' && partOf(target) === 'daemon');
+  const inDaemon = imports.filter(({ file, target }) => roomOf(file) === 'daemon' && roomOf(target) === 'daemon');
   expect(inDaemon.length).toBeGreaterThan(50);
   expect(inDaemon.filter(({ file, target }) => loop(file) !== loop(target)).map(said)).toEqual([]);
 });
@@ -89,12 +78,16 @@ test('no folder has more than fifteen files', () => {
 });
 
 test('the simulator shares no code with the product, and only the demo and a command start it', () => {
-  expect(across.filter(({ file }) => partOf(file) === ALONE).map(said)).toEqual([]);
-  const users = across.filter(({ target }) => partOf(target) === ALONE).map(({ file }) => partOf(file));
+  expect(across.filter(({ file }) => roomOf(file) === ALONE).map(said)).toEqual([]);
+  const users = across.filter(({ target }) => roomOf(target) === ALONE).map(({ file }) => roomOf(file));
   expect(users.filter((user) => !SIMULATORS_USERS.includes(user))).toEqual([]);
 });
 
 test('what is true needs no clock, no network and no library', () => {
-  const foreign = named.filter(({ file, target }) => partOf(file) === 'domain' && !target.startsWith('.'));
+  const foreign = named.filter(({ file, isOurs }) => roomOf(file) === 'domain' && !isOurs);
   expect(foreign.map(said)).toEqual([]);
+});
+
+test('the picture of the rooms shows the imports as they are', () => {
+  expect(readFileSync(join(ROOT, 'docs/rooms.svg'), 'utf8'), 'draw it again: npm run rooms').toBe(roomsPicture());
 });
