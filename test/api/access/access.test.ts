@@ -265,6 +265,11 @@ test('keys and bodies are never logged', async () => {
     expect(text).not.toContain(secret);
 });
 
+test('TRACE, which repeats what was sent, is refused', async () => {
+  const { status, text } = await raw(locked, 'TRACE /healthz HTTP/1.1', 'Host: localhost', 'X-Sent: sent-value');
+  expect([status, text]).toEqual([405, expect.not.stringContaining('sent-value')]);
+});
+
 /** A request written by hand, for headers that fetch does not let anybody set. */
 async function raw({ url }: TestApi, ...lines: string[]): Promise<{ status: number; text: string }> {
   const { hostname, port } = new URL(url);
