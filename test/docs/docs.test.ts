@@ -14,6 +14,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const PAGES = [
   'README.md',
+  'CONTRIBUTING.md',
   'bench/README.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
 ].filter((name) => name.endsWith('.md'));
@@ -73,4 +74,26 @@ test('every command of the README exists', async () => {
     );
     expect(text).toContain('Usage: purchase-watch');
   }
+});
+
+test('every file and folder that CONTRIBUTING.md names exists', () => {
+  const named = [...read('CONTRIBUTING.md').matchAll(/`((?:src|test|docs|migrations)\/[\w./-]*)`/g)].map(([, path]) => path!);
+  expect(named.length).toBeGreaterThan(25);
+  expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+test('the index of decisions lists each with its title', () => {
+  const titles = readdirSync(join(ROOT, 'docs/decisions'))
+    .filter((name) => /^\d{4}-/.test(name))
+    .sort()
+    .map((name) => {
+      const [, number, title] = /^# (\d+)\. (.*)/.exec(read(`docs/decisions/${name}`)) ?? [];
+      return `- [${number}](${name}) ${title}`;
+    });
+  expect(
+    read('docs/decisions/README.md')
+      .trim()
+      .split('\n')
+      .filter((line) => line.startsWith('- ')),
+  ).toEqual(titles);
 });
