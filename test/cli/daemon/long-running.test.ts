@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,7 @@ function started(argv: readonly string[], env: NodeJS.ProcessEnv = {}) {
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
   return {
+    pid: child.pid!,
     until: async (pattern: RegExp): Promise<string> => {
       while (!pattern.test(text)) {
         await Promise.race([once(child.stdout, 'data'), ended]);
@@ -212,3 +213,29 @@ slack: { channels: { nordic: { webhookUrl: "http://slack.invalid/secret-path" } 
   ).toEqual(expected.map(([about, address]) => [about, `what goes to ${address} is not encrypted`, 'warning']));
   await database.drop();
 }, 60_000);
+
+test.runIf(process.platform === 'linux')(
+  'start tells glibc and V8 to give memory back, unless somebody has chosen otherwise',
+  async () => {
+    const database = await testDatabase();
+    const environment = {
+      ...{ DATABASE_URL: database.url, CHECKOUT_BASE_URL: 'https://127.0.0.1:1', CHECKOUT_CLIENT_ID: 'id' },
+      ...{ CHECKOUT_CLIENT_SECRET: 'secret', PORT: '0', SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') },
+    };
+    const seen = async (more: NodeJS.ProcessEnv): Promise<{ chosen: string[]; flags: string[]; code: unknown }> => {
+      const start = started(['start'], { ...environment, ...more });
+      await start.until(/"event":"started"/);
+      const read = (name: string) => readFileSync(`/proc/${start.pid}/${name}`, 'utf8').split('\0');
+      const chosen = read('environ').filter((each) => each.startsWith('MALLOC_'));
+      const flags = read('cmdline').filter((each) => each.startsWith('--max-semi'));
+      return { chosen: chosen.sort(), flags, code: (await start.stop('SIGTERM')).code };
+    };
+    expect(await seen({})).toEqual({
+      chosen: ['MALLOC_MMAP_THRESHOLD_=131072', 'MALLOC_TRIM_THRESHOLD_=131072'],
+      ...{ flags: ['--max-semi-space-size=8'], code: 0 },
+    });
+    expect(await seen({ MALLOC_TRIM_THRESHOLD_: '0' })).toEqual({ chosen: ['MALLOC_TRIM_THRESHOLD_=0'], flags: [], code: 0 });
+    expect(await seen({ NODE_OPTIONS: '--max-semi-space-size=16' })).toMatchObject({ flags: [], code: 0 });
+    await database.drop();
+  },
+);
