@@ -12,7 +12,7 @@ import { createLineBudget } from './access/line-budget.ts';
 import { type Rule, ruleTable } from './access/scopes.ts';
 import { createWrongKeys } from './access/wrong-keys.ts';
 import { mountHealth } from './health/health.ts';
-import type { Engine } from './health/metric-families.ts';
+import type { Engine } from './health/metric.ts';
 import { mountMetrics } from './health/metrics.ts';
 import { answerHeaders } from './http/answer-headers.ts';
 import { refuseLarge } from './http/body.ts';

@@ -10,7 +10,7 @@ import type { Secrets } from '../runtime/secrets/secrets.ts';
 import { mountEvents } from './events/events.ts';
 import { createFeedHub, type FeedHub } from './events/feed-hub.ts';
 import { mountStream, type StreamLimits } from './events/stream.ts';
-import type { Engine } from './health/metric-families.ts';
+import type { Engine } from './health/metric.ts';
 import { mountOverview } from './health/overview.ts';
 import { mountIncidents } from './incidents/incidents.ts';
 import { mountSilences } from './incidents/silences.ts';

@@ -9,7 +9,8 @@ import { needs } from '../access/scopes.ts';
 import { problems } from '../http/problems.ts';
 import type { ApiBindings } from '../http/serve.ts';
 import { type DatabaseNumbers, databaseNumbers } from './database-numbers.ts';
-import { type Engine, metricFamilies } from './metric-families.ts';
+import type { Engine } from './metric.ts';
+import { metricFamilies } from './metric-families.ts';
 
 /** Mounts /metrics. */
 export function mountMetrics(

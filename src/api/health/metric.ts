@@ -1,0 +1,25 @@
+/** An entry in a table of metrics, and what the numbers are read from. */
+import type { Health } from '../../runtime/loops/health.ts';
+import type { Meters } from '../../runtime/meters.ts';
+import type { MetricFamily, Sample } from '../../runtime/metrics.ts';
+
+/** One metric, without the prefix of its name, and how its numbers are read from a source. */
+export interface Metric<Source> extends Omit<MetricFamily, 'read'> {
+  read(source: Source): readonly Sample[];
+}
+
+/** The rest of the daemon, as far as it is counted. */
+export interface Engine {
+  readonly meters: Meters;
+  /** Shards that this replica owns. */
+  shardsOwned(): number;
+  /** Polls that were made and are not recorded yet. */
+  unwritten(): number;
+}
+
+/** This replica, which knows only its own work. */
+export interface Replica {
+  readonly version: string;
+  readonly health: Health;
+  readonly engine: Engine;
+}

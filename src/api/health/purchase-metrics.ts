@@ -1,0 +1,80 @@
+/** Metrics of purchases, of their sites and of incidents, which the database counts for all replicas. */
+import type { IncidentKind } from '../../domain/incidents/symptom.ts';
+import { isKnownState, stateName } from '../../domain/purchases/states.ts';
+import type { Sample } from '../../runtime/metrics.ts';
+import type { DatabaseNumbers } from './database-numbers.ts';
+import type { Metric } from './metric.ts';
+
+export const PURCHASE_METRICS: readonly Metric<DatabaseNumbers>[] = [
+  {
+    type: 'gauge',
+    name: 'purchases',
+    labels: ['site', 'status', 'state', 'stuck'],
+    help: 'Registered purchases. An unlisted state is its number; one that was not seen yet is none.',
+    read: ({ totals }) =>
+      totals.map(({ site, status, state, stuck, count }) => ({
+        labels: { site, status, state: stateLabel(state), stuck: String(stuck) },
+        value: count,
+      })),
+  },
+  {
+    type: 'gauge',
+    name: 'polls_due',
+    labels: ['site'],
+    help: 'Purchases whose next poll is due. Counted to about ten thousand.',
+    read: ({ lags }) => lags.map(({ site, due }) => ({ labels: { site }, value: due })),
+  },
+  {
+    type: 'gauge',
+    name: 'poll_lag_seconds',
+    labels: ['site'],
+    help: 'How long the oldest due poll has been waiting.',
+    read: ({ lags }) => lags.map(({ site, oldest }) => ({ labels: { site }, value: oldest / 1_000 })),
+  },
+  {
+    type: 'gauge',
+    name: 'site_up',
+    labels: ['site'],
+    help: 'Whether purchases of the site can be read.',
+    read: ({ sites }) =>
+      sites.map(({ name, failingSince }) => ({ labels: { site: name }, value: failingSince === null ? 1 : 0 })),
+  },
+  {
+    type: 'gauge',
+    name: 'site_last_read_seconds',
+    labels: ['site'],
+    help: "How long ago an answer last showed a purchase's status; none before the first. A site where nothing is due reads nothing, too.",
+    read: ({ at, sites }) =>
+      sites.flatMap(({ name, lastReadAt }) =>
+        lastReadAt === null ? [] : [{ labels: { site: name }, value: Math.max(at - lastReadAt, 0) / 1_000 }],
+      ),
+  },
+  {
+    type: 'gauge',
+    name: 'incidents_open',
+    labels: ['site', 'kind'],
+    help: 'Incidents that have not ended and that no other one tells of. Those of several sites, of subscribers and of replicas are of no site.',
+    read: openIncidents,
+  },
+];
+
+const SITE_INCIDENTS: readonly IncidentKind[] = ['stuck', 'unreachable'];
+const SITELESS_INCIDENTS: readonly IncidentKind[] = ['stuck', 'subscriber', 'replica'];
+
+/** Each kind of each site, those without an incident too, and then those that are of no site. */
+function openIncidents({ sites, incidents }: DatabaseNumbers): readonly Sample[] {
+  const sample = (site: string | null, kind: IncidentKind): Sample => ({
+    labels: { site: site ?? '', kind },
+    value: incidents.find((row) => row.site === site && row.kind === kind)?.count ?? 0,
+  });
+  return [
+    ...sites.flatMap(({ name }) => SITE_INCIDENTS.map((kind) => sample(name, kind))),
+    ...SITELESS_INCIDENTS.map((kind) => sample(null, kind)),
+  ];
+}
+
+/** A state that the specification does not list is shown by its number: there are few, for each is a number of the service's own. */
+function stateLabel(state: number | null): string {
+  if (state === null) return 'none';
+  return isKnownState(state) ? stateName(state) : String(state);
+}

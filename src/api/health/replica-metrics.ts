@@ -1,0 +1,116 @@
+/** Metrics of the work that this replica has done. */
+import { ATTEMPT_OUTCOMES, POLL_OUTCOMES, type SiteMeter, type Spread } from '../../runtime/meters.ts';
+import type { Metric, Replica } from './metric.ts';
+
+export const REPLICA_METRICS: readonly Metric<Replica>[] = [
+  {
+    type: 'gauge',
+    name: 'build_info',
+    labels: ['version'],
+    help: 'Always 1; the label says which version runs.',
+    read: ({ version }) => [{ labels: { version }, value: 1 }],
+  },
+  {
+    type: 'gauge',
+    name: 'loop_healthy',
+    labels: ['loop'],
+    help: 'Whether a loop of the daemon did its work when it last tried.',
+    read: ({ health }) => health.loops().map(({ name, ok }) => ({ labels: { loop: name }, value: ok ? 1 : 0 })),
+  },
+  {
+    type: 'gauge',
+    name: 'shards_owned',
+    labels: [],
+    help: 'Shards, of 64, whose purchases this replica polls and tells.',
+    read: ({ engine }) => [{ value: engine.shardsOwned() }],
+  },
+  {
+    type: 'counter',
+    name: 'polls_total',
+    labels: ['site', 'outcome'],
+    help: 'Polls made, by what they showed.',
+    read: ({ engine }) =>
+      [...engine.meters.sites()].flatMap(([site, { polls }]) =>
+        POLL_OUTCOMES.map((outcome) => ({ labels: { site, outcome }, value: polls[outcome] })),
+      ),
+  },
+  {
+    type: 'histogram',
+    name: 'poll_duration_seconds',
+    labels: ['site'],
+    help: 'From asking the service to its answer.',
+    read: bySite(({ took }) => took),
+  },
+  {
+    type: 'gauge',
+    name: 'polls_in_flight',
+    labels: ['site'],
+    help: 'Polls that wait for their answer.',
+    read: bySite(({ inFlight }) => inFlight),
+  },
+  {
+    type: 'counter',
+    name: 'state_changes_total',
+    labels: ['site'],
+    help: 'Changes of state that were recorded.',
+    read: bySite(({ changes }) => changes),
+  },
+  {
+    type: 'counter',
+    name: 'purchases_repaired_total',
+    labels: ['site'],
+    help: 'Purchases whose stored state disagreed with their last announced transition and was set back to it.',
+    read: bySite(({ repairs }) => repairs),
+  },
+  {
+    type: 'gauge',
+    name: 'polls_unrecorded',
+    labels: [],
+    help: 'Polls that were made and wait to be recorded.',
+    read: ({ engine }) => [{ value: engine.unwritten() }],
+  },
+  {
+    type: 'histogram',
+    name: 'recording_duration_seconds',
+    labels: [],
+    help: 'A statement that records polls, with its wait for a database connection.',
+    read: ({ engine }) => [{ value: engine.meters.recording.took }],
+  },
+  {
+    type: 'histogram',
+    name: 'recording_batch_polls',
+    labels: [],
+    help: 'Polls recorded by one statement.',
+    read: ({ engine }) => [{ value: engine.meters.recording.polls }],
+  },
+  {
+    type: 'counter',
+    name: 'events_total',
+    labels: ['type'],
+    help: 'Events of purchases and incidents that were committed.',
+    read: ({ engine }) => [...engine.meters.events()].map(([type, value]) => ({ labels: { type }, value })),
+  },
+  {
+    type: 'counter',
+    name: 'delivery_attempts_total',
+    labels: ['subscriber', 'outcome'],
+    help: 'Attempts to deliver an event, by how they ended.',
+    read: ({ engine }) =>
+      [...engine.meters.subscribers()].flatMap(([subscriber, { attempts }]) =>
+        ATTEMPT_OUTCOMES.map((outcome) => ({ labels: { subscriber, outcome }, value: attempts[outcome] })),
+      ),
+  },
+  {
+    type: 'histogram',
+    name: 'event_to_receipt_seconds',
+    labels: ['subscriber'],
+    help: 'From the making of an event to its receipt.',
+    read: ({ engine }) =>
+      [...engine.meters.subscribers()].map(([subscriber, { latency }]) => ({ labels: { subscriber }, value: latency })),
+  },
+];
+
+/** One number for each site that was polled. */
+function bySite(read: (meter: SiteMeter) => number | Spread): Metric<Replica>['read'] {
+  return ({ engine }) => [...engine.meters.sites()].map(([site, meter]) => ({ labels: { site }, value: read(meter) }));
+}

@@ -1,0 +1,83 @@
+/** Metrics of subscribers, of channels for people and of deliveries, which the database counts for all replicas. */
+import { healthStatus } from '../../domain/deliveries/subscriber-state.ts';
+import type { DatabaseNumbers } from './database-numbers.ts';
+import type { Metric } from './metric.ts';
+
+export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
+  {
+    type: 'gauge',
+    name: 'subscriber_up',
+    labels: ['subscriber'],
+    help: 'Whether the subscriber is told; 0 when it is switched off.',
+    read: ({ subscribers }) =>
+      subscribers.map(({ name, status }) => ({ labels: { subscriber: name }, value: status === 'off' ? 0 : 1 })),
+  },
+  {
+    type: 'gauge',
+    name: 'subscriber_paused',
+    labels: ['subscriber'],
+    help: 'Whether the subscriber is left alone because it failed; 0 when it is told, and when it is switched off.',
+    read: ({ subscribers }) =>
+      subscribers.map(({ name, ...each }) => ({
+        labels: { subscriber: name },
+        value: healthStatus(each) === 'paused' ? 1 : 0,
+      })),
+  },
+  {
+    type: 'gauge',
+    name: 'subscriber_failures',
+    labels: ['subscriber'],
+    help: "Failures in a row that were the subscriber's own, of one that is paused; 0 when it is well.",
+    read: ({ subscribers }) =>
+      subscribers.map(({ name, health }) => ({ labels: { subscriber: name }, value: health?.failures ?? 0 })),
+  },
+  {
+    type: 'gauge',
+    name: 'subscriber_unreached',
+    labels: ['subscriber'],
+    help: 'Whether nothing gets through to the subscriber for a reason of ours: name server, proxy, network or a wrong SECRETS_KEY.',
+    read: ({ subscribers }) =>
+      subscribers.map(({ name, unreached }) => ({ labels: { subscriber: name }, value: unreached === null ? 0 : 1 })),
+  },
+  {
+    type: 'gauge',
+    name: 'channel_up',
+    labels: ['channel'],
+    help: 'Whether a channel for people takes messages; 0 when it is switched off, and when it has taken none for a quarter of an hour.',
+    read: ({ subscribers, hearing }) =>
+      subscribers.flatMap(({ name, kind }) =>
+        kind === 'slack' ? [{ labels: { channel: name }, value: hearing.includes(name) ? 1 : 0 }] : [],
+      ),
+  },
+  {
+    type: 'gauge',
+    name: 'heartbeat_timestamp_seconds',
+    labels: [],
+    help: "When the dead man's switch was called last, in seconds since 1970; missing while it never was.",
+    read: ({ heartbeatAt }) => (heartbeatAt === null ? [] : [{ value: heartbeatAt / 1_000 }]),
+  },
+  {
+    type: 'gauge',
+    name: 'deliveries_waiting',
+    labels: ['subscriber', 'status'],
+    help: 'Deliveries that are not settled, retries included. Counted to ten thousand.',
+    read: ({ subscribers }) =>
+      subscribers.flatMap(({ name, pending, inFlight, parked }) =>
+        Object.entries({ pending, in_flight: inFlight, parked }).map(([status, value]) => ({
+          labels: { subscriber: name, status },
+          value,
+        })),
+      ),
+  },
+  {
+    type: 'gauge',
+    name: 'delivery_lag_seconds',
+    labels: ['subscriber'],
+    help: 'How long the delivery that waits longest for its next attempt has been due, parked or not. A failed attempt makes it due later.',
+    read: ({ subscribers, at }) =>
+      subscribers.map(({ name, dueSince }) => ({
+        labels: { subscriber: name },
+        value: dueSince === null ? 0 : Math.max(at - dueSince, 0) / 1_000,
+      })),
+  },
+];
