@@ -25,7 +25,7 @@ import { createSkippedTime } from './daemon/shards/skipped-time.ts';
 import { createHeartbeat } from './daemon/upkeep/dead-mans-switch.ts';
 import { createTroubles } from './daemon/upkeep/replica-troubles.ts';
 import { createResealing } from './daemon/upkeep/resealing.ts';
-import { createKeeper } from './daemon/upkeep/upkeep.ts';
+import { createUpkeep } from './daemon/upkeep/upkeep.ts';
 import { troublesSeen } from './domain/replicas/loop-health.ts';
 import type { Sql } from './postgres/connection/database.ts';
 import { feedEraTick } from './postgres/events/feed.ts';
@@ -203,7 +203,7 @@ export async function createApp(settings: Settings, replacements: Replacements =
 
     const activity = createActivity({ sql, meters });
 
-    const keeper = createKeeper({
+    const keeper = createUpkeep({
       ...{ sql, clock, log, replica },
       skipped: skippedTime.skipped,
       retention: settings.store.retention,

@@ -31,7 +31,7 @@ interface Trouble {
 const TROUBLES: readonly Trouble[] = [
   {
     name: 'dead',
-    what: 'refuses connections, failing anew every second',
+    what: 'refuses connections, failing again every second',
     again: (scene) => scene.health('dead', null),
   },
   {
@@ -41,7 +41,7 @@ const TROUBLES: readonly Trouble[] = [
   },
   {
     name: 'silent',
-    what: 'never answers, failing anew every second',
+    what: 'never answers, failing again every second',
     again: (scene) => scene.health('silent', null),
   },
   { name: 'slow', what: `answers after ${SLOW / 1_000} s` },

@@ -111,7 +111,7 @@ server.listen(0, '127.0.0.1', () => {
       changes = [];
       firsts.clear();
     },
-    /** Purchases begin anew, for another bench. */
+    /** Purchases begin again, for another bench. */
     reset: () => {
       polls.fill(0);
       moves.fill(0);

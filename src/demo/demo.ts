@@ -123,7 +123,7 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     narrator.stop();
     for (const close of closers.reverse()) await close();
     if (signal.aborted)
-      stage.write(`Stopped. The data stays in ${typed(home)}, so the next start is quick; delete the folder to begin anew.`);
+      stage.write(`Stopped. The data stays in ${typed(home)}, so the next start is quick; delete the folder to begin again.`);
   }
 }
 

@@ -64,7 +64,7 @@ function fileText({ checkoutUrl, shopUrl, secret }: DemoPlaces): string {
     'WaitingForMobilePayment',
     'ElectronicIdValidationRequired',
   ];
-  return `# Settings of the demo, written anew at each start. The times are short, so that you see within a minute
+  return `# Settings of the demo, written again at each start. The times are short, so that you see within a minute
 # what usually takes a quarter of an hour.
 sites:
 ${SITES.map((name) => `  ${name}: ${site}`).join('\n')}

@@ -6,7 +6,7 @@ import type { PostAnswer, Posted } from './posts.ts';
 
 /** Longer than a daemon waits unless told otherwise. */
 const PATIENCE: Milliseconds = 30_000;
-/** What belongs to one connection, or is written anew by the next one. */
+/** What belongs to one connection, or is written again by the next one. */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'content-length',

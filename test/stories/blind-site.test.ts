@@ -162,7 +162,7 @@ test('ids that the service does not know are no trouble of the site: many beside
   expect(t.slack.received).toEqual([]);
 });
 
-test('a daemon that is started anew while the site is blind holds nothing against purchases, and what had to wait for hours is polled when the site is back', async () => {
+test('a daemon that is started again while the site is blind holds nothing against purchases, and what had to wait for hours is polled when the site is back', async () => {
   const t = await startShop();
   const first = await t.watch({ script: [{ state: 'New' }] });
   const others = [];

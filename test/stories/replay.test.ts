@@ -135,7 +135,7 @@ describe('a replay', () => {
     expect(t.receiver.received).toHaveLength(4);
   });
 
-  test('begins the schedule anew', async () => {
+  test('begins the schedule again', async () => {
     await lived('New');
     t.receiver.respondAlways({ status: 500 });
     await replayTo('default');

@@ -18,7 +18,7 @@ export interface TrafficOptions {
   readonly ceiling?: number;
   readonly concurrency?: number;
   readonly random?: () => number;
-  /** Called after each answer. `opened`: for good, or anew; `awaited` calls are not answered yet. */
+  /** Called after each answer. `opened`: for good, or again; `awaited` calls are not answered yet. */
   readonly onAnswer?: (answer: { now: number; purchase: number; good: boolean; opened: boolean; awaited: number }) => void;
 }
 

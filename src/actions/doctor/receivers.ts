@@ -89,7 +89,7 @@ export async function checkWebhook(
     return [
       report.failed(
         'its address cannot be read',
-        'set SECRETS_KEY to the key that it was encrypted with, or make the subscriber anew',
+        'set SECRETS_KEY to the key that it was encrypted with, or make the subscriber again',
       ),
     ];
   }

@@ -73,15 +73,15 @@ export interface Resealed {
   readonly next: number | null;
 }
 
-/** Seals up to 50 rows after the one of this id anew that a previous key opens. One that somebody changes meanwhile is left to the next round. */
+/** Seals up to 50 rows after the one of this id again that a previous key opens. One that somebody changes meanwhile is left to the next round. */
 export async function resealSome(sql: Queries, secrets: Secrets, after: number): Promise<Resealed> {
   const rows = await sealedRows(sql, { after, limit: AT_ONCE });
   let resealed = 0;
   for (const row of rows.filter((each) => keyOf(each, secrets) === 'previous')) {
-    const anew = Object.fromEntries(
+    const sealedAgain = Object.fromEntries(
       fieldsOf(row).map(({ field, sealed, place }) => [field, secrets.seal(secrets.open(sealed, place)!, place)]),
     );
-    if (await replaceSealed(sql, row, { ...row, ...anew })) resealed += 1;
+    if (await replaceSealed(sql, row, { ...row, ...sealedAgain })) resealed += 1;
   }
   return { resealed, next: rows.length < AT_ONCE ? null : rows.at(-1)!.id };
 }

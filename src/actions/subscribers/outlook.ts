@@ -29,7 +29,7 @@ function unreadableAdvice(subscriber: StoredSubscriber, opening: Opening | undef
   const why = opening === undefined || opening.secrets === null ? null : unreachableReason(opening, subscriber);
   if (why === null) return null;
   const reason = why.replace(/^Its/, 'its').replace(/\.$/, '');
-  return `nothing can be sent to ${subscriber.name} (${reason}); set that key for every daemon and restart, or remove the subscriber and add it anew`;
+  return `nothing can be sent to ${subscriber.name} (${reason}); set that key for every daemon and restart, or remove the subscriber and add it again`;
 }
 
 /** Of one that is not reached: what to mend is here, not there. */

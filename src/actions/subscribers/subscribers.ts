@@ -291,7 +291,7 @@ async function requireCommonKey(sql: Queries, secrets: Secrets): Promise<void> {
   const all = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
   throw new Refused(
     'secrets_key_wrong',
-    `what is stored of ${all} was encrypted with another SECRETS_KEY; set that one again, or delete what it encrypted and add it anew`,
+    `what is stored of ${all} was encrypted with another SECRETS_KEY; set that one again, or delete what it encrypted and add it again`,
   );
 }
 
@@ -300,6 +300,6 @@ function requireOpened(secrets: Secrets, row: StoredSubscriber): OpenedSubscribe
   if (opened !== null) return opened;
   throw new Refused(
     'secrets_key_wrong',
-    `what is stored of ${JSON.stringify(row.name)} was encrypted with another SECRETS_KEY; set that one again, or delete the subscriber and add it anew`,
+    `what is stored of ${JSON.stringify(row.name)} was encrypted with another SECRETS_KEY; set that one again, or delete the subscriber and add it again`,
   );
 }

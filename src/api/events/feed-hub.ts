@@ -14,8 +14,8 @@ export interface FeedHub {
   lookAgainSoon(): void;
   /** Counts wake-ups. Read it before looking, and hand it to `next`: what happens while one looks is not missed. */
   turn(): number;
-  /** How far the feed is complete: as it was first or last asked in this turn, or asked anew for this and all that follow in it. */
-  horizon(options?: { readonly anew: boolean }): Promise<FeedHorizon>;
+  /** How far the feed is complete: as it was first or last asked in this turn, or asked again for this and all that follow in it. */
+  horizon(options?: { readonly isAgain: boolean }): Promise<FeedHorizon>;
   /** Resolves with the first wake-up after that turn, when the time is over, or when the signal aborts. */
   next(turn: number, options: { readonly within: Milliseconds; readonly signal: AbortSignal }): Promise<void>;
 }
@@ -96,8 +96,8 @@ export function createFeedHub(sql: Sql): FeedHub {
     wake: () => beginAt(performance.now()),
     lookAgainSoon: () => beginAt(performance.now() + SOON),
     turn: () => turn,
-    horizon: ({ anew } = { anew: false }) => {
-      if (anew || looked?.turn !== turn) {
+    horizon: ({ isAgain } = { isAgain: false }) => {
+      if (isAgain || looked?.turn !== turn) {
         const asked = { turn, horizon: readHorizon(sql) };
         looked = asked;
         asked.horizon.catch(() => {

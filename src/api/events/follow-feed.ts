@@ -26,8 +26,8 @@ export interface FeedPage {
 
 /** Finds the place that a caller means; the oldest event that is kept follows when nothing is named. */
 export async function beginFeed(hub: FeedHub, after: After | undefined, field: string): Promise<FeedPlace> {
-  // Asked anew: a cursor that another replica gave a moment ago may lie beyond what this one knew of in its turn.
-  const horizon = await hub.horizon({ anew: true });
+  // Asked again: a cursor that another replica gave a moment ago may lie beyond what this one knew of in its turn.
+  const horizon = await hub.horizon({ isAgain: true });
   if (after === undefined) return FEED_START;
   if (after === 'latest') return horizon.place;
   if ('place' in after) {

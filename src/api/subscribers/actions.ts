@@ -181,7 +181,7 @@ const resumeRoute = createRoute({
   security: needs('operate'),
   summary: 'End the pause of a subscriber',
   description:
-    'For one whose receiver was mended: what is parked for it goes out at once, in order, few at first. One that is told already stays as it is; one that is off is switched on with PATCH (`subscriber_off`). Should it still fail, it is paused anew.',
+    'For one whose receiver was mended: what is parked for it goes out at once, in order, few at first. One that is told already stays as it is; one that is off is switched on with PATCH (`subscriber_off`). Should it still fail, it is paused again.',
   tags: ['Subscribers'],
   request: { params: z.object({ id: subscriberName }) },
   responses: {

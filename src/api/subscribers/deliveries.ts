@@ -105,7 +105,7 @@ const retryRoute = createRoute({
   security: needs('operate'),
   summary: 'Send a delivery again',
   description:
-    'Whatever became of it, with the same id and bytes; if that fails, its schedule begins anew. It leaves at once, unless `note` in the answer says why not.',
+    'Whatever became of it, with the same id and bytes; if that fails, its schedule begins again. It leaves at once, unless `note` in the answer says why not.',
   tags: ['Deliveries'],
   request: oneDelivery,
   responses: {

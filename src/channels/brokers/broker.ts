@@ -1,6 +1,6 @@
 /**
  * What channels to message brokers have in common: one connection that is made when something is to be sent, kept, and
- * made anew after it was lost; one deadline for connecting, publishing and the broker's confirmation.
+ * made again after it was lost; one deadline for connecting, publishing and the broker's confirmation.
  */
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { explain, type NetworkFailure } from '../http/network-failure.ts';

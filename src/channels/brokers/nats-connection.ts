@@ -50,7 +50,7 @@ class EndableTransport extends NodeTransport {
   }
 }
 
-/** Connects. Nothing is buffered and nothing made anew by the library: a lost connection is over. */
+/** Connects. Nothing is buffered and nothing made again by the library: a lost connection is over. */
 export async function connectToNats(options: ConnectionOptions, signal: AbortSignal): Promise<NatsConnection> {
   setTransportFactory({ factory: () => new EndableTransport(), dnsResolveFn: nodeResolveHost });
   const endable: EndableOptions = {

@@ -9,7 +9,7 @@ const STORED = /^\{"id":"([^"\\]+)","type":"([^"\\]+)","timestamp":"([^"\\]+)","
 const SEQUENCE_DIGITS = 10;
 
 /**
- * Puts a stored event into the envelope of CloudEvents. `data` is cut out of the text and not written anew, so that amounts
+ * Puts a stored event into the envelope of CloudEvents. `data` is cut out of the text and not written again, so that amounts
  * keep their digits. Throws TypeError for a text that is no stored event.
  */
 export function toCloudEvent(stored: string): string {

@@ -84,7 +84,7 @@ export function createSigner(keys: readonly string[]): Signer {
   };
 }
 
-/** Signs each attempt anew: with every key whose time is not over at that moment, and the moment itself. */
+/** Signs each attempt again: with every key whose time is not over at that moment, and the moment itself. */
 export function createAttemptSigner(keys: readonly SigningKey[]): (id: string, now: Instant, body: string) => SignedHeaders {
   const all = createSigner(keys.map(({ key }) => key));
   const timed = keys.map(({ key, until }) => ({ until, sign: createSigner([key]) }));

@@ -219,7 +219,7 @@ function printTraffic(context: CliContext, calls: ReturnType<typeof traffic>, sh
   );
   printLine(
     context,
-    '          sees it, and the rechecks of Completed follow. Changes of state in between start a plan anew: some calls more.',
+    '          sees it, and the rechecks of Completed follow. Changes of state in between start a plan again: some calls more.',
   );
 }
 

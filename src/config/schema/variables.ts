@@ -51,7 +51,7 @@ export const VARIABLES = {
   SECRETS_KEY: optional(kind.encryptionKey, 'Encrypts stored secrets', 'a key kept in `DATA_DIR` when embedded'),
   SECRETS_KEY_PREVIOUS: optional(
     kind.encryptionKey,
-    'The key that SECRETS_KEY replaces, or several separated by commas: opens what is stored until it is sealed anew',
+    'The key that SECRETS_KEY replaces, or several separated by commas: opens what is stored until it is sealed again',
   ),
   HOST: preset(kind.text, '127.0.0.1', 'Address to listen on'),
   PORT: preset(kind.whole(0, 65_535), 8080, 'Port to listen on; 0 takes a free one'),

@@ -1,4 +1,4 @@
-/** What follows from an attempt: for its delivery, in the log, and in the database. */
+/** Settles attempts: decides the next state of each delivery, logs failures, and writes results to the database. */
 
 import type { SendResult } from '../../channels/outgoing/channel.ts';
 import { afterLimit, afterOurFailure, nextAttempt } from '../../domain/deliveries/delivery-plan.ts';
@@ -15,28 +15,28 @@ import type { Writes } from '../../runtime/loops/health.ts';
 import type { SubscriberPauses } from './subscriber-pauses.ts';
 import type { Recipient, SubscriberQueue } from './subscriber-queue.ts';
 
-/** An attempt that ended, on its way to the database. */
+/** An attempt that ended and whose result is not written yet. */
 export interface Job {
   readonly queue: SubscriberQueue;
   readonly delivery: DueDelivery;
   readonly settlement: Settlement;
-  /** Of what left with it in the same message: written with it in one statement, or not at all. */
+  /** Results of the deliveries that were sent in the same message: written in the same statement, or not at all. */
   readonly along: readonly Settlement[];
   readonly epoch: number;
-  /** The subscriber is to be told nothing any more, and why. */
+  /** Why the subscriber is switched off; null: the subscriber stays on. */
   readonly off: SwitchedOff | null;
 }
 
-/** Failures on the schedule after which a delivery makes way for what is new. */
+/** After so many failures on the schedule a delivery ranks behind new ones. */
 const LATE = 2;
-/** Rests between tries to write results: short for a blip, and no load on a database that is in trouble for long. */
+/** Pauses between tries to write results: short after a brief failure, long enough not to load a database that is in trouble. */
 const FIRST_REST: Milliseconds = 500;
 const LONGEST_REST: Milliseconds = 15_000;
-/** The kind of work that writing results is, for the notifier's health. */
+/** Name of this work in the notifier's health. */
 const RESULTS = 'results';
 const UNWRITABLE_ADVICE = 'It was sent, and is sent once more after a restart; report this with the error.';
 
-/** What an attempt means for its delivery. `spread` in [0, 1] is how much of the jitter is added. */
+/** The next state of a delivery after an attempt. `spread` in [0, 1] is how much of the jitter is added. */
 export function settlementOf(
   {
     recipient: { schedule },
@@ -55,7 +55,7 @@ export function settlementOf(
   }
   const failed = { ...common, outcome: result.reason, error: result.detail };
   if (result.kind === 'gone') return { ...failed, status: 'pending', dueAt: now, fault: 'receiver' };
-  // The schedule is for the address that there is now, which has not been tried.
+  // The address was replaced during the attempt; the schedule begins again for the new one.
   if (isReplaced) return { ...failed, status: 'pending', dueAt: now, fault: result.fault };
   if (result.fault === 'ours') {
     return {
@@ -74,7 +74,7 @@ export function settlementOf(
   return { ...failed, status: again === null ? 'exhausted' : 'pending', dueAt: again ?? now, rank, fault: 'receiver' };
 }
 
-/** Says what became of an attempt: success in detail only, failures as long as they are news. */
+/** Logs the result of an attempt: a success at level debug, a failure unless it repeats an earlier one. */
 export function report(
   log: Logger,
   { recipient }: SubscriberQueue,
@@ -82,7 +82,7 @@ export function report(
   settlement: Settlement,
   off: SwitchedOff | null,
 ): void {
-  // Nearly all are delivered, and nobody reads it: not even the line is made.
+  // Nearly all attempts succeed: without level debug, no line is built for them.
   if (settlement.status === 'delivered' && !log.isLevelEnabled('debug')) return;
   const { number: attempt, at, tookMs, httpStatus, outcome: reason, error: detail, status, dueAt } = settlement;
   const about = { subscriber: recipient.name, eventId: event.id, type: event.type, attempt };
@@ -101,24 +101,24 @@ export interface ResultsContext {
   readonly ownership: Ownership;
   readonly subscriberPauses: SubscriberPauses;
   readonly writes: Writes;
-  /** Ends a rest between two tries, and the tries. */
+  /** Ends the pause between two tries, and the tries. */
   readonly stopped: AbortSignal;
-  /** The database does not take results: what is sent meanwhile could not be settled either. */
+  /** The database refuses results, so nothing more should be sent. */
   onTrouble(): void;
 }
 
-/** What became of results. */
+/** Which results were written. */
 export interface Settled {
   /** Ids of deliveries whose result was written. */
   readonly written: ReadonlySet<number>;
-  /** Ids of those whose result cannot be written: the database refuses what it holds, or the daemon stops. */
+  /** Ids of deliveries whose result cannot be written: the database refuses the values, or the daemon stops. */
   readonly unwritable: ReadonlySet<number>;
 }
 
 /**
- * Writes what became of attempts and of their subscribers, and tries again until that is written: what was sent is in memory
- * until then and is not sent again. Gives up only when the daemon stops; what is not written then is sent again by whoever
- * starts next, with the same id.
+ * Writes results of attempts and the health of their subscribers, and tries again until they are written; until then the
+ * deliveries stay in memory and are not sent again. Gives up only when the daemon stops: the next daemon then sends the
+ * unsettled deliveries again, with the same id.
  */
 export async function settleSurely(jobs: readonly Job[], context: ResultsContext): Promise<Settled> {
   const { clock, log, writes, stopped, onTrouble } = context;
@@ -138,7 +138,7 @@ export async function settleSurely(jobs: readonly Job[], context: ResultsContext
   }
 }
 
-/** One result that the database refuses must not keep the others from being written: halves find it in a few steps. */
+/** Writes a batch in halves when the database refuses it, so that one refused result does not keep the others from being written. */
 async function settleApart(jobs: readonly Job[], context: ResultsContext, error: unknown): Promise<Settled> {
   const [job] = jobs;
   if (jobs.length <= 1) {
@@ -155,7 +155,7 @@ async function settleApart(jobs: readonly Job[], context: ResultsContext, error:
   return { written: first.written.union(second.written), unwritable: first.unwritable.union(second.unwritable) };
 }
 
-/** The result with its times moved back to the clock, when the clock was set back since the attempt ended. */
+/** The result with its times moved back, when the database's clock was set back after the attempt ended. */
 function notAhead(settlement: Settlement, now: Instant): Settlement {
   const { at, dueAt } = settlement;
   return isAhead(at, now) ? { ...settlement, at: now, dueAt: dueAt - at + now } : settlement;

@@ -1,4 +1,4 @@
-/** Posts to the channels for people past the outbox, for when the database keeps nothing. */
+/** Posts to the channels for people without the outbox, while the database cannot keep a delivery. */
 
 import type { ConfiguredSubscriber } from '../../channels/recipients.ts';
 import { eventBody, type IncidentEventType } from '../../domain/events/events.ts';
@@ -9,7 +9,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
 export interface DirectPosts {
-  /** Posts to every channel that alerts about replicas go to; false when none took it. Never rejects. */
+  /** Posts to every channel that gets alerts about replicas; false when no channel accepted the message. Never rejects. */
   post(stage: 'opened' | 'ended', data: { readonly [key: string]: JsonValue }): Promise<boolean>;
 }
 

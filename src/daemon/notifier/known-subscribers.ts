@@ -1,6 +1,6 @@
 /**
- * Who is told by this replica, as the database says: looked up now and then and whenever somebody changes it. A new
- * subscriber gets a queue, a changed address another channel, and one that is gone is forgotten.
+ * The subscribers to which this replica delivers, read from the database now and then and after each change. A new
+ * subscriber gets a queue, a changed address gets a new channel, and a deleted subscriber leaves memory.
  */
 
 import { resumeSubscriber } from '../../actions/subscribers/outlook.ts';
@@ -32,23 +32,23 @@ import type { Secrets } from '../../runtime/secrets/secrets.ts';
 import { createSubscriberQueue, NEVER_FAILED, type SubscriberQueue } from './subscriber-queue.ts';
 
 export interface KnownSubscribers {
-  /** Makes the queues what the database says. `heard` is told how it stands with each, and what was known before asking. */
+  /** Brings the queues in line with the database. `heard` is called with the health of each subscriber, and with what was known before the read. */
   refresh(heard: Heard): Promise<void>;
-  /** Every queue, of those that are switched off too. */
+  /** All queues, those of subscribers that are off too. */
   all(): Iterable<SubscriberQueue>;
-  /** Those that may be sent something now. */
+  /** Queues of active subscribers. */
   active(): SubscriberQueue[];
-  /** How many these are. */
+  /** The number of active subscribers. */
   count(): number;
-  /** Whether its subscriber is still told. */
+  /** Whether the queue's subscriber is still active. */
   mayTell(queue: SubscriberQueue): boolean;
-  /** Sends it nothing more, until the database says that it is active. */
+  /** Sends the subscriber nothing more until the database says that the subscriber is active. */
   switchedOff(queue: SubscriberQueue): void;
-  /** Closes every channel after what is under way. */
+  /** Closes every channel after its attempts under way have ended. */
   close(): Promise<void>;
 }
 
-/** What the database says of one, as far as a replica knows it. */
+/** A subscriber's row, as this replica read it last. */
 export interface Known {
   readonly health: SubscriberHealth | null;
   readonly unreached: Unreached | null;
@@ -56,7 +56,7 @@ export interface Known {
 const NOTHING: Known = { health: null, unreached: null };
 type Heard = (queue: SubscriberQueue, is: Known, was: Known) => void;
 
-/** What reaches it, and the address behind that. */
+/** An open channel and its address. */
 type Placed = Opened & { readonly addressHash: string; readonly place: string | null };
 
 export interface KnownSubscribersOptions {
@@ -65,7 +65,7 @@ export interface KnownSubscribersOptions {
   readonly log: Logger;
   readonly settings: Settings;
   readonly secrets: Secrets | null;
-  /** This replica's id: what one cannot use, another may. */
+  /** This replica's id: an address that this replica cannot use, another may. */
   readonly replica: string;
   readonly configured: readonly ConfiguredSubscriber[];
 }
@@ -80,17 +80,17 @@ export function createKnownSubscribers({
   configured,
 }: KnownSubscribersOptions): KnownSubscribers {
   const queues = new Map<number, SubscriberQueue>();
-  /** Which address and keys each channel was opened with. */
+  /** The hash of the address and keys with which each channel was opened. */
   const versions = new Map<number, string>();
-  /** The address behind each; null for those of the configuration, which do not change. */
+  /** The stored address of each subscriber; null for subscribers of the settings, whose address does not change. */
   const places = new Map<number, string | null>();
-  /** What could not be opened, said once, and why. */
+  /** Subscribers whose channel could not be opened, with the reason; each is logged once. */
   const unopened = new Map<number, { readonly version: string; readonly detail: string }>();
   let off: ReadonlySet<number> = new Set();
-  /** Those of them that were switched off since the database was last asked. */
+  /** Subscribers that were switched off since the last read. */
   const switchedSince = new Set<number>();
   const closing = new Set<Promise<void>>();
-  /** Pauses that the settings of this process cure were ended. */
+  /** Whether pauses that began under other settings were ended (once, at the start). */
   let hasCured = false;
 
   const close = (channel: Channel): void => {
@@ -99,7 +99,7 @@ export function createKnownSubscribers({
     void closed.finally(() => closing.delete(closed));
   };
 
-  /** Opens a channel to it, or says once why that cannot be. */
+  /** Opens the subscriber's channel, or logs once why the channel cannot be opened. */
   const open = (row: StoredSubscriber, version: string): Placed | null => {
     const opened = openOrSay(row);
     if ('channel' in opened) {
@@ -116,7 +116,7 @@ export function createKnownSubscribers({
     try {
       return row.origin === 'api' ? openStored(row) : openConfigured(row);
     } catch (error) {
-      // One that cannot be told must not keep the others from being told.
+      // A subscriber without a channel must not keep the others from getting their deliveries.
       if (error instanceof AppError) return { detail: `It cannot be called: ${error.message}.` };
       throw error;
     }
@@ -128,7 +128,7 @@ export function createKnownSubscribers({
   };
   const openConfigured = (row: StoredSubscriber): Placed | { detail: string } => {
     const ours = configured.find(({ definition }) => definition.name === row.name);
-    // What an old address of Slack's is sent is lost, and its refusal says nothing of the new one.
+    // Slack drops what is sent to an old address, and a refusal of the old address says nothing about the new one.
     if (ours !== undefined && row.kind === 'slack' && ours.definition.addressHash !== row.addressHash) {
       return { detail: 'Another daemon was started later with another address for it.' };
     }
@@ -136,7 +136,7 @@ export function createKnownSubscribers({
     return { detail: 'It is in the configuration of another daemon, not in that of this one.' };
   };
 
-  /** Has everybody know of those of the API that could not be opened here, and that it is over. */
+  /** Writes which API-made subscribers this replica cannot open, and erases that once it can. */
   const tellUntried = async ({ id, origin, status, unreached }: StoredSubscriber): Promise<void> => {
     const why = unopened.get(id);
     if (why === undefined) {
@@ -146,7 +146,7 @@ export function createKnownSubscribers({
     }
   };
 
-  /** Once, at the start: a daemon with other settings that runs beside this one must not end pauses by turns with it. */
+  /** Once, at the start: two daemons with different settings must not end each other's pauses by turns. */
   const endCuredPauses = async (): Promise<void> => {
     if (hasCured) return;
     for (const subscriber of await pausedUnderOtherAddresses(sql, allowedDigest(settings.webhooks))) {
@@ -172,12 +172,12 @@ export function createKnownSubscribers({
       switchedSince.clear();
       await endCuredPauses();
       const rows = await readSubscribers(sql);
-      // The database may not know yet who wants nothing any more since it was asked.
+      // A subscriber may have been switched off here after the database was read.
       off = new Set([...rows.filter(({ status }) => status === 'off').map(({ id }) => id), ...switchedSince]);
       for (const row of rows) {
         const { id, name } = row;
         const isPeople = row.kind === 'slack';
-        // Ours do not change while the daemon runs; the row's hash may be another daemon's.
+        // Subscribers of the settings do not change while the daemon runs; the hash in the row may be that of another daemon.
         const version = row.origin === 'api' || isPeople ? row.addressHash : 'configuration';
         if (versions.get(id) === version) continue;
         const opened = open(row, version);
@@ -189,10 +189,10 @@ export function createKnownSubscribers({
           const { place, ...means } = opened;
           const recipient = { id, name, ...means, schedule, patience };
           if (queue) {
-            // What is under way ends on the old channel.
+            // Attempts under way end on the old channel.
             close(queue.recipient.channel);
             queue.recipient = recipient;
-            // Another address begins as one that is well; other keys, headers or another body end none here.
+            // A new address begins without failures; new keys, headers or formats keep the health.
             if (places.get(id) !== place) {
               const { standing } = queue;
               if (standing.saved !== null || standing.ours.saved !== null) await eraseHealth(sql, id);
@@ -201,7 +201,7 @@ export function createKnownSubscribers({
             }
           } else queues.set(id, createSubscriberQueue(recipient));
           places.set(id, place);
-          // Last: what failed before is done again.
+          // Last: if an earlier step failed, the next read repeats all of them.
           versions.set(id, version);
         }
       }
@@ -217,7 +217,7 @@ export function createKnownSubscribers({
     all: () => queues.values(),
     active: () => [...queues.values()].filter(({ recipient }) => !off.has(recipient.id)),
     count: () => {
-      // Asked for with every delivery, and hardly anybody is off.
+      // Called for every delivery; hardly any subscriber is off.
       let count = queues.size;
       for (const id of off) if (queues.has(id)) count -= 1;
       return count;
@@ -226,7 +226,7 @@ export function createKnownSubscribers({
     switchedOff: (queue) => {
       switchedSince.add(queue.recipient.id);
       off = new Set(off).add(queue.recipient.id);
-      // It takes no memory; switched on again, it is read from the beginning.
+      // A subscriber that is off takes no memory; when it is switched on, its deliveries are read from the beginning.
       queue.dropWaiting();
       queue.lookFromStart();
     },

@@ -1,6 +1,6 @@
 /**
- * What leaves now for a channel for people: one message, all that waits in one, or nothing yet because the hour has had
- * enough of them. What counts is in the database, so that a restart and another replica know it.
+ * Decides what a channel for people gets now: one message, all waiting events in one message, or nothing yet because the
+ * channel has had its messages of this hour. The counts are in the database, so that a restart and another replica know them.
  */
 
 import { type Fields, fields, parsed, text } from '../../channels/slack/events/event-fields.ts';
@@ -22,22 +22,22 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { SubscriberQueue } from './subscriber-queue.ts';
 
-/** In one message at most. */
+/** Events in one message at most. */
 const MOST_TOGETHER = 500;
 const HOUR: Milliseconds = 60 * 60_000;
-/** While it is held, look this often whether something urgent came. */
+/** While a channel is held back, look this often for something urgent. */
 const LOOK_AGAIN: Milliseconds = 5_000;
-/** What is news to whoever must act. */
+/** Event types that need a person to act. */
 const NEWS: readonly string[] = ['incident.opened', 'incident.reopened', 'incident.grew'];
 
 export type BatchPlan =
-  /** Leaves, with these, told together or as what comes late; null: new and by itself. */
+  /** Send now; `along` in the same message. `together`: why it is one message for several or late events; null: one new event. */
   | { readonly kind: 'go'; readonly along: readonly DueDelivery[]; readonly together: Together | null }
-  /** The hour has had enough messages. */
+  /** The channel has had its messages of this hour. */
   | { readonly kind: 'wait'; readonly until: Instant }
-  /** Somebody else has just told this channel something. */
+  /** Another replica has just sent a message to this channel. */
   | { readonly kind: 'rest'; readonly wait: Milliseconds }
-  /** The database does not say; it is asked again soon. */
+  /** The database did not answer; the notifier asks again soon. */
   | { readonly kind: 'unknown' };
 
 interface Together {
@@ -46,11 +46,11 @@ interface Together {
 }
 
 export interface MessageBatching {
-  /** Decides about a delivery that was taken from its lane. Never rejects. */
+  /** Decides about the first delivery of a lane. Never rejects. */
   plan(queue: SubscriberQueue, head: DueDelivery): Promise<BatchPlan>;
 }
 
-/** Whether the hour has had enough messages for this subscriber, as far as was found lately. A hold from before the clock was set back is over. */
+/** Whether the subscriber is held back by its messages of this hour, by the last reading. A hold that began before the clock was set back is over. */
 export function isHeldBack({ heldUntil }: Pick<SubscriberQueue, 'heldUntil'>, now: Instant): boolean {
   return heldUntil !== null && heldUntil > now && !isAhead(heldUntil, now);
 }
@@ -59,16 +59,16 @@ export interface MessageBatchingOptions {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Reads between other readings of the outbox: what is read while another reading is under way could be read twice. */
+  /** Runs between other reads of the outbox: two reads at the same time could load a delivery twice. */
   read<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export function createMessageBatching({ sql, clock, log, read }: MessageBatchingOptions): MessageBatching {
-  /** Brings all that waits in the head's lane into memory, as far as it goes into one message. */
+  /** Loads all waiting deliveries of the head's lane into memory, up to the size of one message. */
   const gather = (queue: SubscriberQueue, head: DueDelivery): Promise<void> =>
     read(async () => {
       const waiting = await waitingInLane(sql, { ...head, most: MOST_TOGETHER });
-      // Its lane was forgotten meanwhile: then it leaves alone, and the outbox tells the rest.
+      // The lane left memory meanwhile: the delivery is sent alone, and a later load finds the rest.
       if (!queue.has(head.id)) return;
       for (const delivery of waiting) if (!queue.has(delivery.id)) queue.add(delivery);
     });
@@ -79,7 +79,7 @@ export function createMessageBatching({ sql, clock, log, read }: MessageBatching
     let isLast = false;
     const messages = await messagesTaken(sql, { subscriber: id, since: now - HOUR, now, most: maxPerHour ?? 1 });
     const [last] = messages;
-    // Not ours, and not waited out yet: from before a restart, or of a daemon that had the shard.
+    // The last message was sent by another daemon, or by this one before a restart, and its spacing is not over yet.
     if (last !== undefined && last > queue.takenAt) {
       queue.takenAt = last;
       const wait = restAfter(last, { spacing, now });
@@ -91,7 +91,7 @@ export function createMessageBatching({ sql, clock, log, read }: MessageBatching
       const hasUrgent = from > now && [head, ...queue.behind(head)].some(isUrgent);
       const urgentFrom = hasUrgent ? allowedFrom(spoken, true) : from;
       if (urgentFrom > now) {
-        // Said once for as long as it lasts.
+        // Logged once for each hold.
         if (queue.heldUntil === null) log.warn({ subscriber: name, maxPerHour, waitMs: urgentFrom - now }, 'channel.capped');
         return { kind: 'wait', until: Math.min(urgentFrom, now + LOOK_AGAIN) };
       }
@@ -99,7 +99,7 @@ export function createMessageBatching({ sql, clock, log, read }: MessageBatching
     }
     const { attempts, attemptsBefore, event } = head;
     const behind = queue.behind(head).length;
-    // A message that Slack asked to have later counts nowhere else.
+    // A message that Slack asked to have later is counted here alone.
     const refusals = queue.standing.health?.failures ?? 0;
     const reason = togetherBecause(
       { madeAt: event.createdAt, attempts, refused: Math.max(attempts - attemptsBefore, refusals), behind },
@@ -123,13 +123,13 @@ export function createMessageBatching({ sql, clock, log, read }: MessageBatching
   };
 }
 
-/** Whether it has news of something critical. */
+/** Whether the event is news of something critical. */
 function isUrgent({ event: { type, body } }: DueDelivery): boolean {
   if (!NEWS.includes(type) || !body.includes('"critical"')) return false;
   return dataOf(body).severity === 'critical';
 }
 
-/** The incident it tells of, if it tells of one. */
+/** The id of the event's incident; null when it is about none. */
 function incidentOf({ event: { body } }: DueDelivery): string[] {
   const id = text(dataOf(body).incidentId);
   return id === null ? [] : [id];

@@ -1,4 +1,4 @@
-/** Sends what is due: to each subscriber, each purchase's events in order, one after the other. */
+/** Delivers due events: to each subscriber, each purchase's events in order, one after the other. */
 
 import type { Ownership } from '../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -30,50 +30,50 @@ export interface NotifierOptions {
   readonly knownSubscribers: KnownSubscribers;
   /** Jitter in [0, 1]. */
   spread(): number;
-  /** Asks for a tick soon. */
+  /** Wakes the notifier's loop. */
   wake(): void;
 }
 
 export interface Notifier {
-  /** Reads what is due and starts sending; answers how long to rest. */
+  /** Loads due deliveries and starts sending; answers how long the loop may rest. */
   tick(): Promise<Milliseconds>;
-  /** Somebody changed who is told, or how it stands with them: the next tick looks. */
+  /** A subscriber changed: the next tick reads the subscribers again. */
   subscribersChanged(): void;
-  /** Something is sent again: the next tick reads what is not new, too. */
+  /** Retries or replays were requested: the next tick loads them too. */
   replayed(): void;
-  /** A purchase was erased: what waits of it in memory is not sent. */
+  /** A purchase was erased: its deliveries leave memory unsent. */
   forget(purchase: number): void;
-  /** The receivers, as something that this replica may not reach. */
+  /** Whether this replica reaches receivers, for the decision to give its shards away. */
   readonly outside: ReceiverOutside;
-  /** Sends everything that is due now and waits until it is settled. For tests. */
+  /** Sends everything that is due now and waits until the results are written. For tests. */
   deliverDue(): Promise<void>;
-  /** Starts nothing any more, and waits for what is under way. */
+  /** Starts no more attempts, and waits for those under way. */
   stop(): Promise<void>;
 }
 
-/** Without a wake-up, look this often. */
+/** Without a wake-up, the loop loads this often. */
 const SWEEP: Milliseconds = 5_000;
-/** While more is to be read, look again after this. */
+/** While there is more to load, the loop runs again after this. */
 const SOON: Milliseconds = 5;
-const IN_VAIN: Milliseconds = 50;
-/** Retries that fall due one after the other are looked for together. */
+const WAITING_FOR_EARLIER: Milliseconds = 50;
+/** Retries that fall due within this time are loaded together. */
 const BETWEEN_RETRIES: Milliseconds = 250;
-/** Attempts settled in one statement, at most, and from one to the next under load: larger ones cost less for each. */
+/** Results written in one statement at most, and the pause between two statements under load: larger batches cost less per result. */
 const MOST_SETTLED = 1_000;
 const BETWEEN_SETTLINGS: Milliseconds = 30;
 
 export function createNotifier(options: NotifierOptions): Notifier {
   const { sql, clock, log, ownership, meters, writes, knownSubscribers, spread, wake } = options;
-  /** When the next retry is due as far as is known, and when to find out again (on the monotonic clock). */
+  /** When the next known retry is due, and when to ask the database again (monotonic clock). */
   let nextRetryAt = Number.POSITIVE_INFINITY;
   let lookAgainAt = Number.NEGATIVE_INFINITY;
-  /** Who is told has to be looked up before anything is loaded; so it has at the start. */
+  /** The subscribers must be read before the next load; true at the start. */
   let changed = true;
-  /** Something is sent again. */
+  /** Retries or replays were requested since the last load. */
   let isReplay = false;
   const stopping = new AbortController();
   const stopped = stopping.signal;
-  /** Results cannot be written: nothing is sent, because its result could not be written either. */
+  /** Results cannot be written, so nothing is sent. */
   let isUnsettled = false;
   const notes = createUnderWayNotes({ sql, clock, log, replica: ownership.replica });
   const idle = createIdle(() => notes.count);
@@ -86,7 +86,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     outside.ended(queue, result);
     const now = clock.now();
     const settlement = settlementOf(queue, delivery, result, { now, spread: spread(), isReplaced });
-    // What left with it shares its success; a failure is its own, and the others wait behind it.
+    // Deliveries of the same message share its success. A failure counts for the first one; the others wait behind it.
     const others = result.kind === 'delivered' ? along : [];
     const shared = others.map((each) => settlementOf(queue, each, result, { now, spread: 0, isReplaced }));
     if (result.kind === 'delivered') queue.takenAt = Math.max(queue.takenAt, now);
@@ -99,7 +99,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     settlements.add({ queue, delivery, epoch, off, settlement, along: shared });
     idle.rouse();
   };
-  /** One reading after the other: what one has read, sent and settled meanwhile, another still believes to be waiting. */
+  /** Reads of the outbox run one after the other: a second one could load again what the first one's deliveries have settled meanwhile. */
   let reading: Promise<unknown> = Promise.resolve();
   const read = <T>(work: () => Promise<T>): Promise<T> => {
     const next = reading.then(work);
@@ -144,19 +144,19 @@ export function createNotifier(options: NotifierOptions): Notifier {
     if (isUnsettled && !stopped.aborted) {
       isUnsettled = false;
       sender.hold(false);
-      // Every subscriber waited.
+      // All subscribers waited for the database, so all may send again.
       wake();
     }
     const queues = new Set<Job['queue']>();
     for (const { queue, delivery, settlement, epoch, along } of jobs) {
       queues.add(queue);
       ownership.end(delivery.shard, epoch);
-      // It stays in memory as sent, so that it is not sent again; a restart reads it from the outbox.
+      // The delivery stays in memory as sent, so that it is not sent again; after a restart it is loaded from the outbox.
       if (unwritable.has(delivery.id)) continue;
       const isSettled = written.has(delivery.id) && settlement.status !== 'pending';
       if (isSettled) queue.done(delivery);
       else queue.giveUp(delivery);
-      // It waits for its next attempt, is not ours any more, or freed what it had put off: the outbox knows more than memory.
+      // The delivery waits for a retry, its shard was lost, or deliveries behind it became due: the outbox has to be read again.
       if (!isSettled) queue.lookFromStart();
       else if (settlement.number > 1 || along.length > 0) queue.mayHoldMore = true;
     }
@@ -168,11 +168,11 @@ export function createNotifier(options: NotifierOptions): Notifier {
   };
   const settlements = createBatcher<Job>(flush, { most: MOST_SETTLED, linger: 0, spacing: BETWEEN_SETTLINGS, parallel: 1 });
 
-  /** Reads for everybody, and starts what may start; one that was off or paused goes on with what memory holds. Answers how many were read. */
+  /** Loads for all subscribers and starts attempts; a subscriber that was off or paused continues with its queue. Answers how many deliveries were loaded. */
   const readAndStart = async (late: boolean): Promise<number> => {
     const queues = knownSubscribers.active();
     const { blocked, added } = await loader.load(queues, late);
-    // The database answers.
+    // The database answered, so the pause after failures ends.
     sender.hold(stopped.aborted || isUnsettled);
     for (const queue of queues) sender.pump(queue);
     await putOff(sql, blocked);
@@ -180,7 +180,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   };
   const load = (late: boolean): Promise<number> => read(() => readAndStart(late));
 
-  /** Resolves when nothing is being sent or settled. */
+  /** Resolves when no attempt is under way and all results are written. */
   const quiet = async (): Promise<void> => {
     while (notes.count > 0 || settlements.pending() > 0) {
       await idle.wait();
@@ -198,13 +198,13 @@ export function createNotifier(options: NotifierOptions): Notifier {
       throw error;
     }
   };
-  /** Who is told, and when the next retry is due: looked up now and then, not with every wake-up. */
+  /** Reads the subscribers and when the next retry is due: now and then, not with every wake-up. */
   const lookAround = async (): Promise<void> => {
     await lookWhoIsTold();
     const now = clock.now();
     const due = knownSubscribers.active().filter((queue) => subscriberPauses.pausedUntil(queue) === null);
     const subscribers = due.map(({ recipient }) => recipient.id);
-    // What fails while the question is under way is noted beside its answer.
+    // Failures during the query are noted as well, and the earlier moment wins.
     nextRetryAt = Number.POSITIVE_INFINITY;
     const next = (await nextDue(sql, { subscribers, shards: ownership.owned(), now })) ?? now + SWEEP;
     nextRetryAt = Math.min(nextRetryAt, Math.max(next, now + BETWEEN_RETRIES));
@@ -219,8 +219,8 @@ export function createNotifier(options: NotifierOptions): Notifier {
       const added = await load(isLate);
       if (isLate) await lookAround();
       const parties = knownSubscribers.count();
-      // What is in the way is being put off, or sent, when there is more and none of it can be had.
-      if (knownSubscribers.active().some((queue) => loader.wants(queue, parties))) return added > 0 ? SOON : IN_VAIN;
+      // More is waiting but nothing could be loaded: earlier deliveries are being put off or sent.
+      if (knownSubscribers.active().some((queue) => loader.wants(queue, parties))) return added > 0 ? SOON : WAITING_FOR_EARLIER;
       const pauses = knownSubscribers.active().map((queue) => subscriberPauses.pausedUntil(queue) ?? Number.POSITIVE_INFINITY);
       return Math.min(Math.max(Math.min(nextRetryAt, ...pauses) - clock.now(), SOON), SWEEP);
     },
@@ -243,7 +243,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
           .active()
           .filter((queue) => subscriberPauses.pausedUntil(queue) === null && !isHeldBack(queue, clock.now()));
         if (rest.every((queue) => queue.size === 0 && !queue.mayHoldMore)) break;
-        // Whoever wants deliveries spaced out is waited for.
+        // Waits for subscribers whose deliveries are spaced.
         await clock.sleep(20, new AbortController().signal);
       }
     },

@@ -1,4 +1,4 @@
-/** First in, first out, without moving what waits: an array's own `shift` does, once it is long. */
+/** First in, first out, without moving the items: an array's `shift` moves them all once the array is long. */
 
 export interface Queue<T> {
   push(item: T): void;

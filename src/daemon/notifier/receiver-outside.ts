@@ -1,4 +1,4 @@
-/** The receivers of events, as something that this replica may not reach while another one does. */
+/** Whether this replica reaches any receiver of events, compared with the other replicas. */
 
 import type { SendResult } from '../../channels/outgoing/channel.ts';
 import { CLEARLY_AFTER, type Unreached } from '../../domain/replicas/replica-reach.ts';
@@ -11,22 +11,22 @@ import type { SubscriberQueue } from './subscriber-queue.ts';
 /** See `Outside` in daemon/shards/reach.ts. */
 export interface ReceiverOutside {
   readonly reason: 'reaches_no_receiver';
-  /** An attempt ended. */
+  /** Notes the end of an attempt. */
   ended(queue: SubscriberQueue, result: SendResult): void;
   mayFail(): boolean;
   outdone(): Promise<Unreached | null>;
   stillFails(): Promise<boolean>;
 }
 
-/** Attempts without an answer, and none with one: fewer say nothing. */
+/** So many attempts without an answer, and none with one, mean that this replica reaches no receiver. */
 const FEWEST = 3;
-/** Subscribers looked up at most. */
+/** Subscribers tried at most. */
 const MOST_LOOKED_AT = 5;
-/** Never sent: its connection is all that is wanted. */
+/** Never sent: only its connection is tried. */
 const NOTHING = { id: 'evt_none', type: 'none', body: '{}' };
 
 export function createReceiverOutside({ sql, clock }: { sql: Sql; clock: Pick<Clock, 'now'> }): ReceiverOutside {
-  /** Those that gave no answer since any of them gave one. */
+  /** Subscribers that gave no answer since the last answer of any subscriber. */
   const silent = new Map<SubscriberQueue, { readonly since: Instant; readonly error: string }>();
   let attempts = 0;
   const reached = (): void => {
@@ -53,7 +53,7 @@ export function createReceiverOutside({ sql, clock }: { sql: Sql; clock: Pick<Cl
       return null;
     },
     stillFails: async () => {
-      // A channel for people makes a message of an event, and this is none; the end of the time away shows whether it is reached.
+      // Channels for people are left out: they would make a message of the event. After the time away the next alert shows whether they are reached.
       const [queue] = [...silent.keys()].filter(({ recipient }) => recipient.channel.sendAll === undefined);
       if (queue === undefined) return attempts > 0;
       let isConnected = false;

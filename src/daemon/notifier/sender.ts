@@ -1,4 +1,4 @@
-/** Starts attempts: whatever may leave now, for each subscriber within its limits, in the order that its memory gives. */
+/** Starts attempts: for each subscriber within its limits, in the order of its queue. */
 
 import type { SendOptions, SendResult } from '../../channels/outgoing/channel.ts';
 import type { Ownership } from '../../domain/replicas/ownership.ts';
@@ -19,18 +19,18 @@ export interface Ended {
   readonly delivery: DueDelivery;
   readonly epoch: number;
   readonly result: SendResult;
-  /** Why the subscriber is told nothing any more, or null. */
+  /** Why the subscriber is switched off, or null. */
   readonly off: SwitchedOff | null;
-  /** What left with it in the same message. */
+  /** Deliveries that were sent in the same message. */
   readonly along: readonly DueDelivery[];
-  /** It went to an address that is not the subscriber's any more. */
+  /** The attempt went to an address that the subscriber has no more. */
   readonly isReplaced: boolean;
 }
 
 export interface Sender {
-  /** Starts what may start for a subscriber. */
+  /** Starts the attempts that a subscriber may have now. */
   pump(queue: SubscriberQueue): void;
-  /** Starts nothing while held. */
+  /** While held, no attempt starts. */
   hold(held: boolean): void;
 }
 
@@ -41,20 +41,20 @@ export interface SenderOptions {
   readonly subscriberPauses: SubscriberPauses;
   readonly notes: UnderWayNotes;
   readonly batching: MessageBatching;
-  /** An attempt was not made after all. */
+  /** A delivery was taken from its lane but not sent. */
   onStayed(): void;
   onEnded(ended: Ended): void;
 }
 
 type Going = Extract<BatchPlan, { kind: 'go' }>;
 
-/** Deliveries in flight in all, at most. */
+/** Deliveries in flight at most, of all subscribers. */
 const MOST_IN_FLIGHT = 512;
-/** Time to settle after an attempt's end: an attempt begins only if the lease outlasts both. */
+/** Time to write the result after an attempt: an attempt starts only if the lease outlasts both. */
 const TIME_TO_SETTLE: Milliseconds = 2_000;
-/** When a lease is too short for an attempt. */
+/** Pause while the lease is too short for an attempt. */
 const RENEWAL_REST: Milliseconds = 250;
-/** When the database did not say what may leave. */
+/** Pause after the database did not answer what may be sent. */
 const UNKNOWN_REST: Milliseconds = 1_000;
 const ALONE = { kind: 'go', along: [], together: null } as const satisfies BatchPlan;
 
@@ -69,11 +69,11 @@ export function createSender({
   onStayed,
 }: SenderOptions): Sender {
   const slots = createSlots<SubscriberQueue>(MOST_IN_FLIGHT, () => knownSubscribers.count());
-  /** Who waits for a borrowed slot, in the order they came. */
+  /** Subscribers that wait for a borrowed slot, in the order in which they asked. */
   const waiting = new Set<SubscriberQueue>();
-  /** Who looks again by itself, so that it does so once. */
+  /** Subscribers with a timer that starts attempts later, so that each has one timer. */
   const resting = new Set<SubscriberQueue>();
-  /** Stopped, or while nothing can be settled: what is sent then is sent again. */
+  /** No attempt starts: the notifier stops, or results cannot be written and every delivery would be sent again. */
   let isHeld = false;
 
   const pumpIn = (queue: SubscriberQueue, wait: Milliseconds): void => {
@@ -101,7 +101,7 @@ export function createSender({
         waiting.add(queue);
         return;
       }
-      // What is not new has half of what there is, so that it never keeps out what is.
+      // Retries and replays may take half of the slots, so that they never keep new events out.
       const late = Math.max(Math.floor(Math.min(recipient.concurrency, standing.allowance) / 2), 1) - queue.lateInFlight;
       const delivery = queue.next(late);
       const epoch = delivery && ownership.epochOf(delivery.shard);
@@ -114,12 +114,12 @@ export function createSender({
         queue.notBefore = clock.monotonic() + recipient.spacing;
         void send(queue, delivery, epoch);
       } else if (!ownership.owned().includes(delivery.shard)) {
-        // It is being given away: whoever gets it sends this, and the others must not wait for that.
+        // The shard is being given away: its next owner sends this delivery, and other shards' deliveries must not wait for that.
         slots.give(queue);
         queue.dropLane(delivery.lane);
         queue.lookFromStart();
       } else {
-        // The lease is too short: the next renewal makes it longer.
+        // The lease is too short; its next renewal extends it.
         slots.give(queue);
         queue.putBack(delivery);
         queue.notBefore = clock.monotonic() + RENEWAL_REST;
@@ -137,7 +137,7 @@ export function createSender({
     ownership.begin(delivery.shard);
     notes.began(delivery, epoch);
     const batch = recipient.channel.sendAll === undefined ? ALONE : await batching.plan(queue, delivery);
-    // Planning took its time.
+    // Planning waited for the database, so everything is checked again.
     const mayGo =
       batch === ALONE ||
       (!isHeld &&
@@ -156,23 +156,23 @@ export function createSender({
       isWithheld = !ownership.mayGoOn(delivery.shard, epoch, until - clock.monotonic());
       return !isWithheld;
     };
-    // Receivers compare the timestamp with their own clocks, and refuse all events when a database's clock is minutes off.
+    // The timestamp is this machine's: receivers compare it with their clocks and would refuse all events when the database's clock is minutes off.
     const answer = await attempt(recipient, delivery, batch, { now: clock.wall?.() ?? began, mayLeave });
-    // The lease ended while the connection was made: another replica may be sending this.
+    // The lease ended while the connection was made, so another replica may be sending this delivery.
     if (isWithheld) return stay(queue, delivery, epoch, batch);
-    // An address that was replaced meanwhile speaks for nobody any more: the next attempt goes to the new one.
+    // The address was replaced meanwhile: its answer does not count, and the next attempt goes to the new address.
     const isReplaced = queue.recipient !== recipient;
     const result =
       answer.kind === 'gone' && isReplaced
         ? { ...answer, kind: 'failed' as const, retryAfter: null, fault: 'receiver' as const }
         : answer;
-    // It counts from the end of one to the beginning of the next, however slow the way was.
+    // Spacing counts from the end of one attempt to the start of the next, however long the attempt took.
     if (batch !== ALONE) queue.notBefore = clock.monotonic() + recipient.spacing;
     const isFree = giveBack(queue, delivery);
     const tooMany = isReplaced ? null : subscriberPauses.ended(queue, began, result);
     const reason = result.kind === 'gone' ? result.detail : tooMany;
     const off = reason === null ? null : { reason, addressHash: recipient.addressHash };
-    // At once, so that nothing else leaves for somebody who wants nothing any more.
+    // At once, so that nothing else is sent to a subscriber that is switched off.
     if (off !== null) knownSubscribers.switchedOff(queue);
     onEnded({ queue, delivery, epoch, result, off, along, isReplaced });
     if (isFree) pumpNext();
@@ -192,7 +192,7 @@ export function createSender({
     return channel.sendAll(all, { ...options, since: Math.min(...made), until: Math.max(...made), ...together });
   };
 
-  /** Its attempt is over. Answers whether somebody who waits may have its slot. */
+  /** Ends an attempt. Answers whether a waiting subscriber may have the slot. */
   const giveBack = (queue: SubscriberQueue, delivery: DueDelivery): boolean => {
     notes.ended(delivery.id);
     queue.inFlight -= 1;
@@ -206,13 +206,13 @@ export function createSender({
     pump(next);
   };
 
-  /** Nothing left: it goes back to where it waited. */
+  /** Puts a delivery that was not sent back to the front of its lane. */
   const stay = (queue: SubscriberQueue, delivery: DueDelivery, epoch: number, batch: BatchPlan): void => {
     queue.putBack(delivery);
     ownership.end(delivery.shard, epoch);
     const isFree = giveBack(queue, delivery);
     if (batch.kind === 'wait') {
-      // The next tick looks again; nothing left, so nothing has to be spaced out.
+      // The next tick starts it; nothing was sent, so no spacing applies.
       queue.heldUntil = batch.until;
       queue.notBefore = clock.monotonic();
     } else {

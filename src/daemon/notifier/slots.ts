@@ -1,23 +1,23 @@
 /**
- * How many deliveries are in flight in all, shared fairly: each subscriber has slots of its own that nobody can take, and
- * may borrow from a common part beyond them. Subscribers that keep their slots long, dead or slow, take nothing from others.
+ * Limits deliveries in flight fairly: each subscriber has slots of its own that no other can take, and may borrow from a
+ * common part. Subscribers that hold their slots for long, dead or slow, take nothing from others.
  */
 
 export interface Slots<Party extends object> {
-  /** Takes a slot; false when it has to wait for one to borrow. */
+  /** Takes a slot; false when the subscriber has to wait for one to borrow. */
   take(party: Party): boolean;
-  /** Gives one back; whether somebody can borrow it now. */
+  /** Gives a slot back; answers whether another subscriber can borrow it now. */
   give(party: Party): boolean;
 }
 
-/** `most` in all, half of them to be borrowed; `parties` counts who shares. Everybody has one, however many they are. */
+/** `most` slots in all, half of them to borrow; `parties` counts the subscribers. Each has at least one, however many there are. */
 export function createSlots<Party extends object>(most: number, parties: () => number): Slots<Party> {
   const common = Math.ceil(most / 2);
   const taken = new Map<Party, number>();
   let own = most - common;
   let borrowed = 0;
 
-  /** The share of each changes with their number, and with it who borrows how many. */
+  /** Each subscriber's share depends on their number, so borrowed slots are counted again when the number changes. */
   const share = (): void => {
     const now = Math.max(Math.floor((most - common) / Math.max(parties(), 1)), 1);
     if (now === own) return;

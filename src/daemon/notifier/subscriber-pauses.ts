@@ -1,7 +1,7 @@
 /**
- * When a subscriber may be sent something, by what it answered lately. Four failures in a row pause it; after the pause
- * one replica tries with one delivery; then it is sent more and more at once. Failures of ours make this replica rest
- * for seconds up to minutes, without being held against it.
+ * Pauses, tries and resumes subscribers. Four failures in a row pause a subscriber; after the pause one replica tries with
+ * one delivery; then the number of deliveries in flight grows again. Failures on this replica's side (DNS, proxy, sockets)
+ * make this replica wait for seconds up to minutes and do not count against the subscriber.
  */
 
 import type { SendResult } from '../../channels/outgoing/channel.ts';
@@ -31,17 +31,17 @@ import type { Known } from './known-subscribers.ts';
 import type { SubscriberQueue } from './subscriber-queue.ts';
 
 export interface SubscriberPauses {
-  /** Whether something may leave for it now. Asks for the right to try when its pause is over; `go` is called with it. */
+  /** Whether an attempt may start now. When the pause is over, claims the right to try; `go` is called once it is granted. */
   mayBegin(queue: SubscriberQueue, go: () => void): boolean;
-  /** Until when it is left alone, or null. */
+  /** Until when the subscriber is paused, or null. */
   pausedUntil(queue: SubscriberQueue): Instant | null;
-  /** An attempt ended. Answers why the subscriber is to be switched off, or null. */
+  /** Notes the end of an attempt. Answers why the subscriber is to be switched off, or null. */
   ended(queue: SubscriberQueue, began: Instant, result: SendResult): string | null;
-  /** Writes what changed of it. */
+  /** Writes the subscriber's changed health. */
   save(queue: SubscriberQueue): Promise<void>;
-  /** The database says how it stands with it, read when what was known of that is `was`. */
+  /** Takes over the health that was read from the database; `was` is what memory knew when the read began. */
   heard(queue: SubscriberQueue, is: Known, was: Known): void;
-  /** Resolves when no waits are being ended. */
+  /** Resolves when no waits of deliveries are being ended. */
   quiet(): Promise<void>;
 }
 
@@ -49,25 +49,25 @@ export interface SubscriberPausesOptions {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Logger;
-  /** This replica's id: what is ours is often one replica's alone. */
+  /** Failures on our side (DNS, proxy) are counted per replica. */
   readonly replica: string;
 }
 
 const FIRST_REST: Milliseconds = 5_000;
 const LONGEST_REST: Milliseconds = 5 * 60_000;
-/** A try ends within its time-out; what holds it longer has crashed. */
+/** A try ends within its time-out; a replica that holds the right to try for longer has crashed. */
 const TRY_TO_SPARE: Milliseconds = 5_000;
-/** When another replica tries, or nobody could say who does. */
+/** Pause while another replica tries, or after the database did not answer which replica does. */
 const ASK_AGAIN: Milliseconds = 1_000;
 
 export function createSubscriberPauses({ sql, clock, log, replica }: SubscriberPausesOptions): SubscriberPauses {
-  /** Whose waits have lost their reason, and which. */
+  /** Subscribers whose deliveries wait without a reason any more, and which of their waits. */
   const freed = new Map<SubscriberQueue, Which>();
   const freeing = new Set<Promise<void>>();
 
   const pausedUntil = ({ standing: { health, ours } }: SubscriberQueue): Instant | null => {
     const now = clock.now();
-    // A rest that was begun before the clock was set back is over.
+    // A wait that began before the clock was set back is over.
     const rest = isAhead(ours.until, now + LONGEST_REST) ? 0 : ours.until;
     const until = Math.max(health?.pausedUntil ?? 0, rest);
     return until > now ? until : null;
@@ -95,7 +95,7 @@ export function createSubscriberPauses({ sql, clock, log, replica }: SubscriberP
     const { standing, recipient } = queue;
     standing.allowance = 1;
     standing.trying = 'no';
-    // What waits is found in the outbox again: a paused subscriber takes no memory.
+    // A paused subscriber takes no memory; its deliveries are loaded from the outbox again.
     queue.dropWaiting();
     queue.lookFromStart();
     const { failures, pausedUntil: until, lastError: detail } = standing.health!;
@@ -107,7 +107,7 @@ export function createSubscriberPauses({ sql, clock, log, replica }: SubscriberP
     log.warn({ subscriber, failures, pausedForMs, detail, advice }, 'subscriber.paused');
   };
 
-  /** Beside the settling of attempts, which others wait for. What fails is tried again with the next attempt that ends. */
+  /** Runs beside the writing of results, which must not wait for it. After a failure the next attempt's end repeats it. */
   const free = (queue: SubscriberQueue, which: Which): void => {
     const subscriber = queue.recipient.name;
     const done = bringForward(sql, queue.recipient.id, which, clock.now())
@@ -125,7 +125,7 @@ export function createSubscriberPauses({ sql, clock, log, replica }: SubscriberP
   };
 
   const failedThroughUs = ({ standing: { ours }, recipient }: SubscriberQueue, began: Instant, detail: string): void => {
-    // Many at once are one failure, as those of the receiver are.
+    // Failures at the same time count once, as those of the receiver do.
     if (began < ours.failedAt) return;
     const now = clock.now();
     ours.failures += 1;
@@ -156,7 +156,7 @@ export function createSubscriberPauses({ sql, clock, log, replica }: SubscriberP
       if (wasOurs && health === null && !freed.has(queue)) freed.set(queue, { kind: 'ours' });
     }
   };
-  /** Failures are counted here, and successes elsewhere are not heard of: what fails again and again may be one event alone. */
+  /** This replica counts its failures but does not see other replicas' successes: the failures may come from one event alone. */
   const onlySome = (queue: SubscriberQueue, health: SubscriberHealth): void => {
     const { standing, recipient } = queue;
     if (standing.health !== health) return;
@@ -174,7 +174,7 @@ export function createSubscriberPauses({ sql, clock, log, replica }: SubscriberP
       return onlySome(queue, health);
     else if (health.pausedUntil !== null && health.pausedUntil !== saved?.pausedUntil)
       await savePause(sql, recipient.id, health, recipient.allowed ?? null);
-    // A failure or two are kept in mind, not in the database.
+    // The first failures are kept in memory only.
     else return;
     standing.saved = health;
   };
@@ -183,7 +183,7 @@ export function createSubscriberPauses({ sql, clock, log, replica }: SubscriberP
     const { ours } = queue.standing;
     // Written by us since, or about to be.
     if (ours.saved !== was) return;
-    // Somebody mended the way and says so.
+    // An operator resumed the subscriber.
     if (is === null && was !== null) {
       reached(queue);
       queue.lookFromStart();
@@ -213,7 +213,7 @@ export function createSubscriberPauses({ sql, clock, log, replica }: SubscriberP
         return null;
       }
       reached(queue);
-      // Nearly every attempt: nothing was wrong, and nothing is.
+      // Nearly every attempt: no failure before, none now.
       if (before === null && result.kind === 'delivered') {
         standing.allowance = Math.min(standing.allowance + 1, recipient.concurrency);
         standing.trying = 'no';
@@ -225,14 +225,14 @@ export function createSubscriberPauses({ sql, clock, log, replica }: SubscriberP
       const after = healthAfter(before, [{ at: clock.now(), began, error, cause, retryAfter, isLimit }], recipient.patience);
       standing.health = after;
       if (error === null) {
-        // It was sent before the pause and tells nothing of its end.
+        // The attempt started before the pause, so its result does not end the pause.
         if (after !== null) return null;
         standing.allowance = Math.min(standing.allowance + 1, recipient.concurrency);
         standing.trying = 'no';
         if (before?.pausedUntil != null) {
           log.info({ subscriber: recipient.name, failures: before.failures }, 'subscriber.recovered');
           const since = before.failingSince ?? clock.now();
-          // A rest that was asked for is over when it said so: what failed waits for its own time.
+          // A pause that the receiver asked for (Retry-After) ends at its time; the failed delivery waits for its own.
           if (before.failures >= FAILURES_TO_PAUSE)
             freed.set(queue, { kind: 'explained', since, attempts: recipient.schedule.length + 1 });
         }
@@ -242,7 +242,7 @@ export function createSubscriberPauses({ sql, clock, log, replica }: SubscriberP
       if (after === null) return null;
       const { failures, pausedUntil: until } = after;
       if (result.kind === 'gone' || failures >= (recipient.patience.failuresToSwitchOff ?? Number.POSITIVE_INFINITY)) {
-        // Whoever is off has no health; switched on again, it begins as one that is well.
+        // A subscriber that is off has no health; when it is switched on, it begins without failures.
         Object.assign(standing, { health: null, saved: null, allowance: 1, trying: 'no' });
         if (result.kind === 'gone') return null;
         const since = new Date(after.failingSince!).toISOString();
@@ -272,7 +272,7 @@ export function createSubscriberPauses({ sql, clock, log, replica }: SubscriberP
           { subscriber: queue.recipient.name, detail: 'Its pause was ended by hand, or another replica got through.' },
           'subscriber.resumed',
         );
-      // What is under way here began before.
+      // Attempts under way here started before that.
       const heard = health === null ? null : { ...health, failedAt: clock.now() };
       Object.assign(standing, { saved: heard, health: heard, trying: 'no' });
       standing.allowance = 1;
@@ -287,7 +287,7 @@ export function createSubscriberPauses({ sql, clock, log, replica }: SubscriberP
   };
 }
 
-/** Whether it is paused for its failures, and nobody was told yet. */
+/** Whether the subscriber is paused for failures and the pause was not alerted yet. */
 function isNewPause(health: SubscriberHealth, saved: SubscriberHealth | null): boolean {
   return saved === null && health.pausedUntil !== null && !isAskedFor(health);
 }

@@ -1,6 +1,6 @@
 /**
- * What waits in memory for one subscriber: lanes, each sent in order and one at a time, and the order among them. A
- * bounded part of the outbox; the rows stay the truth.
+ * The deliveries in memory of one subscriber: lanes, each sent in order and one delivery at a time, and the order among
+ * the lanes. A bounded part of the outbox; the rows stay the truth.
  */
 
 import type { Opened } from '../../channels/recipients.ts';
@@ -9,25 +9,25 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { type DueDelivery, RANKS, type Rank, REPLAYED } from '../../postgres/deliveries/deliveries.ts';
 import { createQueue } from './queue.ts';
 
-/** A subscriber with the means to reach it. */
+/** A subscriber with its open channel. */
 export interface Recipient extends Opened {
   readonly id: number;
   readonly name: string;
-  /** The hash of the address and key by which it is reached. */
+  /** The hash of the subscriber's address and keys. */
   readonly addressHash: string;
   /** Waits after the first, second, … failure. */
   readonly schedule: readonly Milliseconds[];
   readonly patience: Patience;
 }
 
-/** How it stands with a subscriber, as `ladder.ts` keeps it. */
+/** A subscriber's health and allowance; written by `subscriber-pauses.ts` alone. */
 export interface Standing {
   health: SubscriberHealth | null;
-  /** As the database has it, as far as this replica knows. */
+  /** The health in the database, as this replica knows it. */
   saved: SubscriberHealth | null;
-  /** Deliveries in flight at most, by what was seen lately: it begins small after a pause and shrinks with failures. */
+  /** Deliveries in flight at most: small after a pause, grows with successes, shrinks with failures. */
   allowance: number;
-  /** Failures of ours in a row, since when, until when they make us wait, and what the database says of them. */
+  /** Failures on this replica's side in a row, since when, until when this replica waits, and what the database has of them. */
   readonly ours: {
     failures: number;
     failedAt: Instant;
@@ -41,66 +41,66 @@ export interface Standing {
 }
 
 export interface SubscriberQueue {
-  /** Another one when its address or keys change. */
+  /** Replaced when the subscriber's address or keys change. */
   recipient: Recipient;
   readonly standing: Standing;
   inFlight: number;
-  /** How many of them are not what is new. */
+  /** How many of them are retries or replays. */
   lateInFlight: number;
-  /** Moment of the monotonic clock before which nothing more is sent. */
+  /** Nothing is sent before this moment (monotonic clock). */
   notBefore: Milliseconds;
-  /** Until when it has had enough messages; null while it may have more. */
+  /** Until when the subscriber is held back by its messages of this hour; null: it is not. */
   heldUntil: Instant | null;
-  /** The last message it took, as far as the wait after it was kept or is known to be. */
+  /** The last message whose spacing this replica has kept or knows to be over. */
   takenAt: Instant;
-  /** The outbox may hold more for it than is in memory. */
+  /** The outbox may hold more for the subscriber than memory. */
   mayHoldMore: boolean;
-  /** What is new and was due before this was read, and is in memory, put off or settled. */
+  /** New deliveries that were due before this moment were read: they are in memory, put off or settled. */
   readUntil: Instant;
-  /** Grows with each `lookFromStart`: a reading that was under way then does not know better. */
+  /** Generation number, raised by `lookFromStart`; a load that began in an older generation does not move the place. */
   readonly looks: number;
-  /** The outbox may hold more, and anywhere. */
+  /** The next load reads from the beginning. */
   lookFromStart(): void;
-  /** Ids in memory. */
+  /** Ids of the deliveries in memory. */
   ids(): Iterable<number>;
   readonly size: number;
-  /** Whether anything could be sent now. */
+  /** Whether a delivery could be sent now. */
   readonly isReady: boolean;
   has(id: number): boolean;
-  /** Takes a delivery into its lane, in the order of events and behind what is being sent. */
+  /** Adds a delivery to its lane, in the order of events and behind the deliveries being sent. */
   add(delivery: DueDelivery): void;
-  /** The next lane's first delivery that may be sent; it stays in memory until `done` or `dropLane`. `late` is room for what is not new. */
+  /** The first delivery of the next lane that may be sent; it stays in memory until `done` or `dropLane`. `late`: how many retries or replays may start. */
   next(late: number): DueDelivery | null;
-  /** What waits behind a delivery in its lane, in order. */
+  /** The deliveries behind a delivery in its lane, in order. */
   behind(delivery: DueDelivery): readonly DueDelivery[];
-  /** Sends up to so many of these along with a delivery that is being sent; answers them. They share its end. */
+  /** Marks up to so many of these as sent in the same message as a delivery; answers them. They are settled with it. */
   takeAlong(delivery: DueDelivery, most: number): readonly DueDelivery[];
-  /** Puts a delivery that was taken back to the front. */
+  /** Puts a delivery that was taken but not sent back to the front. */
   putBack(delivery: DueDelivery): void;
-  /** It was sent, with what was taken along: its lane goes on. */
+  /** The delivery and those of the same message were sent: the lane continues. */
   done(delivery: DueDelivery): void;
-  /** Its lane is forgotten, and found in the outbox again; unless the lane was read anew since, and is not its any more. */
+  /** Drops the delivery's lane, which is loaded from the outbox again; not when the lane was loaded again since. */
   giveUp(delivery: DueDelivery): void;
-  /** Forgets a lane; what is in it is found in the outbox again. */
+  /** Drops a lane, which is loaded from the outbox again. */
   dropLane(lane: number): void;
   dropShards(shards: ReadonlySet<number>): void;
-  /** Forgets all but what is being sent. */
+  /** Drops all but the deliveries being sent. */
   dropWaiting(): void;
 }
 
 interface Lane {
   readonly id: number;
   readonly waiting: DueDelivery[];
-  /** How many at its front are being sent. */
+  /** How many deliveries at the front are being sent. */
   sending: number;
-  /** Among which ready ones it stands; null while it is sent or forgotten. */
+  /** The list of ready lanes in which the lane stands; null while it is being sent, or dropped. */
   readyAt: Rank | null;
 }
 
-/** So often what is not new goes first, so that it is never starved. */
+/** One in so many deliveries is a retry or replay, if one waits, so that new ones never starve them. */
 const TURN_OF_THE_LATE = 8;
 
-/** How it stands with our failures while there are none. */
+/** No failures on this replica's side. */
 export const NEVER_FAILED: Standing['ours'] = {
   failures: 0,
   failedAt: Number.NEGATIVE_INFINITY,
@@ -113,7 +113,7 @@ export const NEVER_FAILED: Standing['ours'] = {
 export function createSubscriberQueue(recipient: Recipient): SubscriberQueue {
   const lanes = new Map<number, Lane>();
   const ids = new Set<number>();
-  /** Lanes whose first delivery is not in flight, in the order they became so. Some entries are stale: see `readyAt`. */
+  /** Lanes whose first delivery is not in flight, in the order in which they became ready. Some entries are stale: see `readyAt`. */
   const ready = RANKS.map(() => createQueue<Lane>());
   let readyCount = 0;
   let turn = 0;
@@ -142,7 +142,7 @@ export function createSubscriberQueue(recipient: Recipient): SubscriberQueue {
   };
   const drop = (lane: Lane): void => {
     for (const { id } of lane.waiting) ids.delete(id);
-    // Its place among the ready ones may hold on to it for a while.
+    // A stale entry in the list of ready lanes may keep the lane in memory for a while, so it is emptied.
     lane.waiting.length = 0;
     unready(lane);
     lanes.delete(lane.id);
@@ -190,7 +190,7 @@ export function createSubscriberQueue(recipient: Recipient): SubscriberQueue {
         return;
       }
       const { waiting, sending } = lane;
-      // Nearly always the last; one that is sent again may be older than what waits.
+      // A new delivery is nearly always the last; a retry may be older than those that wait.
       let place = waiting.length;
       while (place > sending && isBehind(waiting[place - 1]!, delivery)) place -= 1;
       waiting.splice(place, 0, delivery);
@@ -224,9 +224,9 @@ export function createSubscriberQueue(recipient: Recipient): SubscriberQueue {
     },
     done: (delivery) => {
       const lane = lanes.get(delivery.lane);
-      // The lane was dropped meanwhile, and may have been read anew.
+      // The lane was dropped meanwhile, and may have been loaded again.
       if (lane?.waiting[0]?.id !== delivery.id) return;
-      // Itself at least, should the lane have been read anew.
+      // At least the delivery itself, in case the lane was loaded again.
       for (const { id } of lane.waiting.splice(0, Math.max(lane.sending, 1))) ids.delete(id);
       lane.sending = 0;
       if (lane.waiting.length > 0) return setReady(lane);
@@ -253,7 +253,7 @@ export function createSubscriberQueue(recipient: Recipient): SubscriberQueue {
   };
 }
 
-/** Whether `waiting` comes after `other` in their lane: what is replayed comes last, the rest in the order of events. */
+/** Whether `waiting` comes after `other` in their lane: replays come last, the rest in the order of events. */
 function isBehind(waiting: DueDelivery, other: DueDelivery): boolean {
   const [one, two] = [waiting.rank === REPLAYED, other.rank === REPLAYED];
   return one === two ? waiting.position > other.position : one;

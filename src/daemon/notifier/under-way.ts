@@ -1,4 +1,4 @@
-/** Lets people see attempts that take their time: what has been under way for a moment is written, and erased at its end. */
+/** Shows slow attempts to people: an attempt that takes more than a moment is noted in the database, and the note is erased at its end. */
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { endUnderWay, noteUnderWay } from '../../postgres/deliveries/under-way.ts';
@@ -13,8 +13,8 @@ export interface UnderWayNotes {
   stop(): Promise<void>;
 }
 
-/** Most attempts are over by then, and cost nothing. */
-const A_MOMENT: Milliseconds = 1_000;
+/** Most attempts have ended by then and are never noted. */
+const SHOWN_AFTER: Milliseconds = 1_000;
 
 export function createUnderWayNotes({
   sql,
@@ -34,7 +34,7 @@ export function createUnderWayNotes({
   let stopped = false;
 
   const write = async (): Promise<void> => {
-    const old = clock.monotonic() - A_MOMENT;
+    const old = clock.monotonic() - SHOWN_AFTER;
     const fresh = [...attempts].filter(([, { begun, isNoted }]) => !isNoted && begun <= old);
     const erased = toErase;
     toErase = [];
@@ -47,7 +47,7 @@ export function createUnderWayNotes({
       );
       if (erased.length > 0) await endUnderWay(sql, erased);
     } catch (error) {
-      // Only people look at it; the rows of an attempt that ended are told apart by nobody for a moment longer.
+      // Only people read these notes, so the note of an ended attempt may stay for a moment.
       log.debug({ error }, 'delivery.under_way_unknown');
       toErase.push(...erased);
     }
@@ -58,7 +58,7 @@ export function createUnderWayNotes({
     timer = setTimeout(() => {
       timer = null;
       writing = write();
-    }, A_MOMENT).unref();
+    }, SHOWN_AFTER).unref();
   };
 
   return {

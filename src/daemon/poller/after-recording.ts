@@ -1,4 +1,4 @@
-/** What follows once a batch of polls was written, or could not be: for the window, the shards, the judge and the notifier. */
+/** Applies a batch of polls that was written, or could not be: updates the window and the shards, wakes the judge and the notifier. */
 
 import type { Ownership } from '../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -20,13 +20,13 @@ export interface AfterRecordingOptions {
   readonly loader: Loader;
   readonly windows: ReadonlyMap<string, Window>;
   readonly writes: Writes;
-  /** Events were committed: somebody may have something to tell. */
+  /** Called when events were committed. */
   onEvents(): void;
-  /** Something happened that the judge looks at. */
+  /** Called when something happened that the judge weighs. */
   onSymptom(): void;
-  /** Asks for a tick soon. */
+  /** Wakes the poller's loop. */
   wake(): void;
-  /** There may be room for more calls. */
+  /** Starts more calls if there is room. */
   pump(): void;
 }
 
@@ -34,23 +34,23 @@ export interface AfterRecording {
   onRecorded(batch: readonly Job[], recorded: Recorded): void;
   /** The row of a refused poll was repaired. */
   onRepaired(batch: readonly Job[]): void;
-  /** `poison` marks a single poll that the database refuses for what it holds. */
+  /** `poison` marks a single poll whose values the database refuses. */
   onFailed(batch: readonly Job[], error: unknown, poison: boolean): void;
-  /** How long nothing is asked because the database could not be written. */
+  /** How long no purchase is polled because the database could not be written. */
   pause(): Milliseconds;
 }
 
-/** What cannot be recorded must not be asked for again and again: rests after failed writes grow from one to the other. */
+/** Pauses after failed writes; they grow, because polls that cannot be recorded must not be repeated at full speed. */
 const FIRST_PAUSE: Milliseconds = 1_000;
 const LONGEST_PAUSE: Milliseconds = 15_000;
-/** A single purchase that cannot be recorded, or not even decided, is left alone for so long. */
+/** A purchase whose poll cannot be recorded or decided is not polled again for so long. */
 export const POISON_REST: Milliseconds = 60_000;
-/** Events after which the judge looks. */
+/** Events that wake the judge. */
 const SYMPTOMS: ReadonlySet<string> = new Set(['purchase.stuck', 'purchase.recovered', 'purchase.expired']);
 
 export function createAfterRecording(options: AfterRecordingOptions): AfterRecording {
   const { clock, log, meters, ownership, loader, windows, writes, onEvents, onSymptom, wake, pump } = options;
-  /** The database could not be written so many times in a row, and until when nothing is asked because of it. */
+  /** Failed writes in a row, and until when no purchase is polled because of them. */
   let writeFailures = 0;
   let pausedUntil = Number.NEGATIVE_INFINITY;
 
@@ -99,7 +99,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
     pump();
   };
 
-  /** Memory gives way to the rows, which are read after a rest. */
+  /** Drops purchases from memory and reads their rows again after a pause. */
   const readRowsAgain = (batch: readonly Job[], rest: Milliseconds): void => {
     for (const { entry } of batch) {
       const { id, shard, site } = entry.purchase;
@@ -116,7 +116,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
   };
 
   const onFailed = (batch: readonly Job[], error: unknown, poison: boolean): void => {
-    // What was written before a connection broke is not known, and what was refused may rest on a mistake: the rows tell.
+    // Whether a broken connection's statement was carried out is not known, and a refused poll may rest on old values: the rows decide.
     readRowsAgain(batch, poison ? POISON_REST : 0);
     if (poison) {
       for (const { entry } of batch) {
@@ -136,7 +136,7 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
   return { onRecorded, onRepaired, onFailed, pause: () => Math.max(pausedUntil - clock.monotonic(), 0) };
 }
 
-/** Changes and polls without one are written apart: one may fail while the other does not. */
+/** Changes and polls without a change are written apart, so one can fail while the other succeeds. */
 function kindOf([job]: readonly Job[]): string {
   return job?.decided.outcome.kind === 'changed' ? 'changes' : 'polls';
 }

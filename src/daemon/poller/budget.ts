@@ -8,7 +8,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 const BURST: Milliseconds = 20;
 
 export interface Budget {
-  /** Takes one call: 0 when it may leave now, otherwise how long to wait. */
+  /** Takes one call; answers 0 when the call may leave now, otherwise how long to wait. */
   take(rate: number): Milliseconds;
 }
 
@@ -19,10 +19,10 @@ export function createBudget(monotonic: () => Milliseconds): Budget {
     take: (rate) => {
       if (rate <= 0) return 1_000;
       const ahead = Math.max(0, (rate * BURST) / 1_000 - 1);
-      // Calls that may leave ahead of time are part of the second's calls, not on top of them.
+      // Calls of a burst count among the second's calls, not on top of them.
       const spacing = 1_000 / (rate - ahead);
       const now = monotonic();
-      // A rate that was lower a moment ago must not hold up one that is higher now.
+      // After the rate was raised, the wait of the lower rate must not last on.
       due = Math.min(due, now + (ahead + 1) * spacing);
       const earliest = due - ahead * spacing;
       if (now < earliest) return earliest - now;

@@ -15,47 +15,47 @@ export interface ExtraCallsOptions {
   readonly ownership: Ownership;
   /** What a call and its recording may take. */
   needOf(site: PolledSite): Milliseconds;
-  /** Somebody waits for a turn, or a call is over: more may start. */
+  /** Called when a call waits for its turn or has ended: more calls may start. */
   pump(): void;
-  /** Nothing is under way here any more. */
+  /** Called when no extra call is under way any more. */
   onIdle(): void;
 }
 
-/** A purchase as whoever asks for its invoice knows it. */
+/** A purchase whose invoice is asked for. */
 export interface InvoiceOf {
   readonly id: number;
   readonly site: string;
   readonly purchaseId: string;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the caller no longer waits for the answer. */
   readonly signal: AbortSignal;
 }
 
 export interface ExtraCalls {
-  /** How many wait or are being asked. */
+  /** Extra calls that wait or are under way. */
   busy(): number;
-  /** The invoice of a purchase whose shard is ours; null when there was no turn, or no time left to use it. */
+  /** The invoice of a purchase in this replica's shards; null when there was no turn, or no time left in the lease. */
   pollInvoice(
     calls: SiteCalls,
     purchase: { readonly id: number; readonly purchaseId: string; readonly shard: number },
   ): Promise<InvoiceSeen | null>;
-  /** The whole invoice, for somebody who asks. Never rejects. */
+  /** The whole invoice, for a caller of the API or a command. Never rejects. */
   invoiceOf(purchase: InvoiceOf): Promise<InvoiceReply>;
-  /** Lets the first who waits go, when a call may leave; answers how long until one may. */
+  /** Starts the first waiting call if the site's ceiling allows; answers how long until it does. */
   giveTurn(calls: SiteCalls): Milliseconds;
-  /** Whoever waits, waits no longer, and nobody's turn comes from now on. */
+  /** Rejects all waiting calls and refuses new ones. */
   stop(): void;
 }
 
-/** What a caller who came too early may wait; a replica without shards has none of the site's calls to give. */
+/** How long a call waits for its turn; a replica without shards has no part of the site's calls. */
 const SOON: Milliseconds = 1_000;
-/** While the lease is too short for a call, another replica may be making it: the next renewal tells more. */
+/** Pause while the lease is too short for a call; the next renewal extends it. */
 const UNTIL_RENEWED: Milliseconds = 250;
 
 export function createExtraCalls({ siteCalls, ownership, needOf, pump, onIdle }: ExtraCallsOptions): ExtraCalls {
   let busy = 0;
   let stopped = false;
 
-  /** One call in its turn; null when there was none. */
+  /** Makes one call in its turn; null when its turn did not come. */
   const inTurn = async <A>(
     calls: SiteCalls,
     { id, signal, may = () => true }: { id: number; signal?: AbortSignal; may?: () => boolean },
@@ -91,7 +91,7 @@ export function createExtraCalls({ siteCalls, ownership, needOf, pump, onIdle }:
     pollInvoice: (calls, { id, purchaseId, shard }) =>
       inTurn(
         calls,
-        // While it waited, the shard may have become another's.
+        // The shard may have been lost while the call waited.
         { id, may: () => ownership.mayBegin(shard, needOf(calls.site)) },
         { ask: (site) => site.pollInvoice(purchaseId), told: observationOf },
       ),
@@ -109,7 +109,7 @@ export function createExtraCalls({ siteCalls, ownership, needOf, pump, onIdle }:
       );
       if (answer === null) return refused(calls);
       if (answer.kind !== 'unknown') return answer;
-      // What the service answers when there is no invoice is not shown; its status tells why there is none.
+      // The service's answer without an invoice is not shown; the purchase's status explains why there is none.
       const status = await inTurn(
         calls,
         { id, signal },

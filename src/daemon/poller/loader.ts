@@ -1,4 +1,4 @@
-/** Brings into the windows what is due soon and what changed from outside. */
+/** Loads purchases that are due soon, or were changed from outside, into the windows. */
 
 import type { Holding, Ownership } from '../../domain/replicas/ownership.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -27,17 +27,17 @@ export interface LoaderOptions {
 }
 
 export interface Loader {
-  /** Reads once; answers whether there is more to read at once. Calls must not overlap. */
+  /** Loads once; answers whether there is more to load at once. Calls must not overlap. */
   load(): Promise<boolean>;
-  /** A purchase was written and left its window: what is being read of it just now may be older than that. */
+  /** Notes that a purchase was written and left its window: a load under way may hold an older row of it. */
   left(id: number): void;
-  /** Reads a purchase's row again after a rest, whatever memory knew of it. */
+  /** Loads a purchase's row again after a pause, whatever memory knows. */
   readAgain(id: number, rest: Milliseconds): void;
 }
 
 const NUDGES_AT_ONCE = 5_000;
 const ROWS_PER_SHARD = 300;
-/** Room for fewer rows than this is worth a query only when nothing else can be done. */
+/** Room for fewer rows than this is worth a query only while no poll is due. */
 const FEWEST_ROWS = 64;
 /** What one statement reads at most: index ranges, and rows. */
 const MOST_RANGES = 4_096;
@@ -72,11 +72,11 @@ function inStatements(reads: readonly WindowRead[]): WindowRead[][] {
 }
 
 export function createLoader({ sql, clock, log, ownership, windows }: LoaderOptions): Loader {
-  /** Shards whose nudges are older than what is about to be read. */
+  /** Gained shards whose nudges are older than the rows that are about to be read. */
   const fresh = new Set<number>();
   /** Purchases whose rows are to be read again, and from when on. */
   const again = new Map<number, Milliseconds>();
-  /** Purchases that left their window while rows were being read: what was read may be older than what was written. */
+  /** Purchases that left their window during a load: the loaded row may be older than the written one. */
   const leavers = new Set<number>();
   let loading = false;
   let patrolAt = clock.monotonic() + PATROL_EVERY;
@@ -113,7 +113,7 @@ export function createLoader({ sql, clock, log, ownership, windows }: LoaderOpti
     const now = clock.monotonic();
     const ids = [...again].filter(([, from]) => from <= now).map(([id]) => id);
     if (ids.length === 0) return false;
-    // Whoever leaves from here on is read once more.
+    // A purchase that leaves its window from here on is read once more.
     for (const id of ids) leavers.delete(id);
     const rows = await loadPurchases(sql, ids);
     for (const id of ids) again.delete(id);
@@ -126,18 +126,18 @@ export function createLoader({ sql, clock, log, ownership, windows }: LoaderOpti
     const { rows, orphans, more } = await readNudges(sql, { shards, limit: NUDGES_AT_ONCE });
     if (rows.length + orphans.length === 0) return false;
     take(rows);
-    // Only now: the rows are in memory, or their cursor will come by. A shard that changed hands meanwhile keeps its nudges.
+    // Only now, when the rows are in memory or ahead of their cursor. A shard that changed hands meanwhile keeps its nudges.
     const kept = holdings.filter(({ shard, epoch }) => ownership.epochOf(shard) === epoch);
-    // Left where they are, orphans would be read with every tick, and in the end nothing else.
+    // Nudges of deleted purchases are dropped too, or they would fill every read in the end.
     const nudges = [...orphans, ...rows.flatMap((row) => row.nudges)];
     await dropNudges(sql, nudges, { replica: ownership.replica, holdings: kept });
     return more;
   };
 
-  /** What to read next of a site's queue, or null when there is nothing, or no room. */
+  /** The next read of a site's queue, or null when there is nothing to read or no room. */
   const nextRead = (site: string, window: Window): WindowRead | null => {
     const slot = dueSlot(clock.now());
-    // All that is overdue comes first, whatever its age; then what becomes due in this slot; then what is due soon.
+    // Overdue purchases first, whatever their age; then those due in this slot; then those due soon.
     const through = [slot - 1, slot, slot + 1].find((each) => window.behind(each).length > 0);
     if (through === undefined) return null;
     const behind = window.behind(through);
@@ -161,7 +161,7 @@ export function createLoader({ sql, clock, log, ownership, windows }: LoaderOpti
       const results = await loadDue(sql, together);
       results.forEach(({ rows, cursors }, index) => {
         together[index]!.window.moved(together[index]!.cursors, cursors);
-        // What rests is read by its id when the rest is over.
+        // Purchases that pause are read by id when their pause is over.
         take(rows.filter(({ purchase: { id } }) => !again.has(id)));
       });
     }

@@ -1,4 +1,4 @@
-/** Asks for what is due, decides, and hands the outcome to the recorder. */
+/** Polls due purchases, decides, and hands the outcomes to the recorder. */
 
 import type { InvoiceReply } from '../../checkout/invoice-details.ts';
 import { decide } from '../../domain/deciding/decide.ts';
@@ -42,28 +42,28 @@ export interface PollerOptions {
   spread(): number;
   /** Purchases in memory at most. */
   readonly capacity: number;
-  /** Events were committed: somebody may have something to tell. */
+  /** Called when events were committed. */
   onEvents(): void;
-  /** Something happened that the judge looks at. */
+  /** Called when something happened that the judge weighs. */
   onSymptom(): void;
-  /** Asks for a tick soon. */
+  /** Wakes the poller's loop. */
   wake(): void;
 }
 
 export interface Poller {
-  /** Reads what became due or changed from outside, and starts what may start; answers how long to rest. */
+  /** Loads purchases that became due or changed, and starts polls; answers how long the loop may rest. */
   tick(): Promise<Milliseconds>;
-  /** Polls everything that is due now, once, and waits until it is recorded. For tests and for a last look. */
+  /** Polls everything that is due now, once, and waits until the outcomes are recorded. For tests and the command `poll`. */
   pollDue(): Promise<void>;
-  /** Asks the service for a purchase's whole invoice, for somebody; nothing is recorded. Never rejects. */
+  /** Asks the service for a purchase's whole invoice for a caller; nothing is recorded. Never rejects. */
   invoiceOf(purchase: InvoiceOf): Promise<InvoiceReply>;
-  /** The checkout services, as something that this replica may not reach. */
+  /** Whether this replica reaches the checkout services, for the decision to give its shards away. */
   readonly outside: SiteOutside;
   /** Polls that were made and are not recorded yet. */
   unwritten(): number;
-  /** A purchase was erased: it leaves memory, and nothing of it is asked any more. */
+  /** A purchase was erased: it leaves memory and is not polled any more. */
   forget(id: number): void;
-  /** Starts nothing any more and waits for what is under way. */
+  /** Starts no more polls and waits for those under way. */
   stop(): Promise<void>;
 }
 
@@ -73,18 +73,18 @@ interface Asked {
   readonly moment: Milliseconds;
 }
 
-/** Without a wake-up, look for changes from outside this often: a lost notification costs this much at most. */
+/** Without a wake-up, the loop looks for changes from outside this often: a lost notification costs this much at most. */
 const SWEEP: Milliseconds = 5_000;
-/** While more is to be read, look again after this. */
+/** While there is more to load, the loop runs again after this. */
 const SOON: Milliseconds = 20;
-/** While memory is full, polls make room. */
+/** Pause of the loop while memory is full and polls make room. */
 const MAKING_ROOM: Milliseconds = 250;
 const LEAST_CAPACITY = 100;
-/** Answers that wait to be written; beyond it nothing new is asked. */
+/** Outcomes that wait to be written at most; beyond that no poll starts. */
 const MOST_UNWRITTEN = 10_000;
 /** A poll (a token and a call, each within the time-out) and its recording must end before the lease does. */
 const TIME_TO_RECORD: Milliseconds = 2_000;
-/** When a lease is too short for a poll, or a shard is being given away: the next renewal tells more. */
+/** Pause while the lease is too short for a poll, or a shard is being given away. */
 const RENEWAL_REST: Milliseconds = 250;
 /** Calls of one site are spaced by less than this at any sensible ceiling. */
 const LONGEST_SPACING: Milliseconds = 200;
@@ -96,7 +96,7 @@ function needOf({ timeout }: PolledSite): Milliseconds {
 
 export function createPoller(options: PollerOptions): Poller {
   const { sql, clock, log, ownership, meters, writes, policyFor, spread, onEvents, onSymptom, wake } = options;
-  // A share of memory for each site, so that one that cannot be asked fills no other's; with many sites the least that works well.
+  // Each site has its share of memory, so that a site that cannot be polled does not fill that of others; with many sites, the least that works well.
   const capacity = Math.max(Math.floor(options.capacity / Math.max(options.sites.length, 1)), LEAST_CAPACITY);
   const windows = new Map(options.sites.map(({ name }) => [name, createWindow({ capacity, epochOf: ownership.epochOf })]));
   const callParts = { sql, clock, log, replica: ownership.replica };
@@ -118,7 +118,7 @@ export function createPoller(options: PollerOptions): Poller {
 
   // Asking ----------------------------------------------------------------------------------------------------------
 
-  /** Starts whatever may start now; answers after how long there may be more, if no answer comes before. */
+  /** Starts the polls that may start now; answers after how long more may start, if no answer comes before. */
   const pump = (): Milliseconds => {
     if (stopped) return Number.POSITIVE_INFINITY;
     const pause = afterRecording.pause();
@@ -139,7 +139,7 @@ export function createPoller(options: PollerOptions): Poller {
       if (calls.inFlight >= site.concurrency || recorder.pending() > MOST_UNWRITTEN) return Number.POSITIVE_INFINITY;
       const dueAt = window.nextDue();
       const now = clock.now();
-      // Calls beside the queue go first, but never two of them while a poll is due: nobody may starve.
+      // Extra calls go first, but never two in a row while a poll is due, so that neither starves.
       if (calls.turns.waiting > 0 && !(calls.turnGiven && dueAt !== null && dueAt <= now)) {
         const wait = extraCalls.giveTurn(calls);
         if (wait > 0) return wait;
@@ -148,7 +148,7 @@ export function createPoller(options: PollerOptions): Poller {
       if (dueAt === null) return Number.POSITIVE_INFINITY;
       if (dueAt > now) return dueAt - now;
       if (!ownership.outlasts(need)) return RENEWAL_REST;
-      // While the site is in doubt, a purchase that answered well lately is asked in place of the one that is due.
+      // While the site may be failing, a purchase that answered well lately is polled in place of the due one.
       const entry = window.takeOneOf(calls.probes(), ({ shard }) => ownership.mayBegin(shard, need)) ?? window.take(now)!;
       const later = (at: Instant): void => window.settle(entry, { purchase: entry.purchase, dueAt: at, slot: entry.slot });
       if (!ownership.mayBegin(entry.purchase.shard, need)) {
@@ -164,7 +164,7 @@ export function createPoller(options: PollerOptions): Poller {
     }
   };
 
-  /** Pumps, and again when there may be more. */
+  /** Starts polls now, and sets the timer for the next ones. */
   const pumpOn = (): void => {
     const next = pump();
     if (next < Number.POSITIVE_INFINITY) alarm.within(Math.min(Math.max(next, 1), SWEEP));
@@ -189,7 +189,7 @@ export function createPoller(options: PollerOptions): Poller {
         await askInvoice(calls, entry, seen, asked);
       else conclude(calls, entry, seen, asked, null);
     } catch (error) {
-      // A bug of ours in one purchase must not end the polling of all others.
+      // A bug that one purchase triggers must not end the polling of all others.
       log.error({ error, site, purchaseId }, 'poll.undecided');
       windows.get(site)?.settle(entry, null);
       loader.readAgain(id, POISON_REST);
@@ -273,7 +273,7 @@ export function createPoller(options: PollerOptions): Poller {
     return total;
   };
   const idle = createIdle(asking);
-  /** Resolves when nothing is being asked or recorded. */
+  /** Resolves when no poll is under way and all outcomes are recorded. */
   const quiet = async (): Promise<void> => {
     while (asking() > 0 || recorder.pending() > 0) {
       await idle.wait();
@@ -298,7 +298,7 @@ export function createPoller(options: PollerOptions): Poller {
         const next = pump();
         if (asking() > 0 || recorder.pending() > 0) await quiet();
         else if (next < LONGEST_SPACING && anythingDue()) {
-          // It only waits for its turn in the site's calls a second.
+          // A due purchase waits for its turn in the site's calls a second.
           await new Promise((resolve) => setTimeout(resolve, next));
         } else break;
       }

@@ -1,7 +1,7 @@
 /**
- * Writes decided polls in batches. Polls that changed nothing wait a little for company; a change goes at once. First sights
- * have batches of their own, so that a bulk load of purchases does not delay the changes of others. A batch
- * that cannot be written is given back: its purchases are read again from their rows, and asked again.
+ * Writes decided polls in batches. Polls without a change wait a little to share a batch; a change is written at once. First
+ * sights have batches of their own, so that a bulk load of purchases does not delay changes of others. A batch that cannot
+ * be written is given back: its purchases are read again from their rows and polled again.
  */
 
 import { isAboutData, type Sql } from '../../postgres/connection/database.ts';
@@ -24,11 +24,11 @@ export interface RecorderOptions {
   readonly meter?: Meters['recording'];
   /** A batch was written; ids that are missing in the answer were refused. */
   onRecorded(batch: readonly Job[], recorded: Recorded): void;
-  /** Tries to repair the purchase of a poll that the database refuses for what it holds. Never rejects. */
+  /** Tries to repair the purchase of a poll whose values the database refuses. Never rejects. */
   repair(job: Job): Promise<boolean>;
   /** A refused poll's purchase was repaired. */
   onRepaired(batch: readonly Job[]): void;
-  /** A batch could not be written. `poison` marks a single poll that the database refuses for what it holds. */
+  /** A batch could not be written. `poison` marks a single poll whose values the database refuses. */
   onFailed(batch: readonly Job[], error: unknown, poison: boolean): void;
 }
 
@@ -41,8 +41,8 @@ export interface Recorder {
 const MOST = 1_000;
 const LINGER = 50;
 /**
- * A change goes at once, and so do a few that happen to follow it; in a stream of changes a statement every so often takes
- * them along, which costs less for each.
+ * A change is written at once, with those that follow within a moment; in a stream of changes one statement at fixed
+ * intervals writes many, which costs less for each.
  */
 const SPACING = 15;
 const BURST = 5;
@@ -67,7 +67,7 @@ export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepa
     } catch (error) {
       if (!isAboutData(error)) return onFailed(jobs, error, false);
       if (live.length === 1) return (await repair(live[0]!)) ? onRepaired(jobs) : onFailed(jobs, error, true);
-      // One row that cannot be written must not take the others with it: halves find it in a few steps.
+      // A refused batch is written in halves, so that one refused row does not keep the others from being written.
       const middle = jobs.length >> 1;
       await flush(jobs.slice(0, middle), write);
       await flush(jobs.slice(middle), write);

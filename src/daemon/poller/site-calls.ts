@@ -1,4 +1,4 @@
-/** One site as this replica asks it: how many calls may leave, whether the site answers, and who hears when it does not. */
+/** Calls of this replica to one site: the ceiling, the breaker, and the reports when the site fails or answers again. */
 
 import type { InvoiceAnswer } from '../../checkout/invoice-details.ts';
 import type { InvoiceSeen } from '../../domain/deciding/invoice.ts';
@@ -41,28 +41,28 @@ export interface AnsweredCall {
 export interface SiteCalls {
   readonly site: PolledSite;
   inFlight: number;
-  /** Calls beside the queue that wait for a place among the site's, and whether the last place was one of theirs. */
+  /** Extra calls that wait for their turn, and whether the last turn was given to one. */
   readonly turns: Turns;
   turnGiven: boolean;
   /**
-   * How long until a call may leave; 0 takes one, infinite waits for an answer. `share` is our part of the ceiling.
+   * How long until a call may leave; 0 takes one, infinite waits for an answer. `share` is this replica's part of the ceiling.
    * `probe`: the call stands in for all others, and its answer decides.
    */
   take(share: number): { readonly wait: Milliseconds; readonly probe: boolean };
   /**
-   * Purchases that answered well lately, the latest first, when asking about one of these says most: for a probe, and while
-   * failures may be the site's or single purchases'. Otherwise none.
+   * Purchases that answered well lately, the latest first: to poll as probes, and while failures may be the site's or those
+   * of single purchases. Otherwise none.
    */
   probes(): readonly number[];
-  /** Learns from an answer, and tells the database when the site fails or is back. */
+  /** Learns from an answer, and writes when the site fails or answers again. */
   answered(seen: Observation, call: AnsweredCall): void;
-  /** Whether failures are the whole site's: then none is held against a purchase. */
+  /** Whether failures are the whole site's: they then do not count against purchases. */
   fails(): boolean;
-  /** Whether no purchase of the site can be read, nonsense and unknown ids included: no failure is a purchase's own. */
+  /** Whether no purchase of the site can be read, also for nonsense and unknown ids: no failure is then a purchase's own. */
   excuses(): boolean;
-  /** Time has passed: a site that rests for long may be blind by now, and one that is read for long enough is well. */
+  /** Decides what time alone decides: a site without an answer for long is blind, a site that was read for long enough is well. */
   look(): void;
-  /** While nothing but a probe may leave: how long, as far as it is known; otherwise 0. */
+  /** How long only probes may leave, as far as that is known; 0: all calls may. */
   restsFor(): Milliseconds;
 }
 
@@ -70,16 +70,16 @@ export interface SiteCallsOptions {
   readonly sql: Sql;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Which replica asks: each notes for itself whether it reads the site. */
+  /** This replica's id: each replica notes whether it reads the site. */
   readonly replica: string;
   /** Jitter in [-1, 1]. */
   spread(): number;
-  /** The database knows that the site fails, or that it is back. */
+  /** Called after it was written that the site fails, or answers again. */
   onReported(): void;
 }
 
 const NONE: readonly number[] = [];
-/** A probe that finds nothing to ask about for so long: what fails afterwards is another failure. */
+/** When no purchase was there to probe for so long, a later failure counts as a new one. */
 const NOTHING_TO_ASK: Milliseconds = 10 * 60_000;
 
 export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, spread, onReported }: SiteCallsOptions): SiteCalls {
@@ -140,7 +140,7 @@ export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, sp
   return calls;
 }
 
-/** Whether nothing but probes leaves, and no call that left before can show any more that the site answers. */
+/** Whether only probes leave, and no earlier call is under way whose answer could show that the site answers. */
 function isCertain(breaker: Breaker): breaker is Extract<Breaker, { kind: 'open' }> {
   return breaker.kind === 'open' && breaker.unless === null;
 }

@@ -1,4 +1,4 @@
-/** The checkout services, as something that this replica may not reach while another one does. */
+/** Whether this replica reaches the checkout services, compared with the other replicas. */
 
 import { outdone, type SiteReach, type Unreached } from '../../domain/replicas/replica-reach.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -15,7 +15,7 @@ export interface SiteOutsideOptions {
   readonly siteCalls: ReadonlyMap<string, SiteCalls>;
 }
 
-/** Slots that must lie between now and the next poll of a purchase that is asked about beside the queue. */
+/** Slots between now and the next poll of a purchase that may be asked about as an extra call. */
 const NOT_DUE_SOON = 6;
 /** The part of a site's ceiling that such calls may take. */
 const SHARE = 1 / 64;
@@ -39,7 +39,7 @@ export function createSiteOutside({ sql, clock, replica, siteCalls }: SiteOutsid
   };
   const failing = (): SiteCalls[] => [...siteCalls.values()].filter((calls) => calls.fails());
 
-  /** Asks a failing site about one purchase of another replica, when a call may leave; nothing is recorded. */
+  /** Asks a failing site about one purchase of another replica, if the ceiling allows; nothing is recorded. */
   const ask = async (calls: SiteCalls): Promise<boolean> => {
     const purchase = await purchaseToAsk(sql, { site: calls.site.name, after: dueSlot(clock.now()) + NOT_DUE_SOON });
     if (purchase === null) return false;

@@ -37,23 +37,23 @@ export interface SiteReachOptions {
 
 export interface SiteReach {
   /**
-   * Learns from an answer, and answers it as the breaker must take it: while the site is blind, nonsense and unknown ids
-   * are the site's failures. `purchase` is null when something else than its status was asked for.
+   * Learns from an answer, and returns the answer as the breaker must count it: while the site is blind, nonsense and unknown
+   * ids are failures of the site. `purchase` is null when the call did not ask for a status.
    */
   answered(seen: Observation, purchase: Asked | null): Observation;
-  /** The breaker found that the whole site fails. */
+  /** Notes that the breaker found the whole site failing. */
   fails(reason: SiteTrouble, error: string): void;
-  /** Writes what the answers say, where that is news or the last report is a few seconds old; `awaited` are on their way. */
+  /** Writes what the answers show, when it is new or the last report is a few seconds old; `awaited`: calls under way. */
   report(awaited: number): void;
   /** Writes what time alone decides: that the site is blind, or that it has been read for long enough. */
   look(awaited: number): void;
-  /** Nothing has been asked for long: a failure that the next answer shows begins now. */
+  /** No call was made for long: a failure that the next answer shows begins now. */
   rest(): void;
-  /** Whether failures are held against no purchase. */
+  /** Whether failures do not count against purchases. */
   excuses(): boolean;
 }
 
-/** What is no news is written at most this often. */
+/** A report without news is written at most this often. */
 const REPORT_EVERY: Milliseconds = 5_000;
 
 export function createSiteReach(site: string, { sql, clock, log, replica, onReported }: SiteReachOptions): SiteReach {
@@ -80,7 +80,7 @@ export function createSiteReach(site: string, { sql, clock, log, replica, onRepo
   const isFailing = (): boolean => condition !== null && condition.failing !== null;
   const isExcused = (): boolean => {
     if (excuses(reach, clock.monotonic())) return true;
-    // Another replica may have found out, or this process did before it was started again.
+    // Another replica may have written the failure, or this one before a restart.
     return isDown && condition !== null && condition.failing !== null && !isOfSite(condition.failing.reason);
   };
 
@@ -88,13 +88,13 @@ export function createSiteReach(site: string, { sql, clock, log, replica, onRepo
     try {
       condition ??= await readSiteCondition(sql, site);
       const failing = condition?.failing ?? null;
-      // Before the site answers again for everybody: a crash in between leaves it to the next replica that reads.
+      // Before the site's recovery is written: after a crash in between, the next replica that reads the site does both.
       if (report.verdict === 'reads' && failing !== null)
         await bringPollsForward(sql, { site, since: failing.since, now: report.at });
       learn(await reportSite(sql, report));
       if ((failing !== null) !== isFailing()) onReported();
     } catch (error) {
-      // Written again with the next answer or probe.
+      // The next answer or probe writes it again.
       reported = before;
       log.warn({ error, site }, 'site.report_failed');
     }
@@ -144,7 +144,7 @@ export function createSiteReach(site: string, { sql, clock, log, replica, onRepo
       blind === null ? null : { since: Math.round(at - (now - blind.since)), reason: blind.reason, error: siteError(blind) };
     const found: SiteReport = { site, replica, at, verdict, failing, lastReadAt, lastReadWellAt, lastSuccessAt, firstSeenAt };
     announce(found);
-    // One after the other: an older report must not overtake a newer one on another connection.
+    // Reports are written one after the other: an older one must not overtake a newer one on another connection.
     writing = writing.then(() => write(found, before));
   };
 

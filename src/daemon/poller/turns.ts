@@ -1,17 +1,17 @@
-/** Who waits for a place among a site's calls without standing in its queue: first come, first served. */
+/** Extra calls that wait for their turn among a site's calls: first come, first served. */
 import type { Milliseconds } from '../../domain/values/time.ts';
 
 export interface Turns {
   readonly waiting: number;
-  /** Resolves with whether it is this one's turn: true means that its call is counted and must leave now. */
+  /** Resolves with true when the caller's turn has come (its call is counted and must leave now), with false when it will not come. */
   wait(options: { readonly patience: Milliseconds; readonly signal?: AbortSignal | undefined }): Promise<boolean>;
-  /** It is the turn of whoever waits longest. Somebody must be waiting. */
+  /** Gives the turn to the caller that waits longest. At least one must wait. */
   next(): void;
-  /** Nobody's turn comes. */
+  /** Refuses all waiting callers. */
   dismiss(): void;
 }
 
-/** Nobody waits at first. */
+/** An empty list of callers. */
 export function createTurns(): Turns {
   const line = new Set<(turn: boolean) => void>();
   return {

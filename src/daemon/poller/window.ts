@@ -23,13 +23,13 @@ export interface Entry {
   slot: number;
   /** The shard's epoch when the entry was loaded. */
   readonly epoch: number;
-  /** Being asked or recorded: not in the heap. */
+  /** Being polled or recorded: not in the heap. */
   busy: boolean;
   /** Digest of the last good answer, to recognise the same one; null when none is known. */
   digest: string | null;
   /** Failures in a row that looked like the site's. */
   strikes: number;
-  /** The shard or the purchase is not ours any more: whatever comes back is dropped. */
+  /** The shard was lost or the purchase erased: its answer is dropped. */
   gone: boolean;
   /** The row as it was read while this entry was busy; it replaces the entry afterwards. */
   newer: QueuedPurchase | null;
@@ -38,14 +38,14 @@ export interface Entry {
 export interface Window {
   /** Room for more; 0 when full. */
   room(): number;
-  /** The part of it that purchases may take which are not due yet. */
+  /** The part of the room for purchases that are not due yet. */
   roomAhead(): number;
   /** Evicts purchases of later slots than this one if there is less room than wanted; answers the room. */
   makeRoom(wanted: number, slot: number): number;
-  /** Takes over a row, in place of what was known of it. A row beyond its cursor, or without room, is left to the cursor. */
+  /** Takes over a row in place of an older version. A row beyond its cursor, or without room, is left to the cursor. */
   put(row: QueuedPurchase): void;
   knows(id: number): boolean;
-  /** The row is gone: whatever comes back of it is dropped. */
+  /** Drops a purchase whose row is gone; its answer is dropped too. */
   remove(id: number): void;
   /** The earliest entry that is due, made busy; null when none is. */
   take(now: Instant): Entry | null;
@@ -57,7 +57,7 @@ export interface Window {
   place(entry: Entry, nextPollAt: Instant | null, now: Instant): { slot: number | null; stays: boolean };
   /** A busy entry is idle again: it stays with these values, or leaves. */
   settle(entry: Entry, next: { purchase: Purchase; dueAt: Instant; slot: number } | null): void;
-  /** Whether the cursor has passed a place: it does not come to a row that is written there now. */
+  /** Whether the cursor has passed a place: a row that is written there now must be loaded by id. */
   hasPassed(shard: number, slot: number, id: number): boolean;
   /** Moves the cursor of a shard back, so that it comes to this place again. Rows that it passes twice are known or loaded again. */
   rewind(shard: number, slot: number, id: number): void;
@@ -65,9 +65,9 @@ export interface Window {
   drop(shards: readonly number[]): void;
   /** Cursors that have not read through the slot yet. */
   behind(through: number): Cursor[];
-  /** The cursors that `behind` gave have been read from, to where the others stand now. One that was moved back meanwhile stays there. */
+  /** Moves the cursors that `behind` gave to where the read ended. A cursor that was moved back meanwhile stays there. */
   moved(from: readonly Cursor[], to: readonly Cursor[]): void;
-  /** Something due has no room: purchases that are polled make room instead of staying. */
+  /** Sets that something due has no room: polled purchases then leave memory instead of staying. */
   setPressure(pressure: boolean): void;
   pressed(): boolean;
   /** Whether something due had no room, and polls have made some. */
@@ -76,10 +76,10 @@ export interface Window {
 
 /** A cursor with this id has read its whole slot. */
 const END = Number.MAX_SAFE_INTEGER;
-/** The part of a window that purchases may fill which are not due yet; the rest is for what becomes due by a change from outside. */
+/** The part of a window for purchases that are not due yet; the rest is for those that a change from outside makes due. */
 const AHEAD = 3 / 4;
 
-/** Whether a row that was read is another version than memory: changed from outside, or written by a poll that memory does not know. */
+/** Whether a row is another version than memory: changed from outside, or written by a poll that memory does not know. */
 function isNewer(row: Purchase, known: Purchase): boolean {
   return row.revision !== known.revision || row.polls > known.polls;
 }
@@ -118,8 +118,8 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
     complete = Math.min(complete, slot - 1);
   };
   /**
-   * Only what lies at the slot of its due time: the cursor would come too early to a row that kept an earlier slot, or
-   * whose next try is known to memory alone.
+   * Only entries whose slot is that of their due time: to a row with an earlier slot, or whose next try only memory knows,
+   * the cursor would come too early.
    */
   const evict = (slot: number): void => {
     if (latest <= slot) return;
@@ -189,7 +189,7 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
     place: (entry, nextPollAt, now) => {
       if (nextPollAt === null) return { slot: null, stays: false };
       const slot = dueSlot(nextPollAt);
-      // Not in the present slot once more: what is due in it and has no room yet comes first.
+      // Not in the present slot again: purchases that are due in it and have no room yet come first.
       if (pressure) return { slot: Math.max(slot, dueSlot(now) + 1), stays: false };
       if (!passed(entry.purchase.shard, slot, entry.purchase.id)) return { slot, stays: false };
       // In a window that fills up, a row is written where its purchase is due, so that it can be evicted.
@@ -197,7 +197,7 @@ export function createWindow({ capacity, epochOf }: { capacity: number; epochOf:
     },
     settle: (entry, next) => {
       if (entry.gone) return;
-      // A row that was read just after it was recorded says no more than the record.
+      // A row that was read just after its record holds the same values as the record.
       const newer = entry.newer !== null && next !== null && !isNewer(entry.newer.purchase, next.purchase) ? null : entry.newer;
       entry.busy = false;
       entry.newer = null;

@@ -1,4 +1,4 @@
-/** Keeps house: folds the counters, and deletes what is older than the settings say. One replica at a time does it. */
+/** Upkeep: folds the counters, and deletes what is older than the settings say. One replica at a time does it. */
 
 import { KEPT_WHILE_OFF } from '../../domain/deliveries/channel-pace.ts';
 import { isAhead } from '../../domain/values/clock-ahead.ts';
@@ -15,20 +15,20 @@ import { createSchedule } from '../../runtime/loops/schedule.ts';
 import type { Resealing } from './resealing.ts';
 import { createSweep, type Sweep } from './sweep.ts';
 
-export interface KeeperOptions {
+export interface UpkeepOptions {
   readonly sql: Sql;
   readonly clock: Clock;
   /** Time that the database's clock skipped: by it, nothing becomes old enough to be deleted. */
   skipped(): SkippedTime;
   readonly log: Logger;
   readonly replica: string;
-  /** Absent: nothing is sealed anew. */
+  /** Absent: nothing is sealed again. */
   readonly resealing?: Resealing;
   /** How long what is kept, infinity: for ever; and a cron expression. */
   readonly retention: Readonly<Record<'settled' | 'attempts' | 'events', Milliseconds>> & { readonly at: string };
 }
 
-export interface Keeper {
+export interface Upkeep {
   /** Does a little; answers how long to rest. */
   tick(): Promise<Milliseconds>;
 }
@@ -41,21 +41,21 @@ const SOON: Milliseconds = 50;
 /** More than one fold takes at once would be a reason to go on. */
 const MANY = 10_000;
 /** Old minutes and old answers go every hour, whatever the settings say. */
-const SMALL_THINGS_EVERY: Milliseconds = 3_600_000;
-const SMALL_THINGS_KEPT: Milliseconds = 86_400_000;
-const SMALL_THINGS_AT_ONCE = 5_000;
+const SMALL_TABLES_EVERY: Milliseconds = 3_600_000;
+const SMALL_TABLES_KEPT: Milliseconds = 86_400_000;
+const ROWS_AT_ONCE = 5_000;
 /** Between two batches, so that whoever works live comes first: as long as the batch took, within these bounds. */
 const SHORTEST_PAUSE: Milliseconds = 50;
 const LONGEST_PAUSE: Milliseconds = 1_000;
 
-export function createKeeper({ sql, clock, skipped, log, replica, retention, resealing }: KeeperOptions): Keeper {
+export function createUpkeep({ sql, clock, skipped, log, replica, retention, resealing }: UpkeepOptions): Upkeep {
   const schedule = createSchedule(retention.at);
   let heldEpoch: number | null = null;
   let sweep: Sweep | null = null;
-  /** Up to when the last sweep was done; read anew whenever the lease is. */
+  /** Up to when the last sweep was done; read again whenever the lease is. */
   let done: Instant | null = null;
   let foldAt: Milliseconds = Number.NEGATIVE_INFINITY;
-  let smallThingsAt: Milliseconds = Number.NEGATIVE_INFINITY;
+  let smallTablesAt: Milliseconds = Number.NEGATIVE_INFINITY;
 
   /** With a new lease, another replica may have done or begun what memory knows nothing of. */
   const adopt = async (epoch: number): Promise<void> => {
@@ -67,20 +67,20 @@ export function createKeeper({ sql, clock, skipped, log, replica, retention, res
 
   const ago = (length: Milliseconds): Instant => timeBefore(clock.now(), length, skipped());
 
-  const smallThings = async (): Promise<void> => {
-    if (clock.monotonic() < smallThingsAt) return;
-    const before = ago(SMALL_THINGS_KEPT);
-    while ((await removeActivity(sql, { before, limit: SMALL_THINGS_AT_ONCE })) >= SMALL_THINGS_AT_ONCE);
-    while ((await removeAnswers(sql, { before, limit: SMALL_THINGS_AT_ONCE })) >= SMALL_THINGS_AT_ONCE);
+  const sweepSmallTables = async (): Promise<void> => {
+    if (clock.monotonic() < smallTablesAt) return;
+    const before = ago(SMALL_TABLES_KEPT);
+    while ((await removeActivity(sql, { before, limit: ROWS_AT_ONCE })) >= ROWS_AT_ONCE);
+    while ((await removeAnswers(sql, { before, limit: ROWS_AT_ONCE })) >= ROWS_AT_ONCE);
     await dropEmptyCounts(sql);
     // An event that was being written while its subscriber was deleted.
     await suppressForDeleted(sql);
     await suppressForOff(sql, ago(KEPT_WHILE_OFF));
-    smallThingsAt = clock.monotonic() + SMALL_THINGS_EVERY;
+    smallTablesAt = clock.monotonic() + SMALL_TABLES_EVERY;
   };
 
   /** Goes on with the sweep, or begins one that is due; answers how long to rest. */
-  const keepHouse = async (epoch: number): Promise<Milliseconds> => {
+  const sweepByRetention = async (epoch: number): Promise<Milliseconds> => {
     const now = clock.now();
     if (sweep === null) {
       const due = schedule.latest(now);
@@ -111,8 +111,8 @@ export function createKeeper({ sql, clock, skipped, log, replica, retention, res
         if ((await foldCounts(sql)) >= MANY) return SOON;
         foldAt = clock.monotonic() + FOLD_EVERY;
       }
-      await smallThings();
-      return (await resealing?.step()) ?? keepHouse(epoch);
+      await sweepSmallTables();
+      return (await resealing?.step()) ?? sweepByRetention(epoch);
     },
   };
 }

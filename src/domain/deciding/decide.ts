@@ -267,7 +267,7 @@ function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string },
       },
     });
   }
-  // Without a good status nobody asks for the invoice; that must not keep a settled purchase due for ever.
+  // Without a good status nobody asks for the invoice; that must not keep a settled purchase due for good.
   const wanted = before.invoice === 'wanted' && failures < MOST_INVOICE_FAILURES;
   const invoice = before.invoice === 'wanted' && !wanted ? 'none' : before.invoice;
   const purchase: Purchase = { ...before, polls: before.polls + 1, status, failures, unknowns, invoice, sequence };

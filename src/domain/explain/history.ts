@@ -14,7 +14,7 @@ export function historySteps(facts: Facts, policy: PollPolicy, options: ToldOpti
   const groups: Step[][] = [[registeredStep(purchase)]];
   const matters: Matter[] = [];
   if (purchase.watchedSince > purchase.registeredAt + 1_000) {
-    groups.push([{ at: purchase.watchedSince, kind: 'watched', text: 'registered again, and watched anew from here on' }]);
+    groups.push([{ at: purchase.watchedSince, kind: 'watched', text: 'registered again, and watched again from here on' }]);
   }
   for (const event of events) {
     const told = toldSteps(facts, event, options);

@@ -87,7 +87,7 @@ function unplanned(at: Instant, now: Instant): { reason: PollReason; text: strin
   if (at <= now) return requested();
   return {
     reason: 'other_settings',
-    text: 'planned under other settings than these, or before its limit was learned anew; the poll after it follows these',
+    text: 'planned under other settings than these, or before its limit was learned again; the poll after it follows these',
   };
 }
 

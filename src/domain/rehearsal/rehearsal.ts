@@ -27,7 +27,7 @@ import { createCheckoutRehearsal, type RehearsedCheckouts } from './rehearsed-ch
 
 /** The daemon's judge looks this often. */
 const TICK: Milliseconds = 5_000;
-/** What is usual is looked up anew this often, as the judge does, and limits are learned. */
+/** What is usual is looked up again this often, as the judge does, and limits are learned. */
 const USUAL_FOR: Milliseconds = 10 * 60_000;
 const LEARN: Milliseconds = 60 * 60_000;
 

@@ -1,4 +1,4 @@
-/** Sending again: a delivery goes back to where it waited, keeps the attempts it had, and begins its schedule anew. */
+/** Sending again: a delivery goes back to where it waited, keeps the attempts it had, and begins its schedule again. */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { wanting } from '../events/events.ts';

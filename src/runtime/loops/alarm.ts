@@ -3,7 +3,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../clock.ts';
 
 export interface Alarm {
-  /** Rings after so long, unless it rings earlier anyway: setting a timer anew each time would cost more than it saves. */
+  /** Rings after so long, unless it rings earlier anyway: setting a timer again each time would cost more than it saves. */
   within(wait: Milliseconds): void;
   cancel(): void;
 }

@@ -131,7 +131,7 @@ test('what was taken along waits again when the first is put back', () => {
   expect(rest(of)).toEqual([1, 2]);
 });
 
-test('a lane that ends with all that was taken along is gone, and can begin anew', () => {
+test('a lane that ends with all that was taken along is gone, and can begin again', () => {
   const of = queue();
   for (const position of [1, 2]) of.add(delivery(0, position));
   const head = of.next(9)!;

@@ -456,7 +456,7 @@ test('through anything that may happen it holds what a plain list would', () => 
           const { dueAt } = action;
           tested.settle(entry, dueAt === null ? null : { purchase: entry.purchase, dueAt, slot: 0 });
           const known = model.get(action.id);
-          // Lost meanwhile, and perhaps read anew: then this answer is nobody's.
+          // Lost meanwhile, and perhaps read again: then this answer is nobody's.
           expect(entry.gone && known?.busy === entry).toBe(known?.busy === entry && (known.newer !== null || dueAt === null));
           if (known?.busy !== entry) continue;
           const { newer } = known;

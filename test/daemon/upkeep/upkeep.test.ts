@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createKeeper, type Keeper } from '../../../src/daemon/upkeep/upkeep.ts';
+import { createUpkeep, type Upkeep } from '../../../src/daemon/upkeep/upkeep.ts';
 import type { SkippedTime } from '../../../src/domain/values/skipped-time.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { releaseReplica, renewReplica } from '../../../src/postgres/shards/replicas.ts';
@@ -22,10 +22,10 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-async function keeperOf(replica: string, retention = {}): Promise<Keeper> {
+async function keeperOf(replica: string, retention = {}): Promise<Upkeep> {
   await renewReplica(database.sql, { id: replica, process: 'test', ttl: 60_000 });
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
-  return createKeeper({
+  return createUpkeep({
     sql: database.sql,
     clock,
     skipped: () => skipped,
@@ -35,7 +35,7 @@ async function keeperOf(replica: string, retention = {}): Promise<Keeper> {
   });
 }
 
-async function keep(keeper: Keeper): Promise<void> {
+async function keep(keeper: Upkeep): Promise<void> {
   while ((await keeper.tick()) <= 1_000);
 }
 

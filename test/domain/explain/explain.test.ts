@@ -802,7 +802,7 @@ describe('the story', () => {
     });
     expect(steps.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
       'registered: registered with SQL, by the role cart',
-      'watched: registered again, and watched anew from here on',
+      'watched: registered again, and watched again from here on',
       'transition: first seen: New',
       'delivery: shop was told at the first attempt',
       'transition: New → Completed, which is final (some time in the 1 min before)',

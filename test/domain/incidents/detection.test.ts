@@ -195,7 +195,7 @@ test('of a crowd that comes within a minute, one speaks for the page', () => {
   expect(fed(alarmed, crowd).wellSince).toHaveLength(1);
 });
 
-test('nobody overdue for half an hour ends an alarm, somebody in between begins it anew', () => {
+test('nobody overdue for half an hour ends an alarm, somebody in between begins it again', () => {
   const quiet = look(alarmed, { overdue: 0, now: 20 * MINUTE });
   expect(quiet.noneOverdueSince).toBe(20 * MINUTE);
   expect(clearsAt(quiet)).toBe(50 * MINUTE);

@@ -49,7 +49,7 @@ describe('one answer after the other', () => {
     expect(recentAfter([-4], { recent, from: MINUTE }).lead).toBe(2);
   });
 
-  test('a small lead must last: what ends it begins the time anew', () => {
+  test('a small lead must last: what ends it begins the time again', () => {
     const recent = recentAfter([1]);
     expect(enough(recent, 4 * SECOND)).toBe(false);
     noteAnswer(recent, 2, false, 4 * SECOND);

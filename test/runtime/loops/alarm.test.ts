@@ -54,7 +54,7 @@ test('can be set again by what it rings for', () => {
   expect(at).toEqual([10, 20, 30]);
 });
 
-test('does not ring once it is cancelled, and rings again when it is set anew', () => {
+test('does not ring once it is cancelled, and rings again when it is set again', () => {
   const { alarm, at } = rung();
   alarm.cancel();
   alarm.within(10);

@@ -9,7 +9,7 @@ import type { StuckIncident, StuckPart } from './stuck-event.ts';
 export type ToldIncident = StuckIncident | UnreachableIncident | SubscriberIncident | ReplicaIncident;
 
 /**
- * As it is now. One whose end is told stays as it was told. What nobody counts anew (the money, the purchases, the causes)
+ * As it is now. One whose end is told stays as it was told. What nobody counts again (the money, the purchases, the causes)
  * stays as of the event; what is counted only when it is judged is left out.
  */
 export function broughtUpToDate(event: ToldIncident, now: IncidentNow, at: Instant): ToldIncident {

@@ -115,7 +115,7 @@ function remedy(incident: SubscriberIncident): string {
   if (trouble === 'unreached') {
     if (untried)
       lines.push(
-        `Give every daemon the settings that it was added under, ${code('SECRETS_KEY', 20)} above all, and restart them; ${code('purchase-watch doctor', 40)} shows whether that is right. If that key is lost, take all that it encrypted away and add them anew.`,
+        `Give every daemon the settings that it was added under, ${code('SECRETS_KEY', 20)} above all, and restart them; ${code('purchase-watch doctor', 40)} shows whether that is right. If that key is lost, take all that it encrypted away and add them again.`,
       );
     else
       lines.push(

@@ -1,0 +1,38 @@
+/** Phrases that a stranger cannot understand stay out of the sources. docs/glossary.md has the words to use. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const SRC = join(import.meta.dirname, '../src');
+/** In every comment and name. */
+const REFUSED = [/\banew\b/, /due for ever/, /below the rope/, /keeps? house/i, /\bIN_VAIN\b|\bA_MOMENT\b|\bsmallThings\b/];
+/** In comments of the folders whose comments name actor and thing already. */
+const REFUSED_IN_CLEAR = [/\bwhoever\b/i, /\bnobody\b/i, /\bsomebody\b/i, /how it stands/i, /\btells? of\b/];
+const CLEAR = ['daemon/poller', 'daemon/notifier'];
+
+interface Line {
+  readonly place: string;
+  readonly text: string;
+}
+
+const lines: Line[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .flatMap((file) =>
+    readFileSync(join(SRC, file), 'utf8')
+      .split('\n')
+      .map((text, index) => ({ place: `${file}:${index + 1}`, text })),
+  );
+const isComment = ({ text }: Line): boolean => /^\s*(\/\/|\/?\*)|\s\/\/\s/.test(text);
+const holding = (found: readonly Line[], phrases: readonly RegExp[]): string[] =>
+  found.filter(({ text }) => phrases.some((phrase) => phrase.test(text))).map(({ place, text }) => `${place} ${text.trim()}`);
+
+test('no source holds a phrase that was replaced by a plain one', () => {
+  expect(lines.length).toBeGreaterThan(10_000);
+  expect(holding(lines, REFUSED)).toEqual([]);
+});
+
+test.each(CLEAR)('comments of %s name the actor and the thing', (folder) => {
+  const comments = lines.filter((line) => line.place.startsWith(`${folder}/`) && isComment(line));
+  expect(comments.length).toBeGreaterThan(100);
+  expect(holding(comments, REFUSED_IN_CLEAR)).toEqual([]);
+});
