@@ -22,8 +22,8 @@ import { register as watch } from './cli/purchases/watch.ts';
 import { register as why } from './cli/purchases/why.ts';
 import { register as deliveries } from './cli/subscribers/deliveries.ts';
 import { register as replay } from './cli/subscribers/replay.ts';
-import { register as slack } from './cli/subscribers/slack.ts';
 import { register as subscribers } from './cli/subscribers/subscribers.ts';
+import { register as testChannels } from './cli/subscribers/test-channels.ts';
 import type { CliContext } from './cli/terminal/context.ts';
 import { printable } from './cli/terminal/output.ts';
 import { AppError } from './domain/values/errors.ts';
@@ -58,7 +58,7 @@ const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
   key,
   doctor,
   forget,
-  slack,
+  testChannels,
 ];
 
 /** These run until they are told to stop, and handle that themselves. */

@@ -1,6 +1,7 @@
 /** The HTTP API for programs: mounts the resources; access; failures to problems. */
+
+import { channelRules } from '../config/channels.ts';
 import type { Settings } from '../config/settings.ts';
-import { channelRules } from '../config/slack.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import { createLimits, type Limits } from '../postgres/stays/limits.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -34,7 +35,7 @@ export interface ApiParts {
   readonly operators?: Sql;
   readonly databaseUrl: string;
   readonly settings: Pick<Settings, 'apiKeys' | 'sites' | 'policy' | 'webhooks' | 'subscribers'> &
-    Partial<Pick<Settings, 'slack'>>;
+    Partial<Pick<Settings, 'channels'>>;
   /** Encrypts what is stored of subscribers; without it nothing secret can be stored. */
   readonly secrets?: Secrets | null;
   readonly health: Health;
@@ -63,7 +64,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountOverview(app, { sql });
   mountInvoice(app, { sql, changes, invoiceOf });
   // Parts without these settings know of no channel.
-  const channels = settings.slack === undefined ? [] : channelRules({ slack: settings.slack });
+  const channels = channelRules({ channels: settings.channels ?? [] });
   mountWhy(app, { sql, limits, schedule: settings.webhooks.schedule, channels });
   const known = { sites: settings.sites.map((site) => site.name), webhooks: settings.webhooks };
   mountRemarks(app, { sql });

@@ -1,8 +1,8 @@
 /** What is wrong only between settings: each is fine by itself. */
 import { sameKeyProblems } from './api-keys.ts';
+import { channelProblems } from './channels.ts';
 import { suggestion } from './kinds/nearest.ts';
 import type { Settings } from './settings.ts';
-import { channelProblems } from './slack.ts';
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
 
@@ -34,6 +34,6 @@ export function crossChecks(settings: Settings, siteNames: readonly string[], { 
       );
     });
   }
-  problems.push(...channelProblems(settings.slack.channels, siteNames));
+  problems.push(...channelProblems(settings.channels, siteNames));
   return problems;
 }

@@ -5,7 +5,7 @@ import { stateName, stateValue } from '../domain/purchases/states.ts';
 import { formatDuration } from '../domain/values/duration.ts';
 import { shownAddress } from '../domain/values/shown-address.ts';
 import { type Field, notes } from './kinds/field.ts';
-import { apiKey, file, site, slackChannel, subscriber } from './schema/file-schema.ts';
+import { apiKey, file, peopleChannel, site, subscriber } from './schema/file-schema.ts';
 import { VARIABLES, type VariableName } from './schema/variables.ts';
 import type { Settings } from './settings.ts';
 
@@ -124,7 +124,9 @@ export function describeSettings(settings: Settings): DescribedSetting[] {
     plan('default', settings.policy.fallback),
     ...inSection('polling', shape.polling.unwrap().shape, settings.policy),
     ...inSection('slack', slackShape, settings.slack).map(fromWinner),
-    ...settings.slack.channels.flatMap((each) => named('slack.channels', slackChannel.shape, each, 'SLACK_')),
+    ...settings.channels.flatMap((each) =>
+      named(`${each.kind}.channels`, peopleChannel[each.kind].shape, each, `${each.kind.toUpperCase()}_`),
+    ),
     ...settings.subscribers.flatMap((each) => named('subscribers', subscriber.shape, each, 'WEBHOOK_')),
     ...inSection('webhooks', shape.webhooks.unwrap().shape, settings.webhooks).map(fromWinner),
     ...settings.apiKeys.flatMap((each) => {

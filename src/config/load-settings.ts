@@ -1,13 +1,13 @@
 /** Reads and checks what the operator chose: the only place that reads the environment and the settings file. */
 import { AppError } from '../domain/values/errors.ts';
 import { apiKeys } from './api-keys.ts';
+import { channelSettings, slackSettings } from './channels.ts';
 import { crossChecks } from './cross-checks.ts';
 import { file } from './schema/file-schema.ts';
 import { pollPolicy } from './schema/policy.ts';
 import { SITE_VARIABLES, type VariableName } from './schema/variables.ts';
 import type { Settings } from './settings.ts';
 import { fileSites, variableSites } from './sites.ts';
-import { slackSettings } from './slack.ts';
 import { environmentOf } from './sources/environment.ts';
 import { readSettingsFile } from './sources/file.ts';
 import { namedSubscribers } from './subscribers.ts';
@@ -31,6 +31,7 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
     dataDir: read('DATA_DIR'),
     sites: sitesInFile === null ? variableSites(environment, requireSite, problems) : fileSites(sections.sites),
     policy: pollPolicy(sections.states, sections.polling, problems),
+    channels: channelSettings(sections, environment, problems),
     slack: slackSettings(sections.slack, environment, problems),
     subscribers: namedSubscribers(sections.subscribers, environment, problems),
     webhooks: {

@@ -4,6 +4,7 @@ import type { StuckMode } from '../domain/incidents/audience.ts';
 import type { PollPolicy } from '../domain/polling/poll-plan.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import type { ApiKey } from './api-keys.ts';
+import type { PeopleKind } from './kinds/people-kinds.ts';
 
 /** One merchant account at the checkout service. */
 export interface SiteSettings {
@@ -78,15 +79,19 @@ export interface RabbitSettings extends NamedSubscriber, BrokerCertificate {
 
 export type SubscriberSettings = WebhookSettings | NatsSettings | RabbitSettings;
 
+/** The kind of channel by which a subscriber is told. */
+export type ChannelKind = SubscriberSettings['kind'] | PeopleKind;
+
 export interface Settings {
   /** Null: the embedded Postgres in `dataDir`. */
   databaseUrl: string | null;
   dataDir: string;
   sites: SiteSettings[];
   policy: PollPolicy;
+  /** Those for people; `default` of the variable first. */
+  channels: readonly ChannelSettings[];
+  /** What holds for all channels for people. */
   slack: {
-    /** `default`, of the variable, first. */
-    channels: readonly ChannelSettings[];
     /** When a single stuck checkout alerts the channels that have no mode of their own. */
     stuck: StuckMode;
     /** Messages to a channel within an hour, for those that have no number of their own. */
@@ -138,8 +143,9 @@ export interface Settings {
   ignored: readonly string[];
 }
 
-/** One channel of Slack, and what it hears of. */
+/** One channel for people, and what it hears of. */
 export interface ChannelSettings {
+  readonly kind: PeopleKind;
   readonly name: string;
   /** A secret. */
   readonly webhookUrl: string;

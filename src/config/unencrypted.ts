@@ -1,5 +1,6 @@
 /** Addresses at which whoever is on the line reads along: credentials, purchases, people's data. */
 import { shownAddress } from '../domain/values/shown-address.ts';
+import { channelTitle } from './channels.ts';
 import type { Settings } from './settings.ts';
 
 /** An address without encryption, as it may be shown. */
@@ -22,15 +23,17 @@ export function isUnencrypted(address: string): boolean {
   return hosts.split(',').some((host) => !LOOPBACK.test(host.replace(/:\d+$/, '')));
 }
 
-/** Those that the settings name: of sites, receivers, Slack's channels and the dead man's switch. */
-export function unencrypted({ sites, subscribers, slack }: Pick<Settings, 'sites' | 'subscribers' | 'slack'>): Unencrypted[] {
+/** Those that the settings name: of sites, receivers, channels for people and the dead man's switch. */
+export function unencrypted({
+  sites,
+  subscribers,
+  channels,
+  slack,
+}: Pick<Settings, 'sites' | 'subscribers' | 'channels' | 'slack'>): Unencrypted[] {
   const all = [
     ...sites.map(({ name, baseUrl }) => ({ about: `site ${name}`, address: baseUrl })),
     ...subscribers.map(({ name, url }) => ({ about: `receiver ${name}`, address: url })),
-    ...slack.channels.map(({ name, webhookUrl }) => ({
-      about: name === 'default' ? 'slack' : `slack ${name}`,
-      address: webhookUrl,
-    })),
+    ...channels.map((channel) => ({ about: channelTitle(channel), address: channel.webhookUrl })),
     ...(slack.deadMansSwitch === null ? [] : [{ about: "dead man's switch", address: slack.deadMansSwitch }]),
   ];
   return all

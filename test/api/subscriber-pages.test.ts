@@ -6,7 +6,7 @@ let names: string[];
 beforeAll(async () => {
   api = await startTestApi();
   const rows = await api.sql<{ name: string }[]>`
-    insert into purchase_watch.subscribers (name, kind, address_hash) select 'shop-' || n, 'webhook', 'x' from generate_series(1, 60) n
+    insert into purchase_watch.subscribers (name, kind, audience, address_hash) select 'shop-' || n, 'webhook', 'systems', 'x' from generate_series(1, 60) n
     returning name`;
   names = rows.map(({ name }) => name);
 });
@@ -29,7 +29,7 @@ test('pages follow one another without a gap, also when subscribers are removed 
   const first = await page('?limit=20');
   await api.sql`delete from purchase_watch.subscribers where name = 'shop-20'`;
   const second = await page(`?limit=20&cursor=${first.nextCursor}`);
-  await api.sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('late', 'webhook', 'x')`;
+  await api.sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('late', 'webhook', 'systems', 'x')`;
   const third = await page(`?limit=500&cursor=${second.nextCursor}`);
   expect([first.names, second.names, third.names]).toEqual([
     names.slice(0, 20),

@@ -152,7 +152,7 @@ describe('views', () => {
     await sql`insert into purchase_watch.purchase_transitions (purchase, sequence, to_state, not_after) select id, 1, 6, now() from purchase_watch.purchases`;
     await sql`insert into purchase_watch.events (id, type, site, purchase, sequence, shard, created_at, body)
       select 'evt_' || id, 'purchase.state_changed', site, id, 1, shard, now(), '{}' from purchase_watch.purchases`;
-    await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('shop', 'webhook', 'x')`;
+    await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x')`;
     await sql`insert into purchase_watch.deliveries (event, lane, due_at, subscriber, shard)
       select position, purchase, now(), (select id from purchase_watch.subscribers), shard from purchase_watch.events`;
     await sql.unsafe('analyze purchase_watch.purchases, purchase_watch.purchase_details, purchase_watch.purchase_transitions');
@@ -386,7 +386,7 @@ describe('a program that logs in as a member', () => {
         insert into purchase_watch.events (id, type, site, shard, created_at, body)
         select 'evt_' || n, case n when 1 then 'site.reachable' else 'incident.opened' end, 'default', 0, now(), 'row ' || n from generate_series(1, 2) n`;
       await t.sql`
-        insert into purchase_watch.subscribers (name, kind, address_hash, configured) values ('row 1', 'webhook', 'x', true), ('row 2', 'webhook', 'x', false)`;
+        insert into purchase_watch.subscribers (name, kind, audience, address_hash, configured) values ('row 1', 'webhook', 'systems', 'x', true), ('row 2', 'webhook', 'systems', 'x', false)`;
       await t.sql`
         insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, ended_at)
         values ('row 1', 'stuck', 'default', 6, now(), now(), 1, 1, null), ('row 2', 'stuck', 'default', 6, now(), now(), 1, 1, now())`;

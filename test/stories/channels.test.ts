@@ -11,9 +11,9 @@ const DOWN = { status: 410 };
 test('a channel that is gone is told in the others and in the log, and not in itself', async () => {
   const ops = await startSlackStandIn();
   const t = await startTestApp({
-    change: ({ slack }) => {
-      const [first] = slack.channels;
-      Object.assign(slack, { channels: [first, { ...first, name: 'ops', webhookUrl: ops.url }] });
+    change: (settings) => {
+      const [first] = settings.channels;
+      settings.channels = [first!, { ...first!, name: 'ops', webhookUrl: ops.url }];
     },
   });
   onTestFinished(async () => {
@@ -48,8 +48,8 @@ test('a channel that is gone is told in the others and in the log, and not in it
 
 /** The daemon with another address for Slack, as after a restart; it shares the clock. */
 async function withAddress(t: TestApp, webhookUrl: string) {
-  const [first] = t.settings.slack.channels;
-  const settings: Settings = { ...t.settings, slack: { ...t.settings.slack, channels: [{ ...first!, webhookUrl }] } };
+  const [first] = t.settings.channels;
+  const settings: Settings = { ...t.settings, channels: [{ ...first!, webhookUrl }] };
   const log = createLogger({
     level: 'debug',
     destination: { write: (line: string) => t.log.push(line) } as unknown as NodeJS.WritableStream,

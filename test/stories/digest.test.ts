@@ -47,10 +47,11 @@ test('purchases from before the first start are one first look, and a digest tel
 test('a channel for what is critical gets neither a first look nor digests', async () => {
   const onCall = await startSlackStandIn();
   const t = await startTestApp({
-    change: ({ slack }) => {
-      const [first] = slack.channels;
-      const critical = { ...first, name: 'on-call', webhookUrl: onCall.url, severity: 'critical' };
-      Object.assign(slack, { digest: '*/30 * * * *', channels: [first, critical] });
+    change: (settings) => {
+      const [first] = settings.channels;
+      const critical = { ...first!, name: 'on-call', webhookUrl: onCall.url, severity: 'critical' } as const;
+      settings.slack.digest = '*/30 * * * *';
+      settings.channels = [first!, critical];
     },
   });
   onTestFinished(async () => {

@@ -148,7 +148,7 @@ test('deliveries that are given up are told, with how to send them again', async
 });
 
 test('without Slack it is said in the log, as all that goes wrong, and the end too', async () => {
-  const quiet = await startTestApp({ change: (settings) => Object.assign(settings.slack, { channels: [] }) });
+  const quiet = await startTestApp({ change: (settings) => Object.assign(settings, { channels: [] }) });
   try {
     quiet.receiver.respond({ status: 410 });
     const look = async (by: string): Promise<void> => {

@@ -2,8 +2,8 @@
 
 import { afterEach, expect, test } from 'vitest';
 import { type RehearseOptions, rehearse } from '../../src/actions/rehearse/rehearse.ts';
+import { channelRules } from '../../src/config/channels.ts';
 import type { Settings } from '../../src/config/settings.ts';
-import { channelRules } from '../../src/config/slack.ts';
 import { isoTime } from '../../src/domain/values/time.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

@@ -209,14 +209,11 @@ test('each channel has its own mode', async () => {
   const ops = await startSlackStandIn();
   try {
     await start('auto', (settings) => {
-      const [first] = settings.slack.channels;
-      settings.slack = {
-        ...settings.slack,
-        channels: [
-          { ...first!, stuck: 'incidents' },
-          { ...first!, name: 'ops', webhookUrl: ops.url, stuck: 'auto' },
-        ],
-      };
+      const [first] = settings.channels;
+      settings.channels = [
+        { ...first!, stuck: 'incidents' },
+        { ...first!, name: 'ops', webhookUrl: ops.url, stuck: 'auto' },
+      ];
     });
     await watch();
     await t.live(2 * MINUTE);
@@ -307,7 +304,7 @@ test('a few who were there before us alert by themselves, and no first look repe
 
 test('many stay within the channel’s messages of the hour, and every one is named', async () => {
   await start('each', (settings) => {
-    settings.slack = { ...settings.slack, channels: settings.slack.channels.map((each) => ({ ...each, maxPerHour: 3 })) };
+    settings.channels = settings.channels.map((each) => ({ ...each, maxPerHour: 3 }));
   });
   await customersBefore(400);
   const ids: string[] = [];

@@ -147,7 +147,7 @@ const INTERRUPTING = new Set<FaultKind>([
 export async function repeatedMessages({ sql, slack }: World, struck: readonly Struck[]): Promise<string[]> {
   const [row] = await sql<[{ delivered: number }]>`
     select count(*)::integer as delivered from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber
-    where s.kind = 'slack' and d.status = 'delivered'`;
+    where s.audience = 'people' and d.status = 'delivered'`;
   const away = struck.filter(({ kind }) => kind === 'Slack away');
   const taken = slack.received.filter(({ at }) => !away.some(({ from, to }) => from <= at && at <= to));
   const direct = taken.filter(({ blocks }) => JSON.stringify(blocks ?? []).includes('posted this itself')).length;

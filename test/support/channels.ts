@@ -59,10 +59,10 @@ export async function startChannels({
   const clock = testClock();
   const [slack, ops] = await Promise.all([startSlackStandIn(), startSlackStandIn()]);
   const settings = loadSettings({ DATABASE_URL: databaseUrl, SLACK_WEBHOOK_URL: slack.url });
-  const [first] = settings.slack.channels;
+  const [first] = settings.channels;
   const second = { ...first!, name: 'ops', webhookUrl: ops.url, ...opsSettings };
   const channels = [{ ...first!, maxPerHour }, ...(opsSettings === undefined ? [] : [second])];
-  const changed: Settings = { ...settings, slack: { ...settings.slack, channels } };
+  const changed: Settings = { ...settings, channels };
   const configured = configuredSubscribers(changed);
   await syncSubscribers(
     sql,

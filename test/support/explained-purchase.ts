@@ -16,9 +16,9 @@ const EVERYTHING = { format: 'standard' as const, types: null, sites: null, stat
 export async function tellStory(sql: Sql, { site = 'se' } = {}): Promise<number> {
   await syncSites(sql, [site]);
   await syncSubscribers(sql, [
-    { name: 'shop', kind: 'webhook', ...EVERYTHING, addressHash: 'a' },
-    { name: 'ledger', kind: 'webhook', ...EVERYTHING, states: [2], addressHash: 'b' },
-    { name: '@slack', kind: 'slack', ...EVERYTHING, addressHash: 'c' },
+    { name: 'shop', kind: 'webhook', audience: 'systems', ...EVERYTHING, addressHash: 'a' },
+    { name: 'ledger', kind: 'webhook', audience: 'systems', ...EVERYTHING, states: [2], addressHash: 'b' },
+    { name: '@slack', kind: 'slack', audience: 'people', ...EVERYTHING, addressHash: 'c' },
   ]);
   await sql`update purchase_watch.subscribers set matching_since = now() - interval '1 day'`;
   const now = Date.now();

@@ -90,7 +90,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     ...options.env,
   });
   const { stuck = 'incidents' } = options;
-  settings.slack = { ...settings.slack, stuck, channels: settings.slack.channels.map((each) => ({ ...each, stuck })) };
+  settings.slack = { ...settings.slack, stuck };
+  settings.channels = settings.channels.map((each) => ({ ...each, stuck }));
   options.change?.(settings);
   const log: string[] = [];
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;

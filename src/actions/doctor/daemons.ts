@@ -100,19 +100,19 @@ async function failingSites(sql: Sql): Promise<Finding[]> {
 
 async function outbox(sql: Sql, { untested }: Tested): Promise<Finding[]> {
   const [all, subscribers, now] = await Promise.all([waitingDeliveries(sql), readSubscribers(sql), databaseNow(sql)]);
-  return subscribers.flatMap(({ id, name, kind, status, statusReason, health, unreached }) => {
+  return subscribers.flatMap(({ id, name, audience, status, statusReason, health, unreached }) => {
     const report = reporterOf(`receiver ${name}`);
     const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(all, id);
     const waits = waitText(pending + inFlight + parked, atLeast);
-    const spared = untested && kind !== 'slack' && isLeftAlone({ status, health }, now);
+    const spared = untested && audience !== 'people' && isLeftAlone({ status, health }, now);
     const found = spared ? `${waits}; it was sent no test event` : waits;
     const anyway = spared ? '; to send it one all the same: "purchase-watch doctor --all"' : '';
     if (status === 'off') {
       return [
         report.warning(
           `it is switched off (${reasonText(statusReason)}); ${found}`,
-          // Slack's own, which only another address helps.
-          name.startsWith('@')
+          // People's, which only another address helps.
+          audience === 'people'
             ? 'give it another address in the settings'
             : `if it is to be told again, see that it takes events and switch it on: "purchase-watch subscribers change ${name} --status active"${anyway}`,
         ),

@@ -1,10 +1,11 @@
 /** Runs every check at once, each with a deadline, and answers what was found in a fixed order, as soon as it is known. */
 
 import { unencryptedStored } from '../../channels/outgoing/sealed.ts';
+import { peopleKind } from '../../channels/registry.ts';
 import { ENDING_KEY_ADVICE, endingKeys } from '../../config/api-keys.ts';
+import { channelCeilings, channelSetting, channelTitle, unheardSites } from '../../config/channels.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
-import { channelCeilings, channelSetting, DEFAULT_CHANNEL, unheardSites } from '../../config/slack.ts';
 import { ENCRYPTION_ADVICE, unencrypted } from '../../config/unencrypted.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -21,7 +22,7 @@ import { checkDatabase } from './database.ts';
 import { checkHeartbeat } from './dead-mans-switch.ts';
 import { checked, type Finding, reporterOf } from './finding.ts';
 import { checkPort } from './port.ts';
-import { brokersOf, checkBroker, checkSlack, checkWebhook, restingOf, SLACK_WITHIN, webhooksOf } from './receivers.ts';
+import { brokersOf, checkBroker, checkChannel, checkWebhook, restingOf, webhooksOf } from './receivers.ts';
 import { checkSecrets } from './secrets.ts';
 import { checkSite } from './site.ts';
 
@@ -87,12 +88,12 @@ export async function* examine({ env, migrations, site, quiet, all }: DoctorOpti
       return (await Promise.all(tried)).flat();
     });
     groups.push(webhooks);
-    for (const { name, webhookUrl } of quiet ? [] : settings.slack.channels) {
-      const setting = channelSetting(settings, name);
+    for (const channel of quiet ? [] : settings.channels) {
+      const { ping } = peopleKind(channel.kind);
+      if (ping === undefined) continue;
+      const setting = channelSetting(settings, channel);
       groups.push(
-        checked(name === DEFAULT_CHANNEL ? 'slack' : `slack ${name}`, SLACK_WITHIN + MARGIN, (report) =>
-          checkSlack(report, { url: webhookUrl, setting }),
-        ),
+        checked(channelTitle(channel), ping.within + MARGIN, (report) => checkChannel(report, { channel, ping, setting })),
       );
     }
     if (data !== null && settings.slack.deadMansSwitch !== null)
@@ -131,7 +132,7 @@ function wrongSite({ sites }: Settings, site: string | null): AppError | null {
   return new AppError('invalid', `${JSON.stringify(site)} is not a site; known: ${sites.map(({ name }) => name).join(', ')}`);
 }
 
-function aboutSettings({ ignored, subscribers, slack, sites, configFile, apiKeys }: Settings): Finding[] {
+function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiKeys }: Settings): Finding[] {
   const report = reporterOf('settings');
   const found = [report.ok(configFile === null ? 'they are complete' : `they are complete, with ${configFile}`)];
   if (ignored.length > 0) {
@@ -144,7 +145,7 @@ function aboutSettings({ ignored, subscribers, slack, sites, configFile, apiKeys
   }
   for (const { name, detail } of endingKeys(apiKeys, Date.now()))
     found.push(report.warning(`the key ${name} of the API ${detail}`, ENDING_KEY_ADVICE));
-  if (subscribers.length === 0 && slack.channels.length === 0) {
+  if (subscribers.length === 0 && channels.length === 0) {
     found.push(
       report.warning(
         'they name nobody who is told',
@@ -152,11 +153,11 @@ function aboutSettings({ ignored, subscribers, slack, sites, configFile, apiKeys
       ),
     );
   }
-  const { unheard, criticalOnly } = unheardSites({ slack, sites });
+  const { unheard, criticalOnly } = unheardSites({ channels, sites });
   if (unheard.length > 0) {
     found.push(
       report.warning(
-        `nobody hears of incidents at ${unheard.join(', ')}: no channel in slack.channels has ${unheard.length === 1 ? 'it' : 'them'}`,
+        `nobody hears of incidents at ${unheard.join(', ')}: no channel has ${unheard.length === 1 ? 'it' : 'them'}`,
         'add what is missing to the sites of a channel, or leave out its sites for all',
       ),
     );
@@ -169,7 +170,7 @@ function aboutSettings({ ignored, subscribers, slack, sites, configFile, apiKeys
       ),
     );
   }
-  if (slack.channels.length === 0) {
+  if (channels.length === 0) {
     found.push(
       report.warning(
         'nobody hears of incidents: neither SLACK_WEBHOOK_URL nor slack.channels is set',

@@ -1,15 +1,17 @@
-/** Checks who is told: webhooks and brokers get a really signed test event over the real channel, Slack an empty message that it refuses. */
+/** Checks who is told: webhooks and brokers get a really signed test event over the real channel, channels for people are asked as their kind allows. */
 
 import { isIP } from 'node:net';
 import { ulid } from 'ulid';
 import { allowedFor, isThisMachine, type NamedBy, permittedBy, refusedUrl } from '../../channels/http/address.ts';
 import type { OutgoingEvent } from '../../channels/outgoing/channel.ts';
+import type { Opened, PingedKind } from '../../channels/outgoing/channel-kind.ts';
 import { openReach, type Reach } from '../../channels/outgoing/sealed.ts';
-import { configuredReach, configuredSubscribers, type Opened, openWebhook } from '../../channels/recipients.ts';
-import { pingSlack } from '../../channels/slack/ping.ts';
-import type { Settings } from '../../config/settings.ts';
+import { configuredSubscribers } from '../../channels/recipients.ts';
+import { configuredReach, openWebhook } from '../../channels/webhook/open.ts';
+import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
+import type { ChannelSettings, Settings } from '../../config/settings.ts';
 import { eventBody } from '../../domain/events/events.ts';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
@@ -28,8 +30,6 @@ export interface TriedBroker {
   readonly name: string;
   readonly open: () => Opened;
 }
-
-export const SLACK_WITHIN: Milliseconds = 10_000;
 
 /** Whether nothing is to be sent to one, not even a test: it is switched off, or its pause lasts. */
 export function isLeftAlone({ status, health }: Pick<StoredSubscriber, 'status' | 'health'>, now: Instant): boolean {
@@ -134,17 +134,23 @@ function todoFor(reason: string, { url, namedBy }: { url: string; namedBy: Named
   return 'mend the receiver; what waits is sent by itself afterwards';
 }
 
-export async function checkSlack(
+/** Whether a channel for people is alive, without showing a message there. */
+export async function checkChannel(
   report: Reporter,
-  { url, setting }: { readonly url: string; readonly setting: string },
+  {
+    channel: { kind, webhookUrl },
+    ping: { within, host, ask },
+    setting,
+  }: { readonly channel: ChannelSettings; readonly ping: PingedKind; readonly setting: string },
 ): Promise<Finding[]> {
-  const ping = await pingSlack(url, SLACK_WITHIN);
+  const ping = await ask(webhookUrl, within);
   if (ping.kind === 'alive')
-    return [report.ok(`the webhook is alive: ${ping.tookMs} ms; "purchase-watch slack test" shows a message`)];
+    return [report.ok(`the webhook is alive: ${ping.tookMs} ms; "purchase-watch ${kind} test" shows a message`)];
   if (ping.kind === 'silent') {
-    const todo = 'see that this machine can reach hooks.slack.com, by whatever proxy or firewall is in between';
+    const todo = `see that this machine can reach ${host}, by whatever proxy or firewall is in between`;
     return [report.failed(ping.detail, todo)];
   }
-  if (ping.kind === 'unclear') return [report.warning(ping.detail, 'see whether a message arrives: "purchase-watch slack test"')];
-  return [report.failed(ping.detail, `make a new incoming webhook in Slack and set ${setting} to it`)];
+  if (ping.kind === 'unclear')
+    return [report.warning(ping.detail, `see whether a message arrives: "purchase-watch ${kind} test"`)];
+  return [report.failed(ping.detail, `make a new incoming webhook in ${PEOPLE_KINDS[kind].title} and set ${setting} to it`)];
 }

@@ -12,7 +12,7 @@ import { deliveryName } from './names.ts';
 import { stateWord } from './rules.ts';
 import { type Means, unreachableReason } from './subscribers.ts';
 
-/** What is needed to show addresses, and Slack's never. */
+/** What is needed to show addresses, and those of people's channels never. */
 export interface Addresses extends Pick<Means, 'secrets'> {
   /** Those that the settings at hand name. */
   readonly configured: readonly SubscriberSettings[];

@@ -38,10 +38,10 @@ export interface ReplayOptions {
   readonly onProgress?: (count: number) => void;
 }
 
-/** Why a subscriber cannot be sent past events again, or null. What Slack was told is past: old alarms would be taken for new ones. */
-export function whyNoReplay({ kind, name }: Pick<StoredSubscriber, 'kind' | 'name'>): string | null {
-  if (kind !== 'slack') return null;
-  return `${name} is Slack, where old alarms would be taken for new ones, so nothing is sent there again; GET /v1/incidents lists what there was`;
+/** Why a subscriber cannot be sent past events again, or null. What people were told is past: old alarms would be taken for new ones. */
+export function whyNoReplay({ audience, name }: Pick<StoredSubscriber, 'audience' | 'name'>): string | null {
+  if (audience !== 'people') return null;
+  return `${name} is a channel for people, where old alarms would be taken for new ones, so nothing is sent there again; GET /v1/incidents lists what there was`;
 }
 
 /**

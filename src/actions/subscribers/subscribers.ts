@@ -269,8 +269,9 @@ export async function requireOwn(sql: Queries, name: string): Promise<StoredSubs
 }
 
 /** Where the settings name one of theirs. */
-function placeOf({ name, kind }: StoredSubscriber): string {
-  if (kind === 'slack') return 'SLACK_WEBHOOK_URL';
+function placeOf({ name, kind, audience }: StoredSubscriber): string {
+  if (audience === 'people' && name !== '@slack') return `${kind}.channels in the settings file (PURCHASE_WATCH_CONFIG)`;
+  if (audience === 'people') return 'SLACK_WEBHOOK_URL';
   const inFile = `subscribers.${name} in the settings file (PURCHASE_WATCH_CONFIG)`;
   return name === 'default' ? `WEBHOOK_URL and WEBHOOK_SECRET, or ${inFile}` : inFile;
 }

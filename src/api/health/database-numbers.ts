@@ -29,7 +29,7 @@ export interface DatabaseNumbers {
   /** Those that are configured. */
   readonly sites: readonly SiteRow[];
   readonly incidents: Awaited<ReturnType<typeof countOpenIncidents>>;
-  readonly subscribers: readonly (Pick<StoredSubscriber, 'name' | 'kind' | 'status' | 'health' | 'unreached'> &
+  readonly subscribers: readonly (Pick<StoredSubscriber, 'name' | 'audience' | 'status' | 'health' | 'unreached'> &
     Omit<WaitingDeliveries, 'subscriber'>)[];
   readonly replicas: number;
   /** The channels for people that take messages, by name. */
@@ -84,9 +84,9 @@ async function read(sql: Sql): Promise<DatabaseNumbers> {
     lags,
     sites: sites.filter(({ configured }) => configured),
     incidents,
-    subscribers: subscribers.map(({ id, name, kind, status, health, unreached }) => ({
+    subscribers: subscribers.map(({ id, name, audience, status, health, unreached }) => ({
       name,
-      kind,
+      audience,
       status,
       health,
       unreached,

@@ -2,6 +2,7 @@
 
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { healthBody } from '../../actions/subscribers/body.ts';
+import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOpenIncidents } from '../../postgres/incidents/incidents.ts';
@@ -145,7 +146,7 @@ const overviewSchema = z
     subscribers: z.array(
       z.object({
         name: z.string(),
-        kind: z.enum(['webhook', 'slack', 'nats', 'rabbitmq']),
+        kind: z.enum(CHANNEL_KINDS),
         status: z.enum(['active', 'off']),
         statusReason: z.string().nullable(),
         health: healthSchema,

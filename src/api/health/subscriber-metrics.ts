@@ -45,8 +45,8 @@ export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
     labels: ['channel'],
     help: 'Whether a channel for people takes messages; 0 when it is switched off, and when it has taken none for a quarter of an hour.',
     read: ({ subscribers, hearing }) =>
-      subscribers.flatMap(({ name, kind }) =>
-        kind === 'slack' ? [{ labels: { channel: name }, value: hearing.includes(name) ? 1 : 0 }] : [],
+      subscribers.flatMap(({ name, audience }) =>
+        audience === 'people' ? [{ labels: { channel: name }, value: hearing.includes(name) ? 1 : 0 }] : [],
       ),
   },
   {

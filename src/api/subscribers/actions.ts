@@ -44,8 +44,11 @@ export function mountSubscriberActions(app: OpenAPIHono<{ Bindings: ApiBindings 
 
   app.openapi(testRoute(means), async (c) => {
     const subscriber = await requireSubscriber(sql, c.req.valid('param').id);
-    if (subscriber.kind === 'slack') {
-      throw new Problem('invalid_request', 'Slack is told of incidents, not of events; try it with "purchase-watch slack test".');
+    if (subscriber.audience === 'people') {
+      throw new Problem(
+        'invalid_request',
+        `${subscriber.name} is told of incidents, not of events; try it with "purchase-watch ${subscriber.kind} test".`,
+      );
     }
     const { wait = 0 } = c.req.valid('query');
     const now = await databaseNow(sql);

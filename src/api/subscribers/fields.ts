@@ -11,6 +11,7 @@ import {
   readType,
   readUrl,
 } from '../../actions/subscribers/rules.ts';
+import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import { DELIVERY_STATUSES } from '../../domain/deliveries/delivery-status.ts';
 import { HEALTH_STATUSES } from '../../domain/deliveries/subscriber-state.ts';
 import { EVENT_TYPES } from '../../domain/events/events.ts';
@@ -146,7 +147,7 @@ export const healthSchema = z
 export const subscriberSchema = z
   .object({
     name: z.string(),
-    kind: z.enum(['webhook', 'slack', 'nats', 'rabbitmq']),
+    kind: z.enum(CHANNEL_KINDS),
     origin: z.enum(['configuration', 'api']).openapi({ description: 'What the configuration names is changed there.' }),
     url: z.string().nullable().openapi({
       description:

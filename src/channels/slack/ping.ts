@@ -4,10 +4,7 @@ import { Pool } from 'undici';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { explain } from '../http/network-failure.ts';
 import { DeadlinePassed, post } from '../http/post.ts';
-
-export type SlackPing =
-  | { readonly kind: 'alive'; readonly tookMs: Milliseconds }
-  | { readonly kind: 'dead' | 'unclear' | 'silent'; readonly detail: string };
+import type { Ping } from '../outgoing/channel-kind.ts';
 
 const EMPTY = /^(no_text|invalid_payload|invalid_blocks|missing_text_or_fallback_or_attachments)\b/;
 
@@ -24,7 +21,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Posts an empty payload; no text holds the address, which is a secret. */
-export async function pingSlack(url: string, timeout: Milliseconds): Promise<SlackPing> {
+export async function pingSlack(url: string, timeout: Milliseconds): Promise<Ping> {
   const { origin, pathname, search } = new URL(url);
   const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: { timeout } });
   const began = performance.now();
@@ -42,7 +39,7 @@ export async function pingSlack(url: string, timeout: Milliseconds): Promise<Sla
   }
 }
 
-function meaningOf(status: number, word: string, tookMs: Milliseconds): SlackPing {
+function meaningOf(status: number, word: string, tookMs: Milliseconds): Ping {
   if (status === 400 && EMPTY.test(word)) return { kind: 'alive', tookMs };
   const known = WORDS.get(word);
   if (known !== undefined) return { kind: 'dead', detail: `Slack answered ${status} ${word}: ${known}` };

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { App } from '../../app.ts';
+import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import type { Settings } from '../../config/settings.ts';
 import { ENCRYPTION_ADVICE, type Unencrypted, unencrypted } from '../../config/unencrypted.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -70,21 +71,21 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
 
 /** Says once what keeps people and systems from hearing anything, what others may hear, and which keys end. */
 async function warn(settings: Settings, stored: readonly StoredSubscriber[], log: Logger): Promise<void> {
-  const { slack, subscribers, webhooks } = settings;
+  const { channels, subscribers, webhooks } = settings;
   const [{ refusedUrl }, { unheardSites }, { endingKeys, ENDING_KEY_ADVICE }] = await Promise.all([
     import('../../channels/http/address.ts'),
-    import('../../config/slack.ts'),
+    import('../../config/channels.ts'),
     import('../../config/api-keys.ts'),
   ]);
   const { unheard, criticalOnly } = unheardSites(settings);
   for (const site of unheard)
-    log.warn({ site, advice: 'add it to a channel in slack.channels: none hears of it' }, 'incidents.told_to_nobody');
+    log.warn({ site, advice: 'add it to the sites of a channel: none hears of it' }, 'incidents.told_to_nobody');
   for (const site of criticalOnly)
     log.warn(
       { site, severity: 'warning', advice: 'add it to a channel without severity: critical: its warnings reach nobody' },
       'incidents.told_to_nobody',
     );
-  if (slack.channels.length === 0)
+  if (channels.length === 0)
     log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it nobody hears of incidents' }, 'incidents.told_to_nobody');
   for (const { name: key, detail } of endingKeys(settings.apiKeys, Date.now()))
     log.warn({ key, detail, advice: ENDING_KEY_ADVICE }, 'api.key_expires');
@@ -119,7 +120,7 @@ async function summaryOf(
 ) {
   const { describeTarget } = await import('../../postgres/connection/database-url.ts');
   const added = stored.filter(({ origin, status }) => origin === 'api' && status === 'active');
-  const { databaseUrl, dataDir, subscribers, slack } = settings;
+  const { databaseUrl, dataDir, subscribers, channels } = settings;
   return {
     sites: settings.sites.map(({ name, baseUrl }) => `${name} (${shownAddress(baseUrl)})`),
     database:
@@ -129,7 +130,9 @@ async function summaryOf(
       ...subscribers.map((each) => `${each.name} (${shownAddress(each.url)})`),
       ...added.slice(0, MOST_NAMED).map(({ name }) => `${name} (added)`),
       ...(added.length > MOST_NAMED ? [`${added.length - MOST_NAMED} more that were added`] : []),
-      ...slack.channels.map(({ name }) => (name === 'default' ? 'Slack' : `Slack (${name})`)),
+      ...channels.map(({ kind, name }) =>
+        name === 'default' ? PEOPLE_KINDS[kind].title : `${PEOPLE_KINDS[kind].title} (${name})`,
+      ),
     ],
   };
 }

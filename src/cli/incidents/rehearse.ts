@@ -74,10 +74,15 @@ async function timeOf(sql: Sql, options: Options): Promise<{ from: Instant; to: 
 }
 
 /** Who is told. Where nobody is, the rehearsal would be silent, so one that hears everything is made up. */
-async function channelsOf({ slack }: Pick<Settings, 'slack'>) {
-  const { channelRules, channelSubscriber, DEFAULT_CHANNEL } = await import('../../config/slack.ts');
-  const rules = channelRules({ slack });
-  const everything = { name: channelSubscriber(DEFAULT_CHANNEL), sites: null, severity: 'warning' as const, stuck: slack.stuck };
+async function channelsOf({ channels, slack }: Pick<Settings, 'channels' | 'slack'>) {
+  const { channelRules, channelSubscriber, DEFAULT_CHANNEL } = await import('../../config/channels.ts');
+  const rules = channelRules({ channels });
+  const everything = {
+    name: channelSubscriber({ kind: 'slack', name: DEFAULT_CHANNEL }),
+    sites: null,
+    severity: 'warning' as const,
+    stuck: slack.stuck,
+  };
   return rules.length === 0 ? { channels: [everything], invented: true } : { channels: rules, invented: false };
 }
 

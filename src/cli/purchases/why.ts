@@ -16,7 +16,7 @@ async function why(context: CliContext, purchaseId: string, { site, subscriber, 
       import('./purchase.ts'),
       import('./show-explanation.ts'),
       import('../../postgres/stays/limits.ts'),
-      import('../../config/slack.ts'),
+      import('../../config/channels.ts'),
     ]);
     const { id, site: itsSite } = await findPurchase(sql, { purchaseId, site });
     const limits = await learnedLimits(sql, settings.policy);

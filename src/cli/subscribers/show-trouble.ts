@@ -20,7 +20,7 @@ function said(trouble: TroubledSubscriber, now: Instant): string {
   const look = `purchase-watch deliveries --subscriber ${name}`;
   if (offBecause !== null) {
     const remedy =
-      // Slack's own, which only another address helps.
+      // Of a channel for people, which only another address helps.
       !name.startsWith('@')
         ? `purchase-watch subscribers change ${name} --status active`
         : 'give it another address in the settings';

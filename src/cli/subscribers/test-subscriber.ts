@@ -33,7 +33,8 @@ export async function testSubscriber(
       import('../../actions/subscribers/secrets.ts'),
     ]);
     const subscriber = await requireSubscriber(sql, name);
-    if (subscriber.kind === 'slack') throw new AppError('invalid', `${name} is Slack; try it with: purchase-watch slack test`);
+    if (subscriber.audience === 'people')
+      throw new AppError('invalid', `${name} is for people; try it with: purchase-watch ${subscriber.kind} test`);
     // Before the daemons: switching it on is needed in any case.
     const off = offAdvice(subscriber);
     if (off !== null) throw new AppError('conflict', `nothing was sent: ${off}`);

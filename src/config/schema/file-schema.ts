@@ -9,6 +9,7 @@ import { headerNameProblem, isHeaderName, UNSHOWN_NAME } from '../kinds/headers.
 import { bearerKey, keyHash, keyProblem, moment, SCOPES } from '../kinds/key-kinds.ts';
 import * as kind from '../kinds/kinds.ts';
 import { INVOICE_FIELDS, OWN_NAME, STATUS_FIELDS } from '../kinds/names.ts';
+import type { PeopleKind } from '../kinds/people-kinds.ts';
 import { subscriberProblems } from '../kinds/subscriber-checks.ts';
 import * as kindOfSubscriber from '../kinds/subscriber-kinds.ts';
 
@@ -149,7 +150,7 @@ const messagesPerHour = kind.whole(3, 1_000);
 const stuckMode = kind.oneOf(STUCK_MODES);
 
 /** A channel of Slack beside the one of the variables. What is not given is that of all channels. */
-export const slackChannel = section({
+const slackChannel = section({
   webhookUrl: required(kind.secretUrl, 'Incoming webhook of the channel'),
   sites: openList(kind.text, 'Names of the sites it hears of', 'all'),
   severity: preset(
@@ -186,6 +187,9 @@ const slack = section({
     'Address that is called (GET) every minute while all is well, so that somebody else notices when the calls stop',
   ),
 });
+
+/** A channel of each kind for people. */
+export const peopleChannel = { slack: slackChannel } satisfies Record<PeopleKind, unknown>;
 
 const webhooks = section({
   schedule: list(

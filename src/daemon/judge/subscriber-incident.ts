@@ -32,6 +32,7 @@ export function subscriberData(incident: Incident, condition: SubscriberConditio
   return {
     subscriber: incident.subscriber,
     channel: condition?.kind ?? null,
+    audience: condition?.audience ?? null,
     origin: condition?.origin ?? null,
     trouble: condition === null || endedAt !== null ? null : troubleOf(condition),
     outcome: endedAt === null ? null : outcomeOf(incident, condition),
@@ -65,7 +66,7 @@ export function subscriberSentence(incident: Incident, condition: SubscriberCond
     unreached: `We cannot reach ${name} since ${isoTime(ourFailingSince ?? since)}, which is not its fault; ${waits}.${error}`,
     failing: `${nothing}; ${waits}.${error}`,
     losing: `${nothing}; ${waits}, ${lost} given up.${error}`,
-    off: `${name} is switched off: ${statusReason ?? 'no reason is known.'} ${waits}; what comes now ${condition.kind === 'slack' ? 'waits for three days' : 'is not sent to it'}.`,
+    off: `${name} is switched off: ${statusReason ?? 'no reason is known.'} ${waits}; what comes now ${condition.audience === 'people' ? 'waits for three days' : 'is not sent to it'}.`,
   }[troubleOf(condition)];
   return `${text} See: purchase-watch subscribers show ${name}`;
 }

@@ -25,7 +25,7 @@ export function createDirectPosts({
   readonly channels: readonly ChannelRule[];
 }): DirectPosts {
   const audience = audienceOf({ kind: 'replica', severity: Number.POSITIVE_INFINITY, subscriber: null }, [], channels);
-  const people = configured.filter(({ definition: { kind, name } }) => kind === 'slack' && audience.includes(name));
+  const people = configured.filter(({ definition: { audience: whom, name } }) => whom === 'people' && audience.includes(name));
 
   const postTo = async ({ definition, open }: ConfiguredSubscriber, type: IncidentEventType, body: string, id: string) => {
     const { channel } = open();

@@ -6,8 +6,10 @@
 import { resumeSubscriber } from '../../actions/subscribers/outlook.ts';
 import { unreadable } from '../../actions/subscribers/subscribers.ts';
 import type { Channel } from '../../channels/outgoing/channel.ts';
+import type { Opened } from '../../channels/outgoing/channel-kind.ts';
 import { openReach } from '../../channels/outgoing/sealed.ts';
-import { allowedDigest, type ConfiguredSubscriber, type Opened, openWebhook } from '../../channels/recipients.ts';
+import type { ConfiguredSubscriber } from '../../channels/recipients.ts';
+import { allowedDigest, openWebhook } from '../../channels/webhook/open.ts';
 import type { Settings } from '../../config/settings.ts';
 import { SCHEDULE_WITH_PEOPLE } from '../../domain/deliveries/delivery-plan.ts';
 import {
@@ -128,8 +130,8 @@ export function createKnownSubscribers({
   };
   const openConfigured = (row: StoredSubscriber): Placed | { detail: string } => {
     const ours = configured.find(({ definition }) => definition.name === row.name);
-    // Slack drops what is sent to an old address, and a refusal of the old address says nothing about the new one.
-    if (ours !== undefined && row.kind === 'slack' && ours.definition.addressHash !== row.addressHash) {
+    // What is sent to an old address of a channel for people may be lost, and a refusal of the old address says nothing about the new one.
+    if (ours !== undefined && row.audience === 'people' && ours.definition.addressHash !== row.addressHash) {
       return { detail: 'Another daemon was started later with another address for it.' };
     }
     if (ours !== undefined) return { ...ours.open(), addressHash: ours.definition.addressHash, place: null };
@@ -176,7 +178,7 @@ export function createKnownSubscribers({
       off = new Set([...rows.filter(({ status }) => status === 'off').map(({ id }) => id), ...switchedSince]);
       for (const row of rows) {
         const { id, name } = row;
-        const isPeople = row.kind === 'slack';
+        const isPeople = row.audience === 'people';
         // Subscribers of the settings do not change while the daemon runs; the hash in the row may be that of another daemon.
         const version = row.origin === 'api' || isPeople ? row.addressHash : 'configuration';
         if (versions.get(id) === version) continue;

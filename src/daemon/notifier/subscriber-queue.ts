@@ -3,7 +3,7 @@
  * the lanes. A bounded part of the outbox; the rows stay the truth.
  */
 
-import type { Opened } from '../../channels/recipients.ts';
+import type { Opened } from '../../channels/outgoing/channel-kind.ts';
 import type { Patience, SubscriberHealth, Unreached } from '../../domain/deliveries/subscriber-health.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { type DueDelivery, RANKS, type Rank, REPLAYED } from '../../postgres/deliveries/deliveries.ts';

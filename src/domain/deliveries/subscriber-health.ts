@@ -50,6 +50,9 @@ const DAY: Milliseconds = 24 * 60 * MINUTE;
 /** So many in a row, nearly a month of daily tries at the end, switch a system off. */
 export const FAILURES_TO_SWITCH_OFF = 40;
 
+/** For whom a subscriber is: people, who are told of incidents, or systems, which are told of purchases. */
+export type Audience = 'people' | 'systems';
+
 /** How patient we are with a subscriber. */
 export interface Patience {
   /** The longest pause between two tries. */

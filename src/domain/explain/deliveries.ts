@@ -16,10 +16,10 @@ const MATCHING_SETTLES: Milliseconds = 60_000;
 
 /** Why the subscriber's filters, as they are now, leave this event out; null when they do not. */
 function whyNone(subscriber: SubscriberFacts, event: EventFacts, site: string): NoDelivery | null {
-  const { kind, types, sites, states, configured, matchingSince } = subscriber;
+  const { audience, types, sites, states, configured, matchingSince } = subscriber;
   if (!configured) return 'not_configured';
   if (sites !== null && !sites.includes(site)) return 'site';
-  const isWanted = types === null ? (kind === 'slack') === event.type.startsWith('incident.') : types.includes(event.type);
+  const isWanted = types === null ? (audience === 'people') === event.type.startsWith('incident.') : types.includes(event.type);
   if (!isWanted) return 'type';
   if (states !== null && event.state !== null && !states.includes(event.state)) return 'state';
   return event.at < matchingSince + MATCHING_SETTLES ? 'earlier' : null;
@@ -28,13 +28,13 @@ function whyNone(subscriber: SubscriberFacts, event: EventFacts, site: string): 
 const list = (values: readonly (string | number)[]): string => values.join(', ');
 
 function reasonText(reason: NoDelivery, subscriber: SubscriberFacts, events = 'this'): string {
-  const { name, kind, types, sites, states } = subscriber;
+  const { name, audience, types, sites, states } = subscriber;
   if (reason === 'not_configured') return `${name} is not told: it is not configured any more`;
   if (reason === 'site') return `${name} is not told: it hears of ${list(sites ?? [])} only`;
   if (reason === 'state') return `${name} is not told: it hears of the states ${list((states ?? []).map(stateName))} only`;
   if (reason === 'earlier') return `${name} was not told: it was made, or its filters were set, later than ${events}`;
   if (types !== null) return `${name} is not told: it hears of ${list(types)} only`;
-  return `${name} is not told: ${kind === 'slack' ? 'it hears of incidents, not of single purchases' : 'it hears of purchases and sites only'}`;
+  return `${name} is not told: ${audience === 'people' ? 'it hears of incidents, not of single purchases' : 'it hears of purchases and sites only'}`;
 }
 
 /** Deliveries and attempts of an event, one subscriber after the other. `skip`: those of whom one reason holds for all events. */
@@ -285,9 +285,9 @@ export function subscriberSteps(facts: Facts): { steps: Step[]; skip: Set<number
 }
 
 /** Why no event of this purchase will ever be for the subscriber as it is now. */
-function lastingReason({ configured, sites, types, kind }: SubscriberFacts, site: string): NoDelivery | null {
+function lastingReason({ configured, sites, types, audience }: SubscriberFacts, site: string): NoDelivery | null {
   if (!configured) return 'not_configured';
   if (sites !== null && !sites.includes(site)) return 'site';
-  const wanted = types === null ? kind !== 'slack' : types.some((type) => type.startsWith('purchase.'));
+  const wanted = types === null ? audience !== 'people' : types.some((type) => type.startsWith('purchase.'));
   return wanted ? null : 'type';
 }

@@ -1,6 +1,7 @@
 /** What explaining a purchase rests on: rows as they were at one moment, without a person's data. */
 
 import type { StoredStatus } from '../deliveries/delivery-status.ts';
+import type { Audience } from '../deliveries/subscriber-health.ts';
 import type { Standing } from '../deliveries/subscriber-state.ts';
 import type { IncidentKind } from '../incidents/symptom.ts';
 import type { PurchaseStatus } from '../purchases/purchase.ts';
@@ -79,6 +80,7 @@ export interface SubscriberFacts {
   readonly id: number;
   readonly name: string;
   readonly kind: string;
+  readonly audience: Audience;
   readonly types: readonly string[] | null;
   readonly sites: readonly string[] | null;
   readonly states: readonly number[] | null;
@@ -181,8 +183,8 @@ export interface Facts {
   readonly singles: readonly SingleFacts[];
   /** What is known of its state at its site. */
   readonly known: Known;
-  /** Whether Slack is configured, without which nobody hears of incidents. */
-  readonly slack: boolean;
+  /** Whether there is a channel for people, without which nobody hears of incidents. */
+  readonly hasPeople: boolean;
   /** What there is beyond the bounds. */
   readonly more: {
     readonly transitions: number;

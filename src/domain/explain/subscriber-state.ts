@@ -135,7 +135,7 @@ const excusedText = (excused: number): string =>
   excused === 0 ? '' : `, without ${humanDuration(excused)} in which nobody could ask`;
 
 /** Nothing can be said without a channel for people, whatever the incident's own times are. */
-export const NOBODY_HEARS = 'nobody is told, because no Slack channel is set (SLACK_WEBHOOK_URL or slack.channels)';
+export const NOBODY_HEARS = 'nobody is told, because no channel for people is set (SLACK_WEBHOOK_URL or slack.channels)';
 /** It was time to tell, and all channels are about something else. */
 export const NO_CHANNEL_HEARS = 'no channel hears of it (by its sites and severity)';
 
@@ -147,13 +147,13 @@ export function untilText(at: Instant, now: Instant): string {
   return `${at - now < DAY / 2 ? '' : `${date} `}${time}Z (${humanDuration(at - now)} more)`;
 }
 
-function incidentStep({ now, purchase, slack }: Facts, incident: IncidentFacts): Step {
+function incidentStep({ now, purchase, hasPeople }: Facts, incident: IncidentFacts): Step {
   const { id, kind, state, count, since, saidAt, heard, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
   const what =
     kind === 'stuck'
       ? `${count === 1 ? '1 customer' : `${count} customers`} stuck in ${stateName(state ?? 0)}`
       : `site ${purchase.site} does not answer`;
-  const told = !slack
+  const told = !hasPeople
     ? NOBODY_HEARS
     : saidAt === null
       ? silencedUntil === null

@@ -80,12 +80,12 @@ function purchaseMatters(facts: Facts, policy: PollPolicy): Matter[] {
 }
 
 function peopleText(facts: Facts): string {
-  const { incidents, slack, now, singles, purchase } = facts;
+  const { incidents, hasPeople, now, singles, purchase } = facts;
   const incident = incidents.find(({ kind }) => kind === 'stuck');
   const single = singles.find(({ since, alertedAt }) => since === purchase.stateSince && alertedAt !== null);
   if (incident === undefined && single !== undefined) return `${singleStanding(facts, undefined)}`;
   if (incident === undefined) return 'no incident is open, so people are not told of it';
-  if (!slack) return `its incident is open, and ${NOBODY_HEARS}`;
+  if (!hasPeople) return `its incident is open, and ${NOBODY_HEARS}`;
   if (incident.silencedUntil !== null) return `its incident is silenced until ${untilText(incident.silencedUntil, now)}`;
   if (incident.saidAt === null) return 'its incident is open and has not been told yet';
   if (!incident.heard) return `its incident is open, and ${NO_CHANNEL_HEARS}`;

@@ -67,7 +67,7 @@ export const wanting = (sql: Queries) => sql`
   (s.sites is null or e.site = any(s.sites))
   and (s.states is null or e.state is null or e.state = any(s.states))
   and s.id is distinct from e.about
-  and case when s.types is null then (s.kind = 'slack') = (e.type like 'incident.%') else e.type = any(s.types) end
+  and case when s.types is null then (s.audience = 'people') = (e.type like 'incident.%') else e.type = any(s.types) end
   and e.type <> 'subscriber.test' end`;
 
 /**
@@ -100,7 +100,7 @@ export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fra
         case when w.waits then null else 'The subscriber was switched off when the event was made' || coalesce(': ' || s.status_reason, '.') end
       from event e join purchase_watch.subscribers s on s.configured and ${wanting(sql)}
       -- People are told, once they can be, what goes on and what came and went: in one message.
-      cross join lateral (select s.status = 'active' or s.kind = 'slack' as waits) w
+      cross join lateral (select s.status = 'active' or s.audience = 'people' as waits) w
       order by e.position, s.id),
     told as (
       select pg_notify('purchase_watch_events', id) from event where type not like 'incident.%'

@@ -104,7 +104,7 @@ export async function heardBy(sql: Queries, incidents: readonly string[]): Promi
   if (incidents.length === 0) return new Map();
   const rows = await sql<{ incident: string; names: string[] }[]>`
     select i.id as incident, array_agg(s.name) as names
-    from purchase_watch.incidents i join purchase_watch.subscribers s on s.id = any(i.heard) and s.configured and s.kind = 'slack'
+    from purchase_watch.incidents i join purchase_watch.subscribers s on s.id = any(i.heard) and s.configured and s.audience = 'people'
     where i.id = any(${incidents as string[]}::text[]) group by i.id`;
   return new Map(rows.map(({ incident, names }) => [incident, names]));
 }

@@ -73,7 +73,7 @@ export async function explainFacts(
           'notBefore', ${ms('not_before')}, 'notAfter', ${ms('not_after')}) order by sequence), '[]') from t),
       'events', (select coalesce(json_agg(json_build_object('position', position, 'id', id, 'type', type, 'sequence', sequence,
           'state', state, 'at', ${ms('created_at')}) order by sequence), '[]') from e),
-      'subscribers', (select coalesce(json_agg(json_build_object('id', id, 'name', name, 'kind', kind, 'types', types, 'sites', sites,
+      'subscribers', (select coalesce(json_agg(json_build_object('id', id, 'name', name, 'kind', kind, 'audience', audience, 'types', types, 'sites', sites,
           'states', states, 'configured', configured, 'status', status, 'statusReason', status_reason,
           'health', (select json_build_object('failures', h.failures, 'failingSince', ${ms('h.failing_since')},
             'pausedUntil', ${ms('h.paused_until')}, 'lastError', h.last_error)
@@ -109,7 +109,7 @@ export async function explainFacts(
           'perDay', a.stays_per_day, 'isLast', a.is_last,
           'channels', (select coalesce(json_agg(c.name order by c.name), '[]') from purchase_watch.subscribers c where c.id = any(a.alerted))) order by a.id), '[]')
         from purchase_watch.stuck_alerts a where a.purchase = p.id),
-      'slack', exists(select from purchase_watch.subscribers where kind = 'slack' and configured),
+      'hasPeople', exists(select from purchase_watch.subscribers where audience = 'people' and configured),
       'more', json_build_object(
         'transitions', (select count(*) from purchase_watch.purchase_transitions x where x.purchase = p.id) - (select count(*) from t),
         'events', (select count(*) from purchase_watch.events x where x.purchase = p.id) - (select count(*) from e),

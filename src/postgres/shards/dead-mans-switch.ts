@@ -12,7 +12,7 @@ import { hearingChannels } from '../subscribers/symptoms.ts';
 export async function channelsForPeople(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, number>): Promise<People> {
   const hearing = await hearingChannels(sql, now);
   const [row] = await sql<[{ all: number }]>`
-    select count(*)::float8 as all from purchase_watch.subscribers where configured and kind = 'slack'`;
+    select count(*)::float8 as all from purchase_watch.subscribers where configured and audience = 'people'`;
   return { all: row.all, hearing: hearing.length, queues: await queues(sql, now, ceilings) };
 }
 
@@ -28,7 +28,7 @@ async function queues(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, 
       where d.subscriber = s.id and d.shard = ${SITE_SHARD} and d.rank = k.rank and d.status = 'pending'
         and d.due_at <= to_timestamp(${now}::float8 / 1000)
       order by d.due_at, d.event limit 1) front
-    where s.configured and s.kind = 'slack' and s.status = 'active' and h.paused_until is null and h.our_failing_since is null
+    where s.configured and s.audience = 'people' and s.status = 'active' and h.paused_until is null and h.our_failing_since is null
     group by s.id, s.name order by s.id`;
   const found: ChannelQueue[] = [];
   for (const { id, channel, dueAt } of rows) {

@@ -140,7 +140,7 @@ export async function recordedMessages(past: Queries, { from, to }: Span): Promi
   return past<RecordedMessage[]>`
     select e.type, ${ms(past, 'e.created_at')} as at, e.body, array(
         select s.name from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber
-        where d.event = e.position and s.kind = 'slack' order by s.id) as channels
+        where d.event = e.position and s.audience = 'people' order by s.id) as channels
     from purchase_watch.events e
     where e.purchase is null and e.type in ('incident.opened', 'incident.reopened', 'incident.grew', 'incident.reminder', 'incident.ended', 'incident.checkouts')
       and e.created_at >= to_timestamp(${from}::float8 / 1000) and e.created_at < to_timestamp(${to}::float8 / 1000)

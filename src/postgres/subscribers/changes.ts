@@ -149,7 +149,7 @@ export async function suppressForOff(sql: Queries, before: Instant): Promise<voi
           where q.subscriber = s.id and q.status = 'pending' and e.created_at < to_timestamp(${before}::float8 / 1000)
             and not exists (select from purchase_watch.incidents i where i.id = e.incident and i.ended_at is null)
           limit ${AT_ONCE}) d
-        where s.configured and s.kind = 'slack' and s.status = 'off' limit ${AT_ONCE})
+        where s.configured and s.audience = 'people' and s.status = 'off' limit ${AT_ONCE})
       update purchase_watch.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The channel was switched off for days after it was made.'
       from waiting where d.id = waiting.id and d.settled_at is null returning 1`;
     if (rows.length < AT_ONCE) return;

@@ -1,16 +1,17 @@
 /** Who is told, and of what: those that the configuration names, and those made by the API. */
 
-import type { SubscriberHealth, Unreached } from '../../domain/deliveries/subscriber-health.ts';
+import type { ChannelKind } from '../../config/settings.ts';
+import type { Audience, SubscriberHealth, Unreached } from '../../domain/deliveries/subscriber-health.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-export type SubscriberKind = 'webhook' | 'slack' | 'nats' | 'rabbitmq';
 /** What the body of a message is: the event, or a CloudEvent around the same data. */
 export type BodyFormat = 'standard' | 'cloudevents';
 
 export interface SubscriberDefinition {
   readonly name: string;
-  readonly kind: SubscriberKind;
+  readonly kind: ChannelKind;
+  readonly audience: Audience;
   readonly format: BodyFormat;
   readonly types: readonly string[] | null;
   readonly sites: readonly string[] | null;
@@ -22,7 +23,8 @@ export interface SubscriberDefinition {
 export interface SubscriberRow {
   readonly id: number;
   readonly name: string;
-  readonly kind: SubscriberKind;
+  readonly kind: ChannelKind;
+  readonly audience: Audience;
   readonly status: 'active' | 'off';
   readonly statusReason: string | null;
 }
@@ -51,7 +53,7 @@ export interface StoredSubscriber extends SubscriberRow {
 }
 
 const COLUMNS = `
-  s.id, s.name, s.kind, s.status, s.status_reason as "statusReason", s.origin, s.types, s.sites, s.states, s.description,
+  s.id, s.name, s.kind, s.audience, s.status, s.status_reason as "statusReason", s.origin, s.types, s.sites, s.states, s.description,
   s.url, s.keys, s.options, s.format, (extract(epoch from case when s.old_keys_until > now() then s.old_keys_until end) * 1000)::float8 as "oldKeysUntil",
   s.address_hash as "addressHash", (extract(epoch from s.created_at) * 1000)::float8 as "createdAt",
   h.failures, h.pauses, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
@@ -78,17 +80,17 @@ function withHealth(stored: Row): StoredSubscriber {
  * name the configuration now uses becomes the configured one, and what waits for it goes to the configured address.
  */
 export async function syncSubscribers(sql: Queries, definitions: readonly SubscriberDefinition[]): Promise<SubscriberRow[]> {
-  for (const { name, kind, format, types, sites, states, addressHash } of definitions) {
+  for (const { name, kind, audience, format, types, sites, states, addressHash } of definitions) {
     // What another address answered says nothing of this one.
     await sql`
       delete from purchase_watch.subscriber_health h using purchase_watch.subscribers s
       where h.subscriber = s.id and s.name = ${name} and s.deleted_at is null and s.address_hash <> ${addressHash}`;
     await sql`
-      insert into purchase_watch.subscribers as s (name, kind, format, types, sites, states, address_hash)
-      values (${name}, ${kind}, ${format}, ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
+      insert into purchase_watch.subscribers as s (name, kind, audience, format, types, sites, states, address_hash)
+      values (${name}, ${kind}, ${audience}, ${format}, ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
         ${states as number[] | null}::integer[], ${addressHash})
       on conflict (name) where deleted_at is null do update set
-        kind = excluded.kind, format = excluded.format, types = excluded.types, sites = excluded.sites, states = excluded.states,
+        kind = excluded.kind, audience = excluded.audience, format = excluded.format, types = excluded.types, sites = excluded.sites, states = excluded.states,
         origin = 'configuration', url = null, keys = null, options = null, old_keys_until = null, description = null,
         configured = true, address_hash = excluded.address_hash,
         status = case when s.address_hash = excluded.address_hash then s.status else 'active' end,
@@ -115,12 +117,12 @@ export async function namesOfTheApi(sql: Queries, names: readonly string[]): Pro
 /** Everybody who is told. */
 export async function listSubscribers(sql: Queries): Promise<SubscriberRow[]> {
   return sql<SubscriberRow[]>`
-    select id, name, kind, status, status_reason as "statusReason" from purchase_watch.subscribers where configured order by id`;
+    select id, name, kind, audience, status, status_reason as "statusReason" from purchase_watch.subscribers where configured order by id`;
 }
 
 /** The channels for people. */
 export async function peopleChannels(sql: Queries): Promise<{ id: number; name: string }[]> {
-  return (await listSubscribers(sql)).filter(({ kind }) => kind === 'slack');
+  return (await listSubscribers(sql)).filter(({ audience }) => audience === 'people');
 }
 
 /** The same, with all that is stored. */

@@ -1,12 +1,13 @@
 /** Subscribers that people are told of: those that take nothing for long or are not reached, lose events, or were switched off. */
 
+import type { ChannelKind } from '../../config/settings.ts';
+import type { Audience } from '../../domain/deliveries/subscriber-health.ts';
 import { GIVEN_UP_LATELY, LONG_FAILURE, SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../../domain/incidents/incident.ts';
 import type { Symptom } from '../../domain/incidents/symptom.ts';
 import { SHARDS } from '../../domain/replicas/ownership.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { RANKS } from '../deliveries/deliveries.ts';
-import type { SubscriberKind } from './subscribers.ts';
 
 /** Deliveries are counted up to this; more would only cost time. */
 export const MOST_COUNTED = 1_000;
@@ -56,7 +57,8 @@ export async function subscriberSymptoms(sql: Queries, now: Instant): Promise<Sy
 /** How a subscriber that was in trouble is doing. */
 export interface SubscriberCondition {
   readonly id: number;
-  readonly kind: SubscriberKind;
+  readonly kind: ChannelKind;
+  readonly audience: Audience;
   readonly origin: 'configuration' | 'api';
   readonly status: 'active' | 'off';
   readonly statusReason: string | null;
@@ -87,7 +89,7 @@ export async function subscriberCondition(
   { name, since }: { name: string; since: Instant },
 ): Promise<SubscriberCondition | null> {
   const [row] = await sql<SubscriberCondition[]>`
-    select s.id, s.kind, s.origin, s.status, s.status_reason as "statusReason",
+    select s.id, s.kind, s.audience, s.origin, s.status, s.status_reason as "statusReason",
       (extract(epoch from case s.status when 'off' then s.failed_at end) * 1000)::float8 as "failedAt",
       coalesce(h.failures, 0) as failures, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
       (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince",
@@ -127,7 +129,7 @@ export async function subscriberCondition(
 export async function hearingChannels(sql: Queries, now: Instant): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
     select s.name from purchase_watch.subscribers s left join purchase_watch.subscriber_health h on h.subscriber = s.id
-    where s.configured and s.kind = 'slack' and s.status = 'active'
+    where s.configured and s.audience = 'people' and s.status = 'active'
       and coalesce(least(h.failing_since, h.our_failing_since) > to_timestamp(${now - LONG_FAILURE}::float8 / 1000), true) order by s.id`;
   return rows.map(({ name }) => name);
 }

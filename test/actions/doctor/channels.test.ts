@@ -73,7 +73,7 @@ test('the dead man’s switch is not called from here; when it was called, and w
   expect(await look()).toEqual([expect.stringMatching(/^ok: it was called [3-9]\d s ago/)]);
   await noteHeartbeat(database.sql, Date.now() - 600_000);
   const [row] = await database.sql<{ id: number }[]>`
-    insert into purchase_watch.subscribers (name, kind, address_hash) values ('@slack', 'slack', 'a') returning id`;
+    insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a') returning id`;
   await database.sql`
     with event as (
       insert into purchase_watch.events (id, type, site, shard, created_at, body)

@@ -104,8 +104,8 @@ test('purchases are counted by site, status, state and whether they are stuck', 
 test('subscribers tell what waits for them, and whether they are paused or off', async () => {
   const api = await startTestApi();
   await api.sql`
-    insert into purchase_watch.subscribers (name, kind, address_hash, status)
-    values ('shop', 'webhook', 'x', 'active'), ('books', 'webhook', 'x', 'off'), ('well', 'webhook', 'x', 'active')`;
+    insert into purchase_watch.subscribers (name, kind, audience, address_hash, status)
+    values ('shop', 'webhook', 'systems', 'x', 'active'), ('books', 'webhook', 'systems', 'x', 'off'), ('well', 'webhook', 'systems', 'x', 'active')`;
   await api.sql`
     insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until)
     select id, 6, 3, now(), now() + interval '1 hour' from purchase_watch.subscribers where name = 'shop'`;
@@ -129,8 +129,8 @@ test('subscribers tell what waits for them, and whether they are paused or off',
 test('channels for people tell whether they take messages, and the dead man’s switch when it was called', async () => {
   const api = await startTestApi();
   await api.sql`
-    insert into purchase_watch.subscribers (name, kind, address_hash, status)
-    values ('@slack', 'slack', 'x', 'active'), ('@slack-ops', 'slack', 'x', 'off'), ('@slack-se', 'slack', 'x', 'active'), ('shop', 'webhook', 'x', 'active')`;
+    insert into purchase_watch.subscribers (name, kind, audience, address_hash, status)
+    values ('@slack', 'slack', 'people', 'x', 'active'), ('@slack-ops', 'slack', 'people', 'x', 'off'), ('@slack-se', 'slack', 'people', 'x', 'active'), ('shop', 'webhook', 'systems', 'x', 'active')`;
   await api.sql`
     insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until)
     select id, 6, 3, now() - interval '16 minutes', now() + interval '1 minute' from purchase_watch.subscribers where name = '@slack-se'`;

@@ -20,7 +20,7 @@ const purchases = (count: number, { site = 'default', due = '1 day' } = {}) => a
   select ${site} || i, ${site}, now() + ${due}::interval from generate_series(1, ${count}) i`;
 const subscriber = async (name: string): Promise<number> => {
   const [row] = await api.sql<{ id: number }[]>`
-    insert into purchase_watch.subscribers (name, kind, address_hash) values (${name}, 'webhook', 'x') returning id`;
+    insert into purchase_watch.subscribers (name, kind, audience, address_hash) values (${name}, 'webhook', 'systems', 'x') returning id`;
   return row!.id;
 };
 const deliveries = (id: number, count: number) => api.sql`

@@ -32,7 +32,7 @@ const family = async (): Promise<void> => {
 const say = async (incident: string, stage: string, channels: readonly string[], data: object = CAUSES): Promise<void> => {
   for (const name of channels)
     await api.sql`
-      insert into purchase_watch.subscribers (name, kind, address_hash) values (${name}, 'slack', 'x') on conflict do nothing`;
+      insert into purchase_watch.subscribers (name, kind, audience, address_hash) values (${name}, 'slack', 'people', 'x') on conflict do nothing`;
   const body = JSON.stringify({ id: 'evt', type: `incident.${stage}`, data: { incidentId: incident, ...data } });
   await api.sql`
     with e as (

@@ -14,7 +14,7 @@ describe('over the API', () => {
   beforeEach(async () => {
     await api.sql`truncate purchase_watch.silences`;
     await api.sql`
-      insert into purchase_watch.subscribers (name, kind, address_hash) values ('shop', 'webhook', 'x') on conflict do nothing`;
+      insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x') on conflict do nothing`;
   });
 
   const add = (differs: object) =>

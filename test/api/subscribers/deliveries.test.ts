@@ -9,6 +9,7 @@ beforeAll(async () => {
   api = await startTestApi({ sites: ['se', 'fi'] });
   const common = {
     kind: 'webhook' as const,
+    audience: 'systems' as const,
     format: 'standard' as const,
     types: null,
     sites: null,

@@ -6,7 +6,7 @@ let api: TestApi;
 beforeEach(async () => {
   api = await startTestApi();
   await api.sql`
-    insert into purchase_watch.subscribers (name, kind, address_hash) values ('shop', 'webhook', 'x'), ('@slack', 'slack', 'x')`;
+    insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x'), ('@slack', 'slack', 'people', 'x')`;
 });
 afterEach(() => api.stop());
 

@@ -9,6 +9,7 @@ import { request, startTestApi, type TestApi } from '../api.ts';
 const CONFIGURED = {
   name: 'shop',
   kind: 'webhook',
+  audience: 'systems',
   format: 'standard',
   types: ['purchase.stuck'],
   sites: null,

@@ -366,7 +366,7 @@ describe('without a daemon', () => {
 
   test('a subscriber that was switched off', async () => {
     const { url } = await simulatorOf();
-    await database.sql`insert into purchase_watch.subscribers (name, kind, address_hash, status, status_reason) values ('shop', 'webhook', 'x', 'off', 'it answered 410')`;
+    await database.sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash, status, status_reason) values ('shop', 'webhook', 'systems', 'x', 'off', 'it answered 410')`;
     const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url }, '--no-send');
     expect(about('receiver shop')).toEqual([
       expect.stringMatching(
@@ -377,7 +377,7 @@ describe('without a daemon', () => {
 
   test('a subscriber that is paused, and how to go on', async () => {
     const { url } = await simulatorOf();
-    await database.sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('cashier', 'webhook', 'x')`;
+    await database.sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('cashier', 'webhook', 'systems', 'x')`;
     await database.sql`
       insert into purchase_watch.subscriber_health (subscriber, failures, pauses, paused_until, last_error)
       select id, 5, 2, now() + interval '2 minutes', 'The receiver answered 503.' from purchase_watch.subscribers where name = 'cashier'`;
@@ -395,7 +395,7 @@ describe('without a daemon', () => {
     onTestFinished(() => receiver.stop());
     const { sql } = database;
     await sql`delete from purchase_watch.subscribers`;
-    await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('default', 'webhook', 'x')`;
+    await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('default', 'webhook', 'systems', 'x')`;
     await sql`
       insert into purchase_watch.subscriber_health (subscriber, failures, pauses, paused_until, last_error)
       select id, 1, 0, now() + interval '1 day', 'The receiver answered 429.' from purchase_watch.subscribers`;

@@ -39,7 +39,7 @@ async function told(): Promise<void> {
     causes: [{ cause: 'return_request', why: 'All 12 customers overdue wait for the card payment provider.' }],
     earlier: { cause: 'deploy', note: 'Our CSP.', by: 'Robin', at: '2026-11-03T10:00:00Z', site: 'se', state: null },
   };
-  await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('@slack', 'slack', 'x') on conflict do nothing`;
+  await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'x') on conflict do nothing`;
   await sql`
     with e as (
       insert into purchase_watch.events (id, type, site, shard, incident, created_at, body)

@@ -53,7 +53,7 @@ async function shop(): Promise<void> {
 async function reallySaid(): Promise<void> {
   const { sql } = database;
   const all = { format: 'standard' as const, types: null, sites: null, states: null };
-  await syncSubscribers(sql, [{ name: '@slack', kind: 'slack', ...all, addressHash: 'a' }]);
+  await syncSubscribers(sql, [{ name: '@slack', kind: 'slack', audience: 'people', ...all, addressHash: 'a' }]);
   const at = BROKEN + 23 * MINUTE;
   const incident = { incidentId: 'inc_1', openedAt: isoTime(at), endedAt: null, since: isoTime(BROKEN), severity: 'warning' };
   const stuck = {

@@ -8,7 +8,7 @@ const HOUR = 3_600_000;
 let database: TestDatabase;
 beforeAll(async () => {
   database = await databaseOf('se', 'fi');
-  await database.sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('shop', 'webhook', 'x')`;
+  await database.sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x')`;
 });
 afterAll(() => database.drop());
 beforeEach(() => database.sql`truncate purchase_watch.silences`);

@@ -99,7 +99,7 @@ test('it lists what people wrote about the purchase, which stays, with what chan
     insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, ended_at,
       acknowledged_at, acknowledged_by, acknowledged_note, answered_at, answered_by, answer_cause, answer_note)
     values ('inc_1', 'stuck', 'se', 6, now(), now(), 1, 1, now(), now(), 'Ann', 'called Jo of ORD-p-1, 070-1', now(), 'Bo', 'deploy', 'it was (p-1).')`;
-  await sql`insert into purchase_watch.subscribers (name, kind, address_hash, description) values ('books', 'webhook', 'x', 'for p-1 alone')`;
+  await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash, description) values ('books', 'webhook', 'systems', 'x', 'for p-1 alone')`;
   const remarks = [
     { place: 'incident', id: 'inc_1', field: 'acknowledged note', by: 'Ann', text: 'called Jo of ORD-p-1, 070-1' },
     { place: 'incident', id: 'inc_1', field: 'answer note', by: 'Bo', text: 'it was (p-1).' },

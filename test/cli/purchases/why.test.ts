@@ -79,11 +79,11 @@ describe('a stuck purchase of which the shop has not heard', () => {
   });
 
   test('says that nobody is told of its incident, once Slack is not configured any more', async () => {
-    await database.sql`update purchase_watch.subscribers set configured = false where kind = 'slack'`;
+    await database.sql`update purchase_watch.subscribers set configured = false where audience = 'people'`;
     const { stdout } = await why(STORY_ID);
-    expect(stdout).toMatch(/^Stuck in .*; its incident is open, and nobody is told, because no Slack channel is set .*\.$/m);
+    expect(stdout).toMatch(/^Stuck in .*; its incident is open, and nobody is told, because no channel for people is set .*\.$/m);
     expect(stdout).not.toMatch(/last told/);
-    await database.sql`update purchase_watch.subscribers set configured = true where kind = 'slack'`;
+    await database.sql`update purchase_watch.subscribers set configured = true where audience = 'people'`;
   });
 
   test('says that no channel is about its incident, unless one heard of it or of the one that tells of it', async () => {

@@ -8,9 +8,9 @@ beforeAll(async () => {
   database = await databaseOf('default');
   const { sql } = database;
   await sql`
-    insert into purchase_watch.subscribers (name, kind, address_hash, status, status_reason)
-    values ('shop', 'webhook', 'x', 'active', null), ('books', 'webhook', 'x', 'off', 'The receiver answered 410'),
-      ('well', 'webhook', 'x', 'active', null), ('@slack', 'slack', 'x', 'active', null)`;
+    insert into purchase_watch.subscribers (name, kind, audience, address_hash, status, status_reason)
+    values ('shop', 'webhook', 'systems', 'x', 'active', null), ('books', 'webhook', 'systems', 'x', 'off', 'The receiver answered 410'),
+      ('well', 'webhook', 'systems', 'x', 'active', null), ('@slack', 'slack', 'people', 'x', 'active', null)`;
   await sql`
     insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
     select id, 6, 3, now() - interval '1 hour', now() + interval '3 minutes', 'The receiver answered 503.' from purchase_watch.subscribers where name = 'shop'`;
@@ -111,8 +111,8 @@ describe('what cannot be done', () => {
     }
     expect(await command('deliveries', '--subscriber', '@slack')).toMatchObject({ exitCode: 0, stdout: 'No deliveries.\n' });
     await database.sql`
-      insert into purchase_watch.subscribers (name, kind, address_hash, origin, configured, deleted_at)
-      values ('gone', 'webhook', '', 'api', false, now())`;
+      insert into purchase_watch.subscribers (name, kind, audience, address_hash, origin, configured, deleted_at)
+      values ('gone', 'webhook', 'systems', '', 'api', false, now())`;
     expect(await command('deliveries', '--subscriber', 'gone')).toMatchObject({ exitCode: 0, stdout: 'No deliveries.\n' });
   });
 
@@ -137,8 +137,8 @@ describe('what cannot be done', () => {
   test('what is for an address that cannot be read says so', async () => {
     await database.sql`
       with s as (
-        insert into purchase_watch.subscribers (name, kind, address_hash, origin, url, keys)
-        values ('sealed', 'webhook', 'x', 'api', '\\x00', '\\x00') returning id)
+        insert into purchase_watch.subscribers (name, kind, audience, address_hash, origin, url, keys)
+        values ('sealed', 'webhook', 'systems', 'x', 'api', '\\x00', '\\x00') returning id)
       insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
       select e.position, 0, s.id, 0, now() from s, (select min(position) as position from purchase_watch.events) e`;
     const { data } = JSON.parse((await command('deliveries', '--subscriber', 'sealed', '--json')).stdout);
@@ -165,7 +165,7 @@ describe('all that one was not told', () => {
     await living();
     await database.sql`
       with s as (
-        insert into purchase_watch.subscribers (name, kind, address_hash) values ('sorry', 'webhook', 'x') returning id)
+        insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('sorry', 'webhook', 'systems', 'x') returning id)
       insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, last_error)
       select e.position, -e.position, s.id, 0, now(), case when e.position % 300 = 0 then 'suppressed' else 'exhausted' end, now(), 10, 'The receiver answered 503.'
       from purchase_watch.events e cross join s where e.type = 'site.reachable'`;
@@ -194,7 +194,7 @@ describe('all that one was not told', () => {
     [[], /name the deliveries by their ids, or all of one subscriber/],
     [['dlv_1', '--dry-run'], /--dry-run: only with --subscriber/],
     [['dlv_1', '--status', 'exhausted'], /--status: only with --subscriber/],
-    [['--subscriber', '@slack'], /@slack is Slack, where old alarms/],
+    [['--subscriber', '@slack'], /@slack is a channel for people, where old alarms/],
     [['--subscriber', 'sorry', '--status', 'delivered'], /Allowed choices are exhausted, suppressed/],
   ])('%j is refused', async (argv, message) => {
     const { exitCode, stderr } = await command('deliveries', 'retry', ...argv);
@@ -222,7 +222,7 @@ describe('a replay', () => {
 
   test('to Slack is refused: old alarms would be taken for new ones', async () => {
     const { exitCode, stderr } = await command('replay', '--subscriber', '@slack', '--since', '2h');
-    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/--subscriber: @slack is Slack, where old alarms/)]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/--subscriber: @slack is a channel for people, where old alarms/)]);
   });
 });
 

@@ -47,7 +47,6 @@ describe('a whole file', () => {
     expect(policy.states.get(2)!.recheck).toEqual([3_600_000, 86_400_000]);
     expect(policy).toMatchObject({ giveUpAfter: 864_000_000, unreadableAfter: 3, sessionLength: 2_700_000 });
     expect(slack).toEqual({
-      channels: [],
       deadMansSwitch: null,
       maxPerHour: 20,
       stuck: 'auto',

@@ -18,7 +18,7 @@ beforeEach(async () => {
   told = [];
   await syncSites(database.sql, ['fi', 'no', 'se']);
   // Ids 1 and 2.
-  await database.sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('@slack', 'slack', 'a'), ('@slack-fi', 'slack', 'b')`;
+  await database.sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a'), ('@slack-fi', 'slack', 'people', 'b')`;
 });
 afterEach(() => database.drop());
 

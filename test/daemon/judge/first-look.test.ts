@@ -14,7 +14,7 @@ beforeEach(async () => {
   database = await testDatabase();
   log = [];
   await syncSites(database.sql, ['no', 'se']);
-  await database.sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('@slack', 'slack', 'a')`;
+  await database.sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a')`;
 });
 afterEach(() => database.drop());
 

@@ -12,7 +12,16 @@ const T = Date.UTC(2026, 10, 20, 9, 15);
 const MINUTE = 60_000;
 
 const WELL: SubscriberCondition = {
-  ...{ id: 7, kind: 'webhook', origin: 'api', status: 'active', statusReason: null, failedAt: null, failures: 0 },
+  ...{
+    id: 7,
+    kind: 'webhook',
+    audience: 'systems',
+    origin: 'api',
+    status: 'active',
+    statusReason: null,
+    failedAt: null,
+    failures: 0,
+  },
   ...{
     failingSince: null,
     ourFailingSince: null,

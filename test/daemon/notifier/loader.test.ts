@@ -20,7 +20,15 @@ beforeAll(async () => {
   database = await testDatabase();
   sql = database.sql;
   await syncSites(sql, ['default']);
-  const common = { kind: 'webhook', format: 'standard', types: null, sites: null, states: null, addressHash: 'x' } as const;
+  const common = {
+    kind: 'webhook',
+    audience: 'systems',
+    format: 'standard',
+    types: null,
+    sites: null,
+    states: null,
+    addressHash: 'x',
+  } as const;
   const [row] = await syncSubscribers(sql, [{ ...common, name: 'shop' }]);
   shop = row!.id;
   await sql`

@@ -128,7 +128,7 @@ describe('what is due for a channel for people and does not leave', () => {
     const { sql } = database;
     const [known] = await sql<{ id: number }[]>`select id from purchase_watch.subscribers where name = ${channel}`;
     const [made] = await sql<{ id: number }[]>`
-      insert into purchase_watch.subscribers (name, kind, address_hash) select ${channel}, ${kind}, 'a' where ${known === undefined} returning id`;
+      insert into purchase_watch.subscribers (name, kind, audience, address_hash) select ${channel}, ${kind}, ${kind === 'slack' ? 'people' : 'systems'}, 'a' where ${known === undefined} returning id`;
     const { id } = (known ?? made)!;
     const add = async (columns: { ago: number; taken: boolean }) => {
       const [event] = await sql<{ position: number }[]>`
@@ -234,7 +234,7 @@ test('only the replica that judges calls it, and another one when that is gone',
 
 test('when the last channel for people is broken it is not called until one takes messages again', async () => {
   const { sql } = database;
-  await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('@slack', 'slack', 'a'), ('@slack-ops', 'slack', 'b')`;
+  await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a'), ('@slack-ops', 'slack', 'people', 'b')`;
   const ids = await sql<{ id: number }[]>`select id from purchase_watch.subscribers order by id`;
   const beat = heartbeat();
   await switchOff(sql, { subscriber: ids[0]!.id, reason: 'no_service', addressHash: 'a' });

@@ -136,8 +136,8 @@ test('what came for a subscriber while it was being deleted is given up', async 
   const { sql } = database;
   await sql`
     with gone as (
-      insert into purchase_watch.subscribers (name, kind, address_hash, configured, deleted_at)
-      values ('books', 'webhook', '', false, now()) returning id),
+      insert into purchase_watch.subscribers (name, kind, audience, address_hash, configured, deleted_at)
+      values ('books', 'webhook', 'systems', '', false, now()) returning id),
     event as (
       insert into purchase_watch.events (id, type, site, shard, created_at, body)
       values ('evt_1', 'site.reachable', 'se', 0, now(), '{}') returning position)
@@ -149,8 +149,8 @@ test('what came for a subscriber while it was being deleted is given up', async 
 test('what waits for a channel for people that is off is given up after three days, unless its incident goes on', async () => {
   const { sql } = database;
   await sql`
-    insert into purchase_watch.subscribers (name, kind, address_hash, status) values
-      ('@slack', 'slack', '', 'off'), ('@slack-ops', 'slack', '', 'active'), ('books', 'webhook', '', 'off')`;
+    insert into purchase_watch.subscribers (name, kind, audience, address_hash, status) values
+      ('@slack', 'slack', 'people', '', 'off'), ('@slack-ops', 'slack', 'people', '', 'active'), ('books', 'webhook', 'systems', '', 'off')`;
   await sql`
     insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, ended_at)
     select 'inc_' || n, 'stuck', 'se', n, now(), now(), 1, 1, case n when 1 then now() end from generate_series(1, 2) n`;

@@ -58,6 +58,7 @@ const aSubscriber = (differs: Partial<SubscriberFacts> = {}): SubscriberFacts =>
   id: 1,
   name: 'shop',
   kind: 'webhook',
+  audience: 'systems',
   types: null,
   sites: null,
   states: null,
@@ -115,7 +116,7 @@ function theFacts({
     incidents: [],
     singles: [],
     known: { share: null, perDay: null, counted: 0 },
-    slack: true,
+    hasPeople: true,
     more: { transitions: 0, events: 0, subscribers: 0, deliveries: 0, attempts: 0 },
     ...differs,
   };
@@ -463,12 +464,12 @@ describe('the stuck clock', () => {
     expect(texts(standing, 'incident')[0]).toMatch(text);
   });
   test('says that nobody is told, when there is no Slack', () => {
-    const { verdict, standing } = explained({ purchase: stuck, incidents: [incident], slack: false });
+    const { verdict, standing } = explained({ purchase: stuck, incidents: [incident], hasPeople: false });
     expect(verdict).toMatch(
-      /; its incident is open, and nobody is told, because no Slack channel is set \(SLACK_WEBHOOK_URL or slack\.channels\)\.$/,
+      /; its incident is open, and nobody is told, because no channel for people is set \(SLACK_WEBHOOK_URL or slack\.channels\)\.$/,
     );
     expect(texts(standing, 'incident')).toEqual([
-      'incident inc_1: 3 customers stuck in WaitingForCardPayments; nobody is told, because no Slack channel is set (SLACK_WEBHOOK_URL or slack.channels)',
+      'incident inc_1: 3 customers stuck in WaitingForCardPayments; nobody is told, because no channel for people is set (SLACK_WEBHOOK_URL or slack.channels)',
     ]);
   });
   test('does not say that people were told, when no channel is about it', () => {
@@ -742,7 +743,7 @@ describe('who was told', () => {
 
   test.each<[string, Partial<SubscriberFacts>, string]>([
     ['types', { types: ['purchase.stuck'] }, 'shop is not told: it hears of purchase.stuck only'],
-    ['kind', { kind: 'slack' }, 'shop is not told: it hears of incidents, not of single purchases'],
+    ['audience', { audience: 'people' }, 'shop is not told: it hears of incidents, not of single purchases'],
     ['sites', { sites: ['fi', 'no'] }, 'shop is not told: it hears of fi, no only'],
     ['states', { states: [2, 3] }, 'shop is not told: it hears of the states Completed, Error only'],
     [

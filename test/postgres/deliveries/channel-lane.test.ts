@@ -15,7 +15,7 @@ beforeAll(async () => {
   database = await testDatabase();
   const { sql } = database;
   await syncSites(sql, ['default']);
-  await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('@slack', 'slack', 'x'), ('shop', 'webhook', 'x')`;
+  await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'x'), ('shop', 'webhook', 'systems', 'x')`;
   const [row] = await sql<{ id: number }[]>`select id from purchase_watch.subscribers where name = '@slack'`;
   slack = row!.id;
   await sql`

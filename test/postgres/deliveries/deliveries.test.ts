@@ -33,6 +33,7 @@ beforeAll(async () => {
   await syncSites(sql, ['default']);
   const common = {
     kind: 'webhook' as const,
+    audience: 'systems' as const,
     format: 'standard' as const,
     types: null,
     sites: null,

@@ -30,8 +30,8 @@ beforeAll(async () => {
   sql = database.sql;
   await sql`insert into purchase_watch.sites (name) values ('default')`;
   await sql`
-    insert into purchase_watch.subscribers (name, kind, address_hash, configured, status, status_reason)
-    select name, 'webhook', 'x', name <> 'former', case name when 'off' then 'off' else 'active' end, case name when 'off' then 'It answered 410.' end
+    insert into purchase_watch.subscribers (name, kind, audience, address_hash, configured, status, status_reason)
+    select name, 'webhook', 'systems', 'x', name <> 'former', case name when 'off' then 'off' else 'active' end, case name when 'off' then 'It answered 410.' end
     from unnest(${NAMES}::text[]) name`;
   await sql`
     insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)

@@ -9,7 +9,7 @@ beforeAll(async () => {
   database = await testDatabase();
   const { sql } = database;
   await syncSites(sql, ['default']);
-  await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('sorry', 'webhook', 'x'), ('well', 'webhook', 'x')`;
+  await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('sorry', 'webhook', 'systems', 'x'), ('well', 'webhook', 'systems', 'x')`;
   await sql`
     insert into purchase_watch.events (id, type, site, shard, created_at, body)
     select 'evt_' || n, 'site.reachable', 'default', 0, now(), '{}' from generate_series(1, 6000) n`;

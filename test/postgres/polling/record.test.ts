@@ -139,6 +139,7 @@ describe('what is recorded', () => {
   test('tells each matching subscriber once, in the same transaction', async () => {
     const subscriber = {
       kind: 'webhook' as const,
+      audience: 'systems' as const,
       format: 'standard' as const,
       types: null,
       sites: null,
@@ -151,7 +152,7 @@ describe('what is recorded', () => {
       { ...subscriber, name: 'other state', states: [2] },
       { ...subscriber, name: 'other type', types: ['purchase.stuck'] },
       { ...subscriber, name: 'this one', types: ['purchase.state_changed'], sites: ['default'], states: [0] },
-      { ...subscriber, name: 'people', kind: 'slack' },
+      { ...subscriber, name: 'people', kind: 'slack', audience: 'people' },
       { ...subscriber, name: 'off' },
     ]);
     await sql`update purchase_watch.subscribers set status = 'off' where name = 'off'`;

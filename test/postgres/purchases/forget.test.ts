@@ -60,7 +60,7 @@ test('it leaves a hash of site and id, and no nudge', async () => {
 
 test('it counts the attempts that delivered too, which have no row of their own', async () => {
   const { sql } = database;
-  await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('shop', 'webhook', 'x')`;
+  await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x')`;
   await sql`
     insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
     select 'evt_' || n, 'purchase.state_changed', 'se', ${purchase.id}, n, nullif(n - 1, 0), 0, now(), '{}' from generate_series(1, 2) n`;

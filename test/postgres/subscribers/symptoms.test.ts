@@ -33,7 +33,7 @@ beforeEach(async () => {
   await sql`
     insert into purchase_watch.subscribers (name, kind, origin, url, keys, address_hash)
     values ('shop', 'webhook', 'api', '\\x00', '\\x00', 'a'), ('books', 'webhook', 'api', '\\x00', '\\x00', 'b')`;
-  await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('@slack', 'slack', 'c')`;
+  await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'c')`;
   now = Date.now();
 });
 
@@ -247,7 +247,7 @@ describe('an event about a subscriber', () => {
   };
 
   test('goes to the others who hear of incidents, and not to it', async () => {
-    await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('second', 'slack', 'd')`;
+    await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('second', 'slack', 'people', 'd')`;
     expect(await told(null)).toEqual(['@slack', 'second']);
     expect(await told(1)).toEqual(['@slack', 'second']);
     expect(await told(3)).toEqual(['second']);

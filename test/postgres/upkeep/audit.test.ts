@@ -36,16 +36,17 @@ beforeEach(async () => {
   });
   await sql`update purchase_watch.shards set owner = 'me', epoch = 1`;
   await syncSubscribers(sql, [
-    { name: 'shop', kind: 'webhook', ...EVERYTHING, addressHash: 'a' },
+    { name: 'shop', kind: 'webhook', audience: 'systems', ...EVERYTHING, addressHash: 'a' },
     {
       name: 'ledger',
       kind: 'webhook',
+      audience: 'systems',
       ...EVERYTHING,
       types: ['purchase.state_changed', 'site.unknown_state'],
       states: [2, 42],
       addressHash: 'b',
     },
-    { name: '@slack', kind: 'slack', ...EVERYTHING, addressHash: 'c' },
+    { name: '@slack', kind: 'slack', audience: 'people', ...EVERYTHING, addressHash: 'c' },
   ]);
   await sql`update purchase_watch.subscribers set matching_since = to_timestamp(0)`;
 });

@@ -25,7 +25,7 @@ afterEach(() => database.drop());
 
 async function addSubscriber(name: string): Promise<number> {
   const [row] = await database.sql<[{ id: number }]>`
-    insert into purchase_watch.subscribers (name, kind, address_hash) values (${name}, 'webhook', 'x') returning id`;
+    insert into purchase_watch.subscribers (name, kind, audience, address_hash) values (${name}, 'webhook', 'systems', 'x') returning id`;
   return row.id;
 }
 

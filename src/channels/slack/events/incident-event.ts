@@ -26,6 +26,8 @@ export interface SubscriberIncident extends IncidentHead {
   readonly subscriber: string;
   /** What kind of receiver it is: webhook, slack, … */
   readonly channel: string | null;
+  /** Whether it is for people; those of before it was noted are known by their kind. */
+  readonly audience: string;
   readonly origin: string | null;
   /** Null at the end. */
   readonly trouble: SubscriberTrouble | null;
@@ -147,6 +149,7 @@ function subscriberIncident(head: IncidentHead, data: Fields): SubscriberInciden
     kind: 'subscriber',
     subscriber,
     channel: text(data.channel),
+    audience: text(data.audience) ?? (data.channel === 'slack' ? 'people' : 'systems'),
     origin: text(data.origin),
     trouble,
     outcome: text(data.outcome),

@@ -1,5 +1,6 @@
 /** What Slack shows of a subscriber in trouble. It names no address: the path and query of one may be a secret. */
 
+import { titleOfKind } from '../../../config/kinds/people-kinds.ts';
 import { FAILURES_TO_SWITCH_OFF, WITH_PEOPLE } from '../../../domain/deliveries/subscriber-health.ts';
 import { isAskedFor } from '../../../domain/deliveries/subscriber-state.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
@@ -58,16 +59,16 @@ function headline(incident: SubscriberIncident): string {
 }
 
 /** How what waits leaves afterwards: people get it together, systems one by one. */
-function inWhich({ channel }: SubscriberIncident): string {
-  return channel === 'slack' ? 'as one message' : 'in order';
+function inWhich({ audience }: SubscriberIncident): string {
+  return audience === 'people' ? 'as one message' : 'in order';
 }
 
 /** What happens if nobody does anything. */
 function outlook(incident: SubscriberIncident, at: Instant): string {
-  const { channel, trouble, untried, nextTryAt, waiting, givenUp } = incident;
+  const { audience, trouble, untried, nextTryAt, waiting, givenUp } = incident;
   const how = inWhich(incident);
   const lost = givenUp === 0 ? '' : ' What was given up used up its schedule and is not sent again by itself.';
-  if (trouble === 'off' && channel === 'slack')
+  if (trouble === 'off' && audience === 'people')
     return `Nothing is sent to it. What is to be told there is kept for three days, and as long as its incident is open; it goes out ${how} once the channel is on again.${lost}`;
   if (trouble === 'off') {
     const kept = waiting === 0 ? '' : ' What waited when it was switched off is kept, and goes out in order once it is on again.';
@@ -88,22 +89,23 @@ function outlook(incident: SubscriberIncident, at: Instant): string {
         : 'One delivery tries again soon.';
   const kept = waiting === 0 ? '' : ` Once one is taken, all that waits goes out ${how}.`;
   const worse =
-    channel === 'slack'
+    audience === 'people'
       ? `However often that fails, it is tried again, with pauses of ${humanDuration(WITH_PEOPLE.longestPause)} at most; a delivery that was tried for three days is given up.`
       : `Each failed try doubles the pause, up to a day; ${FAILURES_TO_SWITCH_OFF} in a row switch it off.`;
   return `${next}${kept} ${worse}${lost}`;
 }
 
 function remedy(incident: SubscriberIncident): string {
-  const { subscriber: name, channel, trouble, untried, waiting, givenUp, givenUpFrom, offSince, failures, nextTryAt } = incident;
+  const { subscriber: name, audience, trouble, untried, waiting, givenUp, givenUpFrom, offSince, failures, nextTryAt } = incident;
   const list = (status: string): string => code(`purchase-watch deliveries --subscriber ${name} --status ${status}`, 160);
   const replay = (from: Instant | null): string =>
-    channel === 'slack'
-      ? 'What Slack missed is not sent again.'
+    audience === 'people'
+      ? `What ${serviceOf(incident)} missed is not sent again.`
       : `Send again what it missed: ${code(`purchase-watch replay --subscriber ${name} --since ${from === null ? '24h' : new Date(from).toISOString()} --dry-run`, 200)}, then without ${code('--dry-run', 20)}.`;
-  const mend = channel === 'slack' ? 'See whether Slack has trouble, or a proxy on the way to it' : 'Mend the receiver';
+  const mend =
+    audience === 'people' ? `See whether ${serviceOf(incident)} has trouble, or a proxy on the way to it` : 'Mend the receiver';
   const lines = [`See more: ${code(`purchase-watch subscribers show ${name}`, 120)}.`];
-  if (trouble === 'off' && channel === 'slack') {
+  if (trouble === 'off' && audience === 'people') {
     lines.push('Give it another address in the settings and restart the daemon; that switches it on.');
     return lines.join('\n');
   }
@@ -174,6 +176,11 @@ function endedDraft(incident: SubscriberIncident): Draft {
 
 function subscriber({ subscriber: name, channel }: SubscriberIncident): readonly [string, string] {
   return ['Subscriber', `${code(name, 80)}${channel === null ? '' : ` (${plain(channel, 20)})`}`];
+}
+
+/** Who runs a channel for people. */
+function serviceOf({ channel }: SubscriberIncident): string {
+  return titleOfKind(channel) ?? 'its service';
 }
 
 function counted(count: number, { countedTo }: SubscriberIncident): string {

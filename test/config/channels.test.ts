@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { channelCeilings, channelSetting, channelSubscriber, unheardSites } from '../../src/config/channels.ts';
 import { describeSettings } from '../../src/config/describe.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { publishedSchema } from '../../src/config/reference.ts';
-import { channelCeilings, channelSetting, channelSubscriber, unheardSites } from '../../src/config/slack.ts';
 import { loadFile, problemsOf, temporaryFile } from './files.ts';
 
 const URL_A = 'https://hooks.slack.example/services/sentinel-a';
@@ -23,26 +23,27 @@ slack:
 const ENV = { SLACK_WEBHOOK_URL: URL_A, OPS: URL_B, SHOP: URL_C, SWITCH: 'https://alive.example/sentinel-d' };
 
 test('the channel of the variable comes first, and those of the file have what they do not say from all', () => {
-  const { slack } = loadFile(FILE, ENV);
-  expect(slack.channels).toEqual([
-    { name: 'default', webhookUrl: URL_A, sites: null, severity: 'warning', maxPerHour: 12, stuck: 'auto' },
-    { name: 'ops', webhookUrl: URL_B, sites: null, severity: 'critical', maxPerHour: 6, stuck: 'auto' },
-    { name: 'shop-se', webhookUrl: URL_C, sites: ['se'], severity: 'warning', maxPerHour: 12, stuck: 'auto' },
+  const { slack, channels } = loadFile(FILE, ENV);
+  expect(channels).toEqual([
+    { kind: 'slack', name: 'default', webhookUrl: URL_A, sites: null, severity: 'warning', maxPerHour: 12, stuck: 'auto' },
+    { kind: 'slack', name: 'ops', webhookUrl: URL_B, sites: null, severity: 'critical', maxPerHour: 6, stuck: 'auto' },
+    { kind: 'slack', name: 'shop-se', webhookUrl: URL_C, sites: ['se'], severity: 'warning', maxPerHour: 12, stuck: 'auto' },
   ]);
   expect(slack.deadMansSwitch).toBe('https://alive.example/sentinel-d');
-  expect(slack.channels.map(({ name }) => channelSubscriber(name))).toEqual(['@slack', '@slack-ops', '@slack-shop-se']);
+  expect(channels.map(channelSubscriber)).toEqual(['@slack', '@slack-ops', '@slack-shop-se']);
 });
 
 test('the channel may be called default in the file, and comes first all the same', () => {
   const settings = loadFile(`slack: { channels: { aaa: { webhookUrl: ${URL_B} }, default: { webhookUrl: ${URL_A} } } }`);
-  expect(settings.slack.channels.map(({ name }) => name)).toEqual(['default', 'aaa']);
-  expect(channelSetting(settings, 'default')).toBe('slack.channels.default.webhookUrl');
-  expect(channelSetting(loadSettings({ SLACK_WEBHOOK_URL: URL_A }), 'default')).toBe('SLACK_WEBHOOK_URL');
+  expect(settings.channels.map(({ name }) => name)).toEqual(['default', 'aaa']);
+  expect(channelSetting(settings, settings.channels[0]!)).toBe('slack.channels.default.webhookUrl');
+  const ofVariable = loadSettings({ SLACK_WEBHOOK_URL: URL_A });
+  expect(channelSetting(ofVariable, ofVariable.channels[0]!)).toBe('SLACK_WEBHOOK_URL');
 });
 
 test('without any of it there is no channel and no switch', () => {
-  const { slack } = loadSettings({});
-  expect([slack.channels, slack.deadMansSwitch, slack.maxPerHour]).toEqual([[], null, 20]);
+  const { slack, channels } = loadSettings({});
+  expect([channels, slack.deadMansSwitch, slack.maxPerHour]).toEqual([[], null, 20]);
 });
 
 test('the variable of the switch wins over the file, and both may come from files', () => {
@@ -50,7 +51,7 @@ test('the variable of the switch wins over the file, and both may come from file
   expect(switched({ DEAD_MANS_SWITCH_URL: 'https://other.example/x' })).toBe('https://other.example/x');
   expect(switched({ DEAD_MANS_SWITCH_URL_FILE: temporaryFile('https://third.example/x\n') })).toBe('https://third.example/x');
   const { OPS, ...rest } = ENV;
-  expect(loadFile(FILE, { ...rest, OPS_FILE: temporaryFile(OPS) }).slack.channels[1]!.webhookUrl).toBe(URL_B);
+  expect(loadFile(FILE, { ...rest, OPS_FILE: temporaryFile(OPS) }).channels[1]!.webhookUrl).toBe(URL_B);
 });
 
 describe('a problem', () => {

@@ -1,0 +1,72 @@
+/** Every kind of channel. A new one is a folder here, its settings in `config`, and a line in this table. */
+
+import type { PeopleKind } from '../config/kinds/people-kinds.ts';
+import type { ChannelKind, ChannelSettings, Settings, SubscriberSettings } from '../config/settings.ts';
+import type { Audience } from '../domain/deliveries/subscriber-health.ts';
+import { createNatsChannel } from './brokers/nats.ts';
+import { createRabbitChannel } from './brokers/rabbitmq.ts';
+import type { Opened, PeopleKindOf, SystemsKind } from './outgoing/channel-kind.ts';
+import { foreverKeys } from './outgoing/sealed.ts';
+import { slackKind } from './slack/kind.ts';
+import { configuredReach, openWebhook } from './webhook/open.ts';
+
+type SystemKind = SubscriberSettings['kind'];
+type SystemKinds = { readonly [Kind in SystemKind]: SystemsKind<Extract<SubscriberSettings, { kind: Kind }>> };
+type PeopleKinds = { readonly [Kind in PeopleKind]: PeopleKindOf<Extract<ChannelSettings, { kind: Kind }>> };
+
+const CHANNELS: SystemKinds & PeopleKinds = {
+  webhook: {
+    audience: 'systems',
+    open: (subscriber, settings) => openWebhook(configuredReach(subscriber), settings, 'configuration'),
+  },
+  nats: {
+    audience: 'systems',
+    open: (subscriber, { webhooks: { timeout, concurrency } }) => {
+      const { subject, credentials } = subscriber;
+      const channel = createNatsChannel({ ...atBroker(subscriber), subject, credentials, timeout });
+      return { channel, concurrency, spacing: 0, timeout };
+    },
+  },
+  rabbitmq: {
+    audience: 'systems',
+    open: (subscriber, { webhooks: { timeout, concurrency } }) => {
+      const { exchange, routingKey } = subscriber;
+      const channel = createRabbitChannel({ ...atBroker(subscriber), exchange, routingKey, timeout });
+      return { channel, concurrency, spacing: 0, timeout };
+    },
+  },
+  slack: slackKind,
+};
+
+/** All kinds. */
+export const CHANNEL_KINDS = Object.keys(CHANNELS) as [ChannelKind, ...ChannelKind[]];
+
+/** For whom a kind of channel is. */
+export function audienceOfKind(kind: ChannelKind): Audience {
+  return CHANNELS[kind].audience;
+}
+
+/** What a kind of channel for people is. */
+export function peopleKind(kind: PeopleKind): PeopleKindOf<ChannelSettings> {
+  return CHANNELS[kind];
+}
+
+/** Opens the channel of a subscriber that the settings name. */
+export function openSystem(subscriber: SubscriberSettings, settings: Settings): Opened {
+  const { open } = CHANNELS[subscriber.kind] as SystemsKind<SubscriberSettings>;
+  return open(subscriber, settings);
+}
+
+function atBroker({
+  name,
+  url,
+  format,
+  secret,
+  oldSecrets,
+  signingKey,
+  ...pair
+}: Extract<SubscriberSettings, { kind: 'nats' | 'rabbitmq' }>) {
+  const { clientCertificate: certificate, clientKey: key } = pair;
+  const clientCertificate = certificate === undefined || key === undefined ? undefined : { certificate, key };
+  return { name, url, clientCertificate, format, keys: foreverKeys(secret, ...oldSecrets, signingKey) };
+}

@@ -1,0 +1,42 @@
+/** Opens a channel to a webhook, whoever named it. */
+
+import { createHash } from 'node:crypto';
+import type { Settings, WebhookSettings } from '../../config/settings.ts';
+import { allowedFor, type NamedBy } from '../http/address.ts';
+import type { Opened } from '../outgoing/channel-kind.ts';
+import { foreverKeys, type Reach } from '../outgoing/sealed.ts';
+import { createWebhookChannel } from './webhook.ts';
+
+/** How a webhook of the settings is reached. */
+export function configuredReach({
+  url,
+  secret,
+  oldSecrets,
+  signingKey,
+  format,
+  headers,
+  clientCertificate,
+  clientKey,
+}: WebhookSettings): Reach {
+  const pair = clientCertificate === null || clientKey === null ? null : { certificate: clientCertificate, key: clientKey };
+  return { url, keys: foreverKeys(secret, ...oldSecrets, signingKey), format, headers, clientCertificate: pair };
+}
+
+/** A channel to a webhook. Whoever named its address, that one's list says which addresses may be called. */
+export function openWebhook(reach: Reach, { webhooks }: Pick<Settings, 'webhooks'>, namedBy: NamedBy): Opened {
+  const { timeout, concurrency, proxy } = webhooks;
+  const allowed = { allowAddresses: allowedFor(namedBy, webhooks), namedBy };
+  const channel = createWebhookChannel({ ...reach, ...allowed, timeout, concurrency, proxy, userAgent: 'purchase-watch' });
+  return { channel, concurrency, spacing: 0, timeout, allowed: allowedDigest(webhooks) };
+}
+
+/** Tells these lists of allowed addresses from others. */
+export function allowedDigest({
+  allowAddresses,
+  apiAllowAddresses,
+}: Pick<Settings['webhooks'], 'allowAddresses' | 'apiAllowAddresses'>): string {
+  return createHash('sha256')
+    .update(JSON.stringify([allowAddresses, apiAllowAddresses]))
+    .digest('hex')
+    .slice(0, 16);
+}

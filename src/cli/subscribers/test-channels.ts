@@ -1,0 +1,122 @@
+/** `slack test` and its like: prove that messages arrive and how they look, by the way that real ones take. */
+
+import { setTimeout as rest } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { nearest } from '../../config/kinds/nearest.ts';
+import { PEOPLE_KIND_NAMES, PEOPLE_KINDS, type PeopleKind } from '../../config/kinds/people-kinds.ts';
+import type { ChannelSettings, Settings } from '../../config/settings.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import { examples } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { counted, printJson, printLine, styled } from '../terminal/output.ts';
+
+interface TestOptions {
+  readonly channel?: string;
+  readonly json?: true;
+}
+
+/** How it went with one channel. */
+interface Tested {
+  readonly channel: string;
+  readonly ok: boolean;
+  /** Messages that it took. */
+  readonly messages: number;
+  /** Why it took no more; null when it took all. */
+  readonly detail: string | null;
+}
+
+async function test(context: CliContext, kind: PeopleKind, { channel, json }: TestOptions): Promise<void> {
+  const { loadSettings } = await import('../../config/load-settings.ts');
+  const settings = loadSettings(context.env);
+  const ofKind = settings.channels.filter((each) => each.kind === kind);
+  const chosen = chooseChannels(ofKind, kind, channel ?? null);
+  const tested = await Promise.all(chosen.map((each) => testChannel(each, settings)));
+  const failed = tested.filter(({ ok }) => !ok);
+  if (json) printJson(context, { ok: failed.length === 0, channels: tested });
+  else for (const each of tested) printLine(context, sentence(context, kind, each));
+  if (failed.length > 0) {
+    const names = failed.map((each) => each.channel).join(', ');
+    throw new AppError(
+      'unavailable',
+      `${PEOPLE_KINDS[kind].title} did not take every message, of ${counted(failed.length, 'channel')}: ${names}`,
+    );
+  }
+}
+
+function chooseChannels(
+  channels: readonly ChannelSettings[],
+  kind: PeopleKind,
+  wanted: string | null,
+): readonly ChannelSettings[] {
+  if (channels.length === 0) {
+    const { title, how, variable } = PEOPLE_KINDS[kind];
+    const set = variable === null ? '' : `set ${variable} to its address, or `;
+    throw new AppError(
+      'configuration',
+      `there is no ${title} channel: ${how} and ${set}name channels under ${kind}.channels in the settings file`,
+    );
+  }
+  if (wanted === null) return channels;
+  const names = channels.map(({ name }) => name);
+  const found = channels.filter(({ name }) => name === wanted);
+  if (found.length > 0) return found;
+  const meant = nearest(wanted, names);
+  const hint = meant === null ? `there are ${names.join(', ')}` : `did you mean ${meant}?`;
+  throw new AppError('invalid', `--channel: there is no channel "${wanted}"; ${hint}`);
+}
+
+/** Sends until one is refused. */
+async function testChannel(chosen: ChannelSettings, settings: Settings): Promise<Tested> {
+  const [{ peopleKind }, { channelSetting }] = await Promise.all([
+    import('../../channels/registry.ts'),
+    import('../../config/channels.ts'),
+  ]);
+  const { kind, name } = chosen;
+  const { open, examples: exampleEvents } = peopleKind(kind);
+  const { channel, spacing } = open(chosen, { setting: channelSetting(settings, chosen), settings });
+  let messages = 0;
+  try {
+    for (const event of exampleEvents(Date.now())) {
+      if (messages > 0) await rest(spacing);
+      const result = await channel.send(event, { attempt: 1, now: Date.now() });
+      if (result.kind !== 'delivered') return { channel: name, ok: false, messages, detail: result.detail };
+      messages += 1;
+    }
+    return { channel: name, ok: true, messages, detail: null };
+  } finally {
+    await channel.close();
+  }
+}
+
+function sentence(context: CliContext, kind: PeopleKind, { channel, ok, messages, detail }: Tested): string {
+  return ok
+    ? `${styled(context, 'green', 'ok')}      ${channel}: ${PEOPLE_KINDS[kind].title} took ${counted(messages, 'message')}; look at the channel.`
+    : `${styled(context, 'red', 'failed')}  ${channel}: ${detail}`;
+}
+
+/** Declares a command for each kind. */
+export function register(program: Command, context: CliContext): void {
+  for (const kind of PEOPLE_KIND_NAMES) registerKind(program, context, kind);
+}
+
+function registerKind(program: Command, context: CliContext, kind: PeopleKind): void {
+  const { title, variable } = PEOPLE_KINDS[kind];
+  const ofKind = program
+    .command(kind)
+    .summary(`see that messages arrive in ${title}, and how they look`)
+    .description(`Shows that messages arrive in ${title}, and how they look.`);
+  const command = ofKind
+    .command('test')
+    .summary('post three messages, marked as a test')
+    .description(
+      'Posts three messages that are marked as a test to every configured channel: an incident at its very longest, one that is over, and single stuck checkouts. They are built and sent as alerts are. Needs no daemon and no database.',
+    )
+    .option('--channel <name>', `only this channel${variable === null ? '' : `; that of ${variable} is called default`}`)
+    .option('--json', 'write JSON')
+    .action((options: TestOptions) => test(context, kind, options));
+  examples(command, [
+    [`${kind} test`, `all channels; exit code 1 when ${title} did not take a message`],
+    [`${kind} test --channel night`, `one channel of ${kind}.channels in the settings file`],
+    [`${kind} test --json`, 'for programs'],
+  ]);
+}

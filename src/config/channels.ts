@@ -1,0 +1,121 @@
+/** The channels for people that settings name: that of the variable, and those of the file. */
+
+import type { ChannelRule } from '../domain/incidents/audience.ts';
+import { suggestion } from './kinds/nearest.ts';
+import { PEOPLE_KIND_NAMES, PEOPLE_KINDS, type PeopleKind } from './kinds/people-kinds.ts';
+import type { FileSettings } from './schema/file-schema.ts';
+import type { ChannelSettings, Settings } from './settings.ts';
+import type { Environment } from './sources/environment.ts';
+
+/** The channel of SLACK_WEBHOOK_URL. */
+export const DEFAULT_CHANNEL = 'default';
+
+type Named = Pick<ChannelSettings, 'kind' | 'name'>;
+type ChannelsOf = Pick<Settings, 'channels'>;
+
+/** The subscriber that a channel is; no other one can be named so. */
+export function channelSubscriber({ kind, name }: Named): string {
+  return name === DEFAULT_CHANNEL ? `@${kind}` : `@${kind}-${name}`;
+}
+
+/** How a channel is called where its kind is not clear: `slack`, `slack ops`. */
+export function channelTitle({ kind, name }: Named): string {
+  return name === DEFAULT_CHANNEL ? kind : `${kind} ${name}`;
+}
+
+/** What each channel wants to hear, by its subscriber's name. */
+export function channelRules({ channels }: ChannelsOf): ChannelRule[] {
+  return channels.map(({ sites, severity, stuck, ...channel }) => ({ name: channelSubscriber(channel), sites, severity, stuck }));
+}
+
+/** How many messages an hour each channel gets at most, by its subscriber's name. */
+export function channelCeilings({ channels }: ChannelsOf): ReadonlyMap<string, number> {
+  return new Map(channels.map((channel) => [channelSubscriber(channel), channel.maxPerHour]));
+}
+
+/** Where a channel's address is set, for sentences about it. */
+export function channelSetting({ origins }: Pick<Settings, 'origins'>, { kind, name }: Named): string {
+  const { variable } = PEOPLE_KINDS[kind];
+  const isVariable = variable !== null && name === DEFAULT_CHANNEL && origins.has(variable);
+  return isVariable ? variable : `${kind}.channels.${name}.webhookUrl`;
+}
+
+/** What holds for all channels, of the section `slack` and of the variable of the switch. */
+export function slackSettings(
+  { channels: _channels, ...section }: FileSettings['slack'],
+  environment: Environment,
+  problems: string[],
+): Settings['slack'] {
+  const deadMansSwitch = environment.read('DEAD_MANS_SWITCH_URL', problems);
+  return { ...section, deadMansSwitch: environment.isSet('DEAD_MANS_SWITCH_URL') ? deadMansSwitch : section.deadMansSwitch };
+}
+
+/** Makes the channels of the file's sections and of the variable; their problems are told. */
+export function channelSettings(
+  sections: Pick<FileSettings, PeopleKind>,
+  environment: Environment,
+  problems: string[],
+): ChannelSettings[] {
+  const { maxPerHour, stuck } = sections.slack;
+  const url = environment.read('SLACK_WEBHOOK_URL', problems);
+  if (environment.isSet('SLACK_WEBHOOK_URL') && DEFAULT_CHANNEL in sections.slack.channels) {
+    problems.push(
+      `slack.channels.${DEFAULT_CHANNEL}: SLACK_WEBHOOK_URL makes a channel of the same name; keep one of them, or rename this one`,
+    );
+  }
+  const everything = { sites: null, severity: 'warning', maxPerHour, stuck } as const;
+  const ofVariable: ChannelSettings[] =
+    url === null ? [] : [{ kind: 'slack', name: DEFAULT_CHANNEL, webhookUrl: url, ...everything }];
+  const ofFile = PEOPLE_KIND_NAMES.flatMap((kind) =>
+    Object.entries(sections[kind].channels)
+      .toSorted(([one], [other]) => rank(one) - rank(other))
+      .map(([name, each]): ChannelSettings => {
+        const common = { sites: each.sites ?? null, maxPerHour: each.maxPerHour ?? maxPerHour, stuck: each.stuck ?? stuck };
+        return { kind, name, ...each, ...common };
+      }),
+  );
+  return [...ofVariable, ...ofFile];
+}
+
+function rank(name: string): number {
+  return name === DEFAULT_CHANNEL ? 0 : 1;
+}
+
+/** What is wrong between channels, or between them and the sites. */
+export function channelProblems(channels: readonly ChannelSettings[], siteNames: readonly string[]): string[] {
+  const known = siteNames.length === 0 ? 'there are no sites' : `known: ${siteNames.join(', ')}`;
+  return channels.flatMap(({ kind, name, webhookUrl, sites }, place) => {
+    const at = `${kind}.channels.${name}`;
+    const twin = channels.slice(0, place).find((other) => other.webhookUrl === webhookUrl);
+    const unknown = (sites ?? []).flatMap((site, index) =>
+      siteNames.includes(site)
+        ? []
+        : [`${at}.sites[${index}]: ${JSON.stringify(site)} is not a site${suggestion(site, siteNames)}; ${known}`],
+    );
+    return [
+      ...(twin === undefined
+        ? []
+        : [
+            `${at}.webhookUrl: is the address (not shown) of channel ${twin.name}, too, which would get everything twice; make another incoming webhook, or join the two`,
+          ]),
+      ...(sites?.length === 0
+        ? [`${at}.sites: is empty, so the channel would hear of nothing; name sites, or leave it out for all`]
+        : []),
+      ...unknown,
+    ];
+  });
+}
+
+/** Sites that nobody hears of, and those of whose critical incidents alone somebody does; none where there is no channel at all. */
+export function unheardSites({ channels, sites }: Pick<Settings, 'channels' | 'sites'>): {
+  readonly unheard: readonly string[];
+  readonly criticalOnly: readonly string[];
+} {
+  const of = (site: string): ChannelSettings[] => channels.filter((each) => each.sites?.includes(site) ?? true);
+  const names = channels.length === 0 ? [] : sites.map(({ name }) => name);
+  const heard = names.filter((site) => of(site).length > 0);
+  return {
+    unheard: names.filter((site) => of(site).length === 0),
+    criticalOnly: heard.filter((site) => of(site).every(({ severity }) => severity === 'critical')),
+  };
+}

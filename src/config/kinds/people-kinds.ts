@@ -1,0 +1,23 @@
+/** The kinds of channels for people, each by the section of the settings file that names such channels. */
+
+export interface PeopleKindWords {
+  /** What people call it. */
+  readonly title: string;
+  /** How somebody gets an address for one. */
+  readonly how: string;
+  /** What makes the channel named `default`; null: only the file names channels. */
+  readonly variable: 'SLACK_WEBHOOK_URL' | null;
+}
+
+const words = {
+  slack: { title: 'Slack', how: 'make an incoming webhook in Slack (Apps, Incoming Webhooks)', variable: 'SLACK_WEBHOOK_URL' },
+} satisfies Record<string, PeopleKindWords>;
+
+export type PeopleKind = keyof typeof words;
+export const PEOPLE_KINDS: Readonly<Record<PeopleKind, PeopleKindWords>> = words;
+export const PEOPLE_KIND_NAMES = Object.keys(words) as PeopleKind[];
+
+/** The title of a kind that somebody noted; null for one that is not for people. */
+export function titleOfKind(kind: string | null): string | null {
+  return (PEOPLE_KINDS as Readonly<Record<string, PeopleKindWords>>)[kind ?? '']?.title ?? null;
+}
