@@ -3,7 +3,7 @@
 import type { ChannelSettings } from '../../config/settings.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { PeopleKindOf } from '../outgoing/channel-kind.ts';
-import { exampleEvents } from './examples.ts';
+import { exampleEvents } from '../people/examples.ts';
 import { pingSlack } from './ping.ts';
 import { BETWEEN_MESSAGES, createSlackChannel } from './slack.ts';
 

@@ -10,8 +10,7 @@ import { type Hide, hiding } from '../http/hiding.ts';
 import { explain } from '../http/network-failure.ts';
 import { type PostOutcome, post } from '../http/post.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from '../outgoing/channel.ts';
-import { type SlackMessage, slackMessage } from './messages/message.ts';
-import { slackFolded } from './messages/together.ts';
+import { type SlackMessage, slackFolded, slackMessage } from './message.ts';
 
 export interface SlackOptions {
   readonly url: string;

@@ -1,7 +1,7 @@
 /** A Slack message as a terminal can show it, for the demo. */
 
-import type { SlackBlock } from './messages/layout.ts';
-import { unmarked } from './messages/mrkdwn.ts';
+import { unmarked } from '../people/messages/mrkdwn.ts';
+import type { SlackBlock } from './layout.ts';
 
 const WIDTH = 88;
 

@@ -2,7 +2,7 @@
 
 import { rehearsedBody, rehearsedCheckoutsBody } from '../../actions/rehearse/message.ts';
 import type { Rehearsed } from '../../actions/rehearse/rehearse.ts';
-import { slackMessage } from '../../channels/slack/messages/message.ts';
+import { slackMessage } from '../../channels/slack/message.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { workingText } from '../../domain/stays/dwell.ts';

@@ -3,7 +3,7 @@
  * channel has had its messages of this hour. The counts are in the database, so that a restart and another replica know them.
  */
 
-import { type Fields, fields, parsed, text } from '../../channels/slack/events/event-fields.ts';
+import { type Fields, fields, parsed, text } from '../../channels/people/events/event-fields.ts';
 import {
   allowedFrom,
   isLastOfTheHour,

@@ -222,7 +222,10 @@ describe('a replay', () => {
 
   test('to Slack is refused: old alarms would be taken for new ones', async () => {
     const { exitCode, stderr } = await command('replay', '--subscriber', '@slack', '--since', '2h');
-    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/--subscriber: @slack is a channel for people, where old alarms/)]);
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringMatching(/--subscriber: @slack is a channel for people, where old alarms/),
+    ]);
   });
 });
 

@@ -1,5 +1,5 @@
 /**
- * What Slack shows of a digest (data as domain/incidents/digest.ts describes it). It is read over coffee: how many incidents, what is
+ * What people are shown of a digest (data as domain/incidents/digest.ts describes it). It is read over coffee: how many incidents, what is
  * still open, who is overdue; then site by site. Nothing in it is an alarm.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What waited as one message: because Slack did not take it, the channel has had enough for now, or there is much at once.
+ * What waited as one message: because the service did not take it, the channel has had enough for now, or there is much at once.
  * Of each incident only what is true by now is said; what came and went meanwhile is told as past.
  */
 
@@ -13,13 +13,14 @@ import type { StuckIncident } from '../events/stuck-event.ts';
 import { causeTitle } from './causes.ts';
 import { checkoutLines } from './checkouts.ts';
 import { customers, type Draft, grouped, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
-import { layOut, type SlackMessage } from './layout.ts';
 import { consoleLink, draftOf, incidentPage } from './message.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 import { wordsOfSite } from './site.ts';
 import { beganAt, stuckPlace, stuckWhere } from './stuck-words.ts';
 
 export interface FoldOptions {
+  /** Who shows the message. */
+  readonly service: string;
   readonly consoleUrl: string | null;
   /** When the first and the last of them were made. */
   readonly since: Instant;
@@ -49,8 +50,8 @@ const MINUTE = 60_000;
 /** Lines of one kind at most. */
 const MOST_LINES = 12;
 
-/** Lays out events, oldest first, as one message. Pure; never throws. */
-export function slackFolded(events: readonly string[], options: FoldOptions): SlackMessage {
+/** Events, oldest first, as one message before it is laid out. Pure; never throws. */
+export function foldedDraft(events: readonly string[], options: FoldOptions): Draft {
   const read = events.map(readIncidentEvent);
   const threads = threadsOf(read).map((thread) => current(thread, options));
   const checkouts = read.filter((event) => event.kind === 'checkouts');
@@ -58,11 +59,11 @@ export function slackFolded(events: readonly string[], options: FoldOptions): Sl
     ...read.filter((event) => !isIncident(event) && event.kind !== 'checkouts'),
     ...(checkouts.length === 0 ? [] : [joined(checkouts)]),
   ];
-  const draft = foldedDraft(threads, others, events.length, options);
-  return layOut({ ...draft, notes: [[whyOne(events.length, options)], ...(draft.notes ?? [])] });
+  const draft = draftTogether(threads, others, events.length, options);
+  return { ...draft, notes: [[whyOne(events.length, options)], ...(draft.notes ?? [])] };
 }
 
-function foldedDraft(threads: readonly Thread[], others: readonly PeopleEvent[], total: number, options: FoldOptions): Draft {
+function draftTogether(threads: readonly Thread[], others: readonly PeopleEvent[], total: number, options: FoldOptions): Draft {
   const { consoleUrl } = options;
   const open = threads.filter(({ last }) => last.stage !== 'ended').sort((one, other) => weight(other) - weight(one));
   const ended = threads.filter(({ last }) => last.stage === 'ended');
@@ -221,16 +222,17 @@ function counted(count: number, one: string, many: string): string {
 }
 
 /** Why it is one message, or comes late. */
-function whyOne(total: number, { since, until, reason }: FoldOptions): string {
+function whyOne(total: number, { since, until, reason, service }: FoldOptions): string {
   const cap = code('slack.maxPerHour', 30);
   if (total === 1) {
     if (reason === 'late') return `This comes late: nobody could send it when it was due, ${moment(since)}.`;
-    const why = reason === 'capped' ? `this channel had had its messages of the hour (${cap})` : 'Slack did not take it at once';
+    const why =
+      reason === 'capped' ? `this channel had had its messages of the hour (${cap})` : `${service} did not take it at once`;
     return `This comes late, because ${why}: it was due ${moment(since)}.`;
   }
   const why = {
     capped: `this channel had had its messages of the hour (${cap})`,
-    refused: 'Slack did not take them at once',
+    refused: `${service} did not take them at once`,
     late: 'nobody could send them when they were due',
     last: `this channel gets only one more within the hour (${cap}), but for news of something critical`,
     several: 'they came at once',

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { exampleEvents } from '../../../../src/channels/slack/examples.ts';
-import { type SlackMessage, slackMessage } from '../../../../src/channels/slack/messages/message.ts';
-import { slackFolded } from '../../../../src/channels/slack/messages/together.ts';
+import { exampleEvents } from '../../../../src/channels/people/examples.ts';
+import { type SlackMessage, slackFolded, slackMessage } from '../../../../src/channels/slack/message.ts';
 import { messageProblem } from '../../../support/slack-stand-in.ts';
 
 const card = { value: 6, name: 'WaitingForCardPayments' };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { SlackMessage } from '../../../../src/channels/slack/messages/message.ts';
-import { slackFolded } from '../../../../src/channels/slack/messages/together.ts';
+import type { SlackMessage } from '../../../../src/channels/slack/message.ts';
+import { slackFolded } from '../../../../src/channels/slack/message.ts';
 import { renderForTerminal } from '../../../../src/channels/slack/terminal.ts';
 import { TOGETHER_REASONS, type TogetherReason } from '../../../../src/domain/deliveries/channel-pace.ts';
 import { CAUSES } from '../../../../src/domain/incidents/causes.ts';

@@ -1,4 +1,4 @@
-/** What Slack shows of a site of which no purchase can be read, or hardly any: why, and what to do. */
+/** What people are shown of a site of which no purchase can be read, or hardly any: why, and what to do. */
 import type { UnreachableIncident } from '../events/incident-event.ts';
 import { type Draft, LONGEST_NAME, lasting, OVER, signOf } from './draft.ts';
 import { code, moment, plain } from './mrkdwn.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { layOut } from '../../../../src/channels/slack/messages/layout.ts';
-import { cut, plain } from '../../../../src/channels/slack/messages/mrkdwn.ts';
-import { messageProblem } from '../../../support/slack-stand-in.ts';
+import { cut, plain } from '../../../src/channels/people/messages/mrkdwn.ts';
+import { layOut } from '../../../src/channels/slack/layout.ts';
+import { messageProblem } from '../../support/slack-stand-in.ts';
 
 const draft = { headline: 'Head', facts: [], paragraphs: [] };
 

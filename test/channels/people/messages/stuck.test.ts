@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exampleEvents } from '../../../../src/channels/slack/examples.ts';
-import { type SlackMessage, slackMessage } from '../../../../src/channels/slack/messages/message.ts';
+import { exampleEvents } from '../../../../src/channels/people/examples.ts';
+import { type SlackMessage, slackMessage } from '../../../../src/channels/slack/message.ts';
 import { renderForTerminal } from '../../../../src/channels/slack/terminal.ts';
 import { CAUSES } from '../../../../src/domain/incidents/causes.ts';
 import { messageProblem } from '../../../support/slack-stand-in.ts';

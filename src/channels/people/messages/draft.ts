@@ -1,10 +1,10 @@
-/** A Slack message before it is laid out. */
+/** A message before it is laid out. */
 
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import type { IncidentHead } from '../events/incident-head.ts';
 
-/** How a piece gives way when a message is too long for Slack: lower orders first, each shorter version, then nothing. */
+/** How a piece gives way when a message is too long for where it is shown: lower orders first, each shorter version, then nothing. */
 export interface Yields {
   readonly order: number;
   readonly shorter?: readonly string[];
@@ -29,7 +29,9 @@ const WARNING = '🟠';
 export const OVER = '✅';
 /** Nothing to do now. */
 export const NEUTRAL = '⚪';
-/** Headlines must stay within the 150 characters of a header block. */
+/** A header block of Slack's takes no more. */
+export const LONGEST_HEADLINE = 150;
+/** Headlines must stay within that. */
 export const LONGEST_NAME = 36;
 
 /** How long it was from one moment to another. */

@@ -1,4 +1,4 @@
-/** What Slack shows of an event: reads it, has it drafted by what it is about, and lays it out. */
+/** What people are shown of an event: reads it, and has it drafted by what it is about. */
 
 import { type FirstLook, type OtherEvent, type PeopleEvent, readIncidentEvent } from '../events/incident-event.ts';
 import { type IncidentHead, isLookedAfter } from '../events/incident-head.ts';
@@ -6,14 +6,11 @@ import { waitingFor } from './advice.ts';
 import { checkoutsDraft } from './checkouts.ts';
 import { digestDraft } from './digest.ts';
 import { type Draft, grouped, type Labelled, LONGEST_NAME, NEUTRAL, OVER } from './draft.ts';
-import { layOut, type SlackMessage } from './layout.ts';
 import { code, link, moment, plain } from './mrkdwn.ts';
 import { replicaDraft } from './replica.ts';
 import { unreachableDraft } from './site.ts';
 import { stuckDraft } from './stuck.ts';
 import { subscriberDraft } from './subscriber.ts';
-
-export type { SlackMessage } from './layout.ts';
 
 export interface MessageOptions {
   /** Where people find the console; null: there is none to link to. */
@@ -24,10 +21,9 @@ export interface MessageOptions {
 const LONGEST_URL = 500;
 const LONGEST_NOTE = 300;
 
-/** Lays out an event for Slack. Pure; never throws: an event of a shape nobody expected is announced by its type. */
-export function slackMessage(body: string, { consoleUrl }: MessageOptions): SlackMessage {
-  const event = readIncidentEvent(body);
-  return layOut(draftOf(event, consoleUrl));
+/** An event's body as a message before it is laid out. Pure; never throws: one of a shape nobody expected is announced by its type. */
+export function eventDraft(body: string, { consoleUrl }: MessageOptions): Draft {
+  return draftOf(readIncidentEvent(body), consoleUrl);
 }
 
 /** An event as a message before it is laid out. */

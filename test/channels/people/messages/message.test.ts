@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type SlackMessage, slackMessage } from '../../../../src/channels/slack/messages/message.ts';
+import { type SlackMessage, slackMessage } from '../../../../src/channels/slack/message.ts';
 import { renderForTerminal } from '../../../../src/channels/slack/terminal.ts';
 import { messageProblem } from '../../../support/slack-stand-in.ts';
 

@@ -1,7 +1,8 @@
 /** From a draft to what Slack takes: blocks within its limits, and a text that says the same. */
 
-import type { Draft, Yields } from './draft.ts';
-import { cut } from './mrkdwn.ts';
+import { type Draft, LONGEST_HEADLINE } from '../people/messages/draft.ts';
+import { fitted, type Piece } from '../people/messages/fitting.ts';
+import { cut } from '../people/messages/mrkdwn.ts';
 
 type PlainText = { type: 'plain_text'; text: string };
 /** Verbatim: Slack makes links of nothing but what is marked as one, whatever people wrote into a note or an id. */
@@ -25,50 +26,16 @@ export interface SlackMessage {
 
 /** Slack's limits, in UTF-16 units of the escaped text. */
 const LONGEST_TEXT = 4_000;
-export const LONGEST_HEADLINE = 150;
 const LONGEST_SECTION = 3_000;
 const LONGEST_FIELD = 2_000;
 const MOST_FIELDS = 10;
 const MOST_BLOCKS = 50;
 
-/** One text of the message, as it is now and as it may become. */
-interface Piece {
-  readonly kind: 'fact' | 'paragraph' | 'note';
-  readonly label: string;
-  text: string;
-  readonly order: number | null;
-  /** What it may still be replaced by; the last is nothing. */
-  readonly shorter: string[];
-}
-
 /** Lays a draft out. Always within Slack's limits; what yields does so before anything is cut. */
 export function layOut(draft: Draft): SlackMessage {
   const headline = cut(draft.headline, LONGEST_HEADLINE);
-  const all = [
-    ...draft.facts.map(([label, text, yields]) => pieceOf('fact', label, text, yields)),
-    ...draft.paragraphs.map(([label, text, yields]) => pieceOf('paragraph', label, text, yields)),
-    ...(draft.notes ?? []).map(([text, yields]) => pieceOf('note', '', text, yields)),
-  ].filter(({ text }) => text !== '');
-  let pieces = all;
-  let text = textOf(headline, pieces);
-  while (text.length > LONGEST_TEXT) {
-    const next = nextToYield(pieces);
-    if (next === null) break;
-    next.text = next.shorter.shift() ?? '';
-    pieces = pieces.filter((piece) => piece.text !== '');
-    text = textOf(headline, pieces);
-  }
-  return { text: cut(text, LONGEST_TEXT), blocks: blocksOf(headline, pieces) };
-}
-
-function pieceOf(kind: Piece['kind'], label: string, text: string, yields: Yields | undefined): Piece {
-  const shorter = yields === undefined ? [] : [...(yields.shorter ?? []), ''];
-  return { kind, label, text, order: yields?.order ?? null, shorter };
-}
-
-function nextToYield(pieces: readonly Piece[]): Piece | null {
-  const yielding = pieces.filter(({ shorter }) => shorter.length > 0);
-  return yielding.sort((one, other) => one.order! - other.order!)[0] ?? null;
+  const pieces = fitted(draft, (some) => textOf(headline, some).length <= LONGEST_TEXT);
+  return { text: cut(textOf(headline, pieces), LONGEST_TEXT), blocks: blocksOf(headline, pieces) };
 }
 
 function textOf(headline: string, pieces: readonly Piece[]): string {

@@ -1,4 +1,4 @@
-/** Slack's own markup, made from values that other people chose. */
+/** The markup of messages, made from values that other people chose. It is Slack's; another channel translates it. */
 import type { Instant } from '../../../domain/values/time.ts';
 import { printable } from '../../http/excerpt.ts';
 

@@ -1,5 +1,5 @@
 /**
- * What Slack shows of stuck purchases. Read it as somebody who was just woken up: the headline says what, where and how
+ * What people are shown of stuck purchases. Read it as somebody who was just woken up: the headline says what, where and how
  * bad; then since when and how sure it is, why it may be, and what to do.
  */
 

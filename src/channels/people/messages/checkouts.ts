@@ -1,5 +1,5 @@
 /**
- * What Slack shows of single stuck checkouts: which purchase, which order, how much money, for how long, why it may be and
+ * What people are shown of single stuck checkouts: which purchase, which order, how much money, for how long, why it may be and
  * what to do; later, that they got on or left.
  */
 

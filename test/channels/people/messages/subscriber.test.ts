@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type SlackMessage, slackMessage } from '../../../../src/channels/slack/messages/message.ts';
+import { type SlackMessage, slackMessage } from '../../../../src/channels/slack/message.ts';
 import { renderForTerminal } from '../../../../src/channels/slack/terminal.ts';
 import { KEPT_WHILE_OFF } from '../../../../src/domain/deliveries/channel-pace.ts';
 import { SCHEDULE_WITH_PEOPLE } from '../../../../src/domain/deliveries/delivery-plan.ts';

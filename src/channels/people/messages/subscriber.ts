@@ -1,4 +1,4 @@
-/** What Slack shows of a subscriber in trouble. It names no address: the path and query of one may be a secret. */
+/** What people are shown of a subscriber in trouble. It names no address: the path and query of one may be a secret. */
 
 import { titleOfKind } from '../../../config/kinds/people-kinds.ts';
 import { FAILURES_TO_SWITCH_OFF, WITH_PEOPLE } from '../../../domain/deliveries/subscriber-health.ts';

@@ -1,4 +1,4 @@
-/** What Slack shows of replicas of the daemon that cannot do their work. */
+/** What people are shown of replicas of the daemon that cannot do their work. */
 import {
   REPLICA_WORDS,
   type ReplicaTrouble,

@@ -5,8 +5,7 @@ import { ENOUGH_EXITS } from '../../../domain/stays/dwell.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { StuckIncident, StuckPart, ToldAlarm, Working } from '../events/stuck-event.ts';
 import { waitingFor } from './advice.ts';
-import { apart, customers, grouped, LONGEST_NAME, lasting, OVER, signOf } from './draft.ts';
-import { LONGEST_HEADLINE } from './layout.ts';
+import { apart, customers, grouped, LONGEST_HEADLINE, LONGEST_NAME, lasting, OVER, signOf } from './draft.ts';
 import { plain } from './mrkdwn.ts';
 
 /** Currencies named at most. */
