@@ -11,8 +11,8 @@ interface Played {
 
 const SITES = [...WILD_SITES, RESTING_SITE];
 const BATCH = 40;
-/** Purchases that are watched at once. More would only keep the daemon busy with polls, and its memory with them. */
-const MOST_WATCHED = 400;
+/** Purchases that are polled all the time. More would only keep the daemon busy, and fill its memory. */
+const MOST_POLLED = 400;
 /** Of them are answered well all along: a site of whose purchases most fail would be left alone. */
 const ANCHORS = 80;
 const EVERY = 250;
@@ -30,17 +30,18 @@ export async function driveTraffic(
   const until = performance.now() + LONGEST;
   const isDone = (): boolean =>
     service.played() - services >= wanted.service && receiver.played() - receivers >= wanted.receivers;
-  const watched = async () => {
+  const polled = async () => {
     const [counts] = await database.sql<[{ all: number; anchors: number }]>`
       select count(*)::integer as all, count(*) filter (where starts_with(purchase_id, ${ANCHOR}))::integer as anchors
-      from purchase_watch.purchases where status = 'watching' and site = any (${SITES})`;
+      from purchase_watch.purchases where status = 'watching' and site = any (${SITES})
+        and next_poll_at between now() - interval '5 seconds' and now() + interval '5 seconds'`;
     return counts;
   };
   for (let batch = 0; !isDone() && performance.now() < until; batch++) {
-    const { all, anchors } = await watched();
+    const { all, anchors } = await polled();
     const name = anchors < ANCHORS ? ANCHOR : 'fuzz';
     const ids = Array.from({ length: BATCH }, (_, index) => `${name}-${seed}-${batch}-${index}`);
-    if (all < MOST_WATCHED)
+    if (all < MOST_POLLED)
       await shop`
         insert into purchase_watch.purchases (purchase_id, site)
         select id, (${SITES}::text[])[1 + (row_number() over ())::integer % ${SITES.length}]
