@@ -201,9 +201,9 @@ describe('what is wrong', () => {
     ],
     ['a header of the connection', { ...WEBHOOK, headers: { HOST: 'a' } }, /^subscribers\.shop\.headers\.HOST: cannot be set/],
     [
-      'what is no name of a header',
+      'what is not a header name',
       { ...WEBHOOK, headers: { 'a b': 'c' } },
-      /^subscribers\.shop\.headers: holds something \(not shown\) that is no name of a header/,
+      /^subscribers\.shop\.headers: holds something \(not shown\) that is not a header name/,
     ],
     [
       'the same header twice',
@@ -277,7 +277,7 @@ describe('what is wrong', () => {
       ...problems({ ...WEBHOOK, headers: 'Bearer hush' }),
     ];
     expect(lines.join('\n')).not.toContain('hush');
-    expect(lines.filter((line) => line.includes('holds something (not shown) that is no name'))).toHaveLength(2);
+    expect(lines.filter((line) => line.includes('holds something (not shown) that is not a header name'))).toHaveLength(2);
   });
 
   test('secrets are never part of it', () => {

@@ -32,7 +32,7 @@ export function readCause(value: string): Checked<CauseKey> {
 export function readWords(value: string, longest: number, what: string): Checked<string> {
   if (value.trim() === '') return { problem: `is empty; give ${what}` };
   if ([...value].length > longest) return { problem: `is longer than ${longest} characters` };
-  if (!value.isWellFormed() || value.includes('\u0000')) return { problem: 'holds what is no character' };
+  if (!value.isWellFormed() || value.includes('\u0000')) return { problem: 'contains invalid Unicode' };
   return { is: value };
 }
 
@@ -41,13 +41,13 @@ export const INCIDENT_ID = /^[\w-]{1,60}$/;
 
 export function readIncidentId(value: string): Checked<string> {
   if (INCIDENT_ID.test(value)) return { is: value };
-  return { problem: 'is no id of an incident; they look like inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' };
+  return { problem: 'is not an incident id; incident ids look like inc_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' };
 }
 
 /** The row behind `sil_42`. */
 export function readSilenceId(value: string): Checked<number> {
   const [, digits] = /^sil_([1-9]\d{0,14})$/.exec(value) ?? [];
-  return digits === undefined ? { problem: 'is no id of a silence; they look like sil_42' } : { is: Number(digits) };
+  return digits === undefined ? { problem: 'is not a silence id; silence ids look like sil_42' } : { is: Number(digits) };
 }
 
 /** A moment to come, as a time or as a duration; its meaning depends on the database's clock. */

@@ -90,7 +90,7 @@ export function readHeaders(
 export function readType(value: string): Checked<EventType> {
   const type = EVENT_TYPES.find((each) => each === value);
   if (type !== undefined) return { is: type };
-  return { problem: `is no event type${suggestion(value.slice(0, 100), EVENT_TYPES)}; there are ${EVENT_TYPES.join(', ')}` };
+  return { problem: `is not an event type${suggestion(value.slice(0, 100), EVENT_TYPES)}; there are ${EVENT_TYPES.join(', ')}` };
 }
 
 export function readState(value: string): Checked<number> {

@@ -48,7 +48,7 @@ export const typesParameter = parameter<readonly EventType[]>((value) => {
   if (unknown.length === 0) return { is: names.filter(isType) };
   const name = unknown[0]!.slice(0, LONGEST_NAME);
   const what =
-    name === '' ? 'holds an empty name' : `${JSON.stringify(name)} is no type of event${suggestion(name, EVENT_TYPES)}`;
+    name === '' ? 'holds an empty name' : `${JSON.stringify(name)} is not an event type${suggestion(name, EVENT_TYPES)}`;
   return { problem: `${what}; separate with commas what you want of ${EVENT_TYPES.join(', ')}` };
 }).openapi({
   type: 'string',

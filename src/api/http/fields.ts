@@ -135,7 +135,7 @@ export function limitParameter(most: number) {
 export const cursorParameter = parameter((value) => {
   const id = Number(/^id:(\d{1,16})$/.exec(Buffer.from(value, 'base64url').toString())?.[1]);
   const isOurs = Number.isSafeInteger(id) && cursorOf(id) === value;
-  return isOurs ? { is: id } : { problem: 'is no cursor of this list; give nextCursor of the page before, or leave it out' };
+  return isOurs ? { is: id } : { problem: 'is not a cursor of this list; give nextCursor of the page before, or leave it out' };
 }).openapi({ type: 'string', description: '`nextCursor` of the page before.' });
 
 /** The cursor after the entry with this row id. */

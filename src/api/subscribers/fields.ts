@@ -116,7 +116,7 @@ export function wishFields({ sites }: Known) {
       .string({ error: 'must be text' })
       .min(1, 'is empty; give null for none')
       .max(LONGEST_DESCRIPTION, `is longer than ${LONGEST_DESCRIPTION} characters`)
-      .refine((value) => value.isWellFormed() && !value.includes('\u0000'), 'holds what is no character')
+      .refine((value) => value.isWellFormed() && !value.includes('\u0000'), 'contains invalid Unicode')
       .nullish(),
   };
 }
@@ -175,7 +175,7 @@ export const subscriberSchema = z
 
 export const deliveryIdField = parameter((value) => {
   const id = deliveryNumber(value);
-  return id === null ? { problem: 'is no id of a delivery; they look like dlv_42' } : { is: id };
+  return id === null ? { problem: 'is not a delivery id; delivery ids look like dlv_42' } : { is: id };
 }).openapi({ type: 'string', pattern: '^dlv_[1-9][0-9]{0,15}$', example: 'dlv_42' });
 
 export const deliveryStatusParameter = parameter((value) => {

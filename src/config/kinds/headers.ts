@@ -42,7 +42,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 /** What can be written in a header: Latin-1 without controls; a tab only between other characters. */
 const VALUE = /^[\x21-\x7e\xa0-\xff](?:[\t\x20-\x7e\xa0-\xff]*[\x21-\x7e\xa0-\xff])?$/;
 
-const NO_NAME = "is no name of a header: letters, digits and !#$%&'*+-.^_`|~, up to 100";
+const NO_NAME = "is not a header name: letters, digits and !#$%&'*+-.^_`|~, up to 100";
 /** Said of all headers together where one has a name that could not be sent: it may be a value in the wrong place. */
 export const UNSHOWN_NAME = `holds something (not shown) that ${NO_NAME}`;
 

@@ -140,7 +140,7 @@ describe('a page', () => {
   test.each([
     ['types=purchase.stock', 'types', 'did you mean purchase.stuck?'],
     ['types=', 'types', 'empty name'],
-    ['types=incident.opened', 'types', 'is no type of event'],
+    ['types=incident.opened', 'types', 'is not an event type'],
     ['types=site.reachable&types=site.unreachable', 'types', 'more than once'],
     ['limit=1001', 'limit', 'from 1 to 1000'],
     ['wait=31s', 'wait', '30s at most'],

@@ -26,7 +26,10 @@ test('what stands where a name belongs and is none may be a value, and is not re
   const once = ['--header', 'Bearer geheim: x'];
   for (const options of [once, [...once, ...once]]) {
     const { exitCode, stderr } = await command('add', 'value', 'https://a.example', ...options);
-    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/--header: holds something \(not shown\) that is no name/)]);
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringMatching(/--header: holds something \(not shown\) that is not a header name/),
+    ]);
     expect(stderr).not.toContain('geheim');
   }
 });

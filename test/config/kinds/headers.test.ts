@@ -49,7 +49,7 @@ test.each([
 });
 
 test.each(['', ' ', 'a b', 'a:b', 'a\r\nb', 'Åsa', 'a"b', ':path', 'x'.repeat(101)])('%j is no name', (name) => {
-  expect(headerNameProblem(name)).toMatch(/^is no name of a header/);
+  expect(headerNameProblem(name)).toMatch(/^is not a header name/);
 });
 
 test.each(['a', 'Bearer abc.def', 'a\tb', 'Åsa', '!'])('%j is a value', (value) => {
