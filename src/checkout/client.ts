@@ -1,12 +1,13 @@
 /** The client of one site: sends, renews the token once when it must, and answers in the words of core. Never rejects. */
 
 import { hash } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { InvoiceSeen } from '../domain/deciding/invoice.ts';
 import { type Details, DIGEST_LENGTH, type Observation } from '../domain/purchases/purchase.ts';
 import { AppError } from '../domain/values/errors.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../domain/values/exact-json.ts';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
+import { authorizedCalls } from './authorized.ts';
+import type { Reply } from './call.ts';
 import { INVOICE_DETAILS_PATH, INVOICE_FIELDS, type InvoiceAnswer, noInvoice, readInvoice } from './invoice-details.ts';
 import { invoiceReducer } from './invoice-facts.ts';
 import { type LocalTime, localTimeReader } from './local-time.ts';
@@ -22,8 +23,8 @@ import {
 } from './payment-status.ts';
 import { readJson } from './read-json.ts';
 import { basicAccess, oauthAccess } from './token.ts';
-import { type Call, createTransport, type Reply } from './transport.ts';
-import { failureTrouble, statusTrouble, type TroubleObservation, trouble } from './trouble.ts';
+import { createTransport } from './transport.ts';
+import { type TroubleObservation, trouble } from './trouble.ts';
 
 /** One merchant account at the checkout service. */
 export interface CheckoutSite {
@@ -108,27 +109,7 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
     site.auth === 'basic'
       ? basicAccess(clientId, clientSecret)
       : oauthAccess({ baseUrl, clientId, clientSecret, transport: tokens, clock });
-
-  /** Sends with authorization; on 401 and 403 once more with a renewed token. Answers a 2xx reply or what went wrong. */
-  async function ask(method: Call['method'], path: string, body: string | null): Promise<Reply | TroubleObservation> {
-    const ready = access.header();
-    const header = typeof ready === 'string' ? ready : await ready;
-    if (typeof header !== 'string') return header;
-    const deadline = { by: 0 };
-    let answer = await calls.send({ method, path, headers: headersFor(header, body), body }, deadline);
-    if ('failed' in answer) return failureTrouble(answer);
-    if (isRejection(answer)) {
-      const other = await Promise.race([access.instead(header), expiry(deadline.by)]);
-      if (other !== null && typeof other !== 'string') return other;
-      if (other !== null) {
-        answer = await calls.send({ method, path, headers: headersFor(other, body), body }, deadline);
-        if ('failed' in answer) return failureTrouble(answer);
-        if (isRejection(answer)) access.gaveUp();
-      }
-    }
-    options.onReply?.(answer);
-    return answer.status >= 200 && answer.status < 300 ? answer : statusTrouble(answer, clock.now());
-  }
+  const ask = authorizedCalls({ transport: calls, access, clock, onReply: options.onReply });
 
   async function askStatus<T>(
     purchaseId: string,
@@ -164,14 +145,7 @@ export function createCheckoutClient(site: CheckoutSite, options: CheckoutClient
     paymentStatus: (purchaseId) =>
       askStatus(purchaseId, (wire, text) => {
         const status = fullStatus(wire, text);
-        const { Created, BeingProcessed, Completed, Cancelled } = status;
-        const times = {
-          Created: localTime(Created),
-          BeingProcessed: localTime(BeingProcessed),
-          Completed: localTime(Completed),
-          Cancelled: localTime(Cancelled),
-        };
-        return { kind: 'answer', status, times };
+        return { kind: 'answer', status, times: timesOf(status, localTime) };
       }),
 
     async invoiceDetails(purchaseId) {
@@ -216,24 +190,20 @@ function readStatus(purchaseId: string, reply: Reply) {
   return isTrouble(wire) ? wire : { wire, text: json.text };
 }
 
+function timesOf(
+  { Created, BeingProcessed, Completed, Cancelled }: PaymentStatus,
+  localTime: ReturnType<typeof localTimeReader>,
+): PaymentStatusAnswer['times'] {
+  return {
+    Created: localTime(Created),
+    BeingProcessed: localTime(BeingProcessed),
+    Completed: localTime(Completed),
+    Cancelled: localTime(Cancelled),
+  };
+}
+
 function readBaseUrl(site: CheckoutSite): URL {
   const url = URL.parse(site.baseUrl);
   if (url !== null && /^https?:$/.test(url.protocol)) return url;
   throw new AppError('configuration', `Site ${site.name}: the base address must be a complete http or https address.`);
-}
-
-function isRejection(reply: Reply): boolean {
-  return reply.status === 401 || reply.status === 403;
-}
-
-function headersFor(authorization: string, body: string | null): string[] {
-  const headers = ['authorization', authorization, 'accept', 'application/json'];
-  if (body !== null) headers.push('content-type', 'application/json');
-  return headers;
-}
-
-/** Ends the wait for a renewal that the call's own deadline does not leave time for. */
-async function expiry(by: Milliseconds): Promise<TroubleObservation> {
-  await delay(Math.max(0, by - performance.now()), undefined, { ref: false });
-  return failureTrouble({ failed: 'timeout', status: null, phase: 'waiting' });
 }

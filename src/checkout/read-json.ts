@@ -1,6 +1,6 @@
 /** From the bytes of a 2xx answer to JSON, or to the reason why it is none. */
 import { isUtf8 } from 'node:buffer';
-import type { Reply } from './transport.ts';
+import type { Reply } from './call.ts';
 import { isPage, pageTrouble, type TroubleObservation, trouble } from './trouble.ts';
 
 /** The answer's text and what `JSON.parse` makes of it; numbers are doubles here, exact digits are found in the text. */

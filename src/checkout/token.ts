@@ -5,7 +5,8 @@
 
 import * as oauth from 'oauth4webapi';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
-import type { Failure, Reply, Transport } from './transport.ts';
+import type { Failure, Reply } from './call.ts';
+import type { Transport } from './transport.ts';
 import { failureTrouble, isPage, pageTrouble, statusTrouble, type TroubleObservation, trouble } from './trouble.ts';
 
 export interface Access {

@@ -6,8 +6,8 @@
 import { readRetryAfter } from '../domain/deliveries/retry-after.ts';
 import type { Observation } from '../domain/purchases/purchase.ts';
 import type { Instant, Milliseconds } from '../domain/values/time.ts';
+import type { Failure, Reply } from './call.ts';
 import type { FailureReason } from './failure.ts';
-import type { Failure, Reply } from './transport.ts';
 
 /** Longer requests are cut to this: a mistyped header must not silence a site for days. */
 const LONGEST_RETRY_AFTER: Milliseconds = 3_600_000;

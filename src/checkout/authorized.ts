@@ -1,0 +1,76 @@
+/** Sends calls with authorization, and once more with a renewed one when the service rejects it. Never rejects. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Instant, Milliseconds } from '../domain/values/time.ts';
+import type { Call, Reply } from './call.ts';
+import { isTrouble } from './payment-status.ts';
+import type { Access } from './token.ts';
+import type { Transport } from './transport.ts';
+import { failureTrouble, statusTrouble, type TroubleObservation } from './trouble.ts';
+
+/** Answers a 2xx reply or what went wrong. */
+export type Ask = (method: Call['method'], path: string, body: string | null) => Promise<Reply | TroubleObservation>;
+
+interface AuthorizedOptions {
+  readonly transport: Transport;
+  readonly access: Access;
+  readonly clock: { now(): Instant };
+  readonly onReply: ((reply: Pick<Reply, 'status' | 'headers'>) => void) | undefined;
+}
+
+/** A call whose authorization the service rejected. */
+interface Rejected {
+  readonly method: Call['method'];
+  readonly path: string;
+  readonly body: string | null;
+  readonly header: string;
+  readonly deadline: { by: Milliseconds };
+  readonly reply: Reply;
+}
+
+export function authorizedCalls({ transport, access, clock, onReply }: AuthorizedOptions): Ask {
+  return async (method, path, body) => {
+    const ready = access.header();
+    const header = typeof ready === 'string' ? ready : await ready;
+    if (typeof header !== 'string') return header;
+    const deadline = { by: 0 };
+    const reply = await transport.send({ method, path, headers: headersFor(header, body), body }, deadline);
+    if ('failed' in reply) return failureTrouble(reply);
+    const answer = isRejection(reply)
+      ? await sendRenewed({ transport, access }, { method, path, body, header, deadline, reply })
+      : reply;
+    if (isTrouble(answer)) return answer;
+    onReply?.(answer);
+    return answer.status >= 200 && answer.status < 300 ? answer : statusTrouble(answer, clock.now());
+  };
+}
+
+/** Answers the rejection itself when there is no other authorization worth trying. */
+async function sendRenewed(
+  { transport, access }: Pick<AuthorizedOptions, 'transport' | 'access'>,
+  { method, path, body, header, deadline, reply }: Rejected,
+): Promise<Reply | TroubleObservation> {
+  const other = await Promise.race([access.instead(header), expiry(deadline.by)]);
+  if (other === null) return reply;
+  if (typeof other !== 'string') return other;
+  const second = await transport.send({ method, path, headers: headersFor(other, body), body }, deadline);
+  if ('failed' in second) return failureTrouble(second);
+  if (isRejection(second)) access.gaveUp();
+  return second;
+}
+
+function isRejection(reply: Reply): boolean {
+  return reply.status === 401 || reply.status === 403;
+}
+
+function headersFor(authorization: string, body: string | null): string[] {
+  const headers = ['authorization', authorization, 'accept', 'application/json'];
+  if (body !== null) headers.push('content-type', 'application/json');
+  return headers;
+}
+
+/** Ends the wait for a renewal that the call's own deadline does not leave time for. */
+async function expiry(by: Milliseconds): Promise<TroubleObservation> {
+  await delay(Math.max(0, by - performance.now()), undefined, { ref: false });
+  return failureTrouble({ failed: 'timeout', status: null, phase: 'waiting' });
+}
