@@ -32,10 +32,10 @@ interface Message {
 /** Makes a process listen for `inspect`. */
 export const INSPECTED = '--inspect=127.0.0.1:0';
 
-/** Connects to a process that was started with `INSPECTED`. */
+/** Connects to a daemon that was started with `INSPECTED` and has said that it started. */
 export async function inspect(daemon: Daemon): Promise<Inspector> {
-  await daemon.says('Debugger listening on ');
-  const [address] = /ws:\/\/\S+/.exec(daemon.output())!;
+  // `start` begins once more as the same process (bin/purchase-watch.mjs), and the inspector with it.
+  const address = [...daemon.output().matchAll(/ws:\/\/\S+/g)].at(-1)![0];
   const socket = new WebSocket(address);
   await new Promise((resolve, reject) => {
     socket.onopen = resolve;

@@ -107,8 +107,8 @@ export async function createWorld(seed: number): Promise<World> {
     PORT: '0',
   };
   const daemon = startDaemon(['start'], { ...env, NODE_OPTIONS: `${INSPECTED} --max-old-space-size=${HEAP}` });
-  const inspector = await inspect(daemon);
   await daemon.says('"event":"started"', 60_000);
+  const inspector = await inspect(daemon);
   const origin = /"url":"(http:[^"]+)"/.exec(daemon.output())![1]!;
   // A site that knows none of the ids it is asked about counts as failing.
   await shop.sql`insert into purchase_watch.purchases (purchase_id, site) values (${living.purchaseId}, ${CALM})`;
