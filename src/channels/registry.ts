@@ -8,6 +8,7 @@ import { createRabbitChannel } from './brokers/rabbitmq.ts';
 import type { Opened, PeopleKindOf, SystemsKind } from './outgoing/channel-kind.ts';
 import { foreverKeys } from './outgoing/sealed.ts';
 import { slackKind } from './slack/kind.ts';
+import { teamsKind } from './teams/kind.ts';
 import { configuredReach, openWebhook } from './webhook/open.ts';
 
 type SystemKind = SubscriberSettings['kind'];
@@ -36,6 +37,7 @@ const CHANNELS: SystemKinds & PeopleKinds = {
     },
   },
   slack: slackKind,
+  teams: teamsKind,
 };
 
 /** All kinds. */

@@ -157,3 +157,24 @@ test('editors know channels', () => {
   expect(schema).toContain('"enum":["warning","critical"]');
   expect(schema).toContain('deadMansSwitch');
 });
+
+test('channels of Teams stand beside those of Slack, and have what they do not say from the section of Slack', () => {
+  const teams = `${SITES}slack: { maxPerHour: 12, stuck: each }\nteams: { channels: { ops: { webhookUrl: "${URL_B}", sites: [se] } } }\n`;
+  const settings = loadFile(teams, { SLACK_WEBHOOK_URL: URL_A });
+  expect(settings.channels.map(channelSubscriber)).toEqual(['@slack', '@teams-ops']);
+  expect(settings.channels[1]).toMatchObject({
+    kind: 'teams',
+    sites: ['se'],
+    severity: 'warning',
+    maxPerHour: 12,
+    stuck: 'each',
+  });
+  expect(channelSetting(settings, settings.channels[1]!)).toBe('teams.channels.ops.webhookUrl');
+  const rows = describeSettings(settings);
+  expect(rows.find(({ name }) => name === 'teams.channels.ops.webhookUrl')).toMatchObject({ value: 'set' });
+  expect(JSON.stringify(rows)).not.toContain('sentinel');
+  expect(problemsOf(() => loadFile(teams.replace('[se]', '[no]'), { SLACK_WEBHOOK_URL: URL_B }))).toEqual([
+    expect.stringMatching(/^teams\.channels\.ops\.webhookUrl: is the address \(not shown\) of channel default, too/),
+    expect.stringMatching(/^teams\.channels\.ops\.sites\[0\]: "no" is not a site/),
+  ]);
+});

@@ -51,6 +51,7 @@ describe('the published schema', () => {
       'states',
       'polling',
       'slack',
+      'teams',
       'subscribers',
       'webhooks',
       'api',

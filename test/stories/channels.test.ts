@@ -4,6 +4,7 @@ import { createApp } from '../../src/app.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { SLACK_ANSWERS, startSlackStandIn } from '../support/slack-stand-in.ts';
+import { startTeamsStandIn } from '../support/teams-stand-in.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const DOWN = { status: 410 };
@@ -45,6 +46,38 @@ test('a channel that is gone is told in the others and in the log, and not in it
   );
   expect(t.log.join('')).not.toContain('a-secret-path');
 });
+
+test('Teams is told what Slack is told, and each hears when the other one is gone', async () => {
+  const teams = await startTeamsStandIn();
+  const t = await startTestApp({
+    change: (settings) => {
+      const [first] = settings.channels;
+      settings.channels = [first!, { ...first!, kind: 'teams', webhookUrl: teams.url }];
+    },
+  });
+  onTestFinished(async () => {
+    await t.stop();
+    await teams.stop();
+  });
+  t.receiver.respond(DOWN);
+  await t.watch({ script: [{ state: 'New' }] });
+  await t.app.pollOnce();
+  const pass = async (): Promise<void> => {
+    await t.app.deliverOnce();
+    t.clock.advance('31s');
+    await t.app.judgeOnce();
+  };
+  for (let step = 0; step < 4; step++) await pass();
+  expect(teams.received).toEqual([
+    expect.objectContaining({ problem: null, summary: expect.stringContaining('default was switched off') }),
+  ]);
+  t.slack.respondAlways(SLACK_ANSWERS.noService);
+  await t.app.sql`update purchase_watch.subscribers set status = 'active', status_reason = null where name = 'default'`;
+  for (let step = 0; step < 60; step++) await pass();
+  const summaries = teams.received.map(({ summary }) => summary);
+  expect(summaries).toContainEqual(expect.stringContaining('@slack was switched off'));
+  expect(t.log.join('')).not.toContain('a-secret-signature');
+}, 60_000);
 
 /** The daemon with another address for Slack, as after a restart; it shares the clock. */
 async function withAddress(t: TestApp, webhookUrl: string) {

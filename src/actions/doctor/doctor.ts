@@ -90,10 +90,11 @@ export async function* examine({ env, migrations, site, quiet, all }: DoctorOpti
     groups.push(webhooks);
     for (const channel of quiet ? [] : settings.channels) {
       const { ping } = peopleKind(channel.kind);
-      if (ping === undefined) continue;
       const setting = channelSetting(settings, channel);
       groups.push(
-        checked(channelTitle(channel), ping.within + MARGIN, (report) => checkChannel(report, { channel, ping, setting })),
+        checked(channelTitle(channel), (ping?.within ?? 0) + MARGIN, (report) =>
+          checkChannel(report, { channel, ping, setting }),
+        ),
       );
     }
     if (data !== null && settings.slack.deadMansSwitch !== null)

@@ -11,6 +11,11 @@ export interface PeopleKindWords {
 
 const words = {
   slack: { title: 'Slack', how: 'make an incoming webhook in Slack (Apps, Incoming Webhooks)', variable: 'SLACK_WEBHOOK_URL' },
+  teams: {
+    title: 'Microsoft Teams',
+    how: 'make a workflow in Teams that begins "when a Teams webhook request is received"',
+    variable: null,
+  },
 } satisfies Record<string, PeopleKindWords>;
 
 export type PeopleKind = keyof typeof words;

@@ -149,9 +149,8 @@ const polling = section({
 const messagesPerHour = kind.whole(3, 1_000);
 const stuckMode = kind.oneOf(STUCK_MODES);
 
-/** A channel of Slack beside the one of the variables. What is not given is that of all channels. */
-const slackChannel = section({
-  webhookUrl: required(kind.secretUrl, 'Incoming webhook of the channel'),
+/** What a channel for people hears. What is not given is that of all channels. */
+const hearing = {
   sites: openList(kind.text, 'Names of the sites it hears of', 'all'),
   severity: preset(
     kind.oneOf(['warning', 'critical']),
@@ -160,6 +159,11 @@ const slackChannel = section({
   ),
   maxPerHour: open(messagesPerHour, 'Messages to it within an hour, at most', 'as `slack.maxPerHour`'),
   stuck: open(stuckMode, 'When a single stuck checkout alerts it: `auto`, `each` or `incidents`', 'as `slack.stuck`'),
+};
+const slackChannel = section({ webhookUrl: required(kind.secretUrl, 'Incoming webhook of the channel'), ...hearing });
+const teamsChannel = section({
+  webhookUrl: required(kind.secretUrl, 'Address of the workflow that begins "when a Teams webhook request is received"'),
+  ...hearing,
 });
 
 const slack = section({
@@ -189,7 +193,7 @@ const slack = section({
 });
 
 /** A channel of each kind for people. */
-export const peopleChannel = { slack: slackChannel } satisfies Record<PeopleKind, unknown>;
+export const peopleChannel = { slack: slackChannel, teams: teamsChannel } satisfies Record<PeopleKind, unknown>;
 
 const webhooks = section({
   schedule: list(
@@ -265,6 +269,9 @@ export const file = section({
     .meta({ propertyNames: { anyOf: [{ enum: stateKeys }, { pattern: '^\\d{1,9}$' }] } }),
   polling: absentable(polling),
   slack: absentable(slack),
+  teams: absentable(
+    section({ channels: z.record(ownName, teamsChannel).prefault({}).describe('Channels of Microsoft Teams by name') }),
+  ),
   subscribers: z.record(ownName, subscriber).prefault({}).describe('Receivers of events by name'),
   webhooks: absentable(webhooks),
   api: absentable(section({ keys: z.record(ownName, apiKey).prefault({}).describe('Keys of the API by name') })),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { SLACK_ANSWERS, type SlackStandIn, startSlackStandIn } from '../../support/slack-stand-in.ts';
+import { startTeamsStandIn } from '../../support/teams-stand-in.ts';
 import { runCommand } from '../run.ts';
 
 async function slack(): Promise<SlackStandIn> {
@@ -67,4 +68,24 @@ test('without a channel it says how to make one', async () => {
   const { exitCode, stderr } = await runCommand(['slack', 'test']);
   expect(exitCode).toBe(2);
   expect(stderr).toMatch(/there is no Slack channel: .* set SLACK_WEBHOOK_URL/);
+});
+
+test('Teams gets the same messages as cards, and nothing of it goes to Slack', async () => {
+  const [first, teams] = [await slack(), await startTeamsStandIn()];
+  onTestFinished(() => teams.stop());
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-teams-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'settings.yaml');
+  writeFileSync(file, `teams: { channels: { ops: { webhookUrl: "\${OPS_URL}" } } }\n`);
+  const env = { PURCHASE_WATCH_CONFIG: file, SLACK_WEBHOOK_URL: first.url, OPS_URL: teams.url };
+  const { exitCode, stdout, stderr } = await runCommand(['teams', 'test'], env);
+  expect([exitCode, stderr, stdout]).toEqual([0, '', 'ok      ops: Microsoft Teams took 3 messages; look at the channel.\n']);
+  expect(teams.received.map(({ problem }) => problem)).toEqual([null, null, null]);
+  for (const { texts } of teams.received) expect(texts).toContain('This is a TEST');
+  expect(first.received).toEqual([]);
+  const none = await runCommand(['teams', 'test'], { SLACK_WEBHOOK_URL: first.url });
+  expect([none.exitCode, none.stderr]).toEqual([
+    2,
+    expect.stringContaining('there is no Microsoft Teams channel: make a workflow'),
+  ]);
 });

@@ -1,0 +1,94 @@
+/** The Teams channel: incident events as cards through a workflow of Teams, whose address is a secret. */
+
+import { Pool } from 'undici';
+import { readRetryAfter } from '../../domain/deliveries/retry-after.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import { excerpt } from '../http/excerpt.ts';
+import { type Hide, hiding } from '../http/hiding.ts';
+import { explain } from '../http/network-failure.ts';
+import { DeadlinePassed, type PostOutcome, post } from '../http/post.ts';
+import type { Channel, SendOptions, SendResult } from '../outgoing/channel.ts';
+import { type TeamsMessage, teamsFolded, teamsMessage } from './card.ts';
+
+export interface TeamsOptions {
+  readonly url: string;
+  /** For one attempt: connection, headers and body together. */
+  readonly timeout: Milliseconds;
+  /** Where its address is set, for whoever must set another one. */
+  readonly setting: string;
+}
+
+const NO_CONSOLE = { consoleUrl: null };
+/** A page of a portal or proxy, and what connectors of before workflows answered with 200 where a message was refused. */
+const NOT_TAKEN = /^\s*<|delivery failed/i;
+
+/** A channel to one workflow. Pacing is the caller's. */
+export function createTeamsChannel({ url, timeout, setting }: TeamsOptions): Channel {
+  // Whoever has the signature in its query may post, and the path tells which workflow it is.
+  const hide = hiding([url, ...new URL(url).searchParams.values().filter((value) => value.length > 8)]);
+  const { origin, pathname, search } = new URL(url);
+  const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: { timeout } });
+  let closing: Promise<void> | undefined;
+
+  const send = async (message: TeamsMessage, { now, signal, mayLeave }: SendOptions): Promise<SendResult> => {
+    const started = performance.now();
+    const headers = ['content-type', 'application/json'];
+    const body = JSON.stringify(message);
+    const outcome = await post(pool, { path: pathname + search, headers, body, timeout, signal, mayLeave });
+    const tookMs = Math.round(performance.now() - started);
+    return judge(outcome, { hide, setting, timeout, tookMs, now });
+  };
+
+  return {
+    send: (event, options) => send(teamsMessage(event.body, NO_CONSOLE), options),
+    sendAll: (events, { since, until, reason, incidents, ...options }) => {
+      const bodies = events.map(({ body }) => body);
+      return send(teamsFolded(bodies, { ...NO_CONSOLE, since, until, now: options.now, reason, incidents }), options);
+    },
+    close: () => {
+      closing ??= pool.close();
+      return closing;
+    },
+  };
+}
+
+interface Circumstances extends Pick<TeamsOptions, 'setting' | 'timeout'> {
+  readonly hide: Hide;
+  readonly tookMs: Milliseconds;
+  readonly now: number;
+}
+
+function judge(outcome: PostOutcome, { hide, setting, timeout, tookMs, now }: Circumstances): SendResult {
+  const { status, headers, body, error, isSent } = outcome;
+  if (status === null || error !== null) {
+    const why =
+      error instanceof DeadlinePassed
+        ? { reason: 'timeout', detail: `Teams did not answer within ${timeout} ms.`, fault: 'receiver' as const }
+        : explain(error, { isSent });
+    return { kind: 'failed', ...why, httpStatus: null, retryAfter: null, tookMs, excerpt: '' };
+  }
+  const attempted = { httpStatus: status, tookMs, excerpt: excerpt(body, hide) };
+  const isTaken = status >= 200 && status < 300;
+  if (isTaken && !NOT_TAKEN.test(body)) return { kind: 'delivered', ...attempted };
+  if (status === 404 || status === 410) {
+    const detail = `Teams has no such workflow any more (${status}). Make a new one and set ${setting} to its address.`;
+    return { kind: 'gone', reason: `http_${status}`, detail, ...attempted };
+  }
+  const retryAfter = readRetryAfter(first(headers['retry-after']), { date: first(headers.date), now });
+  const isLimit = status === 429 && retryAfter !== null;
+  const reason = isTaken ? 'unexpected_answer' : `http_${status}`;
+  return { kind: 'failed', reason, detail: detailOf(status, setting), fault: 'receiver', retryAfter, isLimit, ...attempted };
+}
+
+function detailOf(status: number, setting: string): string {
+  if (status === 429) return 'Teams asks for fewer messages.';
+  if (status >= 200 && status < 300) return `The answer was ${status}, but not that of a workflow that took the message.`;
+  if (status === 401 || status === 403)
+    return `Teams refuses the address (${status}): see that ${setting} holds all of it, and that the workflow may be called by anyone.`;
+  if (status === 400) return 'Teams answered 400: the workflow is switched off, or does not take cards.';
+  return `Teams answered ${status}.`;
+}
+
+function first(header: string | string[] | undefined): string {
+  return (Array.isArray(header) ? header[0] : header) ?? '';
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { exampleEvents } from '../../../src/channels/people/examples.ts';
+import { slackMessage } from '../../../src/channels/slack/message.ts';
+import { countedBytes, MOST_BYTES, teamsFolded, teamsMessage } from '../../../src/channels/teams/card.ts';
+import { plainText } from '../../../src/channels/teams/markdown.ts';
+
+const NO_CONSOLE = { consoleUrl: null };
+const NOW = Date.UTC(2026, 10, 20, 9, 15);
+const examples = exampleEvents(NOW).map(({ body }) => body);
+
+test('a card has the words of the message in Slack', () => {
+  for (const body of examples) {
+    const [headline] = slackMessage(body, NO_CONSOLE).text.split('\n');
+    const { summary, attachments } = teamsMessage(body, NO_CONSOLE);
+    expect(summary).toBe(plainText(headline!));
+    const labels = attachments[0].content.body.flatMap((each) => (each.type === 'TextBlock' && each.weight ? [each.text] : []));
+    expect(labels).toEqual(expect.arrayContaining(['This is a TEST']));
+  }
+});
+
+test('the longest messages, also together and in letters of many bytes, are within what Teams takes', () => {
+  const wide = examples.map((body) => body.replaceAll('xxxx', '"漢漢"'.replaceAll('"', '\\"')));
+  const folded = teamsFolded([...examples, ...wide], {
+    ...{ ...NO_CONSOLE, since: NOW - 60_000, until: NOW, now: NOW },
+    ...{ reason: 'refused', incidents: new Map() },
+  });
+  const cards = [...examples, ...wide].map((body) => teamsMessage(body, NO_CONSOLE));
+  for (const card of [...cards, folded]) expect(countedBytes(card)).toBeLessThanOrEqual(MOST_BYTES);
+  expect(JSON.stringify(folded)).toContain('Microsoft Teams did not take them at once');
+});
+
+test('what cannot be shortened any more is left out from the end, and the headline stays', () => {
+  const purchases = Array.from({ length: 5 }, () => '漢'.repeat(60_000));
+  const opened = JSON.parse(examples[0]!);
+  const note = {
+    ...opened,
+    data: {
+      ...opened.data,
+      purchases,
+      acknowledged: { by: '\\"'.repeat(9_000), note: '\\"'.repeat(9_000), at: opened.timestamp },
+    },
+  };
+  const card = teamsMessage(JSON.stringify(note), NO_CONSOLE);
+  expect(countedBytes(card)).toBeLessThanOrEqual(MOST_BYTES);
+  expect(card.summary).toContain('200 sites at once');
+});
+
+test('an event of a shape nobody knows is announced by its type', () => {
+  expect(teamsMessage('{"type":"incident.new_kind"}', NO_CONSOLE).summary).toContain('incident.new_kind');
+});
