@@ -6,7 +6,7 @@ import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';
 import { checkoutOutcome } from '../../domain/incidents/stuck-checkouts.ts';
 import { namedState } from '../../domain/purchases/states.ts';
-import type { RehearsedMessage } from '../../domain/rehearsal/rehearsal.ts';
+import type { RehearsedMessage } from '../../domain/rehearsal/rehearsal-result.ts';
 import type { RehearsedCheckout, RehearsedCheckouts } from '../../domain/rehearsal/rehearsed-checkouts.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';

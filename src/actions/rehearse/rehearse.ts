@@ -3,7 +3,8 @@
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { AlertPolicy } from '../../domain/incidents/incident.ts';
 import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
-import { createRehearsal, type RehearsalResult } from '../../domain/rehearsal/rehearsal.ts';
+import { createRehearsal } from '../../domain/rehearsal/rehearsal.ts';
+import type { RehearsalResult } from '../../domain/rehearsal/rehearsal-result.ts';
 import { type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';

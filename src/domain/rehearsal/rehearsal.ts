@@ -4,26 +4,30 @@
  */
 
 import type { ChannelRule } from '../incidents/audience.ts';
-import type { Detection } from '../incidents/detection.ts';
-import { type AlertPolicy, type Incident, REOPENS_WITHIN, type Silence } from '../incidents/incident.ts';
+import type { AlertPolicy, Silence } from '../incidents/incident.ts';
 import { isLeaf } from '../incidents/incident-tree.ts';
-import { judge, type Message, type Overdue, type Told, weigh } from '../incidents/judgement.ts';
+import { type Told, weigh } from '../incidents/judgement.ts';
 import type { Symptom } from '../incidents/symptom.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
-import type { Limit } from '../stays/dwell.ts';
-import { createLearned } from '../stays/learned.ts';
-import {
-  asLeft,
-  asOverdue,
-  type RecordedOutage,
-  type RecordedStay,
-  type RehearsedStay,
-  rehearseStay,
-} from '../stays/recorded-stay.ts';
+import { createLearned, type Learned } from '../stays/learned.ts';
+import { asLeft, asOverdue, type RecordedOutage, type RecordedStay, rehearseStay } from '../stays/recorded-stay.ts';
 import type { SiteStay } from '../stays/stay.ts';
 import type { Known } from '../stays/usual.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
-import { createCheckoutRehearsal, type RehearsedCheckouts } from './rehearsed-checkouts.ts';
+import { applyHappening, type Happening, happeningsOf, overdueOf, placeKey, type Waiting } from './happenings.ts';
+import { judgeOnce, type Memory, NOTHING_KNOWN, openOf } from './judge-look.ts';
+import {
+  countBefore,
+  countOverdue,
+  newTally,
+  noteCheckouts,
+  noteIncident,
+  noteMessage,
+  type RehearsalResult,
+  resultOf,
+  type Tally,
+} from './rehearsal-result.ts';
+import { type CheckoutRehearsal, createCheckoutRehearsal } from './rehearsed-checkouts.ts';
 
 /** The daemon's judge looks this often. */
 const TICK: Milliseconds = 5_000;
@@ -42,265 +46,192 @@ export interface RehearsalOptions {
   readonly outages: readonly RecordedOutage[];
 }
 
-/** Something that would have been said. */
-export interface RehearsedMessage extends Message {
-  readonly at: Instant;
-  readonly incident: Incident;
-  /** Of a parent: the incidents it tells of. */
-  readonly parts: readonly Incident[];
-  /** That of the single state it is about; null for parents and for sites that do not answer. */
-  readonly limit: Limit | null;
-}
-
-export interface RehearsalResult {
-  readonly messages: readonly RehearsedMessage[];
-  /** Messages about single stuck checkouts. */
-  readonly checkouts: readonly RehearsedCheckouts[];
-  /** Stays gone through, those of the time before included. */
-  readonly stays: number;
-  /** Purchases that would have been flagged. */
-  readonly overdue: number;
-  /** Incidents that no other one tells of: opened in the time, open when it began, and when it ended. */
-  readonly opened: number;
-  readonly openBefore: number;
-  readonly openAfter: number;
-  /** Of those opened, how many were over without anybody having been told. */
-  readonly unsaid: number;
-  /** Limits at the end, where any stay was: for settings that have them learned. */
-  readonly limits: readonly { readonly site: string; readonly state: number; readonly limit: Limit }[];
-}
-
 export interface Rehearsal {
   /** Takes the next stays, in the order in which they began. */
   take(stays: readonly RecordedStay[]): void;
   finish(): RehearsalResult;
 }
 
-/** Something that happens to a stay. */
-interface Happening {
-  readonly at: Instant;
-  /** Among those of one moment, the order in which stays came. */
-  readonly place: number;
-  readonly what: 'overdue' | 'left' | 'gone';
-  readonly stay: RehearsedStay;
+/** All that a rehearsal remembers. Only this file writes it; `waiting` and `tally` are written by the files that declare them. */
+interface State {
+  readonly options: RehearsalOptions;
+  readonly outagesOf: ReadonlyMap<string, readonly RecordedOutage[]>;
+  readonly learned: Learned;
+  readonly singles: CheckoutRehearsal;
+  /** What was usual when `usualAt` came. */
+  readonly usualOf: Map<string, Known>;
+  usualAt: Instant;
+  learnAt: Instant;
+  /** Where stays have a limit, by their key. */
+  readonly places: Map<string, { readonly site: string; readonly state: number }>;
+  /** Stays taken so far. */
+  stays: number;
+  readonly waiting: Waiting;
+  readonly tally: Tally;
+  memory: Memory;
+  /** What has not happened yet; sorted when it is needed. */
+  coming: Happening[];
+  /** When outages are noticed and end, of those moments that have not come yet. */
+  edges: readonly Instant[];
+  /** The last look of the judge; null before the first. */
+  lookedAt: Instant | null;
+  /** When the judge wants to look again even if nothing happens. */
+  lookAgainAt: Instant | null;
 }
 
 export function createRehearsal(options: RehearsalOptions): Rehearsal {
-  const { from, to, policy, alerts, channels, silences, outages } = options;
-  const learned = createLearned(policy);
-  const outagesOf = Map.groupBy(outages, ({ site }) => site);
-  const edges = outages.flatMap(({ noticedAt, until }) => (until === null ? [noticedAt] : [noticedAt, until])).toSorted(byTime);
-  const places = new Map<string, { site: string; state: number }>();
-  const waiting = new Map<string, Map<number, RecordedStay>>();
-  const heard = new Map<string, Set<string>>();
-  const messages: RehearsedMessage[] = [];
-  const checkouts: RehearsedCheckouts[] = [];
-  const singles = createCheckoutRehearsal({ channels, silences, alerts });
-  /** Those that were opened in the time, as they are now. */
-  const opened = new Map<string, Incident>();
-  const said = new Set<string>();
-  let detections: readonly Detection[] = [];
-  let incidents: readonly Incident[] = [];
-  /** Sorted when they are needed. */
-  let coming: Happening[] = [];
-  let clock: Instant | null = null;
-  let lookAt: Instant | null = null;
-  let learnAt = Number.NEGATIVE_INFINITY;
-  let usualAt = Number.NEGATIVE_INFINITY;
-  const usualOf = new Map<string, Known>();
-  let count = 0;
-  let overdue = 0;
-  let made = 0;
-  let openBefore: number | null = null;
-
-  const plan = (recorded: RecordedStay): void => {
-    const { site, state } = recorded;
-    const limit = learned.limitOf(site, state).ms;
-    const place = count++;
-    if (limit === null) return;
-    places.set(keyOf(recorded), { site, state });
-    const stay = rehearseStay(recorded, { limit, policy: policyOf(policy, state), outages: outagesOf.get(site) ?? [] });
-    const { leftAt, unwatchedAt, paidAt } = recorded;
-    const add = (at: Instant | null, what: Happening['what']): void => {
-      if (at !== null && at < to) coming.push({ at, place, what, stay });
-    };
-    add(stay.overdueAt, 'overdue');
-    add(leftAt, 'left');
-    if (stay.overdueAt === null) return;
-    const gone = [unwatchedAt, paidAt].filter((at) => at !== null);
-    if (gone.length > 0) add(Math.max(Math.min(...gone), stay.overdueAt), 'gone');
-  };
-
-  const happen = ({ at, place, what, stay }: Happening): SiteStay | null => {
-    const key = keyOf(stay.recorded);
-    const here = waiting.get(key) ?? new Map<number, RecordedStay>();
-    waiting.set(key, here);
-    if (what !== 'overdue') {
-      here.delete(place);
-      singles.over(place, at, what === 'left' ? stay.recorded.toState : null);
-    }
-    if (what === 'gone') return null;
-    if (what === 'left') return asLeft(stay);
-    here.set(place, stay.recorded);
-    singles.stuck(place, stay.recorded, at);
-    if (at >= from) overdue += 1;
-    return asOverdue(stay);
-  };
-
-  const overdueNow = (): Overdue[] =>
-    detections
-      .flatMap(({ site, state, alarm }) => (alarm === null ? [] : [{ site, state, from: alarm.since }]))
-      .map(({ site, state, from: first }) => {
-        const here = [...(waiting.get(keyOf({ site, state }))?.values() ?? [])].filter(({ enteredAt }) => enteredAt >= first);
-        const since = here.reduce((least, { enteredAt }) => Math.min(least, enteredAt), Number.POSITIVE_INFINITY);
-        return {
-          site,
-          state,
-          count: new Set(here.map(({ customer }) => customer)).size,
-          since: here.length === 0 ? null : since,
-        };
-      });
-
-  const symptomsAt = (now: Instant): Symptom[] =>
-    outages
-      .filter(({ noticedAt, until }) => noticedAt <= now && (until === null || now < until))
-      .map(({ site, since }) => ({ kind: 'unreachable', site, state: null, subscriber: null, severity: 0, count: 1, since }));
-
-  const usualAround = (site: string, state: number, now: Instant): Known => {
-    if (now - usualAt >= USUAL_FOR) {
-      usualOf.clear();
-      usualAt = now;
-    }
-    const key = keyOf({ site, state });
-    const usual = usualOf.get(key) ?? learned.usual(site, state, now);
-    usualOf.set(key, usual);
-    return usual;
-  };
-
-  const around = (now: Instant) => (site: string, state: number) => usualAround(site, state, now);
-
-  const note = ({ incident, messages: told, parts }: Told, now: Instant): void => {
-    if (opened.has(incident.id) || (incident.openedAt === now && now >= from)) opened.set(incident.id, incident);
-    for (const { stage, channels: names } of told) {
-      const before = heard.get(incident.id) ?? new Set();
-      heard.set(incident.id, new Set([...before, ...names]));
-      if (names.length > 0) said.add(incident.id);
-      const limit = isLeaf(incident) ? learned.limitOf(incident.site!, incident.state!) : null;
-      if (stage === 'opened' || stage === 'reopened') singles.takenOver([incident, ...parts], around(now));
-      if (now >= from && names.length > 0) messages.push({ at: now, stage, channels: names, incident, parts, limit });
-    }
-  };
-
-  /** One look of the judge. */
-  const look = (now: Instant, happened: readonly Happening[]): void => {
-    if (now >= from) openBefore ??= incidents.filter(speaks).length;
-    const stays = happened.map(happen).filter((stay) => stay !== null);
-    const open = incidents.filter(({ endedAt }) => endedAt === null);
-    const weighed = weigh(detections, stays, { open, usual: (site, state) => usualAround(site, state, now) });
-    learned.add(weighed);
-    detections = weighed.detections;
-    const speaking = new Set(open.map(({ id }) => id));
-    const known = incidents.filter(
-      ({ endedAt, kind, parent }) =>
-        endedAt === null || (kind === 'stuck' && now - endedAt < REOPENS_WITHIN) || (parent !== null && speaking.has(parent)),
-    );
-    const judged = judge({
-      now,
-      detections,
-      overdue: overdueNow(),
-      symptoms: symptomsAt(now),
-      incidents: known,
-      silences,
-      channels,
-      heard: (incident) => [...(heard.get(incident) ?? [])],
-      policy: alerts,
-      newId: () => `rehearsed-${++made}`,
-    });
-    const looked = new Map(judged.detections.map((each) => [keyOf(each), each]));
-    detections = detections.map((each) => looked.get(keyOf(each)) ?? each);
-    const changed = new Map(judged.verdicts.map(({ incident }) => [incident.id, incident]));
-    incidents = [
-      ...known.map((incident) => changed.get(incident.id) ?? incident),
-      ...[...changed.values()].filter(({ id }) => !known.some((incident) => incident.id === id)),
-    ];
-    for (const told of judged.verdicts) note(told, now);
-    const told = singles.look(now, incidents, around(now));
-    if (now >= from) checkouts.push(...told.messages);
-    const next = [judged.lookAgainAt, told.lookAgainAt].filter((at) => at !== null);
-    lookAt = next.length === 0 ? null : Math.min(...next);
-  };
-
-  /** Lives through everything before a moment. */
-  const liveUntil = (end: Instant): void => {
-    coming.sort((a, b) => a.at - b.at || a.place - b.place);
-    let next = 0;
-    for (;;) {
-      const wake = Math.min(
-        coming[next]?.at ?? Number.POSITIVE_INFINITY,
-        edges[0] ?? Number.POSITIVE_INFINITY,
-        lookAt ?? Number.POSITIVE_INFINITY,
-      );
-      const now = Math.max(Math.ceil(wake / TICK) * TICK, clock === null ? Number.NEGATIVE_INFINITY : clock + TICK);
-      if (now >= end) break;
-      let last = next;
-      while (last < coming.length && coming[last]!.at <= now) last += 1;
-      while (edges.length > 0 && edges[0]! <= now) edges.shift();
-      look(now, coming.slice(next, last));
-      next = last;
-      clock = now;
-    }
-    coming = coming.slice(next);
-  };
-
-  const learn = (at: Instant): void => {
-    const hour = Math.floor(at / LEARN) * LEARN;
-    if (hour <= learnAt) return;
-    liveUntil(hour);
-    learned.learn(hour);
-    learnAt = hour;
-  };
-
+  const state = newState(options);
   return {
     take: (stays) => {
       for (const stay of stays) {
-        learn(stay.enteredAt);
-        plan(stay);
+        learnUntil(state, stay.enteredAt);
+        plan(state, stay);
       }
       // Those that follow began later, and nothing happens to them before.
       const last = stays.at(-1);
-      if (last !== undefined) liveUntil(last.enteredAt);
+      if (last !== undefined) liveUntil(state, last.enteredAt);
     },
     finish: () => {
-      liveUntil(to);
-      learned.learn(to);
-      const own = [...opened.values()].filter(({ parent }) => parent === null);
-      const openAfter = incidents.filter(speaks).length;
-      return {
-        messages,
-        checkouts,
-        stays: count,
-        overdue,
-        opened: own.length,
-        openBefore: openBefore ?? openAfter,
-        openAfter,
-        unsaid: own.filter(({ id, endedAt }) => endedAt !== null && !said.has(id)).length,
-        limits: [...places.values()]
-          .map(({ site, state }) => ({ site, state, limit: learned.limitOf(site, state) }))
-          .toSorted((a, b) => (a.site < b.site ? -1 : a.site > b.site ? 1 : a.state - b.state)),
-      };
+      liveUntil(state, options.to);
+      state.learned.learn(options.to);
+      const { learned, places, memory, stays, tally } = state;
+      const limits = [...places.values()].map((place) => ({ ...place, limit: learned.limitOf(place.site, place.state) }));
+      return resultOf(tally, { stays, incidents: memory.incidents, limits });
     },
   };
 }
 
-/** Whether an incident is open and none other tells of it. */
-function speaks({ endedAt, parent }: Incident): boolean {
-  return endedAt === null && parent === null;
+function newState(options: RehearsalOptions): State {
+  const { outages } = options;
+  return {
+    options,
+    outagesOf: Map.groupBy(outages, ({ site }) => site),
+    learned: createLearned(options.policy),
+    singles: createCheckoutRehearsal(options),
+    usualOf: new Map(),
+    usualAt: Number.NEGATIVE_INFINITY,
+    learnAt: Number.NEGATIVE_INFINITY,
+    places: new Map(),
+    stays: 0,
+    waiting: new Map(),
+    tally: newTally(options.from),
+    memory: NOTHING_KNOWN,
+    coming: [],
+    edges: outages
+      .flatMap(({ noticedAt, until }) => (until === null ? [noticedAt] : [noticedAt, until]))
+      .toSorted((a, b) => a - b),
+    lookedAt: null,
+    lookAgainAt: null,
+  };
 }
 
-function byTime(a: Instant, b: Instant): number {
-  return a - b;
+/** Learns limits each hour, from all that happened before it. */
+function learnUntil(state: State, at: Instant): void {
+  const hour = Math.floor(at / LEARN) * LEARN;
+  if (hour <= state.learnAt) return;
+  liveUntil(state, hour);
+  state.learned.learn(hour);
+  state.learnAt = hour;
 }
 
-function keyOf({ site, state }: { readonly site: string; readonly state: number }): string {
-  return `${site} ${state}`;
+/** Finds out what will happen to a stay, under the limit of now. */
+function plan(state: State, recorded: RecordedStay): void {
+  const { learned, options, outagesOf, places } = state;
+  const { site, state: number } = recorded;
+  const place = state.stays;
+  state.stays += 1;
+  const limit = learned.limitOf(site, number).ms;
+  if (limit === null) return;
+  places.set(placeKey(recorded), { site, state: number });
+  const policy = policyOf(options.policy, number);
+  const stay = rehearseStay(recorded, { limit, policy, outages: outagesOf.get(site) ?? [] });
+  state.coming.push(...happeningsOf(stay, place, options.to));
+}
+
+/** Lives through everything before a moment. */
+function liveUntil(state: State, end: Instant): void {
+  state.coming.sort((a, b) => a.at - b.at || a.place - b.place);
+  let next = 0;
+  for (;;) {
+    const now = nextLook(state, state.coming[next]);
+    if (now >= end) break;
+    let last = next;
+    while (last < state.coming.length && state.coming[last]!.at <= now) last += 1;
+    if (state.edges.length > 0 && state.edges[0]! <= now) state.edges = state.edges.filter((at) => at > now);
+    look(state, now, state.coming.slice(next, last));
+    next = last;
+  }
+  state.coming = state.coming.slice(next);
+}
+
+/** The tick of the judge at which something has happened, or at which it wants to look again. */
+function nextLook({ edges, lookAgainAt, lookedAt }: State, happening: Happening | undefined): Instant {
+  const never = Number.POSITIVE_INFINITY;
+  const wake = Math.min(happening?.at ?? never, edges[0] ?? never, lookAgainAt ?? never);
+  return Math.max(Math.ceil(wake / TICK) * TICK, lookedAt === null ? Number.NEGATIVE_INFINITY : lookedAt + TICK);
+}
+
+/** One look of the judge. */
+function look(state: State, now: Instant, happened: readonly Happening[]): void {
+  const { options, learned, tally, singles } = state;
+  const { silences, channels, alerts: policy } = options;
+  const usual = (site: string, number: number): Known => usualAround(state, site, number, now);
+  countBefore(tally, now, state.memory.incidents);
+  const stays = happened.map((happening) => happen(state, happening)).filter((stay) => stay !== null);
+  const weighed = weigh(state.memory.detections, stays, { open: openOf(state.memory), usual });
+  learned.add(weighed);
+  const { detections } = weighed;
+  const overdue = overdueOf(state.waiting, detections);
+  const symptoms = symptomsAt(options.outages, now);
+  const { memory, judgement } = judgeOnce(state.memory, { now, detections, overdue, symptoms, silences, channels, policy });
+  for (const told of judgement.verdicts) note(state, told, now, usual);
+  const checkouts = singles.look(now, memory.incidents, usual);
+  noteCheckouts(tally, now, checkouts.messages);
+  const again = [judgement.lookAgainAt, checkouts.lookAgainAt].filter((at) => at !== null);
+  state.memory = memory;
+  state.lookedAt = now;
+  state.lookAgainAt = again.length === 0 ? null : Math.min(...again);
+}
+
+/** Answers what the judge weighs of it; null when it is nothing. */
+function happen({ waiting, singles, tally }: State, happening: Happening): SiteStay | null {
+  const { at, place, what, stay } = happening;
+  applyHappening(waiting, happening);
+  if (what === 'overdue') {
+    singles.stuck(place, stay.recorded, at);
+    countOverdue(tally, at);
+    return asOverdue(stay);
+  }
+  singles.over(place, at, what === 'left' ? stay.recorded.toState : null);
+  return what === 'left' ? asLeft(stay) : null;
+}
+
+function note(state: State, { incident, messages, parts }: Told, now: Instant, usual: UsualOf): void {
+  const { tally, learned, singles } = state;
+  noteIncident(tally, incident, now);
+  for (const { stage, channels } of messages) {
+    const limit = isLeaf(incident) ? learned.limitOf(incident.site!, incident.state!) : null;
+    if (stage === 'opened' || stage === 'reopened') singles.takenOver([incident, ...parts], usual);
+    noteMessage(tally, { at: now, stage, channels, incident, parts, limit });
+  }
+}
+
+type UsualOf = (site: string, state: number) => Known;
+
+function usualAround(state: State, site: string, number: number, now: Instant): Known {
+  if (now - state.usualAt >= USUAL_FOR) {
+    state.usualOf.clear();
+    state.usualAt = now;
+  }
+  const key = placeKey({ site, state: number });
+  const usual = state.usualOf.get(key) ?? state.learned.usual(site, number, now);
+  state.usualOf.set(key, usual);
+  return usual;
+}
+
+/** The sites that did not answer at a moment. */
+function symptomsAt(outages: readonly RecordedOutage[], now: Instant): Symptom[] {
+  return outages
+    .filter(({ noticedAt, until }) => noticedAt <= now && (until === null || now < until))
+    .map(({ site, since }) => ({ kind: 'unreachable', site, state: null, subscriber: null, severity: 0, count: 1, since }));
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { AlertPolicy } from '../../../src/domain/incidents/incident.ts';
 import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf } from '../../../src/domain/polling/poll-plan.ts';
-import { createRehearsal, type RehearsalOptions, type RehearsalResult } from '../../../src/domain/rehearsal/rehearsal.ts';
+import { createRehearsal, type RehearsalOptions } from '../../../src/domain/rehearsal/rehearsal.ts';
+import type { RehearsalResult } from '../../../src/domain/rehearsal/rehearsal-result.ts';
 import type { RecordedStay } from '../../../src/domain/stays/recorded-stay.ts';
 
 const SECOND = 1_000;

@@ -1,0 +1,58 @@
+/** What happens to recorded stays, and who waits in a state because of it. */
+
+import type { Detection } from '../incidents/detection.ts';
+import type { Overdue } from '../incidents/judgement.ts';
+import type { RecordedStay, RehearsedStay } from '../stays/recorded-stay.ts';
+import type { Instant } from '../values/time.ts';
+
+/** Something that happens to a stay. */
+export interface Happening {
+  readonly at: Instant;
+  /** Among those of one moment, the order in which stays came. */
+  readonly place: number;
+  readonly what: 'overdue' | 'left' | 'gone';
+  readonly stay: RehearsedStay;
+}
+
+/** Stays that are overdue and not over, by site and state and then by place. Only `applyHappening` writes it. */
+export type Waiting = Map<string, Map<number, RecordedStay>>;
+
+/** What happens to a stay before the end, in no order. */
+export function happeningsOf(stay: RehearsedStay, place: number, end: Instant): Happening[] {
+  const { overdueAt, recorded } = stay;
+  const { leftAt, unwatchedAt, paidAt } = recorded;
+  const gone = [unwatchedAt, paidAt].filter((at) => at !== null);
+  const goneAt = overdueAt === null || gone.length === 0 ? null : Math.max(Math.min(...gone), overdueAt);
+  const moments = [
+    { at: overdueAt, what: 'overdue' },
+    { at: leftAt, what: 'left' },
+    { at: goneAt, what: 'gone' },
+  ] as const;
+  return moments.flatMap(({ at, what }) => (at === null || at >= end ? [] : [{ at, place, what, stay }]));
+}
+
+export function applyHappening(waiting: Waiting, { place, what, stay }: Happening): void {
+  const key = placeKey(stay.recorded);
+  const here = waiting.get(key) ?? new Map<number, RecordedStay>();
+  waiting.set(key, here);
+  if (what === 'overdue') here.set(place, stay.recorded);
+  else here.delete(place);
+}
+
+/** The customers who wait where there is an alarm, of those who came since it began. */
+export function overdueOf(waiting: Waiting, detections: readonly Detection[]): Overdue[] {
+  return detections.flatMap((detection) => {
+    const { site, state, alarm } = detection;
+    if (alarm === null) return [];
+    const all = [...(waiting.get(placeKey(detection))?.values() ?? [])];
+    const here = all.filter(({ enteredAt }) => enteredAt >= alarm.since);
+    const first = here.reduce((least, { enteredAt }) => Math.min(least, enteredAt), Number.POSITIVE_INFINITY);
+    const count = new Set(here.map(({ customer }) => customer)).size;
+    return [{ site, state, count, since: here.length === 0 ? null : first }];
+  });
+}
+
+/** One state of one site. */
+export function placeKey({ site, state }: { readonly site: string; readonly state: number }): string {
+  return `${site} ${state}`;
+}

@@ -1,0 +1,103 @@
+/** What a rehearsal reports: counted and listed from what its judge decided. Only this file writes a tally. */
+
+import type { Incident } from '../incidents/incident.ts';
+import type { Message } from '../incidents/judgement.ts';
+import type { Limit } from '../stays/dwell.ts';
+import type { Instant } from '../values/time.ts';
+import type { RehearsedCheckouts } from './rehearsed-checkouts.ts';
+
+/** Something that would have been said. */
+export interface RehearsedMessage extends Message {
+  readonly at: Instant;
+  readonly incident: Incident;
+  /** Of a parent: the incidents it tells of. */
+  readonly parts: readonly Incident[];
+  /** That of the single state it is about; null for parents and for sites that do not answer. */
+  readonly limit: Limit | null;
+}
+
+export interface RehearsalResult {
+  readonly messages: readonly RehearsedMessage[];
+  /** Messages about single stuck checkouts. */
+  readonly checkouts: readonly RehearsedCheckouts[];
+  /** Stays gone through, those of the time before included. */
+  readonly stays: number;
+  /** Purchases that would have been flagged. */
+  readonly overdue: number;
+  /** Incidents that no other one tells of: opened in the time, open when it began, and when it ended. */
+  readonly opened: number;
+  readonly openBefore: number;
+  readonly openAfter: number;
+  /** Of those opened, how many were over without anybody having been told. */
+  readonly unsaid: number;
+  /** Limits at the end, where any stay was: for settings that have them learned. */
+  readonly limits: readonly { readonly site: string; readonly state: number; readonly limit: Limit }[];
+}
+
+export interface Tally {
+  /** Nothing before this moment is reported. */
+  readonly from: Instant;
+  readonly messages: RehearsedMessage[];
+  readonly checkouts: RehearsedCheckouts[];
+  /** Incidents that were opened in the time, as they are now. */
+  readonly opened: Map<string, Incident>;
+  /** Incidents of which any channel was told. */
+  readonly said: Set<string>;
+  overdue: number;
+  /** Null until the time begins. */
+  openBefore: number | null;
+}
+
+export function newTally(from: Instant): Tally {
+  return { from, messages: [], checkouts: [], opened: new Map(), said: new Set(), overdue: 0, openBefore: null };
+}
+
+/** The judge is about to look: at the first look in the time, these incidents are those of before. */
+export function countBefore(tally: Tally, now: Instant, incidents: readonly Incident[]): void {
+  if (now >= tally.from) tally.openBefore ??= countSpeaking(incidents);
+}
+
+export function countOverdue(tally: Tally, at: Instant): void {
+  if (at >= tally.from) tally.overdue += 1;
+}
+
+/** An incident was judged. */
+export function noteIncident(tally: Tally, incident: Incident, now: Instant): void {
+  const isOpened = incident.openedAt === now && now >= tally.from;
+  if (isOpened || tally.opened.has(incident.id)) tally.opened.set(incident.id, incident);
+}
+
+export function noteMessage(tally: Tally, message: RehearsedMessage): void {
+  if (message.channels.length === 0) return;
+  tally.said.add(message.incident.id);
+  if (message.at >= tally.from) tally.messages.push(message);
+}
+
+export function noteCheckouts(tally: Tally, now: Instant, checkouts: readonly RehearsedCheckouts[]): void {
+  if (now >= tally.from) tally.checkouts.push(...checkouts);
+}
+
+export function resultOf(
+  tally: Tally,
+  { stays, incidents, limits }: Pick<RehearsalResult, 'stays' | 'limits'> & { readonly incidents: readonly Incident[] },
+): RehearsalResult {
+  const { messages, checkouts, overdue, said } = tally;
+  const own = [...tally.opened.values()].filter(({ parent }) => parent === null);
+  const openAfter = countSpeaking(incidents);
+  return {
+    messages,
+    checkouts,
+    stays,
+    overdue,
+    opened: own.length,
+    openBefore: tally.openBefore ?? openAfter,
+    openAfter,
+    unsaid: own.filter(({ id, endedAt }) => endedAt !== null && !said.has(id)).length,
+    limits: limits.toSorted((a, b) => (a.site < b.site ? -1 : a.site > b.site ? 1 : a.state - b.state)),
+  };
+}
+
+/** How many incidents are open and told by none other. */
+function countSpeaking(incidents: readonly Incident[]): number {
+  return incidents.filter(({ endedAt, parent }) => endedAt === null && parent === null).length;
+}
