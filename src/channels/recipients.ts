@@ -29,11 +29,12 @@ export function configuredSubscribers(settings: Settings): ConfiguredSubscriber[
 /** A channel for people. What it hears of incidents is chosen when they are told; of other events it hears nothing. */
 function channelForPeople(channel: ChannelSettings, settings: Settings): ConfiguredSubscriber {
   const { kind, sites, webhookUrl } = channel;
+  const addressHash = hash('secret' in channel ? `${webhookUrl} ${channel.secret}` : webhookUrl);
   const { audience, open } = peopleKind(kind);
   const name = channelSubscriber(channel);
   const setting = channelSetting(settings, channel);
   return {
-    definition: { name, kind, audience, format: 'standard', types: null, states: null, sites, addressHash: hash(webhookUrl) },
+    definition: { name, kind, audience, format: 'standard', types: null, states: null, sites, addressHash },
     open: () => open(channel, { setting, settings }),
   };
 }

@@ -1,8 +1,9 @@
 /** Every kind of channel. A new one is a folder here, its settings in `config`, and a line in this table. */
 
 import type { PeopleKind } from '../config/kinds/people-kinds.ts';
-import type { ChannelKind, ChannelSettings, Settings, SubscriberSettings } from '../config/settings.ts';
+import type { ChannelKind, ChannelOf, ChannelSettings, Settings, SubscriberSettings } from '../config/settings.ts';
 import type { Audience } from '../domain/deliveries/subscriber-health.ts';
+import { alertsKind } from './alerts/kind.ts';
 import { createNatsChannel } from './brokers/nats.ts';
 import { createRabbitChannel } from './brokers/rabbitmq.ts';
 import type { Opened, PeopleKindOf, SystemsKind } from './outgoing/channel-kind.ts';
@@ -13,7 +14,7 @@ import { configuredReach, openWebhook } from './webhook/open.ts';
 
 type SystemKind = SubscriberSettings['kind'];
 type SystemKinds = { readonly [Kind in SystemKind]: SystemsKind<Extract<SubscriberSettings, { kind: Kind }>> };
-type PeopleKinds = { readonly [Kind in PeopleKind]: PeopleKindOf<Extract<ChannelSettings, { kind: Kind }>> };
+type PeopleKinds = { readonly [Kind in PeopleKind]: PeopleKindOf<ChannelOf<Kind>> };
 
 const CHANNELS: SystemKinds & PeopleKinds = {
   webhook: {
@@ -38,6 +39,7 @@ const CHANNELS: SystemKinds & PeopleKinds = {
   },
   slack: slackKind,
   teams: teamsKind,
+  alerts: alertsKind,
 };
 
 /** All kinds. */

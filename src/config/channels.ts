@@ -28,9 +28,11 @@ export function channelRules({ channels }: ChannelsOf): ChannelRule[] {
   return channels.map(({ sites, severity, stuck, ...channel }) => ({ name: channelSubscriber(channel), sites, severity, stuck }));
 }
 
-/** How many messages an hour each channel gets at most, by its subscriber's name. */
+/** How many messages an hour each channel gets at most, by its subscriber's name; those without a limit are missing. */
 export function channelCeilings({ channels }: ChannelsOf): ReadonlyMap<string, number> {
-  return new Map(channels.map((channel) => [channelSubscriber(channel), channel.maxPerHour]));
+  return new Map(
+    channels.flatMap((channel) => (channel.maxPerHour === null ? [] : [[channelSubscriber(channel), channel.maxPerHour]])),
+  );
 }
 
 /** Where a channel's address is set, for sentences about it. */
@@ -70,8 +72,9 @@ export function channelSettings(
     Object.entries(sections[kind].channels)
       .toSorted(([one], [other]) => rank(one) - rank(other))
       .map(([name, each]): ChannelSettings => {
-        const common = { sites: each.sites ?? null, maxPerHour: each.maxPerHour ?? maxPerHour, stuck: each.stuck ?? stuck };
-        return { kind, name, ...each, ...common };
+        const own = 'maxPerHour' in each ? (each.maxPerHour ?? maxPerHour) : maxPerHour;
+        const common = { sites: each.sites ?? null, stuck: each.stuck ?? stuck };
+        return { kind, name, ...each, ...common, maxPerHour: PEOPLE_KINDS[kind].isLimited ? own : null } as ChannelSettings;
       }),
   );
   return [...ofVariable, ...ofFile];

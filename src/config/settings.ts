@@ -143,9 +143,8 @@ export interface Settings {
   ignored: readonly string[];
 }
 
-/** One channel for people, and what it hears of. */
-export interface ChannelSettings {
-  readonly kind: PeopleKind;
+/** What every channel for people has. */
+interface NamedChannel {
   readonly name: string;
   /** A secret. */
   readonly webhookUrl: string;
@@ -153,8 +152,19 @@ export interface ChannelSettings {
   readonly sites: readonly string[] | null;
   /** The least urgent that it hears of. */
   readonly severity: 'warning' | 'critical';
-  /** Messages within an hour, at most. */
-  readonly maxPerHour: number;
+  /** Messages within an hour, at most; null: there is no such limit. */
+  readonly maxPerHour: number | null;
   /** When a single stuck checkout alerts it. */
   readonly stuck: StuckMode;
 }
+
+/** What channels of a kind have besides. */
+interface OwnOfKind {
+  readonly slack: unknown;
+  readonly teams: unknown;
+  readonly alerts: { readonly secret: string; readonly oldSecrets: readonly string[] };
+}
+
+/** One channel for people of a kind, and what it hears of. */
+export type ChannelOf<Kind extends PeopleKind> = NamedChannel & { readonly kind: Kind } & OwnOfKind[Kind];
+export type ChannelSettings = { readonly [Kind in PeopleKind]: ChannelOf<Kind> }[PeopleKind];

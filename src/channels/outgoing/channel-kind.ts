@@ -26,7 +26,7 @@ export interface SystemsKind<Subscriber> {
 }
 
 /** People are told of incidents. The sections of the settings file and the names of these kinds are in `config/kinds/people-kinds.ts`. */
-export interface PeopleKindOf<Named extends ChannelSettings> {
+export interface PeopleKindOf<Named = ChannelSettings> {
   readonly audience: 'people';
   /** The longest that one attempt may take. */
   readonly longestAttempt: Milliseconds;

@@ -19,7 +19,7 @@ export const slackKind: PeopleKindOf<ChannelSettings> = {
     concurrency: 1,
     spacing: BETWEEN_MESSAGES,
     timeout: LONGEST_ATTEMPT,
-    maxPerHour,
+    ...(maxPerHour !== null && { maxPerHour }),
   }),
   examples: exampleEvents,
   ping: { within: TIMEOUT, host: 'hooks.slack.com', ask: pingSlack },

@@ -19,7 +19,7 @@ export const teamsKind: PeopleKindOf<ChannelSettings> = {
     concurrency: 1,
     spacing: SPACING,
     timeout: TIMEOUT,
-    maxPerHour,
+    ...(maxPerHour !== null && { maxPerHour }),
   }),
   examples: exampleEvents,
 };

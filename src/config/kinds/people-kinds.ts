@@ -7,14 +7,28 @@ export interface PeopleKindWords {
   readonly how: string;
   /** What makes the channel named `default`; null: only the file names channels. */
   readonly variable: 'SLACK_WEBHOOK_URL' | null;
+  /** Whether its messages within an hour are limited (`maxPerHour`). */
+  readonly isLimited: boolean;
 }
 
 const words = {
-  slack: { title: 'Slack', how: 'make an incoming webhook in Slack (Apps, Incoming Webhooks)', variable: 'SLACK_WEBHOOK_URL' },
+  slack: {
+    title: 'Slack',
+    how: 'make an incoming webhook in Slack (Apps, Incoming Webhooks)',
+    variable: 'SLACK_WEBHOOK_URL',
+    isLimited: true,
+  },
   teams: {
     title: 'Microsoft Teams',
     how: 'make a workflow in Teams that begins "when a Teams webhook request is received"',
     variable: null,
+    isLimited: true,
+  },
+  alerts: {
+    title: 'Alert webhook',
+    how: 'have the system that pages people take Standard Webhooks, directly or through a bridge,',
+    variable: null,
+    isLimited: false,
   },
 } satisfies Record<string, PeopleKindWords>;
 

@@ -157,12 +157,23 @@ const hearing = {
     'warning',
     'The least urgent that it hears of; with `critical` neither digests nor first looks',
   ),
-  maxPerHour: open(messagesPerHour, 'Messages to it within an hour, at most', 'as `slack.maxPerHour`'),
   stuck: open(stuckMode, 'When a single stuck checkout alerts it: `auto`, `each` or `incidents`', 'as `slack.stuck`'),
 };
-const slackChannel = section({ webhookUrl: required(kind.secretUrl, 'Incoming webhook of the channel'), ...hearing });
+const ceiling = { maxPerHour: open(messagesPerHour, 'Messages to it within an hour, at most', 'as `slack.maxPerHour`') };
+const slackChannel = section({
+  webhookUrl: required(kind.secretUrl, 'Incoming webhook of the channel'),
+  ...hearing,
+  ...ceiling,
+});
 const teamsChannel = section({
   webhookUrl: required(kind.secretUrl, 'Address of the workflow that begins "when a Teams webhook request is received"'),
+  ...hearing,
+  ...ceiling,
+});
+const alertsChannel = section({
+  webhookUrl: required(kind.secretUrl, 'Where events about incidents are posted'),
+  secret: required(kind.signingSecret, 'Signs them: `whsec_` and base64 of 24 to 64 bytes'),
+  oldSecrets: list(kind.signingSecret, [], 'Secrets that `secret` replaces; each signs beside it until it is taken out here'),
   ...hearing,
 });
 
@@ -193,7 +204,10 @@ const slack = section({
 });
 
 /** A channel of each kind for people. */
-export const peopleChannel = { slack: slackChannel, teams: teamsChannel } satisfies Record<PeopleKind, unknown>;
+export const peopleChannel = { slack: slackChannel, teams: teamsChannel, alerts: alertsChannel } satisfies Record<
+  PeopleKind,
+  unknown
+>;
 
 const webhooks = section({
   schedule: list(
@@ -271,6 +285,11 @@ export const file = section({
   slack: absentable(slack),
   teams: absentable(
     section({ channels: z.record(ownName, teamsChannel).prefault({}).describe('Channels of Microsoft Teams by name') }),
+  ),
+  alerts: absentable(
+    section({
+      channels: z.record(ownName, alertsChannel).prefault({}).describe('Webhooks of systems that page people, by name'),
+    }),
   ),
   subscribers: z.record(ownName, subscriber).prefault({}).describe('Receivers of events by name'),
   webhooks: absentable(webhooks),
