@@ -52,7 +52,8 @@ export interface Digests {
 }
 
 /** Makes what tells digests. Between two moments of the schedule it costs nothing. */
-export function createDigests({ sql, log, meters, sites, expression, limitOf }: DigestOptions): Digests {
+export function createDigests(options: DigestOptions): Digests {
+  const { sql, log, meters, sites, expression } = options;
   if (expression === null) return { tell: async () => ({ said: 0, lookAgainAt: null }) };
   const schedules = new Map(
     [...new Set(sites.map(({ timeZone }) => timeZone))].map((zone) => [zone, createSchedule(expression, zone)]),
@@ -60,48 +61,6 @@ export function createDigests({ sql, log, meters, sites, expression, limitOf }: 
   const zones = new Map(sites.map(({ name, timeZone }) => [name, schedules.get(timeZone)!]));
   let idleUntil: Instant | null = Number.NEGATIVE_INFINITY;
   let lookedAt: Instant = Number.NEGATIVE_INFINITY;
-
-  /** What happened at sites, in their order. */
-  const factsOf = async (windows: readonly SiteWindow[], until: Instant): Promise<SiteFacts[]> => {
-    const [incidents, overdue, stays, pace, lost] = await Promise.all([
-      incidentsSince(sql, windows, until),
-      overdueNow(
-        sql,
-        windows.map(({ site }) => site),
-      ),
-      staysSince(sql, windows, until),
-      paceSince(sql, windows, until),
-      lostSince(sql, windows, until),
-    ]);
-    return windows.map(({ site, since }) => {
-      const here = <T extends { readonly site: string }>(rows: readonly T[]) =>
-        rows.filter((row) => row.site === site).map(({ site: _, ...row }) => row);
-      const { unreadable = 0, expired = 0 } = here(lost)[0] ?? {};
-      const ofPace = paces(here(pace), (state) => limitOf(site, state));
-      return {
-        site,
-        since,
-        incidents: here(incidents),
-        overdue: here(overdue),
-        stays: here(stays),
-        pace: ofPace,
-        unreadable,
-        expired,
-      };
-    });
-  };
-
-  const eventsOf = async (group: DigestGroup, facts: readonly SiteFacts[], until: Instant): Promise<NewEvent[]> => {
-    const { recipients } = group;
-    // Nothing about a subscriber is sent to it, and what all of these heard just now is not told twice.
-    const subscribers =
-      group.troubleSince < until ? await troubleSince(sql, { since: group.troubleSince, except: recipients }) : [];
-    const data = buildDigest({ until, sites: facts, subscribers, countedTo: MOST_COUNTED });
-    if (data === null) return [];
-    const draft = { type: 'incident.digest', sequence: null, at: until, state: null, data } as const;
-    const site = group.sites.length === 1 ? group.sites[0]! : '';
-    return [{ site, purchase: null, shard: SITE_SHARD, recipients, draft }];
-  };
 
   /** Answers how many events were written; null when somebody else judges by now. */
   const tellDue = async (all: readonly DigestSite[], now: Instant, lease: Lease): Promise<number | null> => {
@@ -111,11 +70,11 @@ export function createDigests({ sql, log, meters, sites, expression, limitOf }: 
     const windows = due
       .filter(({ recipients }) => recipients.length > 0)
       .map(({ site, madeUpTo }) => ({ site, since: digestSince(madeUpTo, now) }));
-    const facts = windows.length === 0 ? [] : await factsOf(windows, now);
+    const facts = windows.length === 0 ? [] : await factsOf(options, windows, now);
     const events: NewEvent[] = [];
     for (const group of groups) {
       const ofGroup = facts.filter(({ site }) => group.sites.includes(site));
-      events.push(...(await eventsOf(group, ofGroup, now)));
+      events.push(...(await eventsOf(sql, group, ofGroup, now)));
     }
     const made = due.map(({ site, madeUpTo }) => ({ site, since: madeUpTo }));
     if (!(await saveDigests(sql, { events, sites: made, madeUpTo: now, lease }))) return null;
@@ -142,6 +101,53 @@ export function createDigests({ sql, log, meters, sites, expression, limitOf }: 
       return { said, lookAgainAt: idleUntil };
     },
   };
+}
+
+/** What happened at sites, in their order. */
+async function factsOf(
+  { sql, limitOf }: Pick<DigestOptions, 'sql' | 'limitOf'>,
+  windows: readonly SiteWindow[],
+  until: Instant,
+): Promise<SiteFacts[]> {
+  const [incidents, overdue, stays, pace, lost] = await Promise.all([
+    incidentsSince(sql, windows, until),
+    overdueNow(
+      sql,
+      windows.map(({ site }) => site),
+    ),
+    staysSince(sql, windows, until),
+    paceSince(sql, windows, until),
+    lostSince(sql, windows, until),
+  ]);
+  return windows.map(({ site, since }) => {
+    const here = <T extends { readonly site: string }>(rows: readonly T[]) =>
+      rows.filter((row) => row.site === site).map(({ site: _, ...row }) => row);
+    const { unreadable = 0, expired = 0 } = here(lost)[0] ?? {};
+    const ofPace = paces(here(pace), (state) => limitOf(site, state));
+    return {
+      site,
+      since,
+      incidents: here(incidents),
+      overdue: here(overdue),
+      stays: here(stays),
+      pace: ofPace,
+      unreadable,
+      expired,
+    };
+  });
+}
+
+/** The digest of a group of sites; nothing when there is nothing to say. */
+async function eventsOf(sql: Sql, group: DigestGroup, facts: readonly SiteFacts[], until: Instant): Promise<NewEvent[]> {
+  const { recipients } = group;
+  // Nothing about a subscriber is sent to it, and what all of these heard just now is not told twice.
+  const subscribers =
+    group.troubleSince < until ? await troubleSince(sql, { since: group.troubleSince, except: recipients }) : [];
+  const data = buildDigest({ until, sites: facts, subscribers, countedTo: MOST_COUNTED });
+  if (data === null) return [];
+  const draft = { type: 'incident.digest', sequence: null, at: until, state: null, data } as const;
+  const site = group.sites.length === 1 ? group.sites[0]! : '';
+  return [{ site, purchase: null, shard: SITE_SHARD, recipients, draft }];
 }
 
 /** Dwell times by state, beside their limits. */

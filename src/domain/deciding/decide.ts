@@ -22,7 +22,7 @@ import { isKnownState } from '../purchases/states.ts';
 import { type Stay, stayThatBecameOverdue, stayThatEnded } from '../stays/stay.ts';
 import type { JsonValue } from '../values/exact-json.ts';
 import type { SkippedTime } from '../values/skipped-time.ts';
-import { type Instant, isoTime, isoTimeOrNull } from '../values/time.ts';
+import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../values/time.ts';
 import { decideInvoice, type InvoiceSeen, MOST_INVOICE_FAILURES } from './invoice.ts';
 
 /** A change between two observations: the state moved after `notBefore` (null at first) and no later than `notAfter`. */
@@ -95,64 +95,30 @@ function decideSeen(
   seen: { readonly details: Details; readonly detailsDigest: string } | null,
   context: DecideContext,
 ): Outcome {
-  const { now, policy } = context;
-  const events: EventDraft[] = [];
-  let sequence = before.sequence;
-  const announce = (type: EventDraft['type'], about: number | null, data: Record<string, JsonValue>): void => {
-    sequence += 1;
-    events.push({
-      type,
-      sequence,
-      at: now,
-      state: about,
-      data: { ...purchaseHead(before, sequence), ...data },
-    });
-  };
-
-  if (before.status === 'unreadable') announce('purchase.readable', before.state, { state: stateOrNull(before.state) });
-
-  const moved = before.state !== state;
+  const { askedAt, now, policy } = context;
   const statePolicy = policyOf(policy, state);
-  let transition: Transition | null = null;
-  let stay: Stay | null = null;
-  if (moved) {
-    announce('purchase.state_changed', state, {
-      from: stateOrNull(before.state),
-      to: stateOrNull(state),
-      notBefore: isoTimeOrNull(before.seenAt),
-      notAfter: isoTime(now),
-      final: statePolicy.final,
-    });
-    transition = { sequence, from: before.state, to: state, notBefore: before.seenAt, notAfter: now };
-    stay = stayThatEnded(before, state, { askedAt: context.askedAt, now, policy });
-    if (before.stuckSince !== null) {
-      announce('purchase.recovered', before.state, {
-        from: stateOrNull(before.state),
-        to: stateOrNull(state),
-        stateSince: isoTimeOrNull(before.stateSince),
-        stuckSince: isoTime(before.stuckSince),
-      });
-    }
-  }
+  const moved = before.state !== state;
+  const events: EventDraft[] = [];
+  if (before.status === 'unreadable')
+    announce(events, before, now, 'purchase.readable', before.state, { state: stateOrNull(before.state) });
+  const transition = moved ? announceMove(events, before, state, statePolicy, now) : null;
+  let stay = moved ? stayThatEnded(before, state, { askedAt, now, policy }) : null;
 
-  const since = moved || before.stateSince === null ? now : before.stateSince;
-  const excused =
-    moved || before.seenAt === null
-      ? 0
-      : before.excused + unaskedTime(statePolicy, { since, seenAt: before.seenAt, now: context.askedAt });
+  const since = moved ? now : (before.stateSince ?? now);
+  const excused = moved ? 0 : excusedTime(before, statePolicy, since, askedAt);
   const stuckAt = stuckMoment(statePolicy, since, excused);
   const status = statusAfter(before, statePolicy, moved);
-  // The settings may have given the state another meaning since.
-  let stuckSince = moved || stuckAt === null || status === 'settled' ? null : before.stuckSince;
-  // The request left at or after the limit, so the answer confirms it.
-  if (stuckSince === null && stuckAt !== null && context.askedAt >= stuckAt && status === 'watching') {
+  let stuckSince = moved || !canBeStuck(stuckAt, status) ? null : before.stuckSince;
+  if (stuckSince === null && status === 'watching' && isConfirmed(stuckAt, askedAt)) {
     stuckSince = now;
-    stay = stayThatBecameOverdue({ state, since, excused, limit: statePolicy.stuckAfter ?? 0, askedAt: context.askedAt, now });
-    announce('purchase.stuck', state, { state: stateOrNull(state), stateSince: isoTime(since), stuckSince: isoTime(now) });
+    stay = stayThatBecameOverdue({ state, since, excused, limit: statePolicy.stuckAfter ?? 0, askedAt, now });
+    const data = { state: stateOrNull(state), stateSince: isoTime(since), stuckSince: isoTime(now) };
+    announce(events, before, now, 'purchase.stuck', state, data);
   }
 
   const fetched = decideInvoice(before, state, context);
-  if (fetched !== null && fetched.ready !== null) announce('purchase.invoice_ready', state, { invoice: fetched.ready });
+  if (fetched !== null && fetched.ready !== null)
+    announce(events, before, now, 'purchase.invoice_ready', state, { invoice: fetched.ready });
 
   const after: Purchase = {
     ...before,
@@ -163,38 +129,92 @@ function decideSeen(
     excused,
     stuckSince,
     seenAt: now,
-    failures: fetched === null ? 0 : fetched.failures,
+    failures: fetched?.failures ?? 0,
     unknowns: 0,
-    invoice: fetched === null ? before.invoice : fetched.invoice,
-    sequence,
-    detailsDigest: seen === null ? before.detailsDigest : seen.detailsDigest,
+    invoice: fetched?.invoice ?? before.invoice,
+    sequence: before.sequence + events.length,
+    detailsDigest: seen?.detailsDigest ?? before.detailsDigest,
   };
-  const detailsChanged = after.detailsDigest !== before.detailsDigest;
   const kept = {
     purchase: after,
-    lastError: fetched === null ? null : fetched.lastError,
+    lastError: fetched?.lastError ?? null,
     transition,
     stay,
-    details: seen === null ? null : seen.details,
-    detailsChanged,
-    unknownState: moved && !isKnownState(state) ? state : null,
+    details: seen?.details ?? null,
+    detailsChanged: after.detailsDigest !== before.detailsDigest,
+    unknownState: moved ? unlisted(state) : null,
   };
-
-  const isOther = after.status !== before.status || after.stuckSince !== before.stuckSince;
-  const isChanged = events.length > 0 || detailsChanged || fetched !== null || isOther;
   const planned = whenNext(after, statePolicy, stuckSince === null ? stuckAt : null, context);
   if (planned === 'expired') return expire(kept, events, context);
   return {
     ...kept,
-    kind: isChanged ? 'changed' : 'unchanged',
-    reason: moved ? (before.state === null ? 'first' : 'moved') : stuckSince !== before.stuckSince ? 'stuck' : 'same',
-    nextPollAt: fetched === null || fetched.again === null || status === 'stopped' ? planned : earlier(planned, fetched.again),
+    kind: fetched !== null || differs(before, after) ? 'changed' : 'unchanged',
+    reason: reasonOf(before, after),
+    nextPollAt: status === 'stopped' ? planned : earlierOf(planned, fetched?.again ?? null),
     events,
   };
 }
 
-function earlier(planned: Instant | null, at: Instant): Instant {
-  return planned === null ? at : Math.min(planned, at);
+/** Adds the next event of a purchase; those of one poll are numbered on from the last one. */
+function announce(
+  events: EventDraft[],
+  before: Purchase,
+  at: Instant,
+  type: EventDraft['type'],
+  state: number | null,
+  data: Record<string, JsonValue>,
+): void {
+  const sequence = before.sequence + events.length + 1;
+  events.push({ type, sequence, at, state, data: { ...purchaseHead(before, sequence), ...data } });
+}
+
+function announceMove(events: EventDraft[], before: Purchase, state: number, { final }: StatePolicy, now: Instant): Transition {
+  const states = { from: stateOrNull(before.state), to: stateOrNull(state) };
+  const times = { notBefore: isoTimeOrNull(before.seenAt), notAfter: isoTime(now) };
+  announce(events, before, now, 'purchase.state_changed', state, { ...states, ...times, final });
+  const sequence = before.sequence + events.length;
+  if (before.stuckSince !== null) {
+    const stuck = { stateSince: isoTimeOrNull(before.stateSince), stuckSince: isoTime(before.stuckSince) };
+    announce(events, before, now, 'purchase.recovered', before.state, { ...states, ...stuck });
+  }
+  return { sequence, from: before.state, to: state, notBefore: before.seenAt, notAfter: now };
+}
+
+/** How much of the stay in this state does not count, for nobody could ask. */
+function excusedTime(before: Purchase, policy: StatePolicy, since: Instant, askedAt: Instant): Milliseconds {
+  if (before.seenAt === null) return 0;
+  return before.excused + unaskedTime(policy, { since, seenAt: before.seenAt, now: askedAt });
+}
+
+/** The settings may have given the state another meaning since the purchase became stuck. */
+function canBeStuck(stuckAt: Instant | null, status: Purchase['status']): boolean {
+  return stuckAt !== null && status !== 'settled';
+}
+
+/** A limit is confirmed by an answer whose request left at or after it. */
+function isConfirmed(stuckAt: Instant | null, askedAt: Instant): boolean {
+  return stuckAt !== null && askedAt >= stuckAt;
+}
+
+function unlisted(state: number): number | null {
+  return isKnownState(state) ? null : state;
+}
+
+/** Whether more than times and counters is another. */
+function differs(before: Purchase, after: Purchase): boolean {
+  if (after.sequence !== before.sequence || after.detailsDigest !== before.detailsDigest) return true;
+  return after.status !== before.status || after.stuckSince !== before.stuckSince;
+}
+
+function reasonOf(before: Purchase, after: Purchase): string {
+  if (before.state !== after.state) return before.state === null ? 'first' : 'moved';
+  return after.stuckSince !== before.stuckSince ? 'stuck' : 'same';
+}
+
+/** The earlier of two moments, each of which may be missing. */
+function earlierOf(one: Instant | null, other: Instant | null): Instant | null {
+  if (one === null || other === null) return one ?? other;
+  return Math.min(one, other);
 }
 
 function statusAfter(before: Purchase, policy: StatePolicy, moved: boolean): Purchase['status'] {
@@ -299,7 +319,7 @@ function afterFailedRecheck(
 ): Instant | null {
   const planned = nextRecheck(policy, { now, since: stateSince ?? now, skipped });
   const isTriedAgain = policy.recheck.length > 0 && !unknown && failures < MOST_RECHECK_FAILURES;
-  return isTriedAgain ? earlier(planned, again) : planned;
+  return isTriedAgain ? earlierOf(planned, again) : planned;
 }
 
 function postpone(before: Purchase, trouble: Trouble, { now, spread, strikes }: DecideContext): Outcome {
