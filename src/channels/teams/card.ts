@@ -47,7 +47,7 @@ export interface TeamsMessage {
  * Teams takes 28 KB and refuses more after the workflow has answered 202, so nobody would hear of it. It counts the card as a
  * text in JSON, which makes it longer: 24 453 bytes were refused as 28 897.
  */
-export const MOST_BYTES = 24_000;
+const MOST_BYTES = 24_000;
 const LONGEST_HEADLINE = 300;
 const LONGEST_TEXT = 3_000;
 
@@ -67,7 +67,7 @@ export function countedBytes(message: TeamsMessage): number {
 }
 
 /** What yields does so before the end of the message is left out. */
-function laidOut(draft: Draft): TeamsMessage {
+export function laidOut(draft: Draft): TeamsMessage {
   const headline = cut(draft.headline, LONGEST_HEADLINE);
   const card = (pieces: readonly Piece[]): TeamsMessage => messageOf(headline, pieces);
   const fits = (pieces: readonly Piece[]): boolean => countedBytes(card(pieces)) <= MOST_BYTES;
