@@ -1,0 +1,202 @@
+/**
+ * One look at what is wrong: reads stays, incidents and symptoms, weighs the stays, decides, and writes the verdicts with their
+ * events. Nothing is kept in memory from one look to the next.
+ */
+
+import { ulid } from 'ulid';
+import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
+import { calm, type Detection } from '../../domain/incidents/detection.ts';
+import type { AlertPolicy, Incident, Silence } from '../../domain/incidents/incident.ts';
+import { isLeaf } from '../../domain/incidents/incident-tree.ts';
+import { type Judgement, judge, type Overdue, type Told, type Weighed, weigh } from '../../domain/incidents/judgement.ts';
+import type { Symptom } from '../../domain/incidents/symptom.ts';
+import { namedState } from '../../domain/purchases/states.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { countOverdue, currentSymptoms, heardBy, openIncidents, saveVerdicts } from '../../postgres/incidents/incidents.ts';
+import { silencesAt } from '../../postgres/incidents/silences.ts';
+import { endFailuresWithoutPurchases } from '../../postgres/polling/sites.ts';
+import type { Limits } from '../../postgres/stays/limits.ts';
+import { loadDetections, loadStays, type StoredStay } from '../../postgres/stays/stays.ts';
+import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Meters } from '../../runtime/meters.ts';
+import type { Outcome } from './first-look.ts';
+import type { IncidentMessage, IncidentMessages } from './incident-messages.ts';
+import type { UsualReader } from './usual.ts';
+
+export interface LookOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly meters: Meters;
+  readonly policy: AlertPolicy;
+  readonly limits: Limits;
+  /** The sites that are polled. */
+  readonly sites: readonly { readonly name: string; readonly timeZone: string }[];
+  /** What the channels for people want to hear, by the names of their subscribers. */
+  readonly channels: readonly ChannelRule[];
+  /** This replica alerted people of its own trouble by itself: they need no second alert of it. */
+  isReplicaPosted(): boolean;
+}
+
+export interface LookParts {
+  readonly usual: UsualReader;
+  readonly storyOf: IncidentMessages['storyOf'];
+  /** Reads which subscribers have a name. */
+  readonly channelIds: () => Promise<(name: string) => number[]>;
+}
+
+/** The judge's lease, under which a look writes. */
+export interface JudgeLease {
+  readonly name: string;
+  readonly replica: string;
+  readonly epoch: number;
+}
+
+export interface Look extends Outcome {
+  /** There are more stays to be added up. */
+  readonly isMore: boolean;
+}
+
+/** What a look has read, with the stays weighed. */
+interface Read {
+  readonly now: Instant;
+  readonly taken: readonly StoredStay[];
+  readonly known: Incident[];
+  readonly weighed: Weighed;
+  /** Of sites that are polled and states with a limit. */
+  readonly detections: Detection[];
+  /** Alarms of other sites and states, calmed: nothing more is known of those. */
+  readonly unwatched: Detection[];
+  readonly overdue: readonly Overdue[];
+  readonly symptoms: Symptom[];
+}
+
+const ONLY_HERE = 'no channel for people takes messages, so this is said here only; see: purchase-watch subscribers';
+/** Stays added up in one statement. */
+const STAYS_AT_ONCE = 2_000;
+/** While a post of this replica stands, looked at again after this. */
+const POSTED_FOR: Milliseconds = 60_000;
+const NOTHING: Look = { said: 0, lookAgainAt: null, isMore: false };
+
+/** Answers a function that looks once under a lease. */
+export function createLook(options: LookOptions, parts: LookParts): (lease: JudgeLease) => Promise<Look> {
+  const { sql, clock, log, meters } = options;
+  const sites = new Set(options.sites.map(({ name }) => name));
+  return async (lease) => {
+    const read = await readAndWeigh(options, { sites, usual: parts.usual, now: clock.now() });
+    if (isNothingToJudge(read)) return NOTHING;
+    const hearing = await hearingChannels(sql, read.now);
+    const judgement = await decide(options, read, hearing);
+    const { lookAgainAt } = judgement;
+    const isMore = read.taken.length === STAYS_AT_ONCE;
+    if (isNothingToWrite(read, judgement)) return { said: 0, lookAgainAt, isMore };
+    const messages = await write(options, parts, { read, judgement, lease });
+    // Another replica judges now, from the same rows.
+    if (messages === null) return NOTHING;
+    const events = messages.flatMap((story) => story.events);
+    for (const { draft } of events) meters.told(draft.type);
+    for (const [index, told] of judgement.verdicts.entries()) report(log, told, messages[index]?.sentence ?? null, hearing);
+    return { said: events.length, lookAgainAt, isMore };
+  };
+}
+
+async function readAndWeigh(
+  { sql, limits }: LookOptions,
+  { sites, usual, now }: { sites: ReadonlySet<string>; usual: UsualReader; now: Instant },
+): Promise<Read> {
+  const taken = await loadStays(sql, STAYS_AT_ONCE);
+  if (taken.length > 0) await usual.refresh(now);
+  const known = await openIncidents(sql, now);
+  const weighed = weigh(await loadDetections(sql), taken, {
+    open: known.filter(({ endedAt }) => endedAt === null),
+    usual: usual.of,
+  });
+  const isWatched = ({ site, state }: Detection): boolean => sites.has(site) && limits.limitOf(site, state).ms !== null;
+  const unwatched = weighed.detections.filter((each) => each.alarm !== null && !isWatched(each)).map(calm);
+  const detections = weighed.detections.filter(isWatched);
+  const overdue = await countOverdue(
+    sql,
+    detections.flatMap(({ site, state, alarm }) => (alarm === null ? [] : [{ site, state, since: alarm.since }])),
+  );
+  await endFailuresWithoutPurchases(sql);
+  return { now, taken, known, weighed, detections, unwatched, overdue, symptoms: await currentSymptoms(sql, now) };
+}
+
+/** Nearly always: then no further statement is needed. */
+function isNothingToJudge({ detections, unwatched, taken, known, symptoms }: Read): boolean {
+  const isCalm = detections.every(({ alarm }) => alarm === null) && unwatched.length === 0;
+  return isCalm && taken.length + known.length + symptoms.length === 0;
+}
+
+async function decide(options: LookOptions, read: Read, hearing: readonly string[]): Promise<Judgement> {
+  const { sql, policy, channels } = options;
+  const { now, detections, overdue, symptoms, known } = read;
+  const heard = await heardBy(
+    sql,
+    known.map(({ id }) => id),
+  );
+  return judge({
+    ...{ now, detections, overdue, symptoms, incidents: known, policy },
+    silences: [...(await silencesAt(sql, now)), ...(options.isReplicaPosted() ? [whilePosted(now)] : [])],
+    channels: channels.map((channel) => ({ ...channel, isDeaf: !hearing.includes(channel.name) })),
+    heard: (incident) => heard.get(incident) ?? [],
+    newId: () => `inc_${ulid(now)}`,
+  });
+}
+
+function isNothingToWrite({ taken, unwatched }: Read, { verdicts, detections }: Judgement): boolean {
+  return verdicts.length + taken.length + detections.length + unwatched.length === 0;
+}
+
+/** Writes verdicts, events and detections in one statement; null when another replica has the lease now. */
+async function write(
+  { sql, channels }: LookOptions,
+  { storyOf, channelIds }: LookParts,
+  { read, judgement, lease }: { read: Read; judgement: Judgement; lease: JudgeLease },
+): Promise<IncidentMessage[] | null> {
+  const { now, taken, weighed, overdue, detections, unwatched } = read;
+  const { verdicts } = judgement;
+  const idsOf = verdicts.length === 0 ? () => [] : await channelIds();
+  const messages: IncidentMessage[] = [];
+  for (const told of verdicts) messages.push(await storyOf(told, now, { overdue, detections, idsOf }));
+  const remembered = new Map(
+    [...weighed.changed, ...judgement.detections, ...unwatched].map((each) => [`${each.site} ${each.state}`, each]),
+  );
+  const isSingleWanted = channels.some((channel) => modeOf(channel) !== 'incidents');
+  const isOurs = await saveVerdicts(sql, {
+    incidents: verdicts.map(({ incident }) => incident),
+    events: messages.flatMap((story) => story.events),
+    stays: { ...weighed, taken: taken.map(({ id }) => id), detections: [...remembered.values()] },
+    stuck: isSingleWanted ? taken.filter(({ outcome }) => outcome === 'overdue') : [],
+    takenOver: messages.flatMap((story) => story.takenOver ?? []),
+    lease,
+  });
+  return isOurs ? messages : null;
+}
+
+/** Logs a verdict: as an error when no channel for people takes messages. */
+function report(
+  log: Logger,
+  { say, announce, incident, parts, messages }: Told,
+  sentence: string | null,
+  hearing: readonly string[],
+): void {
+  if (say === null && (announce === null || incident.parent !== null)) return;
+  const { id, kind, site, state, subscriber, count } = incident;
+  const places = parts.filter(isLeaf).map((part) => `${part.site} ${namedState(part.state!).name}`);
+  const place = subscriber === null ? { site, state: state === null ? null : namedState(state).name } : { subscriber };
+  const said = sentence === null ? {} : { said: sentence };
+  const about = { incident: id, kind, ...place, ...(places.length === 0 ? {} : { places }), count, ...said };
+  const isHeard = messages.some(({ channels: told }) => told.some((channel) => hearing.includes(channel)));
+  if (say === null) log.info(about, `incident.${announce}_silenced`);
+  else if (isHeard || say === 'ended') log.warn(about, `incident.${say}`);
+  else log.error({ ...about, advice: ONLY_HERE }, `incident.${say}`);
+}
+
+/** What was posted without an incident needs none of its own while it lasts. */
+function whilePosted(now: Instant): Silence {
+  return { kind: 'replica', site: null, state: null, subscriber: null, startsAt: now, endsAt: now + POSTED_FOR };
+}
