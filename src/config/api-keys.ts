@@ -1,7 +1,7 @@
 /** The keys of the API. Only their hashes are kept: neither memory nor a settings file needs the keys themselves. */
 
 import { createHash } from 'node:crypto';
-import type { Instant, Milliseconds } from '../domain/values/time.ts';
+import { DAY, type Instant, type Milliseconds } from '../domain/values/time.ts';
 import { SCOPES, type Scope } from './kinds/key-kinds.ts';
 import type { FileSettings } from './schema/file-schema.ts';
 import type { Environment } from './sources/environment.ts';
@@ -39,7 +39,7 @@ export function apiKeys(section: FileSettings['api'], environment: Environment, 
 }
 
 /** So long before its end people are warned of a key's. */
-const WARN_BEFORE: Milliseconds = 14 * 86_400_000;
+const WARN_BEFORE: Milliseconds = 14 * DAY;
 
 /** Keys that have expired, or will within two weeks, in words. */
 export function endingKeys(keys: readonly ApiKey[], now: Instant): { readonly name: string; readonly detail: string }[] {

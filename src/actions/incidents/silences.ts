@@ -2,7 +2,7 @@
 
 import { suggestion } from '../../config/kinds/nearest.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
-import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import { DAY, type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { addSilence, endSilence, findSilence, type SilenceRow } from '../../postgres/incidents/silences.ts';
 import { Refused } from '../subscribers/refused.ts';
@@ -11,7 +11,7 @@ import { silenceName } from './body.ts';
 /** What was said before somebody asked for silence cannot be unsaid; clocks differ by so much. */
 const SKEW: Milliseconds = 10_000;
 /** A silence that nobody remembers must not hide what breaks later. */
-const LONGEST: Milliseconds = 30 * 24 * 3_600_000;
+const LONGEST: Milliseconds = 30 * DAY;
 
 export type SilenceField = 'site' | 'state' | 'kind' | 'subscriber' | 'everything' | 'startsAt' | 'endsAt';
 

@@ -6,7 +6,7 @@ import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
 import { createRehearsal } from '../../domain/rehearsal/rehearsal.ts';
 import type { RehearsalResult } from '../../domain/rehearsal/rehearsal-result.ts';
 import { type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import {
   type RecordedMessage,
@@ -20,7 +20,7 @@ import {
 } from '../../postgres/stays/recorded-stays.ts';
 
 /** So long before, stays teach what is usual: as long as the daemon looks back. */
-const WARM_UP: Milliseconds = 14 * 86_400_000;
+const WARM_UP: Milliseconds = 14 * DAY;
 /** The shortest limit that is ever learned. */
 const LEAST_LEARNED: Milliseconds = 5 * 60_000;
 

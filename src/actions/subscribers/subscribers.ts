@@ -15,7 +15,7 @@ import { REFUSED_CREDENTIALS } from '../../domain/deliveries/subscriber-health.t
 import type { EventDraft } from '../../domain/events/events.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { bringForward } from '../../postgres/deliveries/bring-forward.ts';
 import { announceTest } from '../../postgres/events/test-events.ts';
@@ -63,9 +63,9 @@ export interface Extras {
 }
 
 /** How long a replaced key goes on signing unless told otherwise. */
-export const DEFAULT_OVERLAP: Milliseconds = 24 * 3_600_000;
+export const DEFAULT_OVERLAP: Milliseconds = DAY;
 /** Whoever needs longer has lost sight of the change. */
-export const MOST_OVERLAP: Milliseconds = 30 * 24 * 3_600_000;
+export const MOST_OVERLAP: Milliseconds = 30 * DAY;
 /** Receivers look at every signature; more keys at once are a sign of a loop somewhere. */
 const MOST_KEYS = 5;
 

@@ -1,4 +1,5 @@
 /** The parts of an OpenAPI 3.1 document that the page reads, and how a schema is said in a few words. */
+import { HOUR } from '../../domain/values/time.ts';
 
 export interface Schema {
   readonly $ref?: string;
@@ -57,8 +58,6 @@ export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
-
-const HOUR = 3_600_000;
 
 /** The name of a schema of `components`, or null for any other. */
 export function schemaName(schema: Schema): string | null {

@@ -4,11 +4,10 @@ import { eventBody, type IncidentEventType } from '../../domain/events/events.ts
 import { CAUSES } from '../../domain/incidents/causes.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';
-import { type Instant, isoTime } from '../../domain/values/time.ts';
+import { type Instant, isoTime, MINUTE } from '../../domain/values/time.ts';
 import type { OutgoingEvent } from '../outgoing/channel.ts';
 
 const MEMBERS = 200;
-const MINUTE = 60_000;
 /** As long as names of sites and ids of purchases may be. */
 const LONGEST_SITE = 63;
 const LONGEST_ID = 200;

@@ -7,7 +7,7 @@ import { type NamedState, namedState, STATE_NAMES, stateName, stateValue } from 
 import { type ShownLimit, shownLimit } from '../../domain/stays/dwell.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Milliseconds } from '../../domain/values/time.ts';
+import { DAY, HOUR, type Milliseconds } from '../../domain/values/time.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
 import { durationArgument, examples, numberArgument } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -20,8 +20,6 @@ interface PlanOptions {
   readonly settleAfter: Milliseconds;
 }
 
-const HOUR: Milliseconds = 3_600_000;
-const DAY = 24 * HOUR;
 /** Polls that are spelled out, before the plan is summed up. */
 const LISTED = 10;
 /** Where customers spend their time, and so the state whose plan stands for a whole checkout. */

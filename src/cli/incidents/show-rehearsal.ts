@@ -6,11 +6,9 @@ import { slackMessage } from '../../channels/slack/message.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { workingText } from '../../domain/stays/dwell.ts';
-import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
+import { DAY, type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printLine, printTable, styled } from '../terminal/output.ts';
-
-const DAY: Milliseconds = 86_400_000;
 
 /** A message as it is shown, whether it was sent or not. */
 interface ShownMessage {

@@ -6,7 +6,7 @@ import { type ExplainPolicy, explain } from '../../domain/explain/explain.ts';
 import type { Explanation, Step } from '../../domain/explain/step.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import { type Instant, isoTime } from '../../domain/values/time.ts';
+import { DAY, type Instant, isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { explainFacts, subscriberNames } from '../../postgres/reports/explain.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -65,7 +65,6 @@ function printHead(context: CliContext, { purchase, now }: Explanation): void {
 const HISTORY = 'What happened';
 /** Steps that follow from the one before, and stand under it. */
 const FOLLOWING: Readonly<Partial<Record<Step['kind'], string>>> = { delivery: '  ', attempt: '    ' };
-const DAY = 86_400_000;
 
 function printSteps(context: CliContext, title: string, steps: readonly Step[], now: Instant): void {
   printLine(context);

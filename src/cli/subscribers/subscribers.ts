@@ -2,7 +2,7 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Milliseconds } from '../../domain/values/time.ts';
+import { DAY, type Milliseconds } from '../../domain/values/time.ts';
 import { durationArgument, examples, namesItsCommands } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
@@ -269,9 +269,7 @@ export function register(program: Command, context: CliContext): void {
       .command('rotate-secret <name>')
       .summary('give it a new secret, shown once')
       .addOption(
-        new Option('--overlap <duration>', 'how long the old one signs too')
-          .argParser(durationArgument)
-          .default(86_400_000, '24h'),
+        new Option('--overlap <duration>', 'how long the old one signs too').argParser(durationArgument).default(DAY, '24h'),
       ),
   ).action((name: string, options: JsonOption & { overlap: Milliseconds }) => rotate(context, name, options));
   namesItsCommands(command);

@@ -1,12 +1,7 @@
 /** Moments as people say them. */
 
 import { humanDuration } from '../../domain/values/duration.ts';
-import type { Instant } from '../../domain/values/time.ts';
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+import { DAY, HOUR, type Instant, MINUTE, SECOND } from '../../domain/values/time.ts';
 
 /** How long ago, or in how long, in the unit that matters: `3 min ago`, `in 12 s`, `now`, `never`. */
 export function relative(at: Instant | null, now: Instant): string {

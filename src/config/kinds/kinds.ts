@@ -7,7 +7,7 @@ import { validate as isCronExpression } from 'node-cron';
 import { STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
 import { formatDuration, parseDuration } from '../../domain/values/duration.ts';
 import { isShortened, shownAddress } from '../../domain/values/shown-address.ts';
-import type { Milliseconds } from '../../domain/values/time.ts';
+import { DAY, type Milliseconds } from '../../domain/values/time.ts';
 import { readAddressRange, writeAddressRange } from './address-range.ts';
 
 export interface Kind<T> {
@@ -53,7 +53,7 @@ export function oneOf<const T extends string>(words: readonly T[], expected = `o
   };
 }
 
-const LONGEST: Milliseconds = 3_650 * 86_400_000;
+const LONGEST: Milliseconds = 3_650 * DAY;
 
 /** A duration that is longer than nothing and shorter than ten years. */
 export const duration: Kind<Milliseconds> = {

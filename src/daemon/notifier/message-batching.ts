@@ -13,7 +13,7 @@ import {
   togetherBecause,
 } from '../../domain/deliveries/channel-pace.ts';
 import { isAhead } from '../../domain/values/clock-ahead.ts';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { HOUR, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { messagesTaken, waitingInLane } from '../../postgres/deliveries/channel-lane.ts';
 import type { DueDelivery } from '../../postgres/deliveries/deliveries.ts';
@@ -24,7 +24,6 @@ import type { SubscriberQueue } from './subscriber-queue.ts';
 
 /** Events in one message at most. */
 const MOST_TOGETHER = 500;
-const HOUR: Milliseconds = 60 * 60_000;
 /** While a channel is held back, look this often for something urgent. */
 const LOOK_AGAIN: Milliseconds = 5_000;
 /** Event types that need a person to act. */

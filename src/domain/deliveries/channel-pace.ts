@@ -2,17 +2,16 @@
  * How calmly a channel for people is spoken to: what waited goes out together in one message, and within an hour there are
  * only so many. Pure.
  */
-import type { Instant, Milliseconds } from '../values/time.ts';
+import { DAY, HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 
 /** What is older than this when it leaves has waited. */
 const WAITED: Milliseconds = 60_000;
 /** What waits for a channel that is off is kept so long: as long as one that fails is tried. */
-export const KEPT_WHILE_OFF: Milliseconds = 3 * 24 * 60 * 60_000;
+export const KEPT_WHILE_OFF: Milliseconds = 3 * DAY;
 /** More than this in a row are one message, however new. */
 const MOST_APART = 3;
 /** Of the messages of an hour, so many are kept for news of what is critical. */
 const KEPT_FOR_CRITICAL = 2;
-const HOUR: Milliseconds = 60 * 60_000;
 
 /** What is next to leave. */
 export interface Head {

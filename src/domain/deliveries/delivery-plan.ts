@@ -2,11 +2,7 @@
  * When a failed delivery is tried again, and when it is given up (contract, `webhooks.schedule`). The waits grow from
  * seconds to a day, so that a restart of the receiver costs seconds and a lost weekend costs nothing but time.
  */
-import type { Instant, Milliseconds } from '../values/time.ts';
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
+import { HOUR, type Instant, MINUTE, type Milliseconds, SECOND } from '../values/time.ts';
 
 /** The waits after the first, second, … failed attempt: ten attempts within a little more than three days. */
 export const DEFAULT_DELIVERY_SCHEDULE: readonly Milliseconds[] = [

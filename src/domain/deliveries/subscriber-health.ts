@@ -2,7 +2,7 @@
  * The health of a subscriber. One that takes nothing is left alone, longer each time, and then tried with one delivery;
  * what waits for it is parked meanwhile. Failures that are ours (no name server, no route, the proxy) are not counted.
  */
-import type { Instant, Milliseconds } from '../values/time.ts';
+import { DAY, type Instant, MINUTE, type Milliseconds } from '../values/time.ts';
 
 /** What is known of a subscriber that failed lately; one that is well has none. */
 export interface SubscriberHealth {
@@ -39,13 +39,11 @@ export function isUntried(unreached: Pick<Unreached, 'failures'> | null): boolea
 
 const WELL: SubscriberHealth = { failures: 0, pauses: 0, failingSince: null, pausedUntil: null, lastError: null };
 
-const MINUTE: Milliseconds = 60_000;
 /** So many failures in a row, each begun after the one before it had ended, pause a subscriber … */
 export const FAILURES_TO_PAUSE = 4;
 /** … for so long the first time, then twice as long each time … */
 const FIRST_PAUSE: Milliseconds = MINUTE;
 /** … up to this. */
-const DAY: Milliseconds = 24 * 60 * MINUTE;
 
 /** So many in a row, nearly a month of daily tries at the end, switch a system off. */
 export const FAILURES_TO_SWITCH_OFF = 40;

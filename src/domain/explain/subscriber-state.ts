@@ -6,7 +6,7 @@ import { usableAnswers } from '../polling/reach.ts';
 import { stateName } from '../purchases/states.ts';
 import { type Limit, shownLimit, workingText } from '../stays/dwell.ts';
 import { humanDuration } from '../values/duration.ts';
-import { type Instant, isoTime } from '../values/time.ts';
+import { DAY, type Instant, isoTime } from '../values/time.ts';
 import type { Facts, IncidentFacts } from './facts.ts';
 import { answeredWell, stuckClock } from './poll.ts';
 import { singleStanding } from './single-alerts.ts';
@@ -138,8 +138,6 @@ const excusedText = (excused: number): string =>
 export const NOBODY_HEARS = 'nobody is told, because no channel for people is set (SLACK_WEBHOOK_URL or slack.channels)';
 /** It was time to tell, and all channels are about something else. */
 export const NO_CHANNEL_HEARS = 'no channel hears of it (by its sites and severity)';
-
-const DAY = 86_400_000;
 
 /** Until when something lasts: `15:19:29Z (2 h more)`, with the date when that is not soon. */
 export function untilText(at: Instant, now: Instant): string {

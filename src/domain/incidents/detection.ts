@@ -9,7 +9,7 @@ import { customersInARow, detectorFor } from '../stays/run-length.ts';
 import { isGoodExit, type SiteStay } from '../stays/stay.ts';
 import type { Usual } from '../stays/usual.ts';
 import { isAhead } from '../values/clock-ahead.ts';
-import type { Instant, Milliseconds } from '../values/time.ts';
+import { DAY, type Instant, type Milliseconds } from '../values/time.ts';
 
 /** Why a page is called broken, as it was when that was noticed. */
 export interface Alarm {
@@ -72,9 +72,6 @@ export interface Detection {
   readonly noneOverdueSince: Instant | null;
   readonly exits: Exits;
 }
-
-const HOUR: Milliseconds = 3_600_000;
-const DAY: Milliseconds = 24 * HOUR;
 
 /** With fewer stays a day the plain rule helps: four in a row would take a day. */
 const SPARSE_PER_DAY = 5;

@@ -6,12 +6,12 @@
 import { namedState } from '../purchases/states.ts';
 import { ENOUGH_EXITS } from '../stays/dwell.ts';
 import type { JsonValue } from '../values/exact-json.ts';
-import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../values/time.ts';
+import { DAY, HOUR, type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../values/time.ts';
 
 /** What was missed for longer than this comes with the next digest. */
-export const LATEST_DIGEST: Milliseconds = 6 * 3_600_000;
+export const LATEST_DIGEST: Milliseconds = 6 * HOUR;
 /** A digest looks back no further, however long there was none. */
-const LONGEST_LOOK_BACK: Milliseconds = 31 * 86_400_000;
+const LONGEST_LOOK_BACK: Milliseconds = 31 * DAY;
 /** A state is worth a line when the slow ones need this share of the limit: no customer who gets on should come near it. */
 const NEAR_THE_LIMIT = 0.5;
 

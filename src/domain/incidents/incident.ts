@@ -4,7 +4,7 @@
  */
 
 import { isWaiting } from '../values/clock-ahead.ts';
-import type { Instant, Milliseconds } from '../values/time.ts';
+import { DAY, HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 import type { Alarm } from './detection.ts';
 import { REPLICA_TROUBLES } from './replica-trouble.ts';
 import type { IncidentKind, Symptom } from './symptom.ts';
@@ -19,7 +19,7 @@ export type SubscriberTrouble = (typeof SUBSCRIBER_TROUBLES)[number];
 /** Taking nothing for less than this is not worth waking anybody: the schedule makes up for it. */
 export const LONG_FAILURE: Milliseconds = 15 * 60_000;
 /** A delivery that was given up is trouble for so long. */
-export const GIVEN_UP_LATELY: Milliseconds = 60 * 60_000;
+export const GIVEN_UP_LATELY: Milliseconds = HOUR;
 
 export interface Incident {
   readonly id: string;
@@ -96,7 +96,7 @@ export interface Verdict {
 /** Symptoms that must have been told before a growth is: twice as many. */
 const GROWTH = 2;
 /** After the first reminder, one a day. */
-const LATER_REMINDERS: Milliseconds = 24 * 3_600_000;
+const LATER_REMINDERS: Milliseconds = DAY;
 /** An incident whose symptom is back this soon after its end is the same one. */
 export const REOPENS_WITHIN: Milliseconds = 30 * 60_000;
 

@@ -6,12 +6,7 @@
 import { blame, type Observation, type Purchase } from '../purchases/purchase.ts';
 import { STATE_NAMES } from '../purchases/states.ts';
 import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
-import type { Instant, Milliseconds } from '../values/time.ts';
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+import { DAY, HOUR, type Instant, MINUTE, type Milliseconds, SECOND } from '../values/time.ts';
 
 /** How one state is polled. */
 export interface StatePolicy {

@@ -13,7 +13,7 @@ import { createLearned, type Learned } from '../stays/learned.ts';
 import { asLeft, asOverdue, type RecordedOutage, type RecordedStay, rehearseStay } from '../stays/recorded-stay.ts';
 import type { SiteStay } from '../stays/stay.ts';
 import type { Known } from '../stays/usual.ts';
-import type { Instant, Milliseconds } from '../values/time.ts';
+import { HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 import { applyHappening, type Happening, happeningsOf, overdueOf, placeKey, type Waiting } from './happenings.ts';
 import { judgeOnce, type Memory, NOTHING_KNOWN, openOf } from './judge-look.ts';
 import {
@@ -33,7 +33,7 @@ import { type CheckoutRehearsal, createCheckoutRehearsal } from './rehearsed-che
 const TICK: Milliseconds = 5_000;
 /** What is usual is looked up again this often, as the judge does, and limits are learned. */
 const USUAL_FOR: Milliseconds = 10 * 60_000;
-const LEARN: Milliseconds = 60 * 60_000;
+const LEARN: Milliseconds = HOUR;
 
 export interface RehearsalOptions {
   /** What is said before is not reported: it only teaches what is usual. */

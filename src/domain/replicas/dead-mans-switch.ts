@@ -1,7 +1,7 @@
 /** Whether all is so well that the dead man's switch may be called. Pure. */
 
 import { allowedFrom } from '../deliveries/channel-pace.ts';
-import type { Instant, Milliseconds } from '../values/time.ts';
+import { HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 import { HANGS_AFTER, type LoopSeen } from './loop-health.ts';
 
 /** What waits for a channel for people that is on and not paused. */
@@ -32,7 +32,7 @@ const LEASES = 'ownership';
 /** What was due for longer than this, and could have left, does not leave. */
 const LATE: Milliseconds = 15 * 60_000;
 /** Messages of so long ago may still have held back what is late by now. */
-export const MESSAGES_WITHIN: Milliseconds = LATE + 60 * 60_000;
+export const MESSAGES_WITHIN: Milliseconds = LATE + HOUR;
 
 /** Whether each loop that is needed has done its work at least once, or has had the time to. */
 export function hasBegun(loops: readonly LoopSeen[], runningFor: Milliseconds): boolean {

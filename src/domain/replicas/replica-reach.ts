@@ -4,7 +4,7 @@
  */
 
 import type { SiteTrouble } from '../polling/reach.ts';
-import type { Instant, Milliseconds } from '../values/time.ts';
+import { HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 
 /** Moment on a monotonic clock, in milliseconds. */
 type Moment = number;
@@ -28,7 +28,7 @@ export const TAKING_PART: Standing = { awayUntil: null, wait: 5 * 60_000, trying
 
 /** Failing for so long before the shards are left: longer than a deploy of the network takes, shorter than an alert. */
 const TRIES_FOR: Milliseconds = 30_000;
-const LONGEST_WAIT: Milliseconds = 60 * 60_000;
+const LONGEST_WAIT: Milliseconds = HOUR;
 /** A success of another replica counts when it came so long after this replica's failures began: one under way says nothing. */
 export const CLEARLY_AFTER: Milliseconds = 10_000;
 

@@ -4,10 +4,7 @@
  */
 
 import { humanDuration } from '../values/duration.ts';
-import type { Milliseconds } from '../values/time.ts';
-
-const SECOND: Milliseconds = 1_000;
-const MINUTE: Milliseconds = 60 * SECOND;
+import { MINUTE, type Milliseconds, SECOND } from '../values/time.ts';
 
 /** Buckets for each doubling of the time: neighbours differ by 19 %. */
 const PER_DOUBLING = 4;

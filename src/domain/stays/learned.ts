@@ -4,12 +4,11 @@
  */
 
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
-import type { Instant, Milliseconds } from '../values/time.ts';
+import { DAY, type Instant } from '../values/time.ts';
 import { autoLimit, configuredLimit, type Dwell, type DwellCount, dwellOf, type Limit, mostLimit } from './dwell.ts';
 import { type DwellChange, dayOf, type StayChange } from './tally.ts';
 import { type Known, usualOf } from './usual.ts';
 
-const DAY: Milliseconds = 86_400_000;
 /** So many days count, today included. */
 const DAYS = 14;
 

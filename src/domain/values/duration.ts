@@ -1,10 +1,10 @@
 /** Lengths of time as people write them in settings: a whole number and a unit (`250ms`, `5s`, `10m`, `24h`, `30d`). */
-import type { Milliseconds } from './time.ts';
+import { DAY, HOUR, type Milliseconds } from './time.ts';
 
 /** Largest first. */
 const UNITS = [
-  { sign: 'd', length: 86_400_000, spoken: 'd' },
-  { sign: 'h', length: 3_600_000, spoken: 'h' },
+  { sign: 'd', length: DAY, spoken: 'd' },
+  { sign: 'h', length: HOUR, spoken: 'h' },
   { sign: 'm', length: 60_000, spoken: 'min' },
   { sign: 's', length: 1_000, spoken: 's' },
   { sign: 'ms', length: 1, spoken: 'ms' },

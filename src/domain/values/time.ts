@@ -6,6 +6,11 @@ export type Instant = number;
 /** A length of time in milliseconds. */
 export type Milliseconds = number;
 
+export const SECOND: Milliseconds = 1_000;
+export const MINUTE: Milliseconds = 60 * SECOND;
+export const HOUR: Milliseconds = 60 * MINUTE;
+export const DAY: Milliseconds = 24 * HOUR;
+
 /** An instant as events, API and logs show it: UTC with milliseconds. */
 export function isoTime(at: Instant): string {
   return new Date(at).toISOString();

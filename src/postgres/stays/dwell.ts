@@ -2,7 +2,7 @@
 
 import type { DwellCount } from '../../domain/stays/dwell.ts';
 import { type Known, usualOf } from '../../domain/stays/usual.ts';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** Good exits of a state of a site in one bucket of domain/stays/dwell.ts. */
@@ -16,7 +16,6 @@ export interface UsualRow extends Known {
   readonly state: number;
 }
 
-const DAY = 86_400_000;
 /** What is usual is learned from so many days. */
 export const USUAL_WINDOW: Milliseconds = 14 * DAY;
 

@@ -1,7 +1,7 @@
 /** Calendar jobs: when one was last due by its cron expression, and when it is next. Alone in knowing how such an expression is read. */
 
 import { createTask, parse } from 'node-cron';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 
 export interface Schedule {
   /** The latest moment at or before `now` that the expression names; null when there was none in four years. */
@@ -10,7 +10,6 @@ export interface Schedule {
   next(now: Instant): Instant | null;
 }
 
-const DAY = 86_400_000;
 /** Long enough to come by a 29th of February. */
 const DAYS_LOOKED_AT = 4 * 366;
 /** Days whose moments are kept: those around the present one are asked for again and again. */

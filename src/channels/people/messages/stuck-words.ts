@@ -3,6 +3,7 @@
 import type { NamedState } from '../../../domain/purchases/states.ts';
 import { ENOUGH_EXITS } from '../../../domain/stays/dwell.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
+import { DAY, HOUR } from '../../../domain/values/time.ts';
 import type { StuckIncident, StuckPart, ToldAlarm, Working } from '../events/stuck-event.ts';
 import { waitingFor } from './advice.ts';
 import { apart, customers, grouped, LONGEST_HEADLINE, LONGEST_NAME, lasting, OVER, signOf } from './draft.ts';
@@ -11,7 +12,6 @@ import { plain } from './mrkdwn.ts';
 /** Currencies named at most. */
 const NAMED = 5;
 const LONGEST_AMOUNT = 40;
-const DAY = 86_400_000;
 
 /** What, where, how many, since when, in at most 150 characters. */
 export function stuckHeadline(incident: StuckIncident): string {
@@ -96,7 +96,7 @@ export function trustText({ rule, perDay, falseAlarmEvery }: ToldAlarm): string 
 
 /** A length of time as one number, for what is not known better. */
 function roughly(days: number): string {
-  if (days < 2) return humanDuration(Math.max(1, Math.round(days * 24)) * 3_600_000);
+  if (days < 2) return humanDuration(Math.max(1, Math.round(days * 24)) * HOUR);
   if (days < 60) return `${Math.round(days)} days`;
   return days < 730 ? `${Math.round(days / 30)} months` : `${grouped(Math.round(days / 365))} years`;
 }

@@ -4,7 +4,7 @@
  */
 
 import type { TogetherReason } from '../../../domain/deliveries/channel-pace.ts';
-import type { Instant } from '../../../domain/values/time.ts';
+import { type Instant, MINUTE } from '../../../domain/values/time.ts';
 import type { IncidentNow } from '../../../postgres/incidents/current.ts';
 import { joined } from '../events/checkouts-event.ts';
 import { type PeopleEvent, readIncidentEvent } from '../events/incident-event.ts';
@@ -45,7 +45,6 @@ interface Thread {
 
 /** What is older than this is told with its time. */
 const FRESH = 60_000;
-const MINUTE = 60_000;
 
 /** Lines of one kind at most. */
 const MOST_LINES = 12;
