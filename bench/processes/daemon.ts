@@ -2,7 +2,7 @@
 
 import { createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
-import type { StatePolicy } from '../../src/domain/polling/poll-plan.ts';
+import type { StatePolicy } from '../../src/domain/purchases/states.ts';
 import { answer } from './answer.ts';
 
 export interface DaemonSettings {

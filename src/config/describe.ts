@@ -1,7 +1,6 @@
 /** The settings for people: each value in the words it would be written in, where it came from, and never a secret. */
 import type * as z from 'zod';
-import type { StatePolicy } from '../domain/polling/poll-plan.ts';
-import { stateName, stateValue } from '../domain/purchases/states.ts';
+import { type StatePolicy, stateName, stateValue } from '../domain/purchases/states.ts';
 import { formatDuration } from '../domain/values/duration.ts';
 import { shownAddress } from '../domain/values/shown-address.ts';
 import { type Field, notes } from './kinds/field.ts';
@@ -36,7 +35,8 @@ function described(name: string, field: Field<unknown>, value: unknown, origin: 
   return { name, value: written, text, origin };
 }
 
-function planInWords(policy: StatePolicy): string {
+/** How a state is polled, in a few words: `every 5s to 5m, growth 0.1, never stuck`. */
+export function planInWords(policy: StatePolicy): string {
   const { first, growth, most } = policy.poll;
   const rechecks = policy.recheck.map(formatDuration).join(', ');
   if (policy.final) return rechecks === '' ? 'final' : `final, rechecked after ${rechecks}`;

@@ -1,5 +1,7 @@
 /** What is published about the settings: the reference for people and the JSON Schema for editors. */
 import * as z from 'zod';
+import { DEFAULT_STATE_POLICY, knownState, STATE_NAMES } from '../domain/purchases/states.ts';
+import { planInWords } from './describe.ts';
 import { jsonSchema, notes } from './kinds/field.ts';
 import { pathText } from './kinds/problems.ts';
 import { file } from './schema/file-schema.ts';
@@ -29,6 +31,17 @@ function lines(schema: unknown, path: readonly string[]): string[][] {
   return schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional ? lines(schema.unwrap(), path) : [];
 }
 
+function states(): string[][] {
+  const known = STATE_NAMES.map((name, value) => {
+    const { meaning, plan } = knownState(value)!;
+    return [String(value), `\`${name}\``, meaning, planInWords(plan)];
+  });
+  return [
+    ...known,
+    ['any other', '`default`', 'A state that the specification does not list', planInWords(DEFAULT_STATE_POLICY)],
+  ];
+}
+
 /** The tables of docs/configuration.md, in Markdown. */
 export function markdownReference(): string {
   const variables = VARIABLE_NAMES.map((name) => {
@@ -47,6 +60,10 @@ export function markdownReference(): string {
     '### File',
     '',
     table(['setting', 'default', 'meaning'], lines(file, [])),
+    '',
+    '### States',
+    '',
+    table(['number', 'state', 'meaning', 'default plan'], states()),
     '',
   ].join('\n');
 }

@@ -1,4 +1,5 @@
 /** Puts into words what happens: headlines for the story, one line for each webhook, the box that Slack would show. */
+import { checkoutEnd } from '../domain/purchases/states.ts';
 import { humanDuration } from '../domain/values/duration.ts';
 import { isDecimal } from '../domain/values/exact-json.ts';
 import { createPace } from './pace.ts';
@@ -22,8 +23,6 @@ const ID_LENGTH = 8;
 const SITE_WIDTH = 7;
 /** The longest change: BeingProcessed → WaitingForFinnishDirectPayment. */
 const CHANGE_WIDTH = 47;
-const GOOD = ['Completed', 'PaymentHandledByMerchant'];
-const SAD = ['Error', 'SessionTimedOut', 'Cancelled', 'CreditNotApproved'];
 
 /** Narrates on a stage. */
 export function createNarrator(stage: Stage): Narrator {
@@ -70,7 +69,8 @@ function wordsFor({ type, timestamp, data }: Arrival['event']): { text: string; 
   switch (type) {
     case 'purchase.state_changed': {
       const to = data.to?.name ?? '?';
-      const style = GOOD.includes(to) ? 'green' : SAD.includes(to) ? 'yellow' : null;
+      const end = checkoutEnd(to);
+      const style = end === 'paid' ? 'green' : end === null ? null : 'yellow';
       return { text: data.from == null ? `first seen: ${to}` : `${data.from.name} → ${to}`, style };
     }
     case 'purchase.stuck':

@@ -6,7 +6,8 @@ import { loadSettings } from '../../src/config/load-settings.ts';
 import { markdownReference } from '../../src/config/reference.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/domain/deliveries/delivery-plan.ts';
 import { EVENT_TYPES } from '../../src/domain/events/events.ts';
-import { formatDuration } from '../../src/domain/values/duration.ts';
+import { DEFAULT_STATE_POLICIES, STATE_NAMES } from '../../src/domain/purchases/states.ts';
+import { formatDuration, humanDuration } from '../../src/domain/values/duration.ts';
 import { LIFE_NAMES, PAYMENT_METHOD } from '../../src/simulator/purchases/lives.ts';
 import { FAULT_KINDS } from '../../src/simulator/service/faults.ts';
 
@@ -96,4 +97,13 @@ test('the index of decisions lists each with its title', () => {
       .split('\n')
       .filter((line) => line.startsWith('- ')),
   ).toEqual(titles);
+});
+
+test('the limits that the page about alerts names are those of the table of states', () => {
+  const limited = STATE_NAMES.flatMap((name, value) => {
+    const { stuckAfter } = DEFAULT_STATE_POLICIES.get(value)!;
+    return stuckAfter === null ? [] : [`${humanDuration(stuckAfter)} in ${name}`];
+  });
+  expect(limited.length).toBeGreaterThan(1);
+  expect(read('docs/alerts.md')).toContain(`by default ${limited.join(' and ')}; other states have none`);
 });

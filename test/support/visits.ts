@@ -6,7 +6,7 @@
 import { clearsAt, type Detection, feed, look, newDetection } from '../../src/domain/incidents/detection.ts';
 import { DEFAULT_POLL_POLICY, nextPoll, type PollPolicy, policyOf } from '../../src/domain/polling/poll-plan.ts';
 import { stuckMoment } from '../../src/domain/polling/stuck.ts';
-import { STATE_NAMES } from '../../src/domain/purchases/states.ts';
+import { numberOf } from '../../src/domain/purchases/states.ts';
 import { type SiteStay, stayThatBecameOverdue, stayThatEnded } from '../../src/domain/stays/stay.ts';
 import type { Usual } from '../../src/domain/stays/usual.ts';
 import { drawLifeName, drawSteps, type LifeName } from '../../src/simulator/purchases/lives.ts';
@@ -18,8 +18,8 @@ const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 const SESSION = 30 * MINUTE;
-const TIMED_OUT = STATE_NAMES.indexOf('SessionTimedOut');
-export const CARD = STATE_NAMES.indexOf('WaitingForCardPayments');
+const TIMED_OUT = numberOf('SessionTimedOut');
+export const CARD = numberOf('WaitingForCardPayments');
 
 /** The page is broken for so much of those who come back to it in that time. */
 export interface Broken {

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { forecast, pollsToSee, pollsUntil } from '../../domain/polling/poll-forecast.ts';
 import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
-import { type NamedState, namedState, STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
+import { type NamedState, namedState, numberOf, STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
 import { type ShownLimit, shownLimit } from '../../domain/stays/dwell.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -23,8 +23,8 @@ interface PlanOptions {
 /** Polls that are spelled out, before the plan is summed up. */
 const LISTED = 10;
 /** Where customers spend their time, and so the state whose plan stands for a whole checkout. */
-const USUAL_STATE = STATE_NAMES.indexOf('BeingProcessed');
-const COMPLETED = STATE_NAMES.indexOf('Completed');
+const USUAL_STATE = numberOf('BeingProcessed');
+const COMPLETED = numberOf('Completed');
 
 interface LearnedLimit extends ShownLimit {
   readonly site: string;

@@ -1,5 +1,6 @@
 /** One line per event, for somebody who watches them come. */
 
+import { checkoutEnd } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { isDecimal, type JsonValue } from '../../domain/values/exact-json.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
@@ -10,8 +11,6 @@ import { printable, styled } from '../terminal/output.ts';
 type Style = Parameters<typeof styled>[1];
 type Data = Taken['event']['data'];
 
-const GOOD: ReadonlySet<string> = new Set(['Completed', 'PaymentHandledByMerchant']);
-const SAD: ReadonlySet<string> = new Set(['Error', 'SessionTimedOut', 'Cancelled', 'CreditNotApproved']);
 /** `purchase.state_changed` and `purchase.invoice_ready`, the longest that come often. */
 const TYPE_WIDTH = 22;
 /** What took longer than this on its way was waiting somewhere. */
@@ -64,7 +63,8 @@ function wordsFor(type: string, data: Data, timestamp: string | null): { text: s
     case 'purchase.state_changed': {
       const name = stateWord(to);
       const amount = price == null || currency == null ? '' : `  ${word(price)} ${word(currency)}`;
-      const style = GOOD.has(name) ? 'green' : SAD.has(name) ? 'yellow' : null;
+      const end = checkoutEnd(name);
+      const style = end === 'paid' ? 'green' : end === null ? null : 'yellow';
       return { text: `${from == null ? 'first seen: ' : `${stateWord(from)} → `}${name}${amount}`, style };
     }
     case 'purchase.stuck':

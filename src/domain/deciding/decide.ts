@@ -13,12 +13,11 @@ import {
   policyOf,
   postponement,
   STRIKES_UNTIL_OWN_TROUBLE,
-  type StatePolicy,
   withJitter,
 } from '../polling/poll-plan.ts';
 import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
 import { blame, type Details, type Observation, type Purchase, type Trouble } from '../purchases/purchase.ts';
-import { isKnownState } from '../purchases/states.ts';
+import { isKnownState, type StatePolicy } from '../purchases/states.ts';
 import { type Stay, stayThatBecameOverdue, stayThatEnded } from '../stays/stay.ts';
 import type { JsonValue } from '../values/exact-json.ts';
 import type { SkippedTime } from '../values/skipped-time.ts';

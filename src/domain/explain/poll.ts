@@ -1,16 +1,8 @@
 /** Why a purchase is polled next when it is: the plan, read backwards from the row. */
 
-import {
-  failureBackoff,
-  giveUpMoment,
-  JITTER,
-  type PollPolicy,
-  plannedInterval,
-  policyOf,
-  type StatePolicy,
-} from '../polling/poll-plan.ts';
+import { failureBackoff, giveUpMoment, JITTER, type PollPolicy, plannedInterval, policyOf } from '../polling/poll-plan.ts';
 import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
-import { stateName } from '../purchases/states.ts';
+import { type StatePolicy, stateName } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
 import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';

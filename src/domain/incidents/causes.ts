@@ -3,7 +3,7 @@
  * Pure. Every cause has a section of its own in docs/alerts.md.
  */
 
-import { STATE_NAMES } from '../purchases/states.ts';
+import { numberOf, stateName } from '../purchases/states.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import type { Exits } from './detection.ts';
 
@@ -163,8 +163,8 @@ export interface RankedCause {
   readonly why: string;
 }
 
-const CARD = STATE_NAMES.indexOf('WaitingForCardPayments');
-const IDENTITY = STATE_NAMES.indexOf('WaitingForIdentityProvider');
+const CARD = numberOf('WaitingForCardPayments');
+const IDENTITY = numberOf('WaitingForIdentityProvider');
 
 /** So many customers at least make a pattern. */
 const FEW = 3;
@@ -268,5 +268,5 @@ function nobodyLeaves({ parts, orders, begunAgain: again, leftSince }: CauseEvid
 function waitingIn(evidence: CauseEvidence, wanted: number): string | null {
   const count = totalOf(evidence.parts.filter(({ state }) => state === wanted));
   if (count === 0 || sitesOf(evidence).size > 1) return null;
-  return `${customers(count)} ${count === 1 ? 'is' : 'are'} overdue in ${STATE_NAMES[wanted]}, for which the specification names this reason.`;
+  return `${customers(count)} ${count === 1 ? 'is' : 'are'} overdue in ${stateName(wanted)}, for which the specification names this reason.`;
 }

@@ -4,7 +4,7 @@
  * overdue stays with that of a broken page; where few customers come, a plain rule takes its place. Pure.
  */
 
-import { STATE_NAMES } from '../purchases/states.ts';
+import { numberOf } from '../purchases/states.ts';
 import { customersInARow, detectorFor } from '../stays/run-length.ts';
 import { isGoodExit, type SiteStay } from '../stays/stay.ts';
 import type { Usual } from '../stays/usual.ts';
@@ -90,7 +90,7 @@ const SHOULD_HAVE_COME = 4;
 /** But no longer than this. */
 const LONGEST_QUIET: Milliseconds = DAY;
 
-const TIMED_OUT = STATE_NAMES.indexOf('SessionTimedOut');
+const TIMED_OUT = numberOf('SessionTimedOut');
 const NO_EXITS: Exits = { well: 0, timedOut: 0, other: 0, timedOutAfter: [] };
 
 /** A state of a site of which nothing is known. */

@@ -4,22 +4,9 @@
  */
 
 import { blame, type Observation, type Purchase } from '../purchases/purchase.ts';
-import { STATE_NAMES } from '../purchases/states.ts';
+import { DEFAULT_STATE_POLICIES, DEFAULT_STATE_POLICY, type StatePolicy } from '../purchases/states.ts';
 import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
-import { DAY, HOUR, type Instant, MINUTE, type Milliseconds, SECOND } from '../values/time.ts';
-
-/** How one state is polled. */
-export interface StatePolicy {
-  readonly poll: { readonly first: Milliseconds; readonly growth: number; readonly most: Milliseconds };
-  /** Null: a purchase is never stuck here. Where `auto` is set, what holds until a limit is learned. */
-  readonly stuckAfter: Milliseconds | null;
-  /** Whether the limit is learned from customers who got on (domain/stays/dwell.ts). */
-  readonly auto: boolean;
-  /** A final state is not polled, except for its rechecks. */
-  readonly final: boolean;
-  /** Polls after reaching a final state, each counted from its first observation. */
-  readonly recheck: readonly Milliseconds[];
-}
+import { DAY, type Instant, MINUTE, type Milliseconds } from '../values/time.ts';
 
 export interface PollPolicy {
   /** By state number; the fallback serves numbers that are not listed. */
@@ -32,51 +19,6 @@ export interface PollPolicy {
   readonly sessionLength: Milliseconds;
 }
 
-const waiting = (first: Milliseconds, most: Milliseconds, stuckAfter: Milliseconds | null = null): StatePolicy => ({
-  poll: { first, growth: 0.1, most },
-  stuckAfter,
-  auto: false,
-  final: false,
-  recheck: [],
-});
-const final: StatePolicy = {
-  poll: { first: MINUTE, growth: 0.1, most: HOUR },
-  stuckAfter: null,
-  auto: false,
-  final: true,
-  recheck: [],
-};
-
-/** The plan for states nobody configured, unknown numbers among them. */
-const DEFAULT_STATE_POLICY: StatePolicy = waiting(10 * SECOND, 10 * MINUTE);
-
-/**
- * Defaults by state. Customers act within seconds to minutes while a form, an app or a bank page is open; New can be
- * healthy for a day (payment links) and credit approval is done by people.
- */
-export const DEFAULT_STATE_POLICIES: ReadonlyMap<number, StatePolicy> = new Map(
-  Object.entries({
-    New: waiting(10 * SECOND, 10 * MINUTE),
-    BeingProcessed: waiting(5 * SECOND, 5 * MINUTE),
-    Completed: final,
-    Error: final,
-    WaitingForIdentityProvider: waiting(5 * SECOND, 5 * MINUTE, 10 * MINUTE),
-    SessionTimedOut: final,
-    WaitingForCardPayments: waiting(5 * SECOND, 5 * MINUTE, 15 * MINUTE),
-    WaitingForEidApp: waiting(5 * SECOND, 5 * MINUTE),
-    Cancelled: final,
-    WaitingForFinnishDirectPayment: waiting(5 * SECOND, 5 * MINUTE),
-    WaitingCreditApproval: waiting(MINUTE, 30 * MINUTE),
-    CreditNotApproved: final,
-    WaitingForMobilePayment: waiting(5 * SECOND, 5 * MINUTE),
-    PaymentHandledByMerchant: final,
-    ElectronicIdValidationRequired: waiting(5 * SECOND, 5 * MINUTE),
-  } satisfies Record<(typeof STATE_NAMES)[number], StatePolicy>).map(([name, policy]) => [
-    (STATE_NAMES as readonly string[]).indexOf(name),
-    policy,
-  ]),
-);
-
 export const DEFAULT_POLL_POLICY: PollPolicy = {
   states: DEFAULT_STATE_POLICIES,
   fallback: DEFAULT_STATE_POLICY,
@@ -88,7 +30,7 @@ export const DEFAULT_POLL_POLICY: PollPolicy = {
 /** Share of an interval by which polls are spread, so that purchases registered together drift apart. */
 export const JITTER = 0.1;
 /** Polls of an unreadable id and of one that keeps failing become this rare at most. */
-const MOST_BACKOFF = 24 * HOUR;
+const MOST_BACKOFF = DAY;
 
 /** The policy of a state number. */
 export function policyOf(policy: PollPolicy, state: number): StatePolicy {

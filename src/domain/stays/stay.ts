@@ -6,7 +6,7 @@
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { unaskedTime } from '../polling/stuck.ts';
 import type { Purchase } from '../purchases/purchase.ts';
-import { STATE_NAMES } from '../purchases/states.ts';
+import { checkoutEnd } from '../purchases/states.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 
 /**
@@ -34,14 +34,9 @@ export interface Stay {
 const LATE_SHARE = 0.2;
 const LATE: Milliseconds = 60_000;
 
-/** Ways to leave that say nothing about whether the page works: the customer, the merchant or the session ended it. */
-const NO_GOOD_EXIT: ReadonlySet<number> = new Set(
-  (['Error', 'SessionTimedOut', 'Cancelled'] as const).map((name) => STATE_NAMES.indexOf(name)),
-);
-
-/** Whether leaving for this state shows that the customer got on. */
+/** Whether leaving for this state shows that the customer got on: an end called `lost` says nothing about whether the page works. */
 export function isGoodExit(toState: number): boolean {
-  return !NO_GOOD_EXIT.has(toState);
+  return checkoutEnd(toState) !== 'lost';
 }
 
 /** The end of a stay, or null where the state has no limit or was not seen before. `policy` is that of the site. */

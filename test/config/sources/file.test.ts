@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { loadSettings } from '../../../src/config/load-settings.ts';
-import { DEFAULT_STATE_POLICIES, policyOf } from '../../../src/domain/polling/poll-plan.ts';
+import { policyOf } from '../../../src/domain/polling/poll-plan.ts';
+import { DEFAULT_STATE_POLICIES } from '../../../src/domain/purchases/states.ts';
 import { loadFile, problemsOf, SIGNING_SECRET, SITE, temporaryFile } from '../files.ts';
 
 const problems = (content: string, env: NodeJS.ProcessEnv = {}) => problemsOf(() => loadFile(content, env));

@@ -3,15 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { digestOfDetails } from '../../../src/checkout/client.ts';
 import { type DecideContext, decide, type Outcome } from '../../../src/domain/deciding/decide.ts';
 import { completedEvents } from '../../../src/domain/events/events.ts';
-import {
-  DEFAULT_POLL_POLICY,
-  type PollPolicy,
-  policyOf,
-  type StatePolicy,
-  strikesAfter,
-} from '../../../src/domain/polling/poll-plan.ts';
+import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf, strikesAfter } from '../../../src/domain/polling/poll-plan.ts';
 import { stuckMoment } from '../../../src/domain/polling/stuck.ts';
 import type { Observation, Purchase } from '../../../src/domain/purchases/purchase.ts';
+import type { StatePolicy } from '../../../src/domain/purchases/states.ts';
 import { decimal } from '../../../src/domain/values/exact-json.ts';
 import { answer, aPurchase, aStatePolicy, trouble } from '../../support/a-purchase.ts';
 

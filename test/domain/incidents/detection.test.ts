@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { alarmSeverity, clearsAt, type Detection, feed, look, newDetection } from '../../../src/domain/incidents/detection.ts';
-import { STATE_NAMES } from '../../../src/domain/purchases/states.ts';
+import { numberOf } from '../../../src/domain/purchases/states.ts';
 import type { SiteStay, StayOutcome } from '../../../src/domain/stays/stay.ts';
 import type { Usual } from '../../../src/domain/stays/usual.ts';
 
@@ -11,7 +11,6 @@ const LIMIT = 15 * MINUTE;
 const CARD = 6;
 const UNKNOWN: Usual = { share: null, perDay: null };
 const SPARSE: Usual = { share: null, perDay: 2 };
-const numberOf = (name: (typeof STATE_NAMES)[number]): number => STATE_NAMES.indexOf(name);
 
 function stay(outcome: StayOutcome, enteredAt: number, customer: string, differs: Partial<SiteStay> = {}): SiteStay {
   const lasted = outcome === 'overdue' ? LIMIT : outcome === 'late' ? 2 * LIMIT : MINUTE;

@@ -1,5 +1,14 @@
 import { expect, test } from 'vitest';
-import { isKnownState, namedState, STATE_NAMES, stateName, stateValue } from '../../../src/domain/purchases/states.ts';
+import {
+  checkoutEnd,
+  isKnownState,
+  knownState,
+  namedState,
+  numberOf,
+  STATE_NAMES,
+  stateName,
+  stateValue,
+} from '../../../src/domain/purchases/states.ts';
 
 test('states have the numbers of the specification', () => {
   expect(STATE_NAMES).toHaveLength(15);
@@ -36,4 +45,19 @@ test('a state is found by its name or its number', () => {
 
 test.each(['', 'completed', 'Completed ', '-1', '1.5', '1e3', '0x2', '1234567890'])('%j is no state', (text) => {
   expect(stateValue(text)).toBeNull();
+});
+
+test('a state is final by default exactly where the checkout has come to an end, and only there nothing is waited for', () => {
+  STATE_NAMES.forEach((name, value) => {
+    const { plan, end, advice } = knownState(value)!;
+    expect([name, plan.final, advice === null]).toEqual([name, end !== null, end !== null]);
+    expect(numberOf(name)).toBe(value);
+  });
+});
+
+test('a checkout was paid, or refused, or came to nothing', () => {
+  expect(['Completed', 'PaymentHandledByMerchant'].map(checkoutEnd)).toEqual(['paid', 'paid']);
+  expect(['CreditNotApproved', 11].map(checkoutEnd)).toEqual(['refused', 'refused']);
+  expect([3, 5, 8].map(checkoutEnd)).toEqual(['lost', 'lost', 'lost']);
+  expect([6, 17, 'Unknown(17)', '?'].map(checkoutEnd)).toEqual([null, null, null, null]);
 });
