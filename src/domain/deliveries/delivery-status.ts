@@ -1,6 +1,6 @@
 /** Where a delivery stands, in one word and in words. Each is in exactly one status. */
 import type { Instant } from '../values/time.ts';
-import { parkedBecause, type Standing } from './subscriber-state.ts';
+import { parkedBecause, type SubscriberState } from './subscriber-state.ts';
 
 /** What is stored: whether it is settled, and how. */
 export type StoredStatus = 'pending' | 'delivered' | 'exhausted' | 'suppressed';
@@ -16,17 +16,17 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 export const NOT_TOLD = ['exhausted', 'suppressed'] as const satisfies readonly StoredStatus[];
 export type NotTold = (typeof NOT_TOLD)[number];
 
-export interface DeliveryStanding {
+export interface StoredDelivery {
   readonly stored: StoredStatus;
   /** Since when an attempt has been under way, or null. */
   readonly inFlightSince: Instant | null;
-  readonly subscriber: Omit<Standing, 'unreached'>;
+  readonly subscriber: Omit<SubscriberState, 'unreached'>;
   readonly lastError: string | null;
 }
 
 /** The status, and the reason for one that is parked or suppressed. The view `delivery_log` says the same. */
 export function shownStatus(
-  { stored, inFlightSince, subscriber, lastError }: DeliveryStanding,
+  { stored, inFlightSince, subscriber, lastError }: StoredDelivery,
   now: Instant,
 ): { status: DeliveryStatus; reason: string | null } {
   if (stored === 'suppressed') return { status: stored, reason: lastError ?? SUPPRESSED };

@@ -3,7 +3,7 @@ import { type Instant, isoTime } from '../values/time.ts';
 import { FAILURES_TO_PAUSE, type SubscriberHealth, type Unreached } from './subscriber-health.ts';
 
 /** What decides whether a subscriber is told. */
-export interface Standing {
+export interface SubscriberState {
   /** Named by the configuration, or made by the API. */
   readonly configured: boolean;
   readonly status: string;
@@ -21,7 +21,11 @@ export type HealthStatus = (typeof HEALTH_STATUSES)[number];
  * In one word. A subscriber stays paused when the time is over, until one delivery got through: before that only one is
  * tried, and all others wait. `unreached` is one to which we do not get through, which is not held against it.
  */
-export function healthStatus({ status, health, unreached }: Pick<Standing, 'status' | 'health' | 'unreached'>): HealthStatus {
+export function healthStatus({
+  status,
+  health,
+  unreached,
+}: Pick<SubscriberState, 'status' | 'health' | 'unreached'>): HealthStatus {
   if (status !== 'active') return 'off';
   if (health !== null && health.pausedUntil !== null) return 'paused';
   if (unreached !== null) return 'unreached';
@@ -43,7 +47,7 @@ export function afterFailures(failures: number): string {
 
 /** Why nothing is sent to it, as the end of a sentence; null when it is told. The function `parked_because` says the same. */
 export function parkedBecause(
-  { configured, status, statusReason, health }: Omit<Standing, 'unreached'>,
+  { configured, status, statusReason, health }: Omit<SubscriberState, 'unreached'>,
   now: Instant,
 ): string | null {
   if (!configured) return 'not in the configuration any more';

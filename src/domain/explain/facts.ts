@@ -2,7 +2,7 @@
 
 import type { StoredStatus } from '../deliveries/delivery-status.ts';
 import type { Audience } from '../deliveries/subscriber-health.ts';
-import type { Standing } from '../deliveries/subscriber-state.ts';
+import type { SubscriberState } from '../deliveries/subscriber-state.ts';
 import type { IncidentKind } from '../incidents/symptom.ts';
 import type { PurchaseStatus } from '../purchases/purchase.ts';
 import type { DaemonSilence } from '../replicas/daemon-silence.ts';
@@ -88,9 +88,9 @@ export interface SubscriberFacts {
   readonly status: string;
   readonly statusReason: string | null;
   /** Null while it is well. */
-  readonly health: Standing['health'];
+  readonly health: SubscriberState['health'];
   /** Null while we get through to it. */
-  readonly unreached: Standing['unreached'];
+  readonly unreached: SubscriberState['unreached'];
   /** Events from here on are matched against the filters it has now. */
   readonly matchingSince: Instant;
 }
