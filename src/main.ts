@@ -96,7 +96,7 @@ function exitCodeOf(error: unknown): number {
 }
 
 /** What a person needs to know of a failure; of a bug also where it is, when asked for. */
-function explain(error: unknown, env: NodeJS.ProcessEnv): string {
+function errorText(error: unknown, env: NodeJS.ProcessEnv): string {
   if (error instanceof AppError) {
     const lines = error.message.split('\n').map(printable);
     if (lines.length === 1) return `error: ${lines[0]}`;
@@ -115,7 +115,7 @@ export async function run(argv: readonly string[], context: CliContext, beforeCo
     return DONE;
   } catch (error) {
     // Commander has said its errors already.
-    if (!(error instanceof CommanderError)) context.stderr.write(`${explain(error, context.env)}\n`);
+    if (!(error instanceof CommanderError)) context.stderr.write(`${errorText(error, context.env)}\n`);
     return exitCodeOf(error);
   }
 }

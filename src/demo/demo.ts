@@ -16,11 +16,11 @@ import { createSimulator, type Simulator } from '../simulator/simulator.ts';
 import { freePortOrAny } from './free-port.ts';
 import { hints, isLeftToTheReader, purchasesToTry, typed } from './hints.ts';
 import { createNarrator, type Narrator } from './narrator.ts';
+import { createProgress, type Progress } from './progress.ts';
 import { CREDENTIALS, demoSettings, newSecret, SHORT_TIMES, SITES, writePrivately } from './settings.ts';
 import { openShop } from './shop.ts';
 import type { Stage } from './stage.ts';
 import { tellStory } from './story.ts';
-import { createTally, type Tally } from './tally.ts';
 
 export interface DemoOptions {
   /** DATA_DIR; the demo has a folder of its own in it, so that it never touches what a real daemon keeps there. */
@@ -60,12 +60,12 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     closers.push(simulator.stop);
     fact('checkout', `simulated, for ${SITES.join(' and ')}; its controls: ${simulator.url}/control`);
 
-    const tally = createTally();
+    const progress = createProgress();
     const secret = newSecret();
     const shop = await openShop({
       secret,
       onArrival: (arrival) => {
-        tally.count(arrival);
+        progress.count(arrival);
         narrator.arrival(arrival);
       },
       onForged: () => narrator.say('The shop refused a request whose signature is not good.'),
@@ -104,8 +104,8 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     ];
     for (const remark of remarks) stage.write(stage.paint('gray', `    ${remark}`));
 
-    await tellStory({ control: simulator.control, narrator, tally, messages: slack.messages, signal });
-    narrator.headline('6  What you saw', recap(tally, { messages: slack.messages(), took: took() }));
+    await tellStory({ control: simulator.control, narrator, progress, messages: slack.messages, signal });
+    narrator.headline('6  What you saw', recap(progress, { messages: slack.messages(), took: took() }));
     if (once) return void stage.write('  Without --once the demo goes on, and says what to open and try.');
 
     const databaseFile = join(home, 'database-url');
@@ -180,10 +180,10 @@ function claim(home: string): () => Promise<void> {
   return async () => rmSync(file, { force: true });
 }
 
-function recap(tally: Tally, { messages, took }: { messages: number; took: string }): string[] {
+function recap(progress: Progress, { messages, took }: { messages: number; took: string }): string[] {
   return [
-    `In ${took}: ${tally.purchases.size} purchases watched, ${tally.changes()} changes seen and announced once each.`,
-    `${tally.webhooks()} webhooks, every signature good; half of them came within ${tally.medianTook()} ms of the poll.`,
-    `${tally.everStuck.size} customers were stuck, all of them moved on, and Slack got ${messages} messages.`,
+    `In ${took}: ${progress.purchases.size} purchases watched, ${progress.changes()} changes seen and announced once each.`,
+    `${progress.webhooks()} webhooks, every signature good; half of them came within ${progress.medianTook()} ms of the poll.`,
+    `${progress.everStuck.size} customers were stuck, all of them moved on, and Slack got ${messages} messages.`,
   ];
 }

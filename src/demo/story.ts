@@ -2,13 +2,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Control } from '../simulator/control/control.ts';
 import type { Narrator } from './narrator.ts';
+import type { Progress } from './progress.ts';
 import { BROKEN_SITE, BROKEN_STATE } from './settings.ts';
-import type { Tally } from './tally.ts';
 
 export interface StoryParts {
   readonly control: Control;
   readonly narrator: Narrator;
-  readonly tally: Tally;
+  readonly progress: Progress;
   /** Slack messages so far. */
   messages(): number;
   /** Ends the story early: its next wait throws. */
@@ -54,7 +54,7 @@ const PATIENCE = 45_000;
 const LOOK_AGAIN = 50;
 
 /** Tells the story; takes about 85 seconds. Throws when the signal says so. */
-export async function tellStory({ control, narrator, tally, messages, signal }: StoryParts): Promise<void> {
+export async function tellStory({ control, narrator, progress, messages, signal }: StoryParts): Promise<void> {
   const until = async (happened: () => boolean): Promise<void> => {
     const deadline = performance.now() + PATIENCE;
     while (!happened()) {
@@ -72,8 +72,8 @@ export async function tellStory({ control, narrator, tally, messages, signal }: 
   const lost = control.add(LOST);
   try {
     await delay(SHOPPING, undefined, { signal });
-    await until(() => tally.completed() >= 2);
-    await until(() => tally.stuckNow.size >= 1);
+    await until(() => progress.completed() >= 2);
+    await until(() => progress.stuckNow.size >= 1);
     narrator.headline('2  One customer does not come back from the bank', [
       'The site is new here, so too little is known to judge it by the share of stuck customers.',
       'Until it is, each stuck checkout alerts people by itself, gathered for a moment, and once more when it is over:',
@@ -92,7 +92,7 @@ export async function tellStory({ control, narrator, tally, messages, signal }: 
     control.breakPage({ site: BROKEN_SITE, states: [BROKEN_STATE] });
     customers.stop();
     customers = sendCustomers(control, BAD_DAY, ARRIVALS.bad);
-    await until(() => tally.stuckNow.size >= 1);
+    await until(() => progress.stuckNow.size >= 1);
     narrator.say('The first customer is over the limit, and one more poll has confirmed it: stuck.');
     narrator.headline('4  Slack gets one message, however many are stuck', [
       'With the fourth in a row the page counts as broken. What has one cause is one message:',
@@ -107,7 +107,7 @@ export async function tellStory({ control, narrator, tally, messages, signal }: 
     narrator.headline('5  The page is fixed', ['Whoever reads the message rolls the deploy back. Customers come back and pay.']);
     const told = messages();
     control.fixPage({ site: BROKEN_SITE, states: [BROKEN_STATE] });
-    await until(() => tally.stuckNow.size === 0);
+    await until(() => progress.stuckNow.size === 0);
     narrator.say('All of them have moved on. Once five who came later got on as well, Slack hears that it is over.');
     await until(() => messages() > told);
     customers.stop();

@@ -6,10 +6,10 @@
 import type { Observation } from '../domain/purchases/purchase.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 
-export type PollOutcome = Observation['kind'];
+export type ObservationKind = Observation['kind'];
 export type AttemptOutcome = 'delivered' | 'failed' | 'exhausted' | 'gone';
 
-export const POLL_OUTCOMES: readonly PollOutcome[] = [
+export const POLL_OUTCOMES: readonly ObservationKind[] = [
   'seen',
   'same',
   'unknown',
@@ -32,7 +32,7 @@ export interface Spread {
 
 /** One site's polls. */
 export interface SiteMeter {
-  readonly polls: Readonly<Record<PollOutcome, number>>;
+  readonly polls: Readonly<Record<ObservationKind, number>>;
   /** Seconds from asking to the answer. */
   readonly took: Spread;
   inFlight: number;
@@ -41,7 +41,7 @@ export interface SiteMeter {
   /** Purchases whose row was set back to what had been announced of them. */
   repairs: number;
   /** A poll ended. */
-  polled(outcome: PollOutcome, took: Milliseconds): void;
+  polled(outcome: ObservationKind, took: Milliseconds): void;
 }
 
 /** One subscriber's deliveries. */

@@ -4,7 +4,7 @@ import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { resumeSubscriber } from '../../src/actions/subscribers/outlook.ts';
 import { secretsOf } from '../../src/actions/subscribers/secrets.ts';
 import { addSubscriber } from '../../src/actions/subscribers/subscribers.ts';
-import { explain } from '../../src/domain/explain/explain.ts';
+import { explainPurchase } from '../../src/domain/explain/explain.ts';
 import { explainFacts } from '../../src/postgres/reports/explain.ts';
 import { troubledSubscribers } from '../../src/postgres/subscribers/trouble.ts';
 import { startTestApi, type TestApi } from '../api/api.ts';
@@ -75,7 +75,7 @@ test('a proxy that fails is seen everywhere, told on Slack after a while, and ov
   const [{ id }] = await t.app.sql<[{ id: number }]>`select id::float8 as id from purchase_watch.purchases order by id limit 1`;
   const { policy: polling, webhooks } = t.settings;
   const facts = (await explainFacts(t.app.sql, { id, subscriber: 'far' }))!;
-  const { matters, verdict } = explain(facts, { polling, schedule: webhooks.schedule });
+  const { matters, verdict } = explainPurchase(facts, { polling, schedule: webhooks.schedule });
   expect(matters.map(({ code }) => code)).toContain('subscriber_unreached');
   expect(verdict).not.toContain('All is well');
   expect(await incidents()).toEqual([]);

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { resumeSubscriber } from '../../src/actions/subscribers/outlook.ts';
 import { sendAgain } from '../../src/actions/subscribers/replay.ts';
-import { explain } from '../../src/domain/explain/explain.ts';
+import { explainPurchase } from '../../src/domain/explain/explain.ts';
 import { findDelivery, listDeliveries } from '../../src/postgres/deliveries/delivery-list.ts';
 import { explainFacts } from '../../src/postgres/reports/explain.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -16,10 +16,13 @@ afterEach(() => t.stop());
 const list = async () =>
   (await listDeliveries(t.app.sql, { filter: { subscriber: 'default' }, before: null, limit: 10 })).reverse();
 const sequences = (): number[] => t.receiver.received.map(({ body }) => JSON.parse(body).data.sequence);
-async function why(): Promise<ReturnType<typeof explain>> {
+async function why(): Promise<ReturnType<typeof explainPurchase>> {
   const [{ id }] = await t.app.sql<[{ id: number }]>`select id::float8 as id from purchase_watch.purchases`;
   const { policy: polling, webhooks } = t.settings;
-  return explain((await explainFacts(t.app.sql, { id, subscriber: 'default' }))!, { polling, schedule: webhooks.schedule });
+  return explainPurchase((await explainFacts(t.app.sql, { id, subscriber: 'default' }))!, {
+    polling,
+    schedule: webhooks.schedule,
+  });
 }
 
 /** A purchase whose first event failed until its receiver was paused, and which changed since. */

@@ -2,7 +2,7 @@
 
 import { isUntried } from '../../domain/deliveries/subscriber-health.ts';
 import { afterFailures, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
-import { untilText } from '../../domain/explain/subscriber-state.ts';
+import { untilText } from '../../domain/explain/standing.ts';
 import { REPLICA_WORDS, replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
 import { type DaemonSilence, unwritableText } from '../../domain/replicas/daemon-silence.ts';
 import { humanDuration } from '../../domain/values/duration.ts';

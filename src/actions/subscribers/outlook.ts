@@ -2,7 +2,7 @@
 
 import { isUntried } from '../../domain/deliveries/subscriber-health.ts';
 import { afterFailures, healthStatus, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
-import { untilText } from '../../domain/explain/subscriber-state.ts';
+import { untilText } from '../../domain/explain/standing.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { bringForward } from '../../postgres/deliveries/bring-forward.ts';

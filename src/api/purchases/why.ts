@@ -2,7 +2,7 @@
 
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
 import { suggestion } from '../../config/kinds/nearest.ts';
-import { explain } from '../../domain/explain/explain.ts';
+import { explainPurchase } from '../../domain/explain/explain.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -33,7 +33,10 @@ export function mountWhy(
     if (facts === null) throw new Problem('purchase_not_found', `${JSON.stringify(row.purchaseId)} was removed just now.`);
     if (subscriber !== null && facts.subscribers.length === 0) throw await noSubscriber(sql, subscriber);
     const limitOf = (state: number) => limits.limitOf(row.site, state);
-    return c.json(explanationBody(explain(facts, { polling: limits.policyFor(row.site), limitOf, schedule, channels })), 200);
+    return c.json(
+      explanationBody(explainPurchase(facts, { polling: limits.policyFor(row.site), limitOf, schedule, channels })),
+      200,
+    );
   });
 }
 

@@ -3,7 +3,7 @@
  * made again after it was lost; one deadline for connecting, publishing and the broker's confirmation.
  */
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { explain, type NetworkFailure } from '../http/network-failure.ts';
+import { type NetworkFailure, networkFailureOf } from '../http/network-failure.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from '../outgoing/channel.ts';
 import type { BrokerMessage } from './broker-message.ts';
 
@@ -120,7 +120,7 @@ export function createBrokerChannel({ open, compose, timeout }: BrokerChannelOpt
       const excerpt = await unlessStopped(signal, publish(current, message, performance.now() + timeout, options));
       return { kind: 'delivered', httpStatus: null, tookMs: tookMs(), excerpt };
     } catch (error) {
-      const failure = error instanceof BrokerFailure ? error.failure : explain(error);
+      const failure = error instanceof BrokerFailure ? error.failure : networkFailureOf(error);
       return { kind: 'failed', ...failure, httpStatus: null, retryAfter: null, tookMs: tookMs(), excerpt: '' };
     }
   };

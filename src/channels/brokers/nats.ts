@@ -4,7 +4,7 @@ import { isSeed } from '../../config/kinds/subscriber-kinds.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { BodyFormat } from '../../postgres/subscribers/subscribers.ts';
 import { excerpt } from '../http/excerpt.ts';
-import { explain } from '../http/network-failure.ts';
+import { networkFailureOf } from '../http/network-failure.ts';
 import type { Channel } from '../outgoing/channel.ts';
 import type { SigningKey } from '../outgoing/sealed.ts';
 import { BrokerFailure, type BrokerLink, connectionLost, createBrokerChannel, noBroker, takingTurns } from './broker.ts';
@@ -131,7 +131,7 @@ function connectFailure(error: unknown, { errors }: Library): unknown {
     const detail = 'NATS does not offer TLS, and the address (tls://) requires it.';
     return new BrokerFailure({ reason: 'tls', detail, fault: 'receiver' }, error);
   }
-  const { reason } = explain(error);
+  const { reason } = networkFailureOf(error);
   return reason === 'unexpected' ? noBroker('NATS', error) : error;
 }
 

@@ -3,7 +3,7 @@
 import type { ChannelModel, ConfirmChannel, Message } from 'amqplib';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { BodyFormat } from '../../postgres/subscribers/subscribers.ts';
-import { explain, type NetworkFailure } from '../http/network-failure.ts';
+import { type NetworkFailure, networkFailureOf } from '../http/network-failure.ts';
 import type { Channel } from '../outgoing/channel.ts';
 import type { SigningKey } from '../outgoing/sealed.ts';
 import { BrokerFailure, type BrokerLink, connectionLost, createBrokerChannel, noBroker, takingTurns } from './broker.ts';
@@ -216,7 +216,7 @@ function nack(): BrokerFailure {
 
 /** Why no connection came about. During the handshake the library has the broker's code only in its words. */
 function connectFailure(error: unknown): unknown {
-  const known = explain(error);
+  const known = networkFailureOf(error);
   if (known.reason !== 'unexpected') return error;
   const message = error instanceof Error ? error.message : '';
   if (/ETIMEDOUT/.test(message)) return failure('timeout', 'RabbitMQ did not answer in time.', error);

@@ -81,7 +81,7 @@ function unexplained(isSent: boolean, code = ''): NetworkFailure {
  * one failed through the receiver, the receiver is to blame: a machine without IPv6 has no route to half of them. `isSent`
  * says that a connection stood and the request was being written: not every error of undici's parser has a code.
  */
-export function explain(error: unknown, { isSent = false } = {}): NetworkFailure {
+export function networkFailureOf(error: unknown, { isSent = false } = {}): NetworkFailure {
   const proxy = behind(error, ProxyFailed);
   if (proxy) return explainProxy(proxy);
   const refusal = behind(error, AddressRefused);

@@ -2,7 +2,7 @@
 
 import { Pool } from 'undici';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import { explain } from '../http/network-failure.ts';
+import { networkFailureOf } from '../http/network-failure.ts';
 import { DeadlinePassed, post } from '../http/post.ts';
 import type { Ping } from '../outgoing/channel-kind.ts';
 
@@ -31,7 +31,10 @@ export async function pingSlack(url: string, timeout: Milliseconds): Promise<Pin
     const { status, body, error, isSent } = await post(pool, request);
     if (status === null || error !== null) {
       const isLate = error instanceof DeadlinePassed;
-      return { kind: 'silent', detail: isLate ? `there was no answer within ${timeout} ms` : explain(error, { isSent }).detail };
+      return {
+        kind: 'silent',
+        detail: isLate ? `there was no answer within ${timeout} ms` : networkFailureOf(error, { isSent }).detail,
+      };
     }
     return meaningOf(status, body.trim(), Math.round(performance.now() - began));
   } finally {

@@ -7,7 +7,7 @@ import { readRetryAfter } from '../../domain/deliveries/retry-after.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hiding } from '../http/hiding.ts';
-import { explain } from '../http/network-failure.ts';
+import { networkFailureOf } from '../http/network-failure.ts';
 import { type PostOutcome, post } from '../http/post.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from '../outgoing/channel.ts';
 import { type SlackMessage, slackFolded, slackMessage } from './message.ts';
@@ -127,7 +127,7 @@ function judge(answer: Answer, { hide, setting, timedOut, timeout, tookMs }: Cir
   if (answer.kind === 'silent') {
     const why = timedOut
       ? { reason: 'timeout', detail: `Slack did not answer within ${timeout} ms.`, fault: 'receiver' as const }
-      : explain(answer.error, answer);
+      : networkFailureOf(answer.error, answer);
     return { kind: 'failed', ...why, httpStatus: null, retryAfter: null, tookMs, excerpt: '' };
   }
   const { status, retryAfter } = answer;

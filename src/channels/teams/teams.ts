@@ -5,7 +5,7 @@ import { readRetryAfter } from '../../domain/deliveries/retry-after.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hiding } from '../http/hiding.ts';
-import { explain } from '../http/network-failure.ts';
+import { networkFailureOf } from '../http/network-failure.ts';
 import { DeadlinePassed, type PostOutcome, post } from '../http/post.ts';
 import type { Channel, SendOptions, SendResult } from '../outgoing/channel.ts';
 import { type TeamsMessage, teamsFolded, teamsMessage } from './card.ts';
@@ -64,7 +64,7 @@ function judge(outcome: PostOutcome, { hide, setting, timeout, tookMs, now }: Ci
     const why =
       error instanceof DeadlinePassed
         ? { reason: 'timeout', detail: `Teams did not answer within ${timeout} ms.`, fault: 'receiver' as const }
-        : explain(error, { isSent });
+        : networkFailureOf(error, { isSent });
     return { kind: 'failed', ...why, httpStatus: null, retryAfter: null, tookMs, excerpt: '' };
   }
   const attempted = { httpStatus: status, tookMs, excerpt: excerpt(body, hide) };

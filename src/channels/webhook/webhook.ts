@@ -10,7 +10,7 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { dialledBy, type NamedBy, permission } from '../http/address.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hidingOf } from '../http/hiding.ts';
-import { explain } from '../http/network-failure.ts';
+import { networkFailureOf } from '../http/network-failure.ts';
 import { DeadlinePassed, type PostOutcome, post } from '../http/post.ts';
 import { createProxiedConnector, createPublicConnector, ownPart, type Resolve } from '../http/public-address.ts';
 import { createTunnels, type Tunnels } from '../http/tunnel.ts';
@@ -130,7 +130,7 @@ function judge(
     const { reason, detail, fault } =
       error instanceof DeadlinePassed
         ? { reason: 'timeout', detail: `There was no complete answer within ${timeout} ms.`, fault: 'receiver' as const }
-        : explain(error, { isSent });
+        : networkFailureOf(error, { isSent });
     return { kind: 'failed', reason, detail: detail + begun, httpStatus: status, retryAfter: null, fault, ...attempted };
   }
   if (isGood(status)) return { kind: 'delivered', httpStatus: status, ...attempted };

@@ -54,12 +54,12 @@ async function auditCommand(context: CliContext, { site, since, json }: Options)
     const tookMs = Math.round(performance.now() - begun);
     const gaps = Object.values(result).reduce((sum, check) => sum + check.gaps, 0);
     if (json) printJson(context, { whole: gaps === 0, gaps, tookMs, checks: result });
-    else report(context, result, tookMs);
+    else printAudit(context, result, tookMs);
     if (gaps > 0) throw new AppError('conflict', `${counted(gaps, 'gap')} found; docs/troubleshooting.md says what to do`);
   });
 }
 
-function report(context: CliContext, result: AuditResult, tookMs: number): void {
+function printAudit(context: CliContext, result: AuditResult, tookMs: number): void {
   for (const [check, found] of Object.entries(result) as [AuditCheck, CheckResult][]) {
     const mark = found.gaps === 0 ? styled(context, 'green', 'whole') : styled(context, 'red', 'gaps ');
     const but = found.gaps === 0 ? '' : `: not so ${counted(found.gaps, 'time')}`;

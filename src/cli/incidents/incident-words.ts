@@ -1,6 +1,6 @@
 /** Incidents in a few words, for lists and the overview. */
 
-import { untilText } from '../../domain/explain/subscriber-state.ts';
+import { untilText } from '../../domain/explain/standing.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant } from '../../domain/values/time.ts';

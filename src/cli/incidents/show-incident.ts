@@ -2,7 +2,7 @@
 
 import { incidentDetails } from '../../actions/incidents/body.ts';
 import { type IncidentStory, storyOf } from '../../actions/incidents/incidents.ts';
-import { untilText } from '../../domain/explain/subscriber-state.ts';
+import { untilText } from '../../domain/explain/standing.ts';
 import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { stateName } from '../../domain/purchases/states.ts';

@@ -1,6 +1,6 @@
 /** Silences in a few words. */
 
-import { untilText } from '../../domain/explain/subscriber-state.ts';
+import { untilText } from '../../domain/explain/standing.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { type Instant, isoTime } from '../../domain/values/time.ts';
 import type { SilenceRow } from '../../postgres/incidents/silences.ts';

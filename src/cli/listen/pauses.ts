@@ -22,7 +22,7 @@ export function watchPauses(
 
   const look = async (): Promise<void> => {
     const [{ untilText }, { afterFailures }, { databaseNow }, { findSubscriber }, { offAdvice }] = await Promise.all([
-      import('../../domain/explain/subscriber-state.ts'),
+      import('../../domain/explain/standing.ts'),
       import('../../domain/deliveries/subscriber-state.ts'),
       import('../../postgres/reports/overview.ts'),
       import('../../postgres/subscribers/subscribers.ts'),

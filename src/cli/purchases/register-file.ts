@@ -18,10 +18,10 @@ export interface RegisterFileOptions {
   /** Told of each line that could not be registered; of columns that mean nothing, without a line. */
   onProblem(problem: string, line: number | null): void;
   /** Told of what is done so far: after each batch, and when the work breaks off. */
-  onProgress(reached: Reached, tally: FileTally): void;
+  onProgress(reached: Reached, counts: RegistrationCounts): void;
 }
 
-export interface FileTally {
+export interface RegistrationCounts {
   readonly created: number;
   /** With those that are watched again. */
   readonly existing: number;
@@ -42,11 +42,11 @@ const IN_FLIGHT = 2;
 export async function registerFile(
   sql: Sql,
   { file, stdin, defaults, onProblem, onProgress }: RegisterFileOptions,
-): Promise<FileTally> {
-  const tally = { created: 0, existing: 0, watchedAgain: 0, rejected: 0 };
+): Promise<RegistrationCounts> {
+  const counts = { created: 0, existing: 0, watchedAgain: 0, rejected: 0 };
   const reader = registrationReader(basename(file), defaults);
   const reject = (line: number, problem: string): void => {
-    tally.rejected += 1;
+    counts.rejected += 1;
     onProblem(problem, line);
   };
 
@@ -55,8 +55,8 @@ export async function registerFile(
     try {
       const registrations = batch.map(({ registration }) => registration);
       for (const answer of await register(sql, registrations, { by: 'cli' })) {
-        tally[answer === 'created' ? 'created' : 'existing'] += 1;
-        if (answer === 'watched again') tally.watchedAgain += 1;
+        counts[answer === 'created' ? 'created' : 'existing'] += 1;
+        if (answer === 'watched again') counts.watchedAgain += 1;
       }
     } catch (error) {
       if (!isRefusal(error)) throw error;
@@ -73,7 +73,7 @@ export async function registerFile(
     const { written, reached } = inFlight[0]!;
     await written;
     inFlight.shift();
-    onProgress(reached, tally);
+    onProgress(reached, counts);
   }
   async function send(batch: readonly Numbered[], reached: Reached): Promise<void> {
     const ids = new Set(batch.map(({ registration }) => registration.purchaseId));
@@ -100,7 +100,7 @@ export async function registerFile(
     await Promise.allSettled(inFlight.map(({ written }) => written));
   }
   if (reader.unused().length > 0) onProblem(`not used: ${reader.unused().join(', ')}`, null);
-  return tally;
+  return counts;
 }
 
 /** Data exceptions and violated constraints: the row's fault, not the connection's. */

@@ -2,7 +2,7 @@
 
 import { explanationBody } from '../../api/purchases/explanation-body.ts';
 import { suggestion } from '../../config/kinds/nearest.ts';
-import { type ExplainPolicy, explain } from '../../domain/explain/explain.ts';
+import { type ExplainPolicy, explainPurchase } from '../../domain/explain/explain.ts';
 import type { Explanation, Step } from '../../domain/explain/step.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -31,7 +31,7 @@ export async function showExplanation(
   const facts = await explainFacts(sql, { id, subscriber });
   if (facts === null) throw new AppError('not_found', `${JSON.stringify(purchaseId)} was removed just now`);
   if (subscriber !== null && facts.subscribers.length === 0) throw await noSubscriber(sql, subscriber);
-  const explanation = explain(facts, policy);
+  const explanation = explainPurchase(facts, policy);
   if (json) return printJson(context, explanationBody(explanation));
   printHead(context, explanation);
   printLine(context);

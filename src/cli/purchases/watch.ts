@@ -7,6 +7,7 @@ import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
 import { counted, printable, printJson, printLine, styled } from '../terminal/output.ts';
+import type { RegistrationCounts } from './register-file.ts';
 import type { Defaults } from './registrations.ts';
 
 interface WatchOptions {
@@ -18,20 +19,12 @@ interface WatchOptions {
   readonly quiet?: true;
 }
 
-interface Tally {
-  readonly created: number;
-  /** With those that are watched again. */
-  readonly existing: number;
-  readonly watchedAgain: number;
-  readonly rejected: number;
-}
-
 interface Problem {
   readonly line: number;
   readonly problem: string;
 }
 
-interface FileResult extends Tally {
+interface FileResult extends RegistrationCounts {
   readonly problems: readonly Problem[];
 }
 
@@ -77,10 +70,10 @@ async function watch(context: CliContext, ids: readonly string[], options: Watch
     }
     const created = answers.filter((answer) => answer === 'created').length;
     const watchedAgain = answers.filter((answer) => answer === 'watched again').length;
-    const typed: Tally = { created, existing: ids.length - created, watchedAgain, rejected: 0 };
+    const typed: RegistrationCounts = { created, existing: ids.length - created, watchedAgain, rejected: 0 };
     const fromFile = file === undefined ? null : await watchFile(context, sql, { file, defaults, silent: json || quiet });
-    await report(context, sql, {
-      tally: fromFile === null ? typed : sum(typed, fromFile),
+    await printResult(context, sql, {
+      counts: fromFile === null ? typed : sum(typed, fromFile),
       problems: fromFile?.problems ?? null,
       purchases: registrations.map(({ purchaseId }, index) => ({ purchaseId, result: answers[index]! })),
       json,
@@ -90,11 +83,11 @@ async function watch(context: CliContext, ids: readonly string[], options: Watch
   });
 }
 
-function summary({ created, existing }: Pick<Tally, 'created' | 'existing'>): string {
+function summary({ created, existing }: Pick<RegistrationCounts, 'created' | 'existing'>): string {
   return `${counted(created, 'new', 'new')}, ${counted(existing, 'known before', 'known before')}`;
 }
 
-function sum(a: Tally, b: Tally): Tally {
+function sum(a: RegistrationCounts, b: RegistrationCounts): RegistrationCounts {
   return {
     created: a.created + b.created,
     existing: a.existing + b.existing,
@@ -114,7 +107,7 @@ async function watchFile(
   const problems: Problem[] = [];
   let soFar = 'Nothing was registered.';
   try {
-    const tally = await registerFile(sql, {
+    const counts = await registerFile(sql, {
       file,
       stdin: context.stdin,
       defaults,
@@ -127,7 +120,7 @@ async function watchFile(
         if (!silent) progress.reached(reached);
       },
     });
-    return { ...tally, problems };
+    return { ...counts, problems };
   } catch (error) {
     // What is wrong with the file, or with the command, is told by itself.
     if (!(error instanceof AppError)) progress.say(`${soFar} Running the same again is safe, and registers the rest.`);
@@ -138,7 +131,7 @@ async function watchFile(
 }
 
 interface Result {
-  readonly tally: Tally;
+  readonly counts: RegistrationCounts;
   readonly problems: readonly Problem[] | null;
   readonly purchases: readonly { readonly purchaseId: string; readonly result: string }[];
   readonly json: boolean;
@@ -146,27 +139,27 @@ interface Result {
   readonly summarized: boolean;
 }
 
-async function report(
+async function printResult(
   context: CliContext,
   sql: Sql,
-  { tally, problems, purchases, json, quiet, summarized }: Result,
+  { counts, problems, purchases, json, quiet, summarized }: Result,
 ): Promise<void> {
   const daemons = await livingDaemons(sql);
-  if (json) printJson(context, { ...tally, purchases, ...(problems === null ? {} : { problems }), daemons: daemons.length });
+  if (json) printJson(context, { ...counts, purchases, ...(problems === null ? {} : { problems }), daemons: daemons.length });
   else if (!quiet) {
-    const again = tally.watchedAgain === 0 ? '' : `, ${tally.watchedAgain} of them watched again`;
-    const registered = tally.created + tally.existing;
-    if (registered + tally.rejected === 0) printLine(context, 'the file holds no purchase IDs');
-    else if (summarized) printLine(context, `${summary(tally)}${again}`);
-    if (registered === 0) return refuse(tally);
+    const again = counts.watchedAgain === 0 ? '' : `, ${counts.watchedAgain} of them watched again`;
+    const registered = counts.created + counts.existing;
+    if (registered + counts.rejected === 0) printLine(context, 'the file holds no purchase IDs');
+    else if (summarized) printLine(context, `${summary(counts)}${again}`);
+    if (registered === 0) return refuse(counts);
     if (daemons.length === 0) printLine(context, styled(context, 'yellow', `Registered, but ${NO_DAEMON}.`));
-    else if (tally.created + tally.watchedAgain > 0)
+    else if (counts.created + counts.watchedAgain > 0)
       printLine(context, styled(context, 'gray', 'A daemon is running and asks for them at once.'));
   }
-  refuse(tally);
+  refuse(counts);
 }
 
-function refuse({ rejected }: Tally): void {
+function refuse({ rejected }: RegistrationCounts): void {
   if (rejected > 0) throw new AppError('conflict', `${counted(rejected, 'line')} could not be registered (see above)`);
 }
 

@@ -1,7 +1,7 @@
 /** Says whom nothing reaches, and what to do: one line each. */
 
 import { afterFailures, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
-import { untilText } from '../../domain/explain/subscriber-state.ts';
+import { untilText } from '../../domain/explain/standing.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { MOST_FAILING, MOST_PARKED, type TroubledSubscriber } from '../../postgres/subscribers/trouble.ts';

@@ -1,6 +1,6 @@
 /** What is usual in each state of each site, read now and then. */
 
-import { type Known, NOTHING_KNOWN } from '../../domain/stays/usual.ts';
+import { type CountedUsual, NOTHING_KNOWN } from '../../domain/stays/usual.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { readUsual, USUAL_WINDOW } from '../../postgres/stays/dwell.ts';
@@ -13,11 +13,11 @@ export const RECENT: Milliseconds = 30_000;
 export interface UsualReader {
   /** Reads it when the last reading is older than this. */
   refresh(now: Instant, age?: Milliseconds): Promise<void>;
-  of(site: string, state: number): Known;
+  of(site: string, state: number): CountedUsual;
 }
 
 export function createUsualReader(sql: Queries): UsualReader {
-  let known: ReadonlyMap<string, Known> = new Map();
+  let known: ReadonlyMap<string, CountedUsual> = new Map();
   let readAt = Number.NEGATIVE_INFINITY;
   return {
     refresh: async (now, age = READ_AGAIN_AFTER) => {

@@ -1,5 +1,5 @@
 /** One log line for each thing a recorded poll brought. */
-import type { Outcome } from '../../domain/deciding/decide.ts';
+import type { PollOutcome } from '../../domain/deciding/decide.ts';
 import type { Purchase } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -8,7 +8,7 @@ import type { Logger } from '../../runtime/logger.ts';
 export function logOutcome(
   log: Logger,
   { site, purchaseId }: Purchase,
-  { kind, reason, events, transition }: Outcome,
+  { kind, reason, events, transition }: PollOutcome,
   accepted: boolean,
 ): void {
   const about = { site, purchaseId };

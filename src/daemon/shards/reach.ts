@@ -1,7 +1,7 @@
 /** Leaves this replica's shards to the others while it does not reach what another replica reaches, and says so. */
 
 import type { ReplicaTroubleReason } from '../../domain/incidents/replica-trouble.ts';
-import { afterLook, type Standing, TAKING_PART, type Unreached } from '../../domain/replicas/replica-reach.ts';
+import { afterLook, type Participation, TAKING_PART, type Unreached } from '../../domain/replicas/replica-reach.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -35,7 +35,7 @@ const EVERY: Milliseconds = 5_000;
 
 interface Watched {
   readonly outside: Outside;
-  standing: Standing;
+  standing: Participation;
   /** Set from the first time that the shards are left until something is reached again. */
   trouble: Unreached | null;
 }

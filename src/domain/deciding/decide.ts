@@ -33,7 +33,7 @@ export interface Transition {
   readonly notAfter: Instant;
 }
 
-export interface Outcome {
+export interface PollOutcome {
   /**
    * `postponed`: the site's trouble, nothing is recorded and the purchase stays due. The others are recorded:
    * `unchanged` only moves times and counters, `failed` is the purchase's own trouble, `changed` brings events.
@@ -79,7 +79,7 @@ export interface DecideContext {
 }
 
 /** Decides what follows from a poll. */
-export function decide(purchase: Purchase, seen: Observation, context: DecideContext): Outcome {
+export function decide(purchase: Purchase, seen: Observation, context: DecideContext): PollOutcome {
   if (seen.kind === 'seen') return decideSeen(purchase, seen.state, seen, context);
   // Only a caller that has seen the purchase before knows a digest, so there is a state.
   if (seen.kind === 'same') return decideSeen(purchase, purchase.state ?? 0, null, context);
@@ -93,7 +93,7 @@ function decideSeen(
   state: number,
   seen: { readonly details: Details; readonly detailsDigest: string } | null,
   context: DecideContext,
-): Outcome {
+): PollOutcome {
   const { askedAt, now, policy } = context;
   const statePolicy = policyOf(policy, state);
   const moved = before.state !== state;
@@ -242,9 +242,9 @@ function whenNext(
 /** What a poll without a good answer leaves as it was. */
 const NOTHING_SEEN = { transition: null, stay: null, details: null, detailsChanged: false, unknownState: null } as const;
 
-type Kept = Pick<Outcome, 'purchase' | 'lastError' | 'transition' | 'stay' | 'details' | 'detailsChanged' | 'unknownState'>;
+type Kept = Pick<PollOutcome, 'purchase' | 'lastError' | 'transition' | 'stay' | 'details' | 'detailsChanged' | 'unknownState'>;
 
-function expire(kept: Kept, events: readonly EventDraft[], { now }: DecideContext): Outcome {
+function expire(kept: Kept, events: readonly EventDraft[], { now }: DecideContext): PollOutcome {
   const sequence = kept.purchase.sequence + 1;
   const purchase: Purchase = { ...kept.purchase, status: 'expired', stuckSince: null, sequence };
   const data = {
@@ -263,7 +263,7 @@ function expire(kept: Kept, events: readonly EventDraft[], { now }: DecideContex
   };
 }
 
-function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string }, context: DecideContext): Outcome {
+function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: string }, context: DecideContext): PollOutcome {
   const { now, policy, spread } = context;
   const unknown = trouble.kind === 'unknown';
   const failures = before.failures + 1;
@@ -321,7 +321,7 @@ function afterFailedRecheck(
   return isTriedAgain ? earlierOf(planned, again) : planned;
 }
 
-function postpone(before: Purchase, trouble: Trouble, { now, spread, strikes }: DecideContext): Outcome {
+function postpone(before: Purchase, trouble: Trouble, { now, spread, strikes }: DecideContext): PollOutcome {
   return {
     kind: 'postponed',
     reason: trouble.reason,

@@ -70,7 +70,7 @@ export function pauseAfter(pauses: number, { longestPause }: Patience = WITH_SYS
 }
 
 /** What a subscriber's attempts showed, in the order of their ends. */
-export interface Ended {
+export interface AttemptEnd {
   readonly began: Instant;
   readonly at: Instant;
   /** Null: delivered. */
@@ -103,7 +103,7 @@ export function holdAfter(failures: number): Milliseconds {
  */
 export function healthAfter(
   before: SubscriberHealth | null,
-  attempts: readonly Ended[],
+  attempts: readonly AttemptEnd[],
   patience: Patience = WITH_SYSTEMS,
 ): SubscriberHealth | null {
   let health = before ?? WELL;

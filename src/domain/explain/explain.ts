@@ -13,8 +13,8 @@ import { subscriberSteps } from './deliveries.ts';
 import type { Facts } from './facts.ts';
 import { historySteps } from './history.ts';
 import { lateness, stuckClock, whyLate, whyThen } from './poll.ts';
+import { standingSteps } from './standing.ts';
 import type { Explanation, Step } from './step.ts';
-import { standingSteps } from './subscriber-state.ts';
 import { gravestFirst, verdict } from './verdict.ts';
 
 export interface ExplainPolicy {
@@ -29,7 +29,10 @@ export interface ExplainPolicy {
 }
 
 /** Explains a purchase. */
-export function explain(facts: Facts, { polling, schedule, channels, limitOf = byPolicy(polling) }: ExplainPolicy): Explanation {
+export function explainPurchase(
+  facts: Facts,
+  { polling, schedule, channels, limitOf = byPolicy(polling) }: ExplainPolicy,
+): Explanation {
   const { purchase, owner, now, more } = facts;
   const subscribers = subscriberSteps(facts);
   const history = historySteps(facts, polling, { schedule, skip: subscribers.skip });

@@ -6,7 +6,7 @@ import type { SubscriberState } from '../deliveries/subscriber-state.ts';
 import type { IncidentKind } from '../incidents/symptom.ts';
 import type { PurchaseStatus } from '../purchases/purchase.ts';
 import type { DaemonSilence } from '../replicas/daemon-silence.ts';
-import type { Known } from '../stays/usual.ts';
+import type { CountedUsual } from '../stays/usual.ts';
 import type { SkippedTime } from '../values/skipped-time.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 
@@ -182,7 +182,7 @@ export interface Facts {
   /** The oldest first. */
   readonly singles: readonly SingleFacts[];
   /** What is known of its state at its site. */
-  readonly known: Known;
+  readonly known: CountedUsual;
   /** Whether there is a channel for people, without which nobody hears of incidents. */
   readonly hasPeople: boolean;
   /** What there is beyond the bounds. */

@@ -2,7 +2,7 @@
 
 import { afterFailures, isAskedFor } from '../deliveries/subscriber-state.ts';
 import type { AttemptFacts, DeliveryFacts, Facts, SubscriberFacts } from './facts.ts';
-import { untilText } from './subscriber-state.ts';
+import { untilText } from './standing.ts';
 
 interface Held {
   readonly subscriber: SubscriberFacts;

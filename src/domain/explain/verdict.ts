@@ -9,8 +9,8 @@ import type { Instant } from '../values/time.ts';
 import type { Facts } from './facts.ts';
 import { answeredWell, lateness, whyLate } from './poll.ts';
 import { singleStanding } from './single-alerts.ts';
+import { NO_CHANNEL_HEARS, NOBODY_HEARS, untilText } from './standing.ts';
 import { MATTER_CODES, type Matter } from './step.ts';
-import { NO_CHANNEL_HEARS, NOBODY_HEARS, untilText } from './subscriber-state.ts';
 
 /** Everything that is the matter, the gravest first; `told` is what the history found. */
 export function gravestFirst(facts: Facts, policy: PollPolicy, told: readonly Matter[]): Matter[] {

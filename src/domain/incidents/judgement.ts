@@ -4,7 +4,7 @@
  */
 
 import type { SiteStay } from '../stays/stay.ts';
-import { createTally, type DwellChange, type StayChange } from '../stays/tally.ts';
+import { createStayCounts, type DwellChange, type StayChange } from '../stays/stay-counts.ts';
 import type { Usual } from '../stays/usual.ts';
 import type { Instant } from '../values/time.ts';
 import { audienceOf, type ChannelRule } from './audience.ts';
@@ -52,13 +52,13 @@ export function weigh(
 ): Weighed {
   const detections = new Map(before.map((each) => [key(each), each]));
   const touched = new Set<string>();
-  const tally = createTally();
+  const stayCounts = createStayCounts();
   const firstLooks = new Map<string, Instant>();
   for (const stay of stays) {
     const { site, state } = stay;
     const was = detections.get(key(stay)) ?? newDetection(site, state);
     const isOpen = open.some((incident) => isLeaf(incident) && incident.site === site && incident.state === state);
-    tally.add(stay, was.alarm === null && !isOpen);
+    stayCounts.add(stay, was.alarm === null && !isOpen);
     if (stay.firstSight && stay.outcome === 'overdue' && !firstLooks.has(site)) firstLooks.set(site, stay.at);
     // Those that raise an alarm were counted as usual: taken back, the share learned of a site with many abandoners would be too low.
     detections.set(key(stay), feed(was, stay, usual(site, state)));
@@ -68,8 +68,8 @@ export function weigh(
   return {
     detections: all,
     changed: all.filter((each) => touched.has(key(each))),
-    dwell: tally.dwell(),
-    stays: tally.stays(),
+    dwell: stayCounts.dwell(),
+    stays: stayCounts.stays(),
     firstLooks: [...firstLooks].map(([site, at]) => ({ site, at })),
   };
 }

@@ -4,7 +4,7 @@
  */
 
 import { isGoodExit } from '../stays/stay.ts';
-import { ENOUGH_STAYS, type Known } from '../stays/usual.ts';
+import { type CountedUsual, ENOUGH_STAYS } from '../stays/usual.ts';
 import { dueAfter } from '../values/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import { audienceOf, type ChannelRule, modeOf } from './audience.ts';
@@ -16,7 +16,7 @@ const ENOUGH_PER_DAY = 20;
 export const MOST_AT_FIRST_LOOK = 5;
 
 /** Whether enough is known of a state at a site to judge a page by its share of stuck customers. */
-export function isShareKnown({ share, perDay }: Pick<Known, 'share' | 'perDay'>): boolean {
+export function isShareKnown({ share, perDay }: Pick<CountedUsual, 'share' | 'perDay'>): boolean {
   return share !== null && perDay !== null && perDay >= ENOUGH_PER_DAY;
 }
 
@@ -77,7 +77,7 @@ export interface CheckoutSituation<Checkout extends StuckCheckout> {
   readonly channels: readonly ChannelRule[];
   readonly silences: readonly Silence[];
   readonly policy: Pick<AlertPolicy, 'groupWait' | 'groupInterval'>;
-  known(site: string, state: number): Known;
+  known(site: string, state: number): CountedUsual;
   /** Whether an incident of stuck customers is open for this state of this site. */
   hasIncident(site: string, state: number): boolean;
   /** Whether the last alert about the place was a single one, which did not say that incidents take over. */

@@ -1,4 +1,4 @@
-/** What a rehearsal reports: counted and listed from what its judge decided. Only this file writes a tally. */
+/** What a rehearsal reports: counted and listed from what its judge decided. Only this file writes the counts. */
 
 import type { Incident } from '../incidents/incident.ts';
 import type { Message } from '../incidents/judgement.ts';
@@ -34,7 +34,7 @@ export interface RehearsalResult {
   readonly limits: readonly { readonly site: string; readonly state: number; readonly limit: Limit }[];
 }
 
-export interface Tally {
+export interface RehearsalCounts {
   /** Nothing before this moment is reported. */
   readonly from: Instant;
   readonly messages: RehearsedMessage[];
@@ -48,41 +48,41 @@ export interface Tally {
   openBefore: number | null;
 }
 
-export function newTally(from: Instant): Tally {
+export function newRehearsalCounts(from: Instant): RehearsalCounts {
   return { from, messages: [], checkouts: [], opened: new Map(), said: new Set(), overdue: 0, openBefore: null };
 }
 
 /** The judge is about to look: at the first look in the time, these incidents are those of before. */
-export function countBefore(tally: Tally, now: Instant, incidents: readonly Incident[]): void {
-  if (now >= tally.from) tally.openBefore ??= countSpeaking(incidents);
+export function countBefore(counts: RehearsalCounts, now: Instant, incidents: readonly Incident[]): void {
+  if (now >= counts.from) counts.openBefore ??= countSpeaking(incidents);
 }
 
-export function countOverdue(tally: Tally, at: Instant): void {
-  if (at >= tally.from) tally.overdue += 1;
+export function countOverdue(counts: RehearsalCounts, at: Instant): void {
+  if (at >= counts.from) counts.overdue += 1;
 }
 
 /** An incident was judged. */
-export function noteIncident(tally: Tally, incident: Incident, now: Instant): void {
-  const isOpened = incident.openedAt === now && now >= tally.from;
-  if (isOpened || tally.opened.has(incident.id)) tally.opened.set(incident.id, incident);
+export function noteIncident(counts: RehearsalCounts, incident: Incident, now: Instant): void {
+  const isOpened = incident.openedAt === now && now >= counts.from;
+  if (isOpened || counts.opened.has(incident.id)) counts.opened.set(incident.id, incident);
 }
 
-export function noteMessage(tally: Tally, message: RehearsedMessage): void {
+export function noteMessage(counts: RehearsalCounts, message: RehearsedMessage): void {
   if (message.channels.length === 0) return;
-  tally.said.add(message.incident.id);
-  if (message.at >= tally.from) tally.messages.push(message);
+  counts.said.add(message.incident.id);
+  if (message.at >= counts.from) counts.messages.push(message);
 }
 
-export function noteCheckouts(tally: Tally, now: Instant, checkouts: readonly RehearsedCheckouts[]): void {
-  if (now >= tally.from) tally.checkouts.push(...checkouts);
+export function noteCheckouts(counts: RehearsalCounts, now: Instant, checkouts: readonly RehearsedCheckouts[]): void {
+  if (now >= counts.from) counts.checkouts.push(...checkouts);
 }
 
 export function resultOf(
-  tally: Tally,
+  counts: RehearsalCounts,
   { stays, incidents, limits }: Pick<RehearsalResult, 'stays' | 'limits'> & { readonly incidents: readonly Incident[] },
 ): RehearsalResult {
-  const { messages, checkouts, overdue, said } = tally;
-  const own = [...tally.opened.values()].filter(({ parent }) => parent === null);
+  const { messages, checkouts, overdue, said } = counts;
+  const own = [...counts.opened.values()].filter(({ parent }) => parent === null);
   const openAfter = countSpeaking(incidents);
   return {
     messages,
@@ -90,7 +90,7 @@ export function resultOf(
     stays,
     overdue,
     opened: own.length,
-    openBefore: tally.openBefore ?? openAfter,
+    openBefore: counts.openBefore ?? openAfter,
     openAfter,
     unsaid: own.filter(({ id, endedAt }) => endedAt !== null && !said.has(id)).length,
     limits: limits.toSorted((a, b) => (a.site < b.site ? -1 : a.site > b.site ? 1 : a.state - b.state)),

@@ -12,20 +12,20 @@ import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { createLearned, type Learned } from '../stays/learned.ts';
 import { asLeft, asOverdue, type RecordedOutage, type RecordedStay, rehearseStay } from '../stays/recorded-stay.ts';
 import type { SiteStay } from '../stays/stay.ts';
-import type { Known } from '../stays/usual.ts';
+import type { CountedUsual } from '../stays/usual.ts';
 import { HOUR, type Instant, type Milliseconds } from '../values/time.ts';
 import { applyHappening, type Happening, happeningsOf, overdueOf, placeKey, type Waiting } from './happenings.ts';
 import { judgeOnce, type Memory, NOTHING_KNOWN, openOf } from './judge-look.ts';
 import {
   countBefore,
   countOverdue,
-  newTally,
+  newRehearsalCounts,
   noteCheckouts,
   noteIncident,
   noteMessage,
+  type RehearsalCounts,
   type RehearsalResult,
   resultOf,
-  type Tally,
 } from './rehearsal-result.ts';
 import { type CheckoutRehearsal, createCheckoutRehearsal } from './rehearsed-checkouts.ts';
 
@@ -52,14 +52,14 @@ export interface Rehearsal {
   finish(): RehearsalResult;
 }
 
-/** All that a rehearsal remembers. Only this file writes it; `waiting` and `tally` are written by the files that declare them. */
+/** All that a rehearsal remembers. Only this file writes it; `waiting` and `counts` are written by the files that declare them. */
 interface State {
   readonly options: RehearsalOptions;
   readonly outagesOf: ReadonlyMap<string, readonly RecordedOutage[]>;
   readonly learned: Learned;
   readonly singles: CheckoutRehearsal;
   /** What was usual when `usualAt` came. */
-  readonly usualOf: Map<string, Known>;
+  readonly usualOf: Map<string, CountedUsual>;
   usualAt: Instant;
   learnAt: Instant;
   /** Where stays have a limit, by their key. */
@@ -67,7 +67,7 @@ interface State {
   /** Stays taken so far. */
   stays: number;
   readonly waiting: Waiting;
-  readonly tally: Tally;
+  readonly counts: RehearsalCounts;
   memory: Memory;
   /** What has not happened yet; sorted when it is needed. */
   coming: Happening[];
@@ -94,9 +94,9 @@ export function createRehearsal(options: RehearsalOptions): Rehearsal {
     finish: () => {
       liveUntil(state, options.to);
       state.learned.learn(options.to);
-      const { learned, places, memory, stays, tally } = state;
+      const { learned, places, memory, stays, counts } = state;
       const limits = [...places.values()].map((place) => ({ ...place, limit: learned.limitOf(place.site, place.state) }));
-      return resultOf(tally, { stays, incidents: memory.incidents, limits });
+      return resultOf(counts, { stays, incidents: memory.incidents, limits });
     },
   };
 }
@@ -114,7 +114,7 @@ function newState(options: RehearsalOptions): State {
     places: new Map(),
     stays: 0,
     waiting: new Map(),
-    tally: newTally(options.from),
+    counts: newRehearsalCounts(options.from),
     memory: NOTHING_KNOWN,
     coming: [],
     edges: outages
@@ -173,10 +173,10 @@ function nextLook({ edges, lookAgainAt, lookedAt }: State, happening: Happening 
 
 /** One look of the judge. */
 function look(state: State, now: Instant, happened: readonly Happening[]): void {
-  const { options, learned, tally, singles } = state;
+  const { options, learned, counts, singles } = state;
   const { silences, channels, alerts: policy } = options;
-  const usual = (site: string, number: number): Known => usualAround(state, site, number, now);
-  countBefore(tally, now, state.memory.incidents);
+  const usual = (site: string, number: number): CountedUsual => usualAround(state, site, number, now);
+  countBefore(counts, now, state.memory.incidents);
   const stays = happened.map((happening) => happen(state, happening)).filter((stay) => stay !== null);
   const weighed = weigh(state.memory.detections, stays, { open: openOf(state.memory), usual });
   learned.add(weighed);
@@ -186,7 +186,7 @@ function look(state: State, now: Instant, happened: readonly Happening[]): void 
   const { memory, judgement } = judgeOnce(state.memory, { now, detections, overdue, symptoms, silences, channels, policy });
   for (const told of judgement.verdicts) note(state, told, now, usual);
   const checkouts = singles.look(now, memory.incidents, usual);
-  noteCheckouts(tally, now, checkouts.messages);
+  noteCheckouts(counts, now, checkouts.messages);
   const again = [judgement.lookAgainAt, checkouts.lookAgainAt].filter((at) => at !== null);
   state.memory = memory;
   state.lookedAt = now;
@@ -194,12 +194,12 @@ function look(state: State, now: Instant, happened: readonly Happening[]): void 
 }
 
 /** Answers what the judge weighs of it; null when it is nothing. */
-function happen({ waiting, singles, tally }: State, happening: Happening): SiteStay | null {
+function happen({ waiting, singles, counts }: State, happening: Happening): SiteStay | null {
   const { at, place, what, stay } = happening;
   applyHappening(waiting, happening);
   if (what === 'overdue') {
     singles.stuck(place, stay.recorded, at);
-    countOverdue(tally, at);
+    countOverdue(counts, at);
     return asOverdue(stay);
   }
   singles.over(place, at, what === 'left' ? stay.recorded.toState : null);
@@ -207,18 +207,18 @@ function happen({ waiting, singles, tally }: State, happening: Happening): SiteS
 }
 
 function note(state: State, { incident, messages, parts }: Told, now: Instant, usual: UsualOf): void {
-  const { tally, learned, singles } = state;
-  noteIncident(tally, incident, now);
+  const { counts, learned, singles } = state;
+  noteIncident(counts, incident, now);
   for (const { stage, channels } of messages) {
     const limit = isLeaf(incident) ? learned.limitOf(incident.site!, incident.state!) : null;
     if (stage === 'opened' || stage === 'reopened') singles.takenOver([incident, ...parts], usual);
-    noteMessage(tally, { at: now, stage, channels, incident, parts, limit });
+    noteMessage(counts, { at: now, stage, channels, incident, parts, limit });
   }
 }
 
-type UsualOf = (site: string, state: number) => Known;
+type UsualOf = (site: string, state: number) => CountedUsual;
 
-function usualAround(state: State, site: string, number: number, now: Instant): Known {
+function usualAround(state: State, site: string, number: number, now: Instant): CountedUsual {
   if (now - state.usualAt >= USUAL_FOR) {
     state.usualOf.clear();
     state.usualAt = now;

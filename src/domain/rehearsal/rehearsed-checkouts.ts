@@ -11,7 +11,7 @@ import {
   type StuckCheckout,
 } from '../incidents/stuck-checkouts.ts';
 import type { RecordedStay } from '../stays/recorded-stay.ts';
-import type { Known } from '../stays/usual.ts';
+import type { CountedUsual } from '../stays/usual.ts';
 import type { Instant } from '../values/time.ts';
 
 /** A checkout that would have been named. */
@@ -40,7 +40,7 @@ export interface CheckoutRehearsal {
   look(now: Instant, incidents: readonly Incident[], known: KnownOf): Look;
 }
 
-type KnownOf = (site: string, state: number) => Known;
+type KnownOf = (site: string, state: number) => CountedUsual;
 
 interface Look {
   readonly messages: readonly RehearsedCheckouts[];

@@ -15,7 +15,7 @@ export interface Unreached {
   readonly error: string;
 }
 
-export interface Standing {
+export interface Participation {
   /** Until when the shards are left to the others at most; null while this replica takes part. */
   readonly awayUntil: Moment | null;
   /** For how long the next time. */
@@ -24,7 +24,7 @@ export interface Standing {
   readonly tryingSince: Moment | null;
 }
 
-export const TAKING_PART: Standing = { awayUntil: null, wait: 5 * 60_000, tryingSince: null };
+export const TAKING_PART: Participation = { awayUntil: null, wait: 5 * 60_000, tryingSince: null };
 
 /** Failing for so long before the shards are left: longer than a deploy of the network takes, shorter than an alert. */
 const TRIES_FOR: Milliseconds = 30_000;
@@ -34,9 +34,9 @@ export const CLEARLY_AFTER: Milliseconds = 10_000;
 
 /** What follows from a look: `isUnreached`, and whether another replica that takes part reaches what this one does not. */
 export function afterLook(
-  before: Standing,
+  before: Participation,
   { isUnreached, othersReach, now }: { isUnreached: boolean; othersReach: boolean; now: Moment },
-): Standing {
+): Participation {
   if (!isUnreached) return TAKING_PART;
   const { awayUntil, wait, tryingSince } = before;
   if (awayUntil !== null) {

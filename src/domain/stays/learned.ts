@@ -6,8 +6,8 @@
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { DAY, type Instant } from '../values/time.ts';
 import { autoLimit, configuredLimit, type Dwell, type DwellCount, dwellOf, type Limit, mostLimit } from './dwell.ts';
-import { type DwellChange, dayOf, type StayChange } from './tally.ts';
-import { type Known, usualOf } from './usual.ts';
+import { type DwellChange, dayOf, type StayChange } from './stay-counts.ts';
+import { type CountedUsual, usualOf } from './usual.ts';
 
 /** So many days count, today included. */
 const DAYS = 14;
@@ -16,7 +16,7 @@ export interface Learned {
   add(changes: { readonly dwell: readonly DwellChange[]; readonly stays: readonly StayChange[] }): void;
   /** Forgets days that count no more, and learns limits from those that do. */
   learn(now: Instant): void;
-  usual(site: string, state: number, now: Instant): Known;
+  usual(site: string, state: number, now: Instant): CountedUsual;
   /** As learned last. */
   limitOf(site: string, state: number): Limit;
 }

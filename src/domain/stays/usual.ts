@@ -16,15 +16,15 @@ export interface StayNumbers {
 }
 
 /** What is usual, with the number of stays that it rests on. */
-export interface Known extends Usual {
+export interface CountedUsual extends Usual {
   /** Stays counted while no incident was open. */
   readonly counted: number;
 }
 
-export const NOTHING_KNOWN: Known = { share: null, perDay: null, counted: 0 };
+export const NOTHING_KNOWN: CountedUsual = { share: null, perDay: null, counted: 0 };
 
 /** The share is that of calm times alone, the number a day that of all: trouble is not usual, and is busy all the same. */
-export function usualOf({ stays, calm, calmOverdue, days }: StayNumbers): Known {
+export function usualOf({ stays, calm, calmOverdue, days }: StayNumbers): CountedUsual {
   return {
     // What turned out to belong to an incident is taken back, perhaps from a day that counts no more.
     share: calm < ENOUGH_STAYS ? null : Math.max(calmOverdue, 0) / calm,

@@ -6,7 +6,7 @@
  * gave up, and that the database runs later, changes nothing.
  */
 
-import type { Outcome, Transition } from '../../domain/deciding/decide.ts';
+import type { PollOutcome, Transition } from '../../domain/deciding/decide.ts';
 import { completedEvents, type EventDraft } from '../../domain/events/events.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
@@ -20,7 +20,7 @@ import { loadAttached } from './queue.ts';
 
 /** A decided poll with where its row must lie in the queue. */
 export interface Decided {
-  readonly outcome: Outcome;
+  readonly outcome: PollOutcome;
   readonly askedAt: Instant;
   readonly now: Instant;
   /** The queue's slot: not later than that of the next poll; null when it is not polled any more. */

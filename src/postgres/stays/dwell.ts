@@ -1,7 +1,7 @@
 /** What is known of stays in states with a limit, added up over days. The judge writes it, with its incidents. */
 
 import type { DwellCount } from '../../domain/stays/dwell.ts';
-import { type Known, usualOf } from '../../domain/stays/usual.ts';
+import { type CountedUsual, usualOf } from '../../domain/stays/usual.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
@@ -11,7 +11,7 @@ export interface DwellRow extends DwellCount {
   readonly state: number;
 }
 
-export interface UsualRow extends Known {
+export interface UsualRow extends CountedUsual {
   readonly site: string;
   readonly state: number;
 }

@@ -2,7 +2,7 @@
 
 import type { Detection } from '../../domain/incidents/detection.ts';
 import type { SiteStay } from '../../domain/stays/stay.ts';
-import type { DwellChange, StayChange } from '../../domain/stays/tally.ts';
+import type { DwellChange, StayChange } from '../../domain/stays/stay-counts.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 

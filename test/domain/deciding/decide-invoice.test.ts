@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type DecideContext, decide, type Outcome } from '../../../src/domain/deciding/decide.ts';
+import { type DecideContext, decide, type PollOutcome } from '../../../src/domain/deciding/decide.ts';
 import {
   asksForInvoice,
   type InvoiceFacts,
@@ -47,11 +47,11 @@ const completed = (differs: Partial<Purchase> = {}): Purchase =>
     invoice: 'wanted',
     ...differs,
   });
-function poll(purchase: Purchase, seen: Observation, differs: Partial<DecideContext> = {}, at = T): Outcome {
+function poll(purchase: Purchase, seen: Observation, differs: Partial<DecideContext> = {}, at = T): PollOutcome {
   const context = { askedAt: at, now: at, policy: DEFAULT_POLL_POLICY, spread: 0, strikes: 0, invoices: true, invoice: null };
   return decide(purchase, seen, { ...context, ...differs });
 }
-const typesOf = ({ events }: Outcome): string[] => events.map(({ type }) => type);
+const typesOf = ({ events }: PollOutcome): string[] => events.map(({ type }) => type);
 
 describe('what completes', () => {
   test('is told first, and due again at once for its invoice', () => {

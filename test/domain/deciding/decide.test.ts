@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestOfDetails } from '../../../src/checkout/client.ts';
-import { type DecideContext, decide, type Outcome } from '../../../src/domain/deciding/decide.ts';
+import { type DecideContext, decide, type PollOutcome } from '../../../src/domain/deciding/decide.ts';
 import { completedEvents } from '../../../src/domain/events/events.ts';
 import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf, strikesAfter } from '../../../src/domain/polling/poll-plan.ts';
 import { stuckMoment } from '../../../src/domain/polling/stuck.ts';
@@ -18,7 +18,7 @@ const T = Date.UTC(2026, 10, 20, 9, 15);
 const [NEW, COMPLETED, IDENTITY, CARDS, CANCELLED] = [0, 2, 4, 6, 8];
 
 /** Decides a poll that was answered at once, without jitter. */
-function poll(purchase: Purchase, seen: Observation, now: number, differs: Partial<DecideContext> = {}): Outcome {
+function poll(purchase: Purchase, seen: Observation, now: number, differs: Partial<DecideContext> = {}): PollOutcome {
   return decide(purchase, seen, { askedAt: now, now, policy: DEFAULT_POLL_POLICY, spread: 0, strikes: 1, ...differs });
 }
 /** Defaults with one state planned differently. */
@@ -26,7 +26,7 @@ function planned(state: number, differs: Partial<StatePolicy>, all: Partial<Poll
   const states = new Map(DEFAULT_POLL_POLICY.states).set(state, { ...policyOf(DEFAULT_POLL_POLICY, state), ...differs });
   return { ...DEFAULT_POLL_POLICY, states, ...all };
 }
-const typesOf = (outcome: Outcome): string[] => outcome.events.map(({ type }) => type);
+const typesOf = (outcome: PollOutcome): string[] => outcome.events.map(({ type }) => type);
 /** In card payments since T, last seen then. */
 const atBank = (differs: Partial<Purchase> = {}): Purchase =>
   aPurchase({
@@ -414,7 +414,7 @@ const policies: fc.Arbitrary<PollPolicy> = fc.constantFrom(
 interface Step {
   readonly before: Purchase;
   readonly seen: Observation;
-  readonly outcome: Outcome;
+  readonly outcome: PollOutcome;
   readonly askedAt: number;
   readonly now: number;
   readonly policy: PollPolicy;

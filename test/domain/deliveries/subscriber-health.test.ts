@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
+  type AttemptEnd,
   healthAfter as after,
-  type Ended,
   holdAfter,
   pauseAfter,
   type SubscriberHealth,
@@ -18,7 +18,7 @@ const failure = (at: number, { began = at, retryAfter = null as number | null } 
   error: 'The receiver answered 503.',
   retryAfter,
 });
-const healthAfter = (before: SubscriberHealth | null, attempts: readonly Ended[]) => after(before, attempts, WITH_SYSTEMS);
+const healthAfter = (before: SubscriberHealth | null, attempts: readonly AttemptEnd[]) => after(before, attempts, WITH_SYSTEMS);
 const success = (at: number) => ({ at, began: at, error: null, retryAfter: null });
 
 test('fewer than four failures in a row pause nothing', () => {

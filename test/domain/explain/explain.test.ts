@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../../../src/domain/deliveries/delivery-plan.ts';
-import { explain } from '../../../src/domain/explain/explain.ts';
+import { explainPurchase } from '../../../src/domain/explain/explain.ts';
 import type {
   DeliveryFacts,
   EventFacts,
@@ -124,7 +124,7 @@ function theFacts({
 
 const NO_LIMIT: Limit = { ms: null, source: 'configured', dwell: null };
 const policy = { polling: DEFAULT_POLL_POLICY, schedule: DEFAULT_DELIVERY_SCHEDULE };
-const explained = (facts: Parameters<typeof theFacts>[0] = {}) => explain(theFacts(facts), policy);
+const explained = (facts: Parameters<typeof theFacts>[0] = {}) => explainPurchase(theFacts(facts), policy);
 const texts = (steps: readonly Step[], ...kinds: Step['kind'][]): string[] =>
   steps.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind)).map(({ text }) => text);
 
@@ -137,7 +137,7 @@ describe('alerts of a stuck purchase by itself', () => {
   };
   const channel: ChannelRule = { name: '@slack', sites: null, severity: 'warning' };
   const withChannels = (facts: Parameters<typeof theFacts>[0], channels = [channel]) =>
-    explain(theFacts({ purchase, ...facts }), { ...policy, channels });
+    explainPurchase(theFacts({ purchase, ...facts }), { ...policy, channels });
   const ENOUGH = { share: 0.03, perDay: 34, counted: 412 };
 
   test('are told in order, with why, and once more when it is over', () => {
@@ -500,7 +500,7 @@ describe('the stuck clock', () => {
     const states = new Map([...DEFAULT_POLL_POLICY.states, [CARD, aStatePolicy({ stuckAfter: limit.ms, auto: true })]]);
     const polling = { ...DEFAULT_POLL_POLICY, states };
     const facts = theFacts({ purchase: { stateSince: NOW - 5 * MINUTE, excused: 2 * MINUTE } });
-    const { standing } = explain(facts, { ...policy, polling, limitOf: (state) => (state === CARD ? limit : NO_LIMIT) });
+    const { standing } = explainPurchase(facts, { ...policy, polling, limitOf: (state) => (state === CARD ? limit : NO_LIMIT) });
     const text = '3 min here; usual 38 s, 95 % under 2 min 10 s, limit 6 min 30 s, from 412 purchases';
     expect(standing.find(({ kind }) => kind === 'stuck_clock')).toEqual({
       at: null,

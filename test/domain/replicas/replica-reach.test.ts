@@ -1,9 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { afterLook, outdone, type SiteReach, type Standing, TAKING_PART } from '../../../src/domain/replicas/replica-reach.ts';
+import {
+  afterLook,
+  outdone,
+  type Participation,
+  type SiteReach,
+  TAKING_PART,
+} from '../../../src/domain/replicas/replica-reach.ts';
 
 const MINUTE = 60_000;
 /** Looks every five seconds for so long. */
-function look(from: Standing, at: number, duration: number, found: { isUnreached: boolean; othersReach: boolean }): Standing {
+function look(
+  from: Participation,
+  at: number,
+  duration: number,
+  found: { isUnreached: boolean; othersReach: boolean },
+): Participation {
   let standing = from;
   for (let now = at; now <= at + duration; now += 5_000) standing = afterLook(standing, { ...found, now });
   return standing;
@@ -20,7 +31,7 @@ describe('a replica that reaches nothing while another one does', () => {
   });
 
   test('tries again after a bounded time, longer from one time to the next, and an hour at most', () => {
-    let standing: Standing = TAKING_PART;
+    let standing: Participation = TAKING_PART;
     let now = 0;
     const times: number[] = [];
     for (let round = 0; round < 7; round++) {

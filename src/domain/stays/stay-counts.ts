@@ -27,7 +27,7 @@ export interface StayChange {
   readonly other: number;
 }
 
-export interface Tally {
+export interface StayCounts {
   /** Counts a stay. While an incident is open, nothing is learned of how long stays are. */
   add(stay: SiteStay, calm: boolean): void;
   dwell(): DwellChange[];
@@ -39,7 +39,7 @@ export function dayOf(at: Instant): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-export function createTally(): Tally {
+export function createStayCounts(): StayCounts {
   const dwell = new Map<string, { -readonly [Key in keyof DwellChange]: DwellChange[Key] }>();
   const stays = new Map<string, { -readonly [Key in keyof StayChange]: StayChange[Key] }>();
   const ofDwell = ({ site, state, at }: SiteStay, bucket: number) => {

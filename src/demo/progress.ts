@@ -1,7 +1,7 @@
 /** What happened so far, for the story's pace and its end. */
 import type { Arrival } from './shop.ts';
 
-export interface Tally {
+export interface Progress {
   count(arrival: Arrival): void;
   readonly purchases: ReadonlySet<string>;
   /** Purchases that were stuck at some time, and those of them that are. */
@@ -18,7 +18,7 @@ export interface Tally {
 const REMEMBERED = 1_000;
 
 /** Starts with nothing. */
-export function createTally(): Tally {
+export function createProgress(): Progress {
   const purchases = new Set<string>();
   const everStuck = new Set<string>();
   const stuckNow = new Set<string>();
