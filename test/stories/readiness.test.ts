@@ -70,7 +70,7 @@ test('while a daemon starts its port is open: it lives, is not ready, and says w
   expect(problem).not.toMatch(/migrating|session/);
   await holder`select pg_advisory_unlock(${SCHEMA_LOCK})`;
   await daemon.says('"started"');
-  expect(daemon.output()).toMatch(/"doing":"migrating: 0001_watch_purchases.sql \(1 of \d+\)"/);
+  expect(daemon.output()).toMatch(/"doing":"migrating: 0001_replicas.sql \(1 of \d+\)"/);
   await expect.poll(() => ask(`${url}/readyz`), PATIENCE).toMatchObject({ status: 200, body: { status: 'ready' } });
   expect((await ask(`${url}/v1/purchases`, reading)).status).toBe(200);
   await holder.end();

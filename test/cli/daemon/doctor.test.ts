@@ -456,9 +456,7 @@ test('a database that was never migrated, and an embedded one that was never sta
   const empty = await testDatabase({ empty: true });
   onTestFinished(() => empty.drop());
   const { exitCode, about } = await doctor({ DATABASE_URL: empty.url, CHECKOUT_BASE_URL: url });
-  expect(about('database').join('\n')).toMatch(
-    /warning: the schema lacks 0001_watch_purchases\.sql.* → run "purchase-watch migrate"/,
-  );
+  expect(about('database').join('\n')).toMatch(/warning: the schema lacks 0001_replicas\.sql.* → run "purchase-watch migrate"/);
   expect(exitCode).toBe(0);
   const dataDir = join(mkdtempSync(join(tmpdir(), 'purchase-watch-test-')), 'none');
   const embedded = await doctor({ DATA_DIR: dataDir, CHECKOUT_BASE_URL: url });
