@@ -23,8 +23,8 @@ export function eventId(purchase: number, sequence: number): string {
 
 /** Fills the database. Nothing is due, and of each purchase the first event was delivered to one subscriber. */
 export async function fillArchive(sql: Sql, { purchases, events }: ArchiveSize, say: (line: string) => void): Promise<void> {
-  await sql`insert into purchase_watch.sites (name) values ('fi'), ('no') on conflict do nothing`;
-  await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('archive', 'webhook', 'bench')`;
+  await sql`insert into purchase_watch_internal.sites (name) values ('fi'), ('no') on conflict do nothing`;
+  await sql`insert into purchase_watch_internal.subscribers (name, kind, address_hash) values ('archive', 'webhook', 'bench')`;
   for (let from = 0; from < purchases; from += CHUNK) {
     const to = Math.min(from + CHUNK, purchases) - 1;
     if (from % (10 * CHUNK) === 0) say(`${from} of ${purchases} purchases are there`);
@@ -38,7 +38,7 @@ export async function fillArchive(sql: Sql, { purchases, events }: ArchiveSize, 
       from (select i, ${sql.unsafe(STATUS)} as status, ${sql.unsafe(STATE)} as state
         from generate_series(${from}::integer, ${to}::integer) as i) s order by i`;
     await sql`
-      insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
       select id, type, site, row_id, sequence, nullif(sequence - 1, 0), shard, 6, now(),
         json_build_object('id', id, 'type', type, 'timestamp', now(), 'data', json_build_object('site', site, 'purchaseId', purchase_id,
           'sequence', sequence, 'from', null, 'to', json_build_object('value', 6, 'name', 'WaitingForCardPayments'), 'notBefore', now(),
@@ -49,23 +49,29 @@ export async function fillArchive(sql: Sql, { purchases, events }: ArchiveSize, 
         join purchase_watch.purchases p on p.purchase_id = '00000000-0000-4000-8000-' || lpad(to_hex(number), 12, '0') and p.site in ('default', 'fi', 'no')
         cross join generate_series(1, ${events}::integer) as s (sequence) order by s.sequence, number) e`;
     await sql`
-      insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
+      insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
       select p.id, s, nullif(s - 1, 0), case when s > 1 then 100 + s - 1 end, 100 + s, now(), now()
       from purchase_watch.purchases p cross join generate_series(1, 3) s
       where p.id > (select max(id) - ${to - from + 1} from purchase_watch.purchases) order by p.id, s`;
     await sql`
-      insert into purchase_watch.purchase_details (purchase, fields)
+      insert into purchase_watch_internal.purchase_details (purchase, fields)
       select id, '{"Price":249.50,"CurrencyCode":"SEK","OrderReference":"ORD-004711"}'::json from purchase_watch.purchases
       where id > (select max(id) - ${to - from + 1} from purchase_watch.purchases)`;
     await sql`
-      insert into purchase_watch.deliveries (event, lane, due_at, settled_at, subscriber, attempts, shard, status)
+      insert into purchase_watch_internal.deliveries (event, lane, due_at, settled_at, subscriber, attempts, shard, status)
       select e.position, e.purchase, now(), now(), s.id, 1, e.shard, case when e.purchase % 1000 = 0 then 'exhausted' else 'delivered' end
-      from purchase_watch.events e cross join purchase_watch.subscribers s
+      from purchase_watch_internal.events e cross join purchase_watch_internal.subscribers s
       where e.sequence = 1 and e.purchase > (select max(id) - ${to - from + 1} from purchase_watch.purchases) order by e.position`;
   }
   say('vacuum');
-  for (const table of ['purchases', 'purchase_transitions', 'events', 'purchase_details', 'deliveries']) {
-    await sql`vacuum (analyze) ${sql(`purchase_watch.${table}`)}`;
+  for (const table of [
+    'purchase_watch.purchases',
+    'purchase_watch_internal.purchase_transitions',
+    'purchase_watch_internal.events',
+    'purchase_watch_internal.purchase_details',
+    'purchase_watch_internal.deliveries',
+  ]) {
+    await sql`vacuum (analyze) ${sql(table)}`;
   }
   await sql`checkpoint`.catch(() => undefined);
 }

@@ -54,7 +54,7 @@ async function counts({ sql }: Database) {
   const [row] = await sql<[{ at: number; polls: number; events: number }]>`
     select (extract(epoch from statement_timestamp()) * 1000)::float8 as at,
       (select sum(polls)::float8 from purchase_watch.purchases) as polls,
-      (select max(position)::float8 from purchase_watch.events) as events`;
+      (select max(position)::float8 from purchase_watch_internal.events) as events`;
   return row;
 }
 

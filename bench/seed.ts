@@ -25,21 +25,26 @@ export async function seed(sql: Sql, { count, from = 0, dueEach }: Seed): Promis
         case when ${dueEach} > 0 and i % ${Math.max(dueEach, 1)} = 0 then now() else now() + interval '30 days' end
       from generate_series(${from}::integer, ${from + count - 1}::integer) as i`;
     await tx`
-      insert into purchase_watch.purchase_transitions (purchase, sequence, to_state, not_after)
+      insert into purchase_watch_internal.purchase_transitions (purchase, sequence, to_state, not_after)
       select id, 1, ${state}, now() from purchase_watch.purchases`;
     await tx`
-      insert into purchase_watch.events (id, type, site, purchase, sequence, shard, state, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, purchase, sequence, shard, state, created_at, body)
       select 'evt_seed_' || id, 'purchase.state_changed', site, id, 1, shard, ${state}, now(), '{}' from purchase_watch.purchases`;
     await tx`
-      insert into purchase_watch.purchase_details (purchase, fields) select id, ${DETAILS}::text::json from purchase_watch.purchases`;
+      insert into purchase_watch_internal.purchase_details (purchase, fields) select id, ${DETAILS}::text::json from purchase_watch.purchases`;
   });
-  for (const table of ['purchases', 'purchase_transitions', 'events', 'purchase_details']) {
-    await sql`vacuum (analyze) ${sql(`purchase_watch.${table}`)}`;
+  for (const table of [
+    'purchase_watch.purchases',
+    'purchase_watch_internal.purchase_transitions',
+    'purchase_watch_internal.events',
+    'purchase_watch_internal.purchase_details',
+  ]) {
+    await sql`vacuum (analyze) ${sql(table)}`;
   }
   await sql`checkpoint`.catch(() => undefined);
 }
 
 /** A subscriber whose deliveries are written and sent by nobody here. Only after the daemon's start, which would drop it. */
 export async function addSilentSubscriber(sql: Sql): Promise<void> {
-  await sql`insert into purchase_watch.subscribers (name, kind, address_hash) values ('elsewhere', 'webhook', 'bench')`;
+  await sql`insert into purchase_watch_internal.subscribers (name, kind, address_hash) values ('elsewhere', 'webhook', 'bench')`;
 }

@@ -90,15 +90,15 @@ export const send: Bench = async (lab, { quick, say }) => {
 async function prepare({ sql }: Database, sequence: number): Promise<void> {
   await sql`
     with event as (
-      insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
       select 'evt_' || ${sequence}::integer || '_' || id, 'purchase.state_changed', site, id, ${sequence}, ${sequence - 1}, shard, 6, now(), ${BODY}
       from purchase_watch.purchases returning position, purchase, shard)
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
-    select e.position, e.purchase, s.id, e.shard, now() from event e, purchase_watch.subscribers s where s.configured`;
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
+    select e.position, e.purchase, s.id, e.shard, now() from event e, purchase_watch_internal.subscribers s where s.configured`;
 }
 
 async function isEmpty({ sql }: Database): Promise<boolean> {
-  const rows = await sql`select from purchase_watch.deliveries where status = 'pending' limit 1`;
+  const rows = await sql`select from purchase_watch_internal.deliveries where status = 'pending' limit 1`;
   return rows.length === 0;
 }
 

@@ -1,9 +1,10 @@
 -- Replicas, the shards and leases that they own, and the database's clock.
 
-comment on schema purchase_watch is 'purchase-watch: purchases at a checkout service without callbacks, their changes of state, and the events about them';
-comment on table purchase_watch.migrations is 'The schema files that were applied, with the hash of their content.';
+comment on schema purchase_watch is 'What people and programs use of purchase-watch: the table of purchases, views and functions.';
+comment on schema purchase_watch_internal is 'What the daemon of purchase-watch keeps for itself. It may change with any version.';
+comment on table purchase_watch_internal.migrations is 'The schema files that were applied, with the hash of their content.';
 
-create table purchase_watch.replicas (
+create table purchase_watch_internal.replicas (
   id text primary key,
   process text not null,
   started_at timestamptz not null default now(),
@@ -12,59 +13,59 @@ create table purchase_watch.replicas (
   leaving boolean not null default false,
   secrets_keys text[]
 );
-comment on table purchase_watch.replicas is 'Running daemons. A replica that does not renew its row in time loses its shards.';
-comment on column purchase_watch.replicas.process is 'Where the process runs, so that another replica on the same machine can see that the process is gone.';
-comment on column purchase_watch.replicas.expires_at is 'When the lease ends by the database''s clock unless it is renewed; changes with each renewal.';
-comment on column purchase_watch.replicas.lease_ms is 'How long the lease lasts from each renewal, in milliseconds: it ends when another replica has seen the row unchanged for that long. 0: unknown, the reader''s own length counts.';
-comment on column purchase_watch.replicas.leaving is 'The replica is stopping: it takes no shards, and releases each as soon as no work is under way on it.';
-comment on column purchase_watch.replicas.secrets_keys is 'Names of the keys (SECRETS_KEY, SECRETS_KEY_PREVIOUS) with which the replica opens what is stored encrypted; none is sealed with a key that a running replica does not know. A name does not reveal its key. Null: not known.';
+comment on table purchase_watch_internal.replicas is 'Running daemons. A replica that does not renew its row in time loses its shards.';
+comment on column purchase_watch_internal.replicas.process is 'Where the process runs, so that another replica on the same machine can see that the process is gone.';
+comment on column purchase_watch_internal.replicas.expires_at is 'When the lease ends by the database''s clock unless it is renewed; changes with each renewal.';
+comment on column purchase_watch_internal.replicas.lease_ms is 'How long the lease lasts from each renewal, in milliseconds: it ends when another replica has seen the row unchanged for that long. 0: unknown, the reader''s own length counts.';
+comment on column purchase_watch_internal.replicas.leaving is 'The replica is stopping: it takes no shards, and releases each as soon as no work is under way on it.';
+comment on column purchase_watch_internal.replicas.secrets_keys is 'Names of the keys (SECRETS_KEY, SECRETS_KEY_PREVIOUS) with which the replica opens what is stored encrypted; none is sealed with a key that a running replica does not know. A name does not reveal its key. Null: not known.';
 
-create table purchase_watch.replica_troubles (
-  replica text not null references purchase_watch.replicas on delete cascade,
+create table purchase_watch_internal.replica_troubles (
+  replica text not null references purchase_watch_internal.replicas on delete cascade,
   reason text not null check (length(reason) between 1 and 60),
   host text not null,
   since timestamptz not null,
   error text,
   primary key (replica, reason)
 );
-comment on table purchase_watch.replica_troubles is 'What keeps running daemons from their work now; a row is deleted when the trouble is over or its replica is gone.';
-comment on column purchase_watch.replica_troubles.reason is 'Which work the replica cannot do, in a word such as not_recording.';
-comment on column purchase_watch.replica_troubles.host is 'Host and process id, for people.';
-comment on column purchase_watch.replica_troubles.error is 'The last error, in a sentence.';
+comment on table purchase_watch_internal.replica_troubles is 'What keeps running daemons from their work now; a row is deleted when the trouble is over or its replica is gone.';
+comment on column purchase_watch_internal.replica_troubles.reason is 'Which work the replica cannot do, in a word such as not_recording.';
+comment on column purchase_watch_internal.replica_troubles.host is 'Host and process id, for people.';
+comment on column purchase_watch_internal.replica_troubles.error is 'The last error, in a sentence.';
 
-create table purchase_watch.shards (
+create table purchase_watch_internal.shards (
   id smallint primary key check (id between 0 and 63),
   epoch bigint not null default 0,
   owner text,
   clock_reached timestamptz
 );
-insert into purchase_watch.shards (id) select generate_series(0, 63);
-comment on table purchase_watch.shards is 'Shares of all purchases. One replica at a time polls the purchases of a shard and delivers their events.';
-comment on column purchase_watch.shards.epoch is 'How often the shard has changed hands; results with an older epoch are refused.';
-comment on column purchase_watch.shards.owner is 'The replica that owns the shard; null when none does. The lease is in the replica''s row.';
-comment on column purchase_watch.shards.clock_reached is 'The database''s clock as the last owner knew it at the end, or before it was set back. A next owner that reads an earlier clock moves what is due in the shard back by the difference; null when nothing has to be moved.';
+insert into purchase_watch_internal.shards (id) select generate_series(0, 63);
+comment on table purchase_watch_internal.shards is 'Shares of all purchases. One replica at a time polls the purchases of a shard and delivers their events.';
+comment on column purchase_watch_internal.shards.epoch is 'How often the shard has changed hands; results with an older epoch are refused.';
+comment on column purchase_watch_internal.shards.owner is 'The replica that owns the shard; null when none does. The lease is in the replica''s row.';
+comment on column purchase_watch_internal.shards.clock_reached is 'The database''s clock as the last owner knew it at the end, or before it was set back. A next owner that reads an earlier clock moves what is due in the shard back by the difference; null when nothing has to be moved.';
 
-create table purchase_watch.leases (
+create table purchase_watch_internal.leases (
   name text primary key,
   epoch bigint not null default 0,
   owner text,
   done_at timestamptz
 );
-insert into purchase_watch.leases (name) values ('judge'), ('heartbeat');
+insert into purchase_watch_internal.leases (name) values ('judge'), ('heartbeat');
 -- What was due before there was a daemon is not made up for.
-insert into purchase_watch.leases (name, done_at) values ('keeper', now());
-comment on table purchase_watch.leases is 'Work that belongs to no single purchase and is done by one replica at a time: the judge, the upkeep (keeper), and the calls of the dead man''s switch (heartbeat), which the judge''s replica makes.';
-comment on column purchase_watch.leases.epoch is 'How often the lease has changed hands or was given up.';
-comment on column purchase_watch.leases.owner is 'The replica that does the work; null when none does.';
-comment on column purchase_watch.leases.done_at is 'For work at set times: up to when it has been done.';
+insert into purchase_watch_internal.leases (name, done_at) values ('keeper', now());
+comment on table purchase_watch_internal.leases is 'Work that belongs to no single purchase and is done by one replica at a time: the judge, the upkeep (keeper), and the calls of the dead man''s switch (heartbeat), which the judge''s replica makes.';
+comment on column purchase_watch_internal.leases.epoch is 'How often the lease has changed hands or was given up.';
+comment on column purchase_watch_internal.leases.owner is 'The replica that does the work; null when none does.';
+comment on column purchase_watch_internal.leases.done_at is 'For work at set times: up to when it has been done.';
 
-create table purchase_watch.database_clock (
+create table purchase_watch_internal.database_clock (
   only_row boolean primary key default true check (only_row),
   stepped_ms bigint not null default 0,
   skipped tstzmultirange not null default '{}'
 );
-insert into purchase_watch.database_clock default values;
-comment on table purchase_watch.database_clock is 'How the database''s clock stepped while daemons ran, as they measured it.';
-comment on column purchase_watch.database_clock.only_row is 'Keeps the table at one row.';
-comment on column purchase_watch.database_clock.stepped_ms is 'The sum of all steps, back negative: a replica that sees a step sees here whether another one has noted it.';
-comment on column purchase_watch.database_clock.skipped is 'The times that the clock skipped forward over, and was not set back over since. Such time makes nothing older: no watch expires and nothing is deleted by it.';
+insert into purchase_watch_internal.database_clock default values;
+comment on table purchase_watch_internal.database_clock is 'How the database''s clock stepped while daemons ran, as they measured it.';
+comment on column purchase_watch_internal.database_clock.only_row is 'Keeps the table at one row.';
+comment on column purchase_watch_internal.database_clock.stepped_ms is 'The sum of all steps, back negative: a replica that sees a step sees here whether another one has noted it.';
+comment on column purchase_watch_internal.database_clock.skipped is 'The times that the clock skipped forward over, and was not set back over since. Such time makes nothing older: no watch expires and nothing is deleted by it.';

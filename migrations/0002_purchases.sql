@@ -3,7 +3,7 @@
 
 -- Sites -----------------------------------------------------------------------------------------------------------------
 
-create table purchase_watch.sites (
+create table purchase_watch_internal.sites (
   name text primary key check (name ~ '^[a-z0-9][a-z0-9_-]{0,62}$'),
   configured boolean not null default true,
   failing_since timestamptz,
@@ -16,21 +16,21 @@ create table purchase_watch.sites (
   first_look_said_at timestamptz,
   digest_at timestamptz
 );
-comment on table purchase_watch.sites is 'Merchant accounts at the checkout service. Made from the configuration at start; holds no credentials.';
-comment on column purchase_watch.sites.configured is 'Whether the present configuration has the site. Purchases of other sites keep their rows and are not polled.';
-comment on column purchase_watch.sites.failing_since is 'Since when no purchase, or hardly any, is read; null while enough are. Derived from site_reach with every report; the judge ends it when no purchase is left to poll.';
-comment on column purchase_watch.sites.failing_reason is 'Why the site failed last, in a word of site_reach.reason.';
-comment on column purchase_watch.sites.first_success_at is 'The first usable answer.';
-comment on column purchase_watch.sites.last_success_at is 'The last usable answer.';
-comment on column purchase_watch.sites.last_read_at is 'The last answer to any replica that showed a purchase''s status while enough purchases were read.';
-comment on column purchase_watch.sites.last_error is 'Why the last failed poll failed, in a sentence.';
-comment on column purchase_watch.sites.first_look_since is 'When a purchase was first found stuck that had been waiting before the site was polled for the first time.';
-comment on column purchase_watch.sites.first_look_said_at is 'When people were alerted of such purchases.';
-comment on column purchase_watch.sites.digest_at is 'Up to when digests were made.';
+comment on table purchase_watch_internal.sites is 'Merchant accounts at the checkout service. Made from the configuration at start; holds no credentials.';
+comment on column purchase_watch_internal.sites.configured is 'Whether the present configuration has the site. Purchases of other sites keep their rows and are not polled.';
+comment on column purchase_watch_internal.sites.failing_since is 'Since when no purchase, or hardly any, is read; null while enough are. Derived from site_reach with every report; the judge ends it when no purchase is left to poll.';
+comment on column purchase_watch_internal.sites.failing_reason is 'Why the site failed last, in a word of site_reach.reason.';
+comment on column purchase_watch_internal.sites.first_success_at is 'The first usable answer.';
+comment on column purchase_watch_internal.sites.last_success_at is 'The last usable answer.';
+comment on column purchase_watch_internal.sites.last_read_at is 'The last answer to any replica that showed a purchase''s status while enough purchases were read.';
+comment on column purchase_watch_internal.sites.last_error is 'Why the last failed poll failed, in a sentence.';
+comment on column purchase_watch_internal.sites.first_look_since is 'When a purchase was first found stuck that had been waiting before the site was polled for the first time.';
+comment on column purchase_watch_internal.sites.first_look_said_at is 'When people were alerted of such purchases.';
+comment on column purchase_watch_internal.sites.digest_at is 'Up to when digests were made.';
 
-create table purchase_watch.site_reach (
-  site text not null references purchase_watch.sites,
-  replica text not null references purchase_watch.replicas on delete cascade,
+create table purchase_watch_internal.site_reach (
+  site text not null references purchase_watch_internal.sites,
+  replica text not null references purchase_watch_internal.replicas on delete cascade,
   last_read_at timestamptz,
   failing_since timestamptz,
   reason text check (reason in ('throttled', 'malformed', 'unknown', 'refused', 'unreachable')),
@@ -38,21 +38,21 @@ create table purchase_watch.site_reach (
   primary key (site, replica),
   check ((failing_since is null) = (reason is null))
 );
-create index site_reach_replica on purchase_watch.site_reach (replica);
-comment on table purchase_watch.site_reach is 'Whether each replica can read purchases at each site. Each replica writes its own rows, every few seconds at most; they go with the replica, because another replica may have another way to the service.';
-comment on column purchase_watch.site_reach.last_read_at is 'The last answer to this replica that showed a purchase''s status while it read enough of the purchases that it polled.';
-comment on column purchase_watch.site_reach.failing_since is 'Since when this replica reads no purchase, or hardly any; null while it reads enough, or polls none.';
-comment on column purchase_watch.site_reach.reason is 'throttled: 429 to every call; malformed: answers that the specification does not show; unknown: the service knows none of the purchases; refused: 401 or 403; unreachable: no connection, time-outs, 5xx.';
-comment on column purchase_watch.site_reach.error is 'The last error, in a sentence.';
+create index site_reach_replica on purchase_watch_internal.site_reach (replica);
+comment on table purchase_watch_internal.site_reach is 'Whether each replica can read purchases at each site. Each replica writes its own rows, every few seconds at most; they go with the replica, because another replica may have another way to the service.';
+comment on column purchase_watch_internal.site_reach.last_read_at is 'The last answer to this replica that showed a purchase''s status while it read enough of the purchases that it polled.';
+comment on column purchase_watch_internal.site_reach.failing_since is 'Since when this replica reads no purchase, or hardly any; null while it reads enough, or polls none.';
+comment on column purchase_watch_internal.site_reach.reason is 'throttled: 429 to every call; malformed: answers that the specification does not show; unknown: the service knows none of the purchases; refused: 401 or 403; unreachable: no connection, time-outs, 5xx.';
+comment on column purchase_watch_internal.site_reach.error is 'The last error, in a sentence.';
 
-create table purchase_watch.unknown_states (
-  site text not null references purchase_watch.sites,
+create table purchase_watch_internal.unknown_states (
+  site text not null references purchase_watch_internal.sites,
   state integer not null,
   first_seen_at timestamptz not null default now(),
   primary key (site, state)
 );
-comment on table purchase_watch.unknown_states is 'Numbers of states that the specification does not list, seen at a site: announced once each.';
-comment on column purchase_watch.unknown_states.first_seen_at is 'When a poll first showed the number.';
+comment on table purchase_watch_internal.unknown_states is 'Numbers of states that the specification does not list, seen at a site: announced once each.';
+comment on column purchase_watch_internal.unknown_states.first_seen_at is 'When a poll first showed the number.';
 
 -- Purchases -------------------------------------------------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ create table purchase_watch.purchases (
   unknowns integer not null default 0,
   shard smallint not null check (shard between 0 and 63),
   status text not null default 'watching' check (status in ('watching', 'settled', 'unreadable', 'expired', 'stopped')),
-  site text not null references purchase_watch.sites,
+  site text not null references purchase_watch_internal.sites,
   purchase_id text not null check (length(purchase_id) between 1 and 200 and purchase_id !~ '[[:cntrl:]]' and purchase_id = btrim(purchase_id)),
   reference text check (length(reference) between 1 and 200),
   last_error text,
@@ -136,50 +136,50 @@ create index purchases_oldest on purchase_watch.purchases (site, state, state_si
 -- polled at once, and this index finds them without reading the others.
 create index purchases_failing on purchase_watch.purchases (site, id) where failures > 0;
 
-create function purchase_watch.due_slot(at timestamptz) returns integer
+create function purchase_watch_internal.due_slot(at timestamptz) returns integer
 language sql immutable parallel safe strict as $$ select floor(extract(epoch from at) / 10)::integer $$;
-comment on function purchase_watch.due_slot is 'The slot of ten seconds in which the queue finds a time. The index holds the slot and not the time, so that a poll that changes nothing but times is a heap-only update.';
+comment on function purchase_watch_internal.due_slot is 'The slot of ten seconds in which the queue finds a time. The index holds the slot and not the time, so that a poll that changes nothing but times is a heap-only update.';
 
-create table purchase_watch.nudges (
+create table purchase_watch_internal.nudges (
   id bigint generated always as identity primary key,
   purchase bigint not null,
   shard smallint not null
 );
-comment on table purchase_watch.nudges is 'Which purchases changed from outside since the owner of their shard last looked. Only a hint: the index of the queue is the truth, and a new owner reads that.';
+comment on table purchase_watch_internal.nudges is 'Which purchases changed from outside since the owner of their shard last looked. Only a hint: the index of the queue is the truth, and a new owner reads that.';
 
 -- Stored fields and the number of their order ---------------------------------------------------------------------------
 
-create table purchase_watch.purchase_details (
+create table purchase_watch_internal.purchase_details (
   purchase bigint primary key references purchase_watch.purchases on delete cascade,
   fields json not null
 );
-comment on table purchase_watch.purchase_details is 'The fields that store.fields names, as last seen, with the digits the service sent. Apart from the row that every poll rewrites.';
-comment on column purchase_watch.purchase_details.fields is 'json, not jsonb: the text stays as it was made, so that comparing texts shows a change.';
+comment on table purchase_watch_internal.purchase_details is 'The fields that store.fields names, as last seen, with the digits the service sent. Apart from the row that every poll rewrites.';
+comment on column purchase_watch_internal.purchase_details.fields is 'json, not jsonb: the text stays as it was made, so that comparing texts shows a change.';
 
 -- A service may send anything, and no value may break a list: escapes that are no text in Postgres (a zero byte, half a
 -- character) would. The planner puts the body of such a function in its place, so it costs nothing unless selected.
-create function purchase_watch.stored_text(fields json, field text) returns text language sql immutable parallel safe as $$
+create function purchase_watch_internal.stored_text(fields json, field text) returns text language sql immutable parallel safe as $$
   select case when replace(fields::text, '\\', '') !~* '\\u(0000|d[89a-f])' then fields ->> field end
 $$;
-comment on function purchase_watch.stored_text is 'A stored field as text; null when it is not stored, or holds what is no text.';
+comment on function purchase_watch_internal.stored_text is 'A stored field as text; null when it is not stored, or holds what is no text.';
 
-create function purchase_watch.stored_number(fields json, field text) returns numeric language sql immutable parallel safe as $$
+create function purchase_watch_internal.stored_number(fields json, field text) returns numeric language sql immutable parallel safe as $$
   select case when replace(fields::text, '\\', '') !~* '\\u(0000|d[89a-f])'
     then case when fields ->> field ~ '^-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,2})?$' then (fields ->> field)::numeric end end
 $$;
-comment on function purchase_watch.stored_number is 'A stored field as a number; null when it is not stored or not a number.';
+comment on function purchase_watch_internal.stored_number is 'A stored field as a number; null when it is not stored or not a number.';
 
 -- Purchases of one order are found beside those of one reference. A number stands for the order: what a service sends as its
 -- text may be too long for an index, or no text in Postgres, and neither may keep a poll from being recorded.
-create function purchase_watch.order_key(fields json) returns bigint language sql immutable parallel safe as $$
-  select hashtextextended(nullif(btrim(purchase_watch.stored_text(fields, 'OrderReference')), ''), 0)
+create function purchase_watch_internal.order_key(fields json) returns bigint language sql immutable parallel safe as $$
+  select hashtextextended(nullif(btrim(purchase_watch_internal.stored_text(fields, 'OrderReference')), ''), 0)
 $$;
-comment on function purchase_watch.order_key is 'A number for the order of a purchase, from its stored OrderReference; null when that is not stored or empty.';
-create index purchase_details_order on purchase_watch.purchase_details (purchase_watch.order_key(fields));
+comment on function purchase_watch_internal.order_key is 'A number for the order of a purchase, from its stored OrderReference; null when that is not stored or empty.';
+create index purchase_details_order on purchase_watch_internal.purchase_details (purchase_watch_internal.order_key(fields));
 
 -- Changes of state ------------------------------------------------------------------------------------------------------
 
-create table purchase_watch.purchase_transitions (
+create table purchase_watch_internal.purchase_transitions (
   purchase bigint not null references purchase_watch.purchases on delete cascade,
   not_before timestamptz,
   not_after timestamptz not null,
@@ -190,16 +190,16 @@ create table purchase_watch.purchase_transitions (
   primary key (purchase, sequence, to_state),
   -- The chain: one first transition, each other one begins where exactly one earlier one ended.
   unique nulls not distinct (purchase, from_sequence),
-  foreign key (purchase, from_sequence, from_state) references purchase_watch.purchase_transitions (purchase, sequence, to_state),
+  foreign key (purchase, from_sequence, from_state) references purchase_watch_internal.purchase_transitions (purchase, sequence, to_state),
   check ((from_sequence is null) = (from_state is null)),
   check (from_sequence < sequence),
   check (from_state <> to_state),
   check (not_before <= not_after)
 );
-comment on table purchase_watch.purchase_transitions is 'Changes between two observations: the state moved after not_before and no later than not_after.';
-comment on column purchase_watch.purchase_transitions.not_before is 'The last poll that showed the state before; null for the first observation.';
-comment on column purchase_watch.purchase_transitions.not_after is 'The first poll that showed the new state.';
-comment on column purchase_watch.purchase_transitions.sequence is 'The sequence of the event that announces the change.';
-comment on column purchase_watch.purchase_transitions.from_sequence is 'The sequence of the transition before; null for the first one.';
-comment on column purchase_watch.purchase_transitions.from_state is 'The number of the state before; null for the first observation.';
-comment on column purchase_watch.purchase_transitions.to_state is 'The number of the new state.';
+comment on table purchase_watch_internal.purchase_transitions is 'Changes between two observations: the state moved after not_before and no later than not_after.';
+comment on column purchase_watch_internal.purchase_transitions.not_before is 'The last poll that showed the state before; null for the first observation.';
+comment on column purchase_watch_internal.purchase_transitions.not_after is 'The first poll that showed the new state.';
+comment on column purchase_watch_internal.purchase_transitions.sequence is 'The sequence of the event that announces the change.';
+comment on column purchase_watch_internal.purchase_transitions.from_sequence is 'The sequence of the transition before; null for the first one.';
+comment on column purchase_watch_internal.purchase_transitions.from_state is 'The number of the state before; null for the first observation.';
+comment on column purchase_watch_internal.purchase_transitions.to_state is 'The number of the new state.';

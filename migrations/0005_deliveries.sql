@@ -1,6 +1,6 @@
 -- Subscribers, their health, and the deliveries of events to them.
 
-create table purchase_watch.subscribers (
+create table purchase_watch_internal.subscribers (
   id integer generated always as identity primary key,
   name text not null,
   description text check (length(description) between 1 and 500),
@@ -27,30 +27,30 @@ create table purchase_watch.subscribers (
   check (deleted_at is null or not configured)
 );
 -- Deleted ones stay for the history of their deliveries; their names are free again.
-create unique index subscribers_name on purchase_watch.subscribers (name) where deleted_at is null;
-comment on table purchase_watch.subscribers is 'Receivers of events. Addresses and keys are encrypted with SECRETS_KEY, or stay in the configuration.';
-comment on column purchase_watch.subscribers.description is 'What a person wrote about the subscriber.';
-comment on column purchase_watch.subscribers.kind is 'The kind of channel, such as webhook, slack or nats. The program knows which kinds there are.';
-comment on column purchase_watch.subscribers.audience is 'people get incidents, together and for days on end; systems get events of purchases, one after the other. What the API makes is a system.';
-comment on column purchase_watch.subscribers.format is 'What the body of a message is: standard, or a CloudEvent around the same data.';
-comment on column purchase_watch.subscribers.types is 'Types of events that the subscriber gets; null: all that its kind gets by default.';
-comment on column purchase_watch.subscribers.sites is 'Sites whose events the subscriber gets; null: all.';
-comment on column purchase_watch.subscribers.states is 'States whose events the subscriber gets; null: all.';
-comment on column purchase_watch.subscribers.origin is 'Where the subscriber comes from; what the configuration names can only be changed there.';
-comment on column purchase_watch.subscribers.configured is 'Whether the subscriber gets events at present: named by the configuration, or made by the API and not deleted.';
-comment on column purchase_watch.subscribers.status is 'off: the subscriber gets nothing until a person switches it on.';
-comment on column purchase_watch.subscribers.status_reason is 'Why the subscriber is off, in a sentence.';
-comment on column purchase_watch.subscribers.address_hash is 'Changes whenever address or key change: the channel is opened again then, and a switched-off subscriber is known to have another address.';
-comment on column purchase_watch.subscribers.url is 'The address, encrypted; null for configured subscribers.';
-comment on column purchase_watch.subscribers.keys is 'The keys that sign, encrypted; null for configured subscribers.';
-comment on column purchase_watch.subscribers.options is 'Headers of its own and a private key, encrypted; null when it has none.';
-comment on column purchase_watch.subscribers.old_keys_until is 'Until when a replaced key still signs; null when there is only one.';
-comment on column purchase_watch.subscribers.matching_since is 'Since when types, sites and states are as they are: every matching event from then on has a delivery.';
-comment on column purchase_watch.subscribers.failed_at is 'When the subscriber was switched off for what it answered; null when a person did it.';
-comment on column purchase_watch.subscribers.deleted_at is 'When the API deleted the subscriber. The row stays for the history of its deliveries; its name is free again.';
+create unique index subscribers_name on purchase_watch_internal.subscribers (name) where deleted_at is null;
+comment on table purchase_watch_internal.subscribers is 'Receivers of events. Addresses and keys are encrypted with SECRETS_KEY, or stay in the configuration.';
+comment on column purchase_watch_internal.subscribers.description is 'What a person wrote about the subscriber.';
+comment on column purchase_watch_internal.subscribers.kind is 'The kind of channel, such as webhook, slack or nats. The program knows which kinds there are.';
+comment on column purchase_watch_internal.subscribers.audience is 'people get incidents, together and for days on end; systems get events of purchases, one after the other. What the API makes is a system.';
+comment on column purchase_watch_internal.subscribers.format is 'What the body of a message is: standard, or a CloudEvent around the same data.';
+comment on column purchase_watch_internal.subscribers.types is 'Types of events that the subscriber gets; null: all that its kind gets by default.';
+comment on column purchase_watch_internal.subscribers.sites is 'Sites whose events the subscriber gets; null: all.';
+comment on column purchase_watch_internal.subscribers.states is 'States whose events the subscriber gets; null: all.';
+comment on column purchase_watch_internal.subscribers.origin is 'Where the subscriber comes from; what the configuration names can only be changed there.';
+comment on column purchase_watch_internal.subscribers.configured is 'Whether the subscriber gets events at present: named by the configuration, or made by the API and not deleted.';
+comment on column purchase_watch_internal.subscribers.status is 'off: the subscriber gets nothing until a person switches it on.';
+comment on column purchase_watch_internal.subscribers.status_reason is 'Why the subscriber is off, in a sentence.';
+comment on column purchase_watch_internal.subscribers.address_hash is 'Changes whenever address or key change: the channel is opened again then, and a switched-off subscriber is known to have another address.';
+comment on column purchase_watch_internal.subscribers.url is 'The address, encrypted; null for configured subscribers.';
+comment on column purchase_watch_internal.subscribers.keys is 'The keys that sign, encrypted; null for configured subscribers.';
+comment on column purchase_watch_internal.subscribers.options is 'Headers of its own and a private key, encrypted; null when it has none.';
+comment on column purchase_watch_internal.subscribers.old_keys_until is 'Until when a replaced key still signs; null when there is only one.';
+comment on column purchase_watch_internal.subscribers.matching_since is 'Since when types, sites and states are as they are: every matching event from then on has a delivery.';
+comment on column purchase_watch_internal.subscribers.failed_at is 'When the subscriber was switched off for what it answered; null when a person did it.';
+comment on column purchase_watch_internal.subscribers.deleted_at is 'When the API deleted the subscriber. The row stays for the history of its deliveries; its name is free again.';
 
-create table purchase_watch.subscriber_health (
-  subscriber integer primary key references purchase_watch.subscribers on delete cascade,
+create table purchase_watch_internal.subscriber_health (
+  subscriber integer primary key references purchase_watch_internal.subscribers on delete cascade,
   failures integer not null default 0,
   pauses integer not null default 0,
   failing_since timestamptz,
@@ -64,27 +64,27 @@ create table purchase_watch.subscriber_health (
   our_error text,
   our_replica text
 );
-comment on table purchase_watch.subscriber_health is 'Subscribers that failed lately, and until when they are paused: longer each time, then one delivery tries. One that is well has no row.';
-comment on column purchase_watch.subscriber_health.failures is 'Failures in a row that were the receiver''s.';
-comment on column purchase_watch.subscriber_health.pauses is 'Pauses in a row: they decide how long the next one is.';
-comment on column purchase_watch.subscriber_health.failing_since is 'The first of these failures.';
-comment on column purchase_watch.subscriber_health.paused_until is 'Nothing is sent before; null when the subscriber is not paused.';
-comment on column purchase_watch.subscriber_health.trying_until is 'Until when one replica may try the subscriber; ends by itself when that replica fails.';
-comment on column purchase_watch.subscriber_health.last_error is 'Why the last of these failures happened, in a sentence.';
-comment on column purchase_watch.subscriber_health.cause is 'The word for the last failure before the pause, as in attempts.outcome: a pause ends with the setting that cures it.';
-comment on column purchase_watch.subscriber_health.allowed is 'Of an address that was refused: a digest of the addresses that were allowed then.';
-comment on column purchase_watch.subscriber_health.our_failures is 'Failures on our side in a row (DNS, proxy), which do not pause the subscriber; kept while a replica cannot reach it.';
-comment on column purchase_watch.subscriber_health.our_failing_since is 'The first of these failures.';
-comment on column purchase_watch.subscriber_health.our_error is 'Why the last of these failures happened, in a sentence.';
-comment on column purchase_watch.subscriber_health.our_replica is 'The replica that counted these failures: another replica may have another way to the receiver.';
+comment on table purchase_watch_internal.subscriber_health is 'Subscribers that failed lately, and until when they are paused: longer each time, then one delivery tries. One that is well has no row.';
+comment on column purchase_watch_internal.subscriber_health.failures is 'Failures in a row that were the receiver''s.';
+comment on column purchase_watch_internal.subscriber_health.pauses is 'Pauses in a row: they decide how long the next one is.';
+comment on column purchase_watch_internal.subscriber_health.failing_since is 'The first of these failures.';
+comment on column purchase_watch_internal.subscriber_health.paused_until is 'Nothing is sent before; null when the subscriber is not paused.';
+comment on column purchase_watch_internal.subscriber_health.trying_until is 'Until when one replica may try the subscriber; ends by itself when that replica fails.';
+comment on column purchase_watch_internal.subscriber_health.last_error is 'Why the last of these failures happened, in a sentence.';
+comment on column purchase_watch_internal.subscriber_health.cause is 'The word for the last failure before the pause, as in attempts.outcome: a pause ends with the setting that cures it.';
+comment on column purchase_watch_internal.subscriber_health.allowed is 'Of an address that was refused: a digest of the addresses that were allowed then.';
+comment on column purchase_watch_internal.subscriber_health.our_failures is 'Failures on our side in a row (DNS, proxy), which do not pause the subscriber; kept while a replica cannot reach it.';
+comment on column purchase_watch_internal.subscriber_health.our_failing_since is 'The first of these failures.';
+comment on column purchase_watch_internal.subscriber_health.our_error is 'Why the last of these failures happened, in a sentence.';
+comment on column purchase_watch_internal.subscriber_health.our_replica is 'The replica that counted these failures: another replica may have another way to the receiver.';
 
-create table purchase_watch.deliveries (
+create table purchase_watch_internal.deliveries (
   id bigint generated always as identity primary key,
-  event bigint not null references purchase_watch.events on delete cascade,
+  event bigint not null references purchase_watch_internal.events on delete cascade,
   lane bigint not null,
   due_at timestamptz not null,
   settled_at timestamptz,
-  subscriber integer not null references purchase_watch.subscribers,
+  subscriber integer not null references purchase_watch_internal.subscribers,
   attempts integer not null default 0,
   attempts_before integer not null default 0,
   took_ms integer,
@@ -97,36 +97,36 @@ create table purchase_watch.deliveries (
   unique (event, subscriber),
   check ((status = 'pending') = (settled_at is null))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
-comment on table purchase_watch.deliveries is 'One event for one subscriber: pending until delivered, exhausted (schedule used up) or suppressed (subscriber off).';
-comment on column purchase_watch.deliveries.event is 'The event''s position.';
-comment on column purchase_watch.deliveries.lane is 'What must stay in order for one subscriber: the purchase''s row id, or a number that is not above 0 for events of no single purchase.';
-comment on column purchase_watch.deliveries.due_at is 'When the delivery is, or was, due to be sent.';
-comment on column purchase_watch.deliveries.settled_at is 'When the delivery got its last status; null while it is pending.';
-comment on column purchase_watch.deliveries.attempts is 'How often the delivery was sent.';
-comment on column purchase_watch.deliveries.attempts_before is 'Attempts made before a person last had it sent again: its schedule begins again then, its attempts are numbered on.';
-comment on column purchase_watch.deliveries.took_ms is 'How long the attempt took that delivered it; its number is attempts, its moment settled_at. Attempts that failed are rows of their own.';
-comment on column purchase_watch.deliveries.rank is 'Which deliveries go first: 0 new ones, 1 those that failed more than once, 2 those that a replay sends again.';
-comment on column purchase_watch.deliveries.http_status is 'The answer to the attempt that delivered it.';
-comment on column purchase_watch.deliveries.status is 'What is stored says only whether the delivery is settled; shown_status says where it stands.';
-comment on column purchase_watch.deliveries.last_error is 'Why the last attempt failed, or why it is suppressed, in a sentence.';
-comment on column purchase_watch.deliveries.excerpt is 'The receiver''s answer to the attempt that delivered it, shortened.';
+comment on table purchase_watch_internal.deliveries is 'One event for one subscriber: pending until delivered, exhausted (schedule used up) or suppressed (subscriber off).';
+comment on column purchase_watch_internal.deliveries.event is 'The event''s position.';
+comment on column purchase_watch_internal.deliveries.lane is 'What must stay in order for one subscriber: the purchase''s row id, or a number that is not above 0 for events of no single purchase.';
+comment on column purchase_watch_internal.deliveries.due_at is 'When the delivery is, or was, due to be sent.';
+comment on column purchase_watch_internal.deliveries.settled_at is 'When the delivery got its last status; null while it is pending.';
+comment on column purchase_watch_internal.deliveries.attempts is 'How often the delivery was sent.';
+comment on column purchase_watch_internal.deliveries.attempts_before is 'Attempts made before a person last had it sent again: its schedule begins again then, its attempts are numbered on.';
+comment on column purchase_watch_internal.deliveries.took_ms is 'How long the attempt took that delivered it; its number is attempts, its moment settled_at. Attempts that failed are rows of their own.';
+comment on column purchase_watch_internal.deliveries.rank is 'Which deliveries go first: 0 new ones, 1 those that failed more than once, 2 those that a replay sends again.';
+comment on column purchase_watch_internal.deliveries.http_status is 'The answer to the attempt that delivered it.';
+comment on column purchase_watch_internal.deliveries.status is 'What is stored says only whether the delivery is settled; shown_status says where it stands.';
+comment on column purchase_watch_internal.deliveries.last_error is 'Why the last attempt failed, or why it is suppressed, in a sentence.';
+comment on column purchase_watch_internal.deliveries.excerpt is 'The receiver''s answer to the attempt that delivered it, shortened.';
 
 -- One due list per subscriber and shard, by rank, oldest first.
-create index deliveries_due on purchase_watch.deliveries (subscriber, shard, rank, due_at, event) where status = 'pending';
+create index deliveries_due on purchase_watch_internal.deliveries (subscriber, shard, rank, due_at, event) where status = 'pending';
 -- A lane's deliveries go out in the order of their events; what is replayed comes after what is not.
-create index deliveries_lane on purchase_watch.deliveries (subscriber, lane, (rank = 2), event) where status = 'pending';
+create index deliveries_lane on purchase_watch_internal.deliveries (subscriber, lane, (rank = 2), event) where status = 'pending';
 -- Lists by subscriber and status, newest first; and all that must be given up when a subscriber is deleted. By id + 0,
 -- because the planner, asked for an order by id, likes to walk the primary key past everybody else's deliveries.
-create index deliveries_listed on purchase_watch.deliveries (subscriber, status, (id + 0));
+create index deliveries_listed on purchase_watch_internal.deliveries (subscriber, status, (id + 0));
 -- What fails at present: small, and empty while receivers are well.
-create index deliveries_failing on purchase_watch.deliveries (subscriber, id) where status = 'pending' and attempts > attempts_before;
+create index deliveries_failing on purchase_watch_internal.deliveries (subscriber, id) where status = 'pending' and attempts > attempts_before;
 -- What was given up lately; only what is given up enters it.
-create index deliveries_given_up on purchase_watch.deliveries (subscriber, settled_at) where status = 'exhausted';
+create index deliveries_given_up on purchase_watch_internal.deliveries (subscriber, settled_at) where status = 'exhausted';
 -- When a channel for people took messages: these are in lanes of no purchase, so that nearly no delivery is in it.
-create index deliveries_to_people on purchase_watch.deliveries (subscriber, settled_at) where status = 'delivered' and lane <= 0;
+create index deliveries_to_people on purchase_watch_internal.deliveries (subscriber, settled_at) where status = 'delivered' and lane <= 0;
 
-create table purchase_watch.attempts (
-  delivery bigint not null references purchase_watch.deliveries on delete cascade,
+create table purchase_watch_internal.attempts (
+  delivery bigint not null references purchase_watch_internal.deliveries on delete cascade,
   at timestamptz not null,
   number integer not null check (number > 0),
   took_ms integer not null,
@@ -137,22 +137,22 @@ create table purchase_watch.attempts (
   primary key (delivery, number)
 );
 -- For retention. Attempts are appended in the order of their times, which makes this the cheapest of indexes.
-create index attempts_at on purchase_watch.attempts (at);
-comment on table purchase_watch.attempts is 'Each attempt of a delivery that failed: when, what came back, how long it took. The one that delivered is in the delivery''s row until the delivery is sent again.';
-comment on column purchase_watch.attempts.number is 'Which attempt of the delivery, from 1.';
-comment on column purchase_watch.attempts.took_ms is 'How long the attempt took.';
-comment on column purchase_watch.attempts.http_status is 'The status of the answer; null when there was none.';
-comment on column purchase_watch.attempts.outcome is 'A word for what happened.';
-comment on column purchase_watch.attempts.excerpt is 'The receiver''s answer, shortened.';
-comment on column purchase_watch.attempts.fault is 'Whose fault the failure was: the receiver''s, or ours (name server, proxy, no free socket), which does not count against the receiver.';
+create index attempts_at on purchase_watch_internal.attempts (at);
+comment on table purchase_watch_internal.attempts is 'Each attempt of a delivery that failed: when, what came back, how long it took. The one that delivered is in the delivery''s row until the delivery is sent again.';
+comment on column purchase_watch_internal.attempts.number is 'Which attempt of the delivery, from 1.';
+comment on column purchase_watch_internal.attempts.took_ms is 'How long the attempt took.';
+comment on column purchase_watch_internal.attempts.http_status is 'The status of the answer; null when there was none.';
+comment on column purchase_watch_internal.attempts.outcome is 'A word for what happened.';
+comment on column purchase_watch_internal.attempts.excerpt is 'The receiver''s answer, shortened.';
+comment on column purchase_watch_internal.attempts.fault is 'Whose fault the failure was: the receiver''s, or ours (name server, proxy, no free socket), which does not count against the receiver.';
 
 -- Not logged: after a crash of the server no attempt is under way.
-create unlogged table purchase_watch.under_way (
+create unlogged table purchase_watch_internal.under_way (
   delivery bigint primary key,
   since timestamptz not null,
   epoch bigint not null,
   shard smallint not null,
   replica text not null
 );
-comment on table purchase_watch.under_way is 'Attempts that have been under way for a moment. A row counts while its replica owns the shard under that epoch.';
-comment on column purchase_watch.under_way.epoch is 'The shard''s epoch when the attempt began.';
+comment on table purchase_watch_internal.under_way is 'Attempts that have been under way for a moment. A row counts while its replica owns the shard under that epoch.';
+comment on column purchase_watch_internal.under_way.epoch is 'The shard''s epoch when the attempt began.';

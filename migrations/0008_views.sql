@@ -4,29 +4,29 @@
 -- A reader calls these through the views: set_up_roles lets the readers' role execute them.
 
 -- Compares before it adds: a state may be any integer.
-create function purchase_watch.state_name(value integer) returns text language sql immutable parallel safe strict as $$
+create function purchase_watch_internal.state_name(value integer) returns text language sql immutable parallel safe strict as $$
   select case when value between 0 and 14 then (array['New', 'BeingProcessed', 'Completed', 'Error', 'WaitingForIdentityProvider',
     'SessionTimedOut', 'WaitingForCardPayments', 'WaitingForEidApp', 'Cancelled', 'WaitingForFinnishDirectPayment',
     'WaitingCreditApproval', 'CreditNotApproved', 'WaitingForMobilePayment', 'PaymentHandledByMerchant',
     'ElectronicIdValidationRequired'])[value + 1] else format('Unknown(%s)', value) end
 $$;
-comment on function purchase_watch.state_name is 'The name of a state number; Unknown(n) when the specification does not list it.';
+comment on function purchase_watch_internal.state_name is 'The name of a state number; Unknown(n) when the specification does not list it.';
 
 -- What a replica noted before it was killed stays until its shard has another owner, and does not count any more.
-create function purchase_watch.deliveries_in_flight() returns table (delivery bigint, since timestamptz) language plpgsql stable rows 100
+create function purchase_watch_internal.deliveries_in_flight() returns table (delivery bigint, since timestamptz) language plpgsql stable rows 100
 security definer set search_path = pg_catalog, pg_temp as $$
 begin
   -- A standby has nothing of a table that is not logged, and refuses to look.
   if pg_is_in_recovery() then return; end if;
   return query
-  select u.delivery, u.since from purchase_watch.under_way u
-  join purchase_watch.shards s on s.id = u.shard and s.owner = u.replica and s.epoch = u.epoch
-  join purchase_watch.replicas r on r.id = u.replica and r.expires_at > now();
+  select u.delivery, u.since from purchase_watch_internal.under_way u
+  join purchase_watch_internal.shards s on s.id = u.shard and s.owner = u.replica and s.epoch = u.epoch
+  join purchase_watch_internal.replicas r on r.id = u.replica and r.expires_at > now();
 end $$;
-comment on function purchase_watch.deliveries_in_flight is 'Deliveries of which an attempt has been under way for a moment, and since when.';
+comment on function purchase_watch_internal.deliveries_in_flight is 'Deliveries of which an attempt has been under way for a moment, and since when.';
 
 -- The daemon gives the same two answers (src/domain/deliveries); a test compares them.
-create function purchase_watch.parked_because(
+create function purchase_watch_internal.parked_because(
   configured boolean, status text, status_reason text, paused_until timestamptz, failures integer, last_error text)
 returns text language sql stable parallel safe as $$
   select case
@@ -38,12 +38,12 @@ returns text language sql stable parallel safe as $$
       || case failures when 1 then ' after one failure' else format(' after %s failures in a row', failures) end
       || coalesce(': ' || last_error, '') end
 $$;
-comment on function purchase_watch.parked_because is 'Why nothing is sent to a subscriber at present; null when it gets its events.';
+comment on function purchase_watch_internal.parked_because is 'Why nothing is sent to a subscriber at present; null when it gets its events.';
 
-create function purchase_watch.shown_status(status text, parked boolean, in_flight boolean) returns text language sql immutable parallel safe as $$
+create function purchase_watch_internal.shown_status(status text, parked boolean, in_flight boolean) returns text language sql immutable parallel safe as $$
   select case when status <> 'pending' then status when in_flight then 'in_flight' when parked then 'parked' else 'pending' end
 $$;
-comment on function purchase_watch.shown_status is 'Where a delivery stands: what is stored says only whether it is settled.';
+comment on function purchase_watch_internal.shown_status is 'Where a delivery stands: what is stored says only whether it is settled.';
 
 -- Views -------------------------------------------------------------------------------------------------------------------
 -- The condition on the site is always true. It is there for the index, which begins with the site: with it, one purchase
@@ -55,80 +55,80 @@ comment on function purchase_watch.shown_status is 'Where a delivery stands: wha
 -- no row: their conditions always hold, and the planner may join them as if they were their tables.
 
 create view purchase_watch.current_purchases as
-select p.purchase_id, p.site, p.status, p.state, purchase_watch.state_name(p.state) as state_name, p.state_since, p.stuck_since,
+select p.purchase_id, p.site, p.status, p.state, purchase_watch_internal.state_name(p.state) as state_name, p.state_since, p.stuck_since,
   p.registered_at, p.registered_by, p.last_polled_at, p.next_poll_at, p.ended_at, p.polls, p.failures, p.last_error,
-  p.reference, p.metadata, purchase_watch.stored_number(d.fields, 'Price') as price,
-  purchase_watch.stored_text(d.fields, 'CurrencyCode') as currency,
-  purchase_watch.stored_text(d.fields, 'OrderReference') as order_reference, d.fields as details
-from purchase_watch.purchases p left join purchase_watch.purchase_details d on d.purchase = p.id
-where p.site = any (array(select name from purchase_watch.sites));
+  p.reference, p.metadata, purchase_watch_internal.stored_number(d.fields, 'Price') as price,
+  purchase_watch_internal.stored_text(d.fields, 'CurrencyCode') as currency,
+  purchase_watch_internal.stored_text(d.fields, 'OrderReference') as order_reference, d.fields as details
+from purchase_watch.purchases p left join purchase_watch_internal.purchase_details d on d.purchase = p.id
+where p.site = any (array(select name from purchase_watch_internal.sites));
 
 create view purchase_watch.stuck_purchases with (security_barrier) as
-select p.purchase_id, p.site, p.state, purchase_watch.state_name(p.state) as state_name, p.state_since, p.stuck_since,
+select p.purchase_id, p.site, p.state, purchase_watch_internal.state_name(p.state) as state_name, p.state_since, p.stuck_since,
   p.last_polled_at, p.reference, p.metadata, d.fields as details, now() - p.state_since as waiting,
-  purchase_watch.stored_number(d.fields, 'Price') as price,
-  purchase_watch.stored_text(d.fields, 'CurrencyCode') as currency,
-  purchase_watch.stored_text(d.fields, 'OrderReference') as order_reference
-from purchase_watch.purchases p left join purchase_watch.purchase_details d on d.purchase = p.id
-where p.stuck_since is not null and p.site = any (array(select name from purchase_watch.sites));
+  purchase_watch_internal.stored_number(d.fields, 'Price') as price,
+  purchase_watch_internal.stored_text(d.fields, 'CurrencyCode') as currency,
+  purchase_watch_internal.stored_text(d.fields, 'OrderReference') as order_reference
+from purchase_watch.purchases p left join purchase_watch_internal.purchase_details d on d.purchase = p.id
+where p.stuck_since is not null and p.site = any (array(select name from purchase_watch_internal.sites));
 
 create view purchase_watch.transitions as
-select p.purchase_id, p.site, t.sequence, t.from_state, purchase_watch.state_name(t.from_state) as from_name,
-  t.to_state, purchase_watch.state_name(t.to_state) as to_name, t.not_before, t.not_after
-from purchase_watch.purchase_transitions t join purchase_watch.purchases p on p.id = t.purchase
-where p.site = any (array(select name from purchase_watch.sites));
+select p.purchase_id, p.site, t.sequence, t.from_state, purchase_watch_internal.state_name(t.from_state) as from_name,
+  t.to_state, purchase_watch_internal.state_name(t.to_state) as to_name, t.not_before, t.not_after
+from purchase_watch_internal.purchase_transitions t join purchase_watch.purchases p on p.id = t.purchase
+where p.site = any (array(select name from purchase_watch_internal.sites));
 
 -- Without events about incidents: channels for people make their messages of those, and no system gets them.
 create view purchase_watch.event_log with (security_barrier) as
 select e.id as event_id, e.type, e.site, p.purchase_id, e.sequence, e.created_at, e.body
-from purchase_watch.events e
-left join purchase_watch.purchases p on p.id = e.purchase and p.site = any (array(select name from purchase_watch.sites))
+from purchase_watch_internal.events e
+left join purchase_watch.purchases p on p.id = e.purchase and p.site = any (array(select name from purchase_watch_internal.sites))
 where e.type not like 'incident.%';
 
 create view purchase_watch.delivery_log as
 select e.id as event_id, e.type, e.site, p.purchase_id, e.sequence, s.name as subscriber,
-  purchase_watch.shown_status(d.status, b.reason is not null, f.delivery is not null) as status,
+  purchase_watch_internal.shown_status(d.status, b.reason is not null, f.delivery is not null) as status,
   d.attempts, d.due_at, d.settled_at, case when d.status <> 'suppressed' then d.last_error end as last_error,
   case when d.status = 'suppressed' then coalesce(d.last_error, 'The subscriber was switched off when the event was made.')
     when d.status = 'pending' and f.delivery is null then b.reason end as reason,
   d.took_ms, d.http_status::integer as http_status
-from purchase_watch.deliveries d
-join purchase_watch.events e on e.position = d.event
-join purchase_watch.subscribers s on s.id = d.subscriber
-left join purchase_watch.subscriber_health h on h.subscriber = s.id
-left join purchase_watch.deliveries_in_flight() f on f.delivery = d.id
+from purchase_watch_internal.deliveries d
+join purchase_watch_internal.events e on e.position = d.event
+join purchase_watch_internal.subscribers s on s.id = d.subscriber
+left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
+left join purchase_watch_internal.deliveries_in_flight() f on f.delivery = d.id
 cross join lateral (
-  select purchase_watch.parked_because(s.configured, s.status, s.status_reason, h.paused_until, h.failures, h.last_error) as reason) b
-left join purchase_watch.purchases p on p.id = e.purchase and p.site = any (array(select name from purchase_watch.sites));
+  select purchase_watch_internal.parked_because(s.configured, s.status, s.status_reason, h.paused_until, h.failures, h.last_error) as reason) b
+left join purchase_watch.purchases p on p.id = e.purchase and p.site = any (array(select name from purchase_watch_internal.sites));
 
 create view purchase_watch.subscriber_status with (security_barrier) as
 select s.name as subscriber, s.kind,
   case when s.status <> 'active' then 'off' when h.paused_until is not null then 'paused' when h.our_failing_since is not null then 'unreached'
     when h.failures > 0 then 'failing' else 'ok' end as health,
-  purchase_watch.parked_because(s.configured, s.status, s.status_reason, h.paused_until, h.failures, h.last_error) as reason,
+  purchase_watch_internal.parked_because(s.configured, s.status, s.status_reason, h.paused_until, h.failures, h.last_error) as reason,
   coalesce(h.failures, 0) as failures, h.failing_since, h.paused_until, h.last_error, h.our_failing_since, h.our_error
-from purchase_watch.subscribers s left join purchase_watch.subscriber_health h on h.subscriber = s.id
+from purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
 where s.configured;
 
 create view purchase_watch.open_incidents with (security_barrier) as
-select i.id as incident_id, i.kind, i.site, i.state, purchase_watch.state_name(i.state) as state_name, i.opened_at, i.since, i.count, i.peak,
+select i.id as incident_id, i.kind, i.site, i.state, purchase_watch_internal.state_name(i.state) as state_name, i.opened_at, i.since, i.count, i.peak,
   i.subscriber, i.parent,
   -- The daemon has the same levels (src/domain/incidents).
   case when i.kind = 'unreachable' or i.severity >= case i.kind when 'subscriber' then 3 when 'replica' then 2 else 1 end
     then 'critical' else 'warning' end as severity,
   coalesce(i.acknowledged_by, p.acknowledged_by, g.acknowledged_by) as owner
-from purchase_watch.incidents i
-left join purchase_watch.incidents p on p.id = i.parent and p.ended_at is null
-left join purchase_watch.incidents g on g.id = p.parent and g.ended_at is null
+from purchase_watch_internal.incidents i
+left join purchase_watch_internal.incidents p on p.id = i.parent and p.ended_at is null
+left join purchase_watch_internal.incidents g on g.id = p.parent and g.ended_at is null
 where i.ended_at is null;
 
 create view purchase_watch.site_status as
-select name as site, configured, failing_since, last_success_at, last_error, failing_reason from purchase_watch.sites;
+select name as site, configured, failing_since, last_success_at, last_error, failing_reason from purchase_watch_internal.sites;
 
 create view purchase_watch.purchase_totals as
-select site, status, state, stuck, sum(n)::bigint as count, purchase_watch.state_name(state) as state_name
-from (select site, status, state, stuck, count as n from purchase_watch.purchase_counts
-      union all select site, status, state, stuck, change from purchase_watch.count_changes) c
+select site, status, state, stuck, sum(n)::bigint as count, purchase_watch_internal.state_name(state) as state_name
+from (select site, status, state, stuck, count as n from purchase_watch_internal.purchase_counts
+      union all select site, status, state, stuck, change from purchase_watch_internal.count_changes) c
 group by site, status, state, stuck having sum(n) <> 0;
 
 -- Comments ----------------------------------------------------------------------------------------------------------------

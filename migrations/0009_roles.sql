@@ -1,7 +1,8 @@
--- Roles for other programs: rights on the interface, and no others.
+-- Roles for other programs: rights on the interface, and none on what the daemon keeps for itself.
 
 -- Runs at the end of every migration, for a new function may be called by everybody until that is taken back. The views are
--- found, not listed: whatever view a later migration adds is for the reader, with the functions that it calls.
+-- found, not listed: whatever view a later migration adds is for the reader, with the functions that it calls. The reader
+-- may execute those functions through the views, and has no right on the schema in which they are.
 create function purchase_watch.set_up_roles() returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   registrar constant text := 'purchase_watch_registrar';
@@ -18,7 +19,7 @@ begin
   end if;
   -- The lock of migrations: rights are given by one session at a time.
   perform pg_advisory_xact_lock(7236019444);
-  revoke all on all functions in schema purchase_watch from public;
+  revoke all on all functions in schema purchase_watch, purchase_watch_internal from public;
   foreach role in array array[registrar, reader] loop
     -- Roles belong to the whole cluster: another database may have made this one, or be making it now.
     if to_regrole(role) is null then
@@ -34,10 +35,11 @@ begin
       missing := missing || role;
       continue;
     end if;
-    execute format('revoke all on all tables in schema purchase_watch from %I', role);
-    execute format('revoke all on all functions in schema purchase_watch from %I', role);
+    execute format('revoke all on all tables in schema purchase_watch, purchase_watch_internal from %I', role);
+    execute format('revoke all on all functions in schema purchase_watch, purchase_watch_internal from %I', role);
     begin
       execute format('grant usage on schema purchase_watch to %I', role);
+      execute format('revoke all on schema purchase_watch_internal from %I', role);
     exception when insufficient_privilege then null;
     end;
     if not has_schema_privilege(role, 'purchase_watch', 'usage') then shut := shut || role; end if;
@@ -53,7 +55,8 @@ begin
       union select format('execute on function %s', f.oid::regprocedure)
       from pg_class v join pg_rewrite r on r.ev_class = v.oid join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
       join pg_proc f on d.refclassid = 'pg_proc'::regclass and f.oid = d.refobjid
-      where v.relnamespace = 'purchase_watch'::regnamespace and v.relkind = 'v' and f.pronamespace = v.relnamespace
+      where v.relnamespace = 'purchase_watch'::regnamespace and v.relkind = 'v'
+        and f.pronamespace in ('purchase_watch'::regnamespace, 'purchase_watch_internal'::regnamespace)
     loop
       execute format('grant %s to purchase_watch_reader', right_to_give);
     end loop;

@@ -17,7 +17,7 @@ export async function addBacklog({ sql }: Database, { subscribers, from, to, eve
   const last = events + 1;
   await sql.begin(async (tx) => {
     await tx`
-      insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
       select id, 'purchase.state_changed', site, row_id, sequence, sequence - 1, shard, 6, at,
         json_build_object('id', id, 'type', 'purchase.state_changed', 'timestamp', at, 'data', json_build_object('site', site,
           'purchaseId', purchase_id, 'sequence', sequence, 'from', json_build_object('value', 4, 'name', 'WaitingForIdentityProvider'),
@@ -32,14 +32,14 @@ export async function addBacklog({ sql }: Database, { subscribers, from, to, eve
         cross join generate_series(2, ${last}::integer) as s (sequence)) e
       order by sequence, row_id`;
     await tx`
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
+      insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
       select e.position, e.purchase, s.id, e.shard, e.created_at
-      from purchase_watch.events e cross join purchase_watch.subscribers s
+      from purchase_watch_internal.events e cross join purchase_watch_internal.subscribers s
       where e.id like 'evt\\_backlog\\_%' and s.name = any(${[...subscribers]}::text[])
       order by s.id, e.position`;
   });
-  await sql`vacuum (analyze) purchase_watch.events`;
-  await sql`vacuum (analyze) purchase_watch.deliveries`;
+  await sql`vacuum (analyze) purchase_watch_internal.events`;
+  await sql`vacuum (analyze) purchase_watch_internal.deliveries`;
   await sql`checkpoint`.catch(() => undefined);
 }
 

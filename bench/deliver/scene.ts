@@ -59,14 +59,14 @@ export async function openScene(lab: Lab, { changing, others = 0, subscribers, t
     end: () => producer.ask<Commit[]>('end'),
     turn: async (subscriber, status) => {
       await sql`
-        update purchase_watch.subscribers set status = ${status}, status_reason = ${status === 'off' ? 'bench' : null}
+        update purchase_watch_internal.subscribers set status = ${status}, status_reason = ${status === 'off' ? 'bench' : null}
         where name = ${subscriber}`;
       await setHealth(database, subscriber, null);
     },
     health: (subscriber, health) => setHealth(database, subscriber, health),
     waiting: async (subscriber) => {
       const [row] = await sql<[{ count: number }]>`
-        select count(*)::float8 as count from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber
+        select count(*)::float8 as count from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber
         where d.status = 'pending' and s.name = ${subscriber}`;
       return row.count;
     },
@@ -80,7 +80,7 @@ export async function openScene(lab: Lab, { changing, others = 0, subscribers, t
 }
 
 async function ownsAll({ sql }: Database): Promise<boolean> {
-  const rows = await sql`select from purchase_watch.shards where owner is null limit 1`;
+  const rows = await sql`select from purchase_watch_internal.shards where owner is null limit 1`;
   return rows.length === 0;
 }
 
@@ -91,14 +91,14 @@ async function setHealth(
 ): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`
-      delete from purchase_watch.subscriber_health h using purchase_watch.subscribers s
+      delete from purchase_watch_internal.subscriber_health h using purchase_watch_internal.subscribers s
       where s.id = h.subscriber and s.name = ${subscriber}`;
     if (health !== null) {
       const { failures, pauses, forMs } = health;
       await tx`
-        insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
+        insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
         select id, ${failures}, ${pauses}, now() - interval '1 hour', now() + ${forMs} * interval '1 millisecond', 'bench'
-        from purchase_watch.subscribers where name = ${subscriber}`;
+        from purchase_watch_internal.subscribers where name = ${subscriber}`;
     }
     await tx`select pg_notify('purchase_watch_wake', 'subscribers')`;
   });

@@ -110,7 +110,7 @@ answer({
     const rows = await sql<Omit<Changing, 'index'>[]>`
       select p.id::float8 as id, p.purchase_id as "purchaseId", p.site, p.shard, max(e.sequence) as sequence
       from (select * from purchase_watch.purchases order by id limit ${purchases}) p
-      join purchase_watch.events e on e.purchase = p.id
+      join purchase_watch_internal.events e on e.purchase = p.id
       group by p.id, p.purchase_id, p.site, p.shard`;
     changing = rows.map((row) => ({ ...row, index: indexOf(row.purchaseId) }));
     // Planned before anybody counts.

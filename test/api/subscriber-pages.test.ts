@@ -6,7 +6,7 @@ let names: string[];
 beforeAll(async () => {
   api = await startTestApi();
   const rows = await api.sql<{ name: string }[]>`
-    insert into purchase_watch.subscribers (name, kind, audience, address_hash) select 'shop-' || n, 'webhook', 'systems', 'x' from generate_series(1, 60) n
+    insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) select 'shop-' || n, 'webhook', 'systems', 'x' from generate_series(1, 60) n
     returning name`;
   names = rows.map(({ name }) => name);
 });
@@ -27,9 +27,9 @@ test('subscribers come in pages of 50 unless told otherwise, the oldest first', 
 
 test('pages follow one another without a gap, also when subscribers are removed and added meanwhile', async () => {
   const first = await page('?limit=20');
-  await api.sql`delete from purchase_watch.subscribers where name = 'shop-20'`;
+  await api.sql`delete from purchase_watch_internal.subscribers where name = 'shop-20'`;
   const second = await page(`?limit=20&cursor=${first.nextCursor}`);
-  await api.sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('late', 'webhook', 'systems', 'x')`;
+  await api.sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('late', 'webhook', 'systems', 'x')`;
   const third = await page(`?limit=500&cursor=${second.nextCursor}`);
   expect([first.names, second.names, third.names]).toEqual([
     names.slice(0, 20),

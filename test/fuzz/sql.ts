@@ -53,9 +53,9 @@ const payload = fc.oneof(
 /** What a login with the right to register tries beside registering. */
 const ATTEMPTS = [
   'select * from purchase_watch.purchases',
-  'select * from purchase_watch.subscribers',
+  'select * from purchase_watch_internal.subscribers',
   'update purchase_watch.purchases set status = $$settled$$',
-  'delete from purchase_watch.events',
+  'delete from purchase_watch_internal.events',
   'truncate purchase_watch.purchases cascade',
   'lock table purchase_watch.purchases in row exclusive mode nowait',
   'create temp table purchases (purchase_id text)',

@@ -49,7 +49,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await sql`truncate purchase_watch.purchases, purchase_watch.nudges, purchase_watch.events, purchase_watch.subscribers cascade`;
+  await sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges, purchase_watch_internal.events, purchase_watch_internal.subscribers cascade`;
   await syncSites(sql, ['default', 'se']);
 });
 
@@ -86,12 +86,12 @@ describe('views', () => {
   test('an incident is in the care of whoever looks after the one that tells of it', async () => {
     const undo = new Error('undo');
     const run = sql.begin(async (tx) => {
-      await tx`insert into purchase_watch.sites (name) values ('default') on conflict do nothing`;
+      await tx`insert into purchase_watch_internal.sites (name) values ('default') on conflict do nothing`;
       await tx`
-        insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, acknowledged_at, acknowledged_by)
+        insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, acknowledged_at, acknowledged_by)
         values ('inc_all', 'stuck', null, null, now(), now(), 5, 5, now(), 'Kim'), ('inc_site', 'stuck', 'default', null, now(), now(), 5, 5, null, null),
           ('inc_card', 'stuck', 'default', 6, now(), now(), 3, 3, null, null), ('inc_own', 'stuck', 'default', 7, now(), now(), 2, 2, now(), 'Ann')`;
-      await tx`update purchase_watch.incidents set parent = case id when 'inc_site' then 'inc_all' else 'inc_site' end where id <> 'inc_all'`;
+      await tx`update purchase_watch_internal.incidents set parent = case id when 'inc_site' then 'inc_all' else 'inc_site' end where id <> 'inc_all'`;
       const rows = await tx`select incident_id as id, owner from purchase_watch.open_incidents order by 1`;
       expect(rows.map(({ id, owner }) => [id, owner])).toEqual([
         ['inc_all', 'Kim'],
@@ -130,7 +130,7 @@ describe('views', () => {
     ['""', null],
   ])('a price of %s is shown as %s, and breaks no list', async (stored, price) => {
     await sql`insert into purchase_watch.purchases (purchase_id) values ('p-1')`;
-    await sql`insert into purchase_watch.purchase_details select id, ${`{"Price": ${stored}, "CurrencyCode": "SEK"}`}::text::json from purchase_watch.purchases`;
+    await sql`insert into purchase_watch_internal.purchase_details select id, ${`{"Price": ${stored}, "CurrencyCode": "SEK"}`}::text::json from purchase_watch.purchases`;
     const rows = await sql`select price, currency from purchase_watch.current_purchases`;
     expect(rows).toEqual([{ price, currency: 'SEK' }]);
   });
@@ -138,7 +138,7 @@ describe('views', () => {
   test.each(['\\u0000', '\\ud800'])('a field with %s, which is no text in Postgres, breaks no list', async (escaped) => {
     await sql`insert into purchase_watch.purchases (purchase_id) values ('p-1')`;
     await sql`update purchase_watch.purchases set state = 6, state_since = now(), stuck_since = now()`;
-    await sql`insert into purchase_watch.purchase_details select id, ${`{"Price": 1, "OrderReference": "a${escaped}"}`}::text::json from purchase_watch.purchases`;
+    await sql`insert into purchase_watch_internal.purchase_details select id, ${`{"Price": 1, "OrderReference": "a${escaped}"}`}::text::json from purchase_watch.purchases`;
     for (const view of ['current_purchases', 'stuck_purchases']) {
       const rows = await sql`select price, order_reference, details::text from ${sql(`purchase_watch.${view}`)}`;
       expect(rows).toEqual([{ price: null, order_reference: null, details: `{"Price": 1, "OrderReference": "a${escaped}"}` }]);
@@ -148,15 +148,19 @@ describe('views', () => {
   test('find a purchase by its ID alone, and an event by its own, without reading the others', async () => {
     await sql`insert into purchase_watch.purchases (purchase_id, site) select 'p-' || i, (array['default', 'se'])[1 + i % 2] from generate_series(1, 5000) i`;
     await sql`update purchase_watch.purchases set state = 6, state_since = now(), stuck_since = now()`;
-    await sql`insert into purchase_watch.purchase_details select id, '{"Price": 1}' from purchase_watch.purchases`;
-    await sql`insert into purchase_watch.purchase_transitions (purchase, sequence, to_state, not_after) select id, 1, 6, now() from purchase_watch.purchases`;
-    await sql`insert into purchase_watch.events (id, type, site, purchase, sequence, shard, created_at, body)
+    await sql`insert into purchase_watch_internal.purchase_details select id, '{"Price": 1}' from purchase_watch.purchases`;
+    await sql`insert into purchase_watch_internal.purchase_transitions (purchase, sequence, to_state, not_after) select id, 1, 6, now() from purchase_watch.purchases`;
+    await sql`insert into purchase_watch_internal.events (id, type, site, purchase, sequence, shard, created_at, body)
       select 'evt_' || id, 'purchase.state_changed', site, id, 1, shard, now(), '{}' from purchase_watch.purchases`;
-    await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x')`;
-    await sql`insert into purchase_watch.deliveries (event, lane, due_at, subscriber, shard)
-      select position, purchase, now(), (select id from purchase_watch.subscribers), shard from purchase_watch.events`;
-    await sql.unsafe('analyze purchase_watch.purchases, purchase_watch.purchase_details, purchase_watch.purchase_transitions');
-    await sql.unsafe('analyze purchase_watch.events, purchase_watch.deliveries, purchase_watch.subscribers');
+    await sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x')`;
+    await sql`insert into purchase_watch_internal.deliveries (event, lane, due_at, subscriber, shard)
+      select position, purchase, now(), (select id from purchase_watch_internal.subscribers), shard from purchase_watch_internal.events`;
+    await sql.unsafe(
+      'analyze purchase_watch.purchases, purchase_watch_internal.purchase_details, purchase_watch_internal.purchase_transitions',
+    );
+    await sql.unsafe(
+      'analyze purchase_watch_internal.events, purchase_watch_internal.deliveries, purchase_watch_internal.subscribers',
+    );
     const questions = [
       ...['current_purchases', 'stuck_purchases', 'transitions', 'event_log', 'delivery_log'].map(
         (view) => [view, "purchase_id = 'p-77'"] as const,
@@ -209,7 +213,7 @@ describe('views', () => {
   });
 });
 
-describe('everything in the schema says what it is', () => {
+describe('everything in the schemas says what it is', () => {
   test('tables, views and functions have comments', async () => {
     const silent = await sql`
       select oid::regclass::text as name from pg_class
@@ -227,15 +231,24 @@ describe('everything in the schema says what it is', () => {
         and relname <> 'migrations' and col_description(attrelid, attnum) is null`;
     expect(silent).toEqual([]);
   });
+
+  test('the interface is the table of purchases, the views and two functions; all else is internal', async () => {
+    const found = await sql<{ name: string }[]>`
+      select relname as name from pg_class where relnamespace = 'purchase_watch'::regnamespace and relkind not in ('i', 'S')
+      union all select proname from pg_proc where pronamespace = 'purchase_watch'::regnamespace`;
+    expect(found.map(({ name }) => name).sort()).toEqual(['purchases', 'set_up_roles', 'watch', ...Object.keys(VIEWS)].sort());
+  });
 });
 
 describe('rights', () => {
-  /** Whatever a role may do with the schema, by the rights that Postgres knows. */
+  /** All that a role may do with the schemas, by the rights that Postgres knows. */
   const rightsOf = async (role: string): Promise<string[]> => {
     const rows = await sql<{ may: string }[]>`
-      with relation as (select oid, relname from pg_class where relnamespace = 'purchase_watch'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f'))
-      select 'usage on the schema' as may where has_schema_privilege(${role}, 'purchase_watch', 'usage')
-      union all select 'create in the schema' where has_schema_privilege(${role}, 'purchase_watch', 'create')
+      with schema as (select oid, nspname from pg_namespace where nspname in ('purchase_watch', 'purchase_watch_internal')),
+      relation as (
+        select c.oid, relname from pg_class c join schema on schema.oid = relnamespace where relkind in ('r', 'p', 'v', 'm', 'f'))
+      select r.action || ' on schema ' || nspname as may from schema, unnest(array['usage', 'create']) as r (action)
+        where has_schema_privilege(${role}, oid, r.action)
       union all select r.action || ' ' || relname from relation,
         unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as r (action)
         where has_table_privilege(${role}, oid, r.action)
@@ -243,8 +256,8 @@ describe('rights', () => {
         join pg_attribute on attrelid = oid and attnum > 0 and not attisdropped, unnest(array['select', 'insert', 'update', 'references']) as r (action)
         where has_column_privilege(${role}, oid, attnum, r.action) and not has_table_privilege(${role}, oid, r.action)
       union all select 'sequence ' || seqrelid::regclass from pg_sequence where has_sequence_privilege(${role}, seqrelid, 'usage, select, update')
-      union all select 'execute ' || proname from pg_proc where pronamespace = 'purchase_watch'::regnamespace
-        and has_function_privilege(${role}, oid, 'execute')
+      union all select 'execute ' || proname from pg_proc p join schema on schema.oid = pronamespace
+        where has_function_privilege(${role}, p.oid, 'execute')
       order by 1`;
     return rows.map(({ may }) => may);
   };
@@ -256,7 +269,7 @@ describe('rights', () => {
   test('the registrar: what registering takes', async () => {
     expect(await rightsOf(REGISTRAR)).toEqual(
       [
-        'usage on the schema',
+        'usage on schema purchase_watch',
         'insert purchases.purchase_id',
         'insert purchases.site',
         'insert purchases.reference',
@@ -271,7 +284,7 @@ describe('rights', () => {
       (name) => `execute ${name}`,
     );
     expect(await rightsOf(READER)).toEqual(
-      ['usage on the schema', ...called, ...Object.keys(VIEWS).map((view) => `select ${view}`)].sort(),
+      ['usage on schema purchase_watch', ...called, ...Object.keys(VIEWS).map((view) => `select ${view}`)].sort(),
     );
   });
 
@@ -323,7 +336,7 @@ describe('a program that logs in as a member', () => {
     expect(await sql`select purchase_id, site, registered_by from purchase_watch.purchases`).toEqual([
       { purchase_id: 'p-1', site: 'default', registered_by: `sql:${members.get(REGISTRAR)!.name}` },
     ]);
-    expect(await sql`select count(*) from purchase_watch.nudges`).toEqual([{ count: 1 }]);
+    expect(await sql`select count(*) from purchase_watch_internal.nudges`).toEqual([{ count: 1 }]);
   });
 
   test('of the registrars registers with all there is', async () => {
@@ -347,7 +360,7 @@ describe('a program that logs in as a member', () => {
     'select * from purchase_watch.purchases',
     'select purchase_id from purchase_watch.purchases',
     'select * from purchase_watch.current_purchases',
-    'select * from purchase_watch.subscribers',
+    'select * from purchase_watch_internal.subscribers',
     "update purchase_watch.purchases set reference = 'x'",
     'delete from purchase_watch.purchases',
     'truncate purchase_watch.purchases cascade',
@@ -356,9 +369,11 @@ describe('a program that logs in as a member', () => {
     "insert into purchase_watch.purchases (purchase_id, next_poll_at) values ('x', now())",
     "insert into purchase_watch.purchases (purchase_id, registered_by) values ('x', 'api')",
     "insert into purchase_watch.purchases (purchase_id) values ('x') returning id",
-    "insert into purchase_watch.sites (name) values ('x')",
-    "select purchase_watch.watch_again(array['x'], array['se'])",
-    'select purchase_watch.default_site()',
+    "insert into purchase_watch_internal.sites (name) values ('x')",
+    "select purchase_watch_internal.watch_again(array['x'], array['se'])",
+    'select purchase_watch_internal.default_site()',
+    'select * from purchase_watch_internal.sites',
+    'select * from purchase_watch_internal.nudges',
     'select purchase_watch.set_up_roles()',
     'create table purchase_watch.x ()',
   ])('of the registrars may not: %s', async (statement) => {
@@ -368,7 +383,7 @@ describe('a program that logs in as a member', () => {
   test('of the readers reads every view', async () => {
     await sql`insert into purchase_watch.purchases (purchase_id) values ('p-1')`;
     await sql`update purchase_watch.purchases set state = 6, state_since = now(), stuck_since = now()`;
-    await sql`insert into purchase_watch.purchase_details select id, '{"Price": 1.50}' from purchase_watch.purchases`;
+    await sql`insert into purchase_watch_internal.purchase_details select id, '{"Price": 1.50}' from purchase_watch.purchases`;
     for (const view of Object.keys(VIEWS)) await as(READER)`select * from ${as(READER)(`purchase_watch.${view}`)}`;
     expect(await as(READER)`select price, state_name from purchase_watch.stuck_purchases`).toEqual([
       { price: '1.50', state_name: 'WaitingForCardPayments' },
@@ -384,12 +399,12 @@ describe('a program that logs in as a member', () => {
     try {
       await syncSites(t.sql, ['default']);
       await t.sql`
-        insert into purchase_watch.events (id, type, site, shard, created_at, body)
+        insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
         select 'evt_' || n, case n when 1 then 'site.reachable' else 'incident.opened' end, 'default', 0, now(), 'row ' || n from generate_series(1, 2) n`;
       await t.sql`
-        insert into purchase_watch.subscribers (name, kind, audience, address_hash, configured) values ('row 1', 'webhook', 'systems', 'x', true), ('row 2', 'webhook', 'systems', 'x', false)`;
+        insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, configured) values ('row 1', 'webhook', 'systems', 'x', true), ('row 2', 'webhook', 'systems', 'x', false)`;
       await t.sql`
-        insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, ended_at)
+        insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, ended_at)
         values ('row 1', 'stuck', 'default', 6, now(), now(), 1, 1, null), ('row 2', 'stuck', 'default', 6, now(), now(), 1, 1, now())`;
       await t.sql`insert into purchase_watch.purchases (purchase_id) values ('row 1'), ('row 2')`;
       await t.sql`update purchase_watch.purchases set state = 6, state_since = now(), stuck_since = case purchase_id when 'row 1' then now() end`;
@@ -419,11 +434,12 @@ describe('a program that logs in as a member', () => {
 
   test.each([
     'select * from purchase_watch.purchases',
-    'select * from purchase_watch.subscribers',
-    'select * from purchase_watch.events',
+    'select * from purchase_watch_internal.subscribers',
+    'select * from purchase_watch_internal.events',
     "insert into purchase_watch.purchases (purchase_id) values ('x')",
     "select purchase_watch.watch('x')",
-    "select purchase_watch.watch_again(array['x'], array['se'])",
+    "select purchase_watch_internal.watch_again(array['x'], array['se'])",
+    'select purchase_watch_internal.state_name(1)',
     "update purchase_watch.current_purchases set status = 'stopped'",
     "insert into purchase_watch.site_status (site, configured) values ('x', true)",
     'delete from purchase_watch.current_purchases',

@@ -36,7 +36,7 @@ async function changed(purchase: string, state: string): Promise<void> {
 const sequences = (): number[] => t.receiver.received.map(({ body }) => JSON.parse(body).data.sequence);
 const deliveryOf = async (sequence: number): Promise<number> => {
   const [row] = await t.app.sql<{ id: number }[]>`
-    select d.id::float8 as id from purchase_watch.deliveries d join purchase_watch.events e on e.position = d.event where e.sequence = ${sequence}`;
+    select d.id::float8 as id from purchase_watch_internal.deliveries d join purchase_watch_internal.events e on e.position = d.event where e.sequence = ${sequence}`;
   return row!.id;
 };
 
@@ -102,10 +102,10 @@ describe('a delivery that is sent again by hand', () => {
     await seen('New', 'BeingProcessed');
     const id = await deliveryOf(1);
     await t.app.sql`
-      update purchase_watch.deliveries set status = ${status}, settled_at = now(), last_error = 'What it was.' where id = ${id}`;
+      update purchase_watch_internal.deliveries set status = ${status}, settled_at = now(), last_error = 'What it was.' where id = ${id}`;
     await retryDelivery(t.app.sql, id);
     // Why it was never sent is past; what an attempt brought still tells something.
-    expect(await t.app.sql`select rank, last_error from purchase_watch.deliveries where id = ${id}`).toEqual([
+    expect(await t.app.sql`select rank, last_error from purchase_watch_internal.deliveries where id = ${id}`).toEqual([
       { rank: 0, last_error: status === 'suppressed' ? null : 'What it was.' },
     ]);
     await t.app.deliverOnce();
@@ -117,10 +117,10 @@ test('one that is switched on again gets all that was in memory when it went off
   await addSubscriber(means(), { name: 'books', url: books.url, ...everything });
   await t.app.sql`
     with event as (
-      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       select 'evt_' || n, 'site.reachable', 'default', n % 64, now(), '{}' from generate_series(1, 1500) n returning position, shard)
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
-    select position, -position, s.id, shard, now() from event, purchase_watch.subscribers s where s.name = 'books'`;
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
+    select position, -position, s.id, shard, now() from event, purchase_watch_internal.subscribers s where s.name = 'books'`;
   books.respond({ status: 410 });
   await t.app.deliverOnce();
   expect(books.received.length).toBeLessThan(400);
@@ -132,7 +132,7 @@ test('one that is switched on again gets all that was in memory when it went off
 test('an address that was replaced meanwhile cannot switch its subscriber off', async () => {
   const other = await startReceiver();
   await addSubscriber(means(), { name: 'books', url: books.url, ...everything });
-  await t.app.sql`update purchase_watch.subscribers set types = '{site.reachable}' where name = 'default'`;
+  await t.app.sql`update purchase_watch_internal.subscribers set types = '{site.reachable}' where name = 'default'`;
   const replaced = Promise.withResolvers<void>();
   books.respondAlways({ status: 410, after: replaced.promise });
   await seen('New');
@@ -146,6 +146,8 @@ test('an address that was replaced meanwhile cannot switch its subscriber off', 
   await sending;
   t.clock.advance('10s');
   await other.waitFor((received) => received.length === 1);
-  expect(await t.app.sql`select status from purchase_watch.subscribers where name = 'books'`).toEqual([{ status: 'active' }]);
+  expect(await t.app.sql`select status from purchase_watch_internal.subscribers where name = 'books'`).toEqual([
+    { status: 'active' },
+  ]);
   await other.stop();
 }, 60_000);

@@ -72,7 +72,7 @@ test.each<Side>(['before', 'after'])(
   'when all connections to the database break %s any request while it tells, the same daemon goes on and tells everything',
   async (side) => {
     const stopped: Promise<unknown>[] = [];
-    const endLeases = () => t.app.sql`delete from purchase_watch.replicas`;
+    const endLeases = () => t.app.sql`delete from purchase_watch_internal.replicas`;
     t = await startTestApp();
     ends = [() => t.stop(), () => Promise.all(stopped)];
     for (let request = 1; ; request++) {

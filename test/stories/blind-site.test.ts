@@ -174,7 +174,7 @@ test('a daemon that is started again while the site is blind holds nothing again
   const later = t.clock.now() + 11 * HOUR;
   await t.app.sql`
     update purchase_watch.purchases set failures = 14, unknowns = 14, status = 'unreadable', last_polled_at = to_timestamp(${t.clock.now()}::float8 / 1000),
-      next_poll_at = to_timestamp(${later}::float8 / 1000), due_slot = purchase_watch.due_slot(to_timestamp(${later}::float8 / 1000)), revision = revision + 1
+      next_poll_at = to_timestamp(${later}::float8 / 1000), due_slot = purchase_watch_internal.due_slot(to_timestamp(${later}::float8 / 1000)), revision = revision + 1
     where purchase_id = ${first}`;
   await t.app.stop();
   const app = await t.another();

@@ -91,7 +91,7 @@ describe.skipIf(missing !== null)('brokers of the settings file', () => {
     }
 
     const stored = await t.app.sql<{ id: string; body: string }[]>`
-      select id, body from purchase_watch.events where type = 'purchase.state_changed' order by position`;
+      select id, body from purchase_watch_internal.events where type = 'purchase.state_changed' order by position`;
     expect(stored).toHaveLength(3);
     const stream = await inStream();
     expect(stream.map(({ id, body }) => ({ id, body }))).toEqual([...stored]);
@@ -136,7 +136,7 @@ describe.skipIf(missing !== null)('brokers of the settings file', () => {
     await t.app.pollOnce();
     await t.app.deliverOnce();
     const [waiting] = await t.app.sql<{ lastError: string }[]>`
-      select last_error as "lastError" from purchase_watch.deliveries where status = 'pending'`;
+      select last_error as "lastError" from purchase_watch_internal.deliveries where status = 'pending'`;
     expect(waiting?.lastError).toContain('No queue is bound to the exchange purchases');
     await wire.bindQueue('books', 'purchases', 'purchase.#');
     t.clock.advance('1m');

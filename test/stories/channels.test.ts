@@ -72,7 +72,7 @@ test('Teams is told what Slack is told, and each hears when the other one is gon
     expect.objectContaining({ problem: null, summary: expect.stringContaining('default was switched off') }),
   ]);
   t.slack.respondAlways(SLACK_ANSWERS.noService);
-  await t.app.sql`update purchase_watch.subscribers set status = 'active', status_reason = null where name = 'default'`;
+  await t.app.sql`update purchase_watch_internal.subscribers set status = 'active', status_reason = null where name = 'default'`;
   for (let step = 0; step < 60; step++) await pass();
   const summaries = teams.received.map(({ summary }) => summary);
   expect(summaries).toContainEqual(expect.stringContaining('@slack was switched off'));
@@ -108,7 +108,9 @@ async function switchOff(t: TestApp): Promise<void> {
 }
 
 async function statusOf(t: TestApp): Promise<string> {
-  const [row] = await t.app.sql<{ status: string }[]>`select status from purchase_watch.subscribers where name = '@slack'`;
+  const [row] = await t.app.sql<
+    { status: string }[]
+  >`select status from purchase_watch_internal.subscribers where name = '@slack'`;
   return row!.status;
 }
 
@@ -118,8 +120,9 @@ async function site(t: TestApp, is: 'down' | 'up', app: Pick<TestApp['app'], 'sq
   // A site without anything to ask is no incident.
   await app.sql`insert into purchase_watch.purchases (purchase_id) values ('p-1') on conflict do nothing`;
   if (is === 'down')
-    await app.sql`update purchase_watch.sites set failing_since = ${at}, last_error = 'HTTP 503' where name = 'default'`;
-  else await app.sql`update purchase_watch.sites set failing_since = null, last_success_at = ${at} where name = 'default'`;
+    await app.sql`update purchase_watch_internal.sites set failing_since = ${at}, last_error = 'HTTP 503' where name = 'default'`;
+  else
+    await app.sql`update purchase_watch_internal.sites set failing_since = null, last_success_at = ${at} where name = 'default'`;
   for (let step = 0; step < 4; step++) {
     t.clock.advance('31s');
     await app.judgeOnce();

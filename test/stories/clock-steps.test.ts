@@ -64,7 +64,7 @@ test('after a step back each stuck checkout is alerted once, and its end when it
   expect(texts.slice(1).join()).toContain(ids[2]);
   expect(texts.slice(1).join()).not.toContain(ids[1]);
   const [site] = await t.app.sql<[{ at: number }]>`
-    select (extract(epoch from greatest(last_read_at, first_success_at)) * 1000)::float8 as at from purchase_watch.sites`;
+    select (extract(epoch from greatest(last_read_at, first_success_at)) * 1000)::float8 as at from purchase_watch_internal.sites`;
   expect(site.at).toBeLessThanOrEqual(clock.now());
 });
 

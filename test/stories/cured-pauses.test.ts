@@ -18,8 +18,8 @@ afterEach(async () => {
 /** Until when a subscriber is paused, by the database; null while it is not. */
 async function pausedUntil({ database }: TestApp, name: string): Promise<number | null> {
   const [row] = await database.sql<{ until: number | null }[]>`
-    select (extract(epoch from h.paused_until) * 1000)::float8 as until from purchase_watch.subscriber_health h
-    join purchase_watch.subscribers s on s.id = h.subscriber where s.name = ${name}`;
+    select (extract(epoch from h.paused_until) * 1000)::float8 as until from purchase_watch_internal.subscriber_health h
+    join purchase_watch_internal.subscribers s on s.id = h.subscriber where s.name = ${name}`;
   return row?.until ?? null;
 }
 
@@ -53,7 +53,7 @@ test('when Slack asks for fewer messages the next try is when it asked for it, h
   expect(await channels.statuses()).toEqual({ delivered: 3 });
   expect(slack.received.at(-1)!.text).toContain('3 messages in one, because Slack did not take them at once');
   const [{ attempts, counted }] = await channels.sql<[{ attempts: number; counted: number }]>`
-    select attempts, attempts - attempts_before as counted from purchase_watch.deliveries order by id limit 1`;
+    select attempts, attempts - attempts_before as counted from purchase_watch_internal.deliveries order by id limit 1`;
   expect([attempts, counted]).toEqual([6, 1]);
 }, 60_000);
 

@@ -46,7 +46,7 @@ async function prepareOutbox(): Promise<string[]> {
 }
 
 /** Ends the lease of each replica, as the others do when it was not renewed in time. */
-const endLeases = () => t.app.sql`delete from purchase_watch.replicas`;
+const endLeases = () => t.app.sql`delete from purchase_watch_internal.replicas`;
 
 interface Row {
   readonly id: number;
@@ -59,9 +59,9 @@ interface Row {
 }
 const rowsOf = (ids: readonly string[]) => t.app.sql<Row[]>`
   select d.id::float8 as id, e.id as "eventId", e.body, p.purchase_id as "purchaseId", e.sequence, d.status, d.attempts
-  from purchase_watch.deliveries d
-  join purchase_watch.subscribers s on s.id = d.subscriber and s.name = 'default'
-  join purchase_watch.events e on e.position = d.event join purchase_watch.purchases p on p.id = e.purchase
+  from purchase_watch_internal.deliveries d
+  join purchase_watch_internal.subscribers s on s.id = d.subscriber and s.name = 'default'
+  join purchase_watch_internal.events e on e.position = d.event join purchase_watch.purchases p on p.id = e.purchase
   where p.purchase_id = any(${ids as string[]}::text[]) order by e.position`;
 const isOpen = ({ status }: Row): boolean => status === 'pending';
 

@@ -30,7 +30,7 @@ const incidentsSent = (receiver: Receiver): string[] =>
   receiver.received.map(({ type }) => type).filter((type) => type.startsWith('incident.'));
 const incidents = () =>
   t.database.sql`
-    select subscriber, site, ended_at is not null as ended, said_at is not null as said from purchase_watch.incidents order by position`;
+    select subscriber, site, ended_at is not null as ended, said_at is not null as said from purchase_watch_internal.incidents order by position`;
 
 /** So many purchases appear, and everybody is told of it. */
 async function changes(count: number): Promise<void> {
@@ -125,7 +125,8 @@ describe('a receiver that wants nothing any more', () => {
     await pass(MINUTE);
     expect(headlines()).toEqual([expect.stringContaining('default was switched off')]);
     expect(messages()[0]).toContain('The receiver answered 410');
-    await t.database.sql`update purchase_watch.subscribers set status = 'active', status_reason = null where name = 'default'`;
+    await t.database
+      .sql`update purchase_watch_internal.subscribers set status = 'active', status_reason = null where name = 'default'`;
     await t.database.sql`select pg_notify('purchase_watch_wake', 'subscribers')`;
     await pass(2 * MINUTE);
     expect(headlines().slice(1)).toEqual([expect.stringContaining('default: takes events again')]);
@@ -136,8 +137,8 @@ test('deliveries that are given up are told, with how to send them again', async
   // All is well but for the events of one purchase.
   await changes(5);
   const [event] = await t.database.sql<{ position: number }[]>`
-    update purchase_watch.deliveries set status = 'exhausted', settled_at = to_timestamp(${t.clock.now()}::float8 / 1000), last_error = 'The receiver answered 422.'
-    where id = (select min(d.id) from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber where s.name = 'default')
+    update purchase_watch_internal.deliveries set status = 'exhausted', settled_at = to_timestamp(${t.clock.now()}::float8 / 1000), last_error = 'The receiver answered 422.'
+    where id = (select min(d.id) from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber where s.name = 'default')
     returning event::float8 as position`;
   expect(event).toBeDefined();
   await pass(MINUTE);
@@ -162,7 +163,7 @@ test('without Slack it is said in the log, as all that goes wrong, and the end t
     for (let times = 0; times < 5; times++) await look('31s');
     const said = () => quiet.log.map((line) => JSON.parse(line)).filter(({ event }) => event.startsWith('incident.'));
     expect(said()).toEqual([expect.objectContaining({ level: 'error', event: 'incident.opened', subscriber: 'default' })]);
-    await quiet.database.sql`update purchase_watch.subscribers set configured = false`;
+    await quiet.database.sql`update purchase_watch_internal.subscribers set configured = false`;
     for (let times = 0; times < 3; times++) await look('31s');
     expect(said().slice(1)).toEqual([
       expect.objectContaining({ level: 'warn', event: 'incident.ended', said: expect.stringContaining('taken away') }),
@@ -204,8 +205,8 @@ describe('Slack itself', () => {
     await changes(3);
     expect(books.received).toHaveLength(5);
     const deliveries = await t.database.sql`
-      select d.status from purchase_watch.deliveries d join purchase_watch.events e on e.position = d.event
-      join purchase_watch.subscribers s on s.id = d.subscriber where e.about = s.id`;
+      select d.status from purchase_watch_internal.deliveries d join purchase_watch_internal.events e on e.position = d.event
+      join purchase_watch_internal.subscribers s on s.id = d.subscriber where e.about = s.id`;
     expect(deliveries).toEqual([]);
     const { site_events } = await audit(t.database.sql, { site: null, since: null });
     expect(site_events).toMatchObject({ checked: 2, gaps: 0 });

@@ -72,7 +72,9 @@ test.skipIf(!canPair)(
     const after = pool(pair.standbyUrl, 'test');
     await arrived(t, await registered(t, after));
     // A database that stays where it is cannot have written a second era: the standby's timeline is another one.
-    await expect.poll(async () => (await after`select era from purchase_watch.feed_era`)[0]!.era, { timeout: 30_000 }).toBe(2);
+    await expect
+      .poll(async () => (await after`select era from purchase_watch_internal.feed_era`)[0]!.era, { timeout: 30_000 })
+      .toBe(2);
     expect(await daemon.end('SIGTERM')).toBe(0);
   },
   180_000,
@@ -97,8 +99,8 @@ test.skipIf(!canPair)(
 test('a start after a restore does not wait for those who read the events', async () => {
   const t = await testApp();
   const [reader, admin] = [pool(t.database.url, 'reader'), pool(t.database.url, 'admin')];
-  await admin`update purchase_watch.feed_era set origin = '7000000000000000000/00000001'`;
-  await reader.unsafe('begin; select count(*) from purchase_watch.events');
+  await admin`update purchase_watch_internal.feed_era set origin = '7000000000000000000/00000001'`;
+  await reader.unsafe('begin; select count(*) from purchase_watch_internal.events');
   const daemon = startDaemon(['start'], settingsFor(t, t.database.url));
   cleanUp.push(() => daemon.end('SIGKILL'));
   await daemon.says('"started"');

@@ -102,7 +102,7 @@ test('a purchase whose row was taken back is repaired from its last transition, 
   const { sql } = t.database;
   await sql`
     update purchase_watch.purchases set state = 0, sequence = 1, state_since = (
-      select not_after from purchase_watch.purchase_transitions where sequence = 1)`;
+      select not_after from purchase_watch_internal.purchase_transitions where sequence = 1)`;
   const daemon = await takeOver();
   t.simulator.control.setState(purchase, 'Completed');
   const settled = async (): Promise<string> => {
@@ -134,7 +134,7 @@ test('what the judge gave up is not added up a second time when it reaches the d
   }
   await t.app.pollOnce();
   const { sql } = t.database;
-  expect(await sql`select from purchase_watch.stays`).toHaveLength(1);
+  expect(await sql`select from purchase_watch_internal.stays`).toHaveLength(1);
   const line = await unguardedWire();
   const daemon = await takeOver();
   const held = line.hold('\\"countedFrom\\"');
@@ -142,7 +142,7 @@ test('what the judge gave up is not added up a second time when it reaches the d
   await held;
   await daemon.judgeOnce();
   await line.release();
-  const counted = await sql`select state, well, overdue, other from purchase_watch.stay_days`;
+  const counted = await sql`select state, well, overdue, other from purchase_watch_internal.stay_days`;
   expect([...counted]).toEqual([{ state: 6, well: 1, overdue: 0, other: 0 }]);
 }, 60_000);
 
@@ -153,7 +153,7 @@ test('statements that wait for a lock are ended by the server and do not pile up
   const locked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const holding = sql.begin(async (tx) => {
-    await tx`lock table purchase_watch.purchase_transitions in access exclusive mode`;
+    await tx`lock table purchase_watch_internal.purchase_transitions in access exclusive mode`;
     locked.resolve();
     await release.promise;
   });
@@ -164,7 +164,7 @@ test('statements that wait for a lock are ended by the server and do not pile up
   };
   await expect.poll(failures, { timeout: 60_000 }).toBeGreaterThanOrEqual(2);
   const waiting =
-    await sql`select from pg_locks where not granted and relation = 'purchase_watch.purchase_transitions'::regclass`;
+    await sql`select from pg_locks where not granted and relation = 'purchase_watch_internal.purchase_transitions'::regclass`;
   expect(waiting).toHaveLength(0);
   expect(said('poll.not_recorded').at(-1)).toContain('lock timeout');
   release.resolve();

@@ -30,7 +30,8 @@ test('a daemon calls it soon after its start, once, and its address is in no log
 
 test('a daemon whose only channel is off says why it does not call', async () => {
   t = await startTestApp({ realClock: true, env: { DEAD_MANS_SWITCH_URL: `${monitor.origin}/a-secret-id` } });
-  await t.database.sql`update purchase_watch.subscribers set status = 'off', status_reason = 'no_service' where name = '@slack'`;
+  await t.database
+    .sql`update purchase_watch_internal.subscribers set status = 'off', status_reason = 'no_service' where name = '@slack'`;
   await t.app.start();
   await expect.poll(() => t.log.join('')).toContain('No channel for people takes messages.');
   expect(monitor.received).toEqual([]);

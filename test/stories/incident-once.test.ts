@@ -41,13 +41,13 @@ const becomeOverdue = (state: number, customers = 4) =>
       insert into purchase_watch.purchases (purchase_id, site, state, state_since, stuck_since, next_poll_at)
       select 'p-' || ${state}::integer || '-' || gen_random_uuid(), 'default', ${state}, to_timestamp(${t.clock.now() - 14 * MINUTE}::float8 / 1000), now(), now() + interval '1 year'
       from generate_series(1, ${customers}::integer))
-    insert into purchase_watch.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
+    insert into purchase_watch_internal.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
     select ${state}::bigint * 1000 + n, to_timestamp(${t.clock.now() - 15 * MINUTE}::float8 / 1000 + n), to_timestamp(${t.clock.now()}::float8 / 1000 + n),
       900000, 900000, ${state}, null, 'default', 'overdue', false, false
     from generate_series(1, ${customers}::integer) n`;
 const getOn = () =>
   t.app.sql`update purchase_watch.purchases set stuck_since = null, status = 'settled' where stuck_since is not null`;
-const endLeases = () => t.app.sql`delete from purchase_watch.replicas`;
+const endLeases = () => t.app.sql`delete from purchase_watch_internal.replicas`;
 
 /** A judge whose line to the database ends for ever at the n-th request; answers whether it came to that. */
 async function judgeUntilCut(request: number, side: Side): Promise<boolean> {
@@ -86,20 +86,20 @@ test.each<Side>(['before', 'after'])(
       await getOn();
       for (const by of ['1s', '31m', '11m']) await judgeAfter(by);
       const told = await t.app.sql<{ type: string }[]>`
-        select e.type from purchase_watch.events e join purchase_watch.deliveries d on d.event = e.position
+        select e.type from purchase_watch_internal.events e join purchase_watch_internal.deliveries d on d.event = e.position
         where e.state = ${state} and e.type like 'incident.%' order by e.position`;
       expect(
         told.map(({ type }) => type),
         at,
       ).toEqual(['incident.opened', 'incident.ended']);
       const [left] = await t.app.sql<[{ stays: number; counted: number }]>`
-        select (select count(*) from purchase_watch.stays)::float8 as stays,
-          (select sum(overdue) from purchase_watch.stay_days where state = ${state})::float8 as counted`;
+        select (select count(*) from purchase_watch_internal.stays)::float8 as stays,
+          (select sum(overdue) from purchase_watch_internal.stay_days where state = ${state})::float8 as counted`;
       expect(left, at).toEqual({ stays: 0, counted: 4 });
       if (!isCut) break;
       expect(request, 'judging comes to an end').toBeLessThan(100);
     }
-    const written = await t.app.sql`select from purchase_watch.events where type = 'incident.opened'`;
+    const written = await t.app.sql`select from purchase_watch_internal.events where type = 'incident.opened'`;
     expect(written.length).toBeGreaterThan(8);
   },
   240_000,
@@ -125,7 +125,7 @@ test('a daemon that is killed while an incident is open goes on with it, and say
   await t.app.sql`select pg_notify('purchase_watch_wake', 'judge')`;
   // Between Slack's answer and its record a crash would repeat the message, as every delivery.
   const isTold = async (): Promise<boolean> =>
-    (await t.app.sql`select from purchase_watch.deliveries where lane <= 0 and status = 'delivered'`).length === 1;
+    (await t.app.sql`select from purchase_watch_internal.deliveries where lane <= 0 and status = 'delivered'`).length === 1;
   await expect.poll(isTold, { timeout: 30_000, interval: 20 }).toBe(true);
   expect(await first.end('SIGKILL')).toBe('SIGKILL');
   const second = start();
@@ -134,12 +134,12 @@ test('a daemon that is killed while an incident is open goes on with it, and say
   await becomeOverdue(6);
   await t.app.sql`select pg_notify('purchase_watch_wake', 'judge')`;
   await expect
-    .poll(async () => (await t.app.sql`select from purchase_watch.stays`).length, { timeout: 30_000, interval: 50 })
+    .poll(async () => (await t.app.sql`select from purchase_watch_internal.stays`).length, { timeout: 30_000, interval: 50 })
     .toBe(0);
   expect(messages()).toEqual([expect.stringContaining('4 customers stuck')]);
   // Five customers who came later and got on: the page works again.
   await t.app.sql`
-    insert into purchase_watch.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
+    insert into purchase_watch_internal.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
     select 9000 + n, now() + n * interval '20 minutes', now() + n * interval '21 minutes', 60000, 65000, 6, 2, 'default', 'well', false, false
     from generate_series(1, 6) n`;
   await t.app.sql`select pg_notify('purchase_watch_wake', 'judge')`;
@@ -238,7 +238,7 @@ test('an hour in which the site answers nobody, with 500 customers waiting, make
   const counts = async () => {
     await pass('10s', 1);
     const [row] = await t.app.sql<[{ stuck: number; settled: number }]>`
-      select (select count(*) from purchase_watch.events where type = 'purchase.stuck')::float8 as stuck,
+      select (select count(*) from purchase_watch_internal.events where type = 'purchase.stuck')::float8 as stuck,
         (select count(*) from purchase_watch.purchases where status = 'settled')::float8 as settled`;
     return row;
   };

@@ -227,7 +227,9 @@ test('fields that store.fields names are told by the names of the specification,
   expect(Object.keys(details)).toEqual(['InvoicingCity', 'DueDate', 'Receiver', 'DebitItems']);
   expect(details).toMatchObject({ Receiver: 'The Checkout Operator', DebitItems: [{ TaxCode: 1 }, { Description: 'Shipping' }] });
   expect(t.receiver.received.at(-1)!.body).toMatch(/"Amount":\d+\.\d\d,/);
-  const [stored] = await t.app.sql<{ fields: Record<string, unknown> }[]>`select fields from purchase_watch.purchase_details`;
+  const [stored] = await t.app.sql<
+    { fields: Record<string, unknown> }[]
+  >`select fields from purchase_watch_internal.purchase_details`;
   expect(Object.keys(stored!.fields)).toEqual(['InvoicingCity']);
 });
 
@@ -254,7 +256,7 @@ test('with two replicas, one of them killed in the middle, every invoice is told
   start();
   for (const daemon of daemons) await daemon.says('started');
   const owners = async () =>
-    (await t.app.sql`select owner from purchase_watch.shards where owner is not null group by owner`).length;
+    (await t.app.sql`select owner from purchase_watch_internal.shards where owner is not null group by owner`).length;
   await expect.poll(owners).toBe(2);
   const ids = t.simulator.control.addMany(150, PAID).map(({ purchaseId }) => purchaseId);
   t.simulator.control.resetCounters();
@@ -277,7 +279,7 @@ test('with two replicas, one of them killed in the middle, every invoice is told
   expect(counters.mostPerSecond.all).toBeLessThanOrEqual(66 * (1 + stalls.longest()));
   expect(counters.mostInFlightPerPurchase).toBe(1);
   const events = await t.app.sql<{ n: number; bodies: string[] }[]>`
-    select count(*)::integer as n, array_agg(body) as bodies from purchase_watch.events where type = 'purchase.invoice_ready' group by purchase`;
+    select count(*)::integer as n, array_agg(body) as bodies from purchase_watch_internal.events where type = 'purchase.invoice_ready' group by purchase`;
   expect(events).toHaveLength(150);
   expect(events.every(({ n, bodies }) => n === 1 && bodies[0]!.includes('"sequence":2,"invoice":{"totalAmount":1249.50,'))).toBe(
     true,

@@ -74,13 +74,13 @@ test('with too few of them the default holds, and what is learned meanwhile hold
 test('what cannot be read stops no poll, is logged once and is made up for', async () => {
   t = await startTestApp({ change: learning, realClock: true });
   await customersGotOn(50);
-  await t.app.sql`alter table purchase_watch.dwell_days rename to away`;
+  await t.app.sql`alter table purchase_watch_internal.dwell_days rename to away`;
   await t.app.start();
   const purchase = await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
   await t.receiver.waitFor(() => t.changesOf(purchase).length === 1);
   const failures = () => t.log.filter((line) => line.includes('loop.failed') && line.includes('"loop":"limits"'));
   await expect.poll(failures).toHaveLength(1);
-  await t.app.sql`alter table purchase_watch.away rename to dwell_days`;
+  await t.app.sql`alter table purchase_watch_internal.away rename to dwell_days`;
   await expect.poll(() => t.log.some((line) => /loop\.recovered/.test(line) && /limits/.test(line))).toBe(true);
   expect(failures()).toHaveLength(1);
   const response = await fetch(`${t.app.url()}/v1/purchases/${purchase}`);

@@ -18,7 +18,7 @@ test('every replica follows a change at once, whichever was asked', async () => 
     (
       await t.app.sql<
         { n: number }[]
-      >`select count(*)::int as n from purchase_watch.shards where owner is not null group by owner`
+      >`select count(*)::int as n from purchase_watch_internal.shards where owner is not null group by owner`
     ).map(({ n }) => n);
   await expect.poll(owners).toEqual([32, 32]);
   const receiver = await startReceiver();
@@ -58,7 +58,7 @@ test('what somebody adds by the API reaches nothing that the operator allowed fo
   const refused =
     /^127\.0\.0\.1 may be called at port 1, and not at \d+\. .* WEBHOOK_API_ALLOW_ADDRESSES or webhooks\.apiAllowAddresses/;
   const [waiting] = await t.app.sql<{ last_error: string }[]>`
-    select d.last_error from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber where s.name = 'books'`;
+    select d.last_error from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber where s.name = 'books'`;
   expect(waiting!.last_error).toMatch(refused);
   await t.app.start();
   const { status, body } = await request(`${t.app.url()}/v1/subscribers`, 'POST', { json: { name: 'more', url: receiver.url } });

@@ -13,7 +13,9 @@ afterEach(() => t.stop());
 
 const logged = (name: string): number => t.log.filter((line) => (JSON.parse(line) as { event?: string }).event === name).length;
 const announced = async (type: string): Promise<number> => {
-  const [row] = await t.app.sql<[{ n: number }]>`select count(*)::integer as n from purchase_watch.events where type = ${type}`;
+  const [row] = await t.app.sql<
+    [{ n: number }]
+  >`select count(*)::integer as n from purchase_watch_internal.events where type = ${type}`;
   return row.n;
 };
 
@@ -62,7 +64,7 @@ test('a site that fails until nothing is left to ask there is no incident any mo
     .toBe(1);
   // The report is on its way.
   await expect
-    .poll(() => t.app.sql`select from purchase_watch.sites where failing_since is not null`, { timeout: 20_000 })
+    .poll(() => t.app.sql`select from purchase_watch_internal.sites where failing_since is not null`, { timeout: 20_000 })
     .toHaveLength(1);
   // Not before groupWait, which is half a minute.
   expect(await judgeAfter('1s')).toEqual([0, 0]);
@@ -96,7 +98,7 @@ test('a service whose answers are no HTTP is at fault as one that is down', asyn
       async () => {
         t.clock.advance('2s');
         await t.app.pollOnce();
-        return t.app.sql`select from purchase_watch.sites where failing_since is not null`;
+        return t.app.sql`select from purchase_watch_internal.sites where failing_since is not null`;
       },
       { timeout: 20_000 },
     )
@@ -176,13 +178,13 @@ test('a reference without an end makes no large event, and a price without an en
   expect(bodies[0]).toMatch(/"orderReference":"0R{248}… \(cut\)"/);
   const [row] = await t.app.sql`
     select p.state, p.last_error, length(d.fields::text) as length from purchase_watch.purchases p
-    join purchase_watch.purchase_details d on d.purchase = p.id`;
+    join purchase_watch_internal.purchase_details d on d.purchase = p.id`;
   expect(row).toMatchObject({ state: 1, last_error: expect.stringContaining('The field Price has more digits') });
   expect(row!.length).toBeLessThan(512);
 
   // What an older version stored is cut where it is told.
   const stored = JSON.stringify({ Price: 1, CurrencyCode: 'SEK', OrderReference: 'S'.repeat(1_000_000) });
-  await t.app.sql`update purchase_watch.purchase_details set fields = ${stored}::text::json`;
+  await t.app.sql`update purchase_watch_internal.purchase_details set fields = ${stored}::text::json`;
   await polled(6, {}, '9'.repeat(300));
   t.clock.advance('31d');
   await t.app.pollOnce();

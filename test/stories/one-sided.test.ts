@@ -35,7 +35,7 @@ async function startFar(target: 'sites' | 'receiver'): Promise<void> {
 
 const owners = async (): Promise<number[]> => {
   const rows = await t.app.sql<{ n: number }[]>`
-    select count(*)::integer as n from purchase_watch.shards where owner is not null group by owner order by 1`;
+    select count(*)::integer as n from purchase_watch_internal.shards where owner is not null group by owner order by 1`;
   return rows.map((row) => row.n);
 };
 /** Two seconds, in which both daemons renew their leases and do their rounds. */
@@ -89,7 +89,7 @@ test('a replica that reaches no service leaves its purchases to one that does, i
   expect(headlines()[1]).toMatch(/^✅/);
   // One alert and its end, and nothing of the site, which always answered.
   expect(headlines()).toHaveLength(2);
-  expect(await t.app.sql`select kind from purchase_watch.incidents where kind = 'replica'`).toHaveLength(1);
+  expect(await t.app.sql`select kind from purchase_watch_internal.incidents where kind = 'replica'`).toHaveLength(1);
 }, 120_000);
 
 test('a service that no replica reaches is given up by none', async () => {

@@ -53,7 +53,7 @@ async function live(milliseconds: number, step = 10 * SECOND): Promise<void> {
 const health = async () => (await api.call('GET', '/v1/subscribers/far')).body.health;
 const incidents = async () =>
   t.app.sql<{ subscriber: string; isOpen: boolean }[]>`
-    select subscriber, ended_at is null as "isOpen" from purchase_watch.incidents where kind = 'subscriber'`;
+    select subscriber, ended_at is null as "isOpen" from purchase_watch_internal.incidents where kind = 'subscriber'`;
 const slackTexts = (): string => JSON.stringify(t.slack.received);
 const sequencesOf = (purchase: string): number[] =>
   receiver.received

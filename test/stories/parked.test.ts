@@ -100,10 +100,10 @@ test('one of no single purchase that is asked for again waits for an earlier one
   await t.app.deliverOnce();
   const rows = await t.app.sql<{ id: number }[]>`
     with event as (
-      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       select 'evt_site_' || n, 'site.reachable', 'default', 0, now(), '{}' from generate_series(1, 2) n returning position)
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
-    select position, 0, s.id, 0, now() from event, purchase_watch.subscribers s where s.name = 'default' order by position
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
+    select position, 0, s.id, 0, now() from event, purchase_watch_internal.subscribers s where s.name = 'default' order by position
     returning id::float8 as id`;
   const { waits } = await sendAgain(t.app.sql, rows[1]!.id);
   expect(waits).toMatch(new RegExp(`^It waits for dlv_${rows[0]!.id}, an earlier event that is of no single purchase`));

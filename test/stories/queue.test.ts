@@ -65,10 +65,10 @@ test('a nudge is kept until its purchase is in memory, and a purchase that was s
     .sql`update purchase_watch.purchases set status = 'stopped', next_poll_at = null, due_slot = null, revision = revision + 1`;
   const [answer] = await t.app.sql<{ watch: string }[]>`select purchase_watch.watch(${purchase})`;
   expect(answer).toEqual({ watch: 'watched again' });
-  expect(await t.app.sql`select from purchase_watch.nudges`).toHaveLength(1);
+  expect(await t.app.sql`select from purchase_watch_internal.nudges`).toHaveLength(1);
   await t.app.pollOnce();
   expect(t.simulator.control.callsOf(purchase)).toBe(2);
-  expect(await t.app.sql`select from purchase_watch.nudges`).toHaveLength(0);
+  expect(await t.app.sql`select from purchase_watch_internal.nudges`).toHaveLength(0);
 });
 
 /** Registers purchases by SQL that the service has, due so many seconds from now by the test's clock. */
@@ -91,7 +91,7 @@ test('purchases that are due later fill no memory: what is due is polled, howeve
   await t.app.pollOnce();
   expect(callsOf(due)).toEqual(once(due));
   expect(callsOf(later).every((calls) => calls === 0)).toBe(true);
-  expect(await t.app.sql`select from purchase_watch.nudges`).toHaveLength(0);
+  expect(await t.app.sql`select from purchase_watch_internal.nudges`).toHaveLength(0);
   t.clock.advance('1h');
   await t.app.pollOnce();
   expect(callsOf(later)).toEqual(once(later));
@@ -122,10 +122,10 @@ test('more purchases than memory holds, each due again within seconds, are all p
     t.clock.advance('1s');
     await t.app.sql`
       update purchase_watch.purchases set next_poll_at = to_timestamp(${t.clock.now() / 1_000}::float8), revision = revision + 1,
-        due_slot = purchase_watch.due_slot(to_timestamp(${t.clock.now() / 1_000}::float8))
+        due_slot = purchase_watch_internal.due_slot(to_timestamp(${t.clock.now() / 1_000}::float8))
       where id % 40 = ${second}`;
     await t.app
-      .sql`insert into purchase_watch.nudges (purchase, shard) select id, shard from purchase_watch.purchases where id % 40 = ${second}`;
+      .sql`insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from purchase_watch.purchases where id % 40 = ${second}`;
     await t.app.pollOnce();
     const [row] = await t.app.sql<{ late: number }[]>`
       select (${t.clock.now() / 1_000}::float8 - extract(epoch from min(next_poll_at)))::float8 as late from purchase_watch.purchases`;
@@ -153,7 +153,7 @@ test('each of many sites has room, and all are read with a few statements', asyn
     insert into purchase_watch.purchases (purchase_id, site)
     select id, (${names}::text[])[1 + (place - 1) / 5] from unnest(${ids}::text[]) with ordinality u (id, place)`;
   // As for a daemon that takes the shards over: it reads the queue.
-  await t.app.sql`delete from purchase_watch.nudges`;
+  await t.app.sql`delete from purchase_watch_internal.nudges`;
   t.clock.advance('1s');
   await t.app.pollOnce();
   expect(callsOf(ids)).toEqual(once(ids));

@@ -134,7 +134,7 @@ test('of two replicas one tries, whichever it is, and both go on when that is ta
   const both = [t.app, other];
   for (const app of [...both, ...both]) await app.deliverOnce();
   const owners = await t.database.sql<{ n: number }[]>`
-    select count(*)::integer as n from purchase_watch.shards group by owner`;
+    select count(*)::integer as n from purchase_watch_internal.shards group by owner`;
   expect(owners.map(({ n }) => n)).toEqual([32, 32]);
 
   receiver.steer(async () => {

@@ -10,7 +10,9 @@ afterEach(() => t.stop());
 
 const rowOf = async (purchaseId: string) => (await findPurchases(t.app.sql, { purchaseId, site: null }))[0]!;
 const count = async (table: string): Promise<number> => {
-  const [row] = await t.app.sql<{ n: number }[]>`select count(*)::integer as n from ${t.app.sql(`purchase_watch.${table}`)}`;
+  const [row] = await t.app.sql<
+    { n: number }[]
+  >`select count(*)::integer as n from ${t.app.sql(`purchase_watch_internal.${table}`)}`;
   return row!.n;
 };
 
@@ -20,7 +22,7 @@ test.each(['events', 'deliveries', 'purchase_transitions', 'purchase_details'])(
     const purchase = await t.watch({ script: [{ state: 'New' }] });
     const { sql } = t.app;
     await sql.unsafe(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
-      create trigger refuse before insert on purchase_watch.${table} for each row execute function refuse()`);
+      create trigger refuse before insert on purchase_watch_internal.${table} for each row execute function refuse()`);
     await t.app.pollOnce().catch(() => undefined);
     expect(await rowOf(purchase)).toMatchObject({ state: null, polls: 0 });
     expect([
@@ -29,7 +31,7 @@ test.each(['events', 'deliveries', 'purchase_transitions', 'purchase_details'])(
       await count('deliveries'),
       await count('purchase_details'),
     ]).toEqual([0, 0, 0, 0]);
-    await sql.unsafe(`drop trigger refuse on purchase_watch.${table}`);
+    await sql.unsafe(`drop trigger refuse on purchase_watch_internal.${table}`);
     // It rests a second after a failed write, rather than asking the service again and again.
     expect(t.simulator.control.callsOf(purchase)).toBe(1);
     await expect
@@ -51,7 +53,7 @@ test('a result that comes after the shard was taken over is refused, and the pur
   const polling = t.app.pollOnce();
   await expect.poll(() => t.simulator.control.counters().inFlight).toBe(1);
   // Another replica takes every shard while the answer is on its way, and records something newer.
-  await t.app.sql`update purchase_watch.shards set owner = 'somebody', epoch = epoch + 1`;
+  await t.app.sql`update purchase_watch_internal.shards set owner = 'somebody', epoch = epoch + 1`;
   await polling;
   expect(await rowOf(purchase)).toMatchObject({ state: 0, polls: 1 });
   t.simulator.control.setLatency(0);
@@ -66,13 +68,13 @@ test('the database itself refuses a gap in the sequence and a transition that do
   const { id } = await rowOf(purchase);
   const { sql } = t.app;
   const event = (sequence: number, previous: number | null) => sql`
-    insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
+    insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
     values (${`evt_${sequence}`}, 'purchase.stuck', 'default', ${id}, ${sequence}, ${previous}, 0, now(), '{}')`;
   await expect(event(3, 2)).rejects.toThrow(/foreign key/);
   await expect(event(3, 1)).rejects.toThrow(/check constraint/);
   await expect(event(1, null)).rejects.toThrow(/unique/);
   const transition = (fromSequence: number | null, from: number | null, to: number) => sql`
-    insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_after)
+    insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_after)
     values (${id}, 2, ${fromSequence}, ${from}, ${to}, now())`;
   await expect(transition(1, 6, 2)).rejects.toThrow(/foreign key/);
   await expect(transition(null, null, 2)).rejects.toThrow(/unique/);
@@ -84,7 +86,7 @@ test('a purchase that the database refuses to record does not take the others of
   const poison = await t.watch({ script: [{ state: 'New' }] });
   const others = await Promise.all(Array.from({ length: 20 }, () => t.watch({ script: [{ state: 'New' }] })));
   const { id } = await rowOf(poison);
-  await t.app.sql.unsafe(`alter table purchase_watch.events add constraint poison check (purchase <> ${id})`);
+  await t.app.sql.unsafe(`alter table purchase_watch_internal.events add constraint poison check (purchase <> ${id})`);
   await t.app.pollOnce();
   expect((await Promise.all(others.map(rowOf))).every((row) => row.state === 0)).toBe(true);
   expect(await rowOf(poison)).toMatchObject({ state: null, polls: 0 });
@@ -118,14 +120,14 @@ test('polling, recording and telling read no table from end to end', async () =>
   const { sql } = t.app;
   await sql`insert into purchase_watch.purchases (purchase_id, next_poll_at)
     select 'waiting-' || i, now() + interval '10 days' from generate_series(1, 30000) i`;
-  await sql`delete from purchase_watch.nudges`;
+  await sql`delete from purchase_watch_internal.nudges`;
   const purchases = await Promise.all(Array.from({ length: 30 }, () => t.watch({ script: [{ state: 'New' }] })));
   await sql`analyze`;
   const scans = async () => {
     await sql`select pg_stat_force_next_flush()`;
     return sql<{ relname: string; rows: number }[]>`
       select relname, seq_tup_read::integer as rows from pg_stat_user_tables
-      where schemaname = 'purchase_watch' and relname in ('purchases', 'events', 'purchase_transitions', 'deliveries', 'attempts') order by relname`;
+      where schemaname in ('purchase_watch', 'purchase_watch_internal') and relname in ('purchases', 'events', 'purchase_transitions', 'deliveries', 'attempts') order by relname`;
   };
   // Statistics arrive when a session is idle for a moment.
   await new Promise((resolve) => setTimeout(resolve, 1_200));

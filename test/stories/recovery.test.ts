@@ -49,8 +49,8 @@ async function failedAndPaused(): Promise<string[]> {
   await t.app.deliverOnce();
   const [row] = await t.app.sql<[{ late: number; paused: boolean }]>`
     select count(*) filter (where d.attempts = 2)::float8 as late, bool_or(h.paused_until is not null) as paused
-    from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber and s.name = 'books'
-    left join purchase_watch.subscriber_health h on h.subscriber = s.id`;
+    from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber and s.name = 'books'
+    left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id`;
   expect(row).toEqual({ late: 2, paused: true });
   return ids;
 }
@@ -86,9 +86,9 @@ test('one that fails again and again keeps the later half of each schedule for i
   for (let minute = 0; minute < 4; minute++) {
     // A pause each minute, which the next event ends.
     await t.app.sql`
-      insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
+      insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
       select id, 4, 1, to_timestamp(${t.clock.now() - SECOND}::float8 / 1000), to_timestamp(${t.clock.now()}::float8 / 1000), 'no'
-      from purchase_watch.subscribers where name = 'books' on conflict do nothing`;
+      from purchase_watch_internal.subscribers where name = 'books' on conflict do nothing`;
     await change(t, others);
     await live(MINUTE);
   }
@@ -101,8 +101,8 @@ test('other keys, headers or another body end no pause; another address does', a
   await failedAndPaused();
   const paused = async (): Promise<number | null> => {
     const [row] = await t.app.sql<{ until: number | null }[]>`
-      select (extract(epoch from h.paused_until) * 1000)::float8 as until from purchase_watch.subscriber_health h
-      join purchase_watch.subscribers s on s.id = h.subscriber and s.name = 'books'`;
+      select (extract(epoch from h.paused_until) * 1000)::float8 as until from purchase_watch_internal.subscriber_health h
+      join purchase_watch_internal.subscribers s on s.id = h.subscriber and s.name = 'books'`;
     return row?.until ?? null;
   };
   const until = await paused();

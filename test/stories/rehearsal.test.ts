@@ -57,7 +57,7 @@ test('the same settings say the same, other settings do not', { timeout: 180_000
     await t.live(30 * SECOND);
   }
   await t.live(5 * MINUTE);
-  const written = await t.app.sql`select count(*) from purchase_watch.events`;
+  const written = await t.app.sql`select count(*) from purchase_watch_internal.events`;
   const { messages, overdue, really } = await rehearse(t.app.sql, optionsOf(from));
   expect([overdue, really.overdue]).toEqual([8, 8]);
   expect(really.messages.map(({ type }) => type)).toContain('incident.ended');
@@ -74,7 +74,7 @@ test('the same settings say the same, other settings do not', { timeout: 180_000
   const patient = { policy: t.settings.policy };
   setLimit(patient, 10 * MINUTE);
   expect(await rehearse(t.app.sql, optionsOf(from, patient))).toMatchObject({ messages: [], overdue: 0, really: { overdue: 8 } });
-  expect(await t.app.sql`select count(*) from purchase_watch.events`).toEqual(written);
+  expect(await t.app.sql`select count(*) from purchase_watch_internal.events`).toEqual(written);
 });
 
 test('time in which the site did not answer counts as little as it did', { timeout: 180_000 }, async () => {
@@ -98,7 +98,7 @@ test('time in which the site did not answer counts as little as it did', { timeo
     )
     .toBe(ids.length);
   // The poller measures on the process' own clock for how long purchases have been read.
-  const failing = async () => (await t.app.sql`select from purchase_watch.sites where failing_since is not null`).length;
+  const failing = async () => (await t.app.sql`select from purchase_watch_internal.sites where failing_since is not null`).length;
   await expect
     .poll(
       async () => {

@@ -55,11 +55,11 @@ describe('a replay', () => {
     expect(
       await t.app
         .sql`select d.attempts, d.attempts_before, d.status, d.rank, d.took_ms is not null as measured, array_agg(a.number order by a.number) as numbers
-        from purchase_watch.deliveries d join purchase_watch.attempts a on a.delivery = d.id group by d.id order by d.event`,
+        from purchase_watch_internal.deliveries d join purchase_watch_internal.attempts a on a.delivery = d.id group by d.id order by d.event`,
     ).toEqual(
       [1, 2, 3].map(() => ({ attempts: 2, attempts_before: 1, status: 'delivered', rank: 2, measured: true, numbers: [1] })),
     );
-    const [{ id }] = await t.app.sql<[{ id: number }]>`select max(id)::float8 as id from purchase_watch.deliveries`;
+    const [{ id }] = await t.app.sql<[{ id: number }]>`select max(id)::float8 as id from purchase_watch_internal.deliveries`;
     expect((await findDelivery(t.app.sql, id))!.tries).toMatchObject([
       { number: 1, outcome: 'delivered', httpStatus: 200 },
       { number: 2, outcome: 'delivered', httpStatus: 200 },
@@ -99,7 +99,7 @@ describe('a replay', () => {
 
   test('sends nobody the tests of somebody else', async () => {
     await t.app.sql`
-      insert into purchase_watch.events (id, type, site, shard, created_at, body) values ('evt_x', 'subscriber.test', '', 0, now(), '{}')`;
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body) values ('evt_x', 'subscriber.test', '', 0, now(), '{}')`;
     expect(await replayTo('default')).toMatchObject({ count: 0 });
   });
 
@@ -112,7 +112,8 @@ describe('a replay', () => {
     await t.app.deliverOnce();
     expect(sequences(t.receiver, purchase)).toEqual([1, 2, 3]);
     const due = () =>
-      t.app.sql`select due_at from purchase_watch.deliveries where attempts = 1 and attempts_before = 0 and status = 'pending'`;
+      t.app
+        .sql`select due_at from purchase_watch_internal.deliveries where attempts = 1 and attempts_before = 0 and status = 'pending'`;
     const planned = await due();
     expect(planned).toHaveLength(1);
     expect(await replayTo('default')).toMatchObject({ count: 2, waiting: 1 });
@@ -141,7 +142,7 @@ describe('a replay', () => {
     await replayTo('default');
     await t.app.deliverOnce();
     const [row] = await t.app.sql<{ wait: number; attempts: number }[]>`
-      select (extract(epoch from due_at) * 1000)::float8 - ${t.clock.now()} as wait, attempts from purchase_watch.deliveries`;
+      select (extract(epoch from due_at) * 1000)::float8 - ${t.clock.now()} as wait, attempts from purchase_watch_internal.deliveries`;
     expect(row!.attempts).toBe(2);
     // The first wait of the schedule, not the second.
     expect(row!.wait).toBeLessThan(10_000);
@@ -150,7 +151,7 @@ describe('a replay', () => {
       t.clock.advance('3h');
       await t.app.deliverOnce();
     }
-    expect(await t.app.sql`select status, attempts from purchase_watch.deliveries`).toEqual([
+    expect(await t.app.sql`select status, attempts from purchase_watch_internal.deliveries`).toEqual([
       { status: 'exhausted', attempts: 11 },
     ]);
   });
@@ -161,7 +162,7 @@ describe('a replay', () => {
     await lived('New', 'Completed');
     expect(
       await t.app
-        .sql`select distinct d.status from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber where s.name = 'late'`,
+        .sql`select distinct d.status from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber where s.name = 'late'`,
     ).toEqual([{ status: 'suppressed' }]);
     await replayTo('late');
     await t.app.deliverOnce();
@@ -192,15 +193,15 @@ describe('a replay', () => {
 test('where a moment lies is found wherever it is', async () => {
   const { sql } = t.app;
   await sql`
-    insert into purchase_watch.events (id, type, site, shard, created_at, body)
+    insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
     select 'evt_' || n, 'site.reachable', 'default', 0, timestamptz '2026-11-01T00:00:00Z' + n * interval '1 hour', '{}' from generate_series(1, 200) n`;
-  await sql`delete from purchase_watch.events where position % 7 = 0`;
+  await sql`delete from purchase_watch_internal.events where position % 7 = 0`;
   const events = await sql<{ position: number; at: number }[]>`
-    select position::float8 as position, (extract(epoch from created_at) * 1000)::float8 as at from purchase_watch.events order by position`;
+    select position::float8 as position, (extract(epoch from created_at) * 1000)::float8 as at from purchase_watch_internal.events order by position`;
   for (const { position, at } of events) {
     const [row] = await sql<{ exact: number; before: number }[]>`
-      select purchase_watch.position_at(to_timestamp(${at}::float8 / 1000))::float8 as exact,
-        purchase_watch.position_at(to_timestamp(${at - 1_000}::float8 / 1000))::float8 as before`;
+      select purchase_watch_internal.position_at(to_timestamp(${at}::float8 / 1000))::float8 as exact,
+        purchase_watch_internal.position_at(to_timestamp(${at - 1_000}::float8 / 1000))::float8 as before`;
     const previous = events.findLast((each) => each.position < position)?.position ?? 0;
     for (const found of [row!.exact, row!.before]) {
       expect(found).toBeGreaterThan(previous);
@@ -208,7 +209,7 @@ test('where a moment lies is found wherever it is', async () => {
     }
   }
   const [ends] = await sql<{ none: number; all: number }[]>`
-    select purchase_watch.position_at('infinity')::float8 as none, purchase_watch.position_at('-infinity')::float8 as all`;
+    select purchase_watch_internal.position_at('infinity')::float8 as none, purchase_watch_internal.position_at('-infinity')::float8 as all`;
   expect(ends!.none).toBe(events.at(-1)!.position + 1);
   expect(ends!.all).toBeLessThanOrEqual(events[0]!.position);
 });

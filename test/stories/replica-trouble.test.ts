@@ -25,8 +25,8 @@ test('what replicas say they cannot do is one alert for all of them, with what t
   t = await startTestApp();
   await t.app.judgeOnce();
   const { sql } = t.app;
-  const [{ id }] = await sql<[{ id: string }]>`select id from purchase_watch.replicas`;
-  await sql`insert into purchase_watch.replicas (id, process, expires_at) values ('rep_other', 'elsewhere', now() + interval '1 day')`;
+  const [{ id }] = await sql<[{ id: string }]>`select id from purchase_watch_internal.replicas`;
+  await sql`insert into purchase_watch_internal.replicas (id, process, expires_at) values ('rep_other', 'elsewhere', now() + interval '1 day')`;
   const since = t.clock.now() - 60_000;
   const trouble = { reason: 'not_recording', since, error: 'could not extend file: No space left on device (53100)' } as const;
   await saveReplicaTroubles(sql, { replica: id, host: 'host-a (4711)' }, [trouble]);
@@ -49,8 +49,8 @@ test('what replicas say they cannot do is one alert for all of them, with what t
 
   await saveReplicaTroubles(sql, { replica: id, host: 'host-a (4711)' }, []);
   // The rows of one that is gone go with it.
-  await sql`delete from purchase_watch.replicas where id = 'rep_other'`;
-  expect(await sql`select from purchase_watch.replica_troubles`).toHaveLength(0);
+  await sql`delete from purchase_watch_internal.replicas where id = 'rep_other'`;
+  expect(await sql`select from purchase_watch_internal.replica_troubles`).toHaveLength(0);
   await judgeFor(60);
   expect(headlines()).toHaveLength(2);
   expect(headlines()[1]).toMatch(/^✅ Polls are recorded again, after \d/);
@@ -95,7 +95,7 @@ describe('a daemon whose database refuses writes', () => {
   }
 
   test('polls that are not recorded for a minute make it unready, silence the dead man’s switch, and alert people once', async () => {
-    allowed = await refuseWrites(t.database.sql, [['purchases', 'update']]);
+    allowed = await refuseWrites(t.database.sql, [['purchase_watch.purchases', 'update']]);
     await passUntil(() => t.slack.received.length > 0);
     expect(headlines()).toEqual([expect.stringMatching(/^🔴 purchase-watch: polls are not recorded for \d/)]);
     expect(t.slack.received[0]!.text).toContain('free space');
@@ -127,12 +127,12 @@ describe('a daemon whose database refuses writes', () => {
     for (let steps = 0; steps < 24; steps++) await step();
     // Nothing of it is told a second time by way of the database.
     expect(t.slack.received).toHaveLength(2);
-    expect(await t.database.sql`select from purchase_watch.incidents where said_at is not null`).toHaveLength(0);
+    expect(await t.database.sql`select from purchase_watch_internal.incidents where said_at is not null`).toHaveLength(0);
   }, 60_000);
 
   test('deliveries whose results cannot be recorded are sent once, and the rest waits until they can', async () => {
     const before = t.receiver.received.length;
-    allowed = await refuseWrites(t.database.sql, [['deliveries', 'update']]);
+    allowed = await refuseWrites(t.database.sql, [['purchase_watch_internal.deliveries', 'update']]);
     const ids = t.simulator.control.addMany(100, { script: [{ state: 'New' }] }).map(({ purchaseId }) => purchaseId);
     await register(
       t.database.sql,
@@ -146,7 +146,7 @@ describe('a daemon whose database refuses writes', () => {
 
     await allowed();
     const delivered = async () =>
-      (await t.database.sql`select from purchase_watch.deliveries where status = 'delivered' and lane > 0`).length;
+      (await t.database.sql`select from purchase_watch_internal.deliveries where status = 'delivered' and lane > 0`).length;
     await passUntil(async () => (await delivered()) === 101);
     const times = Map.groupBy(t.receiver.received.slice(before), ({ body }) => body);
     expect([times.size, t.receiver.received.length - before]).toEqual([100, 100]);
@@ -163,7 +163,7 @@ test('a database that cannot be reached for a minute is posted straight to Slack
   const daemon = await t.another();
   await daemon.start();
   const judged = async () =>
-    (await t.database.sql`select from purchase_watch.leases where name = 'judge' and owner is not null`).length > 0;
+    (await t.database.sql`select from purchase_watch_internal.leases where name = 'judge' and owner is not null`).length > 0;
   await expect.poll(judged, { timeout: 30_000 }).toBe(true);
   /** Small steps: a new connection is tried once a second of real time at most. */
   const pass = async (count: number): Promise<void> => {

@@ -37,7 +37,7 @@ function replica(env: Record<string, string> = {}): Daemon {
 }
 const owners = async (): Promise<number[]> => {
   const rows = await t.app.sql<{ n: number }[]>`
-    select count(*)::integer as n from purchase_watch.shards where owner is not null group by owner order by 1`;
+    select count(*)::integer as n from purchase_watch_internal.shards where owner is not null group by owner order by 1`;
   return rows.map((row) => row.n);
 };
 
@@ -186,7 +186,7 @@ test('a replica that stood still for longer than its lease sends nothing of the 
     holdStill(frozen.process.pid!);
     const second = replica(short);
     await second.says('started');
-    await expect.poll(() => t.app.sql`select id from purchase_watch.replicas`, { timeout: 60_000 }).toHaveLength(1);
+    await expect.poll(() => t.app.sql`select id from purchase_watch_internal.replicas`, { timeout: 60_000 }).toHaveLength(1);
     const told = (id: string): number => Math.max(0, ...t.eventsOf(id).map(({ data }) => data.sequence));
     await expect.poll(() => ids.filter((id) => told(id) < 1).length, { timeout: 60_000 }).toBe(0);
     for (const id of ids) t.simulator.control.setState(id, 'Completed');

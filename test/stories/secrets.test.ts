@@ -82,7 +82,9 @@ test('a field that store.fields names is stored and sent, and no other', async (
     t.clock.advance('1m');
   }
   await t.app.deliverOnce();
-  const [row] = await t.app.sql<{ fields: Record<string, unknown> }[]>`select fields from purchase_watch.purchase_details`;
+  const [row] = await t.app.sql<
+    { fields: Record<string, unknown> }[]
+  >`select fields from purchase_watch_internal.purchase_details`;
   expect(Object.keys(row!.fields)).toEqual(['Mail']);
   const last = t.eventsOf(purchase).at(-1)!;
   expect(last.data).toMatchObject({ price: null, currency: null, orderReference: null });

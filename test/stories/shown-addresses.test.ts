@@ -166,7 +166,7 @@ test('what of an address may give access is shown nowhere: paths, queries and lo
     slack: JSON.stringify(world.slack.received),
     views: JSON.stringify(await world.database.sql`select * from purchase_watch.subscriber_status`),
     attempts: JSON.stringify([
-      ...(await world.database.sql`select * from purchase_watch.attempts`),
+      ...(await world.database.sql`select * from purchase_watch_internal.attempts`),
       ...(await world.database.sql`select * from purchase_watch.delivery_log`),
     ]),
   };

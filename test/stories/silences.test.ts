@@ -27,10 +27,12 @@ const silence = (differs: object = {}) =>
   });
 /** By the clock in the test's hand, of which the database's may be a little behind or, on a slow machine, ahead. */
 const now = () => t.database.sql`to_timestamp(${t.clock.now()}::float8 / 1000)`;
-const fails = () => t.database.sql`update purchase_watch.sites set failing_since = ${now()}, last_error = 'It is down.'`;
-const answers = () => t.database.sql`update purchase_watch.sites set failing_since = null, last_success_at = ${now()}`;
+const fails = () => t.database.sql`update purchase_watch_internal.sites set failing_since = ${now()}, last_error = 'It is down.'`;
+const answers = () => t.database.sql`update purchase_watch_internal.sites set failing_since = null, last_success_at = ${now()}`;
 const incident = async (): Promise<string> => {
-  const [row] = await t.database.sql<{ id: string }[]>`select id from purchase_watch.incidents order by position desc limit 1`;
+  const [row] = await t.database.sql<
+    { id: string }[]
+  >`select id from purchase_watch_internal.incidents order by position desc limit 1`;
   return row!.id;
 };
 const messages = (): string[] => t.slack.received.map(({ text }) => text);
@@ -69,7 +71,7 @@ test('of an incident that came and went in a silence is nothing', async () => {
   await look('31s');
   await look('3h');
   expect(messages()).toEqual([]);
-  const [row] = await t.database.sql`select ended_at is not null as ended, said_at from purchase_watch.incidents`;
+  const [row] = await t.database.sql`select ended_at is not null as ended, said_at from purchase_watch_internal.incidents`;
   expect(row).toEqual({ ended: true, said_at: null });
 });
 
@@ -138,7 +140,7 @@ test('whoever looks after an incident ends the reminders, until that is given up
   await look('1s');
   await look('31s');
   expect(messages().at(-1)).toContain('answers again');
-  expect(await sql`select acknowledged_by from purchase_watch.incidents where ended_at is not null`).toMatchObject([
+  expect(await sql`select acknowledged_by from purchase_watch_internal.incidents where ended_at is not null`).toMatchObject([
     { acknowledged_by: 'Kim' },
   ]);
 });

@@ -117,10 +117,10 @@ test.skipIf(!canStep())(
     await expect.poll(arrived(ids, 'Completed'), { timeout: 20_000 }).toBe(3);
     // Longer than purchases are watched, and kept.
     postgres.step(100 * 86_400);
-    const skips = async () => (await sql`select from purchase_watch.database_clock, unnest(skipped)`).count;
+    const skips = async () => (await sql`select from purchase_watch_internal.database_clock, unnest(skipped)`).count;
     await expect.poll(skips, { timeout: 10_000 }).toBe(1);
     await first.end('SIGKILL');
-    await sql`update purchase_watch.leases set done_at = now() - interval '200 days' where name = 'keeper'`;
+    await sql`update purchase_watch_internal.leases set done_at = now() - interval '200 days' where name = 'keeper'`;
     const polls = async () =>
       (
         await sql<[{ polls: number; left: number }]>`

@@ -96,7 +96,7 @@ test('a stop hands over at once every shard on which nothing is under way, and t
   await other.start();
   const owners = async (): Promise<number[]> => {
     const rows = await other.sql<{ n: number }[]>`
-      select count(*)::integer as n from purchase_watch.shards where owner is not null group by owner order by 1`;
+      select count(*)::integer as n from purchase_watch_internal.shards where owner is not null group by owner order by 1`;
     return rows.map(({ n }) => n);
   };
   await expect.poll(owners, { timeout: 30_000 }).toEqual([32, 32]);
@@ -157,7 +157,7 @@ test.skipIf(!canUnshare).each([
     else {
       const holder = connect(database.url, { max: 1 });
       cleanUp.push(() => holder.end({ timeout: 0 }));
-      await holder.unsafe('begin; lock table purchase_watch.migrations in access exclusive mode');
+      await holder.unsafe('begin; lock table purchase_watch_internal.migrations in access exclusive mode');
     }
     const one = processOne([command], daemonSettings(database.url));
     await untilSomebodyWaits(database.url);

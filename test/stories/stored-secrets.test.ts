@@ -101,7 +101,7 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
   expect(said).toHaveLength(1);
   expect(said[0]).toMatch(/"subscriber":"books".*SECRETS_KEY/);
   const [waiting] = await t.app.sql`
-    select d.status from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber and s.name = 'books'`;
+    select d.status from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber and s.name = 'books'`;
   expect(waiting).toEqual({ status: 'pending' });
   const health = async () => {
     const { subscriberCondition } = await import('../../src/postgres/subscribers/symptoms.ts');
@@ -127,7 +127,7 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
   expect(await health()).toMatchObject({ status: 'unreached', ourFailingSince });
   // What a daemon that is gone said of it is not true any more.
   await t.app
-    .sql`update purchase_watch.subscriber_health set our_failures = 7, our_error = 'No route.', our_replica = 'rep_gone'`;
+    .sql`update purchase_watch_internal.subscriber_health set our_failures = 7, our_error = 'No route.', our_replica = 'rep_gone'`;
   expect(await health()).toMatchObject({ ourFailures: 7, untried: false });
   await t.app.deliverOnce();
   expect(await health()).toMatchObject({
@@ -138,7 +138,7 @@ test('with another key the daemon lives, says whom it cannot tell, and what wait
   });
   expect(await troubledSubscribers(t.app.sql)).toMatchObject([{ name: 'books', untried: true, parked: 1 }]);
   await t.app.sql`
-    update purchase_watch.subscribers set url = ${createSecrets(KEY).seal(receiver.url, 'subscriber books url')},
+    update purchase_watch_internal.subscribers set url = ${createSecrets(KEY).seal(receiver.url, 'subscriber books url')},
       keys = ${createSecrets(KEY).seal(JSON.stringify([{ key: `whsec_${'A'.repeat(32)}`, until: null }]), 'subscriber books keys')}, address_hash = 'new'
     where name = 'books'`;
   await t.app.deliverOnce();
@@ -169,13 +169,13 @@ test('that a subscriber is not tried is said by who lives, and taken back as no 
   t = await startTestApp({ env: { SECRETS_KEY: KEY } });
   const { sql } = t.app;
   const { eraseUnreached, saveUnreached, saveUntried } = await import('../../src/postgres/deliveries/subscriber-health.ts');
-  const [{ id }] = await sql<[{ id: number }]>`select id from purchase_watch.subscribers where name = 'default'`;
+  const [{ id }] = await sql<[{ id: number }]>`select id from purchase_watch_internal.subscribers where name = 'default'`;
   await sql`
-    insert into purchase_watch.replicas (id, process, expires_at)
+    insert into purchase_watch_internal.replicas (id, process, expires_at)
     values ('rep_lives', 'a', now() + interval '1 hour'), ('rep_good', 'b', now() + interval '1 hour'), ('rep_late', 'c', now() - interval '1 second')`;
   const known = async () =>
     (
-      await sql`select our_failures as failures, our_error as error, our_replica as replica from purchase_watch.subscriber_health`
+      await sql`select our_failures as failures, our_error as error, our_replica as replica from purchase_watch_internal.subscriber_health`
     )[0];
   const untried = (replica: string) => saveUntried(sql, id, { since: Date.now(), error: 'Its address cannot be read.', replica });
   await untried('rep_late');
@@ -196,7 +196,7 @@ test('under another key nothing of what is stored is changed', async () => {
   const { addSubscriber, changeSubscriber, rotateSecret } = await import('../../src/actions/subscribers/subscribers.ts');
   const nothing = { types: null, sites: null, states: null, description: null };
   await addSubscriber({ sql: t.app.sql, secrets: createSecrets(KEY) }, { name: 'books', url: 'https://a.example/1', ...nothing });
-  const before = await t.app.sql`select * from purchase_watch.subscribers where name = 'books'`;
+  const before = await t.app.sql`select * from purchase_watch_internal.subscribers where name = 'books'`;
   const wrong = { sql: t.app.sql, secrets: createSecrets('another key of many many characters') };
   const refused = expect.objectContaining({ reason: 'secrets_key_wrong' });
   await expect(changeSubscriber(wrong, 'books', { url: 'https://a.example/2' })).rejects.toEqual(refused);
@@ -205,7 +205,7 @@ test('under another key nothing of what is stored is changed', async () => {
   const more = { name: 'more', url: 'https://a.example/3', ...nothing };
   await expect(addSubscriber(wrong, more)).rejects.toEqual(refused);
   await expect(addSubscriber(wrong, more)).rejects.toThrow('"books"');
-  expect(await t.app.sql`select * from purchase_watch.subscribers where name = 'books'`).toEqual(before);
+  expect(await t.app.sql`select * from purchase_watch_internal.subscribers where name = 'books'`).toEqual(before);
 });
 
 test('more secrets than receivers like to look at are refused, and none that was promised to sign stops', async () => {
@@ -311,7 +311,7 @@ test('SECRETS_KEY is replaced while daemons run: nothing is unreadable for any o
     const moved = await request(`${next.url()}/v1/subscribers/s-2`, 'PATCH', { json: { url: 'https://c.example/2' } });
     expect([rotated.status, moved.status, await uses()]).toEqual([200, 200, { old: 62, new: 0 }]);
     // A daemon of an earlier version does not say what it knows.
-    await old.sql`update purchase_watch.replicas set secrets_keys = null where secrets_keys = ${[...underOld.keyIds]}::text[]`;
+    await old.sql`update purchase_watch_internal.replicas set secrets_keys = null where secrets_keys = ${[...underOld.keyIds]}::text[]`;
     await add(next.url(), 'beside-an-earlier-version');
     expect(await uses()).toEqual({ old: 63, new: 0 });
 

@@ -29,7 +29,7 @@ const texts = (): string[] => t.slack.received.map(({ text }) => text);
 /** So many customers got on in the state on each of the last days. */
 const customersBefore = async (perDay: number, days = 10): Promise<void> => {
   await t.app.sql`
-    insert into purchase_watch.stay_days (site, state, day, calm, well, overdue)
+    insert into purchase_watch_internal.stay_days (site, state, day, calm, well, overdue)
     select 'default', ${CARD}, (now() at time zone 'UTC')::date - d, true, ${perDay}, 0 from generate_series(1, ${days}) d`;
 };
 
@@ -104,14 +104,14 @@ test('a customer who gets on before groupWait is over alerts nobody', async () =
   t.simulator.control.setState(id, 'Completed');
   await t.live(3 * MINUTE);
   expect(texts()).toEqual([]);
-  expect(await t.app.sql`select id from purchase_watch.stuck_alerts`).toEqual([]);
+  expect(await t.app.sql`select id from purchase_watch_internal.stuck_alerts`).toEqual([]);
 });
 
 test('a page of a small shop that breaks: single checkouts first, then the incident alone', async () => {
   await start();
   await customersBefore(2);
   await t.app.sql`
-    insert into purchase_watch.detections (site, state, memory) values ('default', ${CARD},
+    insert into purchase_watch_internal.detections (site, state, memory) values ('default', ${CARD},
       ${JSON.stringify({
         ...{ site: 'default', state: CARD, countedFrom: t.clock.now() - 10 * 86_400_000, score: 0, run: null, row: null },
         ...{ lastWellAt: null, alarm: null, wellSince: [], lately: [], noneOverdueSince: null },
@@ -143,7 +143,7 @@ test('as soon as the share can be judged incidents take over, and the last singl
   await watch();
   await t.live(2 * MINUTE);
   expect(texts()).toHaveLength(1);
-  await t.app.sql`update purchase_watch.stay_days set well = 40`;
+  await t.app.sql`update purchase_watch_internal.stay_days set well = 40`;
   await watch();
   await t.live(3 * MINUTE);
   expect(texts()).toHaveLength(2);
@@ -161,7 +161,7 @@ test('where the first news after that is an incident, the incident says that it 
   t.simulator.control.setState(id, 'Completed');
   await t.live(5 * MINUTE);
   expect(texts()).toHaveLength(2);
-  await t.app.sql`update purchase_watch.stay_days set well = 40`;
+  await t.app.sql`update purchase_watch_internal.stay_days set well = 40`;
   for (let customer = 0; customer < 5; customer++) await watch();
   await t.live(2 * MINUTE);
   expect(texts()).toHaveLength(3);
@@ -201,7 +201,7 @@ test('incidents: a single checkout alerts nobody', async () => {
   await watch();
   await t.live(4 * MINUTE);
   expect(texts()).toEqual([]);
-  expect(await t.app.sql`select id from purchase_watch.stuck_alerts`).toEqual([]);
+  expect(await t.app.sql`select id from purchase_watch_internal.stuck_alerts`).toEqual([]);
 });
 
 test('each channel has its own mode', async () => {
@@ -267,7 +267,7 @@ test('a silence holds single checkouts back; who is still stuck at its end is to
   await start();
   const [gone, stays] = [await watch(), await watch()];
   await t.app.sql`
-    insert into purchase_watch.silences (kind, site, state, reason, created_by, starts_at, ends_at)
+    insert into purchase_watch_internal.silences (kind, site, state, reason, created_by, starts_at, ends_at)
     values ('stuck', 'default', ${CARD}, 'a test', 'a test', now() - interval '1 minute', to_timestamp(${t.clock.now() + 5 * MINUTE}::float8 / 1000))`;
   await t.live(4 * MINUTE);
   expect(texts()).toEqual([]);

@@ -50,8 +50,8 @@ const shownAs = async (status: string, subscriber = 'books'): Promise<{ id: stri
   (await api.call('GET', `/v1/deliveries?status=${status}&subscriber=${subscriber}&limit=500`)).body.data;
 const subscriber = async (name = 'books') => {
   const [row] = await t.app.sql<{ status: string; reason: string | null; failures: number | null }[]>`
-    select s.status, s.status_reason as reason, h.failures from purchase_watch.subscribers s
-    left join purchase_watch.subscriber_health h on h.subscriber = s.id where s.name = ${name}`;
+    select s.status, s.status_reason as reason, h.failures from purchase_watch_internal.subscribers s
+    left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id where s.name = ${name}`;
   return row!;
 };
 
@@ -134,8 +134,8 @@ test('a receiver whose answers are no HTTP is paused like one that refuses', asy
   expect(health).toMatchObject({ status: 'paused', failingSince: expect.any(String), ourFailures: 0, ourFailingSince: null });
   expect(await shownAs('parked', 'odd')).toHaveLength(12);
   const outcomes = await t.app.sql`
-    select distinct outcome, fault from purchase_watch.attempts a join purchase_watch.deliveries d on d.id = a.delivery
-    join purchase_watch.subscribers s on s.id = d.subscriber where s.name = 'odd'`;
+    select distinct outcome, fault from purchase_watch_internal.attempts a join purchase_watch_internal.deliveries d on d.id = a.delivery
+    join purchase_watch_internal.subscribers s on s.id = d.subscriber where s.name = 'odd'`;
   expect(outcomes).toEqual([{ outcome: 'bad_answer', fault: 'receiver' }]);
 });
 

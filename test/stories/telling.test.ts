@@ -19,7 +19,7 @@ async function threeChanges(): Promise<string> {
 }
 const deliveries = () =>
   t.app.sql<{ status: string; attempts: number; lastError: string | null }[]>`
-    select status, attempts, last_error as "lastError" from purchase_watch.deliveries order by event`;
+    select status, attempts, last_error as "lastError" from purchase_watch_internal.deliveries order by event`;
 
 test('a failing receiver gets each event again, later, with the same id and bytes, and in order', async () => {
   const purchase = await threeChanges();
@@ -101,7 +101,7 @@ test('410 switches the subscriber off, says so, and what comes later is suppress
   await t.app.deliverOnce();
   expect(t.receiver.received).toHaveLength(1);
   expect(t.log.join('')).toContain('subscriber.switched_off');
-  const [row] = await t.app.sql`select status, status_reason from purchase_watch.subscribers where name = 'default'`;
+  const [row] = await t.app.sql`select status, status_reason from purchase_watch_internal.subscribers where name = 'default'`;
   expect(row).toMatchObject({ status: 'off' });
   expect((await deliveries()).map(({ status }) => status)).toEqual([
     'pending',
@@ -123,7 +123,7 @@ test('announced bytes are the stored bytes', async () => {
   await t.app.deliverOnce();
   t.clock.advance('1m');
   await t.app.deliverOnce();
-  const stored = await t.app.sql<{ id: string; body: string }[]>`select id, body from purchase_watch.events`;
+  const stored = await t.app.sql<{ id: string; body: string }[]>`select id, body from purchase_watch_internal.events`;
   expect(t.receiver.received.map(({ id, body }) => ({ id, body }))).toEqual([stored[0], stored[0]]);
   expect(stored[0]!.body).toContain('12345678901234567890.10');
   expect(stored[0]!.body).toContain('"price":1.10');

@@ -27,7 +27,7 @@ test.each(FAULT_KINDS.filter((kind) => !GOOD_ALL_THE_SAME.has(kind)))(
     t.clock.advance('1m');
     await t.app.pollOnce();
     expect(await rowOf(purchase)).toMatchObject({ state: 1, status: 'watching' });
-    const [count] = await t.app.sql`select count(*)::integer as n from purchase_watch.purchase_transitions`;
+    const [count] = await t.app.sql`select count(*)::integer as n from purchase_watch_internal.purchase_transitions`;
     expect(count).toEqual({ n: 1 });
   },
 );

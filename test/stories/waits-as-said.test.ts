@@ -79,7 +79,7 @@ test('who asks for another try while one is under way gets it when that one fail
   await change(t, [one!]);
   await t.app.deliverOnce();
   const [row] = await t.app.sql<[{ id: number }]>`
-    select d.id::float8 as id from purchase_watch.deliveries d where d.status = 'pending'`;
+    select d.id::float8 as id from purchase_watch_internal.deliveries d where d.status = 'pending'`;
   let asked = false;
   receiver.steer(async () => {
     if (!asked) expect(await retryDelivery(t.app.sql, row.id)).toBe(true);
@@ -122,14 +122,14 @@ test.each([
     await change(t, [poisoned!]);
     // What another replica delivers stands in the database, and nothing else tells of it.
     const elsewhere = () => t.app.sql`
-    update purchase_watch.deliveries d set settled_at = to_timestamp(${t.clock.now()}::float8 / 1000)
-    from purchase_watch.subscribers s where s.id = d.subscriber and s.name = 'books' and d.status = 'delivered'`;
+    update purchase_watch_internal.deliveries d set settled_at = to_timestamp(${t.clock.now()}::float8 / 1000)
+    from purchase_watch_internal.subscribers s where s.id = d.subscriber and s.name = 'books' and d.status = 'delivered'`;
     for (let turn = 0; turn < 30; turn++) {
       await live(10 * MINUTE, MINUTE);
       if (isTakingOthers) await elsewhere();
     }
     expect(triesOf(poisoned!, 2).length).toBeGreaterThan(4);
-    const rows = await t.app.sql`select from purchase_watch.subscriber_health where paused_until is not null`;
+    const rows = await t.app.sql`select from purchase_watch_internal.subscriber_health where paused_until is not null`;
     expect(rows).toHaveLength(isTakingOthers ? 0 : 1);
   },
   60_000,

@@ -53,7 +53,7 @@ export async function wrongRows({ sql, simulator }: World, ids: readonly string[
 export async function unfinished({ sql }: World, ids: readonly string[]): Promise<{ purchases: number; deliveries: number }> {
   const [row] = await sql<[{ settled: number; deliveries: number }]>`
     select (select count(*) from purchase_watch.purchases where status = 'settled')::integer as settled,
-      (select count(*) from purchase_watch.deliveries d where d.status = 'pending')::integer as deliveries`;
+      (select count(*) from purchase_watch_internal.deliveries d where d.status = 'pending')::integer as deliveries`;
   return { purchases: ids.length - row.settled, deliveries: row.deliveries };
 }
 
@@ -146,7 +146,7 @@ const INTERRUPTING = new Set<FaultKind>([
 /** Messages that Slack took more often than deliveries and interruptions explain. */
 export async function repeatedMessages({ sql, slack }: World, struck: readonly Struck[]): Promise<string[]> {
   const [row] = await sql<[{ delivered: number }]>`
-    select count(*)::integer as delivered from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber
+    select count(*)::integer as delivered from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber
     where s.audience = 'people' and d.status = 'delivered'`;
   const away = struck.filter(({ kind }) => kind === 'Slack away');
   const taken = slack.received.filter(({ at }) => !away.some(({ from, to }) => from <= at && at <= to));
@@ -163,7 +163,7 @@ export async function repeatedMessages({ sql, slack }: World, struck: readonly S
 export async function wrongIncidents({ sql }: World): Promise<string[]> {
   const rows = await sql<{ id: string; kind: string; type: string; count: number }[]>`
     select e.incident as id, i.kind, e.type, count(*)::integer as count
-    from purchase_watch.events e join purchase_watch.incidents i on i.id = e.incident
+    from purchase_watch_internal.events e join purchase_watch_internal.incidents i on i.id = e.incident
     where e.type in ('incident.opened', 'incident.reopened', 'incident.ended') group by 1, 2, 3`;
   const of = (id: string, type: string): number => rows.find((row) => row.id === id && row.type === type)?.count ?? 0;
   const ids = [...new Set(rows.map(({ id }) => id))];
@@ -182,7 +182,7 @@ const REFUSED_HEARD_AFTER = 90_000;
 /** Long times in which no poll could be recorded and that people never heard of, or whose incident never ended. */
 export async function unheardRefusals({ sql, slack }: World, struck: readonly Struck[]): Promise<string[]> {
   const [row] = await sql<[{ open: number }]>`
-    select count(*)::integer as open from purchase_watch.incidents where kind = 'replica' and ended_at is null`;
+    select count(*)::integer as open from purchase_watch_internal.incidents where kind = 'replica' and ended_at is null`;
   const wrong = row.open === 0 ? [] : [`${row.open} incidents about replicas are still open`];
   const heard = slack.received.filter(({ blocks }) => /polls are not recorded/i.test(JSON.stringify(blocks ?? [])));
   for (const { kind, from, to } of struck) {

@@ -8,7 +8,12 @@ import type { Replica, World } from './world.ts';
 export type Mend = () => Promise<void> | void;
 type Begin = (world: World, fault: PlannedFault) => Promise<Mend> | Mend;
 
-const LOCKED = ['purchases', 'events', 'deliveries', 'shards', 'replicas', 'purchase_transitions', 'incidents'];
+const LOCKED = [
+  'purchase_watch.purchases',
+  ...['events', 'deliveries', 'shards', 'replicas', 'purchase_transitions', 'incidents'].map(
+    (table) => `purchase_watch_internal.${table}`,
+  ),
+];
 const ODD: readonly ServiceFault[] = ['500', 'reset', 'html', 'null-state', 'string-state', 'empty', '404', 'cut'];
 const AWAY = [
   { status: 503 },
@@ -52,12 +57,12 @@ const BEGIN: Readonly<Record<FaultKind, Begin>> = {
   },
   'table locked': (world, fault) =>
     holdTransaction(world, async (tx) => {
-      await tx.unsafe(`lock table purchase_watch.${oneOf(LOCKED, fault)} in access exclusive mode`);
+      await tx.unsafe(`lock table ${oneOf(LOCKED, fault)} in access exclusive mode`);
     }),
   'long reader': (world) =>
     holdTransaction(world, async (tx) => {
       await tx.unsafe('set transaction isolation level repeatable read');
-      await tx.unsafe('select count(*) from purchase_watch.events');
+      await tx.unsafe('select count(*) from purchase_watch_internal.events');
     }),
   'recording refused': async ({ sql }) => {
     await sql`create trigger storm_refuses before update on purchase_watch.purchases for each row execute function storm_refuses()`;

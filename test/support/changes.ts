@@ -56,7 +56,7 @@ async function rowsOf(t: TestApp, purchaseIds: readonly string[]): Promise<Row[]
 /** How many deliveries of a subscriber there are in each stored status. */
 export async function statusesOf(t: TestApp, subscriber: string): Promise<Record<string, number>> {
   const rows = await t.database.sql<{ status: string; n: number }[]>`
-    select d.status, count(*)::integer as n from purchase_watch.deliveries d
-    join purchase_watch.subscribers s on s.id = d.subscriber where s.name = ${subscriber} group by d.status`;
+    select d.status, count(*)::integer as n from purchase_watch_internal.deliveries d
+    join purchase_watch_internal.subscribers s on s.id = d.subscriber where s.name = ${subscriber} group by d.status`;
   return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
 }

@@ -101,7 +101,7 @@ export async function startChannels({
       vanish: async () => {
         await notifier.stop();
         await knownSubscribers.close();
-        await sql`delete from purchase_watch.replicas where id = ${replica}`;
+        await sql`delete from purchase_watch_internal.replicas where id = ${replica}`;
       },
     };
   };
@@ -132,14 +132,14 @@ export async function startChannels({
         return { draft, site: 'default', purchase: null, shard: SITE_SHARD };
       });
       const [row] = await sql<{ id: number | null }[]>`
-        select max(id) as id from purchase_watch.subscribers where name = ${about ?? ''}`;
+        select max(id) as id from purchase_watch_internal.subscribers where name = ${about ?? ''}`;
       const told = events.map((event) => ({ ...event, about: row?.id ?? null }));
       await sql`with ${announcing(sql, told, sql`true`)} select count(*) from told`;
     },
     statuses: async (subscriber = '@slack') => {
       const rows = await sql<{ status: string; count: number }[]>`
-        select d.status, count(*)::float8 as count from purchase_watch.deliveries d
-        join purchase_watch.subscribers s on s.id = d.subscriber where s.name = ${subscriber} group by d.status`;
+        select d.status, count(*)::float8 as count from purchase_watch_internal.deliveries d
+        join purchase_watch_internal.subscribers s on s.id = d.subscriber where s.name = ${subscriber} group by d.status`;
       return Object.fromEntries(rows.map(({ status, count: times }) => [status, times]));
     },
     stop: async () => {

@@ -21,7 +21,7 @@ export async function addExits(sql: Queries, now: number, given: readonly Exits[
       ['longest', longest],
     ] as const) {
       await sql`
-        insert into purchase_watch.dwell_days as d (site, state, day, bucket, ${sql(column)})
+        insert into purchase_watch_internal.dwell_days as d (site, state, day, bucket, ${sql(column)})
         values (${site}, ${state}, ${dayOf(now, daysAgo)}::date, ${bucketOf(length)}, ${exits})
         on conflict (site, state, day, bucket) do update set ${sql(column)} = d.${sql(column)} + excluded.${sql(column)}`;
     }

@@ -20,7 +20,7 @@ export async function tellStory(sql: Sql, { site = 'se' } = {}): Promise<number>
     { name: 'ledger', kind: 'webhook', audience: 'systems', ...EVERYTHING, states: [2], addressHash: 'b' },
     { name: '@slack', kind: 'slack', audience: 'people', ...EVERYTHING, addressHash: 'c' },
   ]);
-  await sql`update purchase_watch.subscribers set matching_since = now() - interval '1 day'`;
+  await sql`update purchase_watch_internal.subscribers set matching_since = now() - interval '1 day'`;
   const now = Date.now();
   const at = (ago: number) => sql`to_timestamp(${now - ago}::float8 / 1000)`;
   const first = 25 * MINUTE;
@@ -34,7 +34,7 @@ export async function tellStory(sql: Sql, { site = 'se' } = {}): Promise<number>
       ${at(polled - 129 * SECOND)}, 41, 3)
     returning id::float8 as id`;
   await sql`
-    insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
+    insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
     values (${id}, 1, null, null, 0, null, ${at(first)}), (${id}, 2, 1, 0, 6, ${at(card + 12 * SECOND)}, ${at(card)})`;
   const body = (sequence: number, type: string, from: number | null, to: number) =>
     JSON.stringify({
@@ -44,7 +44,7 @@ export async function tellStory(sql: Sql, { site = 'se' } = {}): Promise<number>
       data: { site, purchaseId: STORY_ID, sequence, from: from === null ? null : namedState(from), to: namedState(to) },
     });
   await sql`
-    insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
+    insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
     values ('evt_1', 'purchase.state_changed', ${site}, ${id}, 1, null, 0, 0, ${at(first)}, ${body(1, 'purchase.state_changed', null, 0)}),
       ('evt_2', 'purchase.state_changed', ${site}, ${id}, 2, 1, 0, 6, ${at(card)}, ${body(2, 'purchase.state_changed', 0, 6)}),
       ('evt_3', 'purchase.stuck', ${site}, ${id}, 3, 2, 0, 6, ${at(stuck)}, ${body(3, 'purchase.stuck', 6, 6)})`;
@@ -53,25 +53,25 @@ export async function tellStory(sql: Sql, { site = 'se' } = {}): Promise<number>
   const second = stuck - short;
   const third = second - long;
   await sql`
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, last_error)
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, last_error)
     select e.position, ${id}, s.id, 0, case e.sequence when 3 then ${at(third - longer)} else e.created_at end,
       case e.sequence when 3 then 'pending' else 'delivered' end, case when e.sequence < 3 then e.created_at + interval '14 milliseconds' end,
       case e.sequence when 3 then 3 else 1 end, case e.sequence when 3 then 'The receiver answered 503.' end
-    from purchase_watch.events e, purchase_watch.subscribers s where e.purchase = ${id} and s.name = 'shop' order by e.position`;
+    from purchase_watch_internal.events e, purchase_watch_internal.subscribers s where e.purchase = ${id} and s.name = 'shop' order by e.position`;
   await sql`
-    insert into purchase_watch.attempts (delivery, number, at, took_ms, http_status, outcome)
-    select d.id, 1, d.settled_at, 9, 200, 'delivered' from purchase_watch.deliveries d where d.status = 'delivered' and d.lane = ${id}
+    insert into purchase_watch_internal.attempts (delivery, number, at, took_ms, http_status, outcome)
+    select d.id, 1, d.settled_at, 9, 200, 'delivered' from purchase_watch_internal.deliveries d where d.status = 'delivered' and d.lane = ${id}
     union all
     select d.id, a.number, a.at, 31, 503, 'http_503'
-    from purchase_watch.deliveries d, (values (1, ${at(stuck)}), (2, ${at(second)}), (3, ${at(third)})) a (number, at)
+    from purchase_watch_internal.deliveries d, (values (1, ${at(stuck)}), (2, ${at(second)}), (3, ${at(third)})) a (number, at)
     where d.status = 'pending' and d.lane = ${id}`;
   await sql`
-    insert into purchase_watch.replicas (id, process, expires_at) values ('rep_story', 'somewhere', now() + interval '24 seconds')
+    insert into purchase_watch_internal.replicas (id, process, expires_at) values ('rep_story', 'somewhere', now() + interval '24 seconds')
     on conflict (id) do update set expires_at = excluded.expires_at`;
-  await sql`update purchase_watch.shards set owner = 'rep_story'`;
-  await sql`update purchase_watch.sites set last_success_at = ${at(SECOND)} where name = ${site}`;
+  await sql`update purchase_watch_internal.shards set owner = 'rep_story'`;
+  await sql`update purchase_watch_internal.sites set last_success_at = ${at(SECOND)} where name = ${site}`;
   await sql`
-    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, said_at, said_count, heard)
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, said_at, said_count, heard)
     values ('inc_story', 'stuck', ${site}, 6, ${at(stuck)}, ${at(card)}, 3, 3, ${at(stuck - 30 * SECOND)}, 2, '{1}')`;
   return id;
 }

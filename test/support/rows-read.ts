@@ -14,7 +14,7 @@ export async function rowsRead(sql: Sql, table: string, work: (tx: Queries) => P
     const counts = async (): Promise<RowsRead> => {
       const [row] = await tx<[RowsRead]>`
         select seq_tup_read::float8 as scanned, coalesce(idx_tup_fetch, 0)::float8 as fetched from pg_stat_xact_user_tables
-        where schemaname = 'purchase_watch' and relname = ${table}`;
+        where schemaname in ('purchase_watch', 'purchase_watch_internal') and relname = ${table}`;
       return row;
     };
     const before = await counts();

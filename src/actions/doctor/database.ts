@@ -49,7 +49,7 @@ function rights(report: Reporter, { isReplica, readOnly, mayCreate, role, hasSch
     ];
   }
   if (mayCreate) return [];
-  const where = hasSchema ? 'in schema purchase_watch' : 'a schema in this database';
+  const where = hasSchema ? 'in the schemas purchase_watch and purchase_watch_internal' : 'a schema in this database';
   return [
     report.failed(
       `role ${role} may not create ${hasSchema ? `tables ${where}` : where}`,

@@ -74,7 +74,7 @@ async function forget(context: CliContext, purchaseId: string, options: ForgetOp
         remarks,
         outOfReach: OUT_OF_REACH,
       });
-    printLine(context, `Erased at ${isoTime(at)}. One line in purchase_watch.forgotten says so, without the id.`);
+    printLine(context, `Erased at ${isoTime(at)}. One line in purchase_watch_internal.forgotten says so, without the id.`);
     printLine(context, 'Out of reach of this command:');
     for (const place of OUT_OF_REACH) printLine(context, `- ${place}`);
   });
@@ -113,8 +113,8 @@ function printPlan(context: CliContext, { purchaseId, site, status, registeredAt
 
 /** Where each is changed by whoever wrote it. */
 const CHANGED_BY: Readonly<Record<Remark['field'], (id: string) => string>> = {
-  reason: (id) => `update purchase_watch.silences set reason = '…' where id = ${id.replace('sil_', '')}`,
-  'acknowledged note': (id) => `update purchase_watch.incidents set acknowledged_note = null where id = '${id}'`,
+  reason: (id) => `update purchase_watch_internal.silences set reason = '…' where id = ${id.replace('sil_', '')}`,
+  'acknowledged note': (id) => `update purchase_watch_internal.incidents set acknowledged_note = null where id = '${id}'`,
   'answer note': (id) => `purchase-watch incidents answer ${id} --cause … --note …`,
   description: (id) => `purchase-watch subscribers change ${id} --description …`,
 };
@@ -152,7 +152,7 @@ export function register(program: Command, context: CliContext): void {
     .command('forget')
     .summary("erase a purchase, and a person's data with it")
     .description(
-      'Erases a purchase and everything known of it: its row, fields, transitions, events, deliveries and attempts, and what else names its id. Leaves one line in purchase_watch.forgotten that says when and by whom, without the id. Works while daemons run.',
+      'Erases a purchase and everything known of it: its row, fields, transitions, events, deliveries and attempts, and what else names its id. Leaves one line in purchase_watch_internal.forgotten that says when and by whom, without the id. Works while daemons run.',
     )
     .argument('<id>', 'its Purchase ID')
     .option('--site <name>', 'the site, when several have this id')

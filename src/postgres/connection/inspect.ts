@@ -27,9 +27,9 @@ export async function serverFacts(sql: Queries): Promise<ServerFacts> {
     select current_setting('server_version_num')::integer as version, split_part(current_setting('server_version'), ' ', 1) as "versionText",
       current_user::text as role, pg_is_in_recovery() as "isReplica",
       current_setting('default_transaction_read_only') = 'on' as "readOnly",
-      to_regnamespace('purchase_watch') is not null as "hasSchema",
-      case when to_regnamespace('purchase_watch') is null then has_database_privilege(current_database(), 'create')
-        else has_schema_privilege(to_regnamespace('purchase_watch')::oid, 'create') end as "mayCreate",
+      to_regnamespace('purchase_watch_internal') is not null as "hasSchema",
+      case when to_regnamespace('purchase_watch_internal') is null then has_database_privilege(current_database(), 'create')
+        else has_schema_privilege('purchase_watch', 'create') and has_schema_privilege('purchase_watch_internal', 'create') end as "mayCreate",
       current_setting('fsync') as fsync, current_setting('synchronous_commit') as "synchronousCommit",
       (select count(*) from pg_stat_activity where backend_type = 'client backend')::float8 as connections,
       current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as "maxConnections",
@@ -41,8 +41,8 @@ export async function serverFacts(sql: Queries): Promise<ServerFacts> {
 /** How many shards nobody alive owns. */
 export async function unownedShards(sql: Queries): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
-    select count(*)::float8 as count from purchase_watch.shards s
-    where not exists (select from purchase_watch.replicas r where r.id = s.owner and r.expires_at > clock_timestamp())`;
+    select count(*)::float8 as count from purchase_watch_internal.shards s
+    where not exists (select from purchase_watch_internal.replicas r where r.id = s.owner and r.expires_at > clock_timestamp())`;
   return row.count;
 }
 

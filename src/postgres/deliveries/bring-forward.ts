@@ -43,12 +43,12 @@ export async function bringForward(sql: Queries, subscriber: number, which: Whic
       with waiting as materialized (
         select w.id from generate_series(0, 63) g (shard) cross join generate_series(0, 2) k (rank)
         cross join lateral (
-          select q.id from purchase_watch.deliveries q
+          select q.id from purchase_watch_internal.deliveries q
           where q.subscriber = ${subscriber} and q.shard = g.shard::smallint and q.rank = k.rank::smallint and q.status = 'pending'
             and q.due_at > to_timestamp(${now}::float8 / 1000) and ${meant(sql, which, now)}
           order by q.due_at, q.event limit ${AT_ONCE} for update skip locked) w
         limit ${AT_ONCE})
-      update purchase_watch.deliveries d set due_at = to_timestamp(${now}::float8 / 1000)
+      update purchase_watch_internal.deliveries d set due_at = to_timestamp(${now}::float8 / 1000)
       where d.id = any(array(select id from waiting)) and d.settled_at is null returning 1`;
     count += rows.length;
     if (rows.length < AT_ONCE) break;

@@ -17,12 +17,12 @@ export async function waitingInLane(
       (extract(epoch from d.due_at) * 1000)::float8 as "dueAt", d.attempts_before as "attemptsBefore",
       e.id as "eventId", e.type, e.body, (extract(epoch from e.created_at) * 1000)::float8 as "createdAt"
     from (
-      select q.* from purchase_watch.deliveries q
+      select q.* from purchase_watch_internal.deliveries q
       where q.subscriber = ${subscriber} and q.lane = ${lane} and q.shard = ${shard} and q.status = 'pending'
       order by q.rank = 2, q.event limit ${most}) d
     -- One by one: as a join the planner may read all events.
     cross join lateral (
-      select id, type, body, created_at from purchase_watch.events where position = d.event limit 1) e
+      select id, type, body, created_at from purchase_watch_internal.events where position = d.event limit 1) e
     order by d.rank = 2, d.event`;
   return rows.map(({ eventId, type, body, createdAt, ...row }) => ({
     ...row,
@@ -40,7 +40,7 @@ export async function messagesTaken(
   { subscriber, since, now, most }: { subscriber: number; since: Instant; now: Instant; most: number },
 ): Promise<Instant[]> {
   const taken = sql`
-    from purchase_watch.deliveries d
+    from purchase_watch_internal.deliveries d
     where d.subscriber = ${subscriber} and d.status = 'delivered' and d.lane <= 0
       and d.settled_at <= to_timestamp(${now + LEAST_STEP}::float8 / 1000)`;
   const rows = await sql<{ at: Instant }[]>`

@@ -11,11 +11,11 @@ import { type Rank, REPLAYED } from './deliveries.ts';
  */
 export const sendingAgain = (sql: Queries, rank: Rank | Fragment): Fragment => sql`
     kept as (
-      insert into purchase_watch.attempts (delivery, number, at, took_ms, http_status, outcome, excerpt)
+      insert into purchase_watch_internal.attempts (delivery, number, at, took_ms, http_status, outcome, excerpt)
       select id, attempts, settled_at, took_ms, http_status, 'delivered', excerpt from old
       where status = 'delivered' and took_ms is not null on conflict do nothing),
     again as (
-      update purchase_watch.deliveries d set status = 'pending', settled_at = null, due_at = now(), attempts_before = d.attempts,
+      update purchase_watch_internal.deliveries d set status = 'pending', settled_at = null, due_at = now(), attempts_before = d.attempts,
         rank = ${rank}, took_ms = null, http_status = null, excerpt = null,
         last_error = case when old.status = 'suppressed' then null else d.last_error end
       from old where d.id = old.id returning d.id, d.rank)`;
@@ -23,7 +23,7 @@ export const sendingAgain = (sql: Queries, rank: Rank | Fragment): Fragment => s
 /** Whoever got it once misses nothing by waiting for it, and what is new must not wait for it: like what is replayed. */
 const handRank = (sql: Queries): Fragment => sql`
   case when old.status = 'delivered'
-    or exists (select from purchase_watch.attempts a where a.delivery = old.id and a.outcome = 'delivered')
+    or exists (select from purchase_watch_internal.attempts a where a.delivery = old.id and a.outcome = 'delivered')
   then ${REPLAYED}::smallint else 0 end`;
 
 /**
@@ -33,7 +33,7 @@ const handRank = (sql: Queries): Fragment => sql`
 export async function retryDelivery(sql: Queries, id: number): Promise<boolean> {
   const rows = await sql`
     with old as materialized (
-      select d.* from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber and s.configured
+      select d.* from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber and s.configured
       where d.id = ${id} for update of d),
     ${sendingAgain(sql, handRank(sql))}
     select pg_notify('purchase_watch_wake', case rank when ${REPLAYED}::smallint then 'replays' else 'deliveries' end) from again`;
@@ -71,8 +71,8 @@ const SLACK = 15 * 60_000;
 /** The positions between which everything of a range lies. */
 export async function boundsOf(sql: Queries, { since, until }: ReplayRange): Promise<{ after: number; last: number }> {
   const [row] = await sql<[{ after: number; last: number }]>`
-    select (purchase_watch.position_at(to_timestamp(${since - SLACK}::float8 / 1000)) - 1)::float8 as after,
-      (purchase_watch.position_at(to_timestamp(${until + SLACK}::float8 / 1000)) - 1)::float8 as last`;
+    select (purchase_watch_internal.position_at(to_timestamp(${since - SLACK}::float8 / 1000)) - 1)::float8 as after,
+      (purchase_watch_internal.position_at(to_timestamp(${until + SLACK}::float8 / 1000)) - 1)::float8 as last`;
   return row;
 }
 
@@ -88,12 +88,12 @@ export async function replayStep(
 ): Promise<ReplayStep> {
   const [row] = await sql<[Omit<ReplayStep, 'more'> & { seen: number }]>`
     with range as materialized (
-      select e.position, e.purchase, e.created_at, e.shard, e.state, e.type, e.site, e.about, e.recipients from purchase_watch.events e
+      select e.position, e.purchase, e.created_at, e.shard, e.state, e.type, e.site, e.about, e.recipients from purchase_watch_internal.events e
       where e.position > ${after} and e.position <= ${last} order by e.position limit ${limit}),
     wanted as materialized (
       select e.position, e.purchase, e.created_at, e.shard, d.id, d.status from range e
-      join purchase_watch.subscribers s on s.id = ${subscriber} and s.configured and ${wanting(sql)}
-      left join purchase_watch.deliveries d on d.event = e.position and d.subscriber = s.id
+      join purchase_watch_internal.subscribers s on s.id = ${subscriber} and s.configured and ${wanting(sql)}
+      left join purchase_watch_internal.deliveries d on d.event = e.position and d.subscriber = s.id
       where e.created_at between to_timestamp(${since}::float8 / 1000) and to_timestamp(${until}::float8 / 1000)
         and (${types as string[] | null}::text[] is null or e.type = any(${types as string[] | null}::text[]))),
     chosen as materialized (select * from wanted where status is distinct from 'pending')
@@ -110,10 +110,10 @@ export async function replayStep(
 
 const sending = (sql: Queries, subscriber: number): Fragment => sql`,
     old as materialized (
-      select d.* from chosen c join purchase_watch.deliveries d on d.id = c.id where d.status <> 'pending' order by d.id for update of d),
+      select d.* from chosen c join purchase_watch_internal.deliveries d on d.id = c.id where d.status <> 'pending' order by d.id for update of d),
     ${sendingAgain(sql, REPLAYED)},
     made as (
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, rank)
+      insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, rank)
       select c.position, coalesce(c.purchase, 0), ${subscriber}::integer, c.shard, now(), ${REPLAYED} from chosen c where c.id is null
       order by c.position on conflict do nothing returning id),
     told as (

@@ -84,7 +84,7 @@ export async function loadDueDeliveries(
       select due.* from unnest(${`{${shards.join()}}`}::smallint[]) as s (shard)
       cross join generate_series(w.from_rank, w.up_to) as k (rank)
       cross join lateral (
-        select q.id, q.subscriber, q.lane, q.event, q.shard, q.rank, q.attempts, q.attempts_before, q.due_at from purchase_watch.deliveries q
+        select q.id, q.subscriber, q.lane, q.event, q.shard, q.rank, q.attempts, q.attempts_before, q.due_at from purchase_watch_internal.deliveries q
         where q.subscriber = w.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
           and q.due_at >= to_timestamp(case k.rank when 0 then w.due_since else 0 end / 1000)
           and q.due_at <= to_timestamp(${now}::float8 / 1000) and q.id not in (select unnest(${`{${except.join()}}`}::bigint[]))
@@ -92,9 +92,9 @@ export async function loadDueDeliveries(
       order by due.rank, due.due_at, due.event limit w.room) d
     -- One by one: as a join the planner may read all events.
     cross join lateral (
-      select id, type, body, created_at from purchase_watch.events where position = d.event limit 1) e
+      select id, type, body, created_at from purchase_watch_internal.events where position = d.event limit 1) e
     left join lateral (
-      select f.id, f.due_at, f.rank from purchase_watch.deliveries f
+      select f.id, f.due_at, f.rank from purchase_watch_internal.deliveries f
       where f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending' and (f.rank = 2, f.event) < (d.rank = 2, d.event)
       order by f.rank = 2 desc, f.event desc limit 1) b on true
     order by d.rank = 2, d.event`;
@@ -148,7 +148,7 @@ export async function nextDue(
     cross join unnest(${`{${shards.join()}}`}::smallint[]) as s (shard)
     cross join unnest(${`{${RANKS.join()}}`}::smallint[]) as k (rank)
     cross join lateral (
-      select due_at from purchase_watch.deliveries q
+      select due_at from purchase_watch_internal.deliveries q
       where q.subscriber = u.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
         and q.due_at > to_timestamp(${now}::float8 / 1000)
       order by q.due_at, q.event limit 1) due`;
@@ -179,17 +179,17 @@ export const LONGEST_LANE = 100_000;
 export async function putOff(sql: Queries, heads: readonly LaneHead[]): Promise<void> {
   if (heads.length === 0) return;
   await sql`
-    update purchase_watch.deliveries d set due_at = greatest(d.due_at, to_timestamp(r.due / 1000)), rank = greatest(d.rank, r.rank)
+    update purchase_watch_internal.deliveries d set due_at = greatest(d.due_at, to_timestamp(r.due / 1000)), rank = greatest(d.rank, r.rank)
     from unnest(${`{${heads.map((h) => h.subscriber).join()}}`}::integer[], ${`{${heads.map((h) => h.lane).join()}}`}::bigint[],
       ${`{${heads.map((h) => h.position).join()}}`}::bigint[], ${`{${heads.map((h) => h.isReplayed).join()}}`}::boolean[],
       ${`{${heads.map((h) => h.dueAt).join()}}`}::float8[],
       ${`{${heads.map((h) => h.rank).join()}}`}::smallint[], ${`{${heads.map((h) => h.head).join()}}`}::bigint[])
       as r (subscriber, lane, position, replayed, due, rank, head)
     cross join lateral (
-      select from purchase_watch.deliveries h
+      select from purchase_watch_internal.deliveries h
       where h.id = r.head and h.settled_at is null and h.due_at >= to_timestamp(r.due / 1000) - interval '1 second' limit 1) first
     cross join lateral (
-      select f.id from purchase_watch.deliveries f
+      select f.id from purchase_watch_internal.deliveries f
       where f.subscriber = r.subscriber and f.lane = r.lane and f.status = 'pending' and (f.rank = 2, f.event) > (r.replayed, r.position)
         and (f.due_at < to_timestamp(r.due / 1000) or f.rank < r.rank)
       order by f.rank = 2, f.event limit ${LONGEST_LANE}) waiting

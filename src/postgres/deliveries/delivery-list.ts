@@ -59,8 +59,8 @@ export const STANDING_COLUMNS = `
   h.last_error as "healthError", d.last_error as "lastError", (extract(epoch from now()) * 1000)::float8 as now`;
 /** Goes with them, after `d` and `s`. */
 export const STANDING_JOINS = `
-  left join purchase_watch.subscriber_health h on h.subscriber = s.id
-  left join purchase_watch.deliveries_in_flight() f on f.delivery = d.id`;
+  left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
+  left join purchase_watch_internal.deliveries_in_flight() f on f.delivery = d.id`;
 
 export interface StandingRow {
   readonly stored: StoredStatus;
@@ -94,8 +94,8 @@ const COLUMNS = `
   (extract(epoch from d.settled_at) * 1000)::float8 as "settledAt", d.attempts, d.rank = 2 as replayed, ${STANDING_COLUMNS}`;
 
 const JOINED = `
-  join purchase_watch.subscribers s on s.id = d.subscriber
-  join purchase_watch.events e on e.position = d.event
+  join purchase_watch_internal.subscribers s on s.id = d.subscriber
+  join purchase_watch_internal.events e on e.position = d.event
   left join purchase_watch.purchases p on p.id = e.purchase ${STANDING_JOINS}`;
 
 type Row = Omit<DeliveryRow, 'status' | 'reason' | 'parkedUntil'> & StandingRow;
@@ -113,9 +113,9 @@ export async function listDeliveries(
 /** Whether nothing is sent to a subscriber `s` at present: see `parkedBecause` in domain/deliveries/subscriber-state.ts. */
 const isParked = (sql: Queries): Fragment => sql`
   (not s.configured or s.status <> 'active'
-    or exists (select from purchase_watch.subscriber_health h where h.subscriber = s.id and h.paused_until is not null))`;
+    or exists (select from purchase_watch_internal.subscriber_health h where h.subscriber = s.id and h.paused_until is not null))`;
 const isInFlight = (sql: Queries): Fragment =>
-  sql`d.id = any(array(select f.delivery from purchase_watch.deliveries_in_flight() f))`;
+  sql`d.id = any(array(select f.delivery from purchase_watch_internal.deliveries_in_flight() f))`;
 
 /** The condition that a delivery `d` of a subscriber `s` is shown with a status: see `shownStatus` in domain/deliveries/delivery-status.ts. */
 function being(sql: Queries, status: DeliveryStatus | undefined): Fragment {
@@ -138,14 +138,14 @@ function chosen(
   if (event !== undefined || purchase !== undefined) {
     // Few: the events of one purchase, and of each one delivery per subscriber.
     return sql`
-      select d.* from purchase_watch.events e join purchase_watch.deliveries d on d.event = e.position
-      join purchase_watch.subscribers s on s.id = d.subscriber
+      select d.* from purchase_watch_internal.events e join purchase_watch_internal.deliveries d on d.event = e.position
+      join purchase_watch_internal.subscribers s on s.id = d.subscriber
       where ${event === undefined ? sql`true` : sql`e.id = ${event}`}
         and ${
           purchase === undefined
             ? sql`true`
             : sql`e.purchase in (select p.id from purchase_watch.purchases p where p.purchase_id = ${purchase}
-              and ${site === undefined ? sql`p.site in (select name from purchase_watch.sites)` : sql`p.site = ${site}`})`
+              and ${site === undefined ? sql`p.site in (select name from purchase_watch_internal.sites)` : sql`p.site = ${site}`})`
         }
         and ${earlier} and ${of} and ${being(sql, status)} order by d.id desc limit ${limit}`;
   }
@@ -153,13 +153,13 @@ function chosen(
     // Few: what the replicas have sockets for. Each is looked up by its id; the limit keeps the planner from reading all
     // that waits for the subscriber instead.
     return sql`
-      select d.* from purchase_watch.deliveries_in_flight() f
-      cross join lateral (select d.* from purchase_watch.deliveries d where d.id = f.delivery limit 1) d
-      join purchase_watch.subscribers s on s.id = d.subscriber
+      select d.* from purchase_watch_internal.deliveries_in_flight() f
+      cross join lateral (select d.* from purchase_watch_internal.deliveries d where d.id = f.delivery limit 1) d
+      join purchase_watch_internal.subscribers s on s.id = d.subscriber
       where d.status = 'pending' and ${earlier} and ${of} order by d.id desc limit ${limit}`;
   }
   if (status === undefined && subscriber === undefined) {
-    return sql`select d.* from purchase_watch.deliveries d where ${earlier} order by d.id desc limit ${limit}`;
+    return sql`select d.* from purchase_watch_internal.deliveries d where ${earlier} order by d.id desc limit ${limit}`;
   }
   // Within a subscriber and a stored status the index lies in the order of the list; the pages of all groups together hold
   // this one. All that waits for a subscriber is parked, or none of it, but for the few in flight.
@@ -167,10 +167,10 @@ function chosen(
   const told = status === 'pending' ? sql`not ${isParked(sql)}` : status === 'parked' ? isParked(sql) : sql`true`;
   const still = status === 'pending' || status === 'parked' ? sql`not ${isInFlight(sql)}` : sql`true`;
   return sql`
-    select d.* from purchase_watch.subscribers s
+    select d.* from purchase_watch_internal.subscribers s
     cross join unnest(${stored as string[]}::text[]) as w (status)
     cross join lateral (
-      select d.* from purchase_watch.deliveries d
+      select d.* from purchase_watch_internal.deliveries d
       where d.subscriber = s.id and d.status = w.status and ${before === null ? sql`true` : sql`d.id + 0 < ${before}`} and ${still}
       order by d.id + 0 desc limit ${limit}) d
     where ${of} and ${told} order by d.id desc limit ${limit}`;
@@ -184,15 +184,15 @@ export async function findDelivery(
   id: number,
 ): Promise<(DeliveryRow & { readonly tries: readonly AttemptRow[] }) | null> {
   const [row] = await sql<Row[]>`
-    select ${sql.unsafe(COLUMNS)} from purchase_watch.deliveries d ${sql.unsafe(JOINED)} where d.id = ${id}`;
+    select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.deliveries d ${sql.unsafe(JOINED)} where d.id = ${id}`;
   if (row === undefined) return null;
   // Those that failed are rows; the one that delivered is kept in the delivery itself.
   const tries = await sql<AttemptRow[]>`
     select number, (extract(epoch from at) * 1000)::float8 as at, took_ms as "tookMs", http_status as "httpStatus", outcome, fault, excerpt
     from (
-      select number, at, took_ms, http_status, outcome, fault, excerpt from purchase_watch.attempts where delivery = ${id}
+      select number, at, took_ms, http_status, outcome, fault, excerpt from purchase_watch_internal.attempts where delivery = ${id}
       union all
-      select attempts, settled_at, took_ms, http_status, 'delivered', null, excerpt from purchase_watch.deliveries
+      select attempts, settled_at, took_ms, http_status, 'delivered', null, excerpt from purchase_watch_internal.deliveries
       where id = ${id} and status = 'delivered' and took_ms is not null) a
     order by number`;
   return { ...standingOf(row), tries };
@@ -202,8 +202,8 @@ export async function findDelivery(
 export async function laneHead(sql: Queries, id: number): Promise<{ readonly id: number; readonly dueAt: Instant } | null> {
   const [row] = await sql<{ id: number; dueAt: Instant }[]>`
     select f.id::float8 as id, (extract(epoch from f.due_at) * 1000)::float8 as "dueAt"
-    from purchase_watch.deliveries d
-    join purchase_watch.deliveries f on f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending'
+    from purchase_watch_internal.deliveries d
+    join purchase_watch_internal.deliveries f on f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending'
     where d.id = ${id} and d.status = 'pending' order by f.rank = 2, f.event limit 1`;
   return row ?? null;
 }
@@ -211,6 +211,6 @@ export async function laneHead(sql: Queries, id: number): Promise<{ readonly id:
 /** How many attempts were made for a delivery, and whether it is settled. */
 export async function progressOf(sql: Queries, id: number): Promise<{ attempts: number; settled: boolean }> {
   const [row] = await sql<{ attempts: number; settled: boolean }[]>`
-    select attempts, settled_at is not null as settled from purchase_watch.deliveries where id = ${id}`;
+    select attempts, settled_at is not null as settled from purchase_watch_internal.deliveries where id = ${id}`;
   return row ?? { attempts: 0, settled: false };
 }

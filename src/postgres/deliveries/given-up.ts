@@ -25,7 +25,9 @@ export interface GivenUpStep {
 
 /** The last delivery there is: what is given up later is not meant. */
 export async function lastDelivery(sql: Queries): Promise<number> {
-  const [row] = await sql<[{ last: number }]>`select coalesce(max(id), 0)::float8 as last from purchase_watch.deliveries`;
+  const [row] = await sql<
+    [{ last: number }]
+  >`select coalesce(max(id), 0)::float8 as last from purchase_watch_internal.deliveries`;
   return row.last;
 }
 
@@ -37,7 +39,7 @@ export async function givenUpStep(
 ): Promise<GivenUpStep> {
   const [row] = await sql<[GivenUpStep]>`
     with old as materialized (
-      select d.* from purchase_watch.deliveries d
+      select d.* from purchase_watch_internal.deliveries d
       where d.subscriber = ${subscriber} and d.status = ${status} and d.id + 0 > ${after} and d.id + 0 <= ${last}
       order by d.id + 0 limit ${limit} ${dryRun ? sql`` : sql`for update of d`})
     ${
@@ -49,7 +51,7 @@ export async function givenUpStep(
     select count(*)::float8 as count, count(distinct old.lane)::float8 as purchases, max(old.id)::float8 as position,
       extract(epoch from min(e.created_at))::float8 * 1000 as oldest, extract(epoch from max(e.created_at))::float8 * 1000 as newest
       ${dryRun ? sql`` : sql`, (select count(*) from told) as told`}
-    from old join purchase_watch.events e on e.position = old.event`;
+    from old join purchase_watch_internal.events e on e.position = old.event`;
   const { count, purchases, oldest, newest, position } = row;
   return { count, purchases, oldest, newest, position };
 }

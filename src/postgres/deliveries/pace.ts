@@ -12,15 +12,15 @@ export async function paceOf(sql: Queries, subscriber: number): Promise<Omit<Pac
   // Those delivered before the time was kept in the delivery itself have a row for the attempt.
   const [row] = await sql<[Omit<Pace, 'concurrency' | 'waitingAtLeast'>]>`
     with last as (
-      select d.id, d.attempts, d.took_ms from purchase_watch.deliveries d
+      select d.id, d.attempts, d.took_ms from purchase_watch_internal.deliveries d
       where d.subscriber = ${subscriber} and d.status = 'delivered' order by d.id + 0 desc limit ${MEASURED}),
     took as (
       select coalesce(l.took_ms, a.took_ms) as ms from last l
-      left join purchase_watch.attempts a on l.took_ms is null and a.delivery = l.id and a.number = l.attempts)
+      left join purchase_watch_internal.attempts a on l.took_ms is null and a.delivery = l.id and a.number = l.attempts)
     select percentile_cont(0.5) within group (order by ms) as median, count(ms)::float8 as measured,
-      (select count(*) from purchase_watch.replicas where expires_at > clock_timestamp())::float8 as daemons,
+      (select count(*) from purchase_watch_internal.replicas where expires_at > clock_timestamp())::float8 as daemons,
       (select count(*) from (
-        select from purchase_watch.deliveries where subscriber = ${subscriber} and status = 'pending' limit ${MOST_COUNTED + 1}) w)::float8 as waiting
+        select from purchase_watch_internal.deliveries where subscriber = ${subscriber} and status = 'pending' limit ${MOST_COUNTED + 1}) w)::float8 as waiting
     from took`;
   const { waiting } = row;
   return { ...row, waiting: Math.min(waiting, MOST_COUNTED), waitingAtLeast: waiting > MOST_COUNTED };

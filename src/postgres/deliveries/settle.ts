@@ -71,7 +71,7 @@ const numbers = <T>(batch: readonly T[], value: (item: T) => number | null): str
 /** Locks the shards that are still held as the writer believes. */
 export const held = (sql: Queries, { replica, holdings }: Writer): Fragment => sql`
   held as materialized (
-    select s.id from purchase_watch.shards s
+    select s.id from purchase_watch_internal.shards s
     join unnest(${numbers(holdings, (h) => h.shard)}::smallint[], ${numbers(holdings, (h) => h.epoch)}::bigint[]) as h (id, epoch)
       on h.id = s.id and h.epoch = s.epoch
     where s.owner = ${replica} order by s.id for share of s)`;
@@ -88,7 +88,7 @@ async function settleDelivered(sql: Queries, batch: readonly Settlement[], write
         as r (id, shard, number, at, took, http_status, excerpt)
       join held on held.id = r.shard),
     settled as (
-      update purchase_watch.deliveries d set status = 'delivered', attempts = r.number, settled_at = to_timestamp(r.at / 1000),
+      update purchase_watch_internal.deliveries d set status = 'delivered', attempts = r.number, settled_at = to_timestamp(r.at / 1000),
         took_ms = r.took, http_status = r.http_status, excerpt = r.excerpt, last_error = null
       from result r where d.id = r.id and d.settled_at is null and d.attempts = r.number - 1 returning d.id)
     select string_agg(id::text, ',') as ids from settled`;
@@ -109,7 +109,7 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
       join held on held.id = r.shard),
     -- Whoever asked for it to be sent again while an attempt was under way gets another one, when they asked for it.
     settled as (
-      update purchase_watch.deliveries d set attempts = r.number, last_error = r.error,
+      update purchase_watch_internal.deliveries d set attempts = r.number, last_error = r.error,
         due_at = case when d.attempts_before > r.before then d.due_at else to_timestamp(r.due / 1000) end,
         rank = case when d.attempts_before > r.before then d.rank else r.rank end,
         attempts_before = d.attempts_before + r.uncounted,
@@ -118,7 +118,7 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
           else to_timestamp(r.at / 1000) end
       from result r where d.id = r.id and d.settled_at is null and d.attempts = r.number - 1 returning d.id),
     attempt as (
-      insert into purchase_watch.attempts (delivery, number, at, took_ms, http_status, outcome, fault, excerpt)
+      insert into purchase_watch_internal.attempts (delivery, number, at, took_ms, http_status, outcome, fault, excerpt)
       select r.id, r.number, to_timestamp(r.at / 1000), r.took, r.http_status, r.outcome, r.fault, r.excerpt
       from result r join settled using (id) on conflict do nothing)
     select id::float8 as id from settled`;
@@ -133,11 +133,11 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
 async function freeFollowers(sql: Queries, freed: readonly Settlement[]): Promise<void> {
   if (freed.length === 0) return;
   await sql`
-    update purchase_watch.deliveries d set due_at = least(d.due_at, to_timestamp(r.at / 1000)), rank = case d.rank when 2 then 2 else 0 end
+    update purchase_watch_internal.deliveries d set due_at = least(d.due_at, to_timestamp(r.at / 1000)), rank = case d.rank when 2 then 2 else 0 end
     from unnest(${numbers(freed, (s) => s.delivery.subscriber)}::integer[], ${numbers(freed, (s) => s.delivery.lane)}::bigint[],
       ${numbers(freed, (s) => s.at)}::float8[]) as r (subscriber, lane, at)
     cross join lateral (
-      select f.id from purchase_watch.deliveries f
+      select f.id from purchase_watch_internal.deliveries f
       where f.subscriber = r.subscriber and f.lane = r.lane and f.status = 'pending'
         and (f.due_at > to_timestamp(r.at / 1000) or f.rank = 1)
       order by f.rank = 2, f.event limit ${LONGEST_LANE}) waiting

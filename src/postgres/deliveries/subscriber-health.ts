@@ -14,9 +14,9 @@ export async function savePause(
   const { failures, pauses, failingSince, pausedUntil, lastError, cause = null } = health;
   await sql`
     with saved as (
-      insert into purchase_watch.subscriber_health as h (subscriber, failures, pauses, failing_since, paused_until, last_error, cause, allowed)
+      insert into purchase_watch_internal.subscriber_health as h (subscriber, failures, pauses, failing_since, paused_until, last_error, cause, allowed)
       select id, ${failures}, ${pauses}, to_timestamp(${failingSince}::float8 / 1000), to_timestamp(${pausedUntil}::float8 / 1000), ${lastError}, ${cause}, ${allowed}
-      from purchase_watch.subscribers where id = ${subscriber}
+      from purchase_watch_internal.subscribers where id = ${subscriber}
       on conflict (subscriber) do update set failures = excluded.failures, pauses = excluded.pauses,
         failing_since = coalesce(h.failing_since, excluded.failing_since), paused_until = greatest(h.paused_until, excluded.paused_until),
         last_error = excluded.last_error, cause = excluded.cause, allowed = excluded.allowed, trying_until = null
@@ -31,7 +31,7 @@ const NEWEST = 100;
 export async function hasTaken(sql: Queries, subscriber: number, since: Instant): Promise<boolean> {
   const rows = await sql`
     select from (
-      select settled_at from purchase_watch.deliveries
+      select settled_at from purchase_watch_internal.deliveries
       where subscriber = ${subscriber} and status = 'delivered' order by (id + 0) desc limit ${NEWEST}) newest
     where settled_at > to_timestamp(${since}::float8 / 1000) limit 1`;
   return rows.length > 0;
@@ -41,9 +41,9 @@ export async function hasTaken(sql: Queries, subscriber: number, since: Instant)
 export async function eraseFailures(sql: Queries, subscriber: number): Promise<void> {
   await sql`
     with erased as (
-      delete from purchase_watch.subscriber_health where subscriber = ${subscriber} and our_failing_since is null returning subscriber),
+      delete from purchase_watch_internal.subscriber_health where subscriber = ${subscriber} and our_failing_since is null returning subscriber),
     kept as (
-      update purchase_watch.subscriber_health
+      update purchase_watch_internal.subscriber_health
       set failures = 0, pauses = 0, failing_since = null, paused_until = null, trying_until = null, last_error = null, cause = null, allowed = null
       where subscriber = ${subscriber} and our_failing_since is not null returning subscriber)
     select pg_notify('purchase_watch_wake', 'subscribers') from (select from erased union all select from kept) changed`;
@@ -56,10 +56,10 @@ export async function saveUnreached(
   { failures, since, error, replica }: Unreached & { readonly replica: string },
 ): Promise<void> {
   await sql`
-    with before as (select our_failing_since as since from purchase_watch.subscriber_health where subscriber = ${subscriber}),
+    with before as (select our_failing_since as since from purchase_watch_internal.subscriber_health where subscriber = ${subscriber}),
     saved as (
-      insert into purchase_watch.subscriber_health as h (subscriber, our_failures, our_failing_since, our_error, our_replica)
-      select id, ${failures}, to_timestamp(${since}::float8 / 1000), ${error}, ${replica} from purchase_watch.subscribers
+      insert into purchase_watch_internal.subscriber_health as h (subscriber, our_failures, our_failing_since, our_error, our_replica)
+      select id, ${failures}, to_timestamp(${since}::float8 / 1000), ${error}, ${replica} from purchase_watch_internal.subscribers
       where id = ${subscriber}
       on conflict (subscriber) do update set our_failures = excluded.our_failures, our_error = excluded.our_error,
         our_failing_since = coalesce(h.our_failing_since, excluded.our_failing_since), our_replica = excluded.our_replica
@@ -79,14 +79,14 @@ export async function saveUntried(
 ): Promise<void> {
   await sql`
     with saved as (
-      insert into purchase_watch.subscriber_health as h (subscriber, our_failures, our_failing_since, our_error, our_replica)
-      select s.id, 0, to_timestamp(${since}::float8 / 1000), ${error}, ${replica} from purchase_watch.subscribers s
-      where s.id = ${subscriber} and exists (select from purchase_watch.replicas r where r.id = ${replica} and r.expires_at > now())
+      insert into purchase_watch_internal.subscriber_health as h (subscriber, our_failures, our_failing_since, our_error, our_replica)
+      select s.id, 0, to_timestamp(${since}::float8 / 1000), ${error}, ${replica} from purchase_watch_internal.subscribers s
+      where s.id = ${subscriber} and exists (select from purchase_watch_internal.replicas r where r.id = ${replica} and r.expires_at > now())
       on conflict (subscriber) do update set our_failures = 0, our_error = excluded.our_error,
         our_failing_since = coalesce(h.our_failing_since, excluded.our_failing_since), our_replica = excluded.our_replica
       where h.our_failing_since is null or ((h.our_failures, h.our_error) is distinct from (0, excluded.our_error)
         and (h.our_replica = excluded.our_replica
-          or not exists (select from purchase_watch.replicas r where r.id = h.our_replica and r.expires_at > now())))
+          or not exists (select from purchase_watch_internal.replicas r where r.id = h.our_replica and r.expires_at > now())))
       returning subscriber)
     select pg_notify('purchase_watch_wake', 'subscribers') from saved`;
 }
@@ -103,14 +103,14 @@ export async function eraseUnreached(
 ): Promise<boolean> {
   const rows = await sql`
     with past as materialized (
-      select h.subscriber, h.failures = 0 and h.paused_until is null as is_all from purchase_watch.subscriber_health h
+      select h.subscriber, h.failures = 0 and h.paused_until is null as is_all from purchase_watch_internal.subscriber_health h
       where h.subscriber = ${subscriber} and h.our_failing_since is not null and (h.our_failures = 0 or not ${untried}::boolean)
         and (h.our_replica = ${replica}
-        or not exists (select from purchase_watch.replicas r where r.id = h.our_replica and r.expires_at > now())) for update),
+        or not exists (select from purchase_watch_internal.replicas r where r.id = h.our_replica and r.expires_at > now())) for update),
     erased as (
-      delete from purchase_watch.subscriber_health h using past p where h.subscriber = p.subscriber and p.is_all returning h.subscriber),
+      delete from purchase_watch_internal.subscriber_health h using past p where h.subscriber = p.subscriber and p.is_all returning h.subscriber),
     kept as (
-      update purchase_watch.subscriber_health h set our_failures = 0, our_failing_since = null, our_error = null, our_replica = null
+      update purchase_watch_internal.subscriber_health h set our_failures = 0, our_failing_since = null, our_error = null, our_replica = null
       from past p where h.subscriber = p.subscriber and not p.is_all returning h.subscriber)
     select pg_notify('purchase_watch_wake', 'subscribers') from (select from erased union all select from kept) changed`;
   return rows.length > 0;
@@ -119,7 +119,7 @@ export async function eraseUnreached(
 /** Forgets all trouble with a subscriber, whoever's it was; false when nothing was known. */
 export async function eraseHealth(sql: Queries, subscriber: number): Promise<boolean> {
   const rows = await sql`
-    with erased as (delete from purchase_watch.subscriber_health where subscriber = ${subscriber} returning subscriber)
+    with erased as (delete from purchase_watch_internal.subscriber_health where subscriber = ${subscriber} returning subscriber)
     select pg_notify('purchase_watch_wake', 'subscribers') from erased`;
   return rows.length > 0;
 }
@@ -131,7 +131,7 @@ export async function claimTry(
   { now, until }: { now: Instant; until: Instant },
 ): Promise<boolean> {
   const rows = await sql`
-    update purchase_watch.subscriber_health set trying_until = to_timestamp(${until}::float8 / 1000)
+    update purchase_watch_internal.subscriber_health set trying_until = to_timestamp(${until}::float8 / 1000)
     where subscriber = ${subscriber} and (trying_until is null or trying_until <= to_timestamp(${now}::float8 / 1000))
       and (paused_until is null or paused_until <= to_timestamp(${now}::float8 / 1000)) returning subscriber`;
   return rows.length > 0;
@@ -140,7 +140,7 @@ export async function claimTry(
 /** Subscribers whose pause began because their address was refused while other addresses were allowed than now. */
 export async function pausedUnderOtherAddresses(sql: Queries, allowed: string): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
-    select s.name from purchase_watch.subscriber_health h join purchase_watch.subscribers s on s.id = h.subscriber
+    select s.name from purchase_watch_internal.subscriber_health h join purchase_watch_internal.subscribers s on s.id = h.subscriber
     where s.configured and s.status = 'active' and h.paused_until is not null and h.cause = ${ADDRESS_REFUSED} and h.allowed <> ${allowed}
     order by s.id`;
   return rows.map(({ name }) => name);

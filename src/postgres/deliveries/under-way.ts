@@ -14,18 +14,18 @@ export async function noteUnderWay(sql: Queries, replica: string, attempts: read
   if (attempts.length === 0) return;
   const list = (value: (attempt: UnderWay) => number): string => `{${attempts.map(value).join()}}`;
   await sql`
-    insert into purchase_watch.under_way (delivery, shard, epoch, since, replica)
+    insert into purchase_watch_internal.under_way (delivery, shard, epoch, since, replica)
     select delivery, shard, epoch, to_timestamp(since / 1000), ${replica}
     from unnest(${list((a) => a.delivery)}::bigint[], ${list((a) => a.shard)}::smallint[], ${list((a) => a.epoch)}::bigint[],
       ${list((a) => a.since)}::float8[]) as r (delivery, shard, epoch, since)
     -- A statement that runs late, after the delivery was settled, leaves nothing behind.
-    where exists (select from purchase_watch.deliveries d where d.id = r.delivery and d.settled_at is null)
+    where exists (select from purchase_watch_internal.deliveries d where d.id = r.delivery and d.settled_at is null)
     on conflict (delivery) do update set shard = excluded.shard, epoch = excluded.epoch, since = excluded.since, replica = excluded.replica`;
 }
 
 /** Erases them again, and what replicas left behind that are gone. */
 export async function endUnderWay(sql: Queries, deliveries: readonly number[]): Promise<void> {
   await sql`
-    delete from purchase_watch.under_way u where u.delivery = any(${`{${deliveries.join()}}`}::bigint[])
-      or not exists (select from purchase_watch.shards s where s.id = u.shard and s.owner = u.replica and s.epoch = u.epoch)`;
+    delete from purchase_watch_internal.under_way u where u.delivery = any(${`{${deliveries.join()}}`}::bigint[])
+      or not exists (select from purchase_watch_internal.shards s where s.id = u.shard and s.owner = u.replica and s.epoch = u.epoch)`;
 }

@@ -69,11 +69,12 @@ async function setUp(tx: Queries, password: string): Promise<void> {
   await tx.unsafe(`alter role ${DAEMON} password '${password}'`);
   await tx`grant create on database postgres to ${tx(DAEMON)}`;
   const owned = await tx<{ change: string }[]>`
-    select 'schema purchase_watch' as change from pg_namespace where nspname = 'purchase_watch'
-    union all select 'table ' || c.oid::regclass from pg_class c where c.relnamespace = to_regnamespace('purchase_watch') and (relkind in ('r', 'p', 'v', 'm')
+    with ours as (select oid, nspname from pg_namespace where nspname in ('purchase_watch', 'purchase_watch_internal'))
+    select 'schema ' || nspname as change from ours
+    union all select 'table ' || c.oid::regclass from pg_class c join ours on ours.oid = c.relnamespace where (relkind in ('r', 'p', 'v', 'm')
       -- Sequences of a column go with their table.
       or relkind = 'S' and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype in ('a', 'i')))
-    union all select 'routine ' || oid::regprocedure from pg_proc where pronamespace = to_regnamespace('purchase_watch')
-    union all select 'type ' || oid::regtype from pg_type where typnamespace = to_regnamespace('purchase_watch') and typtype in ('d', 'e')`;
+    union all select 'routine ' || p.oid::regprocedure from pg_proc p join ours on ours.oid = p.pronamespace
+    union all select 'type ' || t.oid::regtype from pg_type t join ours on ours.oid = t.typnamespace where typtype in ('d', 'e')`;
   for (const { change } of owned) await tx.unsafe(`alter ${change} owner to ${DAEMON}`);
 }

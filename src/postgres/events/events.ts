@@ -82,7 +82,7 @@ export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fra
   const numbers = (value: (row: Row) => number | null): string => `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
   return sql`
     event as (
-      insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, state, about, incident, recipients, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, state, about, incident, recipients, created_at, body)
       select id, type, site, purchase, sequence, nullif(sequence - 1, 0), shard, state, about, incident, recipients::integer[], to_timestamp(at / 1000), body
       from unnest(${texts((row) => row.id)}::text[], ${texts((row) => row.type)}::text[], ${texts((row) => row.site)}::text[],
         ${numbers((row) => row.purchase)}::bigint[], ${numbers((row) => row.sequence)}::integer[], ${numbers((row) => row.shard)}::smallint[],
@@ -93,12 +93,12 @@ export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fra
       order by place
       returning position, id, type, site, purchase, shard, state, about, recipients, created_at),
     delivery as (
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, rank, status, settled_at, last_error)
+      insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, rank, status, settled_at, last_error)
       select e.position, coalesce(e.purchase, 0), s.id, e.shard, e.created_at, case when e.id = any(${bulk}::text[]) then 1 else 0 end,
         case when w.waits then 'pending' else 'suppressed' end,
         case when w.waits then null else e.created_at end,
         case when w.waits then null else 'The subscriber was switched off when the event was made' || coalesce(': ' || s.status_reason, '.') end
-      from event e join purchase_watch.subscribers s on s.configured and ${wanting(sql)}
+      from event e join purchase_watch_internal.subscribers s on s.configured and ${wanting(sql)}
       -- People are told, once they can be, what goes on and what came and went: in one message.
       cross join lateral (select s.status = 'active' or s.audience = 'people' as waits) w
       order by e.position, s.id),

@@ -63,15 +63,15 @@ export function feedEraTick(sql: Queries): () => Promise<Milliseconds> {
 }
 
 async function settleOnce(sql: Queries): Promise<number | null> {
-  const [row] = await sql<[{ era: number | null }]>`select purchase_watch.settle_feed_era() as era`;
+  const [row] = await sql<[{ era: number | null }]>`select purchase_watch_internal.settle_feed_era() as era`;
   return row.era;
 }
 
 /** Asks how far the feed is complete, for pages whose query begins after the answer. */
 export async function readHorizon(sql: Queries): Promise<FeedHorizon> {
   const [row] = await sql<[{ era: number; xid: string; end: string }]>`
-    select era, purchase_watch.feed_horizon()::text as xid, pg_snapshot_xmax(pg_current_snapshot())::text as end
-    from purchase_watch.feed_era`;
+    select era, purchase_watch_internal.feed_horizon()::text as xid, pg_snapshot_xmax(pg_current_snapshot())::text as end
+    from purchase_watch_internal.feed_era`;
   const at = (xid: string): FeedPlace => ({ era: row.era, xid: BigInt(xid), position: 0 });
   return { place: at(row.xid), end: at(row.end) };
 }
@@ -79,7 +79,7 @@ export async function readHorizon(sql: Queries): Promise<FeedHorizon> {
 /** Where an event of one of these types stands, or null. */
 export async function placeOfEvent(sql: Queries, id: string, types: readonly EventType[]): Promise<FeedPlace | null> {
   const [row] = await sql<{ era: number; xid: string; position: number }[]>`
-    select era, xid::text, position from purchase_watch.events where id = ${id} and type = any(${types as EventType[]}::text[])`;
+    select era, xid::text, position from purchase_watch_internal.events where id = ${id} and type = any(${types as EventType[]}::text[])`;
   return row === undefined ? null : { ...row, xid: BigInt(row.xid) };
 }
 
@@ -106,10 +106,10 @@ export async function readFeed(sql: Queries, { after, types, limit, bytes, horiz
     select era, xid::text, position, type, body, found from (
       select k.era, k.xid, k.position, k.type, b.body, count(*) over ()::integer as found,
         sum(octet_length(b.body)) over (order by k.era, k.xid, k.position) - octet_length(b.body) as bytes_before
-      from purchase_watch.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
+      from purchase_watch_internal.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
         ${after.position}::bigint, ${place.era}::smallint, ${String(place.xid)}::xid8, ${limit}::integer) k
       -- The offset keeps the planner from joining with the whole table instead.
-      cross join lateral (select e.body from purchase_watch.events e where e.position = k.position offset 0) b) page
+      cross join lateral (select e.body from purchase_watch_internal.events e where e.position = k.position offset 0) b) page
     where bytes_before < ${bytes}
     order by page.era, page.xid, page.position`;
   const events = rows.map(({ era, xid, position, type, body }) => ({ place: { era, xid: BigInt(xid), position }, type, body }));
@@ -134,7 +134,7 @@ export async function hasEvents(
   { types, after, before }: { readonly types: readonly EventType[]; readonly after: FeedPlace; readonly before: FeedPlace },
 ): Promise<boolean> {
   const [row] = await sql<[{ found: boolean }]>`
-    select exists (select from purchase_watch.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
+    select exists (select from purchase_watch_internal.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
       ${after.position}::bigint, ${before.era}::smallint, ${String(before.xid)}::xid8, 1)) as found`;
   return row.found;
 }

@@ -14,11 +14,11 @@ export async function announceTest(
   const id = newEventId(draft.at);
   const [row] = await sql<[{ delivery: number }]>`
     with event as (
-      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       values (${id}, ${draft.type}, '', ${SITE_SHARD}, to_timestamp(${draft.at}::float8 / 1000), ${eventBody(id, draft)})
       returning position, id),
     delivery as (
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
+      insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
       select position, -position, ${subscriber}, ${SITE_SHARD}, now() from event returning id),
     told as (
       select pg_notify('purchase_watch_events', id) from event

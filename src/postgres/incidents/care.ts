@@ -4,9 +4,9 @@ import type { Fragment, Queries } from '../connection/database.ts';
 /** An open incident and all that it tells of, with since when the first one was looked after. */
 const family = (sql: Queries, id: string): Fragment => sql`
   recursive family as (
-    select id, acknowledged_at as before from purchase_watch.incidents where id = ${id} and ended_at is null
+    select id, acknowledged_at as before from purchase_watch_internal.incidents where id = ${id} and ended_at is null
     union
-    select c.id, f.before from family f join purchase_watch.incidents c on c.parent = f.id and c.ended_at is null)`;
+    select c.id, f.before from family f join purchase_watch_internal.incidents c on c.parent = f.id and c.ended_at is null)`;
 
 /**
  * Notes who looks after an open incident, in place of whoever did before, and after those it tells of that nobody looks
@@ -19,7 +19,7 @@ export async function acknowledgeIncident(
   const rows = await sql`
     with ${family(sql, id)},
     acknowledged as (
-      update purchase_watch.incidents i set acknowledged_at = now(), acknowledged_by = ${by}, acknowledged_note = ${note}
+      update purchase_watch_internal.incidents i set acknowledged_at = now(), acknowledged_by = ${by}, acknowledged_note = ${note}
       from family f where i.id = f.id and (i.id = ${id} or i.acknowledged_at is null or i.acknowledged_at = f.before)
       returning i.id)
     select pg_notify('purchase_watch_wake', 'judge') from acknowledged`;
@@ -31,7 +31,7 @@ export async function releaseIncident(sql: Queries, id: string): Promise<boolean
   const rows = await sql`
     with ${family(sql, id)},
     released as (
-      update purchase_watch.incidents i set acknowledged_at = null, acknowledged_by = null, acknowledged_note = null
+      update purchase_watch_internal.incidents i set acknowledged_at = null, acknowledged_by = null, acknowledged_note = null
       from family f where i.id = f.id and (i.id = ${id} or i.acknowledged_at = f.before)
       returning i.id)
     select pg_notify('purchase_watch_wake', 'judge') from released`;
@@ -44,7 +44,7 @@ export async function answerIncident(
   { id, cause, note, by }: { id: string; cause: string; note: string | null; by: string },
 ): Promise<boolean> {
   const rows = await sql`
-    update purchase_watch.incidents set answer_cause = ${cause}, answer_note = ${note}, answered_by = ${by}, answered_at = now()
+    update purchase_watch_internal.incidents set answer_cause = ${cause}, answer_note = ${note}, answered_by = ${by}, answered_at = now()
     where id = ${id} returning id`;
   return rows.length > 0;
 }

@@ -52,13 +52,13 @@ export async function incidentsNow(sql: Queries, ids: readonly string[]): Promis
       i.acknowledged_by as by, i.acknowledged_note as note, (extract(epoch from i.acknowledged_at) * 1000)::float8 as at,
       case when i.kind = 'stuck' and (i.site is null or i.state is null) then (
         with recursive below as (
-          select c.* from purchase_watch.incidents c where c.parent = i.id
+          select c.* from purchase_watch_internal.incidents c where c.parent = i.id
           union all
-          select c.* from below b join purchase_watch.incidents c on c.parent = b.id)
+          select c.* from below b join purchase_watch_internal.incidents c on c.parent = b.id)
         select json_agg(p)::text from (
           select site, state, count, peak, ended_at is not null or quiet_since is not null as ended
           from below where site is not null and state is not null order by count desc, peak desc, position limit ${MOST_PARTS}) p) end as parts
-    from purchase_watch.incidents i where i.id = any(${asked}::text[])`;
+    from purchase_watch_internal.incidents i where i.id = any(${asked}::text[])`;
   return new Map(
     rows.map(({ id, kind, severity, by, note, at, parts, ...row }) => [
       id,

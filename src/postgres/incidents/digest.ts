@@ -28,7 +28,7 @@ const day = (sql: Queries, at: Instant) => sql`(to_timestamp(${at}::float8 / 100
 /** Up to when digests of the configured sites were made; null: never. */
 export async function digestsMade(sql: Queries): Promise<{ site: string; madeUpTo: Instant | null }[]> {
   return sql`
-    select name as site, ${sql.unsafe(ms('digest_at', 'madeUpTo'))} from purchase_watch.sites where configured order by name`;
+    select name as site, ${sql.unsafe(ms('digest_at', 'madeUpTo'))} from purchase_watch_internal.sites where configured order by name`;
 }
 
 /** Incidents of sites that people were told of, open since a moment. Several states of a site are one; an incident of several sites is one at each. */
@@ -42,13 +42,13 @@ export async function incidentsSince(
       case when i.ended_at <= to_timestamp(${until}::float8 / 1000) then ${sql.unsafe('(extract(epoch from i.ended_at) * 1000)::float8')} end as "endedAt",
       i.count, i.peak, coalesce(i.acknowledged_by, p.acknowledged_by) as owner, coalesce(i.answer_cause, p.answer_cause) as cause,
       case when i.state is not null then array[i.state]
-        else array(select distinct c.state from purchase_watch.incidents c where c.parent = i.id and c.state is not null order by c.state) end as states
+        else array(select distinct c.state from purchase_watch_internal.incidents c where c.parent = i.id and c.state is not null order by c.state) end as states
     from (
-      select * from purchase_watch.incidents where ended_at is null
-      union all select * from purchase_watch.incidents
+      select * from purchase_watch_internal.incidents where ended_at is null
+      union all select * from purchase_watch_internal.incidents
       where ended_at > to_timestamp(${Math.min(...sites.map(({ since }) => since))}::float8 / 1000)) i
     join ${windows(sql, sites)} w on w.site = i.site
-    left join purchase_watch.incidents p on p.id = i.parent
+    left join purchase_watch_internal.incidents p on p.id = i.parent
     where (i.ended_at is null or i.ended_at > w.since) and i.opened_at <= to_timestamp(${until}::float8 / 1000)
       and i.kind in ('stuck', 'unreachable') and p.site is null and coalesce(i.said_at, p.said_at) is not null
     order by i.opened_at, i.id`;
@@ -80,7 +80,7 @@ export async function staysSince(sql: Queries, sites: readonly SiteWindow[], unt
         sum(d.overdue) filter (where d.day >= w.day)::float8 as overdue, sum(d.other) filter (where d.day >= w.day)::float8 as other,
         sum(d.well + d.overdue) filter (where d.calm and d.day < w.day)::float8 as calm,
         sum(d.overdue) filter (where d.calm and d.day < w.day)::float8 as calm_overdue
-      from ${windows(sql, sites)} w join purchase_watch.stay_days d on d.site = w.site
+      from ${windows(sql, sites)} w join purchase_watch_internal.stay_days d on d.site = w.site
       where d.day >= w.day - ${USUAL_DAYS}::integer and d.day < ${day(sql, until)}
       group by d.site, d.state) s
     where well is not null order by site, state`;
@@ -93,7 +93,7 @@ export type PaceCount = OfSite<DwellCount & { readonly state: number; readonly u
 export async function paceSince(sql: Queries, sites: readonly SiteWindow[], until: Instant): Promise<PaceCount[]> {
   return sql<PaceCount[]>`
     select d.site, d.state, d.day < w.day as usual, d.bucket::integer as bucket, sum(d.shortest)::float8 as shortest, sum(d.longest)::float8 as longest
-    from ${windows(sql, sites)} w join purchase_watch.dwell_days d on d.site = w.site
+    from ${windows(sql, sites)} w join purchase_watch_internal.dwell_days d on d.site = w.site
     where d.day >= w.day - ${USUAL_DAYS}::integer and d.day < ${day(sql, until)}
     group by d.site, d.state, d.day < w.day, d.bucket order by d.site, d.state, d.bucket`;
 }
@@ -109,7 +109,7 @@ export async function lostSince(
       count(*) filter (where e.type = 'purchase.expired')::float8 as expired
     from unnest(array['purchase.unreadable', 'purchase.expired']) as t (type)
     cross join lateral (
-      select type, site, created_at from purchase_watch.events
+      select type, site, created_at from purchase_watch_internal.events
       where type = t.type order by type desc, era desc, xid desc, position desc limit ${MOST_COUNTED}) e
     join ${windows(sql, sites)} w on w.site = e.site
     where e.created_at > w.since and e.created_at <= to_timestamp(${until}::float8 / 1000)
@@ -123,15 +123,15 @@ export async function troubleSince(
 ): Promise<SubscriberFacts[]> {
   return sql<SubscriberFacts[]>`
     select s.id, s.name, g.count as "givenUp", w.count as parked, s.status = 'off' as off
-    from purchase_watch.subscribers s left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    from purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
       select count(*)::float8 as count from (
-        select from purchase_watch.deliveries d
+        select from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'exhausted' and d.settled_at > to_timestamp(${since}::float8 / 1000)
         order by d.settled_at desc limit ${MOST_COUNTED}) d) g
     cross join lateral (
       select count(*)::float8 as count from (
-        select from purchase_watch.deliveries d
+        select from purchase_watch_internal.deliveries d
         where (s.failed_at is not null or h.paused_until is not null) and d.subscriber = s.id and d.status = 'pending'
         order by d.id + 0 limit ${MOST_COUNTED}) d) w
     -- Whoever was switched off by hand is nobody's trouble.
@@ -154,12 +154,12 @@ export async function saveDigests(
 ): Promise<boolean> {
   const rows = await sql<{ made: boolean }[]>`
     with held as materialized (
-      select from purchase_watch.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+      select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
     ready as materialized (
-      select s.name from purchase_watch.sites s join ${windows(sql, sites)} w on w.site = s.name
+      select s.name from purchase_watch_internal.sites s join ${windows(sql, sites)} w on w.site = s.name
       where exists (select from held) and (s.digest_at is null or s.digest_at <= w.since) order by s.name for no key update of s),
     made as (
-      update purchase_watch.sites set digest_at = to_timestamp(${madeUpTo}::float8 / 1000)
+      update purchase_watch_internal.sites set digest_at = to_timestamp(${madeUpTo}::float8 / 1000)
       where name in (select name from ready) and (select count(*) from ready) = ${sites.length} returning name),
     ${announcing(sql, events, sql`(select count(*) from ready) = ${sites.length}`)}
     select true as made from made union all select null from told`;

@@ -20,7 +20,7 @@ export async function currentSymptoms(sql: Queries, now: Instant): Promise<Sympt
   const ofSites = await sql<Symptom[]>`
     select 'unreachable' as kind, name as site, null as state, null as subscriber, 0 as severity, 1 as count,
       (extract(epoch from failing_since) * 1000)::float8 as since
-    from purchase_watch.sites where configured and failing_since is not null`;
+    from purchase_watch_internal.sites where configured and failing_since is not null`;
   return [...ofSites, ...(await subscriberSymptoms(sql, now)), ...replicaSymptoms(await replicaTroubles(sql))];
 }
 
@@ -46,7 +46,7 @@ export async function countOverdue(
       from (
         select o.id, o.state_since, o.key, count(*) over (partition by o.key) as sharing from (
           select p.id, p.state_since, ${orderOf(sql)} as key
-          from purchase_watch.purchases p left join purchase_watch.purchase_details d on d.purchase = p.id
+          from purchase_watch.purchases p left join purchase_watch_internal.purchase_details d on d.purchase = p.id
           where p.stuck_since is not null and p.site = w.site and p.state = w.state and p.state_since >= to_timestamp(w.since / 1000)
             and p.status = 'watching' and not ${paidByAnother(sql)}
           order by p.state_since limit ${MOST_OVERDUE}) o) k) n`;
@@ -66,10 +66,10 @@ export async function openIncidents(sql: Queries, now: Instant): Promise<Inciden
       said_count as "saidCount", said_severity as "saidSeverity",
       (extract(epoch from announced_at) * 1000)::float8 as "announcedAt", (extract(epoch from acknowledged_at) * 1000)::float8 as "acknowledgedAt",
       parent, severity, alarm, (extract(epoch from reopened_at) * 1000)::float8 as "reopenedAt", reminders, moved_on as "movedOn"
-    from purchase_watch.incidents
+    from purchase_watch_internal.incidents
     where ended_at is null or (ended_at > to_timestamp(${now - REOPENS_WITHIN}::float8 / 1000) and kind = 'stuck')
       or id in (
-        select c.id from purchase_watch.incidents p join purchase_watch.incidents c on c.parent = p.id
+        select c.id from purchase_watch_internal.incidents p join purchase_watch_internal.incidents c on c.parent = p.id
         where p.ended_at is null and p.kind = 'stuck' and (p.site is null or p.state is null))
     order by opened_at`;
   return rows.map(({ alarm, ...row }) => ({ ...row, alarm: alarm === null ? null : (JSON.parse(alarm) as Alarm) })).map(ordered);
@@ -104,7 +104,7 @@ export async function heardBy(sql: Queries, incidents: readonly string[]): Promi
   if (incidents.length === 0) return new Map();
   const rows = await sql<{ incident: string; names: string[] }[]>`
     select i.id as incident, array_agg(s.name) as names
-    from purchase_watch.incidents i join purchase_watch.subscribers s on s.id = any(i.heard) and s.configured and s.audience = 'people'
+    from purchase_watch_internal.incidents i join purchase_watch_internal.subscribers s on s.id = any(i.heard) and s.configured and s.audience = 'people'
     where i.id = any(${incidents as string[]}::text[]) group by i.id`;
   return new Map(rows.map(({ incident, names }) => [incident, names]));
 }
@@ -116,7 +116,7 @@ export async function countOpenIncidents(
   return sql`
     select i.site, i.kind, (count(*) filter (where p.id is null))::float8 as count,
       (count(*) filter (where p.site is null))::float8 as "atSite"
-    from purchase_watch.incidents i left join purchase_watch.incidents p on p.id = i.parent and p.ended_at is null
+    from purchase_watch_internal.incidents i left join purchase_watch_internal.incidents p on p.id = i.parent and p.ended_at is null
     where i.ended_at is null group by i.site, i.kind order by i.site, i.kind`;
 }
 
@@ -150,9 +150,9 @@ export async function saveVerdicts(
     `{${events.flatMap((event) => (event.incident === incident.id ? (event.recipients ?? []) : [])).join()}}`;
   const rows = await sql<{ held: boolean }[]>`
     with held as materialized (
-      select from purchase_watch.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+      select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
     saved as (
-      insert into purchase_watch.incidents as incidents (id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count, said_severity, announced_at, parent, severity, alarm, reopened_at, reminders, moved_on, heard)
+      insert into purchase_watch_internal.incidents as incidents (id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count, said_severity, announced_at, parent, severity, alarm, reopened_at, reminders, moved_on, heard)
       select id, kind, site, state, subscriber, to_timestamp(opened / 1000), to_timestamp(since / 1000), to_timestamp(ended / 1000),
         to_timestamp(quiet / 1000), count, peak, to_timestamp(said / 1000), said_count, said_severity, to_timestamp(announced / 1000),
         parent, severity, alarm, to_timestamp(reopened / 1000), reminders, moved_on, heard::integer[]

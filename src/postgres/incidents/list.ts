@@ -44,7 +44,7 @@ const ms = (column: string, name: string): string => `(extract(epoch from ${colu
 
 /** When the last silence ends that holds for an incident itself; see domain/incidents/incident.ts. */
 const silencedUntil = (incident: string): string => `
-  (select max(s.ends_at) from purchase_watch.silences s
+  (select max(s.ends_at) from purchase_watch_internal.silences s
     where ${incident}.ended_at is null and s.ends_at > now() and s.starts_at <= now() and (s.kind is null or s.kind = ${incident}.kind)
       and (s.site is null or s.site = ${incident}.site) and (s.state is null or s.state = ${incident}.state)
       and (s.subscriber is null or s.subscriber = ${incident}.subscriber))`;
@@ -61,20 +61,20 @@ const COLUMNS = `
     when p.acknowledged_at is not null then p.acknowledged_note else g.acknowledged_note end as "acknowledgedNote",
   i.answer_cause as "answerCause", i.answer_note as "answerNote", i.answered_by as "answeredBy", ${ms('i.answered_at', 'answeredAt')},
   (select json_agg(c)::text from (
-    select id, site, state, count, peak, ${ms('ended_at', 'endedAt')} from purchase_watch.incidents
+    select id, site, state, count, peak, ${ms('ended_at', 'endedAt')} from purchase_watch_internal.incidents
     where parent = i.id order by ended_at is not null, count desc, peak desc, position limit ${MOST_PARTS}) c) as "partsText",
   (extract(epoch from greatest(${silencedUntil('i')}, (
     with recursive below as (
-      select c.* from purchase_watch.incidents c where c.parent = i.id and c.ended_at is null
+      select c.* from purchase_watch_internal.incidents c where c.parent = i.id and c.ended_at is null
       union all
-      select c.* from below b join purchase_watch.incidents c on c.parent = b.id and c.ended_at is null)
+      select c.* from below b join purchase_watch_internal.incidents c on c.parent = b.id and c.ended_at is null)
     select case when bool_and(q.until is not null) then min(q.until) end
     from (select ${silencedUntil('b')} as until from below b where b.site is not null and b.state is not null and b.quiet_since is null) q
   ))) * 1000)::float8 as "silencedUntil"`;
 /** Goes with them: an open incident is in the care of whoever looks after the one that tells of it. */
 const JOINS = `
-  left join purchase_watch.incidents p on p.id = i.parent and i.ended_at is null and p.ended_at is null
-  left join purchase_watch.incidents g on g.id = p.parent and g.ended_at is null`;
+  left join purchase_watch_internal.incidents p on p.id = i.parent and i.ended_at is null and p.ended_at is null
+  left join purchase_watch_internal.incidents g on g.id = p.parent and g.ended_at is null`;
 
 type Row = Omit<IncidentRow, 'alarm' | 'answer' | 'parts'> & {
   readonly alarmText: string | null;
@@ -116,7 +116,7 @@ export async function listIncidents(
 
 /** They are few, and have an index of their own. */
 const openOnes = (sql: Queries, { site, kind }: IncidentFilter, further: Fragment): Fragment => sql`
-  select i.* from purchase_watch.incidents i
+  select i.* from purchase_watch_internal.incidents i
   where i.ended_at is null and ${site === undefined ? sql`true` : sql`i.site = ${site}`}
     and ${kind === undefined ? sql`true` : sql`i.kind = ${kind}`} and ${further}`;
 
@@ -125,23 +125,23 @@ function newestOfEach(sql: Queries, { status, site, kind }: IncidentFilter, furt
   const wanted = status === 'ended' ? sql`i.ended_at is not null` : sql`true`;
   const isWanted = (one: IncidentKind): boolean => site === undefined && (kind ?? one) === one;
   return sql`
-    (select q.* from purchase_watch.sites s cross join unnest(array['stuck', 'unreachable']) k (kind)
+    (select q.* from purchase_watch_internal.sites s cross join unnest(array['stuck', 'unreachable']) k (kind)
     cross join lateral (
-      select * from purchase_watch.incidents i
+      select * from purchase_watch_internal.incidents i
       where i.site = s.name and i.kind = k.kind and ${wanted} and ${further}
       order by i.position desc limit ${limit}) q
     where ${site === undefined ? sql`true` : sql`s.name = ${site}`} and ${kind === undefined ? sql`true` : sql`k.kind = ${kind}`}
     order by q.position desc limit ${limit})
     union all
-    (select i.* from purchase_watch.incidents i
+    (select i.* from purchase_watch_internal.incidents i
     where i.kind = 'subscriber' and ${isWanted('subscriber')} and ${wanted} and ${further}
     order by i.position desc limit ${limit})
     union all
-    (select i.* from purchase_watch.incidents i
+    (select i.* from purchase_watch_internal.incidents i
     where i.kind = 'replica' and ${isWanted('replica')} and ${wanted} and ${further}
     order by i.position desc limit ${limit})
     union all
-    (select i.* from purchase_watch.incidents i
+    (select i.* from purchase_watch_internal.incidents i
     where i.kind = 'stuck' and i.site is null and ${isWanted('stuck')} and ${wanted} and ${further}
     order by i.position desc limit ${limit})`;
 }
@@ -149,6 +149,6 @@ function newestOfEach(sql: Queries, { status, site, kind }: IncidentFilter, furt
 /** An incident by its id, or null. */
 export async function findIncident(sql: Queries, id: string): Promise<IncidentRow | null> {
   const [row] = await sql<Row[]>`
-    select ${sql.unsafe(COLUMNS)} from purchase_watch.incidents i ${sql.unsafe(JOINS)} where i.id = ${id}`;
+    select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.incidents i ${sql.unsafe(JOINS)} where i.id = ${id}`;
   return row === undefined ? null : incidentOf(row);
 }

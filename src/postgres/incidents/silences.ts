@@ -19,7 +19,7 @@ const COLUMNS = `
 /** Those that hold at a moment. */
 export async function silencesAt(sql: Queries, now: Instant): Promise<SilenceRow[]> {
   return sql<SilenceRow[]>`
-    select ${sql.unsafe(COLUMNS)} from purchase_watch.silences
+    select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.silences
     where ends_at > to_timestamp(${now}::float8 / 1000) and starts_at <= to_timestamp(${now}::float8 / 1000) order by id`;
 }
 
@@ -31,13 +31,13 @@ export async function listSilences(
   const over = { current: sql`ends_at > now()`, over: sql`ends_at <= now()`, all: sql`true` }[status];
   // By the column: `id` alone would be that of the answer, which no index has.
   return sql<SilenceRow[]>`
-    select ${sql.unsafe(COLUMNS)} from purchase_watch.silences s
+    select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.silences s
     where ${over} and ${before === null ? sql`true` : sql`id < ${before}`} order by s.id desc limit ${limit}`;
 }
 
 /** A silence by its id, or null. */
 export async function findSilence(sql: Queries, id: number): Promise<SilenceRow | null> {
-  const [row] = await sql<SilenceRow[]>`select ${sql.unsafe(COLUMNS)} from purchase_watch.silences where id = ${id}`;
+  const [row] = await sql<SilenceRow[]>`select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.silences where id = ${id}`;
   return row ?? null;
 }
 
@@ -57,7 +57,7 @@ export async function addSilence(sql: Queries, silence: NewSilence): Promise<Sil
   const { kind, site, state, subscriber, reason, by, startsAt, endsAt } = silence;
   const [row] = await sql<[SilenceRow]>`
     with added as (
-      insert into purchase_watch.silences (kind, site, state, subscriber, reason, created_by, starts_at, ends_at)
+      insert into purchase_watch_internal.silences (kind, site, state, subscriber, reason, created_by, starts_at, ends_at)
       values (${kind}, ${site}, ${state}, ${subscriber}, ${reason}, ${by}, to_timestamp(${startsAt}::float8 / 1000), to_timestamp(${endsAt}::float8 / 1000))
       returning *),
     woken as (select pg_notify('purchase_watch_wake', 'judge') from added)
@@ -69,8 +69,8 @@ export async function addSilence(sql: Queries, silence: NewSilence): Promise<Sil
 export async function endSilence(sql: Queries, id: number): Promise<boolean> {
   const [row] = await sql<{ found: boolean }[]>`
     with ended as (
-      update purchase_watch.silences set ends_at = now(), starts_at = least(starts_at, now()) where id = ${id} and ends_at > now() returning id),
+      update purchase_watch_internal.silences set ends_at = now(), starts_at = least(starts_at, now()) where id = ${id} and ends_at > now() returning id),
     woken as (select pg_notify('purchase_watch_wake', 'judge') from ended)
-    select true as found, (select count(*) from woken) from purchase_watch.silences where id = ${id}`;
+    select true as found, (select count(*) from woken) from purchase_watch_internal.silences where id = ${id}`;
   return row !== undefined;
 }

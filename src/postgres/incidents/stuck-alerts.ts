@@ -51,7 +51,7 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
   const numbers = (value: (stay: (typeof stuck)[number]) => number): string => `{${stuck.map(value).join()}}`;
   return sql`
     noted as (
-      insert into purchase_watch.stuck_alerts (purchase, site, state, state_since, stuck_at, first_sight)
+      insert into purchase_watch_internal.stuck_alerts (purchase, site, state, state_since, stuck_at, first_sight)
       select p.id, s.site, s.state, to_timestamp(s.since / 1000), to_timestamp(s.at / 1000), s.first_sight
       from unnest(${numbers(({ purchase }) => purchase)}::bigint[], ${stuck.map(({ site }) => site)}::text[],
         ${numbers(({ state }) => state)}::integer[], ${numbers(({ enteredAt }) => enteredAt)}::float8[], ${numbers(({ at }) => at)}::float8[],
@@ -69,15 +69,15 @@ export async function checkoutsToTell(sql: Queries): Promise<StoredCheckout[]> {
       case when a.alerted_at is not null then a.alerted end as alerted, m.to_state as "toState",
       case when ${sql.unsafe(IS_OVER)} then ${sql.unsafe('(extract(epoch from coalesce(m.not_after, p.ended_at, p.last_polled_at, a.stuck_at)) * 1000)::float8')} end as "overAt",
       ${paidByAnother(sql)} as "isPaid",
-      coalesce(nullif(btrim(purchase_watch.stored_text(d.fields, 'OrderReference')), ''), p.reference) as "orderReference",
-      purchase_watch.stored_number(d.fields, 'Price')::text as price,
-      nullif(btrim(purchase_watch.stored_text(d.fields, 'CurrencyCode')), '') as currency
-    from purchase_watch.stuck_alerts a
-    join purchase_watch.sites s on s.name = a.site and s.configured
+      coalesce(nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'OrderReference')), ''), p.reference) as "orderReference",
+      purchase_watch_internal.stored_number(d.fields, 'Price')::text as price,
+      nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency
+    from purchase_watch_internal.stuck_alerts a
+    join purchase_watch_internal.sites s on s.name = a.site and s.configured
     join purchase_watch.purchases p on p.id = a.purchase
-    left join purchase_watch.purchase_details d on d.purchase = p.id
+    left join purchase_watch_internal.purchase_details d on d.purchase = p.id
     left join lateral (
-      select t.to_state, t.not_after from purchase_watch.purchase_transitions t
+      select t.to_state, t.not_after from purchase_watch_internal.purchase_transitions t
       where t.purchase = a.purchase and t.from_state = a.state and t.not_after > a.state_since order by t.sequence limit 1) m on true
     where a.ended_at is null and (a.alerted_at is null or ${sql.unsafe(IS_OVER)})
     order by a.id limit ${MOST}`;
@@ -86,7 +86,7 @@ export async function checkoutsToTell(sql: Queries): Promise<StoredCheckout[]> {
 /** Sites with more stuck purchases from before the first answer than this. */
 export async function sitesWithBacklog(sql: Queries, sites: readonly string[], most: number): Promise<string[]> {
   const rows = await sql<{ site: string }[]>`
-    select s.name as site from purchase_watch.sites s
+    select s.name as site from purchase_watch_internal.sites s
     cross join lateral (
       select count(*) as count from (
         select from purchase_watch.purchases p
@@ -114,7 +114,7 @@ export async function singlePlaces(
     select w.site, w.state, l.id::float8 as id, l.is_last as "isLast"
     from (select distinct * from unnest(${places.map(({ site }) => site)}::text[], ${`{${places.map(({ state }) => state).join()}}`}::integer[])) w (site, state)
     cross join lateral (
-      select id, is_last from purchase_watch.stuck_alerts a
+      select id, is_last from purchase_watch_internal.stuck_alerts a
       where a.site = w.site and a.state = w.state and a.alerted_at is not null and a.mode = 'auto'
       order by a.alerted_at desc, a.id desc limit 1) l`;
   return rows.filter(({ isLast }) => !isLast);
@@ -124,7 +124,7 @@ export async function singlePlaces(
 export function notingTakenOver(sql: Queries, rows: readonly number[]) {
   return sql`
     taken_over as (
-      update purchase_watch.stuck_alerts set is_last = true
+      update purchase_watch_internal.stuck_alerts set is_last = true
       where id = any(${`{${rows.join()}}`}::bigint[]) and exists (select from held))`;
 }
 
@@ -149,16 +149,16 @@ export async function saveCheckouts(
     `{${stuck.map((each) => value(each) ?? 'NULL').join()}}`;
   const rows = await sql<{ saved: boolean | null }[]>`
     with held as materialized (
-      select from purchase_watch.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
+      select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
     ready as materialized (
-      select a.id from purchase_watch.stuck_alerts a
+      select a.id from purchase_watch_internal.stuck_alerts a
       where exists (select from held) and a.ended_at is null
         and (a.id = any(${`{${fresh.join()}}`}::bigint[]) and a.alerted_at is null
           or a.id = any(${`{${over.join()}}`}::bigint[]) and a.alerted_at is not null)
       order by a.id for update of a),
     whole as materialized (select where exists (select from held) and (select count(*) from ready) = ${fresh.length + over.length}),
     alerted as (
-      update purchase_watch.stuck_alerts a set alerted_at = to_timestamp(${now}::float8 / 1000), alerted = r.alerted::integer[],
+      update purchase_watch_internal.stuck_alerts a set alerted_at = to_timestamp(${now}::float8 / 1000), alerted = r.alerted::integer[],
         mode = r.mode, counted_stays = r.counted, stays_per_day = r.per_day, is_last = r.is_last
       from unnest(${numbers(({ id }) => id)}::bigint[], ${stuck.map((each) => `{${each.alerted.join()}}`)}::text[],
         ${stuck.map(({ reason }) => reason.mode)}::text[], ${numbers(({ reason }) => reason.counted)}::integer[],
@@ -166,10 +166,10 @@ export async function saveCheckouts(
         as r (id, alerted, mode, counted, per_day, is_last)
       where a.id = r.id and exists (select from whole)),
     told_over as (
-      update purchase_watch.stuck_alerts set ended_at = to_timestamp(${now}::float8 / 1000)
+      update purchase_watch_internal.stuck_alerts set ended_at = to_timestamp(${now}::float8 / 1000)
       where id = any(${`{${over.join()}}`}::bigint[]) and exists (select from whole)),
     dropped as (
-      delete from purchase_watch.stuck_alerts where id = any(${`{${dropped.join()}}`}::bigint[]) and exists (select from whole)),
+      delete from purchase_watch_internal.stuck_alerts where id = any(${`{${dropped.join()}}`}::bigint[]) and exists (select from whole)),
     ${announcing(sql, events, sql`exists (select from whole)`)}
     select true as saved from whole union all select null from told`;
   return rows.some(({ saved }) => saved);

@@ -83,14 +83,24 @@ function readFolder(folder: string): MigrationFile[] {
 
 /** Null when this database was never migrated. Asks first: creating "if not exists" needs rights that a plain start lacks. */
 async function readApplied(sql: Queries): Promise<Migration[] | null> {
-  const [found] = await sql<[{ exists: boolean }]>`select to_regclass('purchase_watch.migrations') is not null as exists`;
+  const [found] = await sql<[{ exists: boolean; isFromBefore: boolean }]>`
+    select to_regclass('purchase_watch_internal.migrations') is not null as exists,
+      to_regclass('purchase_watch.migrations') is not null as "isFromBefore"`;
+  if (found.isFromBefore) throw new AppError('conflict', MADE_BEFORE_FIRST_RELEASE);
   if (!found.exists) return null;
-  return sql<Migration[]>`select number, name, sha256 from purchase_watch.migrations order by number`;
+  return sql<Migration[]>`select number, name, sha256 from purchase_watch_internal.migrations order by number`;
 }
+
+/** Development versions kept all tables, this list of migrations too, in the schema `purchase_watch`. */
+const MADE_BEFORE_FIRST_RELEASE =
+  'a version before the first release made the schema purchase_watch of this database, and no migration leads from there to the present one: ' +
+  'use another database; or save what you need ("select purchase_id, site, reference, metadata from purchase_watch.purchases"), ' +
+  'remove the schema with everything in it ("drop schema purchase_watch cascade"), and start again';
 
 async function createTable(sql: Queries): Promise<void> {
   await sql`create schema if not exists purchase_watch`;
-  await sql`create table purchase_watch.migrations (
+  await sql`create schema if not exists purchase_watch_internal`;
+  await sql`create table purchase_watch_internal.migrations (
     number integer primary key,
     name text not null,
     sha256 text not null,
@@ -134,7 +144,7 @@ async function apply(tx: Queries, { number, name, sha256, text }: MigrationFile)
   const [after] = await transaction();
   if (before.id !== after.id)
     throw new AppError('configuration', `migration ${name} ends the transaction: remove its commit or rollback`);
-  await tx`insert into purchase_watch.migrations (number, name, sha256) values (${number}, ${name}, ${sha256})`;
+  await tx`insert into purchase_watch_internal.migrations (number, name, sha256) values (${number}, ${name}, ${sha256})`;
 }
 
 /** Gives the roles for other programs their rights, and takes from everybody what Postgres gives on a new function. */

@@ -29,9 +29,9 @@ export async function bringPollsForward(
         for update skip locked),
       moved as (
         update purchase_watch.purchases p set next_poll_at = to_timestamp(${now}::float8 / 1000),
-          due_slot = purchase_watch.due_slot(to_timestamp(${now}::float8 / 1000)), revision = p.revision + 1
+          due_slot = purchase_watch_internal.due_slot(to_timestamp(${now}::float8 / 1000)), revision = p.revision + 1
         from free where p.id = free.id returning p.id, p.shard),
-      nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from moved)
+      nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved)
       select (select count(*) from moved)::float8 as moved, count(*)::float8 as examined, max(id)::float8 as last from failing`;
     moved += batch!.moved;
     if (batch!.examined < AT_ONCE) break;

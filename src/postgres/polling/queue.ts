@@ -5,7 +5,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { held, type Writer } from '../deliveries/settle.ts';
 
-/** Width of a due slot; `purchase_watch.due_slot` in the schema says the same. */
+/** Width of a due slot; `purchase_watch_internal.due_slot` in the schema says the same. */
 const SLOT_WIDTH = 10_000;
 
 /** The due slot of an instant. */
@@ -68,7 +68,7 @@ export async function loadDue(
       where q.site = (${reads.map(({ site }) => site)}::text[])[c.read] and q.shard = c.shard and q.due_slot is not null
         and (q.due_slot, q.id) > (c.slot, c.id) and q.due_slot <= (${`{${reads.map(({ through }) => through).join()}}`}::integer[])[c.read]
       order by q.due_slot, q.id limit (${`{${reads.map(({ limit }) => limit).join()}}`}::integer[])[c.read]) p
-    left join purchase_watch.purchase_details d on d.purchase = p.id`;
+    left join purchase_watch_internal.purchase_details d on d.purchase = p.id`;
   const groups = Map.groupBy(rows, ({ read }) => read);
   return reads.map((read, index) => {
     const own = groups.get(index + 1) ?? [];
@@ -107,11 +107,11 @@ export async function readNudged(
 ): Promise<{ rows: Nudged[]; orphans: number[]; more: boolean }> {
   const rows = await sql<((Row | { readonly id: null }) & { nudges: readonly number[] })[]>`
     with nudge as materialized (
-      select id, purchase from purchase_watch.nudges where shard = any(${`{${shards.join()}}`}::smallint[]) order by id limit ${limit})
+      select id, purchase from purchase_watch_internal.nudges where shard = any(${`{${shards.join()}}`}::smallint[]) order by id limit ${limit})
     select ${sql.unsafe(COLUMNS)}, n.nudges::text[]::float8[] as nudges
     from (select purchase, array_agg(id) as nudges from nudge group by purchase) n
     left join purchase_watch.purchases p on p.id = n.purchase
-    left join purchase_watch.purchase_details d on d.purchase = p.id`;
+    left join purchase_watch_internal.purchase_details d on d.purchase = p.id`;
   const nudged = rows.flatMap(({ nudges, ...row }) => (row.id === null ? [] : [{ ...queued(row), nudges }]));
   const orphans = rows.flatMap(({ id, nudges }) => (id === null ? nudges : []));
   return { rows: nudged, orphans, more: rows.reduce((sum, { nudges }) => sum + nudges.length, 0) >= limit };
@@ -121,19 +121,19 @@ export async function readNudged(
 export async function dropNudges(sql: Queries, nudges: readonly number[], writer: Writer): Promise<void> {
   await sql`
     with ${held(sql, writer)}
-    delete from purchase_watch.nudges n using held where n.id = any(${`{${nudges.join()}}`}::bigint[]) and n.shard = held.id`;
+    delete from purchase_watch_internal.nudges n using held where n.id = any(${`{${nudges.join()}}`}::bigint[]) and n.shard = held.id`;
 }
 
 /** Drops the nudges of the shards that the writer still holds, because their queues are about to be read from the beginning. */
 export async function dropNudgesOf(sql: Queries, writer: Writer): Promise<void> {
-  await sql`with ${held(sql, writer)} delete from purchase_watch.nudges n using held where n.shard = held.id`;
+  await sql`with ${held(sql, writer)} delete from purchase_watch_internal.nudges n using held where n.shard = held.id`;
 }
 
 /** Purchases by row id, as they are now. */
 export async function loadPurchases(sql: Queries, ids: readonly number[]): Promise<QueuedPurchase[]> {
   const rows = await sql<Row[]>`
     select ${sql.unsafe(COLUMNS)} from purchase_watch.purchases p
-    left join purchase_watch.purchase_details d on d.purchase = p.id
+    left join purchase_watch_internal.purchase_details d on d.purchase = p.id
     where p.id = any(${`{${ids.join()}}`}::bigint[])`;
   return rows.map(queued);
 }
@@ -146,7 +146,7 @@ export async function loadAttached(
   const rows = await sql<(Attached & { readonly id: number })[]>`
     select p.id::float8 as id, p.reference, p.metadata::text as metadata, d.fields::text as details
     from purchase_watch.purchases p
-    left join purchase_watch.purchase_details d on d.purchase = p.id and p.id = any(${`{${details.join()}}`}::bigint[])
+    left join purchase_watch_internal.purchase_details d on d.purchase = p.id and p.id = any(${`{${details.join()}}`}::bigint[])
     where p.id = any(${`{${ids.join()}}`}::bigint[])`;
   return new Map(rows.map(({ id, ...attached }) => [id, attached]));
 }

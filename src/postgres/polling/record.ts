@@ -124,7 +124,7 @@ async function withAttached(sql: Queries, batch: readonly Decided[]): Promise<re
 
 /** The shards of the given holdings that are still ours, locked against a takeover until the transaction ends. */
 const heldShards = (sql: Queries, replica: string, holdings: readonly Holding[]) => sql<{ id: number }[]>`
-  select s.id from purchase_watch.shards s
+  select s.id from purchase_watch_internal.shards s
   join unnest(${numbers(holdings, (h) => h.shard)}::smallint[], ${numbers(holdings, (h) => h.epoch)}::bigint[]) as h (id, epoch)
     on h.id = s.id and h.epoch = s.epoch
   where s.owner = ${replica} order by s.id for share of s`;
@@ -151,9 +151,9 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
 
 // `from` is what this replica believes; where the last transition says otherwise, the foreign key refuses the whole batch.
 const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonly id: number })[]) => sql`
-    insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
+    insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
     select r.id, r.sequence,
-      (select max(t.sequence) from purchase_watch.purchase_transitions t where t.purchase = r.id),
+      (select max(t.sequence) from purchase_watch_internal.purchase_transitions t where t.purchase = r.id),
       r.from_state, r.to_state, to_timestamp(r.not_before / 1000), to_timestamp(r.not_after / 1000)
     from unnest(${numbers(moves, (m) => m.id)}::bigint[], ${numbers(moves, (m) => m.sequence)}::integer[],
       ${numbers(moves, (m) => m.from)}::integer[], ${numbers(moves, (m) => m.to)}::integer[],
@@ -164,11 +164,11 @@ const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonl
 // Who was there before us is known by a first transition that begins nowhere, of a purchase that was registered before the
 // site had been asked, or soon after.
 const insertStays = (sql: Queries, stays: readonly (Stay & { readonly id: number })[]) => sql`
-    insert into purchase_watch.stays (purchase, customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
+    insert into purchase_watch_internal.stays (purchase, customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
     select r.id, ${customerOf(sql)},
       to_timestamp(r.entered / 1000), to_timestamp(r.at / 1000), r.shortest, r.longest, r.state, r.to_state, p.site, r.outcome,
       p.registered_at <= coalesce(s.first_success_at, now()) + interval '10 minutes' and (
-        select t.from_sequence is null from purchase_watch.purchase_transitions t where t.purchase = r.id order by t.sequence desc limit 1),
+        select t.from_sequence is null from purchase_watch_internal.purchase_transitions t where t.purchase = r.id order by t.sequence desc limit 1),
       r.found_late
     from unnest(${numbers(stays, (each) => each.id)}::bigint[], ${numbers(stays, (each) => each.enteredAt)}::float8[],
       ${numbers(stays, (each) => each.at)}::float8[], ${numbers(stays, (each) => Math.round(each.shortest))}::bigint[],
@@ -178,10 +178,10 @@ const insertStays = (sql: Queries, stays: readonly (Stay & { readonly id: number
       as r (id, entered, at, shortest, longest, state, to_state, outcome, found_late)
     join written using (id)
     join purchase_watch.purchases p on p.id = r.id
-    join purchase_watch.sites s on s.name = p.site`;
+    join purchase_watch_internal.sites s on s.name = p.site`;
 
 const writeDetails = (sql: Queries, batch: readonly Decided[]) => sql`
-    insert into purchase_watch.purchase_details (purchase, fields)
+    insert into purchase_watch_internal.purchase_details (purchase, fields)
     select id, fields::json
     from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${batch.map((d) => stringifyExact(d.outcome.details ?? {}))}::text[]) as r (id, fields)
     join written using (id)
@@ -189,7 +189,7 @@ const writeDetails = (sql: Queries, batch: readonly Decided[]) => sql`
 
 /** A number nobody knows is announced once per site: the first statement to write it tells. */
 const noteUnknownStates = (sql: Queries, batch: readonly Decided[]) => sql`
-    insert into purchase_watch.unknown_states (site, state)
+    insert into purchase_watch_internal.unknown_states (site, state)
     select distinct r.site, r.state
     from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${batch.map((d) => d.outcome.purchase.site)}::text[],
       ${numbers(batch, (d) => d.outcome.unknownState)}::integer[]) as r (id, site, state)

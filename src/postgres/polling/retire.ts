@@ -12,17 +12,17 @@ export async function retireEverything(sql: Sql): Promise<void> {
       update purchase_watch.purchases set status = case when status in ('watching', 'unreadable') then 'stopped' else status end,
         stuck_since = null, next_poll_at = null, due_slot = null, ended_at = coalesce(ended_at, now()), revision = revision + 1
       where due_slot is not null or stuck_since is not null or status in ('watching', 'unreadable')`;
-    await tx`delete from purchase_watch.nudges`;
-    await tx`delete from purchase_watch.stays`;
-    await tx`delete from purchase_watch.detections`;
-    await tx`delete from purchase_watch.stay_days`;
-    await tx`delete from purchase_watch.stuck_alerts`;
-    await tx`update purchase_watch.incidents set ended_at = now() where ended_at is null`;
+    await tx`delete from purchase_watch_internal.nudges`;
+    await tx`delete from purchase_watch_internal.stays`;
+    await tx`delete from purchase_watch_internal.detections`;
+    await tx`delete from purchase_watch_internal.stay_days`;
+    await tx`delete from purchase_watch_internal.stuck_alerts`;
+    await tx`update purchase_watch_internal.incidents set ended_at = now() where ended_at is null`;
     await tx`
-      update purchase_watch.deliveries set status = 'suppressed', settled_at = now(), last_error = 'What it was about ended before it was sent.'
+      update purchase_watch_internal.deliveries set status = 'suppressed', settled_at = now(), last_error = 'What it was about ended before it was sent.'
       where status = 'pending'`;
-    await tx`delete from purchase_watch.subscriber_health`;
-    await tx`delete from purchase_watch.under_way`;
-    await tx`update purchase_watch.sites set failing_since = null where failing_since is not null`;
+    await tx`delete from purchase_watch_internal.subscriber_health`;
+    await tx`delete from purchase_watch_internal.under_way`;
+    await tx`update purchase_watch_internal.sites set failing_since = null where failing_since is not null`;
   });
 }

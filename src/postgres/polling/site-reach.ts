@@ -7,7 +7,7 @@ export async function readSiteReach(sql: Queries): Promise<SiteReach[]> {
   return sql<SiteReach[]>`
     select r.site, r.replica, l.leaving as "isAway", (extract(epoch from r.last_read_at) * 1000)::float8 as "lastReadAt",
       (extract(epoch from r.failing_since) * 1000)::float8 as "failingSince", r.reason, r.error
-    from purchase_watch.site_reach r join purchase_watch.replicas l on l.id = r.replica order by r.site, r.replica`;
+    from purchase_watch_internal.site_reach r join purchase_watch_internal.replicas l on l.id = r.replica order by r.site, r.replica`;
 }
 
 /**

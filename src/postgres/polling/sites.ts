@@ -8,9 +8,9 @@ import type { Queries } from '../connection/database.ts';
 export async function syncSites(sql: Queries, names: readonly string[]): Promise<void> {
   await sql`
     with configured as (
-      insert into purchase_watch.sites (name) select unnest(${names as string[]}::text[])
+      insert into purchase_watch_internal.sites (name) select unnest(${names as string[]}::text[])
       on conflict (name) do update set configured = true where not sites.configured)
-    update purchase_watch.sites set configured = false where configured and name <> all(${names as string[]}::text[])`;
+    update purchase_watch_internal.sites set configured = false where configured and name <> all(${names as string[]}::text[])`;
 }
 
 /**
@@ -57,7 +57,7 @@ export async function reportSite(sql: Queries, report: SiteReport): Promise<Site
   const { site, replica, at, verdict, failing, lastReadAt, lastReadWellAt, lastSuccessAt, firstSeenAt } = report;
   const time = (instant: Instant | null) => sql`to_timestamp(${instant}::float8 / 1000)`;
   const isRead = sql`exists (
-    select from purchase_watch.site_reach o where o.site = s.name and o.replica <> ${replica} and o.failing_since is null
+    select from purchase_watch_internal.site_reach o where o.site = s.name and o.replica <> ${replica} and o.failing_since is null
       and o.last_read_at > greatest(${time(failing?.since ?? null)}, ${time(at - READ_LATELY)}))`;
   const consequence = {
     reads: sql`, failing_since = null`,
@@ -70,14 +70,14 @@ export async function reportSite(sql: Queries, report: SiteReport): Promise<Site
   }[verdict];
   const [row] = await sql<ConditionRow[]>`
     with mine as (
-      insert into purchase_watch.site_reach as r (site, replica, last_read_at, failing_since, reason, error)
+      insert into purchase_watch_internal.site_reach as r (site, replica, last_read_at, failing_since, reason, error)
       select ${site}, id, ${time(lastReadWellAt)}, ${time(failing?.since ?? null)}, ${failing?.reason ?? null}, ${failing?.error ?? null}
-      from purchase_watch.replicas where id = ${replica}
+      from purchase_watch_internal.replicas where id = ${replica}
       on conflict (site, replica) do update set last_read_at = greatest(r.last_read_at, excluded.last_read_at),
         failing_since = excluded.failing_since, reason = excluded.reason, error = excluded.error
       returning site),
     reported as (
-      update purchase_watch.sites s set first_success_at = coalesce(s.first_success_at, ${time(firstSeenAt)}),
+      update purchase_watch_internal.sites s set first_success_at = coalesce(s.first_success_at, ${time(firstSeenAt)}),
         last_read_at = greatest(s.last_read_at, ${time(lastReadAt)}),
         last_success_at = greatest(s.last_success_at, ${time(lastSuccessAt)})${consequence}
       from mine where s.name = mine.site
@@ -100,17 +100,19 @@ function conditionOf({ isKnown, since, reason }: ConditionRow): SiteCondition {
 export async function endFailuresWithoutPurchases(sql: Queries): Promise<void> {
   await sql`
     with ended as (
-      update purchase_watch.sites s set failing_since = null
+      update purchase_watch_internal.sites s set failing_since = null
       where s.failing_since is not null
         and not exists (select from purchase_watch.purchases p where p.site = s.name and p.due_slot is not null)
       returning s.name)
-    update purchase_watch.site_reach r set failing_since = null, reason = null, error = null
+    update purchase_watch_internal.site_reach r set failing_since = null, reason = null, error = null
     from ended where r.site = ended.name and r.failing_since is not null`;
 }
 
 /** What is known of a site over all replicas; null when there is no such site. */
 export async function readSiteCondition(sql: Queries, site: string): Promise<SiteCondition | null> {
-  const [row] = await sql<ConditionRow[]>`select ${sql.unsafe(CONDITION)} from purchase_watch.sites where name = ${site}`;
+  const [row] = await sql<
+    ConditionRow[]
+  >`select ${sql.unsafe(CONDITION)} from purchase_watch_internal.sites where name = ${site}`;
   return row === undefined ? null : conditionOf(row);
 }
 
@@ -131,5 +133,5 @@ export async function listSites(sql: Queries): Promise<SiteRow[]> {
   return sql<SiteRow[]>`
     select name, configured, (extract(epoch from failing_since) * 1000)::float8 as "failingSince",
       failing_reason as "failingReason", (extract(epoch from last_success_at) * 1000)::float8 as "lastSuccessAt", (extract(epoch from last_read_at) * 1000)::float8 as "lastReadAt", last_error as "lastError"
-    from purchase_watch.sites order by name`;
+    from purchase_watch_internal.sites order by name`;
 }

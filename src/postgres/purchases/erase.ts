@@ -11,11 +11,11 @@ import type { Queries } from '../connection/database.ts';
  */
 export const lockingWhole = (sql: Queries) => sql`
     event as materialized (
-      select e.position, e.purchase from candidate c join purchase_watch.events e on e.purchase = c.id for update of e skip locked),
+      select e.position, e.purchase from candidate c join purchase_watch_internal.events e on e.purchase = c.id for update of e skip locked),
     delivery as materialized (
-      select d.id, d.status, e.purchase from event e join purchase_watch.deliveries d on d.event = e.position for update of d skip locked),
+      select d.id, d.status, e.purchase from event e join purchase_watch_internal.deliveries d on d.event = e.position for update of d skip locked),
     busy as (
-      select c.id from candidate c join purchase_watch.events e on e.purchase = c.id
+      select c.id from candidate c join purchase_watch_internal.events e on e.purchase = c.id
       where not exists (select from event l where l.position = e.position)
-      union select e.purchase from event e join purchase_watch.deliveries d on d.event = e.position
+      union select e.purchase from event e join purchase_watch_internal.deliveries d on d.event = e.position
       where not exists (select from delivery l where l.id = d.id))`;

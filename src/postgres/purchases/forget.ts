@@ -46,18 +46,18 @@ const mentioning = (sql: Queries, { site, purchaseId }: Pick<Forgettable, 'site'
 /** How much there is to erase. */
 export async function countErasable(sql: Queries, purchase: Forgettable): Promise<ErasedCounts> {
   const [row] = await sql<[ErasedCounts]>`
-    with mention as (select e.position from purchase_watch.events e where ${mentioning(sql, purchase)}),
-    event as (select position from purchase_watch.events where purchase = ${purchase.id}),
+    with mention as (select e.position from purchase_watch_internal.events e where ${mentioning(sql, purchase)}),
+    event as (select position from purchase_watch_internal.events where purchase = ${purchase.id}),
     delivery as (
-      select d.id, d.status, d.took_ms from event e join purchase_watch.deliveries d on d.event = e.position)
-    select (select count(*) from purchase_watch.purchase_transitions where purchase = ${purchase.id})::float8 as transitions,
+      select d.id, d.status, d.took_ms from event e join purchase_watch_internal.deliveries d on d.event = e.position)
+    select (select count(*) from purchase_watch_internal.purchase_transitions where purchase = ${purchase.id})::float8 as transitions,
       (select count(*) from event)::float8 as events, (select count(*) from delivery)::float8 as deliveries,
-      ((select count(*) from delivery d join purchase_watch.attempts a on a.delivery = d.id)
+      ((select count(*) from delivery d join purchase_watch_internal.attempts a on a.delivery = d.id)
         -- The one that delivered is kept in the delivery itself.
         + (select count(*) from delivery where status = 'delivered' and took_ms is not null))::float8 as attempts,
       (select count(*) from mention)::float8 as mentions,
       ((select count(*) from delivery where status = 'pending')
-        + (select count(*) from mention m join purchase_watch.deliveries d on d.event = m.position where d.status = 'pending'))::float8 as pending`;
+        + (select count(*) from mention m join purchase_watch_internal.deliveries d on d.event = m.position where d.status = 'pending'))::float8 as pending`;
   return row;
 }
 
@@ -95,12 +95,12 @@ const eraseFree = (sql: Queries, purchase: Forgettable, { by, counts }: { by: st
       select id from candidate where not exists (select from busy) and not exists (select from mention_busy)),
     removed as (delete from purchase_watch.purchases p using free f where p.id = f.id returning p.id),
     mention_removed as (
-      delete from purchase_watch.events e using mention m where e.position = m.position and exists (select from free)),
-    nudge_removed as (delete from purchase_watch.nudges n using free f where n.purchase = f.id),
+      delete from purchase_watch_internal.events e using mention m where e.position = m.position and exists (select from free)),
+    nudge_removed as (delete from purchase_watch_internal.nudges n using free f where n.purchase = f.id),
     -- Nearly empty: the judge takes its rows within seconds.
-    stay_unnamed as (update purchase_watch.stays s set purchase = null from free f where s.purchase = f.id),
+    stay_unnamed as (update purchase_watch_internal.stays s set purchase = null from free f where s.purchase = f.id),
     noted as (
-      insert into purchase_watch.forgotten (site, sha256, by, counts, purchase)
+      insert into purchase_watch_internal.forgotten (site, sha256, by, counts, purchase)
       select ${purchase.site}, ${fingerprint(purchase.site, purchase.purchaseId)}, ${by} || ', role ' || current_user,
         ${JSON.stringify(counts)}::text::jsonb, id from removed
       returning at)
@@ -110,33 +110,33 @@ const eraseFree = (sql: Queries, purchase: Forgettable, { by, counts }: { by: st
 
 /** The number of the latest erasure; 0 when there was none. */
 export async function lastErasure(sql: Queries): Promise<number> {
-  const [row] = await sql<[{ id: number }]>`select coalesce(max(id), 0)::float8 as id from purchase_watch.forgotten`;
+  const [row] = await sql<[{ id: number }]>`select coalesce(max(id), 0)::float8 as id from purchase_watch_internal.forgotten`;
   return row.id;
 }
 
 /** Erasures after a number, in order: each with the row id of its purchase, null where only an older version noted it. */
 export function erasedAfter(sql: Queries, id: number, most: number): Promise<{ id: number; purchase: number | null }[]> {
   return sql<{ id: number; purchase: number | null }[]>`
-    select id::float8 as id, purchase::float8 as purchase from purchase_watch.forgotten where id > ${id}::bigint order by id limit ${most}`;
+    select id::float8 as id, purchase::float8 as purchase from purchase_watch_internal.forgotten where id > ${id}::bigint order by id limit ${most}`;
 }
 
 /** The same as `lockingWhole`, for events of no purchase that name this one. */
 const lockingMentions = (sql: Queries, purchase: Forgettable) => sql`
-    found as materialized (select e.position from purchase_watch.events e where ${mentioning(sql, purchase)}),
+    found as materialized (select e.position from purchase_watch_internal.events e where ${mentioning(sql, purchase)}),
     mention as materialized (
-      select e.position from found f join purchase_watch.events e on e.position = f.position for update of e skip locked),
+      select e.position from found f join purchase_watch_internal.events e on e.position = f.position for update of e skip locked),
     mention_delivery as materialized (
-      select d.id from mention m join purchase_watch.deliveries d on d.event = m.position for update of d skip locked),
+      select d.id from mention m join purchase_watch_internal.deliveries d on d.event = m.position for update of d skip locked),
     mention_busy as (
       select f.position from found f where not exists (select from mention m where m.position = f.position)
-      union all select m.position from mention m join purchase_watch.deliveries d on d.event = m.position
+      union all select m.position from mention m join purchase_watch_internal.deliveries d on d.event = m.position
       where not exists (select from mention_delivery l where l.id = d.id))`;
 
 /** Erases what came to name a purchase while it was being erased: the judge had read it just before. Answers how many. */
 export async function eraseMentions(sql: Queries, purchase: Forgettable): Promise<number> {
   const rows = await sql`
     with ${lockingMentions(sql, purchase)}
-    delete from purchase_watch.events e using mention m
+    delete from purchase_watch_internal.events e using mention m
     where e.position = m.position and not exists (select from mention_busy)`;
   return rows.count;
 }
@@ -147,9 +147,9 @@ export async function erasures(
   { purchaseId, site }: { purchaseId: string; site: string | null },
 ): Promise<Erasure[]> {
   const names = await sql<{ name: string }[]>`
-    select name from purchase_watch.sites where ${site === null ? sql`true` : sql`name = ${site}`}`;
+    select name from purchase_watch_internal.sites where ${site === null ? sql`true` : sql`name = ${site}`}`;
   const hashes = names.map(({ name }) => fingerprint(name, purchaseId));
   return sql<Erasure[]>`
-    select (extract(epoch from at) * 1000)::float8 as at, site, by, counts from purchase_watch.forgotten
+    select (extract(epoch from at) * 1000)::float8 as at, site, by, counts from purchase_watch_internal.forgotten
     where sha256 = any(${hashes}::text[]) order by at desc`;
 }

@@ -25,17 +25,17 @@ export async function claimKey(
   { busyFor, keep }: { busyFor: Milliseconds; keep: Milliseconds },
 ): Promise<Claim> {
   const [claimed] = await sql`
-    insert into purchase_watch.idempotency_keys as k (scope, key_hash, request_hash, busy_until)
+    insert into purchase_watch_internal.idempotency_keys as k (scope, key_hash, request_hash, busy_until)
     values (${scope}, ${Buffer.from(keyHash)}::bytea, ${Buffer.from(requestHash)}::bytea, now() + ${`${busyFor} ms`}::interval)
     on conflict (scope, key_hash) do update set created_at = now(), request_hash = excluded.request_hash,
       busy_until = excluded.busy_until, status = null, answer = null
     where k.busy_until < now() or k.created_at < now() - ${`${keep} ms`}::interval - (
-      select coalesce(sum(upper(r) - lower(r)), '0') from purchase_watch.database_clock c, unnest(c.skipped) r where upper(r) > k.created_at)
+      select coalesce(sum(upper(r) - lower(r)), '0') from purchase_watch_internal.database_clock c, unnest(c.skipped) r where upper(r) > k.created_at)
     returning 1`;
   if (claimed !== undefined) return { kind: 'ours' };
   const hashes = [requestHash, ...knownAs].map((each) => Buffer.from(each).toString('hex'));
   const [row] = await sql<{ same: boolean; status: number | null; answer: Uint8Array | null }[]>`
-    select encode(request_hash, 'hex') = any(${hashes}::text[]) as same, status, answer from purchase_watch.idempotency_keys
+    select encode(request_hash, 'hex') = any(${hashes}::text[]) as same, status, answer from purchase_watch_internal.idempotency_keys
     where scope = ${scope} and key_hash = ${Buffer.from(keyHash)}::bytea`;
   if (row === undefined) return { kind: 'busy' };
   if (!row.same) return { kind: 'other_request' };
@@ -51,12 +51,12 @@ export async function keepAnswer(
   { status, answer }: { status: number; answer: Uint8Array },
 ): Promise<void> {
   await sql`
-    update purchase_watch.idempotency_keys set status = ${status}, answer = ${Buffer.from(answer)}::bytea, busy_until = null
+    update purchase_watch_internal.idempotency_keys set status = ${status}, answer = ${Buffer.from(answer)}::bytea, busy_until = null
     where scope = ${scope} and key_hash = ${Buffer.from(keyHash)}::bytea and status is null`;
 }
 
 /** Lets the key go: the request was refused or failed, and may be made again. */
 export async function releaseKey(sql: Queries, { scope, keyHash }: KeyedRequest): Promise<void> {
   await sql`
-    delete from purchase_watch.idempotency_keys where scope = ${scope} and key_hash = ${Buffer.from(keyHash)}::bytea and status is null`;
+    delete from purchase_watch_internal.idempotency_keys where scope = ${scope} and key_hash = ${Buffer.from(keyHash)}::bytea and status is null`;
 }

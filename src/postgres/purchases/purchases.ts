@@ -82,7 +82,7 @@ export async function register(
   if (existing.length === 0) return answers;
   const again = await sql<{ site: string; purchaseId: string }[]>`
     select site, purchase_id as "purchaseId"
-    from purchase_watch.watch_again(${existing.map((r) => r.purchaseId)}::text[], ${existing.map((r) => r.site)}::text[])`;
+    from purchase_watch_internal.watch_again(${existing.map((r) => r.purchaseId)}::text[], ${existing.map((r) => r.site)}::text[])`;
   const isAgain = new Set(again.map(keyOf));
   return registrations.map((r, index) =>
     answers[index] === 'existing' && isAgain.delete(keyOf(r)) ? 'watched again' : answers[index]!,
@@ -95,7 +95,7 @@ const keyOf = ({ site, purchaseId }: { readonly site: string | null; readonly pu
 /** Fills in the site of those that name none. Where there is no such site it stays null, and the database says what to do. */
 async function withSites(sql: Queries, registrations: readonly Registration[]): Promise<readonly Registration[]> {
   if (registrations.every((r) => r.site !== null)) return registrations;
-  const [row] = await sql<{ site: string | null }[]>`select purchase_watch.default_site() as site`;
+  const [row] = await sql<{ site: string | null }[]>`select purchase_watch_internal.default_site() as site`;
   return registrations.map((r) => (r.site === null ? { ...r, site: row?.site ?? null } : r));
 }
 
@@ -105,8 +105,8 @@ export async function findPurchases(
   { purchaseId, site }: { purchaseId: string; site: string | null },
 ): Promise<PurchaseRow[]> {
   return sql<PurchaseRow[]>`
-    select ${sql.unsafe(COLUMNS)} from purchase_watch.purchases p left join purchase_watch.purchase_details d on d.purchase = p.id
-    where p.purchase_id = ${purchaseId} and ${site === null ? sql`p.site in (select name from purchase_watch.sites)` : sql`p.site = ${site}`}
+    select ${sql.unsafe(COLUMNS)} from purchase_watch.purchases p left join purchase_watch_internal.purchase_details d on d.purchase = p.id
+    where p.purchase_id = ${purchaseId} and ${site === null ? sql`p.site in (select name from purchase_watch_internal.sites)` : sql`p.site = ${site}`}
     order by p.site`;
 }
 
@@ -118,7 +118,7 @@ export async function transitionsOf(sql: Queries, id: number): Promise<Transitio
   const latest = await sql<TransitionRow[]>`
     select sequence, from_state as "from", to_state as "to",
       (extract(epoch from not_before) * 1000)::float8 as "notBefore", (extract(epoch from not_after) * 1000)::float8 as "notAfter"
-    from purchase_watch.purchase_transitions where purchase = ${id} order by sequence desc limit ${MOST_TRANSITIONS}`;
+    from purchase_watch_internal.purchase_transitions where purchase = ${id} order by sequence desc limit ${MOST_TRANSITIONS}`;
   return latest.reverse();
 }
 
@@ -158,7 +158,7 @@ export async function listPurchases(
     listed as materialized (
       select ${sql.unsafe(COLUMNS)} from page
       cross join lateral (select * from purchase_watch.purchases where id = page.id limit 1) p
-      left join lateral (select * from purchase_watch.purchase_details where purchase = page.id limit 1) d on true),
+      left join lateral (select * from purchase_watch_internal.purchase_details where purchase = page.id limit 1) d on true),
     sized as (
       select *, lead(id) over newest_first is not null as "hasNext", row_number() over newest_first as place,
         sum(size) over newest_first - size as bytes_before
@@ -206,7 +206,7 @@ export async function stopPurchase(sql: Queries, id: number): Promise<void> {
       update purchase_watch.purchases set status = 'stopped', stuck_since = null, next_poll_at = null, due_slot = null,
         ended_at = now(), revision = revision + 1
       where id = ${id} and status <> 'stopped' returning id, shard),
-    nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from stopped)
+    nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from stopped)
     select pg_notify('purchase_watch_wake', 'judge'), pg_notify('purchase_watch_wake', 'purchases') from stopped`;
 }
 
@@ -217,9 +217,9 @@ export async function stopPurchase(sql: Queries, id: number): Promise<void> {
 export async function requestPoll(sql: Queries, id: number): Promise<number> {
   const [row] = await sql<{ polls: number }[]>`
     with asked as (
-      update purchase_watch.purchases set next_poll_at = now(), due_slot = purchase_watch.due_slot(now()), revision = revision + 1
+      update purchase_watch.purchases set next_poll_at = now(), due_slot = purchase_watch_internal.due_slot(now()), revision = revision + 1
       where id = ${id} and (next_poll_at is null or next_poll_at > now()) returning id, shard),
-    nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from asked),
+    nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from asked),
     told as (select pg_notify('purchase_watch_wake', 'purchases') from asked)
     select p.polls::float8 as polls, (select count(*) from told) from purchase_watch.purchases p where p.id = ${id}`;
   return row?.polls ?? 0;

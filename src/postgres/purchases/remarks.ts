@@ -43,10 +43,10 @@ export async function findRemarks(
 ): Promise<{ readonly remarks: Remark[]; readonly isWhole: boolean }> {
   const found = await sql<Remark[]>`
     with remark as (
-      select 'silence' as place, 'sil_' || id as id, 'reason' as field, created_by as by, created_at as at, reason as text from purchase_watch.silences
-      union all select 'incident', id, 'acknowledged note', acknowledged_by, acknowledged_at, acknowledged_note from purchase_watch.incidents
-      union all select 'incident', id, 'answer note', answered_by, answered_at, answer_note from purchase_watch.incidents
-      union all select 'subscriber', name, 'description', null, created_at, description from purchase_watch.subscribers)
+      select 'silence' as place, 'sil_' || id as id, 'reason' as field, created_by as by, created_at as at, reason as text from purchase_watch_internal.silences
+      union all select 'incident', id, 'acknowledged note', acknowledged_by, acknowledged_at, acknowledged_note from purchase_watch_internal.incidents
+      union all select 'incident', id, 'answer note', answered_by, answered_at, answer_note from purchase_watch_internal.incidents
+      union all select 'subscriber', name, 'description', null, created_at, description from purchase_watch_internal.subscribers)
     select place, id, field, by, (extract(epoch from at) * 1000)::float8 as at, text from remark r
     where exists (select from unnest(${names}::text[]) as name where strpos(lower(r.text), lower(name)) > 0)
     order by r.at desc, place, id, field`;

@@ -13,12 +13,12 @@ const FOLDED_AT_ONCE = 20_000;
  */
 export async function foldCounts(sql: Queries): Promise<number> {
   const [row] = await sql<[{ folded: number }]>`
-    with taken as materialized (select ctid as at from purchase_watch.count_changes limit ${FOLDED_AT_ONCE} for update skip locked),
+    with taken as materialized (select ctid as at from purchase_watch_internal.count_changes limit ${FOLDED_AT_ONCE} for update skip locked),
     change as (
-      delete from purchase_watch.count_changes where ctid = any(array(select at from taken))
+      delete from purchase_watch_internal.count_changes where ctid = any(array(select at from taken))
       returning site, status, state, stuck, change),
     added as (
-      insert into purchase_watch.purchase_counts as c (site, status, state, stuck, count)
+      insert into purchase_watch_internal.purchase_counts as c (site, status, state, stuck, count)
       select site, status, state, stuck, sum(change) from change group by site, status, state, stuck having sum(change) <> 0
       -- One order for everybody, so that two never wait for each other.
       order by site, status, state, stuck
@@ -29,7 +29,7 @@ export async function foldCounts(sql: Queries): Promise<number> {
 
 /** Drops counters that stand at zero: states that no purchase is in any more. */
 export async function dropEmptyCounts(sql: Queries): Promise<void> {
-  await sql`delete from purchase_watch.purchase_counts where count = 0`;
+  await sql`delete from purchase_watch_internal.purchase_counts where count = 0`;
 }
 
 /** One counter. */

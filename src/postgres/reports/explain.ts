@@ -21,34 +21,34 @@ export async function explainFacts(
   const [row] = await sql<{ facts: string | null }[]>`
     with p as materialized (select * from purchase_watch.purchases where id = ${id}),
     t as materialized (
-      select * from purchase_watch.purchase_transitions where purchase = ${id} order by sequence desc limit ${MOST_EVENTS}),
+      select * from purchase_watch_internal.purchase_transitions where purchase = ${id} order by sequence desc limit ${MOST_EVENTS}),
     e as materialized (
-      select position, id, type, sequence, state, created_at from purchase_watch.events
+      select position, id, type, sequence, state, created_at from purchase_watch_internal.events
       where purchase = ${id} order by sequence desc limit ${MOST_EVENTS}),
     wanted as materialized (
-      select s.* from purchase_watch.subscribers s
+      select s.* from purchase_watch_internal.subscribers s
       where (${subscriber}::text is null or s.name = ${subscriber})
         and (s.configured or (s.deleted_at is null and ${subscriber}::text is not null)
-          or exists (select from e join purchase_watch.deliveries d on d.event = e.position and d.subscriber = s.id))),
+          or exists (select from e join purchase_watch_internal.deliveries d on d.event = e.position and d.subscriber = s.id))),
     s as materialized (select * from wanted order by configured desc, id limit ${MOST_SUBSCRIBERS}),
     told as materialized (
-      select d.* from e join purchase_watch.deliveries d on d.event = e.position join s on s.id = d.subscriber),
+      select d.* from e join purchase_watch_internal.deliveries d on d.event = e.position join s on s.id = d.subscriber),
     d as materialized (select * from told order by event desc, subscriber limit ${MOST_DELIVERIES}),
     -- The attempt that delivered is kept in the delivery itself.
     tried as materialized (
-      select a.delivery, a.number, a.at, a.took_ms, a.http_status, a.outcome, a.fault from d join purchase_watch.attempts a on a.delivery = d.id
+      select a.delivery, a.number, a.at, a.took_ms, a.http_status, a.outcome, a.fault from d join purchase_watch_internal.attempts a on a.delivery = d.id
       union all
       select id, attempts, settled_at, took_ms, http_status, 'delivered', null from d where status = 'delivered' and took_ms is not null),
     a as materialized (select * from tried order by at desc, number desc limit ${MOST_ATTEMPTS}),
     lane as materialized (
       select s.id as subscriber, f.event from s cross join lateral (
-        select q.event from purchase_watch.deliveries q
+        select q.event from purchase_watch_internal.deliveries q
         where q.subscriber = s.id and q.lane = ${id} and q.status = 'pending' order by q.rank = 2, q.event limit 1) f),
-    flying as materialized (select f.delivery, f.since from purchase_watch.deliveries_in_flight() f join d on d.id = f.delivery)
+    flying as materialized (select f.delivery, f.since from purchase_watch_internal.deliveries_in_flight() f join d on d.id = f.delivery)
     select json_build_object(
       'now', ${ms('clock_timestamp()')},
       'skipped', (select coalesce(json_agg(json_build_object('from', ${ms('lower(k)')}, 'until', ${ms('upper(k)')}) order by k), '[]')
-        from purchase_watch.database_clock c, unnest(c.skipped) k),
+        from purchase_watch_internal.database_clock c, unnest(c.skipped) k),
       'purchase', json_build_object(
         'id', p.id, 'purchaseId', p.purchase_id, 'site', p.site, 'reference', p.reference, 'status', p.status, 'state', p.state,
         'stateSince', ${ms('p.state_since')}, 'stuckSince', ${ms('p.stuck_since')}, 'excused', p.excused_ms,
@@ -58,16 +58,16 @@ export async function explainFacts(
         'lastError', p.last_error, 'invoice', p.invoice, 'sequence', p.sequence, 'shard', p.shard),
       'site', (select json_build_object('configured', configured, 'failingSince', ${ms('failing_since')},
           'lastSuccessAt', ${ms('last_success_at')}, 'lastError', last_error)
-        from purchase_watch.sites where name = p.site),
+        from purchase_watch_internal.sites where name = p.site),
       'owner', (select json_build_object('replica', h.owner, 'leaseUntil', ${ms('r.expires_at')},
-          'daemons', (select count(*) from purchase_watch.replicas where expires_at > clock_timestamp()),
+          'daemons', (select count(*) from purchase_watch_internal.replicas where expires_at > clock_timestamp()),
           'silence', (select to_json(s) from ${silence(sql)} s),
           -- now() and not the clock: only what stands still within the statement can be looked up in the index.
           'othersDue', (select count(*) from (
             select from purchase_watch.purchases o where o.site = p.site and o.shard = p.shard and o.id <> p.id
-              and o.due_slot <= purchase_watch.due_slot(now()) and o.next_poll_at <= now()
+              and o.due_slot <= purchase_watch_internal.due_slot(now()) and o.next_poll_at <= now()
             limit ${MOST_OTHERS}) other))
-        from purchase_watch.shards h left join purchase_watch.replicas r on r.id = h.owner and r.expires_at > clock_timestamp()
+        from purchase_watch_internal.shards h left join purchase_watch_internal.replicas r on r.id = h.owner and r.expires_at > clock_timestamp()
         where h.id = p.shard),
       'transitions', (select coalesce(json_agg(json_build_object('sequence', sequence, 'from', from_state, 'to', to_state,
           'notBefore', ${ms('not_before')}, 'notAfter', ${ms('not_after')}) order by sequence), '[]') from t),
@@ -77,9 +77,9 @@ export async function explainFacts(
           'states', states, 'configured', configured, 'status', status, 'statusReason', status_reason,
           'health', (select json_build_object('failures', h.failures, 'failingSince', ${ms('h.failing_since')},
             'pausedUntil', ${ms('h.paused_until')}, 'lastError', h.last_error)
-            from purchase_watch.subscriber_health h where h.subscriber = s.id and (h.failures > 0 or h.paused_until is not null)),
+            from purchase_watch_internal.subscriber_health h where h.subscriber = s.id and (h.failures > 0 or h.paused_until is not null)),
           'unreached', (select json_build_object('failures', h.our_failures, 'since', ${ms('h.our_failing_since')}, 'error', h.our_error)
-            from purchase_watch.subscriber_health h where h.subscriber = s.id and h.our_failing_since is not null),
+            from purchase_watch_internal.subscriber_health h where h.subscriber = s.id and h.our_failing_since is not null),
           'matchingSince', ${ms('matching_since')}) order by name, id), '[]') from s),
       'deliveries', (select coalesce(json_agg(json_build_object('id', d.id, 'event', d.event, 'subscriber', d.subscriber,
           'status', d.status, 'attempts', d.attempts, 'attemptsBefore', d.attempts_before, 'dueAt', ${ms('d.due_at')},
@@ -97,22 +97,22 @@ export async function explainFacts(
           'acknowledgedAt', ${ms('coalesce(i.acknowledged_at, one.acknowledged_at, two.acknowledged_at)')},
           'acknowledgedBy', case when i.acknowledged_at is not null then i.acknowledged_by
             when one.acknowledged_at is not null then one.acknowledged_by else two.acknowledged_by end,
-          'silencedUntil', (select ${ms('max(q.ends_at)')} from purchase_watch.silences q
+          'silencedUntil', (select ${ms('max(q.ends_at)')} from purchase_watch_internal.silences q
             where q.starts_at <= clock_timestamp() and q.ends_at > clock_timestamp() and (q.site is null or q.site = i.site)
               and (q.kind is null or q.kind = i.kind) and (q.state is null or q.state = i.state))) order by i.kind), '[]')
-        from purchase_watch.incidents i
-        left join purchase_watch.incidents one on one.id = i.parent left join purchase_watch.incidents two on two.id = one.parent
+        from purchase_watch_internal.incidents i
+        left join purchase_watch_internal.incidents one on one.id = i.parent left join purchase_watch_internal.incidents two on two.id = one.parent
         where i.ended_at is null and i.site = p.site
           and (i.kind = 'unreachable' or (i.kind = 'stuck' and p.stuck_since is not null and i.state = p.state))),
       'singles', (select coalesce(json_agg(json_build_object('state', a.state, 'since', ${ms('a.state_since')},
           'alertedAt', ${ms('a.alerted_at')}, 'endedAt', ${ms('a.ended_at')}, 'mode', a.mode, 'counted', a.counted_stays,
           'perDay', a.stays_per_day, 'isLast', a.is_last,
-          'channels', (select coalesce(json_agg(c.name order by c.name), '[]') from purchase_watch.subscribers c where c.id = any(a.alerted))) order by a.id), '[]')
-        from purchase_watch.stuck_alerts a where a.purchase = p.id),
-      'hasPeople', exists(select from purchase_watch.subscribers where audience = 'people' and configured),
+          'channels', (select coalesce(json_agg(c.name order by c.name), '[]') from purchase_watch_internal.subscribers c where c.id = any(a.alerted))) order by a.id), '[]')
+        from purchase_watch_internal.stuck_alerts a where a.purchase = p.id),
+      'hasPeople', exists(select from purchase_watch_internal.subscribers where audience = 'people' and configured),
       'more', json_build_object(
-        'transitions', (select count(*) from purchase_watch.purchase_transitions x where x.purchase = p.id) - (select count(*) from t),
-        'events', (select count(*) from purchase_watch.events x where x.purchase = p.id) - (select count(*) from e),
+        'transitions', (select count(*) from purchase_watch_internal.purchase_transitions x where x.purchase = p.id) - (select count(*) from t),
+        'events', (select count(*) from purchase_watch_internal.events x where x.purchase = p.id) - (select count(*) from e),
         'subscribers', (select count(*) from wanted) - (select count(*) from s),
         'deliveries', (select count(*) from told) - (select count(*) from d),
         'attempts', (select count(*) from tried) - (select count(*) from a)))::text as facts
@@ -128,13 +128,13 @@ export async function explainFacts(
 /** Whether there is or was a subscriber of this name: what one was sent can still be read when it is gone. */
 export async function isSubscriberKnown(sql: Queries, name: string): Promise<boolean> {
   const [row] = await sql<[{ known: boolean }]>`
-    select exists (select from purchase_watch.subscribers where name = ${name}) as known`;
+    select exists (select from purchase_watch_internal.subscribers where name = ${name}) as known`;
   return row.known;
 }
 
 /** The names of those who are told, for somebody who mistyped one. */
 export async function subscriberNames(sql: Queries): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
-    select name from purchase_watch.subscribers where deleted_at is null order by configured desc, name limit ${MOST_SUBSCRIBERS}`;
+    select name from purchase_watch_internal.subscribers where deleted_at is null order by configured desc, name limit ${MOST_SUBSCRIBERS}`;
   return rows.map(({ name }) => name);
 }

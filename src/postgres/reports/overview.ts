@@ -41,10 +41,10 @@ export async function dueLag(sql: Queries): Promise<DueLag[]> {
       greatest(coalesce(extract(epoch from now() - min(first)) * 1000, 0), 0)::float8 as oldest
     from (
       select s.name, count(q.at) as read, count(q.at) filter (where q.at <= now()) as due, min(q.at) as first
-      from purchase_watch.sites s cross join generate_series(0, 63) g (shard)
+      from purchase_watch_internal.sites s cross join generate_series(0, 63) g (shard)
       left join lateral (
         select p.next_poll_at as at from purchase_watch.purchases p
-        where p.site = s.name and p.shard = g.shard::smallint and p.due_slot is not null and p.due_slot <= purchase_watch.due_slot(now())
+        where p.site = s.name and p.shard = g.shard::smallint and p.due_slot is not null and p.due_slot <= purchase_watch_internal.due_slot(now())
         order by p.due_slot, p.id limit ${COUNTED_PER_SHARD}) q on true
       where s.configured group by s.name, g.shard) shard
     group by name order by name`;
@@ -80,22 +80,22 @@ export async function waitingDeliveries(sql: Queries): Promise<WaitingDeliveries
   type Row = Omit<WaitingDeliveries, 'pending' | 'parked'> & { readonly count: number; readonly isParked: boolean };
   const rows = await sql<Row[]>`
     with flying as materialized (
-      select d.subscriber, count(*) as count from purchase_watch.deliveries_in_flight() f
-      cross join lateral (select d.subscriber, d.status from purchase_watch.deliveries d where d.id = f.delivery limit 1) d
+      select d.subscriber, count(*) as count from purchase_watch_internal.deliveries_in_flight() f
+      cross join lateral (select d.subscriber, d.status from purchase_watch_internal.deliveries d where d.id = f.delivery limit 1) d
       where d.status = 'pending' group by d.subscriber)
     select s.id as subscriber, n.count::float8 as count, coalesce(f.count, 0)::float8 as "inFlight", n.count > ${MOST_COUNTED} as "atLeast",
       s.status <> 'active' or h.paused_until is not null as "isParked",
       (extract(epoch from case when d.first <= now() then d.first end) * 1000)::float8 as "dueSince"
-    from purchase_watch.subscribers s
-    left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    from purchase_watch_internal.subscribers s
+    left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     left join flying f on f.subscriber = s.id
     cross join lateral (
       select count(*) as count from (
-        select from purchase_watch.deliveries where subscriber = s.id and status = 'pending' limit ${MOST_COUNTED + 1}) p) n
+        select from purchase_watch_internal.deliveries where subscriber = s.id and status = 'pending' limit ${MOST_COUNTED + 1}) p) n
     cross join lateral (
       select min(f.due_at) as first from generate_series(0, 63) g (shard) cross join generate_series(0, 2) k (rank)
       cross join lateral (
-        select due_at from purchase_watch.deliveries
+        select due_at from purchase_watch_internal.deliveries
         where subscriber = s.id and shard = g.shard::smallint and rank = k.rank::smallint and status = 'pending'
         order by due_at, event limit 1) f) d
     where s.configured order by s.id`;
@@ -132,9 +132,9 @@ export async function toldOf(sql: Queries, purchase: number): Promise<ToldRow[]>
     select e.sequence, e.type, s.name as subscriber, d.attempts,
       (extract(epoch from e.created_at) * 1000)::float8 as "createdAt", (extract(epoch from d.due_at) * 1000)::float8 as "dueAt",
       (extract(epoch from d.settled_at) * 1000)::float8 as "settledAt", ${sql.unsafe(STANDING_COLUMNS)}
-    from purchase_watch.events e
-    join purchase_watch.deliveries d on d.event = e.position
-    join purchase_watch.subscribers s on s.id = d.subscriber ${sql.unsafe(STANDING_JOINS)}
+    from purchase_watch_internal.events e
+    join purchase_watch_internal.deliveries d on d.event = e.position
+    join purchase_watch_internal.subscribers s on s.id = d.subscriber ${sql.unsafe(STANDING_JOINS)}
     where e.purchase = ${purchase} order by e.sequence, s.name`;
   return rows.map(standingOf);
 }
@@ -142,7 +142,7 @@ export async function toldOf(sql: Queries, purchase: number): Promise<ToldRow[]>
 /** Registered ids that follow a text in each site's index, for somebody who mistyped or shortened one. */
 export async function idsFrom(sql: Queries, { prefix, limit }: { prefix: string; limit: number }): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
-    select distinct p.id from purchase_watch.sites s
+    select distinct p.id from purchase_watch_internal.sites s
     cross join lateral (
       select purchase_id as id from purchase_watch.purchases
       where site = s.name and purchase_id >= ${prefix} order by purchase_id limit ${limit}) p

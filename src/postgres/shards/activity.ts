@@ -14,7 +14,7 @@ export interface Activity {
 export async function addActivity(sql: Queries, work: readonly Activity[]): Promise<void> {
   const column = (value: (activity: Activity) => number): string => `{${work.map(value).join()}}`;
   await sql`
-    insert into purchase_watch.activity as a (site, minute, polls, failed_polls, changes)
+    insert into purchase_watch_internal.activity as a (site, minute, polls, failed_polls, changes)
     select site, date_trunc('minute', now()), polls, failed, changes
     from unnest(${work.map(({ site }) => site)}::text[], ${column((w) => w.polls)}::bigint[], ${column((w) => w.failedPolls)}::bigint[],
       ${column((w) => w.changes)}::bigint[]) as r (site, polls, failed, changes)
@@ -35,8 +35,8 @@ export async function recentActivity(sql: Queries, minutes: number): Promise<Act
   return sql<ActivitySums[]>`
     select a.site, sum(a.polls)::float8 as polls, sum(a.failed_polls)::float8 as "failedPolls", sum(a.changes)::float8 as changes,
       (extract(epoch from now() - date_trunc('minute', now())) / 60 + ${minutes}::float8)::float8 as minutes
-    from purchase_watch.sites s
+    from purchase_watch_internal.sites s
     cross join lateral (
-      select * from purchase_watch.activity where site = s.name and minute >= date_trunc('minute', now()) - ${minutes}::float8 * interval '1 minute') a
+      select * from purchase_watch_internal.activity where site = s.name and minute >= date_trunc('minute', now()) - ${minutes}::float8 * interval '1 minute') a
     group by a.site order by a.site`;
 }

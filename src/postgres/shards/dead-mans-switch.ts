@@ -12,7 +12,7 @@ import { hearingChannels } from '../subscribers/symptoms.ts';
 export async function channelsForPeople(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, number>): Promise<People> {
   const hearing = await hearingChannels(sql, now);
   const [row] = await sql<[{ all: number }]>`
-    select count(*)::float8 as all from purchase_watch.subscribers where configured and audience = 'people'`;
+    select count(*)::float8 as all from purchase_watch_internal.subscribers where configured and audience = 'people'`;
   return { all: row.all, hearing: hearing.length, queues: await queues(sql, now, ceilings) };
 }
 
@@ -20,11 +20,11 @@ export async function channelsForPeople(sql: Queries, now: Instant, ceilings: Re
 async function queues(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, number>): Promise<ChannelQueue[]> {
   const rows = await sql<{ id: number; channel: string; dueAt: Instant }[]>`
     select s.id, s.name as channel, (extract(epoch from min(front.due_at)) * 1000)::float8 as "dueAt"
-    from purchase_watch.subscribers s
-    left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    from purchase_watch_internal.subscribers s
+    left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join unnest(${`{${RANKS.join()}}`}::smallint[]) as k (rank)
     cross join lateral (
-      select d.due_at from purchase_watch.deliveries d
+      select d.due_at from purchase_watch_internal.deliveries d
       where d.subscriber = s.id and d.shard = ${SITE_SHARD} and d.rank = k.rank and d.status = 'pending'
         and d.due_at <= to_timestamp(${now}::float8 / 1000)
       order by d.due_at, d.event limit 1) front
@@ -44,12 +44,12 @@ async function queues(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, 
 
 /** Notes that the switch was called. */
 export async function noteHeartbeat(sql: Queries, at: Instant): Promise<void> {
-  await sql`update purchase_watch.leases set done_at = to_timestamp(${at}::float8 / 1000) where name = 'heartbeat'`;
+  await sql`update purchase_watch_internal.leases set done_at = to_timestamp(${at}::float8 / 1000) where name = 'heartbeat'`;
 }
 
 /** When the switch was called last; null while it never was. */
 export async function lastHeartbeat(sql: Queries): Promise<Instant | null> {
   const [row] = await sql<{ at: Instant | null }[]>`
-    select (extract(epoch from done_at) * 1000)::float8 as at from purchase_watch.leases where name = 'heartbeat'`;
+    select (extract(epoch from done_at) * 1000)::float8 as at from purchase_watch_internal.leases where name = 'heartbeat'`;
   return row?.at ?? null;
 }

@@ -32,7 +32,7 @@ export async function moveTimesBack(sql: Queries, { now, by }: { now: Instant; b
   for (const [table, columns] of TIMES) {
     const ends = (ENDS.get(table) ?? []).map((column) => moved(column, columns[0]!));
     await sql`
-      update ${sql(`purchase_watch.${table}`)} set ${list(sql, [...columns.map((column) => moved(column, column)), ...ends], sql`,`)}
+      update ${sql(`purchase_watch_internal.${table}`)} set ${list(sql, [...columns.map((column) => moved(column, column)), ...ends], sql`,`)}
       where ${list(sql, columns.map(isAhead), sql` or `)}`;
   }
   await moveDetectionsBack(sql, { now, by });
@@ -43,11 +43,11 @@ const list = (sql: Queries, parts: readonly Fragment[], between: Fragment): Frag
 
 async function moveDetectionsBack(sql: Queries, step: { now: Instant; by: Milliseconds }): Promise<void> {
   for (const { memory, site, state } of await sql<{ memory: string; site: string; state: number }[]>`
-    select memory, site, state from purchase_watch.detections`) {
+    select memory, site, state from purchase_watch_internal.detections`) {
     const is = JSON.stringify(movedBack(JSON.parse(memory) as Detection, step));
     // What the judge wrote meanwhile rests on the clock as it is.
     if (is !== memory)
       await sql`
-        update purchase_watch.detections set memory = ${is} where site = ${site} and state = ${state} and memory = ${memory}`;
+        update purchase_watch_internal.detections set memory = ${is} where site = ${site} and state = ${state} and memory = ${memory}`;
   }
 }

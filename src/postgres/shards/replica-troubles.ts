@@ -11,12 +11,12 @@ export async function saveReplicaTroubles(
   const reasons = troubles.map(({ reason }) => reason);
   await sql`
     with over as (
-      delete from purchase_watch.replica_troubles where replica = ${replica} and reason <> all(${reasons as string[]}::text[]))
-    insert into purchase_watch.replica_troubles as t (replica, reason, host, since, error)
+      delete from purchase_watch_internal.replica_troubles where replica = ${replica} and reason <> all(${reasons as string[]}::text[]))
+    insert into purchase_watch_internal.replica_troubles as t (replica, reason, host, since, error)
     select r.id, w.reason, ${host}, to_timestamp(w.since / 1000), w.error
     from unnest(${reasons as string[]}::text[], ${`{${troubles.map(({ since }) => since).join()}}`}::float8[],
       ${troubles.map(({ error }) => error)}::text[]) as w (reason, since, error)
-    join purchase_watch.replicas r on r.id = ${replica}
+    join purchase_watch_internal.replicas r on r.id = ${replica}
     on conflict (replica, reason) do update set host = excluded.host, since = least(t.since, excluded.since), error = excluded.error`;
 }
 
@@ -24,5 +24,5 @@ export async function saveReplicaTroubles(
 export async function replicaTroubles(sql: Queries): Promise<ReplicaTrouble[]> {
   return sql<ReplicaTrouble[]>`
     select replica, host, reason, (extract(epoch from since) * 1000)::float8 as since, error
-    from purchase_watch.replica_troubles order by since, replica, reason`;
+    from purchase_watch_internal.replica_troubles order by since, replica, reason`;
 }

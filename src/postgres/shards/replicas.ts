@@ -62,18 +62,18 @@ export async function renewReplica(
     };
   const rows = await sql<Row[]>`
     with renewed as (
-      insert into purchase_watch.replicas as r (id, process, expires_at, lease_ms, secrets_keys)
+      insert into purchase_watch_internal.replicas as r (id, process, expires_at, lease_ms, secrets_keys)
       values (${id}, ${process}, clock_timestamp() + ${ttl}::float8 * interval '1 millisecond', ${Math.ceil(ttl)}, ${secretsKeys as string[]}::text[])
       on conflict (id) do update set lease_ms = excluded.lease_ms,
         expires_at = clock_timestamp() + ${ttl}::float8 * interval '1 millisecond'
       returning r.started_at::text as started_at),
     held as (
       select array_agg(id order by id) as shards, array_agg(epoch order by id) as epochs
-      from purchase_watch.shards where owner = ${id}),
+      from purchase_watch_internal.shards where owner = ${id}),
     queue as materialized (select pg_notification_queue_usage() as used)
     select n.started_at as "startedAt", (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow", q.used as "notificationQueue", h.shards, h.epochs, c.*,
       o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs", o.leaving
-    from renewed n cross join held h cross join queue q cross join ${clockSteps(sql)} c left join purchase_watch.replicas o on o.id <> ${id} order by o.id`;
+    from renewed n cross join held h cross join queue q cross join ${clockSteps(sql)} c left join purchase_watch_internal.replicas o on o.id <> ${id} order by o.id`;
   const { startedAt, databaseNow, notificationQueue, shards, epochs, ...steps } = rows[0]!;
   const holdings = (shards ?? []).map((shard, index) => ({ shard, epoch: epochs![index]! }));
   const others = rows.flatMap(({ id: other, process: where, renewal, leaseMs, leaving }) =>
@@ -98,20 +98,20 @@ async function deleteReplica(sql: Queries, { id, unchangedMs }: EndedReplica, co
   // A renewal under way holds the row's lock: then the lease is looked at again with the next tick, and nothing waits here.
   const rows = await sql`
     with gone as (
-      delete from purchase_watch.replicas where id = (
-        select id from purchase_watch.replicas where id = ${id} ${condition} for update skip locked)
+      delete from purchase_watch_internal.replicas where id = (
+        select id from purchase_watch_internal.replicas where id = ${id} ${condition} for update skip locked)
       returning id, expires_at - (lease_ms - ${unchangedMs}::float8) * interval '1 millisecond' as clock_reached),
     owned as materialized (
-      select s.id, g.clock_reached from gone g join purchase_watch.shards s on s.owner = g.id order by s.id for update of s skip locked),
+      select s.id, g.clock_reached from gone g join purchase_watch_internal.shards s on s.owner = g.id order by s.id for update of s skip locked),
     noted as (
-      update purchase_watch.shards s set clock_reached = greatest(s.clock_reached, o.clock_reached) from owned o where s.id = o.id)
+      update purchase_watch_internal.shards s set clock_reached = greatest(s.clock_reached, o.clock_reached) from owned o where s.id = o.id)
     select from gone`;
   return rows.length > 0;
 }
 
 /** Says whether this replica leaves all shards to the others, because it is stopping or reaches nothing. */
 export async function markLeaving(sql: Queries, replica: string, leaving = true): Promise<void> {
-  await sql`update purchase_watch.replicas set leaving = ${leaving} where id = ${replica}`;
+  await sql`update purchase_watch_internal.replicas set leaving = ${leaving} where id = ${replica}`;
 }
 
 /** Deletes a replica whose process is known to be gone. */
@@ -127,14 +127,14 @@ export interface TakenShard extends Holding {
 /** Notes on all shards of a replica that the database's clock was set back: until that is dealt with, each next owner knows. */
 export async function noteStepBack(sql: Queries, replica: string, by: Milliseconds): Promise<void> {
   await sql`
-    update purchase_watch.shards set clock_reached = greatest(clock_reached, clock_timestamp() + ${by}::float8 * interval '1 millisecond')
+    update purchase_watch_internal.shards set clock_reached = greatest(clock_reached, clock_timestamp() + ${by}::float8 * interval '1 millisecond')
     where owner = ${replica}`;
 }
 
 /** What is due in these shards of a replica was moved back. */
 export async function forgetStepBack(sql: Queries, replica: string, shards: readonly number[]): Promise<void> {
   await sql`
-    update purchase_watch.shards set clock_reached = null
+    update purchase_watch_internal.shards set clock_reached = null
     where owner = ${replica} and id = any(${shards as number[]}::smallint[]) and clock_reached is not null`;
 }
 
@@ -147,13 +147,13 @@ export async function takeShards(sql: Queries, { replica, wanted }: { replica: s
   // epoch shows that it was taken. Materialized: a plan may run a subquery for each row, and its limit would hold for each run.
   return sql<TakenShard[]>`
     with free as materialized (
-      select id, epoch from purchase_watch.shards s
-      where (s.owner is null or not exists (select from purchase_watch.replicas r where r.id = s.owner))
-        and exists (select from purchase_watch.replicas r where r.id = ${replica})),
+      select id, epoch from purchase_watch_internal.shards s
+      where (s.owner is null or not exists (select from purchase_watch_internal.replicas r where r.id = s.owner))
+        and exists (select from purchase_watch_internal.replicas r where r.id = ${replica})),
     locked as materialized (
-      select s.id from free f join purchase_watch.shards s on s.id = f.id and s.epoch = f.epoch
+      select s.id from free f join purchase_watch_internal.shards s on s.id = f.id and s.epoch = f.epoch
       order by s.id limit ${wanted} for update of s skip locked)
-    update purchase_watch.shards s set owner = ${replica}, epoch = epoch + 1 from locked l where s.id = l.id
+    update purchase_watch_internal.shards s set owner = ${replica}, epoch = epoch + 1 from locked l where s.id = l.id
     returning s.id as shard, s.epoch::float8 as epoch,
       greatest(coalesce(extract(epoch from s.clock_reached - clock_timestamp()) * 1000, 0), 0)::float8 as "aheadMs"`;
 }
@@ -164,11 +164,11 @@ export async function takeShards(sql: Queries, { replica, wanted }: { replica: s
  */
 const released = (sql: Queries, replica: string): Fragment => sql`
   owner = null, clock_reached = greatest(clock_reached, clock_timestamp(), (
-    select r.expires_at - r.lease_ms * interval '1 millisecond' from purchase_watch.replicas r where r.id = ${replica}))`;
+    select r.expires_at - r.lease_ms * interval '1 millisecond' from purchase_watch_internal.replicas r where r.id = ${replica}))`;
 
 /** Releases all shards that the rows still say are this replica's. */
 export async function releaseAllShards(sql: Queries, replica: string): Promise<void> {
-  await sql`update purchase_watch.shards set ${released(sql, replica)} where owner = ${replica}`;
+  await sql`update purchase_watch_internal.shards set ${released(sql, replica)} where owner = ${replica}`;
 }
 
 /** Gives shards back and wakes whoever may take them. */
@@ -179,7 +179,7 @@ export async function releaseShards(
   if (shards.length === 0) return;
   await sql`
     with released as (
-      update purchase_watch.shards set ${released(sql, replica)}
+      update purchase_watch_internal.shards set ${released(sql, replica)}
       where owner = ${replica} and id = any(${shards as number[]}::smallint[]) returning id)
     select pg_notify('purchase_watch_wake', 'shards') from released limit 1`;
 }
@@ -187,15 +187,15 @@ export async function releaseShards(
 /** Takes or keeps a named lease; answers its epoch, or null while another replica that is alive has it. */
 export async function takeLease(sql: Queries, { name, replica }: { name: string; replica: string }): Promise<number | null> {
   const [kept] = await sql<{ epoch: number }[]>`
-    select epoch::float8 as epoch from purchase_watch.leases where name = ${name} and owner = ${replica}`;
+    select epoch::float8 as epoch from purchase_watch_internal.leases where name = ${name} and owner = ${replica}`;
   if (kept) return kept.epoch;
   // The epoch that was seen: a lease that another replica took meanwhile stays with that replica.
   const [taken] = await sql<{ epoch: number }[]>`
     with free as materialized (
-      select l.name, l.epoch from purchase_watch.leases l
-      where l.name = ${name} and (l.owner is null or not exists (select from purchase_watch.replicas r where r.id = l.owner))
-        and exists (select from purchase_watch.replicas r where r.id = ${replica}))
-    update purchase_watch.leases l set owner = ${replica}, epoch = l.epoch + 1 from free f
+      select l.name, l.epoch from purchase_watch_internal.leases l
+      where l.name = ${name} and (l.owner is null or not exists (select from purchase_watch_internal.replicas r where r.id = l.owner))
+        and exists (select from purchase_watch_internal.replicas r where r.id = ${replica}))
+    update purchase_watch_internal.leases l set owner = ${replica}, epoch = l.epoch + 1 from free f
     where l.name = f.name and l.epoch = f.epoch
     returning l.epoch::float8 as epoch`;
   return taken?.epoch ?? null;
@@ -206,15 +206,15 @@ export async function takeLease(sql: Queries, { name, replica }: { name: string;
  * runs that statement later, it is refused.
  */
 export async function raiseLease(sql: Queries, { name, replica }: { name: string; replica: string }): Promise<void> {
-  await sql`update purchase_watch.leases set epoch = epoch + 1 where name = ${name} and owner = ${replica}`;
+  await sql`update purchase_watch_internal.leases set epoch = epoch + 1 where name = ${name} and owner = ${replica}`;
 }
 
 /** Gives up everything that a replica owns, forgets the replica, and wakes the others. */
 export async function releaseReplica(sql: Queries, replica: string): Promise<void> {
   await sql`
-    with shards as (update purchase_watch.shards set ${released(sql, replica)} where owner = ${replica}),
-    leases as (update purchase_watch.leases set owner = null where owner = ${replica}),
-    gone as (delete from purchase_watch.replicas where id = ${replica} returning id)
+    with shards as (update purchase_watch_internal.shards set ${released(sql, replica)} where owner = ${replica}),
+    leases as (update purchase_watch_internal.leases set owner = null where owner = ${replica}),
+    gone as (delete from purchase_watch_internal.replicas where id = ${replica} returning id)
     select pg_notify('purchase_watch_wake', 'shards') from gone`;
 }
 
@@ -228,8 +228,8 @@ export interface LivingReplica extends ReplicaRow {
 export async function livingReplicas(sql: Queries): Promise<LivingReplica[]> {
   return sql<LivingReplica[]>`
     select r.id, r.process, (extract(epoch from r.started_at) * 1000)::float8 as "startedAt",
-      (select count(*) from purchase_watch.shards s where s.owner = r.id)::float8 as shards
-    from purchase_watch.replicas r where r.expires_at > clock_timestamp() order by r.started_at, r.id`;
+      (select count(*) from purchase_watch_internal.shards s where s.owner = r.id)::float8 as shards
+    from purchase_watch_internal.replicas r where r.expires_at > clock_timestamp() order by r.started_at, r.id`;
 }
 
 /** One row of `DaemonSilence`. By the session's default, because a single transaction may be read-only on purpose. */
@@ -237,7 +237,7 @@ export const silence = (sql: Queries): Fragment => sql`(
   select current_setting('default_transaction_read_only') = 'off' and not pg_is_in_recovery() as "takesWrites",
     (extract(epoch from greatest(clock_timestamp() - max(expires_at - lease_ms * interval '1 millisecond'), interval '0')) * 1000)::float8
       as "silentMs"
-  from purchase_watch.replicas)`;
+  from purchase_watch_internal.replicas)`;
 
 /** What to know where no lease lasts. */
 export async function daemonSilence(sql: Queries): Promise<DaemonSilence> {

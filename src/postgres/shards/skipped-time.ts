@@ -23,7 +23,7 @@ const bounds = (bound: 'lower' | 'upper'): string =>
 /** A subquery of one row. */
 export const clockSteps = (sql: Queries): Fragment => sql`
   (select stepped_ms::float8 as stepped, ${sql.unsafe(bounds('lower'))} as "skippedFrom", ${sql.unsafe(bounds('upper'))} as "skippedUntil"
-  from purchase_watch.database_clock)`;
+  from purchase_watch_internal.database_clock)`;
 
 export function clockStepsOf({ stepped, skippedFrom, skippedUntil }: ClockStepsRow): ClockSteps {
   return { stepped, skipped: skippedFrom.map((from, index) => ({ from, until: skippedUntil[index]! })) };
@@ -32,7 +32,7 @@ export function clockStepsOf({ stepped, skippedFrom, skippedUntil }: ClockStepsR
 /** Notes further steps, unless another replica noted some since `before` was read; answers whether they were noted. */
 export async function noteClockSteps(sql: Queries, { stepped, skipped }: ClockSteps, before: ClockSteps): Promise<boolean> {
   const rows = await sql`
-    update purchase_watch.database_clock set stepped_ms = ${stepped}::float8::bigint, skipped = coalesce((
+    update purchase_watch_internal.database_clock set stepped_ms = ${stepped}::float8::bigint, skipped = coalesce((
       select range_agg(tstzrange(to_timestamp(s.since / 1000), to_timestamp(s.until / 1000)))
       from unnest(${`{${skipped.map(({ from }) => from).join()}}`}::float8[], ${`{${skipped.map(({ until }) => until).join()}}`}::float8[]) as s (since, until)), '{}')
     where stepped_ms = ${before.stepped}::float8::bigint returning 1`;

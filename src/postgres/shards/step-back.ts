@@ -28,7 +28,7 @@ export async function moveDueBack(sql: Queries, given: StepBack): Promise<{ purc
   const step = { ...given, by: Math.round(given.by) };
   const [last] = await sql<[{ purchases: number; deliveries: number }]>`
     select coalesce((select max(id) from purchase_watch.purchases), 0)::float8 as purchases,
-      coalesce((select max(id) from purchase_watch.deliveries), 0)::float8 as deliveries`;
+      coalesce((select max(id) from purchase_watch_internal.deliveries), 0)::float8 as deliveries`;
   const moved = { purchases: 0, deliveries: 0 };
   for (let from = 0; from < last.purchases; from += AT_ONCE) moved.purchases += await movePurchases(sql, step, from);
   for (let from = 0; from < last.deliveries; from += AT_ONCE) moved.deliveries += await moveDeliveries(sql, step, from);
@@ -36,7 +36,7 @@ export async function moveDueBack(sql: Queries, given: StepBack): Promise<{ purc
   const { now, by } = step;
   await sql`
     with moved as (
-      update purchase_watch.subscriber_health set trying_until = null,
+      update purchase_watch_internal.subscriber_health set trying_until = null,
         paused_until = greatest(paused_until - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))
       where paused_until > to_timestamp(${now}::float8 / 1000) returning 1)
     select pg_notify('purchase_watch_wake', channel) from (values ('subscribers'), ('purchases'), ('replays')) w (channel)`;
@@ -56,7 +56,7 @@ async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, fro
       from purchase_watch.purchases p join held on held.id = p.shard
       where p.id > ${from} and p.id <= ${from + AT_ONCE} and p.next_poll_at is not null for update of p),
     moved as (
-      update purchase_watch.purchases p set next_poll_at = due.at, due_slot = purchase_watch.due_slot(due.at), revision = p.revision + 1,
+      update purchase_watch.purchases p set next_poll_at = due.at, due_slot = purchase_watch_internal.due_slot(due.at), revision = p.revision + 1,
         seen_at = ${back('p', 'seen_at')}, state_since = ${back('p', 'state_since')}, stuck_since = ${back('p', 'stuck_since')},
         watched_since = ${back('p', 'watched_since')},
         -- A stay that is older was excused for the time that the clock skipped, if it skipped any.
@@ -64,9 +64,9 @@ async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, fro
       from due where p.id = due.id returning p.id, p.shard),
     -- With the stay that each is about.
     alerts as (
-      update purchase_watch.stuck_alerts a set state_since = ${back('a', 'state_since')}, stuck_at = ${back('a', 'stuck_at')}, alerted_at = ${back('a', 'alerted_at')}
+      update purchase_watch_internal.stuck_alerts a set state_since = ${back('a', 'state_since')}, stuck_at = ${back('a', 'stuck_at')}, alerted_at = ${back('a', 'alerted_at')}
       from due where a.purchase = due.id and a.ended_at is null),
-    nudged as (insert into purchase_watch.nudges (purchase, shard) select id, shard from moved)
+    nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved)
     select count(*)::float8 as count from moved`;
   return row.count;
 }
@@ -74,7 +74,7 @@ async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, fro
 async function moveDeliveries(sql: Queries, { now, by, ...writer }: StepBack, from: number): Promise<number> {
   const { count } = await sql`
     with ${held(sql, writer)}
-    update purchase_watch.deliveries d
+    update purchase_watch_internal.deliveries d
     set due_at = greatest(d.due_at - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))
     from held where d.shard = held.id and d.id > ${from} and d.id <= ${from + AT_ONCE} and d.status = 'pending'
       and d.due_at > to_timestamp(${now}::float8 / 1000)`;

@@ -12,9 +12,9 @@ export function customerOf(sql: Queries): Fragment {
       select count(*) from (select from purchase_watch.purchases q where q.reference = p.reference limit ${MOST_OF_ONE_ORDER + 1}) q) <= ${MOST_OF_ONE_ORDER}
       then hashtextextended(p.reference, 0) end,
     (select k.key from (
-        select purchase_watch.order_key(fields) as key from purchase_watch.purchase_details where purchase = p.id offset 0) k
+        select purchase_watch_internal.order_key(fields) as key from purchase_watch_internal.purchase_details where purchase = p.id offset 0) k
       where k.key is not null and (
         select count(*) from (
-          select from purchase_watch.purchase_details q where purchase_watch.order_key(q.fields) = k.key limit ${MOST_OF_ONE_ORDER + 1}) q) <= ${MOST_OF_ONE_ORDER}),
+          select from purchase_watch_internal.purchase_details q where purchase_watch_internal.order_key(q.fields) = k.key limit ${MOST_OF_ONE_ORDER + 1}) q) <= ${MOST_OF_ONE_ORDER}),
     hashtextextended(p.purchase_id, 0))`;
 }

@@ -26,7 +26,7 @@ const daysAfter = (sql: Queries, since: Instant) => sql`day > (to_timestamp(${si
 export async function readDwell(sql: Queries, since: Instant): Promise<DwellRow[]> {
   return sql<DwellRow[]>`
     select site, state, bucket::integer as bucket, sum(shortest)::float8 as shortest, sum(longest)::float8 as longest
-    from purchase_watch.dwell_days where ${daysAfter(sql, since)}
+    from purchase_watch_internal.dwell_days where ${daysAfter(sql, since)}
     group by site, state, bucket order by site, state, bucket`;
 }
 
@@ -43,7 +43,7 @@ export async function readUsual(
       coalesce(sum(well + overdue) filter (where calm), 0)::float8 as calm,
       coalesce(sum(overdue) filter (where calm), 0)::float8 as "calmOverdue",
       (extract(epoch from min(day)::timestamp) * 1000)::float8 as first
-    from purchase_watch.stay_days where ${daysAfter(sql, since)} and ${site === null ? sql`true` : sql`site = ${site}`}
+    from purchase_watch_internal.stay_days where ${daysAfter(sql, since)} and ${site === null ? sql`true` : sql`site = ${site}`}
     group by site, state order by site, state`;
   return rows.map(({ first, ...numbers }) => ({
     site: numbers.site,

@@ -30,7 +30,7 @@ const MOST_CURRENCIES = 60;
 
 /** The same number for all purchases of one order; `p` is the purchase and `d` its details. Null when its order is not known. */
 export const orderOf = (sql: Queries): Fragment =>
-  sql`coalesce(hashtextextended(p.reference, 0), purchase_watch.order_key(d.fields))`;
+  sql`coalesce(hashtextextended(p.reference, 0), purchase_watch_internal.order_key(d.fields))`;
 
 /**
  * Other purchases of the order of the purchases row `p`, at its site: by its reference, or by the OrderReference that the
@@ -45,8 +45,8 @@ function othersOfOrder(sql: Queries): Fragment {
       union all
       select q.id, count(*) over ()
       from (
-        select d.purchase as id from purchase_watch.purchase_details own
-        join purchase_watch.purchase_details d on purchase_watch.order_key(d.fields) = purchase_watch.order_key(own.fields)
+        select d.purchase as id from purchase_watch_internal.purchase_details own
+        join purchase_watch_internal.purchase_details d on purchase_watch_internal.order_key(d.fields) = purchase_watch_internal.order_key(own.fields)
         where own.purchase = p.id limit ${MOST_OF_ONE_ORDER + 1}) q) s
     join purchase_watch.purchases o on o.id = s.id
     where s.sharing between 2 and ${MOST_OF_ONE_ORDER} and o.id <> p.id and o.site = p.site`;
@@ -102,15 +102,15 @@ export async function stuckDetails(
     order by q.state_since, q.purchase_id limit ${limit}`;
   const sums = await sql<{ amount: string | null; currency: string | null; purchases: number }[]>`
     with overdue as (
-      select p.id, p.site, ${orderOf(sql)} as key, purchase_watch.stored_number(d.fields, 'Price') as price,
-        nullif(btrim(purchase_watch.stored_text(d.fields, 'CurrencyCode')), '') as currency
+      select p.id, p.site, ${orderOf(sql)} as key, purchase_watch_internal.stored_number(d.fields, 'Price') as price,
+        nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency
       from unnest(${sites}::text[], ${states}::integer[], ${sinces}::float8[]) g (site, state, since)
       cross join lateral (
         select id, site, reference from purchase_watch.purchases p
         where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= to_timestamp(g.since / 1000)
         and p.status = 'watching' and not ${paidByAnother(sql)}
         order by p.state_since limit ${MOST_COUNTED}) p
-      left join purchase_watch.purchase_details d on d.purchase = p.id),
+      left join purchase_watch_internal.purchase_details d on d.purchase = p.id),
     shared as (select *, count(*) over (partition by site, key) as sharing from overdue),
     orders as (
       select distinct on (site, coalesce(key, id), key is null) price, currency
@@ -140,7 +140,7 @@ export async function causeEvidence(
   const [changes, orders, [watched]] = await Promise.all([
     changesOf(sql, parts),
     ordersOf(sql, { parts, since }),
-    sql<[{ count: number }]>`select count(*)::float8 as count from purchase_watch.sites where configured`,
+    sql<[{ count: number }]>`select count(*)::float8 as count from purchase_watch_internal.sites where configured`,
   ]);
   return { parts: parts.map((part, index) => ({ ...part, ...changes[index]! })), sites: watched.count, ...orders };
 }
@@ -168,7 +168,7 @@ async function changesOf(
             and (p.stuck_since is not null) = s.stuck
           order by p.site, -p.id limit ${each}) c
         cross join lateral (
-          select not_after as at from purchase_watch.purchase_transitions
+          select not_after as at from purchase_watch_internal.purchase_transitions
           where purchase = c.id and to_state = g.state order by sequence desc limit 1) t) e) w
     cross join lateral (
       select count(*)::float8 as since
@@ -195,7 +195,7 @@ async function ordersOf(
         select id, site, reference, registered_at from purchase_watch.purchases p
         where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= to_timestamp(${since}::float8 / 1000)
         order by p.state_since desc limit ${examinedOf(parts)}) p
-      left join purchase_watch.purchase_details d on d.purchase = p.id
+      left join purchase_watch_internal.purchase_details d on d.purchase = p.id
       group by 1, 2) k
     where key is not null`;
   return row;
@@ -236,7 +236,7 @@ export async function earlierAnswer(
   const atSite = site === null ? sql`site is null` : sql`site = ${site}`;
   const inState = state === null ? sql`state is null` : sql`state = ${state}`;
   const latest = (condition: Fragment, order: Fragment): Fragment => sql`
-    (select ${sql.unsafe(ANSWER)} from purchase_watch.incidents
+    (select ${sql.unsafe(ANSWER)} from purchase_watch_internal.incidents
     where kind = 'stuck' and answered_at is not null and id is distinct from ${except} and ${condition} order by ${order} desc limit 1)`;
   // The whole order of the index is asked for: it takes "is null" for no order.
   const [row] = await sql<EarlierAnswer[]>`

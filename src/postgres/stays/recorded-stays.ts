@@ -78,10 +78,10 @@ export async function* recordedStays(
       case when coalesce(n.not_after, p.seen_at) - t.not_after >= ${long}::float8 * interval '1 ms'
         then (extract(epoch from ${paidByAnotherAt(past)}) * 1000)::float8 end as "paidAt",
       t.from_sequence is null as "isFirst", ${ms(past, 'p.registered_at')} as "registeredAt"
-    from purchase_watch.purchase_transitions t
+    from purchase_watch_internal.purchase_transitions t
     join purchase_watch.purchases p on p.id = t.purchase
-    join purchase_watch.sites s on s.name = p.site and s.configured
-    left join purchase_watch.purchase_transitions n on n.purchase = t.purchase and n.from_sequence = t.sequence
+    join purchase_watch_internal.sites s on s.name = p.site and s.configured
+    left join purchase_watch_internal.purchase_transitions n on n.purchase = t.purchase and n.from_sequence = t.sequence
     where ${states.others ? past`not ${chosen}` : chosen}
       and t.not_after < to_timestamp(${to}::float8 / 1000)
       and coalesce(n.not_after, p.ended_at, 'infinity') >= to_timestamp(${from}::float8 / 1000)
@@ -102,9 +102,9 @@ const FIRST_LOOK = 10 * 60_000;
 async function firstAsked(past: Queries): Promise<ReadonlyMap<string, Instant>> {
   const rows = await past<{ site: string; at: Instant }[]>`
     select s.name as site, ${ms(past, 'least(s.first_success_at, f.at)')} as at
-    from purchase_watch.sites s left join (
+    from purchase_watch_internal.sites s left join (
       select p.site, min(t.not_after) as at
-      from purchase_watch.purchase_transitions t join purchase_watch.purchases p on p.id = t.purchase
+      from purchase_watch_internal.purchase_transitions t join purchase_watch.purchases p on p.id = t.purchase
       where t.from_sequence is null group by p.site) f on f.site = s.name
     where s.first_success_at is not null or f.at is not null`;
   return new Map(rows.map(({ site, at }) => [site, at]));
@@ -118,7 +118,7 @@ export async function recordedOutages(
   return past<RecordedOutage[]>`
     select i.site, ${ms(past, 'i.since')} as since, ${ms(past, 'i.opened_at')} as "noticedAt",
       ${ms(past, 'coalesce(i.quiet_since, i.ended_at)')} as until
-    from purchase_watch.incidents i join purchase_watch.sites s on s.name = i.site and s.configured
+    from purchase_watch_internal.incidents i join purchase_watch_internal.sites s on s.name = i.site and s.configured
     where i.kind = 'unreachable' and i.since < to_timestamp(${to}::float8 / 1000)
       and coalesce(i.quiet_since, i.ended_at, 'infinity') >= to_timestamp(${from}::float8 / 1000)
       and ${site === null ? past`true` : past`i.site = ${site}`}
@@ -129,7 +129,7 @@ export async function recordedOutages(
 export async function recordedSilences(past: Queries, { from, to }: Span): Promise<Silence[]> {
   return past<Silence[]>`
     select kind, site, state, subscriber, ${ms(past, 'greatest(starts_at, created_at)')} as "startsAt", ${ms(past, 'ends_at')} as "endsAt"
-    from purchase_watch.silences
+    from purchase_watch_internal.silences
     where ends_at > to_timestamp(${from}::float8 / 1000) and greatest(starts_at, created_at) < to_timestamp(${to}::float8 / 1000)
       and ends_at > created_at
     order by id`;
@@ -139,9 +139,9 @@ export async function recordedSilences(past: Queries, { from, to }: Span): Promi
 export async function recordedMessages(past: Queries, { from, to }: Span): Promise<RecordedMessage[]> {
   return past<RecordedMessage[]>`
     select e.type, ${ms(past, 'e.created_at')} as at, e.body, array(
-        select s.name from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber
+        select s.name from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber
         where d.event = e.position and s.audience = 'people' order by s.id) as channels
-    from purchase_watch.events e
+    from purchase_watch_internal.events e
     where e.purchase is null and e.type in ('incident.opened', 'incident.reopened', 'incident.grew', 'incident.reminder', 'incident.ended', 'incident.checkouts')
       and e.created_at >= to_timestamp(${from}::float8 / 1000) and e.created_at < to_timestamp(${to}::float8 / 1000)
     order by e.position`;
@@ -150,7 +150,7 @@ export async function recordedMessages(past: Queries, { from, to }: Span): Promi
 /** How many purchases were really flagged as overdue in a time. */
 export async function recordedOverdue(past: Queries, { from, to, site }: Span & { site: string | null }): Promise<number> {
   const [row] = await past<[{ count: number }]>`
-    select count(*)::float8 as count from purchase_watch.events
+    select count(*)::float8 as count from purchase_watch_internal.events
     where type = 'purchase.stuck' and created_at >= to_timestamp(${from}::float8 / 1000) and created_at < to_timestamp(${to}::float8 / 1000)
       and ${site === null ? past`true` : past`site = ${site}`}`;
   return row.count;

@@ -18,12 +18,12 @@ export async function loadStays(sql: Queries, limit: number): Promise<StoredStay
     select id::float8 as id, purchase::float8 as purchase, site, state, to_state as "toState", outcome, customer::text as customer, first_sight as "firstSight", found_late as "foundLate",
       (extract(epoch from entered_at) * 1000)::float8 as "enteredAt", (extract(epoch from at) * 1000)::float8 as at,
       shortest_ms::float8 as shortest, longest_ms::float8 as longest
-    from purchase_watch.stays order by id limit ${limit}`;
+    from purchase_watch_internal.stays order by id limit ${limit}`;
 }
 
 /** What is remembered of every state of a site. */
 export async function loadDetections(sql: Queries): Promise<Detection[]> {
-  const rows = await sql<{ memory: string }[]>`select memory from purchase_watch.detections order by site, state`;
+  const rows = await sql<{ memory: string }[]>`select memory from purchase_watch_internal.detections order by site, state`;
   return rows.map(({ memory }) => JSON.parse(memory) as Detection);
 }
 
@@ -42,28 +42,28 @@ export function writingStays(sql: Queries, { taken, detections, dwell, stays, fi
   const held = sql`exists (select from held)`;
   return sql`
     gone as (
-      delete from purchase_watch.stays where id = any(${`{${taken.join()}}`}::bigint[]) and ${held}),
+      delete from purchase_watch_internal.stays where id = any(${`{${taken.join()}}`}::bigint[]) and ${held}),
     remembered as (
-      insert into purchase_watch.detections (site, state, memory)
+      insert into purchase_watch_internal.detections (site, state, memory)
       select * from unnest(${detections.map(({ site }) => site)}::text[], ${list(detections, ({ state }) => state)}::integer[],
         ${detections.map((each) => JSON.stringify(each))}::text[]) where ${held}
       on conflict (site, state) do update set memory = excluded.memory),
     dwelt as (
-      insert into purchase_watch.dwell_days as d (site, state, day, bucket, shortest, longest)
+      insert into purchase_watch_internal.dwell_days as d (site, state, day, bucket, shortest, longest)
       select * from unnest(${dwell.map(({ site }) => site)}::text[], ${list(dwell, ({ state }) => state)}::integer[],
         ${dwell.map(({ day }) => day)}::text[]::date[], ${list(dwell, ({ bucket }) => bucket)}::smallint[],
         ${list(dwell, ({ shortest }) => shortest)}::integer[], ${list(dwell, ({ longest }) => longest)}::integer[]) where ${held}
       on conflict (site, state, day, bucket) do update set
         shortest = d.shortest + excluded.shortest, longest = d.longest + excluded.longest),
     stayed as (
-      insert into purchase_watch.stay_days as d (site, state, day, calm, well, overdue, other)
+      insert into purchase_watch_internal.stay_days as d (site, state, day, calm, well, overdue, other)
       select * from unnest(${stays.map(({ site }) => site)}::text[], ${list(stays, ({ state }) => state)}::integer[],
         ${stays.map(({ day }) => day)}::text[]::date[], ${`{${stays.map(({ calm }) => calm).join()}}`}::boolean[], ${list(stays, ({ well }) => well)}::integer[],
         ${list(stays, ({ overdue }) => overdue)}::integer[], ${list(stays, ({ other }) => other)}::integer[]) where ${held}
       on conflict (site, state, day, calm) do update set
         well = d.well + excluded.well, overdue = d.overdue + excluded.overdue, other = d.other + excluded.other),
     looked as (
-      update purchase_watch.sites s set first_look_since = coalesce(s.first_look_since, to_timestamp(f.at / 1000))
+      update purchase_watch_internal.sites s set first_look_since = coalesce(s.first_look_since, to_timestamp(f.at / 1000))
       from unnest(${firstLooks.map(({ site }) => site)}::text[], ${list(firstLooks, ({ at }) => at)}::float8[]) as f (site, at)
       where s.name = f.site and s.first_look_since is null and ${held})`;
 }

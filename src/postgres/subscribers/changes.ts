@@ -23,10 +23,10 @@ export interface NewSubscriber {
 /** Adds a subscriber; false when the name is in use. One that the configuration named formerly makes way. */
 export async function insertSubscriber(sql: Queries, subscriber: NewSubscriber): Promise<boolean> {
   const { name, types, sites, states, description, url, keys, options, format, addressHash } = subscriber;
-  await sql`update purchase_watch.subscribers set deleted_at = now() where name = ${name} and not configured and deleted_at is null`;
+  await sql`update purchase_watch_internal.subscribers set deleted_at = now() where name = ${name} and not configured and deleted_at is null`;
   const rows = await sql`
     with added as (
-      insert into purchase_watch.subscribers (name, kind, origin, types, sites, states, description, url, keys, options, format, address_hash)
+      insert into purchase_watch_internal.subscribers (name, kind, origin, types, sites, states, description, url, keys, options, format, address_hash)
       values (${name}, 'webhook', 'api', ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
         ${states as number[] | null}::integer[], ${description}, ${Buffer.from(url)}::bytea, ${Buffer.from(keys)}::bytea,
         ${options === null ? null : Buffer.from(options)}::bytea, ${format}, ${addressHash})
@@ -74,10 +74,10 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
         ${options === undefined ? sql`s.options` : sql`${options === null ? null : Buffer.from(options)}::bytea`} as options,
         ${format === undefined ? sql`s.format` : sql`${format}::text`} as format,
         ${addressHash === undefined ? sql`s.address_hash` : sql`${addressHash}::text`} as address_hash
-      from purchase_watch.subscribers s where s.id = ${id} and s.configured
+      from purchase_watch_internal.subscribers s where s.id = ${id} and s.configured
         and (${was ?? null}::text is null or s.address_hash = ${was ?? null}) for update),
     changed as (
-      update purchase_watch.subscribers s set types = n.types, sites = n.sites, states = n.states, description = n.description,
+      update purchase_watch_internal.subscribers s set types = n.types, sites = n.sites, states = n.states, description = n.description,
         status = n.status, status_reason = n.status_reason, url = n.url, options = n.options, format = n.format, address_hash = n.address_hash,
         failed_at = case when s.status = n.status then s.failed_at end,
         matching_since = case when s.types is not distinct from n.types and s.sites is not distinct from n.sites
@@ -85,7 +85,7 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
       from next n where s.id = n.id returning s.id),
     -- Switched on again, or given another address, it begins as one that is well; one that refused what it was sent with, also with other headers.
     forgotten as (
-      delete from purchase_watch.subscriber_health h using changed c
+      delete from purchase_watch_internal.subscriber_health h using changed c
       where h.subscriber = c.id and (${status !== undefined || reach?.isElsewhere === true}
         or ${options !== undefined} and h.cause = any(${REFUSED_CREDENTIALS as string[]}::text[])))
     select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
@@ -100,12 +100,12 @@ export async function replaceKeys(
 ): Promise<boolean> {
   const rows = await sql`
     with changed as (
-      update purchase_watch.subscribers set keys = ${Buffer.from(keys)}::bytea, address_hash = ${addressHash},
+      update purchase_watch_internal.subscribers set keys = ${Buffer.from(keys)}::bytea, address_hash = ${addressHash},
         old_keys_until = to_timestamp(${oldKeysUntil}::float8 / 1000)
       where id = ${id} and origin = 'api' and deleted_at is null and address_hash = ${was} returning id),
     -- One that refused what the old keys signed begins as one that is well.
     forgotten as (
-      delete from purchase_watch.subscriber_health h using changed c
+      delete from purchase_watch_internal.subscriber_health h using changed c
       where h.subscriber = c.id and h.cause = any(${REFUSED_CREDENTIALS as string[]}::text[]))
     select pg_notify('purchase_watch_wake', 'subscribers') from changed`;
   return rows.length > 0;
@@ -115,7 +115,7 @@ export async function replaceKeys(
 export async function deleteSubscriber(sql: Queries, id: number): Promise<boolean> {
   const rows = await sql`
     with removed as (
-      update purchase_watch.subscribers set deleted_at = now(), configured = false, url = null, keys = null, options = null, old_keys_until = null,
+      update purchase_watch_internal.subscribers set deleted_at = now(), configured = false, url = null, keys = null, options = null, old_keys_until = null,
         address_hash = '', matching_since = now()
       where id = ${id} and origin = 'api' and deleted_at is null returning id)
     select pg_notify('purchase_watch_wake', 'subscribers') from removed`;
@@ -129,7 +129,7 @@ export const MOST_WAITING = 10_000;
 export async function waitingFor(sql: Queries, id: number): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
     select count(*)::float8 as count from (
-      select from purchase_watch.deliveries where subscriber = ${id} and status = 'pending' limit ${MOST_WAITING}) d`;
+      select from purchase_watch_internal.deliveries where subscriber = ${id} and status = 'pending' limit ${MOST_WAITING}) d`;
   return row.count;
 }
 
@@ -143,14 +143,14 @@ export async function suppressForOff(sql: Queries, before: Instant): Promise<voi
   for (;;) {
     const rows = await sql`
       with waiting as materialized (
-        select d.id from purchase_watch.subscribers s
+        select d.id from purchase_watch_internal.subscribers s
         cross join lateral (
-          select q.id from purchase_watch.deliveries q join purchase_watch.events e on e.position = q.event
+          select q.id from purchase_watch_internal.deliveries q join purchase_watch_internal.events e on e.position = q.event
           where q.subscriber = s.id and q.status = 'pending' and e.created_at < to_timestamp(${before}::float8 / 1000)
-            and not exists (select from purchase_watch.incidents i where i.id = e.incident and i.ended_at is null)
+            and not exists (select from purchase_watch_internal.incidents i where i.id = e.incident and i.ended_at is null)
           limit ${AT_ONCE}) d
         where s.configured and s.audience = 'people' and s.status = 'off' limit ${AT_ONCE})
-      update purchase_watch.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The channel was switched off for days after it was made.'
+      update purchase_watch_internal.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The channel was switched off for days after it was made.'
       from waiting where d.id = waiting.id and d.settled_at is null returning 1`;
     if (rows.length < AT_ONCE) return;
   }
@@ -161,11 +161,11 @@ export async function suppressForDeleted(sql: Queries): Promise<void> {
   for (;;) {
     const rows = await sql`
       with waiting as materialized (
-        select d.id from purchase_watch.subscribers s
+        select d.id from purchase_watch_internal.subscribers s
         cross join lateral (
-          select q.id from purchase_watch.deliveries q where q.subscriber = s.id and q.status = 'pending' limit ${AT_ONCE}) d
+          select q.id from purchase_watch_internal.deliveries q where q.subscriber = s.id and q.status = 'pending' limit ${AT_ONCE}) d
         where s.deleted_at is not null limit ${AT_ONCE})
-      update purchase_watch.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The subscriber was deleted before it was told.'
+      update purchase_watch_internal.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The subscriber was deleted before it was told.'
       from waiting where d.id = waiting.id and d.status = 'pending' returning 1`;
     if (rows.length < AT_ONCE) return;
   }

@@ -13,7 +13,7 @@ export interface SealedRow {
 /** Up to `limit` of them, by id, after the one of this id. */
 export async function sealedRows(sql: Queries, { after, limit }: { after: number; limit: number }): Promise<SealedRow[]> {
   return sql<SealedRow[]>`
-    select id, name, url, keys, options from purchase_watch.subscribers
+    select id, name, url, keys, options from purchase_watch_internal.subscribers
     where origin = 'api' and deleted_at is null and id > ${after} order by id limit ${limit}`;
 }
 
@@ -21,7 +21,7 @@ export async function sealedRows(sql: Queries, { after, limit }: { after: number
 export async function replaceSealed(sql: Queries, was: SealedRow, next: Omit<SealedRow, 'id' | 'name'>): Promise<boolean> {
   const bytes = (field: Uint8Array | null) => (field === null ? null : Buffer.from(field));
   const rows = await sql`
-    update purchase_watch.subscribers set url = ${bytes(next.url)}::bytea, keys = ${bytes(next.keys)}::bytea, options = ${bytes(next.options)}::bytea
+    update purchase_watch_internal.subscribers set url = ${bytes(next.url)}::bytea, keys = ${bytes(next.keys)}::bytea, options = ${bytes(next.options)}::bytea
     where id = ${was.id} and url = ${bytes(was.url)}::bytea and keys = ${bytes(was.keys)}::bytea
       and options is not distinct from ${bytes(was.options)}::bytea
     returning id`;
@@ -38,5 +38,5 @@ export interface KeyHolder {
 /** The daemons that live. */
 export async function keyHolders(sql: Queries): Promise<KeyHolder[]> {
   return sql<KeyHolder[]>`
-    select id as replica, secrets_keys as "keyIds" from purchase_watch.replicas where expires_at > clock_timestamp() order by id`;
+    select id as replica, secrets_keys as "keyIds" from purchase_watch_internal.replicas where expires_at > clock_timestamp() order by id`;
 }

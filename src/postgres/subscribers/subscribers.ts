@@ -59,7 +59,8 @@ const COLUMNS = `
   h.failures, h.pauses, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
   (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil", h.last_error as "lastError", h.cause,
   h.our_failures as "ourFailures", (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince", h.our_error as "ourError"`;
-const JOINED = 'purchase_watch.subscribers s left join purchase_watch.subscriber_health h on h.subscriber = s.id';
+const JOINED =
+  'purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id';
 
 type Row = Omit<StoredSubscriber, 'health' | 'unreached'> & {
   readonly [Part in keyof SubscriberHealth]: SubscriberHealth[Part] | null;
@@ -83,10 +84,10 @@ export async function syncSubscribers(sql: Queries, definitions: readonly Subscr
   for (const { name, kind, audience, format, types, sites, states, addressHash } of definitions) {
     // What another address answered says nothing of this one.
     await sql`
-      delete from purchase_watch.subscriber_health h using purchase_watch.subscribers s
+      delete from purchase_watch_internal.subscriber_health h using purchase_watch_internal.subscribers s
       where h.subscriber = s.id and s.name = ${name} and s.deleted_at is null and s.address_hash <> ${addressHash}`;
     await sql`
-      insert into purchase_watch.subscribers as s (name, kind, audience, format, types, sites, states, address_hash)
+      insert into purchase_watch_internal.subscribers as s (name, kind, audience, format, types, sites, states, address_hash)
       values (${name}, ${kind}, ${audience}, ${format}, ${types as string[] | null}::text[], ${sites as string[] | null}::text[],
         ${states as number[] | null}::integer[], ${addressHash})
       on conflict (name) where deleted_at is null do update set
@@ -101,7 +102,7 @@ export async function syncSubscribers(sql: Queries, definitions: readonly Subscr
   }
   const names = definitions.map((definition) => definition.name);
   await sql`
-    update purchase_watch.subscribers set configured = false, matching_since = now()
+    update purchase_watch_internal.subscribers set configured = false, matching_since = now()
     where configured and origin = 'configuration' and name <> all(${names}::text[])`;
   await sql`select pg_notify('purchase_watch_wake', 'subscribers')`;
   return listSubscribers(sql);
@@ -110,14 +111,14 @@ export async function syncSubscribers(sql: Queries, definitions: readonly Subscr
 /** Which of these names belong to subscribers made by the API. */
 export async function namesOfTheApi(sql: Queries, names: readonly string[]): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
-    select name from purchase_watch.subscribers where origin = 'api' and deleted_at is null and name = any(${names as string[]}::text[])`;
+    select name from purchase_watch_internal.subscribers where origin = 'api' and deleted_at is null and name = any(${names as string[]}::text[])`;
   return rows.map(({ name }) => name);
 }
 
 /** Everybody who is told. */
 export async function listSubscribers(sql: Queries): Promise<SubscriberRow[]> {
   return sql<SubscriberRow[]>`
-    select id, name, kind, audience, status, status_reason as "statusReason" from purchase_watch.subscribers where configured order by id`;
+    select id, name, kind, audience, status, status_reason as "statusReason" from purchase_watch_internal.subscribers where configured order by id`;
 }
 
 /** The channels for people. */
@@ -166,11 +167,11 @@ export async function switchOff(
 ): Promise<void> {
   await sql`
     with meant as (
-      select id from purchase_watch.subscribers where id = ${subscriber} and address_hash = ${addressHash} for update),
+      select id from purchase_watch_internal.subscribers where id = ${subscriber} and address_hash = ${addressHash} for update),
     switched as (
-      update purchase_watch.subscribers set status = 'off', status_reason = ${reason}, matching_since = now(), failed_at = now()
+      update purchase_watch_internal.subscribers set status = 'off', status_reason = ${reason}, matching_since = now(), failed_at = now()
       where id in (select id from meant) and status <> 'off' returning id),
     -- Switched on again, it begins as one that is well.
-    forgotten as (delete from purchase_watch.subscriber_health where subscriber in (select id from meant))
+    forgotten as (delete from purchase_watch_internal.subscriber_health where subscriber in (select id from meant))
     select pg_notify('purchase_watch_wake', 'subscribers') from switched`;
 }

@@ -30,11 +30,11 @@ export async function subscriberSymptoms(sql: Queries, now: Instant): Promise<Sy
       (case when f.off or f.failing or f.unreached then w.count else g.count end)::float8 as count,
       (extract(epoch from case when f.off then least(s.failed_at, h.failing_since) when f.failing then h.failing_since
         when f.unreached then h.our_failing_since else g.since end) * 1000)::float8 as since
-    from purchase_watch.subscribers s
-    left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    from purchase_watch_internal.subscribers s
+    left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
       select to_timestamp(${now - LONG_FAILURE}::float8 / 1000) as long_ago,
-        exists (select from purchase_watch.incidents i where i.kind = 'subscriber' and i.site is null and i.state is null
+        exists (select from purchase_watch_internal.incidents i where i.kind = 'subscriber' and i.site is null and i.state is null
           and i.subscriber = s.name and i.ended_at is null) as known) o
     cross join lateral (
       select s.status = 'off' and s.failed_at is not null as off,
@@ -42,13 +42,13 @@ export async function subscriberSymptoms(sql: Queries, now: Instant): Promise<Sy
         s.status = 'active' and h.our_failing_since is not null and (h.our_failing_since <= o.long_ago or o.known) as unreached) f
     cross join lateral (
       select count(*) as count, min(settled_at) as since from (
-        select d.settled_at from purchase_watch.deliveries d
+        select d.settled_at from purchase_watch_internal.deliveries d
         where s.status = 'active' and d.subscriber = s.id and d.status = 'exhausted'
           and d.settled_at > to_timestamp(${now - GIVEN_UP_LATELY}::float8 / 1000)
         order by d.settled_at desc limit ${MOST_COUNTED}) d) g
     cross join lateral (
       select count(*) as count from (
-        select from purchase_watch.deliveries d
+        select from purchase_watch_internal.deliveries d
         where (f.off or f.failing or f.unreached) and d.subscriber = s.id and d.status = 'pending'
         order by d.id + 0 limit ${MOST_COUNTED}) d) w
     where s.configured and (f.off or f.failing or f.unreached or g.count > 0) order by s.id`;
@@ -97,29 +97,29 @@ export async function subscriberCondition(
       (extract(epoch from case when s.status = 'active' and n.due_at is not null then greatest(h.paused_until, n.due_at) end) * 1000)::float8 as "nextTryAt",
       coalesce(h.last_error, h.our_error, g.last_error) as "lastError", w.count as waiting, g.count as "givenUp",
       (extract(epoch from g.made) * 1000)::float8 as "givenUpFrom", (extract(epoch from t.settled_at) * 1000)::float8 as "deliveredAt"
-    from purchase_watch.subscribers s
-    left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    from purchase_watch_internal.subscribers s
+    left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
       select count(*)::float8 as count from (
-        select from purchase_watch.deliveries d
+        select from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'pending' order by d.id + 0 limit ${MOST_COUNTED}) d) w
     -- The front of each of its queues.
     cross join lateral (
       select min(front.due_at) as due_at from generate_series(0, ${SHARDS - 1}::integer) as x (shard)
       cross join unnest(${`{${RANKS.join()}}`}::smallint[]) as k (rank)
       cross join lateral (
-        select d.due_at from purchase_watch.deliveries d
+        select d.due_at from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.shard = x.shard and d.rank = k.rank and d.status = 'pending' order by d.due_at, d.event limit 1) front) n
     cross join lateral (
       select count(*)::float8 as count, min(e.created_at) as made, (array_agg(d.last_error order by d.settled_at desc))[1] as last_error from (
-        select q.event, q.settled_at, q.last_error from purchase_watch.deliveries q
+        select q.event, q.settled_at, q.last_error from purchase_watch_internal.deliveries q
         where q.subscriber = s.id and q.status = 'exhausted' and q.settled_at >= to_timestamp(${since}::float8 / 1000)
         order by q.settled_at desc limit ${MOST_COUNTED}) d
-      join purchase_watch.events e on e.position = d.event) g
+      join purchase_watch_internal.events e on e.position = d.event) g
     -- What failed for long may be older than what was taken before: one would not tell.
     cross join lateral (
       select max(settled_at) as settled_at from (
-        select d.settled_at from purchase_watch.deliveries d
+        select d.settled_at from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'delivered' order by d.id + 0 desc limit ${MOST_COUNTED}) d) t
     where s.configured and s.name = ${name}`;
   return row ?? null;
@@ -128,7 +128,7 @@ export async function subscriberCondition(
 /** The channels for people that take messages, as far as is known: not those that are off, or fail for long. */
 export async function hearingChannels(sql: Queries, now: Instant): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
-    select s.name from purchase_watch.subscribers s left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    select s.name from purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     where s.configured and s.audience = 'people' and s.status = 'active'
       and coalesce(least(h.failing_since, h.our_failing_since) > to_timestamp(${now - LONG_FAILURE}::float8 / 1000), true) order by s.id`;
   return rows.map(({ name }) => name);

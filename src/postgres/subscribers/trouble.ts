@@ -40,18 +40,18 @@ export async function troubledSubscribers(sql: Queries): Promise<TroubledSubscri
       (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince", h.our_error as "ourError",
       h.our_failing_since is not null and h.our_failures = 0 as untried,
       f.failing, coalesce(h.last_error, f.error) as "lastError", (extract(epoch from g.settled_at) * 1000)::float8 as "givenUpAt"
-    from purchase_watch.subscribers s
-    left join purchase_watch.subscriber_health h on h.subscriber = s.id
+    from purchase_watch_internal.subscribers s
+    left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
       select count(*)::float8 as parked from (
-        select from purchase_watch.deliveries d
+        select from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'pending' and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null) limit ${MOST_PARKED}) d) p
     cross join lateral (
       select count(*)::float8 as failing, (array_agg(last_error order by id desc))[1] as error from (
-        select d.id, d.last_error from purchase_watch.deliveries d
+        select d.id, d.last_error from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'pending' and d.attempts > d.attempts_before limit ${MOST_FAILING}) d) f
     left join lateral (
-      select d.settled_at from purchase_watch.deliveries d
+      select d.settled_at from purchase_watch_internal.deliveries d
       where d.subscriber = s.id and d.status = 'exhausted' order by d.id + 0 desc limit 1) g on g.settled_at > now() - interval '1 day'
     where s.configured and (s.status = 'off' or h.paused_until is not null or h.our_failing_since is not null or f.failing > 0 or g.settled_at is not null) order by s.id`;
 }

@@ -33,7 +33,8 @@ const report = (sql: Queries, check: AuditCheck, { checked, gap }: { checked: st
 const expected = (sql: Queries) => sql`
   s.configured and e.created_at >= s.matching_since + interval '1 minute' and ${wanting(sql)}`;
 
-const move = "coalesce(purchase_watch.state_name(t.from_state), 'nothing') || ' → ' || purchase_watch.state_name(t.to_state)";
+const move =
+  "coalesce(purchase_watch_internal.state_name(t.from_state), 'nothing') || ' → ' || purchase_watch_internal.state_name(t.to_state)";
 
 /** Purchases with their transitions, events and deliveries. Each table is given the range, so that none is read beyond it. */
 export async function checkPurchases(sql: Queries, { after, through, site, since }: Range): Promise<Report[]> {
@@ -44,8 +45,8 @@ export async function checkPurchases(sql: Queries, { after, through, site, since
     since === null
       ? sql`true`
       : sql`(${sinceThen('p.registered_at')}
-          or exists (select from purchase_watch.purchase_transitions x where x.purchase = p.id and ${sinceThen('x.not_after')})
-          or exists (select from purchase_watch.events x where x.purchase = p.id and ${sinceThen('x.created_at')}))`;
+          or exists (select from purchase_watch_internal.purchase_transitions x where x.purchase = p.id and ${sinceThen('x.not_after')})
+          or exists (select from purchase_watch_internal.events x where x.purchase = p.id and ${sinceThen('x.created_at')}))`;
   const ofSite = (column: string) => (site === null ? sql`true` : sql`${sql.unsafe(column)} = ${site}`);
   return sql<Report[]>`
     with p as materialized (
@@ -54,7 +55,7 @@ export async function checkPurchases(sql: Queries, { after, through, site, since
     t as materialized (
       select t.*, p.purchase_id, p.site, p.state,
         lag(t.to_state) over each as to_before, t.sequence = max(t.sequence) over (partition by t.purchase) as is_last
-      from p join purchase_watch.purchase_transitions t on t.purchase = p.id
+      from p join purchase_watch_internal.purchase_transitions t on t.purchase = p.id
       where ${within('t.purchase')} window each as (partition by t.purchase order by t.sequence)),
     e as materialized (
       select e.position, e.purchase, e.sequence, e.type, e.site, e.state, e.about, e.recipients, e.created_at, p.purchase_id,
@@ -64,7 +65,7 @@ export async function checkPurchases(sql: Queries, { after, through, site, since
             or (starts_with(split_part(e.body, '"from":', 2), case when t.from_state is null then 'null,' else format('{"value":%s,', t.from_state) end)
               and starts_with(split_part(e.body, '"to":', 2), format('{"value":%s,', t.to_state)))) as says_so,
         t.purchase is not null as moves
-      from p join purchase_watch.events e on e.purchase = p.id
+      from p join purchase_watch_internal.events e on e.purchase = p.id
       left join t on t.purchase = e.purchase and t.sequence = e.sequence
       where ${within('e.purchase')}),
     announced as materialized (select * from e where type = 'purchase.state_changed'),
@@ -90,27 +91,27 @@ export async function checkPurchases(sql: Queries, { after, through, site, since
     broken as (
       select site, purchase_id as "purchaseId", sequence,
         case when from_state is distinct from to_before
-          then format('begins in %s, and the one before ended in %s', coalesce(purchase_watch.state_name(from_state), 'nothing'), coalesce(purchase_watch.state_name(to_before), 'nothing'))
-          else format('is the last and ends in %s, and the purchase is in %s', purchase_watch.state_name(to_state), coalesce(purchase_watch.state_name(state), 'no state')) end as detail
+          then format('begins in %s, and the one before ended in %s', coalesce(purchase_watch_internal.state_name(from_state), 'nothing'), coalesce(purchase_watch_internal.state_name(to_before), 'nothing'))
+          else format('is the last and ends in %s, and the purchase is in %s', purchase_watch_internal.state_name(to_state), coalesce(purchase_watch_internal.state_name(state), 'no state')) end as detail
       from t where from_state is distinct from to_before or (is_last and to_state is distinct from state)
       union all
-      select site, purchase_id, null, format('is in %s and has no transitions', purchase_watch.state_name(state))
+      select site, purchase_id, null, format('is in %s and has no transitions', purchase_watch_internal.state_name(state))
       from p where state is not null and not exists (select from t where t.purchase = p.id)),
     told as materialized (
       select e.position, d.subscriber, d.count from e
       cross join lateral (
-        select d.subscriber, count(*) as count from purchase_watch.deliveries d where d.event = e.position group by d.subscriber) d),
+        select d.subscriber, count(*) as count from purchase_watch_internal.deliveries d where d.event = e.position group by d.subscriber) d),
     wanted as materialized (
       select e.position, e.site, e.purchase_id, e.sequence, e.type, s.id, s.name
-      from e join purchase_watch.subscribers s on ${expected(sql)}),
+      from e join purchase_watch_internal.subscribers s on ${expected(sql)}),
     undelivered as (${undelivered(sql)}),
     lost as (
       select null::text as site, null::text as "purchaseId", t.sequence, format('a transition of the purchase in row %s, which is not there', t.purchase) as detail
-      from purchase_watch.purchase_transitions t
+      from purchase_watch_internal.purchase_transitions t
       where ${within('t.purchase')} and ${site === null} and not exists (select from purchase_watch.purchases q where q.id = t.purchase and ${within('q.id')})
       union all
       select e.site, null, e.sequence, format('event %s of the purchase in row %s, which is not there', e.id, e.purchase)
-      from purchase_watch.events e
+      from purchase_watch_internal.events e
       where ${within('e.purchase')} and ${ofSite('e.site')} and not exists (select from purchase_watch.purchases q where q.id = e.purchase and ${within('q.id')}))
     ${report(sql, 'transitions', { checked: 't', gap: 'untold' })}
     union all ${report(sql, 'announcements', { checked: 'announced', gap: 'unseen' })}
@@ -126,24 +127,24 @@ const undelivered = (sql: Queries) => sql`
   from wanted w where not exists (select from told where told.position = w.position and told.subscriber = w.id)
   union all
   select e.site, e.purchase_id, e.sequence, format('%s has %s deliveries for %s', e.type, told.count, s.name)
-  from told join e on e.position = told.position join purchase_watch.subscribers s on s.id = told.subscriber where told.count > 1`;
+  from told join e on e.position = told.position join purchase_watch_internal.subscribers s on s.id = told.subscriber where told.count > 1`;
 
 /** Events of no single purchase, by position. */
 export async function checkSiteEvents(sql: Queries, { after, through, site, since }: Range): Promise<Report[]> {
   return sql<Report[]>`
     with e as materialized (
       select e.position, null::text as purchase_id, null::integer as sequence, e.type, e.site, e.state, e.about, e.recipients, e.created_at
-      from purchase_watch.events e
+      from purchase_watch_internal.events e
       where e.purchase is null and e.position > ${after}::bigint and e.position <= ${through}::bigint
         and ${site === null ? sql`true` : sql`e.site = ${site}`}
         and ${since === null ? sql`true` : sql`e.created_at >= to_timestamp(${since}::float8 / 1000)`}),
     told as materialized (
       select e.position, d.subscriber, d.count from e
       cross join lateral (
-        select d.subscriber, count(*) as count from purchase_watch.deliveries d where d.event = e.position group by d.subscriber) d),
+        select d.subscriber, count(*) as count from purchase_watch_internal.deliveries d where d.event = e.position group by d.subscriber) d),
     wanted as materialized (
       select e.position, e.site, e.purchase_id, e.sequence, e.type, s.id, s.name
-      from e join purchase_watch.subscribers s on ${expected(sql)}),
+      from e join purchase_watch_internal.subscribers s on ${expected(sql)}),
     undelivered as (${undelivered(sql)})
     ${report(sql, 'site_events', { checked: 'e', gap: 'undelivered' })}`;
 }
@@ -153,7 +154,7 @@ export async function checkDeliveries(sql: Queries, { after, through }: Range): 
   return sql<Report[]>`
     with d as materialized (
       select d.id, d.event, e.position is null as is_lost
-      from purchase_watch.deliveries d left join purchase_watch.events e
+      from purchase_watch_internal.deliveries d left join purchase_watch_internal.events e
         on e.position = d.event and e.position > ${after}::bigint and e.position <= ${through}::bigint
       where d.event > ${after}::bigint and d.event <= ${through}::bigint),
     lost as (
@@ -175,7 +176,7 @@ export async function checkCounters(sql: Queries, site: string | null): Promise<
       group by site, status, state, stuck),
     wrong as (
       select site, null::text as "purchaseId", null::integer as sequence,
-        format('%s, %s%s: the counter says %s and there are %s', status, coalesce(purchase_watch.state_name(state), 'no state'),
+        format('%s, %s%s: the counter says %s and there are %s', status, coalesce(purchase_watch_internal.state_name(state), 'no state'),
           case when stuck then ', stuck' else '' end, counter, rows) as detail
       from compared where counter <> rows)
     ${report(sql, 'counters', { checked: 'compared', gap: 'wrong' })}`;

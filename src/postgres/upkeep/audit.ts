@@ -106,13 +106,13 @@ async function runChecks(sql: Queries, options: AuditOptions): Promise<AuditResu
   // What happened before that moment is left out; positions follow time nearly.
   const [begin] = await sql<{ position: string }[]>`
     select coalesce(case when ${since}::float8 is not null
-      then purchase_watch.position_at(to_timestamp(${since}::float8 / 1000) - interval '1 minute') - 1 end, 0)::text as position`;
+      then purchase_watch_internal.position_at(to_timestamp(${since}::float8 / 1000) - interval '1 minute') - 1 end, 0)::text as position`;
   await walk(
     'events',
     begin!.position,
     (after) => sql`
       select max(position)::text as last, count(*)::float8 as count
-      from (select position from purchase_watch.events where position > ${after}::bigint order by position limit ${batch}) b`,
+      from (select position from purchase_watch_internal.events where position > ${after}::bigint order by position limit ${batch}) b`,
     (range) => checkSiteEvents(sql, range),
   );
   // A delivery without its event has no site any more.
@@ -122,7 +122,7 @@ async function runChecks(sql: Queries, options: AuditOptions): Promise<AuditResu
       begin!.position,
       (after) => sql`
         select max(event)::text as last, count(*)::float8 as count
-        from (select event from purchase_watch.deliveries where event > ${after}::bigint order by event limit ${batch}) b`,
+        from (select event from purchase_watch_internal.deliveries where event > ${after}::bigint order by event limit ${batch}) b`,
       (range) => checkDeliveries(sql, range),
     );
   }

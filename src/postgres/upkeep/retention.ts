@@ -18,7 +18,7 @@ export interface Batch {
 
 /** A delivery that somebody may still get: its subscriber is told at present, or will be once it is switched on again. */
 const waiting = (sql: Queries) => sql`
-  d.status = 'pending' and d.subscriber in (select id from purchase_watch.subscribers where configured)`;
+  d.status = 'pending' and d.subscriber in (select id from purchase_watch_internal.subscribers where configured)`;
 
 /**
  * Looks at the next purchases that ended before a moment, oldest first, and deletes them with all that hangs on them. One
@@ -37,7 +37,7 @@ export async function removeEnded(
     candidate as materialized (
       select p.id from page g join purchase_watch.purchases p on p.id = g.id
       where p.ended_at = g.ended_at and p.next_poll_at is null and not exists (
-        select from purchase_watch.events e join purchase_watch.deliveries d on d.event = e.position
+        select from purchase_watch_internal.events e join purchase_watch_internal.deliveries d on d.event = e.position
         where e.purchase = p.id and ${waiting(sql)})
       order by p.id for update of p skip locked),
     ${lockingWhole(sql)},
@@ -54,9 +54,9 @@ export async function removeEnded(
 export async function removeAttempts(sql: Queries, { before, limit }: Batch): Promise<number> {
   const rows = await sql`
     with old as materialized (
-      select delivery, number from purchase_watch.attempts where at < to_timestamp(${before}::float8 / 1000)
+      select delivery, number from purchase_watch_internal.attempts where at < to_timestamp(${before}::float8 / 1000)
       order by at limit ${limit} for update skip locked)
-    delete from purchase_watch.attempts a using old where a.delivery = old.delivery and a.number = old.number`;
+    delete from purchase_watch_internal.attempts a using old where a.delivery = old.delivery and a.number = old.number`;
   return rows.count;
 }
 
@@ -64,22 +64,22 @@ export async function removeAttempts(sql: Queries, { before, limit }: Batch): Pr
 export async function removeSiteEvents(sql: Queries, { before, limit }: Batch): Promise<number> {
   const rows = await sql`
     with candidate as materialized (
-      select e.position from purchase_watch.events e
+      select e.position from purchase_watch_internal.events e
       where e.purchase is null and e.created_at < to_timestamp(${before}::float8 / 1000)
-        and not exists (select from purchase_watch.deliveries d where d.event = e.position and ${waiting(sql)})
+        and not exists (select from purchase_watch_internal.deliveries d where d.event = e.position and ${waiting(sql)})
       order by e.created_at limit ${limit} for update of e skip locked),
     delivery as materialized (
-      select d.id, d.event from candidate c join purchase_watch.deliveries d on d.event = c.position for update of d skip locked)
-    delete from purchase_watch.events e using candidate c
+      select d.id, d.event from candidate c join purchase_watch_internal.deliveries d on d.event = c.position for update of d skip locked)
+    delete from purchase_watch_internal.events e using candidate c
     where e.position = c.position and not exists (
-      select from purchase_watch.deliveries d where d.event = c.position and not exists (select from delivery l where l.id = d.id))`;
+      select from purchase_watch_internal.deliveries d where d.event = c.position and not exists (select from delivery l where l.id = d.id))`;
   return rows.count;
 }
 
 /** Rows of a table in a small batch, without an order: those that a condition names. */
 const batchOf = (sql: Queries, table: string, { condition, limit }: { condition: Fragment; limit: number }) => sql`
-  delete from ${sql(`purchase_watch.${table}`)} where ctid = any(array(
-    select ctid from ${sql(`purchase_watch.${table}`)} where ${condition} limit ${limit} for update skip locked))`;
+  delete from ${sql(`purchase_watch_internal.${table}`)} where ctid = any(array(
+    select ctid from ${sql(`purchase_watch_internal.${table}`)} where ${condition} limit ${limit} for update skip locked))`;
 
 const olderThan = (sql: Queries, column: string, before: Instant): Fragment =>
   sql`${sql(column)} < to_timestamp(${before}::float8 / 1000)`;
@@ -110,22 +110,22 @@ export async function removeActivity(sql: Queries, { before, limit }: Batch): Pr
 export async function removeAnswers(sql: Queries, { before, limit }: Batch): Promise<number> {
   const rows = await sql`
     with old as materialized (
-      select scope, key_hash from purchase_watch.idempotency_keys where created_at < to_timestamp(${before}::float8 / 1000)
+      select scope, key_hash from purchase_watch_internal.idempotency_keys where created_at < to_timestamp(${before}::float8 / 1000)
       order by created_at limit ${limit} for update skip locked)
-    delete from purchase_watch.idempotency_keys k using old where k.scope = old.scope and k.key_hash = old.key_hash`;
+    delete from purchase_watch_internal.idempotency_keys k using old where k.scope = old.scope and k.key_hash = old.key_hash`;
   return rows.count;
 }
 
 /** Up to when the work of a lease has been done, or null when it never was. */
 export async function doneAt(sql: Queries, lease: string): Promise<Instant | null> {
   const [row] = await sql<{ at: Instant | null }[]>`
-    select (extract(epoch from done_at) * 1000)::float8 as at from purchase_watch.leases where name = ${lease}`;
+    select (extract(epoch from done_at) * 1000)::float8 as at from purchase_watch_internal.leases where name = ${lease}`;
   return row?.at ?? null;
 }
 
 /** Notes up to when the work of a lease has been done, unless somebody else has the lease by now. */
 export async function markDone(sql: Queries, { name, replica, epoch }: Lease, at: Instant): Promise<void> {
   await sql`
-    update purchase_watch.leases set done_at = to_timestamp(${at}::float8 / 1000)
+    update purchase_watch_internal.leases set done_at = to_timestamp(${at}::float8 / 1000)
     where name = ${name} and owner = ${replica} and epoch = ${epoch}`;
 }

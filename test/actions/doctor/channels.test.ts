@@ -73,12 +73,12 @@ test('the dead man’s switch is not called from here; when it was called, and w
   expect(await look()).toEqual([expect.stringMatching(/^ok: it was called [3-9]\d s ago/)]);
   await noteHeartbeat(database.sql, Date.now() - 600_000);
   const [row] = await database.sql<{ id: number }[]>`
-    insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a') returning id`;
+    insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a') returning id`;
   await database.sql`
     with event as (
-      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       values ('evt_1', 'incident.opened', '', 0, now(), '{}') returning position)
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status)
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status)
     select position, 0, ${row!.id}, 0, now() - interval '20 minutes', 'pending' from event`;
   expect(await look()).toEqual([
     expect.stringMatching(/^warning: it was called 10 min ago for the last time → what @slack is to be told does not leave/),

@@ -299,7 +299,7 @@ describe('a stream', () => {
 
   test('brings a long past in order', async () => {
     const rows = await sql<{ id: string }[]>`
-      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       select 'evt_past' || n, 'site.reachable', 'default', 0, now(), '{"id":"evt_past' || n || '","filler":"' || repeat('x', 2000) || '"}'
       from generate_series(1, 1700) n returning id`;
     const stream = await follow();
@@ -309,7 +309,7 @@ describe('a stream', () => {
 
   test('reads no further than its reader', async () => {
     await sql`
-      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       select 'evt_slow' || n, 'site.reachable', 'default', 0, now(), '{}' from generate_series(1, 3000) n`;
     let pages = 0;
     const counting = new Proxy(sql, {

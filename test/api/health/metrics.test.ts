@@ -83,8 +83,8 @@ test('purchases are counted by site, status, state and whether they are stuck', 
   await api.sql`insert into purchase_watch.purchases (purchase_id) select 'p-' || i from generate_series(1, 6) i`;
   await api.sql`update purchase_watch.purchases set state = 6, state_since = now(), stuck_since = now() where purchase_id in ('p-1', 'p-2')`;
   await api.sql`update purchase_watch.purchases set state = 42, state_since = now() where purchase_id = 'p-3'`;
-  await api.sql`insert into purchase_watch.incidents (id, kind, site, opened_at, since, count, peak) values ('inc_1', 'unreachable', 'default', now(), now(), 1, 1)`;
-  await api.sql`insert into purchase_watch.incidents (id, kind, subscriber, opened_at, since, count, peak) values ('inc_2', 'subscriber', 'shop', now(), now(), 1, 1)`;
+  await api.sql`insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, count, peak) values ('inc_1', 'unreachable', 'default', now(), now(), 1, 1)`;
+  await api.sql`insert into purchase_watch_internal.incidents (id, kind, subscriber, opened_at, since, count, peak) values ('inc_2', 'subscriber', 'shop', now(), now(), 1, 1)`;
   const families = parseMetrics((await api.call('GET', '/metrics')).text);
   const counts = families.get('purchase_watch_purchases')!.samples.map(({ labels, value }) => [...Object.values(labels), value]);
   expect(counts).toEqual([
@@ -104,15 +104,15 @@ test('purchases are counted by site, status, state and whether they are stuck', 
 test('subscribers tell what waits for them, and whether they are paused or off', async () => {
   const api = await startTestApi();
   await api.sql`
-    insert into purchase_watch.subscribers (name, kind, audience, address_hash, status)
+    insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, status)
     values ('shop', 'webhook', 'systems', 'x', 'active'), ('books', 'webhook', 'systems', 'x', 'off'), ('well', 'webhook', 'systems', 'x', 'active')`;
   await api.sql`
-    insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until)
-    select id, 6, 3, now(), now() + interval '1 hour' from purchase_watch.subscribers where name = 'shop'`;
-  await api.sql`insert into purchase_watch.events (id, type, site, shard, created_at, body) values ('evt_1', 'site.reachable', 'default', 0, now(), '{}')`;
+    insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, failing_since, paused_until)
+    select id, 6, 3, now(), now() + interval '1 hour' from purchase_watch_internal.subscribers where name = 'shop'`;
+  await api.sql`insert into purchase_watch_internal.events (id, type, site, shard, created_at, body) values ('evt_1', 'site.reachable', 'default', 0, now(), '{}')`;
   await api.sql`
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
-    select position, 0, s.id, 0, now() - interval '1 minute' from purchase_watch.events, purchase_watch.subscribers s`;
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
+    select position, 0, s.id, 0, now() - interval '1 minute' from purchase_watch_internal.events, purchase_watch_internal.subscribers s`;
   const families = parseMetrics((await api.call('GET', '/metrics')).text);
   const of = (subscriber: string) => [
     ...['subscriber_up', 'subscriber_paused', 'subscriber_failures'].map((name) => numberOf(families, name, { subscriber })),
@@ -129,12 +129,12 @@ test('subscribers tell what waits for them, and whether they are paused or off',
 test('channels for people tell whether they take messages, and the dead man’s switch when it was called', async () => {
   const api = await startTestApi();
   await api.sql`
-    insert into purchase_watch.subscribers (name, kind, audience, address_hash, status)
+    insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, status)
     values ('@slack', 'slack', 'people', 'x', 'active'), ('@slack-ops', 'slack', 'people', 'x', 'off'), ('@slack-se', 'slack', 'people', 'x', 'active'), ('shop', 'webhook', 'systems', 'x', 'active')`;
   await api.sql`
-    insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until)
-    select id, 6, 3, now() - interval '16 minutes', now() + interval '1 minute' from purchase_watch.subscribers where name = '@slack-se'`;
-  await api.sql`update purchase_watch.leases set done_at = to_timestamp(1700000000) where name = 'heartbeat'`;
+    insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, failing_since, paused_until)
+    select id, 6, 3, now() - interval '16 minutes', now() + interval '1 minute' from purchase_watch_internal.subscribers where name = '@slack-se'`;
+  await api.sql`update purchase_watch_internal.leases set done_at = to_timestamp(1700000000) where name = 'heartbeat'`;
   const families = parseMetrics((await api.call('GET', '/metrics')).text);
   const channels = families.get('purchase_watch_channel_up')!.samples.map(({ labels, value }) => [labels.channel, value]);
   expect(channels).toEqual([

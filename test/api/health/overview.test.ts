@@ -20,14 +20,14 @@ const purchases = (count: number, { site = 'default', due = '1 day' } = {}) => a
   select ${site} || i, ${site}, now() + ${due}::interval from generate_series(1, ${count}) i`;
 const subscriber = async (name: string): Promise<number> => {
   const [row] = await api.sql<{ id: number }[]>`
-    insert into purchase_watch.subscribers (name, kind, audience, address_hash) values (${name}, 'webhook', 'systems', 'x') returning id`;
+    insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values (${name}, 'webhook', 'systems', 'x') returning id`;
   return row!.id;
 };
 const deliveries = (id: number, count: number) => api.sql`
   with event as (
-    insert into purchase_watch.events (id, type, site, shard, created_at, body)
+    insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
     select ${`evt_${id}_`} || i, 'site.reachable', 'default', i % 64, now(), '{}' from generate_series(1, ${count}) i returning position, shard, created_at)
-  insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at) select position, 0, ${id}, shard, created_at from event`;
+  insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at) select position, 0, ${id}, shard, created_at from event`;
 
 test('of nothing is all there is to say of nothing', async () => {
   expect(await overview()).toMatchObject({
@@ -50,9 +50,9 @@ test('says what there is: purchases by group, the oldest, rates, sites, who wait
   await purchases(3, { site: 'se', due: '-1 hour' });
   await sql`update purchase_watch.purchases set state = 6, state_since = '2026-01-01T00:00:00Z'::timestamptz + id * interval '1 second', stuck_since = now() where site = 'se'`;
   await sql`update purchase_watch.purchases set status = 'settled', state = 2, state_since = now() where purchase_id = 'default1'`;
-  await sql`update purchase_watch.sites set failing_since = now(), last_error = 'It is down.' where name = 'se'`;
-  await sql`insert into purchase_watch.incidents (id, kind, site, opened_at, since, count, peak) values ('inc_1', 'unreachable', 'se', now(), now(), 1, 1)`;
-  await sql`insert into purchase_watch.replicas (id, process, expires_at) values ('rep_1', 'here', now() + interval '1 minute')`;
+  await sql`update purchase_watch_internal.sites set failing_since = now(), last_error = 'It is down.' where name = 'se'`;
+  await sql`insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, count, peak) values ('inc_1', 'unreachable', 'se', now(), now(), 1, 1)`;
+  await sql`insert into purchase_watch_internal.replicas (id, process, expires_at) values ('rep_1', 'here', now() + interval '1 minute')`;
   await addActivity(sql, [{ site: 'se', polls: 600, failedPolls: 60, changes: 6 }]);
   await deliveries(await subscriber('shop'), 2);
   const body = await overview();
@@ -108,10 +108,10 @@ test('says what there is: purchases by group, the oldest, rates, sites, who wait
 
 test('an incident and those it tells of count once, and at each of their sites', async () => {
   await api.sql`
-    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak)
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak)
     values ('inc_all', 'stuck', null, null, now(), now(), 9, 9), ('inc_se', 'stuck', 'se', null, now(), now(), 6, 6),
       ('inc_card', 'stuck', 'se', 6, now(), now(), 3, 3), ('inc_id', 'stuck', 'se', 7, now(), now(), 3, 3), ('inc_d', 'stuck', 'default', 6, now(), now(), 3, 3)`;
-  await api.sql`update purchase_watch.incidents set parent = case when id in ('inc_card', 'inc_id') then 'inc_se' else 'inc_all' end where id <> 'inc_all'`;
+  await api.sql`update purchase_watch_internal.incidents set parent = case when id in ('inc_card', 'inc_id') then 'inc_se' else 'inc_all' end where id <> 'inc_all'`;
   const { incidents, sites } = await overview();
   expect(incidents).toEqual({ open: 1 });
   expect(sites).toMatchObject([
@@ -133,7 +133,7 @@ test('what is for a subscriber that is paused is parked, with the reason beside 
   const shop = await subscriber('shop');
   await deliveries(shop, 3);
   await api.sql`
-    insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
+    insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
     values (${shop}, 4, 1, '2026-01-01T00:00:00Z', '2100-01-01T00:00:00Z', 'The receiver answered 503.')`;
   expect((await overview()).subscribers).toMatchObject([
     {

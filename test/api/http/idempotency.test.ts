@@ -29,7 +29,7 @@ test('the same key and request get the same answer, with its secret, and the wor
 test('what is kept of an answer and of a key cannot be read in the database', async () => {
   const { body } = await add('hidden', 'a-key-that-is-mine');
   const [row] = await api.sql`
-    select k::text as text, encode(answer, 'escape') as raw from purchase_watch.idempotency_keys k order by created_at desc limit 1`;
+    select k::text as text, encode(answer, 'escape') as raw from purchase_watch_internal.idempotency_keys k order by created_at desc limit 1`;
   for (const secret of [body.secret, 'a-key-that-is-mine']) {
     expect(row!.text + row!.raw).not.toContain(secret);
     expect(row!.text).not.toContain(Buffer.from(secret).toString('hex'));
@@ -69,22 +69,22 @@ test('a request that was refused may be made again with its key', async () => {
 
 test('a key is forgotten after a day, and one whose request was lost after a while', async () => {
   await add('daily', 'key-5');
-  await api.sql`update purchase_watch.idempotency_keys set created_at = now() - interval '25 hours'`;
+  await api.sql`update purchase_watch_internal.idempotency_keys set created_at = now() - interval '25 hours'`;
   expect((await add('daily', 'key-5')).body.code).toBe('subscriber_exists');
   await add('lost', 'key-6');
-  await api.sql`delete from purchase_watch.subscribers where name = 'lost'`;
-  await api.sql`update purchase_watch.idempotency_keys set status = null, answer = null, busy_until = now() + interval '1 minute' where status is not null`;
+  await api.sql`delete from purchase_watch_internal.subscribers where name = 'lost'`;
+  await api.sql`update purchase_watch_internal.idempotency_keys set status = null, answer = null, busy_until = now() + interval '1 minute' where status is not null`;
   expect((await add('lost', 'key-6')).body.code).toBe('idempotency_key_in_use');
-  await api.sql`update purchase_watch.idempotency_keys set busy_until = now() - interval '1 second' where status is null`;
+  await api.sql`update purchase_watch_internal.idempotency_keys set busy_until = now() - interval '1 second' where status is null`;
   expect((await add('lost', 'key-6')).status).toBe(201);
 });
 
 test('a key is not forgotten by time that the clock of the database skipped', async () => {
   const first = await add('skipping', 'key-skip');
-  await api.sql`update purchase_watch.idempotency_keys set created_at = now() - interval '30 hours'`;
-  await api.sql`update purchase_watch.database_clock set skipped = '{[2000-01-01, 2000-02-01)}'::tstzmultirange + tstzmultirange(tstzrange(now() - interval '10 hours', now()))`;
+  await api.sql`update purchase_watch_internal.idempotency_keys set created_at = now() - interval '30 hours'`;
+  await api.sql`update purchase_watch_internal.database_clock set skipped = '{[2000-01-01, 2000-02-01)}'::tstzmultirange + tstzmultirange(tstzrange(now() - interval '10 hours', now()))`;
   expect((await add('skipping', 'key-skip')).text).toBe(first.text);
-  await api.sql`update purchase_watch.database_clock set skipped = '{}'`;
+  await api.sql`update purchase_watch_internal.database_clock set skipped = '{}'`;
   expect((await add('skipping', 'key-skip')).body.code).toBe('subscriber_exists');
 });
 

@@ -94,10 +94,10 @@ describe('without its database', () => {
 });
 
 test('a fault of ours is told without its inside, and logged once with it', async () => {
-  await api.sql`alter table purchase_watch.purchase_transitions rename to hidden`;
+  await api.sql`alter table purchase_watch_internal.purchase_transitions rename to hidden`;
   await api.call('POST', '/v1/purchases', { json: { purchaseId: 'p' } });
   const { status, body, text } = await api.call('GET', '/v1/purchases/p');
-  await api.sql`alter table purchase_watch.hidden rename to purchase_transitions`;
+  await api.sql`alter table purchase_watch_internal.hidden rename to purchase_transitions`;
   expect([status, body.code]).toEqual([500, 'internal']);
   expect(text).not.toContain('transitions');
   const logged = api.lines.filter((line) => line.includes('"level":"error"'));

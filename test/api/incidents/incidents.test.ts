@@ -9,13 +9,16 @@ beforeAll(async () => {
   api = await startTestApi({ sites: ['default', 'se'] });
 });
 afterAll(() => api.stop());
-beforeEach(() => api.sql`truncate purchase_watch.incidents, purchase_watch.silences, purchase_watch.events cascade`);
+beforeEach(
+  () =>
+    api.sql`truncate purchase_watch_internal.incidents, purchase_watch_internal.silences, purchase_watch_internal.events cascade`,
+);
 
 /** One open stuck incident and one ended unreachable one a site, the later ones at se. */
 const some = async (): Promise<void> => {
   for (const site of ['default', 'se']) {
     await api.sql`
-      insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count)
+      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count)
       values (${`inc_${site}_over`}, 'unreachable', ${site}, null, '2026-11-20T08:00:00Z', '2026-11-20T07:59:00Z', '2026-11-20T09:00:00Z', '2026-11-20T08:59:30Z', 0, 1, '2026-11-20T09:00:00Z', 0),
         (${`inc_${site}`}, 'stuck', ${site}, 6, '2026-11-20T09:15:00Z', '2026-11-20T09:00:00.123Z', null, null, 3, 4, null, null)`;
   }
@@ -23,23 +26,23 @@ const some = async (): Promise<void> => {
 /** The ones of `some` have one cause: at `default` it is over. */
 const family = async (): Promise<void> => {
   await api.sql`
-    insert into purchase_watch.incidents (id, kind, opened_at, since, count, peak, severity)
+    insert into purchase_watch_internal.incidents (id, kind, opened_at, since, count, peak, severity)
     values ('inc_both', 'stuck', '2026-11-20T09:20:00Z', '2026-11-20T09:00:00Z', 9, 12, 1)`;
-  await api.sql`update purchase_watch.incidents set parent = 'inc_both' where id in ('inc_se', 'inc_default')`;
-  await api.sql`update purchase_watch.incidents set ended_at = '2026-11-20T09:30:00Z', count = 0 where id = 'inc_default'`;
+  await api.sql`update purchase_watch_internal.incidents set parent = 'inc_both' where id in ('inc_se', 'inc_default')`;
+  await api.sql`update purchase_watch_internal.incidents set ended_at = '2026-11-20T09:30:00Z', count = 0 where id = 'inc_default'`;
 };
 /** Announces a stage of an incident to channels, as the judge would have. */
 const say = async (incident: string, stage: string, channels: readonly string[], data: object = CAUSES): Promise<void> => {
   for (const name of channels)
     await api.sql`
-      insert into purchase_watch.subscribers (name, kind, audience, address_hash) values (${name}, 'slack', 'people', 'x') on conflict do nothing`;
+      insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values (${name}, 'slack', 'people', 'x') on conflict do nothing`;
   const body = JSON.stringify({ id: 'evt', type: `incident.${stage}`, data: { incidentId: incident, ...data } });
   await api.sql`
     with e as (
-      insert into purchase_watch.events (id, type, site, shard, incident, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, incident, created_at, body)
       values (${`evt_${incident}_${stage}`}, ${`incident.${stage}`}, 'se', 0, ${incident}, '2026-11-20T09:15:00Z', ${body}) returning position)
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
-    select e.position, 0, s.id, 0, now() from e, purchase_watch.subscribers s where s.name = any(${channels as string[]})`;
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
+    select e.position, 0, s.id, 0, now() from e, purchase_watch_internal.subscribers s where s.name = any(${channels as string[]})`;
 };
 const CAUSES = { causes: [{ cause: 'deploy', why: 'Nobody got on since 09:03.' }] };
 const ids = async (query: string): Promise<string[]> => {
@@ -68,7 +71,7 @@ describe('listing', () => {
   test('those of subscribers are of no site', async () => {
     await some();
     await api.sql`
-      insert into purchase_watch.incidents (id, kind, subscriber, opened_at, since, count, peak)
+      insert into purchase_watch_internal.incidents (id, kind, subscriber, opened_at, since, count, peak)
       values ('inc_shop', 'subscriber', 'shop', now(), now(), 412, 412), ('inc_books', 'subscriber', 'books', now(), now(), 1, 1)`;
     expect(await ids('?status=open')).toEqual(['inc_books', 'inc_shop', 'inc_se', 'inc_default']);
     expect(await ids('?kind=subscriber')).toEqual(['inc_books', 'inc_shop']);
@@ -77,7 +80,7 @@ describe('listing', () => {
     expect(await ids('?limit=1')).toEqual(['inc_books']);
     const endsAt = new Date(Date.now() + 3_600_000).toISOString();
     await api.sql`
-      insert into purchase_watch.silences (kind, subscriber, reason, created_by, starts_at, ends_at)
+      insert into purchase_watch_internal.silences (kind, subscriber, reason, created_by, starts_at, ends_at)
       values ('subscriber', 'shop', 'It moves.', 'Kim', now(), ${endsAt})`;
     expect((await api.call('GET', '/v1/incidents/inc_shop')).body).toMatchObject({
       kind: 'subscriber',
@@ -125,15 +128,15 @@ describe('listing', () => {
   test('reads no more than a page of each site and kind, however many there were', async () => {
     const { sql } = api;
     await sql`
-      insert into purchase_watch.incidents (id, kind, site, opened_at, since, ended_at, count, peak)
+      insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, ended_at, count, peak)
       select 'inc_' || i, case when i = 1 then 'stuck' else 'unreachable' end, 'se', now(), now(), now(), 0, 1 from generate_series(1, 5000) i`;
     await sql`
-      insert into purchase_watch.incidents (id, kind, subscriber, opened_at, since, ended_at, count, peak)
+      insert into purchase_watch_internal.incidents (id, kind, subscriber, opened_at, since, ended_at, count, peak)
       select 'inc_s' || i, 'subscriber', 'shop', now(), now(), now(), 0, 1 from generate_series(1, 5000) i`;
     await sql`
-      insert into purchase_watch.incidents (id, kind, opened_at, since, ended_at, count, peak)
+      insert into purchase_watch_internal.incidents (id, kind, opened_at, since, ended_at, count, peak)
       select 'inc_p' || i, 'stuck', now(), now(), now(), 0, 1 from generate_series(1, 5000) i`;
-    await sql`analyze purchase_watch.incidents`;
+    await sql`analyze purchase_watch_internal.incidents`;
     for (const kind of [undefined, 'stuck', 'unreachable', 'subscriber'] as const) {
       for (const status of ['all', 'open'] as const) {
         const { scanned, fetched } = await rowsRead(sql, 'incidents', (tx) =>
@@ -205,7 +208,7 @@ describe('reading', () => {
     await some();
     await family();
     await api.sql`
-      insert into purchase_watch.incidents (id, kind, site, state, parent, opened_at, since, count, peak, quiet_since)
+      insert into purchase_watch_internal.incidents (id, kind, site, state, parent, opened_at, since, count, peak, quiet_since)
       values ('inc_fi', 'stuck', 'default', null, 'inc_both', now(), now(), 1, 1, null), ('inc_id', 'stuck', 'default', 4, 'inc_fi', now(), now(), 1, 1, null),
         ('inc_quiet', 'stuck', 'default', 6, 'inc_fi', now(), now(), 0, 1, now())`;
     const silence = async (wish: object, endsAt: string) =>
@@ -227,7 +230,7 @@ describe('reading', () => {
       since: Date.parse('2026-11-20T09:03:00Z'),
       ...counts,
     });
-    await api.sql`update purchase_watch.incidents set alarm = ${alarm}, severity = 1, reopened_at = '2026-11-20T10:00:00Z' where id = 'inc_se'`;
+    await api.sql`update purchase_watch_internal.incidents set alarm = ${alarm}, severity = 1, reopened_at = '2026-11-20T10:00:00Z' where id = 'inc_se'`;
     expect(await read('inc_se')).toMatchObject({
       alarm: { ...counts, at: '2026-11-20T09:14:00.000Z', since: '2026-11-20T09:03:00.000Z' },
       reopenedAt: '2026-11-20T10:00:00.000Z',
@@ -243,7 +246,7 @@ describe('reading', () => {
     ['subscriber', null, 'shop', 3, 'critical'],
   ])('says how urgent one is: %s at %s, about %s, of severity %i is %s', async (kind, site, subscriber, severity, level) => {
     await api.sql`
-      insert into purchase_watch.incidents (id, kind, site, subscriber, opened_at, since, count, peak, severity)
+      insert into purchase_watch_internal.incidents (id, kind, site, subscriber, opened_at, since, count, peak, severity)
       values ('inc_1', ${kind}, ${site}, ${subscriber}, now(), now(), 1, 1, ${severity})`;
     expect((await read('inc_1')).severity).toBe(level);
   });
@@ -255,8 +258,8 @@ describe('reading', () => {
     await say('inc_default', 'opened', ['@slack']);
     await say('inc_se', 'ended', ['@slack'], { causes: [] });
     await api.sql`
-      update purchase_watch.deliveries d set status = 'delivered', settled_at = '2026-11-20T09:16:00Z'
-      from purchase_watch.events e where e.position = d.event and e.type = 'incident.opened' and e.incident = 'inc_se'`;
+      update purchase_watch_internal.deliveries d set status = 'delivered', settled_at = '2026-11-20T09:16:00Z'
+      from purchase_watch_internal.events e where e.position = d.event and e.type = 'incident.opened' and e.incident = 'inc_se'`;
     const { said, causes } = await read('inc_se');
     expect(said).toEqual([
       { channel: '@slack', stage: 'opened', at: '2026-11-20T09:16:00.000Z', status: 'delivered' },
@@ -272,9 +275,9 @@ describe('reading', () => {
   test('reads of what was said no more than its own', async () => {
     await some();
     await api.sql`
-      insert into purchase_watch.events (id, type, site, shard, incident, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, incident, created_at, body)
       select 'evt_x' || n, 'incident.reminder', 'se', 0, 'inc_other' || n % 5, now(), '{}' from generate_series(1, 5000) n`;
-    await api.sql`analyze purchase_watch.events`;
+    await api.sql`analyze purchase_watch_internal.events`;
     await say('inc_se', 'opened', ['@slack']);
     const { scanned, fetched } = await rowsRead(api.sql, 'events', (tx) => saidOf(tx, 'inc_se'));
     expect([scanned, fetched <= 5]).toEqual([0, true]);
@@ -342,7 +345,7 @@ describe('acknowledging', () => {
     await some();
     await family();
     await api.sql`
-      insert into purchase_watch.incidents (id, kind, site, state, parent, opened_at, since, count, peak)
+      insert into purchase_watch_internal.incidents (id, kind, site, state, parent, opened_at, since, count, peak)
       values ('inc_id', 'stuck', 'default', 4, 'inc_both', now(), now(), 1, 1)`;
     await acknowledge('inc_se', { by: 'Robin' });
     expect((await acknowledge('inc_both', { by: 'Kim', note: 'I call the provider.' })).body).toMatchObject({ owner: 'Kim' });
@@ -360,10 +363,10 @@ describe('acknowledging', () => {
     await family();
     await acknowledge('inc_both', { by: 'Kim', note: 'I call the provider.' });
     await api.sql`
-      insert into purchase_watch.incidents (id, kind, site, state, parent, opened_at, since, count, peak)
+      insert into purchase_watch_internal.incidents (id, kind, site, state, parent, opened_at, since, count, peak)
       values ('inc_site', 'stuck', 'default', null, 'inc_both', now(), now(), 1, 1), ('inc_new', 'stuck', 'default', 4, 'inc_site', now(), now(), 1, 1)`;
     expect(await read('inc_new')).toMatchObject({ owner: 'Kim', acknowledged: { by: 'Kim', note: 'I call the provider.' } });
-    await api.sql`update purchase_watch.incidents set ended_at = now() where id = 'inc_both'`;
+    await api.sql`update purchase_watch_internal.incidents set ended_at = now() where id = 'inc_both'`;
     expect(await read('inc_new')).toMatchObject({ owner: null, acknowledged: null });
   });
 

@@ -12,9 +12,9 @@ describe('over the API', () => {
   });
   afterAll(() => api.stop());
   beforeEach(async () => {
-    await api.sql`truncate purchase_watch.silences`;
+    await api.sql`truncate purchase_watch_internal.silences`;
     await api.sql`
-      insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x') on conflict do nothing`;
+      insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x') on conflict do nothing`;
   });
 
   const add = (differs: object) =>

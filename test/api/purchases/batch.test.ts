@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 beforeEach(async () => {
-  await api.sql`truncate purchase_watch.purchases, purchase_watch.nudges cascade`;
+  await api.sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges cascade`;
 });
 
 const post = (purchases: unknown) => api.call('POST', '/v1/purchases/batch', { json: { purchases } });
@@ -52,7 +52,7 @@ test('keeps the digits, and wakes the daemon once', async () => {
     headers: { 'content-type': 'application/json' },
   });
   expect((await api.call('GET', '/v1/purchases/a')).text).toContain('249.50');
-  const [row] = await api.sql<[{ count: number }]>`select count(*)::int as count from purchase_watch.nudges`;
+  const [row] = await api.sql<[{ count: number }]>`select count(*)::int as count from purchase_watch_internal.nudges`;
   expect(row.count).toBe(2);
 });
 

@@ -43,7 +43,7 @@ describe('reading an invoice', () => {
     expect(body.completed).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     expect(body.dueDate).toMatch(/^\d{4}-\d\d-\d\dT00:00:00/);
     const kept = await t.app
-      .sql`select invoice, (select count(*)::integer from purchase_watch.events where type like '%invoice%') as told
+      .sql`select invoice, (select count(*)::integer from purchase_watch_internal.events where type like '%invoice%') as told
       from purchase_watch.purchases where purchase_id = ${purchase}`;
     expect(kept).toMatchObject([{ invoice: null, told: 0 }]);
     for (const value of t.simulator.control.sensitiveValues()) expect(t.log.join('')).not.toContain(value);
@@ -139,12 +139,12 @@ describe('without a service', () => {
   beforeEach(async () => {
     asked = [];
     reply = { kind: 'unconfigured', retryAfter: 0 };
-    await api.sql`truncate purchase_watch.purchases, purchase_watch.nudges cascade`;
+    await api.sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges cascade`;
     await api.sql`
       insert into purchase_watch.purchases (purchase_id, site, state, state_since, next_poll_at)
       values ('p', 'se', 2, now(), now() + interval '1 day'), ('new', 'se', 0, now(), now()), ('unseen', 'se', null, null, now()),
         ('twice', 'se', 2, now(), now()), ('twice', 'fi', 2, now(), now())`;
-    await api.sql`truncate purchase_watch.nudges`;
+    await api.sql`truncate purchase_watch_internal.nudges`;
   });
   const call = (method: string, path: string, key = FULL) =>
     api.call(method, `/v1/purchases/${path}`, { headers: { authorization: `Bearer ${key}` } });
@@ -189,7 +189,7 @@ describe('without a service', () => {
   test('having it announced makes the purchase due at once, and asking again changes nothing', async () => {
     const row = async () =>
       (
-        await api.sql`select invoice, revision, next_poll_at <= now() as due, (select count(*)::integer from purchase_watch.nudges) as nudges
+        await api.sql`select invoice, revision, next_poll_at <= now() as due, (select count(*)::integer from purchase_watch_internal.nudges) as nudges
         from purchase_watch.purchases where purchase_id = 'p'`
       )[0];
     const { status, exact } = await call('POST', 'p/invoice');

@@ -8,14 +8,14 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 beforeEach(async () => {
-  await api.sql`truncate purchase_watch.purchases, purchase_watch.nudges cascade`;
+  await api.sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges cascade`;
   await api.call('POST', '/v1/purchases', { json: { purchaseId: 'p' } });
   await api.sql`update purchase_watch.purchases set next_poll_at = now() + interval '1 hour', polls = 3`;
-  await api.sql`truncate purchase_watch.nudges`;
+  await api.sql`truncate purchase_watch_internal.nudges`;
 });
 
 const ask = (query = '', server = api) => server.call('POST', `/v1/purchases/p/poll${query}`);
-const asked = async () => (await api.sql`select from purchase_watch.nudges`).length === 1;
+const asked = async () => (await api.sql`select from purchase_watch_internal.nudges`).length === 1;
 
 test('makes the purchase due at once and does not wait unless told to', async () => {
   const { status, body } = await ask();
@@ -44,11 +44,11 @@ test('says that nothing was polled within the wait', async () => {
 });
 
 test('says so when the site does not answer, or is not configured any more', async () => {
-  await api.sql`update purchase_watch.sites set failing_since = '2026-11-20T09:00Z'`;
+  await api.sql`update purchase_watch_internal.sites set failing_since = '2026-11-20T09:00Z'`;
   expect((await ask()).body.note).toContain('no usable answer since 2026-11-20T09:00:00.000Z');
-  await api.sql`update purchase_watch.sites set failing_since = null, configured = false`;
+  await api.sql`update purchase_watch_internal.sites set failing_since = null, configured = false`;
   expect((await ask()).body.note).toContain('not in the configuration any more');
-  await api.sql`update purchase_watch.sites set configured = true`;
+  await api.sql`update purchase_watch_internal.sites set configured = true`;
 });
 
 test.each(['31s', '1m', '5', '-1s', 'soon', ''])('a wait of "%s" is refused', async (wait) => {

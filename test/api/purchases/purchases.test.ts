@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 beforeEach(async () => {
-  await api.sql`truncate purchase_watch.purchases, purchase_watch.nudges cascade`;
+  await api.sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges cascade`;
 });
 
 const watch = (purchaseId: string, rest: object = {}) => api.call('POST', '/v1/purchases', { json: { purchaseId, ...rest } });
@@ -24,7 +24,7 @@ describe('reading one', () => {
     await watch('p');
     await seen('p', 17);
     await api.sql`
-      insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
+      insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
       select id, t.* from purchase_watch.purchases, (values
         (1, null::int, null::int, 6, null::timestamptz, timestamptz '2026-11-20T09:00:00.123456Z'),
         (3, 1, 6, 17, timestamptz '2026-11-20T09:00:00.123Z', timestamptz '2026-11-20T10:00:05+01')) t`;
@@ -41,7 +41,7 @@ describe('reading one', () => {
   test('shows the latest thousand changes of one that goes to and fro', async () => {
     await watch('p');
     await api.sql`
-      insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_after)
+      insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_after)
       select id, n, nullif(n - 1, 0), case when n > 1 then (n + 1) % 2 end, n % 2, now() from purchase_watch.purchases, generate_series(1, 1003) n`;
     const { transitions } = (await read('/p')).body;
     expect([transitions.length, transitions[0].sequence, transitions.at(-1).sequence]).toEqual([1_000, 4, 1_003]);
@@ -98,9 +98,9 @@ describe('reading one', () => {
   });
 
   test('of a site that was configured once still works', async () => {
-    await api.sql`insert into purchase_watch.sites (name) values ('former') on conflict do nothing`;
+    await api.sql`insert into purchase_watch_internal.sites (name) values ('former') on conflict do nothing`;
     await api.sql`insert into purchase_watch.purchases (purchase_id, site) values ('old', 'former')`;
-    await api.sql`update purchase_watch.sites set configured = false where name = 'former'`;
+    await api.sql`update purchase_watch_internal.sites set configured = false where name = 'former'`;
     expect((await read('/old?site=former')).status).toBe(200);
     expect(idsOf((await read('?site=former')).body)).toEqual(['old']);
   });
@@ -215,14 +215,14 @@ describe('removing', () => {
   test('stops the polls, keeps what is known, and may be repeated', async () => {
     await watch('p');
     await seen('p', 6, { stuck: true });
-    await api.sql`truncate purchase_watch.nudges`;
+    await api.sql`truncate purchase_watch_internal.nudges`;
     for (let time = 0; time < 2; time++) {
       const answer = await api.call('DELETE', '/v1/purchases/p');
       expect([answer.status, answer.text]).toEqual([204, '']);
     }
     expect((await read('/p')).body).toMatchObject({ status: 'stopped', nextPollAt: null, stuckSince: null, state: { value: 6 } });
     // Its owner must hear of it, once.
-    expect((await api.sql`select from purchase_watch.nudges`).length).toBe(1);
+    expect((await api.sql`select from purchase_watch_internal.nudges`).length).toBe(1);
   });
 
   test('what nobody registered is told', async () => {

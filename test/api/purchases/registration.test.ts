@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 beforeEach(async () => {
-  await api.sql`truncate purchase_watch.purchases, purchase_watch.nudges cascade`;
+  await api.sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges cascade`;
 });
 
 const post = (json: unknown) => api.call('POST', '/v1/purchases', { json });
@@ -49,7 +49,7 @@ describe('one purchase', () => {
     const { body } = await post({ purchaseId: 'p-1', site: null, reference: null, metadata: null });
     expect(body).toMatchObject({ site: 'default', reference: null, metadata: null });
     const nudges = await api.sql`
-      select p.purchase_id, n.shard = p.shard as same from purchase_watch.nudges n join purchase_watch.purchases p on p.id = n.purchase`;
+      select p.purchase_id, n.shard = p.shard as same from purchase_watch_internal.nudges n join purchase_watch.purchases p on p.id = n.purchase`;
     expect([...nudges]).toEqual([{ purchase_id: 'p-1', same: true }]);
   });
 
@@ -73,10 +73,10 @@ describe('one purchase', () => {
   });
 
   test('at a site that was taken out of the configuration elsewhere is a clear problem', async () => {
-    await api.sql`update purchase_watch.sites set configured = false where name = 'norway'`;
+    await api.sql`update purchase_watch_internal.sites set configured = false where name = 'norway'`;
     const one = await post({ purchaseId: 'p-1', site: 'norway' });
     const batch = await api.call('POST', '/v1/purchases/batch', { json: { purchases: [{ purchaseId: 'p-2', site: 'norway' }] } });
-    await api.sql`update purchase_watch.sites set configured = true where name = 'norway'`;
+    await api.sql`update purchase_watch_internal.sites set configured = true where name = 'norway'`;
     for (const { status, body } of [one, batch]) {
       expect([status, body.code]).toEqual([400, 'unknown_site']);
       expect(body.detail).toBe("site 'norway' is not configured. Configured sites: default, se.");
@@ -106,7 +106,7 @@ describe('one purchase', () => {
     await post({ purchaseId: 'p-1' });
     const fields = '{"Price":249.50,"CurrencyCode":"SEK","OrderReference":"A-1","CountryCode":"SE","Fee":1.00}';
     await api.sql`
-      insert into purchase_watch.purchase_details (purchase, fields) select id, ${fields}::text::json from purchase_watch.purchases`;
+      insert into purchase_watch_internal.purchase_details (purchase, fields) select id, ${fields}::text::json from purchase_watch.purchases`;
     const { text, body } = await api.call('GET', '/v1/purchases/p-1');
     expect(text).toContain('"price":249.50,"currency":"SEK","orderReference":"A-1"');
     expect(text).toContain('"details":{"CountryCode":"SE","Fee":1.00}');

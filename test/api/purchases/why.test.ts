@@ -89,9 +89,9 @@ test.each([
 
 test('an incident that is silenced, and looked after, says so', async () => {
   const { sql } = api;
-  await sql`update purchase_watch.incidents set acknowledged_at = now() - interval '2 minutes', acknowledged_by = 'Ann'`;
+  await sql`update purchase_watch_internal.incidents set acknowledged_at = now() - interval '2 minutes', acknowledged_by = 'Ann'`;
   await sql`
-    insert into purchase_watch.silences (starts_at, ends_at, site, kind, state, reason, created_by)
+    insert into purchase_watch_internal.silences (starts_at, ends_at, site, kind, state, reason, created_by)
     values (now() - interval '1 hour', '2100-01-01T00:00:00Z', 'se', 'stuck', null, 'A known fault', 'Ann'),
       (now() - interval '1 hour', '2101-01-01T00:00:00Z', null, null, 2, 'Another state', 'Ann'),
       (now() - interval '2 hours', now() - interval '1 hour', null, null, null, 'Over', 'Ann')`;
@@ -112,7 +112,7 @@ test('however much happened, the answer stays small and says what it leaves out'
     await tx`set local session_replication_role = replica`;
     await tx`update purchase_watch.purchases set sequence = 1000 where id = ${id}`;
     await tx`
-      insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, state, created_at, body)
       select 'many_' || n, 'purchase.stuck', 'se', ${id}, n, n - 1, 0, 6, now() - interval '5 minutes', '{}' from generate_series(4, 1000) n`;
   });
   const { body, text } = await why('?subscriber=shop');

@@ -25,20 +25,20 @@ beforeAll(async () => {
     insert into purchase_watch.purchases (purchase_id, site)
     select 'p-' || n, site from generate_series(1, 300) n cross join unnest(array['se', 'fi']) as s (site)`;
   await api.sql`
-    insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
+    insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
     select format('evt_%sx%s', p.id, n), 'purchase.state_changed', p.site, p.id, n, nullif(n - 1, 0), p.shard, now(), '{}'
     from purchase_watch.purchases p cross join generate_series(1, 2) n order by n, p.id`;
   await api.sql`
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
     select e.position, e.purchase, s.id, e.shard, now(), case when s.name = 'shop' then 'delivered' else 'exhausted' end, now()
-    from purchase_watch.events e cross join purchase_watch.subscribers s order by e.position, s.id`;
+    from purchase_watch_internal.events e cross join purchase_watch_internal.subscribers s order by e.position, s.id`;
   await api.sql`
-    update purchase_watch.deliveries set status = 'pending', settled_at = null, attempts = 2, last_error = 'The receiver answered 503.'
-    where id in (select max(id) from purchase_watch.deliveries group by subscriber)`;
+    update purchase_watch_internal.deliveries set status = 'pending', settled_at = null, attempts = 2, last_error = 'The receiver answered 503.'
+    where id in (select max(id) from purchase_watch_internal.deliveries group by subscriber)`;
   await api.sql`
-    insert into purchase_watch.attempts (delivery, at, number, took_ms, http_status, outcome, excerpt)
-    select d.id, now(), n, 12, 503, 'http_503', 'busy' from purchase_watch.deliveries d cross join generate_series(2, 1, -1) n where d.status = 'pending'`;
-  await api.sql`analyze purchase_watch.deliveries, purchase_watch.events, purchase_watch.purchases, purchase_watch.subscribers`;
+    insert into purchase_watch_internal.attempts (delivery, at, number, took_ms, http_status, outcome, excerpt)
+    select d.id, now(), n, 12, 503, 'http_503', 'busy' from purchase_watch_internal.deliveries d cross join generate_series(2, 1, -1) n where d.status = 'pending'`;
+  await api.sql`analyze purchase_watch_internal.deliveries, purchase_watch_internal.events, purchase_watch.purchases, purchase_watch_internal.subscribers`;
 });
 afterAll(() => api.stop());
 
@@ -105,7 +105,7 @@ describe('the list', () => {
   });
 
   test('of one event has one delivery per subscriber', async () => {
-    const [event] = await api.sql<{ id: string }[]>`select id from purchase_watch.events limit 1`;
+    const [event] = await api.sql<{ id: string }[]>`select id from purchase_watch_internal.events limit 1`;
     expect((await list(`event=${event!.id}`)).data).toHaveLength(2);
   });
 
@@ -176,7 +176,7 @@ describe('one', () => {
     'that is %s is due again when it is asked for, and keeps its attempts',
     async (status) => {
       const { data } = await list(`status=${status}&limit=1`);
-      await api.sql`update purchase_watch.deliveries set due_at = now() + interval '1 day' where id = ${Number(data[0].id.slice(4))}`;
+      await api.sql`update purchase_watch_internal.deliveries set due_at = now() + interval '1 day' where id = ${Number(data[0].id.slice(4))}`;
       const answer = await api.call('POST', `/v1/deliveries/${data[0].id}/retry`);
       expect([answer.status, answer.body.status, answer.body.tries]).toEqual([202, 'pending', data[0].tries]);
       expect(Date.parse(answer.body.dueAt)).toBeLessThanOrEqual(Date.now() + 1_000);

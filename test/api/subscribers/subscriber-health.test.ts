@@ -6,23 +6,23 @@ let api: TestApi;
 beforeEach(async () => {
   api = await startTestApi();
   await api.sql`
-    insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x'), ('@slack', 'slack', 'people', 'x')`;
+    insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x'), ('@slack', 'slack', 'people', 'x')`;
 });
 afterEach(() => api.stop());
 
 const post = (path: string, json?: unknown) => api.call('POST', `/v1/subscribers/${path}`, json === undefined ? {} : { json });
 const pause = () => api.sql`
-  insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
-  select id, 4, 1, '2026-01-01T00:00:00Z', '2100-01-01T00:00:00Z', 'The receiver answered 503.' from purchase_watch.subscribers where name = 'shop'`;
+  insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
+  select id, 4, 1, '2026-01-01T00:00:00Z', '2100-01-01T00:00:00Z', 'The receiver answered 503.' from purchase_watch_internal.subscribers where name = 'shop'`;
 const living = () =>
-  api.sql`insert into purchase_watch.replicas (id, process, expires_at) values ('rep_1', 'x', now() + interval '1 hour')`;
+  api.sql`insert into purchase_watch_internal.replicas (id, process, expires_at) values ('rep_1', 'x', now() + interval '1 hour')`;
 /** Events an hour old, each delivered to the shop within 40 ms, or not at all. */
 const events = (count: number, { delivered = true } = {}) => api.sql`
   with event as (
-    insert into purchase_watch.events (id, type, site, shard, created_at, body)
+    insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
     select 'evt_' || n, 'site.reachable', 'default', 0, now() - interval '1 hour', '{}' from generate_series(1, ${count}::integer) n returning position)
-  insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, took_ms, http_status, excerpt)
-  select position, 0, s.id, 0, now(), 'delivered', now(), 1, 40, 200, 'thanks' from event, purchase_watch.subscribers s where s.name = 'shop' and ${delivered}`;
+  insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, took_ms, http_status, excerpt)
+  select position, 0, s.id, 0, now(), 'delivered', now(), 1, 40, 200, 'thanks' from event, purchase_watch_internal.subscribers s where s.name = 'shop' and ${delivered}`;
 
 describe('a pause', () => {
   test('is shown, ended by hand, and ending it again changes nothing', async () => {
@@ -49,7 +49,7 @@ describe('a pause', () => {
   });
 
   test('of one that is off is no pause', async () => {
-    await api.sql`update purchase_watch.subscribers set status = 'off', status_reason = 'It answered 410.' where name = 'shop'`;
+    await api.sql`update purchase_watch_internal.subscribers set status = 'off', status_reason = 'It answered 410.' where name = 'shop'`;
     const { status, body } = await post('shop/resume');
     expect([status, body.code]).toEqual([409, 'subscriber_off']);
     expect((await api.call('GET', '/v1/subscribers/shop')).body.health.status).toBe('off');

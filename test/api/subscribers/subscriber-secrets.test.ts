@@ -56,7 +56,7 @@ test('until when old secrets sign is told as long as they do', async () => {
   const rotated = await api.call('POST', '/v1/subscribers/rotating/rotate-secret', { json: { overlap: '1h' } });
   const until = async () => (await api.call('GET', '/v1/subscribers/rotating')).body.oldSecretsUntil;
   expect([typeof rotated.body.oldSecretsUntil, await until()]).toEqual(['string', rotated.body.oldSecretsUntil]);
-  await api.sql`update purchase_watch.subscribers set old_keys_until = now() - interval '1 second' where name = 'rotating'`;
+  await api.sql`update purchase_watch_internal.subscribers set old_keys_until = now() - interval '1 second' where name = 'rotating'`;
   expect(await until()).toBeNull();
 });
 
@@ -76,7 +76,7 @@ test('what tells requests with an Idempotency-Key apart is worth nothing without
   const json = { name: 'keyed', url: 'https://shop.example', headers: { 'X-Pin': '7353' } };
   const hashOf = async ({ call, sql }: TestApi) => {
     expect((await call('POST', '/v1/subscribers', { json, headers: { 'idempotency-key': 'k' } })).status).toBe(201);
-    const [row] = await sql`select encode(request_hash, 'hex') as hash from purchase_watch.idempotency_keys`;
+    const [row] = await sql`select encode(request_hash, 'hex') as hash from purchase_watch_internal.idempotency_keys`;
     return row!.hash;
   };
   const [first, second] = [await hashOf(api), await hashOf(other)];

@@ -26,7 +26,7 @@ describe('subscribers', () => {
   afterAll(() => api.stop());
   const add = (json: object) => api.call('POST', '/v1/subscribers', { json });
   const stored = (name: string) => api.sql`
-    select *, (extract(epoch from now() - matching_since) * 1000)::float8 as since from purchase_watch.subscribers where name = ${name} order by id`;
+    select *, (extract(epoch from now() - matching_since) * 1000)::float8 as since from purchase_watch_internal.subscribers where name = ${name} order by id`;
 
   test('one that is added is shown with its secret once, and without it ever after', async () => {
     const { status, body, headers } = await add({
@@ -65,11 +65,11 @@ describe('subscribers', () => {
   test('neither address nor secret lies in the database in the clear, and a ciphertext opens only in its own row', async () => {
     await add({ name: 'first', url: 'https://first.example/private-path' });
     await add({ name: 'second', url: 'https://second.example/private-path' });
-    const [row] = await api.sql`select s::text as text from purchase_watch.subscribers s where name = 'first'`;
+    const [row] = await api.sql`select s::text as text from purchase_watch_internal.subscribers s where name = 'first'`;
     expect(row!.text).not.toContain('private-path');
     expect(row!.text).not.toContain(Buffer.from('private-path').toString('hex'));
     await api.sql`
-      update purchase_watch.subscribers set url = (select url from purchase_watch.subscribers where name = 'first') where name = 'second'`;
+      update purchase_watch_internal.subscribers set url = (select url from purchase_watch_internal.subscribers where name = 'first') where name = 'second'`;
     const { body } = await api.call('GET', '/v1/subscribers/second');
     expect([body.url, body.statusReason]).toEqual([null, expect.stringContaining('SECRETS_KEY')]);
     const rotated = await api.call('POST', '/v1/subscribers/second/rotate-secret');
@@ -141,7 +141,7 @@ describe('subscribers', () => {
 
   test('a change leaves alone what it does not name, and says since when the filters are so', async () => {
     await add({ name: 'changing', url: 'https://a.example/x', types: ['purchase.stuck'], states: [2] });
-    await api.sql`update purchase_watch.subscribers set matching_since = now() - interval '1 hour' where name = 'changing'`;
+    await api.sql`update purchase_watch_internal.subscribers set matching_since = now() - interval '1 hour' where name = 'changing'`;
     const change = (json: object) => api.call('PATCH', '/v1/subscribers/changing', { json });
     expect((await change({ description: 'new', url: 'https://b.example' })).body).toMatchObject({
       url: 'https://b.example',
@@ -171,7 +171,7 @@ describe('subscribers', () => {
       format: 'cloudevents',
     });
     expect(added.text).not.toMatch(/private-|whsk_/);
-    const [row] = await api.sql`select s::text as text from purchase_watch.subscribers s where name = 'extras'`;
+    const [row] = await api.sql`select s::text as text from purchase_watch_internal.subscribers s where name = 'extras'`;
     for (const secret of ['private-token', 'private-team', 'whsk_']) {
       expect(row!.text).not.toContain(secret);
       expect(row!.text).not.toContain(Buffer.from(secret).toString('hex'));
@@ -230,8 +230,8 @@ describe('subscribers', () => {
   });
 
   test('those of the configuration are switched off and on here, which their daemon keeps when it starts again', async () => {
-    await api.sql`insert into purchase_watch.subscriber_health (subscriber, failures, pauses, paused_until)
-      select id, 5, 2, now() + interval '1 hour' from purchase_watch.subscribers where name = 'shop' and configured`;
+    await api.sql`insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, paused_until)
+      select id, 5, 2, now() + interval '1 hour' from purchase_watch_internal.subscribers where name = 'shop' and configured`;
     const patch = (status: string) => api.call('PATCH', '/v1/subscribers/shop', { json: { status } });
     expect((await patch('off')).body).toMatchObject({ status: 'off', statusReason: 'It was switched off by hand.' });
     await syncSubscribers(api.sql, [CONFIGURED]);
@@ -308,7 +308,7 @@ describe('with a daemon', () => {
     expect(receiver.received).toHaveLength(1);
     const pending = () =>
       t.app
-        .sql`select s.name from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber where d.status = 'pending'`;
+        .sql`select s.name from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber where d.status = 'pending'`;
     // What was received is settled a moment later.
     await expect.poll(pending, { interval: 20 }).toEqual([]);
     await receiver.stop();

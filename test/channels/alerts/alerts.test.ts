@@ -47,7 +47,7 @@ test('a system that pages people gets each event about an incident, signed and i
   };
   for (let step = 0; step < 4; step++) await pass();
   await t.app
-    .sql`update purchase_watch.subscribers set status = 'active', status_reason = null, failed_at = null where name = 'default'`;
+    .sql`update purchase_watch_internal.subscribers set status = 'active', status_reason = null, failed_at = null where name = 'default'`;
   for (let step = 0; step < 60; step++) await pass();
   await t.app.deliverOnce();
   const events = to.received.map(({ body, headers, path }) => {
@@ -58,7 +58,7 @@ test('a system that pages people gets each event about an incident, signed and i
   expect(events.map(({ type }) => type)).toEqual(['incident.opened', 'incident.ended']);
   expect(events[0].data).toMatchObject({ kind: 'subscriber', subscriber: 'default', severity: 'critical' });
   expect(events[1].data.incidentId).toBe(events[0].data.incidentId);
-  const [row] = await t.app.sql`select kind, audience from purchase_watch.subscribers where name = '@alerts-pager'`;
+  const [row] = await t.app.sql`select kind, audience from purchase_watch_internal.subscribers where name = '@alerts-pager'`;
   expect(row).toEqual({ kind: 'alerts', audience: 'people' });
   expect(t.log.join('')).not.toMatch(/a-secret-path|whsec_/);
 }, 60_000);

@@ -17,7 +17,9 @@ const sent = (): number => t.slack.received.length;
 const texts = (): string[] => t.slack.received.map(({ text }) => text);
 /** How many attempts each delivery took, in the order of the events. */
 const attempts = async (): Promise<number[]> =>
-  (await t.sql<{ attempts: number }[]>`select attempts from purchase_watch.deliveries order by event`).map((row) => row.attempts);
+  (await t.sql<{ attempts: number }[]>`select attempts from purchase_watch_internal.deliveries order by event`).map(
+    (row) => row.attempts,
+  );
 
 test('what is new goes one by one, a second apart', async () => {
   await t.announce(2);
@@ -34,7 +36,7 @@ test('more than three at once are one message, which names each of them', async 
   expect(t.slack.received[0]!.problem).toBeNull();
   for (const site of ['shop-0', 'shop-1', 'shop-2', 'shop-3']) expect(texts()[0]).toContain(site);
   expect(await t.statuses()).toEqual({ delivered: 4 });
-  const moments = await t.sql`select distinct settled_at from purchase_watch.deliveries`;
+  const moments = await t.sql`select distinct settled_at from purchase_watch_internal.deliveries`;
   expect(moments).toHaveLength(1);
 });
 
@@ -106,13 +108,13 @@ test('a daemon that loses its shard while Slack answers settles none of them, an
   const sending = t.daemon.deliver();
   await t.slack.waitFor((received) => received.length === 1);
   // Another one takes over, as after a crash.
-  await t.sql`insert into purchase_watch.replicas (id, process, expires_at) values ('rep_other', 'other', now() + interval '1 hour')`;
-  await t.sql`update purchase_watch.shards set owner = 'rep_other', epoch = epoch + 1 where id = ${SITE_SHARD}`;
+  await t.sql`insert into purchase_watch_internal.replicas (id, process, expires_at) values ('rep_other', 'other', now() + interval '1 hour')`;
+  await t.sql`update purchase_watch_internal.shards set owner = 'rep_other', epoch = epoch + 1 where id = ${SITE_SHARD}`;
   await t.daemon.renew();
   await sending;
   await t.daemon.vanish();
   expect(await t.statuses()).toEqual({ pending: 5 });
-  await t.sql`delete from purchase_watch.replicas where id = 'rep_other'`;
+  await t.sql`delete from purchase_watch_internal.replicas where id = 'rep_other'`;
   const other = await t.another();
   await other.deliver();
   expect(sent()).toBe(2);
@@ -177,9 +179,9 @@ test('what comes late tells of each incident how it is when it leaves', async ()
   const at = t.clock.now();
   // Of the first one 42 customers are stuck by now; the other one has ended, which is told of its own later.
   await t.sql`
-    insert into purchase_watch.sites (name) values ('shop-0'), ('shop-1') on conflict do nothing`;
+    insert into purchase_watch_internal.sites (name) values ('shop-0'), ('shop-1') on conflict do nothing`;
   await t.sql`
-    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, severity, ended_at) values
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, severity, ended_at) values
       (${`inc_${at}_0`}, 'stuck', 'shop-0', 6, to_timestamp(${at - 600_000}::float8 / 1000), to_timestamp(${at - 600_000}::float8 / 1000), 42, 50, 1, null),
       (${`inc_${at}_1`}, 'stuck', 'shop-1', 6, to_timestamp(${at - 600_000}::float8 / 1000), to_timestamp(${at - 600_000}::float8 / 1000), 0, 9, 0,
         to_timestamp(${at + 600_000}::float8 / 1000))`;

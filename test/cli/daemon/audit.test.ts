@@ -39,8 +39,8 @@ test('the page about troubles shows what it prints', async () => {
 });
 
 test('gaps are listed with their ids, and fail the command', async () => {
-  await database.sql`delete from purchase_watch.attempts`;
-  await database.sql`delete from purchase_watch.deliveries where status = 'pending'`;
+  await database.sql`delete from purchase_watch_internal.attempts`;
+  await database.sql`delete from purchase_watch_internal.deliveries where status = 'pending'`;
   const { exitCode, stdout, stderr } = await audit();
   expect(exitCode).toBe(1);
   expect(stdout).toMatch(/^gaps {3}3 deliveries that subscribers want .*: not so 1 time$/m);

@@ -366,7 +366,7 @@ describe('without a daemon', () => {
 
   test('a subscriber that was switched off', async () => {
     const { url } = await simulatorOf();
-    await database.sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash, status, status_reason) values ('shop', 'webhook', 'systems', 'x', 'off', 'it answered 410')`;
+    await database.sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, status, status_reason) values ('shop', 'webhook', 'systems', 'x', 'off', 'it answered 410')`;
     const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url }, '--no-send');
     expect(about('receiver shop')).toEqual([
       expect.stringMatching(
@@ -377,10 +377,10 @@ describe('without a daemon', () => {
 
   test('a subscriber that is paused, and how to go on', async () => {
     const { url } = await simulatorOf();
-    await database.sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('cashier', 'webhook', 'systems', 'x')`;
+    await database.sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('cashier', 'webhook', 'systems', 'x')`;
     await database.sql`
-      insert into purchase_watch.subscriber_health (subscriber, failures, pauses, paused_until, last_error)
-      select id, 5, 2, now() + interval '2 minutes', 'The receiver answered 503.' from purchase_watch.subscribers where name = 'cashier'`;
+      insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, paused_until, last_error)
+      select id, 5, 2, now() + interval '2 minutes', 'The receiver answered 503.' from purchase_watch_internal.subscribers where name = 'cashier'`;
     const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url }, '--no-send');
     expect(about('receiver cashier')).toEqual([
       expect.stringMatching(
@@ -394,16 +394,16 @@ describe('without a daemon', () => {
     const receiver = await startReceiver({ secret: SECRET });
     onTestFinished(() => receiver.stop());
     const { sql } = database;
-    await sql`delete from purchase_watch.subscribers`;
-    await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('default', 'webhook', 'systems', 'x')`;
+    await sql`delete from purchase_watch_internal.subscribers`;
+    await sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('default', 'webhook', 'systems', 'x')`;
     await sql`
-      insert into purchase_watch.subscriber_health (subscriber, failures, pauses, paused_until, last_error)
-      select id, 1, 0, now() + interval '1 day', 'The receiver answered 429.' from purchase_watch.subscribers`;
+      insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, paused_until, last_error)
+      select id, 1, 0, now() + interval '1 day', 'The receiver answered 429.' from purchase_watch_internal.subscribers`;
     await sql`
       with event as (
-        insert into purchase_watch.events (id, type, site, shard, created_at, body) values ('evt_1', 'site.reachable', 'default', 0, now(), '{}') returning position)
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status)
-      select position, 0, s.id, 0, now(), 'pending' from event, purchase_watch.subscribers s`;
+        insert into purchase_watch_internal.events (id, type, site, shard, created_at, body) values ('evt_1', 'site.reachable', 'default', 0, now(), '{}') returning position)
+      insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status)
+      select position, 0, s.id, 0, now(), 'pending' from event, purchase_watch_internal.subscribers s`;
     const settings = {
       ...env,
       CHECKOUT_BASE_URL: url,
@@ -424,9 +424,9 @@ describe('without a daemon', () => {
       expect.stringMatching(/^ok: took a signed test event/),
     ]);
     expect(receiver.received).toHaveLength(1);
-    await sql`update purchase_watch.subscriber_health set paused_until = now() - interval '1 second'`;
+    await sql`update purchase_watch_internal.subscriber_health set paused_until = now() - interval '1 second'`;
     expect((await doctor(settings)).about('receiver default')).toContainEqual(expect.stringMatching(/^ok: took a signed/));
-    await sql`update purchase_watch.subscribers set status = 'off', status_reason = 'The receiver answered 410.'`;
+    await sql`update purchase_watch_internal.subscribers set status = 'off', status_reason = 'The receiver answered 410.'`;
     expect((await doctor(settings)).about('receiver default')).toEqual([
       expect.stringMatching(/^warning: it is switched off .*; it was sent no test event → .*doctor --all"$/),
     ]);

@@ -10,13 +10,13 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 beforeEach(async () => {
   const { sql } = database;
-  await sql`truncate purchase_watch.incidents, purchase_watch.silences, purchase_watch.events cascade`;
+  await sql`truncate purchase_watch_internal.incidents, purchase_watch_internal.silences, purchase_watch_internal.events cascade`;
   const alarm = JSON.stringify({
     ...{ at: Date.now() - 600_000, since: Date.now() - 1_260_000, rule: 'share', entrants: 16, overdue: 14 },
     ...{ usualShare: 0.03, perDay: 412, falseAlarmEvery: 5700 },
   });
   await sql`
-    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, severity, alarm)
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, severity, alarm)
     values ('inc_old', 'unreachable', 'se', null, now() - interval '3 hours', now() - interval '3 hours', now() - interval '1 hour', 0, 1, 0, null),
       ('inc_card', 'stuck', 'se', 6, now() - interval '10 minutes', now() - interval '21 minutes', null, 12, 14, 1, ${alarm})`;
 });
@@ -27,9 +27,9 @@ const json = async (...argv: string[]) => JSON.parse((await command(...argv, '--
 /** The one at se, one at fi, and what tells of both. */
 async function family(): Promise<void> {
   await database.sql`
-    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, severity)
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, severity)
     values ('inc_fi', 'stuck', 'fi', 6, now(), now(), 3, 3, 0), ('inc_both', 'stuck', null, 6, now(), now(), 15, 17, 1)`;
-  await database.sql`update purchase_watch.incidents set parent = 'inc_both' where id in ('inc_fi', 'inc_card')`;
+  await database.sql`update purchase_watch_internal.incidents set parent = 'inc_both' where id in ('inc_fi', 'inc_card')`;
 }
 
 async function told(): Promise<void> {
@@ -39,13 +39,13 @@ async function told(): Promise<void> {
     causes: [{ cause: 'return_request', why: 'All 12 customers overdue wait for the card payment provider.' }],
     earlier: { cause: 'deploy', note: 'Our CSP.', by: 'Robin', at: '2026-11-03T10:00:00Z', site: 'se', state: null },
   };
-  await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'x') on conflict do nothing`;
+  await sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'x') on conflict do nothing`;
   await sql`
     with e as (
-      insert into purchase_watch.events (id, type, site, shard, incident, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, incident, created_at, body)
       values ('evt_1', 'incident.opened', 'se', 0, 'inc_card', now(), ${JSON.stringify({ id: 'evt_1', type: 'incident.opened', data })}) returning position)
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
-    select e.position, 0, s.id, 0, now(), 'delivered', now() from e, purchase_watch.subscribers s where s.name = '@slack'`;
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
+    select e.position, 0, s.id, 0, now(), 'delivered', now() from e, purchase_watch_internal.subscribers s where s.name = '@slack'`;
 }
 
 describe('list', () => {
@@ -78,7 +78,7 @@ describe('list', () => {
 
   test('one that was reopened is open since then, in every list', async () => {
     await database.sql`
-      update purchase_watch.incidents set opened_at = now() - interval '3 hours', reopened_at = now() - interval '4 minutes' where id = 'inc_card'`;
+      update purchase_watch_internal.incidents set opened_at = now() - interval '3 hours', reopened_at = now() - interval '4 minutes' where id = 'inc_card'`;
     expect((await command('incidents')).stdout).toMatch(/^inc_card .* open for 4 min( \d+ s)? +-$/m);
     expect((await command('status')).stdout).toMatch(/^incident inc_card, open for 4 min( \d+ s)?: se: /m);
   });
@@ -156,7 +156,7 @@ describe('show', () => {
       perDay: 2.04,
       falseAlarmEvery: null,
     });
-    await database.sql`update purchase_watch.incidents set alarm = ${sparse} where id = 'inc_card'`;
+    await database.sql`update purchase_watch_internal.incidents set alarm = ${sparse} where id = 'inc_card'`;
     await family();
     expect((await command('incidents', 'show', 'inc_card')).stdout).toMatch(
       /^rests on +2 customers in a row did not get on, where few come \(about 2 a day\); noticed 10 min after the first of them came\n(.*\n)*part of +inc_both$/m,
@@ -170,7 +170,7 @@ describe('show', () => {
     const { exitCode, stderr } = await command('incidents', 'show', 'inc_car');
     expect([exitCode, stderr]).toEqual([1, 'error: there is no incident inc_car (did you mean inc_card?); open is inc_card\n']);
     expect((await command('incidents', 'show', 'inc card')).exitCode).toBe(2);
-    await database.sql`update purchase_watch.incidents set ended_at = now() where ended_at is null`;
+    await database.sql`update purchase_watch_internal.incidents set ended_at = now() where ended_at is null`;
     expect((await command('incidents', 'acknowledge', 'inc_x')).stderr).toBe('error: there is no incident inc_x; none is open\n');
   });
 });
@@ -191,7 +191,7 @@ describe('looking after one', () => {
   });
 
   test('of a kind that is never cited says only that it is kept', async () => {
-    await database.sql`update purchase_watch.incidents set ended_at = null where id = 'inc_old'`;
+    await database.sql`update purchase_watch_internal.incidents set ended_at = null where id = 'inc_old'`;
     expect((await command('incidents', 'answer', 'inc_old', '--cause', 'provider')).stdout).toBe(
       'kept what inc_old was: provider, says kim; it stays open until nothing is wrong any more\n',
     );

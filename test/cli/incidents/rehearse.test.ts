@@ -34,7 +34,7 @@ afterAll(async () => {
 async function shop(): Promise<void> {
   const { sql } = database;
   await sql`alter table purchase_watch.purchases disable trigger user`;
-  await sql`update purchase_watch.sites set first_success_at = to_timestamp(${T - HOUR} / 1000.0)`;
+  await sql`update purchase_watch_internal.sites set first_success_at = to_timestamp(${T - HOUR} / 1000.0)`;
   await sql`
     with customer as (
       select n, to_timestamp(${T} / 1000.0) + n * interval '2 minutes' as at, n between 60 and 74 as lost from generate_series(0, 119) n),
@@ -43,9 +43,9 @@ async function shop(): Promise<void> {
       select 'p-' || n, 'se', at, case when lost then 5 else 2 end, at, at, 0, 2, 'settled', at + interval '25 minutes' from customer
       returning id, registered_at as at, state),
     came as (
-      insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
+      insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
       select id, 1, null, null, 6, null, at from bought)
-    insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
+    insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
     select id, 2, 1, 6, state, at + case when state = 5 then interval '20 minutes' else interval '30 seconds' end,
       at + case when state = 5 then interval '21 minutes' else interval '35 seconds' end from bought`;
 }
@@ -150,7 +150,7 @@ test('limits that nobody reaches, and states without any, say nothing', async ()
 test('what no channel was told was not said, while there are channels', async () => {
   const { sql } = database;
   const kept = await sql<{ event: string; subscriber: number; shard: number }[]>`
-    delete from purchase_watch.deliveries where event in (select position from purchase_watch.events where type = 'incident.opened' and body like '%"stuck"%')
+    delete from purchase_watch_internal.deliveries where event in (select position from purchase_watch_internal.events where type = 'incident.opened' and body like '%"stuck"%')
     returning event, subscriber, shard`;
   expect(kept).toHaveLength(1);
   const path = settings('slack: { channels: { ops: { webhookUrl: "https://hooks.slack.com/services/a/b/c" } } }');
@@ -161,7 +161,7 @@ test('what no channel was told was not said, while there are channels', async ()
   });
   expect((await rehearse()).stdout).toMatch(/^Was really said:\nat .*\n\S+ \S+ +nobody +opened /m);
   await sql`
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at) select ${kept[0]!.event}, 0, ${kept[0]!.subscriber}, ${kept[0]!.shard}, now()`;
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at) select ${kept[0]!.event}, 0, ${kept[0]!.subscriber}, ${kept[0]!.shard}, now()`;
 });
 
 test('one site alone', async () => {
@@ -171,11 +171,11 @@ test('one site alone', async () => {
 
 test('silences hold unless they are to be ignored', async () => {
   await database.sql`
-    insert into purchase_watch.silences (created_at, starts_at, ends_at, site, reason, created_by)
+    insert into purchase_watch_internal.silences (created_at, starts_at, ends_at, site, reason, created_by)
     values (to_timestamp(${BROKEN - HOUR} / 1000.0), to_timestamp(${BROKEN} / 1000.0), to_timestamp(${BROKEN + 2 * HOUR} / 1000.0), 'se', 'deploy', 'Kim')`;
   expect((await rehearse()).stdout).toContain('1 incident, 1 of them told to nobody;');
   expect((await rehearse('--ignore-silences')).stdout).toContain('1 incident;');
-  await database.sql`delete from purchase_watch.silences`;
+  await database.sql`delete from purchase_watch_internal.silences`;
 });
 
 test('a terminal shows how far it is, and clears it', async () => {

@@ -8,10 +8,10 @@ const HOUR = 3_600_000;
 let database: TestDatabase;
 beforeAll(async () => {
   database = await databaseOf('se', 'fi');
-  await database.sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x')`;
+  await database.sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x')`;
 });
 afterAll(() => database.drop());
-beforeEach(() => database.sql`truncate purchase_watch.silences`);
+beforeEach(() => database.sql`truncate purchase_watch_internal.silences`);
 
 const command = (...argv: string[]) => runCommand(argv, { DATABASE_URL: database.url });
 const WHY = ['--reason', 'The service moves.', '--by', 'Kim'];

@@ -429,7 +429,7 @@ describe('--subscribe', () => {
     await listening.until(/a test came through/);
     const purchase = await t.watch({ script: [{ state: 'New' }] });
     await listening.until(new RegExp(purchase));
-    await t.database.sql`update purchase_watch.deliveries set due_at = now() where status = 'pending'`;
+    await t.database.sql`update purchase_watch_internal.deliveries set due_at = now() where status = 'pending'`;
     expect(await listening.end()).toBe(0);
     const [first, second, ...more] = listening.out().trimEnd().split('\n');
     expect([second, more]).toEqual([first, []]);
@@ -459,8 +459,8 @@ describe('--subscribe', () => {
     const listening = await listener(['--subscribe', 'refusing', '--answer', '503'], { ...env(), WEBHOOK_SECRET: OTHER });
     await listening.until(/a test came through/);
     await t.database.sql`
-      insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
-      select id, 4, 1, now(), now() + interval '1 hour', 'The receiver answered 503.' from purchase_watch.subscribers where name = 'refusing'`;
+      insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
+      select id, 4, 1, now(), now() + interval '1 hour', 'The receiver answered 503.' from purchase_watch_internal.subscribers where name = 'refusing'`;
     await sender(listening.url, [OTHER])('evt_1', changed('evt_1', 1));
     await listening.until(
       /^refusing is paused until \d\d:\d\d:\d\dZ \((1 h|59 min( \d+ s)?) more\) after 4 failures in a row; then one delivery tries\. At once: purchase-watch subscribers resume refusing$/m,

@@ -64,7 +64,7 @@ test('it leaves a line without the id, by which it knows later what it erased, a
   expect((await command('once', '--yes')).exitCode).toBe(0);
   const [line] = await database.sql<
     { text: string }[]
-  >`select f::text as text from purchase_watch.forgotten f order by at desc limit 1`;
+  >`select f::text as text from purchase_watch_internal.forgotten f order by at desc limit 1`;
   expect(line!.text).toMatch(/[0-9a-f]{64}.*user \S+, role \w+/);
   expect(line!.text).not.toContain('once');
   const again = await command('once', '--yes');
@@ -93,13 +93,13 @@ test('it lists what people wrote about the purchase, which stays, with what chan
   const { sql } = database;
   await watch('p-1');
   await sql`
-    insert into purchase_watch.silences (site, reason, created_by, starts_at, ends_at)
+    insert into purchase_watch_internal.silences (site, reason, created_by, starts_at, ends_at)
     values ('se', 'deploy for P-1', 'Kim', now(), now() + interval '1 hour'), ('se', 'not about p-12 or xp-1', 'Kim', now(), now() + interval '1 hour')`;
   await sql`
-    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, ended_at,
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, ended_at,
       acknowledged_at, acknowledged_by, acknowledged_note, answered_at, answered_by, answer_cause, answer_note)
     values ('inc_1', 'stuck', 'se', 6, now(), now(), 1, 1, now(), now(), 'Ann', 'called Jo of ORD-p-1, 070-1', now(), 'Bo', 'deploy', 'it was (p-1).')`;
-  await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash, description) values ('books', 'webhook', 'systems', 'x', 'for p-1 alone')`;
+  await sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, description) values ('books', 'webhook', 'systems', 'x', 'for p-1 alone')`;
   const remarks = [
     { place: 'incident', id: 'inc_1', field: 'acknowledged note', by: 'Ann', text: 'called Jo of ORD-p-1, 070-1' },
     { place: 'incident', id: 'inc_1', field: 'answer note', by: 'Bo', text: 'it was (p-1).' },
@@ -111,7 +111,7 @@ test('it lists what people wrote about the purchase, which stays, with what chan
   const { stdout } = await command('p-1', '--dry-run');
   expect(stdout).toMatch(/^People wrote about it; this stays, unless you change it:$/m);
   expect(stdout).toMatch(/^- incident inc_1, acknowledged note by Ann at \S+Z: "called Jo of ORD-p-1, 070-1"$/m);
-  expect(stdout).toContain("update purchase_watch.silences set reason = '…' where id = 1");
+  expect(stdout).toContain("update purchase_watch_internal.silences set reason = '…' where id = 1");
   expect(stdout).not.toContain('p-12');
   const api = await startTestApi({ sql, sites: ['se', 'fi'] });
   const asked = async () => (await api.call('GET', '/v1/purchases/p-1/remarks')).body;

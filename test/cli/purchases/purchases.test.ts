@@ -73,14 +73,14 @@ describe('without a daemon', () => {
 
   test('status tells the open incidents: who looks after them, and until when nothing is said', async () => {
     await database.sql`
-      insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, acknowledged_at, acknowledged_by)
+      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, acknowledged_at, acknowledged_by)
       values ('inc_1', 'stuck', 'se', 6, now() - interval '20 minutes', now() - interval '20 minutes', 1, 1, now(), 'Ann'),
         ('inc_2', 'unreachable', 'fi', null, now() - interval '5 minutes', now() - interval '5 minutes', 1, 1, null, null)`;
     await database.sql`
-      insert into purchase_watch.silences (kind, site, reason, created_by, starts_at, ends_at)
+      insert into purchase_watch_internal.silences (kind, site, reason, created_by, starts_at, ends_at)
       values ('unreachable', 'fi', 'moved', 'Ann', now(), now() + interval '2 days')`;
     await database.sql`
-      insert into purchase_watch.incidents (id, kind, subscriber, opened_at, since, count, peak)
+      insert into purchase_watch_internal.incidents (id, kind, subscriber, opened_at, since, count, peak)
       values ('inc_3', 'subscriber', 'shop', now() - interval '25 minutes', now() - interval '25 minutes', 412, 412)`;
     const { stdout } = await command('status');
     expect(stdout).toMatch(
@@ -97,7 +97,7 @@ describe('without a daemon', () => {
       oldestStuck: { purchaseId: '3f6b8a52-6c7e', site: 'se' },
       incidents: [{ id: 'inc_1', acknowledgedBy: 'Ann', silencedUntil: null }],
     });
-    await database.sql`delete from purchase_watch.incidents`;
+    await database.sql`delete from purchase_watch_internal.incidents`;
     expect((await command('status')).stdout).not.toContain('incident');
   });
 

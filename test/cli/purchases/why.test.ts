@@ -79,39 +79,39 @@ describe('a stuck purchase of which the shop has not heard', () => {
   });
 
   test('says that nobody is told of its incident, once Slack is not configured any more', async () => {
-    await database.sql`update purchase_watch.subscribers set configured = false where audience = 'people'`;
+    await database.sql`update purchase_watch_internal.subscribers set configured = false where audience = 'people'`;
     const { stdout } = await why(STORY_ID);
     expect(stdout).toMatch(/^Stuck in .*; its incident is open, and nobody is told, because no channel for people is set .*\.$/m);
     expect(stdout).not.toMatch(/last told/);
-    await database.sql`update purchase_watch.subscribers set configured = true where audience = 'people'`;
+    await database.sql`update purchase_watch_internal.subscribers set configured = true where audience = 'people'`;
   });
 
   test('says that no channel is about its incident, unless one heard of it or of the one that tells of it', async () => {
     const { sql } = database;
-    await sql`update purchase_watch.incidents set heard = '{}' where id = 'inc_story'`;
+    await sql`update purchase_watch_internal.incidents set heard = '{}' where id = 'inc_story'`;
     expect((await why(STORY_ID)).stdout).toMatch(
       /^.* incident inc_story: .*; no channel hears of it \(by its sites and severity\)$/m,
     );
     await sql`
-      insert into purchase_watch.incidents (id, kind, site, opened_at, since, count, peak, said_at, heard)
+      insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, count, peak, said_at, heard)
       values ('inc_above', 'stuck', 'se', now(), now(), 3, 3, now() - interval '1 minute', '{1}')`;
-    await sql`update purchase_watch.incidents set parent = 'inc_above' where id = 'inc_story'`;
+    await sql`update purchase_watch_internal.incidents set parent = 'inc_above' where id = 'inc_story'`;
     expect((await why(STORY_ID)).stdout).toMatch(/ incident inc_story: .*; people were last told 1 min/);
-    await sql`update purchase_watch.incidents set heard = '{1}', parent = null where id = 'inc_story'`;
-    await sql`delete from purchase_watch.incidents where id = 'inc_above'`;
+    await sql`update purchase_watch_internal.incidents set heard = '{1}', parent = null where id = 'inc_story'`;
+    await sql`delete from purchase_watch_internal.incidents where id = 'inc_above'`;
   });
 
   test('of a subscriber that was removed nothing is said that held before', async () => {
     const { sql } = database;
-    await sql`update purchase_watch.subscribers set configured = false, status = 'off', matching_since = now() where name = 'shop'`;
+    await sql`update purchase_watch_internal.subscribers set configured = false, status = 'off', matching_since = now() where name = 'shop'`;
     const { stdout } = await why(STORY_ID);
     expect(stdout).toMatch(/^.* shop was removed, and is told of nothing any more$/m);
     expect(stdout).not.toMatch(/shop is (switched off|paused)/);
-    await sql`update purchase_watch.subscribers set configured = true, status = 'active', matching_since = now() - interval '1 day' where name = 'shop'`;
+    await sql`update purchase_watch_internal.subscribers set configured = true, status = 'active', matching_since = now() - interval '1 day' where name = 'shop'`;
   });
 
   test('control characters of others do not reach the terminal', async () => {
-    await database.sql`update purchase_watch.deliveries set last_error = 'bad' || chr(27) || '[2J' where status = 'pending'`;
+    await database.sql`update purchase_watch_internal.deliveries set last_error = 'bad' || chr(27) || '[2J' where status = 'pending'`;
     const { stdout } = await why(STORY_ID);
     expect(stdout).toContain('bad\\u001b[2J');
     expect(stdout).not.toContain('\u001b');
@@ -122,7 +122,7 @@ describe('with a daemon', () => {
   let t: TestApp;
   beforeAll(async () => {
     t = await startTestApp({ realClock: true, env: { API_KEY: 'a-key-that-no-call-here-needs' } });
-    await t.app.sql`update purchase_watch.subscribers set matching_since = now() - interval '1 day'`;
+    await t.app.sql`update purchase_watch_internal.subscribers set matching_since = now() - interval '1 day'`;
     await t.app.start();
   });
   afterAll(() => t.stop());
@@ -178,7 +178,7 @@ test('without a daemon, that is the first thing said', async () => {
     expect(stdout).toMatch(/registered on the command line/);
     // A daemon that runs there could renew its lease no more.
     await database.sql`
-      insert into purchase_watch.replicas (id, process, expires_at, lease_ms) values ('rep_1', 'elsewhere', now() - interval '10 s', 30000)`;
+      insert into purchase_watch_internal.replicas (id, process, expires_at, lease_ms) values ('rep_1', 'elsewhere', now() - interval '10 s', 30000)`;
     await database.sql.unsafe(`alter database ${new URL(database.url).pathname.slice(1)} set default_transaction_read_only = on`);
     const closed = /No daemon has renewed its lease for 4\d s; the database takes no writes, so none can/;
     const why = (await onDatabase(database, ['why', 'p-1'])).stdout;

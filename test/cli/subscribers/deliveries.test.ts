@@ -8,26 +8,26 @@ beforeAll(async () => {
   database = await databaseOf('default');
   const { sql } = database;
   await sql`
-    insert into purchase_watch.subscribers (name, kind, audience, address_hash, status, status_reason)
+    insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, status, status_reason)
     values ('shop', 'webhook', 'systems', 'x', 'active', null), ('books', 'webhook', 'systems', 'x', 'off', 'The receiver answered 410'),
       ('well', 'webhook', 'systems', 'x', 'active', null), ('@slack', 'slack', 'people', 'x', 'active', null)`;
   await sql`
-    insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
-    select id, 6, 3, now() - interval '1 hour', now() + interval '3 minutes', 'The receiver answered 503.' from purchase_watch.subscribers where name = 'shop'`;
+    insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
+    select id, 6, 3, now() - interval '1 hour', now() + interval '3 minutes', 'The receiver answered 503.' from purchase_watch_internal.subscribers where name = 'shop'`;
   await sql`
-    insert into purchase_watch.events (id, type, site, shard, created_at, body)
+    insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
     select 'evt_' || n, 'site.reachable', 'default', 0, now() - interval '1 hour', '{}' from generate_series(1, 1200) n`;
   await sql`
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, took_ms, http_status)
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, took_ms, http_status)
     select e.position, -e.position, s.id, 0, now(), case when s.name = 'well' then 'delivered' else 'pending' end,
       case s.name when 'well' then now() end, case s.name when 'well' then 1 else 0 end, case s.name when 'well' then 38 end, case s.name when 'well' then 200 end
-    from purchase_watch.events e cross join purchase_watch.subscribers s where s.kind = 'webhook' order by e.position, s.id`;
+    from purchase_watch_internal.events e cross join purchase_watch_internal.subscribers s where s.kind = 'webhook' order by e.position, s.id`;
 });
 afterAll(() => database.drop());
 
 const command = (...argv: string[]) => onDatabase(database, argv);
 const living = () =>
-  database.sql`insert into purchase_watch.replicas (id, process, expires_at) values ('rep_1', 'x', now() + interval '1 hour') on conflict do nothing`;
+  database.sql`insert into purchase_watch_internal.replicas (id, process, expires_at) values ('rep_1', 'x', now() + interval '1 hour') on conflict do nothing`;
 
 describe('trouble', () => {
   test('is told in one line each, with what is parked and what to do', async () => {
@@ -85,7 +85,7 @@ describe('deliveries', () => {
   });
 
   test('asked for again say why they wait', async () => {
-    await database.sql`delete from purchase_watch.replicas`;
+    await database.sql`delete from purchase_watch_internal.replicas`;
     const idOf = async (subscriber: string) =>
       JSON.parse((await command('deliveries', '--subscriber', subscriber, '--limit', '1', '--json')).stdout).data[0].id;
     const again = async (subscriber: string) => (await command('deliveries', 'retry', await idOf(subscriber))).stdout;
@@ -111,7 +111,7 @@ describe('what cannot be done', () => {
     }
     expect(await command('deliveries', '--subscriber', '@slack')).toMatchObject({ exitCode: 0, stdout: 'No deliveries.\n' });
     await database.sql`
-      insert into purchase_watch.subscribers (name, kind, audience, address_hash, origin, configured, deleted_at)
+      insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, origin, configured, deleted_at)
       values ('gone', 'webhook', 'systems', '', 'api', false, now())`;
     expect(await command('deliveries', '--subscriber', 'gone')).toMatchObject({ exitCode: 0, stdout: 'No deliveries.\n' });
   });
@@ -137,10 +137,10 @@ describe('what cannot be done', () => {
   test('what is for an address that cannot be read says so', async () => {
     await database.sql`
       with s as (
-        insert into purchase_watch.subscribers (name, kind, audience, address_hash, origin, url, keys)
+        insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, origin, url, keys)
         values ('sealed', 'webhook', 'systems', 'x', 'api', '\\x00', '\\x00') returning id)
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
-      select e.position, 0, s.id, 0, now() from s, (select min(position) as position from purchase_watch.events) e`;
+      insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
+      select e.position, 0, s.id, 0, now() from s, (select min(position) as position from purchase_watch_internal.events) e`;
     const { data } = JSON.parse((await command('deliveries', '--subscriber', 'sealed', '--json')).stdout);
     const withKey = (...argv: string[]) =>
       runCommand(argv, { DATABASE_URL: database.url, SECRETS_KEY: 'another key of many many characters' });
@@ -157,18 +157,18 @@ describe('all that one was not told', () => {
   const waitingAgain = async () =>
     (
       await database.sql`
-        select d.rank, d.attempts_before as before, count(*)::int from purchase_watch.deliveries d
-        join purchase_watch.subscribers s on s.id = d.subscriber where s.name = 'sorry' and d.status = 'pending' group by 1, 2`
+        select d.rank, d.attempts_before as before, count(*)::int from purchase_watch_internal.deliveries d
+        join purchase_watch_internal.subscribers s on s.id = d.subscriber where s.name = 'sorry' and d.status = 'pending' group by 1, 2`
     ).map((row) => ({ ...row }));
 
   test('is counted, asked about, and sent again after all that is new', async () => {
     await living();
     await database.sql`
       with s as (
-        insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('sorry', 'webhook', 'systems', 'x') returning id)
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, last_error)
+        insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('sorry', 'webhook', 'systems', 'x') returning id)
+      insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, last_error)
       select e.position, -e.position, s.id, 0, now(), case when e.position % 300 = 0 then 'suppressed' else 'exhausted' end, now(), 10, 'The receiver answered 503.'
-      from purchase_watch.events e cross join s where e.type = 'site.reachable'`;
+      from purchase_watch_internal.events e cross join s where e.type = 'site.reachable'`;
     const retry = (...argv: string[]) => command('deliveries', 'retry', '--subscriber', 'sorry', ...argv);
     expect((await retry('--dry-run')).stdout).toMatch(
       /^1 196 exhausted deliveries of sorry, from \d{4}-.*Z to .*Z: would be sent again\nuntil all have arrived: .*\n$/,
@@ -181,7 +181,7 @@ describe('all that one was not told', () => {
     );
     expect(await waitingAgain()).toEqual([{ rank: 2, before: 10, count: 1_196 }]);
     expect((await retry('--yes')).stdout).toBe('sorry has no exhausted deliveries\n');
-    await database.sql`delete from purchase_watch.replicas`;
+    await database.sql`delete from purchase_watch_internal.replicas`;
     expect((await retry('--status', 'suppressed', '--yes')).stdout).toMatch(
       /^4 suppressed deliveries .*\nThey wait: no daemon is running/,
     );
@@ -246,10 +246,10 @@ describe('a pause', () => {
 
 test('a rest that was asked for ends by itself, and nobody is told to end it', async () => {
   const said = 'The receiver answered 429 and asked to be left alone for 1 d.';
-  await database.sql`delete from purchase_watch.subscriber_health`;
+  await database.sql`delete from purchase_watch_internal.subscriber_health`;
   await database.sql`
-    insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
-    select id, 1, 0, now(), now() + interval '1 day', ${said} from purchase_watch.subscribers where name = 'shop'`;
+    insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
+    select id, 1, 0, now(), now() + interval '1 day', ${said} from purchase_watch_internal.subscribers where name = 'shop'`;
   const status = (await command('status')).stdout;
   expect(status).toMatch(
     /^shop is paused until .* after one failure: The receiver answered 429 and asked to be left alone for 1 d\. 1 200 .* It goes on by itself\.$/m,

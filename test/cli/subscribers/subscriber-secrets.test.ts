@@ -45,6 +45,6 @@ test('until when old secrets sign is shown as long as they do', async () => {
   await command('add', 'rotating', 'https://a.example');
   await command('rotate-secret', 'rotating');
   expect((await command('show', 'rotating')).stdout).toMatch(/^old secrets +sign until 20/m);
-  await database.sql`update purchase_watch.subscribers set old_keys_until = now() - interval '1 second' where name = 'rotating'`;
+  await database.sql`update purchase_watch_internal.subscribers set old_keys_until = now() - interval '1 second' where name = 'rotating'`;
   expect((await command('show', 'rotating')).stdout).not.toContain('old secrets');
 });

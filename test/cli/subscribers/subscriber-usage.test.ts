@@ -6,7 +6,7 @@ import { runCommand } from '../run.ts';
 let database: TestDatabase;
 beforeAll(async () => {
   database = await databaseOf('default');
-  await database.sql`insert into purchase_watch.replicas (id, process, expires_at) values ('rep_1', 'x', now() + interval '1 hour')`;
+  await database.sql`insert into purchase_watch_internal.replicas (id, process, expires_at) values ('rep_1', 'x', now() + interval '1 hour')`;
   expect((await command('subscribers', 'add', 'shop', 'https://shop.example')).exitCode).toBe(0);
 });
 afterAll(() => database.drop());
@@ -15,8 +15,8 @@ const command = (...argv: string[]) =>
 
 test('a test of one that is paused waits, and says until when and how to end that', async () => {
   await database.sql`
-    insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
-    select id, 6, 3, now(), now() + interval '2 hours', 'The receiver answered 503.' from purchase_watch.subscribers where name = 'shop'`;
+    insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
+    select id, 6, 3, now(), now() + interval '2 hours', 'The receiver answered 503.' from purchase_watch_internal.subscribers where name = 'shop'`;
   const began = performance.now();
   const { exitCode, stderr } = await command('subscribers', 'test', 'shop');
   expect([exitCode, stderr]).toEqual([

@@ -134,7 +134,7 @@ describe('with a daemon', () => {
     expect(tested).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining(`nothing was sent: ${off}`) });
     expect((await json('deliveries', '--subscriber', 'resting')).data).toEqual([]);
     await t.database.sql`
-      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       values ('evt_off', 'purchase.stuck', 'default', 0, now(), '{}')`;
     const replay = ['replay', '--subscriber', 'resting', '--since', '1h', '--types', 'purchase.stuck'];
     expect((await json(...replay, '--dry-run')).note).toBe(
@@ -149,11 +149,11 @@ describe('with a daemon', () => {
     await command('subscribers', 'add', 'busy', receiver.url);
     await command('subscribers', 'change', 'busy', '--status', 'off');
     const [event] = await t.database.sql`
-      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       values ('evt_busy', 'site.reachable', 'default', 0, now(), '{}') returning position`;
     await t.database.sql`
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
-      select ${event!.position}, -${event!.position}::bigint, id, 0, now() from purchase_watch.subscribers where name = 'busy'`;
+      insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
+      select ${event!.position}, -${event!.position}::bigint, id, 0, now() from purchase_watch_internal.subscribers where name = 'busy'`;
     expect(await command('subscribers', 'remove', 'busy')).toMatchObject({
       exitCode: 2,
       stderr: expect.stringMatching(/1 delivery waits for busy, and would never be made: say --yes/),

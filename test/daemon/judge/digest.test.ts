@@ -18,7 +18,7 @@ beforeEach(async () => {
   told = [];
   await syncSites(database.sql, ['fi', 'no', 'se']);
   // Ids 1 and 2.
-  await database.sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a'), ('@slack-fi', 'slack', 'people', 'b')`;
+  await database.sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a'), ('@slack-fi', 'slack', 'people', 'b')`;
 });
 afterEach(() => database.drop());
 
@@ -69,7 +69,7 @@ interface Written {
 /** The digests that were written, oldest first. */
 async function written(): Promise<Written[]> {
   const rows = await database.sql<{ at: number; body: string; recipients: number[] }[]>`
-    select (extract(epoch from created_at) * 1000)::float8 as at, body, recipients from purchase_watch.events
+    select (extract(epoch from created_at) * 1000)::float8 as at, body, recipients from purchase_watch_internal.events
     where type = 'incident.digest' order by position`;
   return rows.map(({ body, ...row }) => ({ ...row, data: (JSON.parse(body) as { data: Written['data'] }).data }));
 }
@@ -77,12 +77,12 @@ const moments = async (): Promise<string[]> => (await written()).map(({ at }) =>
 const toldOf = async (): Promise<string[][]> => (await written()).map(({ data }) => data.sites.map(({ site }) => site));
 
 const madeUpTo = (at: number, sites = ['fi', 'no', 'se']) =>
-  database.sql`update purchase_watch.sites set digest_at = to_timestamp(${at}::float8 / 1000) where name = any(${sites}::text[])`;
+  database.sql`update purchase_watch_internal.sites set digest_at = to_timestamp(${at}::float8 / 1000) where name = any(${sites}::text[])`;
 
 /** An incident that people were told of. */
 async function incident(id: string, { site = 'se', from = EIGHT - 2 * HOUR, to = null as number | null } = {}): Promise<void> {
   await database.sql`
-    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, said_at)
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, said_at)
     values (${id}, 'stuck', ${site}, 6, to_timestamp(${from}::float8 / 1000), to_timestamp(${from}::float8 / 1000),
       to_timestamp(${to}::float8 / 1000), 3, 3, to_timestamp(${from}::float8 / 1000))`;
 }
@@ -123,7 +123,7 @@ describe('when', () => {
     const teller = digests({ zones: { se: STOCKHOLM }, expression: '30 2 * * *' });
     for (const night of ['2026-03-28T20:00:00Z', '2026-10-24T20:00:00Z']) {
       const begin = Date.parse(night);
-      await database.sql`delete from purchase_watch.incidents`;
+      await database.sql`delete from purchase_watch_internal.incidents`;
       await madeUpTo(begin);
       await incident(`inc_${night}`, { from: begin });
       for (let now = begin; now < begin + 20 * HOUR; now += 15 * 60_000) await tell(teller, now);
@@ -221,7 +221,7 @@ describe('once', () => {
     const both = [{ site: 'no', since: EIGHT - DAY }, ...sites];
     expect(await saveDigests(database.sql, { events: [], sites: both, madeUpTo: EIGHT + 1, lease: held })).toBe(false);
     const [no] = await database.sql<[{ at: number }]>`
-      select (extract(epoch from digest_at) * 1000)::float8 as at from purchase_watch.sites where name = 'no'`;
+      select (extract(epoch from digest_at) * 1000)::float8 as at from purchase_watch_internal.sites where name = 'no'`;
     expect(no.at).toBe(EIGHT - DAY);
   });
 
@@ -230,14 +230,16 @@ describe('once', () => {
     await incident('inc_1');
     const { sql } = database;
     await sql`create function fail() returns trigger language plpgsql as $$ begin raise 'killed'; end $$`;
-    await sql`create trigger fail before insert on purchase_watch.deliveries for each row execute function fail()`;
+    await sql`create trigger fail before insert on purchase_watch_internal.deliveries for each row execute function fail()`;
     const teller = digests();
     await expect(tell(teller, EIGHT)).rejects.toThrow('killed');
     expect(await written()).toEqual([]);
-    await sql`drop trigger fail on purchase_watch.deliveries`;
+    await sql`drop trigger fail on purchase_watch_internal.deliveries`;
     await tell(teller, EIGHT + 1);
     expect(await toldOf()).toEqual([['se']]);
-    expect(await sql`select subscriber, status from purchase_watch.deliveries`).toEqual([{ subscriber: 1, status: 'pending' }]);
+    expect(await sql`select subscriber, status from purchase_watch_internal.deliveries`).toEqual([
+      { subscriber: 1, status: 'pending' },
+    ]);
   });
 });
 
@@ -262,7 +264,7 @@ describe('whom', () => {
     const zones = { se: STOCKHOLM, no: STOCKHOLM, fi: STOCKHOLM };
     await tell(digests({ zones }), EIGHT, { recipientsOf });
     expect(await toldOf()).toEqual([['no', 'se'], ['fi']]);
-    const rows = await database.sql`select event::integer, subscriber from purchase_watch.deliveries order by 1, 2`;
+    const rows = await database.sql`select event::integer, subscriber from purchase_watch_internal.deliveries order by 1, 2`;
     expect(rows).toEqual([
       { event: 1, subscriber: 1 },
       { event: 1, subscriber: 2 },
@@ -282,12 +284,12 @@ describe('whom', () => {
   test('deliveries that were given up are told once, however many sites and zones there are, but to no one of themselves', async () => {
     await madeUpTo(EIGHT - DAY);
     const { sql } = database;
-    await sql`insert into purchase_watch.subscribers (name, kind, origin, url, keys, address_hash) values ('shop', 'webhook', 'api', '\\x00', '\\x00', 'c')`;
+    await sql`insert into purchase_watch_internal.subscribers (name, kind, origin, url, keys, address_hash) values ('shop', 'webhook', 'api', '\\x00', '\\x00', 'c')`;
     await sql`
       with event as (
-        insert into purchase_watch.events (id, type, site, shard, created_at, body)
+        insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
         select 'evt_' || n, 'site.reachable', 'se', 0, to_timestamp(${EIGHT - 3 * HOUR}::float8 / 1000), '{}' from generate_series(1, 5) n returning position)
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
+      insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
       select position, 0, case when position = 5 then 1 else 3 end, 0, now(), 'exhausted', to_timestamp(${EIGHT - 2 * HOUR}::float8 / 1000) from event`;
     const teller = digests();
     await tell(teller, EIGHT - HOUR);

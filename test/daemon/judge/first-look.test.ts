@@ -14,7 +14,7 @@ beforeEach(async () => {
   database = await testDatabase();
   log = [];
   await syncSites(database.sql, ['no', 'se']);
-  await database.sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a')`;
+  await database.sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a')`;
 });
 afterEach(() => database.drop());
 
@@ -33,7 +33,7 @@ const at = (moment: number) => database.sql`to_timestamp(${moment}::float8 / 100
 /** Somebody was found at a site that had answered first a quarter of an hour before. */
 const found = (site = 'se', when = FOUND) =>
   database.sql`
-    update purchase_watch.sites set first_success_at = ${at(when - 15 * MINUTE)}, first_look_since = ${at(when)} where name = ${site}`;
+    update purchase_watch_internal.sites set first_success_at = ${at(when - 15 * MINUTE)}, first_look_since = ${at(when)} where name = ${site}`;
 
 /** Purchases of a state, overdue or not, registered so long before the first answer. */
 async function purchases(
@@ -50,7 +50,7 @@ async function purchases(
 
 async function said(): Promise<Record<string, unknown>[]> {
   const rows = await database.sql<{ body: string }[]>`
-    select body from purchase_watch.events where type = 'incident.first_look' order by position`;
+    select body from purchase_watch_internal.events where type = 'incident.first_look' order by position`;
   return rows.map(({ body }) => (JSON.parse(body) as { data: Record<string, unknown> }).data);
 }
 
@@ -78,7 +78,7 @@ test('who was there before us is told in one message, five minutes after the fir
       since: new Date(FOUND - 15 * MINUTE).toISOString(),
     },
   ]);
-  expect(await database.sql`select subscriber, status from purchase_watch.deliveries`).toEqual([
+  expect(await database.sql`select subscriber, status from purchase_watch_internal.deliveries`).toEqual([
     { subscriber: 1, status: 'pending' },
   ]);
   expect(log.map((line) => JSON.parse(line) as object)).toMatchObject([{ event: 'incident.first_look', site: 'se', count: 8 }]);
@@ -89,7 +89,7 @@ test('it is told once for ever: after a restart, by another replica, and when so
   await purchases(3);
   await tell(FOUND + 5 * MINUTE);
   await tell(FOUND + 6 * MINUTE);
-  await database.sql`delete from purchase_watch.replicas`;
+  await database.sql`delete from purchase_watch_internal.replicas`;
   await tell(FOUND + 7 * MINUTE, {}, 'b');
   await found();
   expect(await tell(FOUND + 8 * MINUTE, {}, 'b')).toEqual({ said: 0, lookAgainAt: null });
@@ -162,9 +162,9 @@ test('an event that cannot be written leaves it to be told', async () => {
   await purchases(3);
   const { sql } = database;
   await sql`create function fail() returns trigger language plpgsql as $$ begin raise 'killed'; end $$`;
-  await sql`create trigger fail before insert on purchase_watch.deliveries for each row execute function fail()`;
+  await sql`create trigger fail before insert on purchase_watch_internal.deliveries for each row execute function fail()`;
   await expect(tell(FOUND + 5 * MINUTE)).rejects.toThrow('killed');
-  await sql`drop trigger fail on purchase_watch.deliveries`;
+  await sql`drop trigger fail on purchase_watch_internal.deliveries`;
   await tell(FOUND + 6 * MINUTE);
   expect(await said()).toHaveLength(1);
 });

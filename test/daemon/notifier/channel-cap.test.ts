@@ -116,7 +116,8 @@ describe('with two channels', () => {
       expect([t.ops.received.length, t.slack.received.length]).toEqual([1, 1]);
       expect(await t.statuses('@slack')).toEqual({ delivered: 5 });
       expect(await t.statuses('@slack-ops')).toEqual({ pending: 5 });
-      const [row] = await t.sql`select status, status_reason as reason from purchase_watch.subscribers where name = '@slack-ops'`;
+      const [row] =
+        await t.sql`select status, status_reason as reason from purchase_watch_internal.subscribers where name = '@slack-ops'`;
       expect(row).toMatchObject({ status: 'off', reason: expect.stringContaining('set slack.channels.ops.webhookUrl to it') });
       expect(await hearingChannels(t.sql, t.clock.now())).toEqual(['@slack']);
       const [said] = t.log.map((line) => JSON.parse(line)).filter(({ event }) => event === 'subscriber.switched_off');

@@ -33,10 +33,10 @@ beforeAll(async () => {
   shop = row!.id;
   await sql`
     with event as (
-      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       select 'evt_' || i, 'site.reachable', 'default', i % 64, now() - interval '1 minute', '{}' from generate_series(1, ${NEW + LATE}::integer) i
       returning position, shard)
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, rank)
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, rank)
     select position, position, ${shop}, shard, now() - interval '1 minute', case when position > ${NEW} then 1 else 0 end from event`;
 });
 afterAll(() => database.drop());
@@ -54,7 +54,7 @@ test('a backlog of what is new does not keep what is not new from being read', a
   const { queue, loader } = loading(sql);
   const { added } = await loader.load([queue], true);
   expect(added).toBeLessThan(NEW);
-  const late = await sql<{ id: number }[]>`select id::float8 as id from purchase_watch.deliveries where rank = 1`;
+  const late = await sql<{ id: number }[]>`select id::float8 as id from purchase_watch_internal.deliveries where rank = 1`;
   expect(late.filter(({ id }) => queue.has(id))).toHaveLength(LATE);
 });
 

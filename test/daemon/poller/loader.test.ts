@@ -74,8 +74,8 @@ test('the patrol takes what is in no memory, and nothing of a shard that was los
   await markLeaving(database.sql, 'b');
   meanwhile = async () => {
     meanwhile = null;
-    await database.sql`update purchase_watch.shards set owner = 'b', epoch = epoch + 1 where id = ${lost}`;
-    await database.sql`update purchase_watch.shards set epoch = epoch + 2 where id = ${back}`;
+    await database.sql`update purchase_watch_internal.shards set owner = 'b', epoch = epoch + 1 where id = ${lost}`;
+    await database.sql`update purchase_watch_internal.shards set epoch = epoch + 2 where id = ${back}`;
     await ownership.tick();
   };
   elapsed += 60_000;
@@ -124,10 +124,10 @@ test('the patrol reads nothing of a shard that was lost after the load began', a
   await markLeaving(database.sql, 'b');
   elapsed += 60_000;
   await ownership.tick();
-  statement = 'purchase_watch.nudges';
+  statement = 'purchase_watch_internal.nudges';
   meanwhile = async () => {
     meanwhile = null;
-    await database.sql`update purchase_watch.shards set owner = 'b', epoch = epoch + 1`;
+    await database.sql`update purchase_watch_internal.shards set owner = 'b', epoch = epoch + 1`;
     await ownership.tick();
   };
   await loader.load();

@@ -20,7 +20,7 @@ beforeEach(async () => {
   database = await testDatabase();
   const { sql } = database;
   await syncSites(sql, ['default']);
-  await sql`update purchase_watch.shards set owner = 'me', epoch = ${EPOCH}`;
+  await sql`update purchase_watch_internal.shards set owner = 'me', epoch = ${EPOCH}`;
   recorded = [];
   failed = [];
   recorder = createRecorder({
@@ -135,7 +135,7 @@ test('a batch of nothing but lost work does not touch the database', async () =>
   const [entry] = (await watched(1)) as [Entry];
   entry.gone = true;
   recorder.add(polled(entry, answer(6)));
-  await database.sql`alter table purchase_watch.shards rename to away`;
+  await database.sql`alter table purchase_watch_internal.shards rename to away`;
   await recorder.drain();
   expect(failed).toEqual([]);
   expect(recorded[0]!.result.ids.size).toBe(0);
@@ -143,7 +143,7 @@ test('a batch of nothing but lost work does not touch the database', async () =>
 
 test('a shard under another epoch refuses the result and is named', async () => {
   const [entry] = (await watched(1)) as [Entry];
-  await database.sql`update purchase_watch.shards set epoch = epoch + 1`;
+  await database.sql`update purchase_watch_internal.shards set epoch = epoch + 1`;
   recorder.add(polled(entry, answer(6)));
   await recorder.drain();
   expect(recorded[0]!.result).toMatchObject({ ids: new Set(), lostShards: [entry.purchase.shard] });
@@ -153,7 +153,9 @@ test('a shard under another epoch refuses the result and is named', async () => 
 test('one row that cannot be written is found, and the others of its batch are written', async () => {
   const entries = await watched(9);
   const poison = entries[6]!;
-  await database.sql.unsafe(`alter table purchase_watch.events add constraint poison check (purchase <> ${poison.purchase.id})`);
+  await database.sql.unsafe(
+    `alter table purchase_watch_internal.events add constraint poison check (purchase <> ${poison.purchase.id})`,
+  );
   for (const entry of entries) recorder.add(polled(entry, answer(6)));
   await recorder.drain();
   expect(failed.map(({ batch, poison: isPoison }) => [batch.map(({ entry }) => entry.purchase.id), isPoison])).toEqual([
@@ -165,7 +167,7 @@ test('one row that cannot be written is found, and the others of its batch are w
 
 test("a batch that fails for the database's own reasons is given back whole", async () => {
   const entries = await watched(4);
-  await database.sql`alter table purchase_watch.purchase_transitions rename to away`;
+  await database.sql`alter table purchase_watch_internal.purchase_transitions rename to away`;
   for (const entry of entries) recorder.add(polled(entry, answer(6)));
   await recorder.drain();
   expect(failed).toHaveLength(1);

@@ -181,7 +181,9 @@ describe('the database', () => {
     probe = take(1) === 0;
     answered(trouble('unreachable', { reason: 'timeout' }));
     await expect
-      .poll(async () => (await database.sql`select error from purchase_watch.site_reach where replica = 'rep_1'`)[0]!.error)
+      .poll(
+        async () => (await database.sql`select error from purchase_watch_internal.site_reach where replica = 'rep_1'`)[0]!.error,
+      )
       .toContain('timeout');
     expect((await se()).failingSince).toBeNull();
   });
@@ -224,7 +226,7 @@ describe('the database', () => {
     const { sql } = database;
     await sql.unsafe(`create table writes (site text);
       create function note() returns trigger language plpgsql as $$ begin insert into writes values (new.name); return new; end $$;
-      create trigger note after update on purchase_watch.sites for each row execute function note()`);
+      create trigger note after update on purchase_watch_internal.sites for each row execute function note()`);
     const successes = async () => (await se()).lastSuccessAt;
     answered(good, 5);
     await expect.poll(successes).toBe(START);
@@ -238,10 +240,10 @@ describe('the database', () => {
   });
 
   test('that cannot be written does not stop the calls, and is told again', async () => {
-    await database.sql`alter table purchase_watch.sites rename to away`;
+    await database.sql`alter table purchase_watch_internal.sites rename to away`;
     answered(bad, 5);
     await expect.poll(events).toEqual(['site.failing', 'site.report_failed', 'site.report_failed']);
-    await database.sql`alter table purchase_watch.away rename to sites`;
+    await database.sql`alter table purchase_watch_internal.away rename to sites`;
     elapsed = SECOND;
     take(1);
     answered(bad);

@@ -7,10 +7,10 @@ import { type TestDatabase, testDatabase } from '../../support/database.ts';
 let database: TestDatabase;
 beforeAll(async () => {
   database = await testDatabase();
-  await database.sql`insert into purchase_watch.sites (name) values ('default'), ('se')`;
+  await database.sql`insert into purchase_watch_internal.sites (name) values ('default'), ('se')`;
 });
 afterAll(() => database.drop());
-beforeEach(() => database.sql`truncate purchase_watch.activity`);
+beforeEach(() => database.sql`truncate purchase_watch_internal.activity`);
 
 const sums = async () =>
   (await recentActivity(database.sql, 5)).map(({ site, polls, failedPolls, changes }) => [site, polls, failedPolls, changes]);
@@ -49,9 +49,9 @@ test('what could not be written is written with the next', async () => {
   const { sql } = database;
   const activity = createActivity({ sql, meters });
   meters.site('default').polled('seen', 1);
-  await sql`alter table purchase_watch.activity rename to away`;
+  await sql`alter table purchase_watch_internal.activity rename to away`;
   await expect(activity.tick()).rejects.toThrow();
-  await sql`alter table purchase_watch.away rename to activity`;
+  await sql`alter table purchase_watch_internal.away rename to activity`;
   meters.site('default').polled('seen', 1);
   await activity.tick();
   expect(await sums()).toEqual([['default', 2, 0, 0]]);
@@ -60,7 +60,7 @@ test('what could not be written is written with the next', async () => {
 test('rates are of the minutes asked for', async () => {
   const { sql } = database;
   await addActivity(sql, [{ site: 'default', polls: 10, failedPolls: 2, changes: 1 }]);
-  await sql`update purchase_watch.activity set minute = minute - interval '20 minutes'`;
+  await sql`update purchase_watch_internal.activity set minute = minute - interval '20 minutes'`;
   await addActivity(sql, [{ site: 'default', polls: 5, failedPolls: 0, changes: 0 }]);
   expect(await recentActivity(sql, 5)).toMatchObject([{ polls: 5 }]);
   const [hour] = await recentActivity(sql, 60);

@@ -79,7 +79,7 @@ async function runOut(...others: Replica[]): Promise<void> {
   elapsed += TTL;
 }
 const shards = () => database.sql<{ id: number; owner: string | null; epoch: number }[]>`
-  select id, owner, epoch::float8 as epoch from purchase_watch.shards order by id`;
+  select id, owner, epoch::float8 as epoch from purchase_watch_internal.shards order by id`;
 
 describe('one replica', () => {
   test('takes every shard with its first tick, and says so', async () => {
@@ -100,11 +100,11 @@ describe('one replica', () => {
   test("renews its lease by the database's clock, and learns that clock's time", async () => {
     const a = replica('a');
     await a.tick();
-    await database.sql`update purchase_watch.replicas set expires_at = clock_timestamp() - interval '1 hour'`;
+    await database.sql`update purchase_watch_internal.replicas set expires_at = clock_timestamp() - interval '1 hour'`;
     await a.tick();
     const [row] = await database.sql<{ left: number; now: number }[]>`
       select (extract(epoch from expires_at - clock_timestamp()) * 1000)::float8 as left,
-        (extract(epoch from clock_timestamp()) * 1000)::float8 as now from purchase_watch.replicas`;
+        (extract(epoch from clock_timestamp()) * 1000)::float8 as now from purchase_watch_internal.replicas`;
     expect(row!.left).toBeGreaterThan(TTL - 10_000);
     expect(row!.left).toBeLessThanOrEqual(TTL);
     expect(row!.now - a.followed[1]!).toBeGreaterThanOrEqual(0);
@@ -221,7 +221,7 @@ describe('a lease that ran out', () => {
   test('and a shard that went to another and came back in between counts as lost and gained', async () => {
     const a = replica('a');
     await settle(a);
-    await database.sql`update purchase_watch.shards set epoch = epoch + 2 where id = 7`;
+    await database.sql`update purchase_watch_internal.shards set epoch = epoch + 2 where id = 7`;
     await a.tick();
     expect([a.lostShards, a.gained.slice(64), a.epochOf(7)]).toEqual([[7], [7], 3]);
   });
@@ -248,7 +248,7 @@ describe('whether work may begin', () => {
     const holding = Promise.withResolvers<void>();
     const locked = Promise.withResolvers<void>();
     const holder = sql.begin(async (tx) => {
-      await tx`select from purchase_watch.replicas where id = 'a' for update`;
+      await tx`select from purchase_watch_internal.replicas where id = 'a' for update`;
       locked.resolve();
       await holding.promise;
     });
@@ -272,7 +272,7 @@ describe('whether work may begin', () => {
 });
 
 describe('a row that was deleted', () => {
-  const deleteRow = () => database.sql`delete from purchase_watch.replicas`;
+  const deleteRow = () => database.sql`delete from purchase_watch_internal.replicas`;
 
   test('and inserted again drops every shard, and those that nobody took are taken under a new epoch', async () => {
     const a = replica('a');
@@ -285,7 +285,7 @@ describe('a row that was deleted', () => {
   });
 
   test('lets nothing begin before the shards are known, whatever fails after the renewal', async () => {
-    const line = failing('update purchase_watch.shards', 'before');
+    const line = failing('update purchase_watch_internal.shards', 'before');
     line.isOff = true;
     const [a, b] = [replica('a', { sql: line.sql }), replica('b')];
     await settle(a);
@@ -301,7 +301,7 @@ describe('a row that was deleted', () => {
   });
 
   test('counts as deleted also when the answer to its insertion was lost', async () => {
-    const line = failing('insert into purchase_watch.replicas', 'after');
+    const line = failing('insert into purchase_watch_internal.replicas', 'after');
     line.isOff = true;
     const a = replica('a', { sql: line.sql });
     await settle(a);
@@ -317,7 +317,7 @@ describe('a row that was deleted', () => {
     const [a] = [replica('a')];
     await settle(a);
     await deleteRow();
-    await database.sql`update purchase_watch.shards set owner = null`;
+    await database.sql`update purchase_watch_internal.shards set owner = null`;
     expect(await takeShards(database.sql, { replica: 'a', wanted: 64 })).toEqual([]);
     expect(await takeLease(database.sql, { name: 'judge', replica: 'a' })).toBeNull();
   });
@@ -327,7 +327,7 @@ describe('a clock that was set back while a replica stood still', () => {
   const clocks = () =>
     database.sql<{ id: number; ahead: number }[]>`
       select id, round(extract(epoch from clock_reached - clock_timestamp()))::integer as ahead
-      from purchase_watch.shards where clock_reached > clock_timestamp() + interval '10 seconds' order by id`;
+      from purchase_watch_internal.shards where clock_reached > clock_timestamp() + interval '10 seconds' order by id`;
 
   test('is followed by the next owner of its shards, once, also when the first try fails', async () => {
     const steps: (readonly [number, number])[] = [];
@@ -341,7 +341,7 @@ describe('a clock that was set back while a replica stood still', () => {
     });
     await settle(a);
     // Its last renewal was made by a clock two hours ahead of the present one.
-    await database.sql`update purchase_watch.replicas set expires_at = expires_at + interval '2 hours' where id = 'a'`;
+    await database.sql`update purchase_watch_internal.replicas set expires_at = expires_at + interval '2 hours' where id = 'a'`;
     await b.tick();
     elapsed += TTL;
     await expect(b.tick()).rejects.toThrow('the connection broke');
@@ -379,14 +379,14 @@ describe('a clock that was set back while a replica stood still', () => {
 
   test('is noted on what a replica releases: how far the clock had come with its last renewal', async () => {
     const renewedAhead = () =>
-      database.sql`update purchase_watch.replicas set expires_at = expires_at + interval '2 hours' where id = 'a'`;
+      database.sql`update purchase_watch_internal.replicas set expires_at = expires_at + interval '2 hours' where id = 'a'`;
     const [a, b] = [replica('a'), replica('b')];
     await settle(a);
     // Nothing was set back, and nothing is moved.
     await a.handOver();
     expect(await clocks()).toEqual([]);
     const [known] = await database.sql<[{ all: boolean }]>`
-      select bool_and(clock_reached between clock_timestamp() - interval '1 minute' and clock_timestamp()) as all from purchase_watch.shards`;
+      select bool_and(clock_reached between clock_timestamp() - interval '1 minute' and clock_timestamp()) as all from purchase_watch_internal.shards`;
     expect(known.all).toBe(true);
     await settle(b);
     expect(b.owned()).toEqual(ALL);
@@ -398,7 +398,7 @@ describe('a clock that was set back while a replica stood still', () => {
     await renewedAhead();
     await again.handOver();
     expect(await aheads()).toEqual(ALL.map(() => 120));
-    await database.sql`update purchase_watch.shards set clock_reached = null`;
+    await database.sql`update purchase_watch_internal.shards set clock_reached = null`;
     await again.release();
     const cutShort = replica('a');
     await settle(cutShort);
@@ -430,7 +430,7 @@ describe('a clock that was set back while a replica stood still', () => {
 
 describe('a statement whose answer is lost', () => {
   test('renewing: nothing is extended', async () => {
-    const line = failing('insert into purchase_watch.replicas', 'after');
+    const line = failing('insert into purchase_watch_internal.replicas', 'after');
     line.isOff = true;
     const a = replica('a', { sql: line.sql });
     await settle(a);
@@ -467,7 +467,8 @@ describe('a statement whose answer is lost', () => {
 
 describe("the database's clock", () => {
   /** What other replicas see when it steps: every lease seems to end so much earlier or later. */
-  const step = (by: string) => database.sql`update purchase_watch.replicas set expires_at = expires_at - ${by}::interval`;
+  const step = (by: string) =>
+    database.sql`update purchase_watch_internal.replicas set expires_at = expires_at - ${by}::interval`;
 
   test('stepping forward by hours ends no lease', async () => {
     const [a, b] = [replica('a'), replica('b')];

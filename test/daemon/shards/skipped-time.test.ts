@@ -60,11 +60,11 @@ test('counts from the moment on that it is seen, also while it cannot be noted',
   now += 5 * HOUR;
   a.read(5 * HOUR, await noted());
   expect(known(a)).toEqual([5]);
-  await database.sql`alter table purchase_watch.database_clock add constraint refused check (stepped_ms = 0)`;
+  await database.sql`alter table purchase_watch_internal.database_clock add constraint refused check (stepped_ms = 0)`;
   await expect(a.note()).rejects.toThrow('refused');
   a.read(0, await noted());
   expect(known(a)).toEqual([5]);
-  await database.sql`alter table purchase_watch.database_clock drop constraint refused`;
+  await database.sql`alter table purchase_watch_internal.database_clock drop constraint refused`;
   await a.note();
   const b = replica();
   await see(0, b);

@@ -126,16 +126,16 @@ describe('what is due for a channel for people and does not leave', () => {
   /** Deliveries to a channel: so many that wait since so long, and messages taken so long ago. */
   async function lane({ dueAgo = null as number | null, takenAgo = [] as number[], channel = '@slack', kind = 'slack' } = {}) {
     const { sql } = database;
-    const [known] = await sql<{ id: number }[]>`select id from purchase_watch.subscribers where name = ${channel}`;
+    const [known] = await sql<{ id: number }[]>`select id from purchase_watch_internal.subscribers where name = ${channel}`;
     const [made] = await sql<{ id: number }[]>`
-      insert into purchase_watch.subscribers (name, kind, audience, address_hash) select ${channel}, ${kind}, ${kind === 'slack' ? 'people' : 'systems'}, 'a' where ${known === undefined} returning id`;
+      insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) select ${channel}, ${kind}, ${kind === 'slack' ? 'people' : 'systems'}, 'a' where ${known === undefined} returning id`;
     const { id } = (known ?? made)!;
     const add = async (columns: { ago: number; taken: boolean }) => {
       const [event] = await sql<{ position: number }[]>`
-        insert into purchase_watch.events (id, type, site, shard, created_at, body)
+        insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
         values (gen_random_uuid()::text, 'incident.opened', '', ${SITE_SHARD}, now(), '{}') returning position::float8 as position`;
       await sql`
-        insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
+        insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
         values (${event!.position}, 0, ${id}, ${SITE_SHARD}, ${at(columns.ago)}, ${columns.taken ? 'delivered' : 'pending'},
           ${columns.taken ? at(columns.ago) : null})`;
     };
@@ -145,7 +145,7 @@ describe('what is due for a channel for people and does not leave', () => {
   }
   const health = async (subscriber: number, columns: { paused?: number; failing?: number; ours?: number }) =>
     database.sql`
-      insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, our_failing_since)
+      insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, our_failing_since)
       values (${subscriber}, 4, 1, ${columns.failing === undefined ? null : at(columns.failing)},
         ${columns.paused === undefined ? null : at(-columns.paused)}, ${columns.ours === undefined ? null : at(columns.ours)})`;
   async function called(): Promise<boolean> {
@@ -161,7 +161,7 @@ describe('what is due for a channel for people and does not leave', () => {
     const beat = heartbeat();
     for (let times = 0; times < 3; times++) expect(await beat.tick()).toBeLessThan(MINUTE);
     expect(monitor.received).toEqual([]);
-    await database.sql`update purchase_watch.deliveries set status = 'delivered', settled_at = now()`;
+    await database.sql`update purchase_watch_internal.deliveries set status = 'delivered', settled_at = now()`;
     await beat.tick();
     expect(monitor.received).toHaveLength(1);
     expect(said()).toEqual([LATE, 'heartbeat.resumed']);
@@ -187,7 +187,7 @@ describe('what is due for a channel for people and does not leave', () => {
   test('does not while another channel hears and this one is off', async () => {
     await lane({ channel: '@slack-ops' });
     const off = await lane({ dueAgo: 16 * MINUTE });
-    await database.sql`update purchase_watch.subscribers set status = 'off' where id = ${off}`;
+    await database.sql`update purchase_watch_internal.subscribers set status = 'off' where id = ${off}`;
     expect(await called()).toBe(true);
   });
 
@@ -196,9 +196,9 @@ describe('what is due for a channel for people and does not leave', () => {
     const hourFull = [50, 55, 59].map((minutes) => minutes * MINUTE);
     await lane({ dueAgo: 45 * MINUTE, takenAgo: hourFull });
     expect(await called()).toBe(true);
-    await database.sql`update purchase_watch.deliveries set settled_at = settled_at - interval '10 minutes'`;
+    await database.sql`update purchase_watch_internal.deliveries set settled_at = settled_at - interval '10 minutes'`;
     expect(await called()).toBe(true);
-    await database.sql`update purchase_watch.deliveries set settled_at = settled_at - interval '10 minutes'`;
+    await database.sql`update purchase_watch_internal.deliveries set settled_at = settled_at - interval '10 minutes'`;
     expect(await called()).toBe(false);
   });
 
@@ -207,11 +207,11 @@ describe('what is due for a channel for people and does not leave', () => {
     const { sql } = database;
     await sql`
       with event as (
-        insert into purchase_watch.events (id, type, site, shard, created_at, body)
+        insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
         select 'evt_' || n, 'incident.opened', '', ${SITE_SHARD}, now(), '{}' from generate_series(1, 5000) n returning position)
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status)
+      insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status)
       select position, 0, ${id}, ${SITE_SHARD}, now(), 'pending' from event`;
-    await sql`analyze purchase_watch.deliveries`;
+    await sql`analyze purchase_watch_internal.deliveries`;
     const { scanned, fetched } = await rowsRead(sql, 'deliveries', async (tx) => {
       const { queues } = await channelsForPeople(tx, Date.now() + MINUTE, CEILINGS);
       expect(queues.map(({ channel }) => channel)).toEqual(['@slack']);
@@ -226,7 +226,7 @@ test('only the replica that judges calls it, and another one when that is gone',
   const beat = heartbeat();
   await beat.tick();
   expect(monitor.received).toEqual([]);
-  await database.sql`delete from purchase_watch.replicas where id = 'rep_2'`;
+  await database.sql`delete from purchase_watch_internal.replicas where id = 'rep_2'`;
   await beat.tick();
   expect(monitor.received).toHaveLength(1);
   await beat.close();
@@ -234,8 +234,8 @@ test('only the replica that judges calls it, and another one when that is gone',
 
 test('when the last channel for people is broken it is not called until one takes messages again', async () => {
   const { sql } = database;
-  await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a'), ('@slack-ops', 'slack', 'people', 'b')`;
-  const ids = await sql<{ id: number }[]>`select id from purchase_watch.subscribers order by id`;
+  await sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a'), ('@slack-ops', 'slack', 'people', 'b')`;
+  const ids = await sql<{ id: number }[]>`select id from purchase_watch_internal.subscribers order by id`;
   const beat = heartbeat();
   await switchOff(sql, { subscriber: ids[0]!.id, reason: 'no_service', addressHash: 'a' });
   await beat.tick();
@@ -244,7 +244,7 @@ test('when the last channel for people is broken it is not called until one take
   await beat.tick();
   await beat.tick();
   expect(monitor.received).toHaveLength(1);
-  await sql`update purchase_watch.subscribers set status = 'active' where name = '@slack'`;
+  await sql`update purchase_watch_internal.subscribers set status = 'active' where name = '@slack'`;
   await beat.tick();
   expect(monitor.received).toHaveLength(2);
   expect(said()).toEqual(['heartbeat.withheld: No channel for people takes messages.', 'heartbeat.resumed']);

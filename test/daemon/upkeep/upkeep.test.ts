@@ -78,7 +78,7 @@ test('old purchases go at the set time, once, with one line that says how many',
 });
 
 test('a run of a clock that was set back since does not keep others waiting until that clock catches up', async () => {
-  await database.sql`update purchase_watch.leases set done_at = now() + interval '90 days' where name = 'keeper'`;
+  await database.sql`update purchase_watch_internal.leases set done_at = now() + interval '90 days' where name = 'keeper'`;
   const keeper = await keeperOf('a');
   await addEnded(1);
   await keep(keeper);
@@ -90,7 +90,7 @@ test('a run of a clock that was set back since does not keep others waiting unti
 
 test('a run that was missed while no daemon ran is done by the next one', async () => {
   await addEnded(1);
-  await database.sql`update purchase_watch.leases set done_at = now() - interval '3 days' where name = 'keeper'`;
+  await database.sql`update purchase_watch_internal.leases set done_at = now() - interval '3 days' where name = 'keeper'`;
   await keep(await keeperOf('a'));
   expect(await left()).toBe(0);
 });
@@ -107,7 +107,7 @@ test('what is kept for ever stays', async () => {
 
 test('one replica at a time does it, and the next one goes on where it ended', async () => {
   await addEnded(1_200);
-  await database.sql`update purchase_watch.leases set done_at = now() - interval '3 days' where name = 'keeper'`;
+  await database.sql`update purchase_watch_internal.leases set done_at = now() - interval '3 days' where name = 'keeper'`;
   const [a, b] = [await keeperOf('a'), await keeperOf('b')];
   expect(await a.tick()).toBeLessThanOrEqual(1_000);
   expect(await left()).toBe(1_000);
@@ -124,11 +124,11 @@ test('counters are folded', async () => {
   const keeper = await keeperOf('a');
   await addEnded(3);
   const unfolded = async () =>
-    (await database.sql<[{ count: number }]>`select count(*)::int as count from purchase_watch.count_changes`)[0].count;
+    (await database.sql<[{ count: number }]>`select count(*)::int as count from purchase_watch_internal.count_changes`)[0].count;
   expect(await unfolded()).toBeGreaterThan(0);
   await keep(keeper);
   expect(await unfolded()).toBe(0);
-  const [total] = await database.sql`select sum(count)::int as count from purchase_watch.purchase_counts`;
+  const [total] = await database.sql`select sum(count)::int as count from purchase_watch_internal.purchase_counts`;
   expect(total).toEqual({ count: 3 });
 });
 
@@ -136,36 +136,36 @@ test('what came for a subscriber while it was being deleted is given up', async 
   const { sql } = database;
   await sql`
     with gone as (
-      insert into purchase_watch.subscribers (name, kind, audience, address_hash, configured, deleted_at)
+      insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, configured, deleted_at)
       values ('books', 'webhook', 'systems', '', false, now()) returning id),
     event as (
-      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       values ('evt_1', 'site.reachable', 'se', 0, now(), '{}') returning position)
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at) select position, 0, id, 0, now() from event, gone`;
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at) select position, 0, id, 0, now() from event, gone`;
   await keep(await keeperOf('one'));
-  expect(await sql`select status from purchase_watch.deliveries`).toEqual([{ status: 'suppressed' }]);
+  expect(await sql`select status from purchase_watch_internal.deliveries`).toEqual([{ status: 'suppressed' }]);
 });
 
 test('what waits for a channel for people that is off is given up after three days, unless its incident goes on', async () => {
   const { sql } = database;
   await sql`
-    insert into purchase_watch.subscribers (name, kind, audience, address_hash, status) values
+    insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, status) values
       ('@slack', 'slack', 'people', '', 'off'), ('@slack-ops', 'slack', 'people', '', 'active'), ('books', 'webhook', 'systems', '', 'off')`;
   await sql`
-    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, count, peak, ended_at)
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, ended_at)
     select 'inc_' || n, 'stuck', 'se', n, now(), now(), 1, 1, case n when 1 then now() end from generate_series(1, 2) n`;
   await sql`
     with event as (
-      insert into purchase_watch.events (id, type, site, shard, created_at, body, incident)
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body, incident)
       select 'evt_' || n, 'incident.opened', 'se', 0, now() - make_interval(days => days), '{}', incident
       from (values (1, 4, 'inc_1'), (2, 4, 'inc_2'), (3, 2, 'inc_1'), (4, 4, null)) as v (n, days, incident)
       returning position, id)
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
-    select e.position, 0, s.id, 0, now() from event e, purchase_watch.subscribers s`;
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
+    select e.position, 0, s.id, 0, now() from event e, purchase_watch_internal.subscribers s`;
   await keep(await keeperOf('one'));
   const given = await sql`
-    select s.name, e.id, d.last_error from purchase_watch.deliveries d join purchase_watch.events e on e.position = d.event
-    join purchase_watch.subscribers s on s.id = d.subscriber where d.status = 'suppressed' order by e.id`;
+    select s.name, e.id, d.last_error from purchase_watch_internal.deliveries d join purchase_watch_internal.events e on e.position = d.event
+    join purchase_watch_internal.subscribers s on s.id = d.subscriber where d.status = 'suppressed' order by e.id`;
   const last_error = 'The channel was switched off for days after it was made.';
   expect(given).toEqual([
     { name: '@slack', id: 'evt_1', last_error },

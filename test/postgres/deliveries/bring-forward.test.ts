@@ -16,9 +16,9 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await sql`truncate purchase_watch.events, purchase_watch.subscribers restart identity cascade`;
+  await sql`truncate purchase_watch_internal.events, purchase_watch_internal.subscribers restart identity cascade`;
   await sql`
-    insert into purchase_watch.subscribers (name, kind, origin, url, keys, address_hash)
+    insert into purchase_watch_internal.subscribers (name, kind, origin, url, keys, address_hash)
     values ('shop', 'webhook', 'api', '\\x00', '\\x00', 'a'), ('books', 'webhook', 'api', '\\x00', '\\x00', 'b')`;
   now = Date.now() + 1_000;
 });
@@ -28,15 +28,15 @@ async function waiting(...some: readonly (readonly [attempts: number, before: nu
   for (const [attempts, before, dueIn] of some) {
     const event = await announce(sql);
     await sql`
-      update purchase_watch.deliveries d set attempts = ${attempts}, attempts_before = ${before}, rank = ${attempts > 1 ? 1 : 0},
-        due_at = to_timestamp(${now + dueIn}::float8 / 1000) from purchase_watch.events e
+      update purchase_watch_internal.deliveries d set attempts = ${attempts}, attempts_before = ${before}, rank = ${attempts > 1 ? 1 : 0},
+        due_at = to_timestamp(${now + dueIn}::float8 / 1000) from purchase_watch_internal.events e
       where e.position = d.event and e.id = ${event}`;
   }
 }
 const dueOf = async (subscriber: number): Promise<number[]> =>
   (
     await sql<{ due: number }[]>`
-      select round(extract(epoch from due_at) * 1000)::float8 - ${now}::float8 as due from purchase_watch.deliveries where subscriber = ${subscriber} order by event`
+      select round(extract(epoch from due_at) * 1000)::float8 - ${now}::float8 as due from purchase_watch_internal.deliveries where subscriber = ${subscriber} order by event`
   ).map(({ due }) => due);
 
 test('all that waits for later is due now, of that subscriber alone', async () => {
@@ -66,18 +66,18 @@ test('after a pause what has attempts to spare, and of the rest the waits that t
 test('a backlog that is due is not read for it, and what is being settled is waited for by nobody', async () => {
   await sql`
     with event as (
-      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       select 'evt_' || n, 'site.reachable', 'default', n % 64, now(), '{}' from generate_series(1, 20000) n returning position, shard)
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
     select position, position, 1, shard, to_timestamp(${now - MINUTE}::float8 / 1000) from event`;
-  await sql`analyze purchase_watch.deliveries`;
+  await sql`analyze purchase_watch_internal.deliveries`;
   await waiting(...Array.from({ length: 10 }, () => [2, 0, MINUTE] as const));
   const { scanned, fetched } = await rowsRead(sql, 'deliveries', (tx) => bringForward(tx, 1, { kind: 'all' }, now));
   expect([scanned, fetched < 200]).toEqual([0, true]);
 
   await waiting([2, 0, MINUTE], [2, 0, MINUTE]);
   await sql.begin(async (tx) => {
-    await tx`select from purchase_watch.deliveries where subscriber = 1 order by id desc limit 1 for update`;
+    await tx`select from purchase_watch_internal.deliveries where subscriber = 1 order by id desc limit 1 for update`;
     expect(await bringForward(sql, 1, { kind: 'all' }, now)).toBe(1);
   });
 });

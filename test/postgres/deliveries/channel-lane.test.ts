@@ -15,19 +15,19 @@ beforeAll(async () => {
   database = await testDatabase();
   const { sql } = database;
   await syncSites(sql, ['default']);
-  await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'x'), ('shop', 'webhook', 'systems', 'x')`;
-  const [row] = await sql<{ id: number }[]>`select id from purchase_watch.subscribers where name = '@slack'`;
+  await sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'x'), ('shop', 'webhook', 'systems', 'x')`;
+  const [row] = await sql<{ id: number }[]>`select id from purchase_watch_internal.subscribers where name = '@slack'`;
   slack = row!.id;
   await sql`
-    insert into purchase_watch.events (id, type, site, shard, created_at, body)
+    insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
     select 'evt_' || n, 'incident.opened', 'default', ${SITE_SHARD}, now(), '{}' from generate_series(1, 10000) n`;
   await sql`
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts)
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts)
     select e.position, case s.name when '@slack' then 0 else e.position end, s.id, ${SITE_SHARD}, now(),
       case when e.position <= 5000 then 'delivered' else 'pending' end,
       case when e.position <= 5000 then to_timestamp(${AT / 1_000}::float8 + 600 * ((e.position - 1) / 500)) end, 1
-    from purchase_watch.events e cross join purchase_watch.subscribers s order by e.position`;
-  await sql`analyze purchase_watch.deliveries`;
+    from purchase_watch_internal.events e cross join purchase_watch_internal.subscribers s order by e.position`;
+  await sql`analyze purchase_watch_internal.deliveries`;
 });
 afterAll(() => database.drop());
 

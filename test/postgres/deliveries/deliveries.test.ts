@@ -48,8 +48,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await sql`truncate purchase_watch.purchases, purchase_watch.events, purchase_watch.deliveries cascade`;
-  await sql`update purchase_watch.shards set owner = 'me', epoch = ${EPOCH}`;
+  await sql`truncate purchase_watch.purchases, purchase_watch_internal.events, purchase_watch_internal.deliveries cascade`;
+  await sql`update purchase_watch_internal.shards set owner = 'me', epoch = ${EPOCH}`;
 });
 
 interface Waiting {
@@ -66,11 +66,11 @@ async function lane(name: string, waiting: readonly Waiting[]): Promise<number[]
     const sequence = index + 1;
     const [delivery] = await sql<[{ id: number }]>`
       with event as (
-        insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
+        insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
         values (${`evt_${name}_${sequence}`}, 'purchase.stuck', 'default', ${purchase.id}, ${sequence}, ${index === 0 ? null : index},
           ${shard}, to_timestamp(${T}::float8 / 1000), ${`{"n": "${name}${sequence}"}`})
         returning position)
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
+      insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
       select position, ${purchase.id}, ${subscriber}, ${shard}, to_timestamp(${dueAt}::float8 / 1000) from event returning id::float8 as id`;
     ids.push(delivery.id);
   }
@@ -104,7 +104,7 @@ type Outcome = Partial<
 async function attempt(id: number, outcome: Outcome = {}): Promise<Settlement> {
   const [delivery] = await sql<[Settlement['delivery'] & { attempts: number; attemptsBefore: number }]>`
     select id::float8 as id, subscriber, lane::float8 as lane, event::float8 as position, shard, rank, attempts, attempts_before as "attemptsBefore"
-    from purchase_watch.deliveries where id = ${id}`;
+    from purchase_watch_internal.deliveries where id = ${id}`;
   const { status = 'delivered' } = outcome;
   return {
     delivery,
@@ -129,7 +129,7 @@ const row = async (id: number) =>
     await sql<[{ status: string; due: number; attempts: number; settledAt: number | null; error: string | null }]>`
       select status, (extract(epoch from due_at) * 1000)::float8 as due, attempts,
         (extract(epoch from settled_at) * 1000)::float8 as "settledAt", last_error as error
-      from purchase_watch.deliveries where id = ${id}`
+      from purchase_watch_internal.deliveries where id = ${id}`
   )[0];
 const dues = (ids: readonly number[]): Promise<number[]> => Promise.all(ids.map(async (id) => (await row(id)).due));
 
@@ -198,7 +198,7 @@ describe('what is due', () => {
     const ids = [];
     for (const [index, rank] of [2, 1, 0].entries()) {
       const [id] = (await lane(`r${rank}`, [{ dueAt: T - (3 - index) * MINUTE }])) as [number];
-      await sql`update purchase_watch.deliveries set rank = ${rank} where id = ${id}`;
+      await sql`update purchase_watch_internal.deliveries set rank = ${rank} where id = ${id}`;
       ids.push(id);
     }
     const [replayed, late, fresh] = ids as [number, number, number];
@@ -210,7 +210,7 @@ describe('what is due', () => {
 
   test('puts what is replayed behind all that is not of its lane, and behind earlier replayed ones', async () => {
     const [one, two, three] = (await lane('a', [{}, {}, {}])) as [number, number, number];
-    await sql`update purchase_watch.deliveries set rank = 2 where id in (${one}, ${two})`;
+    await sql`update purchase_watch_internal.deliveries set rank = 2 where id in (${one}, ${two})`;
     const { rows } = await load();
     expect(rows.map(({ id, behind }) => [id, behind?.id ?? null])).toEqual([
       [three, null],
@@ -224,7 +224,7 @@ describe('what is due', () => {
     const [newer] = (await lane('b', [{ dueAt: T - 2 * MINUTE }])) as [number];
     const [newest] = (await lane('c', [{ dueAt: T - MINUTE }])) as [number];
     expect(await loaded({ dueSince: T - 2 * MINUTE })).toEqual([newer, newest]);
-    await sql`update purchase_watch.deliveries set rank = 1 where id = ${old}`;
+    await sql`update purchase_watch_internal.deliveries set rank = 1 where id = ${old}`;
     expect(await loaded({ dueSince: T - 2 * MINUTE })).toEqual([old, newer, newest]);
     const until = async (room: number) => {
       const wanted: Wanted[] = [{ subscriber: shop, room, from: 0, upTo: REPLAYED, dueSince: 0 }];
@@ -254,11 +254,11 @@ describe('what is due', () => {
 
   test('costs an index range, whatever waits elsewhere', async () => {
     await lane('a', [{}, {}, {}]);
-    await sql`insert into purchase_watch.events (id, type, site, shard, created_at, body)
+    await sql`insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       select 'evt_' || i, 'site.reachable', 'default', i % 64, now(), '{}' from generate_series(1, 5000) i`;
-    await sql`insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at)
-      select position, 0, ${shop}, shard, to_timestamp(${T + MINUTE}::float8 / 1000) from purchase_watch.events where purchase is null`;
-    await sql`analyze purchase_watch.deliveries`;
+    await sql`insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
+      select position, 0, ${shop}, shard, to_timestamp(${T + MINUTE}::float8 / 1000) from purchase_watch_internal.events where purchase is null`;
+    await sql`analyze purchase_watch_internal.deliveries`;
     const cost = await rowsRead(sql, 'deliveries', (tx) =>
       loadDueDeliveries(
         tx,
@@ -289,9 +289,9 @@ describe('an attempt that ended', () => {
     const [id] = (await lane('a', [{}])) as [number];
     expect(await settled(id, { at: T + 5, excerpt: 'ok' })).toEqual(new Set([id]));
     expect(await row(id)).toMatchObject({ status: 'delivered', attempts: 1, settledAt: T + 5, error: null });
-    const [kept] = await sql`select took_ms, http_status, excerpt from purchase_watch.deliveries where id = ${id}`;
+    const [kept] = await sql`select took_ms, http_status, excerpt from purchase_watch_internal.deliveries where id = ${id}`;
     expect(kept).toEqual({ took_ms: 13, http_status: 204, excerpt: 'ok' });
-    expect(await sql`select from purchase_watch.attempts`).toHaveLength(0);
+    expect(await sql`select from purchase_watch_internal.attempts`).toHaveLength(0);
   });
 
   test('badly is due again at its moment, and says why', async () => {
@@ -307,7 +307,7 @@ describe('an attempt that ended', () => {
     expect(await loaded()).toEqual([]);
     expect(await loaded({ now: T + 5 * MINUTE })).toEqual([id]);
     const attempts =
-      await sql`select number, took_ms, http_status, outcome, fault, excerpt from purchase_watch.attempts where delivery = ${id}`;
+      await sql`select number, took_ms, http_status, outcome, fault, excerpt from purchase_watch_internal.attempts where delivery = ${id}`;
     expect([...attempts]).toEqual([
       { number: 1, took_ms: 13, http_status: 503, outcome: 'http_503', fault: 'receiver', excerpt: null },
     ]);
@@ -344,7 +344,7 @@ describe('an attempt that ended', () => {
     const bad = await attempt(other, { status: 'exhausted' });
     expect(await settle(sql, [bad], me)).toEqual(new Set([other]));
     expect(await settle(sql, [bad], me)).toEqual(new Set());
-    expect(await sql`select from purchase_watch.attempts`).toHaveLength(1);
+    expect(await sql`select from purchase_watch_internal.attempts`).toHaveLength(1);
   });
 
   test('is refused when it comes after a later one', async () => {
@@ -369,10 +369,10 @@ describe('an attempt that ended', () => {
   test('on a shard that has another owner or epoch is refused, and changes nothing', async () => {
     const [lost, ours] = [(await lane('a', [{ shard: 1 }]))[0]!, (await lane('b', [{ shard: 2 }]))[0]!];
     const batch = [await attempt(lost), await attempt(ours)];
-    await sql`update purchase_watch.shards set epoch = epoch + 1 where id = 1`;
+    await sql`update purchase_watch_internal.shards set epoch = epoch + 1 where id = 1`;
     expect(await settle(sql, batch, me)).toEqual(new Set([ours]));
     expect(await row(lost)).toMatchObject({ status: 'pending', attempts: 0 });
-    expect(await sql`select from purchase_watch.attempts where delivery = ${lost}`).toHaveLength(0);
+    expect(await sql`select from purchase_watch_internal.attempts where delivery = ${lost}`).toHaveLength(0);
     expect(await settle(sql, [await attempt(lost)], { ...me, replica: 'other' })).toEqual(new Set());
   });
 
@@ -400,11 +400,11 @@ describe('in a lane', () => {
 
   test('a failure of what is not replayed puts off what is; a replayed one that fails puts off no other', async () => {
     const [replayed, live] = (await lane('a', [{}, {}])) as [number, number];
-    await sql`update purchase_watch.deliveries set rank = 2 where id = ${replayed}`;
+    await sql`update purchase_watch_internal.deliveries set rank = 2 where id = ${replayed}`;
     await failed(live, T + 5 * MINUTE);
     expect(await dues([replayed])).toEqual([T + 5 * MINUTE]);
     const [again, fresh] = (await lane('b', [{}, {}])) as [number, number];
-    await sql`update purchase_watch.deliveries set rank = 2 where id = ${again}`;
+    await sql`update purchase_watch_internal.deliveries set rank = 2 where id = ${again}`;
     await failed(again, T + 5 * MINUTE);
     expect(await dues([fresh])).toEqual([T]);
   });
@@ -464,7 +464,7 @@ describe('in a lane', () => {
   test('what waits behind one that failed often is read after it, and is new again when it is freed', async () => {
     const [first, second] = (await lane('a', [{}, {}])) as [number, number];
     const rankOf = async (id: number) =>
-      (await sql<[{ rank: number }]>`select rank from purchase_watch.deliveries where id = ${id}`)[0].rank;
+      (await sql<[{ rank: number }]>`select rank from purchase_watch_internal.deliveries where id = ${id}`)[0].rank;
     await settled(first, { status: 'pending', dueAt: T + MINUTE, rank: 1 });
     expect([await rankOf(first), await rankOf(second)]).toEqual([1, 1]);
     expect(await loaded({ now: T + MINUTE, limit: 1 })).toEqual([first]);
@@ -484,7 +484,7 @@ describe('in a lane', () => {
   test('what failed on a shard that was lost puts nothing off', async () => {
     const [first, second] = (await lane('a', [{}, {}])) as [number, number];
     const ended = await attempt(first, { status: 'pending', dueAt: T + 5 * MINUTE });
-    await sql`update purchase_watch.shards set owner = 'other'`;
+    await sql`update purchase_watch_internal.shards set owner = 'other'`;
     await settle(sql, [ended], me);
     expect(await dues([first, second])).toEqual([T, T]);
   });
@@ -494,7 +494,7 @@ describe('in a lane', () => {
     const [b1, b2, b3] = (await lane('b', [{}, {}, { dueAt: T + 60 * MINUTE }])) as [number, number, number];
     const [first, second] = [(await attempt(a1)).delivery, (await attempt(b1)).delivery];
     const waits = (id: number, until: number) =>
-      sql`update purchase_watch.deliveries set due_at = to_timestamp(${until}::float8 / 1000) where id = ${id}`;
+      sql`update purchase_watch_internal.deliveries set due_at = to_timestamp(${until}::float8 / 1000) where id = ${id}`;
     await waits(a1, T + MINUTE);
     await waits(b1, T + 2 * MINUTE);
     await putOff(sql, [

@@ -28,38 +28,38 @@ let sql: Sql;
 beforeAll(async () => {
   database = await testDatabase();
   sql = database.sql;
-  await sql`insert into purchase_watch.sites (name) values ('default')`;
+  await sql`insert into purchase_watch_internal.sites (name) values ('default')`;
   await sql`
-    insert into purchase_watch.subscribers (name, kind, audience, address_hash, configured, status, status_reason)
+    insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash, configured, status, status_reason)
     select name, 'webhook', 'systems', 'x', name <> 'former', case name when 'off' then 'off' else 'active' end, case name when 'off' then 'It answered 410.' end
     from unnest(${NAMES}::text[]) name`;
   await sql`
-    insert into purchase_watch.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
-    select s.id, v.failures, 1, now(), v.until::timestamptz, v.error from purchase_watch.subscribers s
+    insert into purchase_watch_internal.subscriber_health (subscriber, failures, pauses, failing_since, paused_until, last_error)
+    select s.id, v.failures, 1, now(), v.until::timestamptz, v.error from purchase_watch_internal.subscribers s
     join (values ('failing', 2, null, 'The receiver answered 500.'), ('paused', 4, '2100-01-01T00:00:00Z', 'The receiver answered 503.'),
       ('tried', 1, '2020-01-01T00:00:00Z', 'No answer.')) as v (name, failures, until, error) using (name)`;
   await sql`
-    insert into purchase_watch.events (id, type, site, shard, created_at, body)
+    insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
     select 'evt_' || n, 'site.reachable', 'default', n % 64, now(), '{}' from generate_series(1, ${4 * OF_EACH}::integer) n order by n`;
   await sql`
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, last_error, took_ms, http_status)
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, last_error, took_ms, http_status)
     select e.position, -e.position, s.id, e.shard, now(), w.status, case w.status when 'pending' then null else now() end, 1,
       case w.status when 'suppressed' then 'It was switched off then.' when 'delivered' then null else 'The receiver answered 503.' end,
       case w.status when 'delivered' then e.position % 100 end, case w.status when 'delivered' then 200 end
-    from purchase_watch.events e cross join purchase_watch.subscribers s
+    from purchase_watch_internal.events e cross join purchase_watch_internal.subscribers s
     cross join lateral (select (array['pending', 'delivered', 'exhausted', 'suppressed'])[1 + e.position % 4] as status) w order by e.position, s.id`;
   // One replica is alive, another was killed; and a third lost the shard to it.
-  await sql`insert into purchase_watch.replicas (id, process, expires_at) values ('alive', 'x', now() + interval '1 hour'), ('dead', 'y', now() - interval '1 hour')`;
-  await sql`update purchase_watch.shards set owner = case when id < 60 then 'alive' else 'dead' end, epoch = 7`;
+  await sql`insert into purchase_watch_internal.replicas (id, process, expires_at) values ('alive', 'x', now() + interval '1 hour'), ('dead', 'y', now() - interval '1 hour')`;
+  await sql`update purchase_watch_internal.shards set owner = case when id < 60 then 'alive' else 'dead' end, epoch = 7`;
   await sql`
-    insert into purchase_watch.under_way (delivery, shard, epoch, since, replica)
+    insert into purchase_watch_internal.under_way (delivery, shard, epoch, since, replica)
     select id, shard, 7, now() - interval '3 seconds', 'alive' from (
-      select *, row_number() over (partition by subscriber order by id desc) as place from purchase_watch.deliveries where status = 'pending' and shard < 60) d
+      select *, row_number() over (partition by subscriber order by id desc) as place from purchase_watch_internal.deliveries where status = 'pending' and shard < 60) d
     where place <= ${IN_FLIGHT}
-    union all (select id, shard, 7, now(), 'dead' from purchase_watch.deliveries where status = 'pending' and shard >= 60 order by id limit 5)
-    union all (select id, shard, 6, now(), 'former' from purchase_watch.deliveries where status = 'pending' and shard < 60 order by id limit 5)
-    union all (select id, shard, 7, now(), 'alive' from purchase_watch.deliveries where status = 'delivered' and shard < 60 order by id limit 5)`;
-  await sql`analyze purchase_watch.deliveries, purchase_watch.events, purchase_watch.subscribers, purchase_watch.under_way`;
+    union all (select id, shard, 7, now(), 'dead' from purchase_watch_internal.deliveries where status = 'pending' and shard >= 60 order by id limit 5)
+    union all (select id, shard, 6, now(), 'former' from purchase_watch_internal.deliveries where status = 'pending' and shard < 60 order by id limit 5)
+    union all (select id, shard, 7, now(), 'alive' from purchase_watch_internal.deliveries where status = 'delivered' and shard < 60 order by id limit 5)`;
+  await sql`analyze purchase_watch_internal.deliveries, purchase_watch_internal.events, purchase_watch_internal.subscribers, purchase_watch_internal.under_way`;
 });
 afterAll(() => database.drop());
 
@@ -133,7 +133,7 @@ test('what waits is counted by status, and each is in one of them', async () => 
   const counts = Object.fromEntries((await waitingDeliveries(sql)).map((row) => [row.subscriber, row]));
   const rows = await sql<
     { id: number; name: keyof typeof SUBSCRIBERS }[]
-  >`select id, name from purchase_watch.subscribers where configured`;
+  >`select id, name from purchase_watch_internal.subscribers where configured`;
   for (const { id, name } of rows) {
     const rest = OF_EACH - IN_FLIGHT;
     const [shown] = SUBSCRIBERS[name];
@@ -179,9 +179,9 @@ test('the view about subscribers says how each is', async () => {
 describe('attempts', () => {
   test('that delivered are the last, with those that failed before them', async () => {
     const [delivered] = await all({ subscriber: 'well', status: 'delivered' });
-    await sql`update purchase_watch.deliveries set attempts = 2, excerpt = 'thanks' where id = ${delivered!.id}`;
+    await sql`update purchase_watch_internal.deliveries set attempts = 2, excerpt = 'thanks' where id = ${delivered!.id}`;
     await sql`
-      insert into purchase_watch.attempts (delivery, at, number, took_ms, http_status, outcome, fault, excerpt)
+      insert into purchase_watch_internal.attempts (delivery, at, number, took_ms, http_status, outcome, fault, excerpt)
       values (${delivered!.id}, now() - interval '1 minute', 1, 9, null, 'timeout', 'receiver', null)`;
     const { tries } = (await findDelivery(sql, delivered!.id))!;
     expect(tries).toMatchObject([
@@ -191,11 +191,11 @@ describe('attempts', () => {
   });
 
   test('of before, kept as rows, are shown and measured the same', async () => {
-    const [subscriber] = await sql<{ id: number }[]>`select id from purchase_watch.subscribers where name = 'off'`;
-    await sql`update purchase_watch.deliveries set took_ms = null, http_status = null where subscriber = ${subscriber!.id}`;
+    const [subscriber] = await sql<{ id: number }[]>`select id from purchase_watch_internal.subscribers where name = 'off'`;
+    await sql`update purchase_watch_internal.deliveries set took_ms = null, http_status = null where subscriber = ${subscriber!.id}`;
     await sql`
-      insert into purchase_watch.attempts (delivery, at, number, took_ms, http_status, outcome)
-      select id, settled_at, 1, 42, 204, 'delivered' from purchase_watch.deliveries where subscriber = ${subscriber!.id} and status = 'delivered'`;
+      insert into purchase_watch_internal.attempts (delivery, at, number, took_ms, http_status, outcome)
+      select id, settled_at, 1, 42, 204, 'delivered' from purchase_watch_internal.deliveries where subscriber = ${subscriber!.id} and status = 'delivered'`;
     const [old] = await all({ subscriber: 'off', status: 'delivered' });
     expect((await findDelivery(sql, old!.id))!.tries).toMatchObject([
       { number: 1, outcome: 'delivered', tookMs: 42, httpStatus: 204 },

@@ -351,7 +351,7 @@ test('the server of an earlier version is stopped, and what its superuser made i
     await superuser.unsafe(`drop owned by ${role}; drop role ${role}`);
   }
   await migrate(superuser, migrations);
-  await superuser`insert into purchase_watch.sites (name) values ('default')`;
+  await superuser`insert into purchase_watch_internal.sites (name) values ('default')`;
   await superuser`insert into purchase_watch.purchases (purchase_id) values ('kept')`;
   await superuser.end();
   await stop();
@@ -384,9 +384,10 @@ test('the server of an earlier version is stopped, and what its superuser made i
   expect(await sql`update purchase_watch.purchases set polls = 1 returning purchase_id`).toEqual([{ purchase_id: 'kept' }]);
   expect(await sql`insert into purchase_watch.purchases (purchase_id) values ('new') returning purchase_id`).toHaveLength(1);
   const others = await sql`
-    select relname as name from pg_class where relnamespace = 'purchase_watch'::regnamespace and relowner <> current_user::regrole
-    union all select proname from pg_proc where pronamespace = 'purchase_watch'::regnamespace and proowner <> current_user::regrole
-    union all select typname from pg_type where typnamespace = 'purchase_watch'::regnamespace and typowner <> current_user::regrole`;
+    with ours as (select oid from pg_namespace where nspname in ('purchase_watch', 'purchase_watch_internal'))
+    select relname as name from pg_class join ours on ours.oid = relnamespace where relowner <> current_user::regrole
+    union all select proname from pg_proc join ours on ours.oid = pronamespace where proowner <> current_user::regrole
+    union all select typname from pg_type join ours on ours.oid = typnamespace where typowner <> current_user::regrole`;
   expect(others).toEqual([]);
 });
 

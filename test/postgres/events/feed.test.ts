@@ -34,7 +34,7 @@ afterAll(async () => {
 // Left open by a test that failed, it would hold up all that follow.
 afterEach(() => other`rollback`);
 beforeEach(async () => {
-  await sql`truncate purchase_watch.purchases, purchase_watch.events cascade`;
+  await sql`truncate purchase_watch.purchases, purchase_watch_internal.events cascade`;
 });
 
 const MIB = 1024 * 1024;
@@ -118,8 +118,8 @@ describe('a transaction that is held open', () => {
 
   test('does not hold up the feed when it writes other tables, or only reads events', async () => {
     await other`begin`;
-    await other`insert into purchase_watch.nudges (purchase, shard) values (1, 0)`;
-    await other`select count(*) from purchase_watch.events`;
+    await other`insert into purchase_watch_internal.nudges (purchase, shard) values (1, 0)`;
+    await other`select count(*) from purchase_watch_internal.events`;
     const id = await announce(sql);
     await shown([id]);
     await other`rollback`;
@@ -159,7 +159,7 @@ describe('a transaction that is held open', () => {
 
   test('is not passed by one that began later and wrote earlier', async () => {
     await other`begin`;
-    await other`lock table purchase_watch.events in row exclusive mode`;
+    await other`lock table purchase_watch_internal.events in row exclusive mode`;
     await other`select pg_current_xact_id()`;
     const quick = await announce(sql);
     const slow = await announce(other, { type: 'site.unreachable' });
@@ -170,7 +170,7 @@ describe('a transaction that is held open', () => {
 
   test('counts when it locked the events for writing and has written nothing yet', async () => {
     await other`begin`;
-    await other`lock table purchase_watch.events in row exclusive mode`;
+    await other`lock table purchase_watch_internal.events in row exclusive mode`;
     await other`select pg_current_xact_id()`;
     await announce(sql);
     expect((await readAll(FEED_START)).ids).toEqual([]);
@@ -208,7 +208,9 @@ test('whoever follows while many write and roll back sees every event once, and 
       const { events: page } = await readFeed(sql, { after, types: EVENT_TYPES, limit, bytes: MIB, horizon });
       for (const { body } of page) {
         const event = JSON.parse(body) as { id: string; data: { sequence: number } };
-        const [row] = await sql<{ purchase: string }[]>`select purchase::text from purchase_watch.events where id = ${event.id}`;
+        const [row] = await sql<
+          { purchase: string }[]
+        >`select purchase::text from purchase_watch_internal.events where id = ${event.id}`;
         seen.push({ id: event.id, purchase: row!.purchase, sequence: event.data.sequence });
       }
       if (page.length === limit) after = page.at(-1)!.place;
@@ -230,7 +232,7 @@ test('whoever follows while many write and roll back sees every event once, and 
 });
 
 describe('a database that was moved', () => {
-  const origin = async () => (await sql<{ origin: string }[]>`select origin from purchase_watch.feed_era`)[0]!.origin;
+  const origin = async () => (await sql<{ origin: string }[]>`select origin from purchase_watch_internal.feed_era`)[0]!.origin;
 
   test('keeps its era as long as it stays where it is', async () => {
     const era = await settleFeedEra(sql);
@@ -241,11 +243,11 @@ describe('a database that was moved', () => {
   test('begins a new one elsewhere: what was brought comes first, what is written there afterwards', async () => {
     const era = await settleFeedEra(sql);
     const old = [await announce(sql), await announce(sql)];
-    await sql`update purchase_watch.events set xid = '9000000000000000000'`;
+    await sql`update purchase_watch_internal.events set xid = '9000000000000000000'`;
     const reader = await readAll(FEED_START, { limit: 1 });
     // Among ids of this cluster they would wait for ever, and hide everything new.
     expect(reader.ids).toEqual([]);
-    await sql`update purchase_watch.feed_era set origin = '7000000000000000000/00000001'`;
+    await sql`update purchase_watch_internal.feed_era set origin = '7000000000000000000/00000001'`;
     expect(await Promise.all([settleFeedEra(sql), settleFeedEra(sql)])).toEqual([era + 1, era + 1]);
     const fresh = [await announce(sql), await announce(sql)];
     await shown([...old, ...fresh]);
@@ -259,15 +261,16 @@ describe('a database that was moved', () => {
   test('begins a new one while somebody reads the events, and shows it when the writers that were under way have ended', async () => {
     const era = await settleFeedEra(sql);
     const [reader, writer] = [connect(database.url, { max: 1 }), connect(database.url, { max: 1 })];
-    await reader.unsafe('begin; select count(*) from purchase_watch.events');
+    await reader.unsafe('begin; select count(*) from purchase_watch_internal.events');
     await writer.unsafe('begin');
     const late = await announce(writer);
-    await sql`update purchase_watch.feed_era set origin = '7000000000000000000/00000001'`;
+    await sql`update purchase_watch_internal.feed_era set origin = '7000000000000000000/00000001'`;
     const settled = settleFeedEra(sql);
-    const written = async () => (await sql<{ written: number }[]>`select written from purchase_watch.feed_era`)[0]!.written;
+    const written = async () =>
+      (await sql<{ written: number }[]>`select written from purchase_watch_internal.feed_era`)[0]!.written;
     await expect.poll(written).toBe(era + 1);
     const fresh = await announce(sql);
-    const [row] = await sql<{ era: number }[]>`select era from purchase_watch.events where id = ${fresh}`;
+    const [row] = await sql<{ era: number }[]>`select era from purchase_watch_internal.events where id = ${fresh}`;
     expect(row!.era).toBe(era + 1);
     expect((await readHorizon(sql)).place.era).toBe(era);
     await writer.unsafe('commit');
@@ -279,7 +282,7 @@ describe('a database that was moved', () => {
 
   test('begins a new one when another timeline took over', async () => {
     const era = await settleFeedEra(sql);
-    await sql`update purchase_watch.feed_era set origin = split_part(origin, '/', 1) || '/0000000F'`;
+    await sql`update purchase_watch_internal.feed_era set origin = split_part(origin, '/', 1) || '/0000000F'`;
     expect(await settleFeedEra(sql)).toBe(era + 1);
   });
 });
@@ -291,16 +294,16 @@ describe('the plan', () => {
   test('reads by the index and only what it shows, whether the table was measured, and when it was empty a moment ago', async () => {
     const opened = pools();
     for (const pool of opened) for (let n = 0; n < 8; n++) await readAll(FEED_START, { from: pool });
-    await sql`alter table purchase_watch.events set (autovacuum_enabled = false)`;
+    await sql`alter table purchase_watch_internal.events set (autovacuum_enabled = false)`;
     await sql`
-      insert into purchase_watch.events (id, type, site, shard, created_at, body)
+      insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       select 'evt_' || n, case when n % 5000 = 0 then 'purchase.stuck' else 'purchase.state_changed' end, 'default', 0, now(),
         '{"id":"evt_' || n || '"}' from generate_series(1, 20000) n`;
     const { place } = await readHorizon(sql);
-    const [middle] = await sql<{ xid: string }[]>`select xid::text from purchase_watch.events limit 1`;
+    const [middle] = await sql<{ xid: string }[]>`select xid::text from purchase_watch_internal.events limit 1`;
     const after: FeedPlace = { era: place.era, xid: BigInt(middle!.xid), position: 0 };
     for (const measured of [false, true]) {
-      if (measured) await sql`analyze purchase_watch.events`;
+      if (measured) await sql`analyze purchase_watch_internal.events`;
       for (const pool of opened) {
         for (const [types, limit, shown] of [
           [EVENT_TYPES, 10, 10],

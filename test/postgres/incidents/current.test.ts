@@ -11,7 +11,7 @@ beforeAll(async () => {
   await syncSites(sql, ['se', 'no']);
   const moment = sql`to_timestamp(${AT}::float8 / 1000)`;
   await sql`
-    insert into purchase_watch.incidents (id, kind, site, state, parent, opened_at, since, count, peak, severity, ended_at, quiet_since,
+    insert into purchase_watch_internal.incidents (id, kind, site, state, parent, opened_at, since, count, peak, severity, ended_at, quiet_since,
       acknowledged_at, acknowledged_by)
     select id, kind, site, state, parent, ${moment}, ${moment}, count, peak, severity, case when over then ${moment} end,
       case when quiet then ${moment} end, case when taken then ${moment} end, case when taken then 'Kim' end

@@ -35,8 +35,8 @@ afterAll(async () => {
   await database.drop();
 });
 beforeEach(async () => {
-  await sql`truncate purchase_watch.events, purchase_watch.subscribers, purchase_watch.incidents, purchase_watch.purchases,
-    purchase_watch.stay_days, purchase_watch.dwell_days restart identity cascade`;
+  await sql`truncate purchase_watch_internal.events, purchase_watch_internal.subscribers, purchase_watch_internal.incidents, purchase_watch.purchases,
+    purchase_watch_internal.stay_days, purchase_watch_internal.dwell_days restart identity cascade`;
 });
 
 const at = (moment: number | null, by: Queries = sql) => by`to_timestamp(${moment}::float8 / 1000)`;
@@ -55,7 +55,7 @@ describe('incidents', () => {
   async function incident(id: string, given: Given = {}): Promise<void> {
     const { site = 'se', state = 6, kind = 'stuck', opened = NOW - 2 * HOUR, ended = null, said = true, parent = null } = given;
     await sql`
-      insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, said_at, parent)
+      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, said_at, parent)
       values (${id}, ${kind}, ${site}, ${state}, ${at(opened)}, ${at(opened)}, ${at(ended)}, 3, 9, ${at(said ? opened : null)}, ${parent})`;
   }
   const found = async () => (await incidentsSince(sql, SITES, NOW)).map(({ id }) => id);
@@ -73,7 +73,7 @@ describe('incidents', () => {
 
   test('hold how it went, and who looked after it', async () => {
     await incident('inc_1', { ended: NOW - HOUR });
-    await sql`update purchase_watch.incidents set acknowledged_at = now(), acknowledged_by = 'Kim', answer_cause = 'deploy', answered_by = 'Kim', answered_at = now()`;
+    await sql`update purchase_watch_internal.incidents set acknowledged_at = now(), acknowledged_by = 'Kim', answer_cause = 'deploy', answered_by = 'Kim', answered_at = now()`;
     expect(await incidentsSince(sql, SITES, NOW)).toEqual([
       {
         ...{
@@ -106,7 +106,7 @@ describe('incidents', () => {
 
   test('of long ago are not gone through', async () => {
     await sql`
-      insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, said_at)
+      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, said_at)
       select 'inc_' || n, 'stuck', 'se', 6, ${at(NOW - 9 * DAY)}, ${at(NOW - 9 * DAY)}, ${at(NOW - 8 * DAY)}, 1, 1, now() from generate_series(1, 2000) n`;
     await incident('inc_0');
     const read = await rowsRead(sql, 'incidents', (tx) => incidentsSince(tx, SITES, NOW));
@@ -135,7 +135,7 @@ test('who is overdue now is counted without reading them, but for the oldest', a
 describe('stays', () => {
   const stays = (daysAgo: number, well: number, overdue: number, { calm = true, other = 0 } = {}) =>
     sql`
-      insert into purchase_watch.stay_days (site, state, day, calm, well, overdue, other)
+      insert into purchase_watch_internal.stay_days (site, state, day, calm, well, overdue, other)
       values ('se', 6, (${at(NOW)} at time zone 'UTC')::date - ${daysAgo}::integer, ${calm}, ${well}, ${overdue}, ${other})`;
 
   test('are those of the days that ended, beside what was usual on calm days of two weeks before', async () => {
@@ -161,7 +161,7 @@ describe('stays', () => {
 
   test('took so long, on those days and before', async () => {
     await sql`
-      insert into purchase_watch.dwell_days (site, state, day, bucket, shortest, longest)
+      insert into purchase_watch_internal.dwell_days (site, state, day, bucket, shortest, longest)
       select 'se', 6, (${at(NOW)} at time zone 'UTC')::date - n, 20 - least(n, 2), 10, 10 * n from unnest(array[0, 1, 2, 3, 16]) n`;
     expect(await paceSince(sql, SITES, NOW)).toEqual([
       { site: 'se', state: 6, usual: true, bucket: 18, shortest: 20, longest: 50 },
@@ -172,7 +172,7 @@ describe('stays', () => {
 
 test('purchases that became unreadable or expired are counted among the newest events of their type', async () => {
   const events = (count: number, type: string, moment: number, site = 'se') => sql`
-    insert into purchase_watch.events (id, type, site, shard, created_at, body)
+    insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
     select gen_random_uuid()::text, ${type}, ${site}, 0, ${at(moment)}, '{}' from generate_series(1, ${count})`;
   await events(3, 'purchase.expired', NOW - 2 * DAY);
   await events(5_000, 'purchase.state_changed', NOW - HOUR);
@@ -194,19 +194,19 @@ test('purchases that became unreadable or expired are counted among the newest e
 describe('subscribers', () => {
   async function subscriber(name: string, { off = null as 'failed' | 'by hand' | null, paused = false } = {}): Promise<number> {
     const [row] = await sql<[{ id: number }]>`
-      insert into purchase_watch.subscribers (name, kind, origin, url, keys, address_hash, status, failed_at)
+      insert into purchase_watch_internal.subscribers (name, kind, origin, url, keys, address_hash, status, failed_at)
       values (${name}, 'webhook', 'api', '\\x00', '\\x00', 'a', ${off === null ? 'active' : 'off'}, case when ${off}::text = 'failed' then now() end)
       returning id`;
     if (paused)
-      await sql`insert into purchase_watch.subscriber_health (subscriber, failures, paused_until) values (${row.id}, 5, now())`;
+      await sql`insert into purchase_watch_internal.subscriber_health (subscriber, failures, paused_until) values (${row.id}, 5, now())`;
     return row.id;
   }
   const deliveries = (id: number, count: number, status: string, settled: number | null = null) =>
     sql`
       with event as (
-        insert into purchase_watch.events (id, type, site, shard, created_at, body)
+        insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
         select gen_random_uuid()::text, 'site.reachable', 'se', 0, now(), '{}' from generate_series(1, ${count}) returning position)
-      insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
+      insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
       select position, 0, ${id}, 0, now(), ${status}, ${at(settled)} from event`;
   const found = () => troubleSince(sql, { since: NOW - DAY, except: [9_999] });
 

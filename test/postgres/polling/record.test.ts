@@ -28,9 +28,9 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await sql`truncate purchase_watch.purchases, purchase_watch.nudges, purchase_watch.unknown_states, purchase_watch.subscribers cascade`;
-  await sql`delete from purchase_watch.events`;
-  await sql`update purchase_watch.shards set owner = 'me', epoch = ${EPOCH}`;
+  await sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges, purchase_watch_internal.unknown_states, purchase_watch_internal.subscribers cascade`;
+  await sql`delete from purchase_watch_internal.events`;
+  await sql`update purchase_watch_internal.shards set owner = 'me', epoch = ${EPOCH}`;
 });
 
 /** Registers purchases and reads them as their owner does. */
@@ -67,7 +67,7 @@ async function live(purchase: Purchase, seen: Observation, at: number): Promise<
   return decided.outcome.purchase;
 }
 const events = () => sql<{ type: string; sequence: number | null; purchase: number | null; site: string; body: string }[]>`
-  select type, sequence, purchase::float8 as purchase, site, body from purchase_watch.events order by position`;
+  select type, sequence, purchase::float8 as purchase, site, body from purchase_watch_internal.events order by position`;
 
 describe('what is recorded', () => {
   test('is what was decided: the row, read again, is the purchase in memory', async () => {
@@ -155,11 +155,11 @@ describe('what is recorded', () => {
       { ...subscriber, name: 'people', kind: 'slack', audience: 'people' },
       { ...subscriber, name: 'off' },
     ]);
-    await sql`update purchase_watch.subscribers set status = 'off' where name = 'off'`;
+    await sql`update purchase_watch_internal.subscribers set status = 'off' where name = 'off'`;
     const purchase = await live(await watchedOne(), answer(0), T);
     const rows = await sql`
       select s.name, d.status, d.lane::float8 as lane, d.shard, (extract(epoch from d.due_at) * 1000)::float8 as due
-      from purchase_watch.deliveries d join purchase_watch.subscribers s on s.id = d.subscriber order by s.id`;
+      from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber order by s.id`;
     const common = { lane: purchase.id, shard: purchase.shard, due: T };
     expect([...rows]).toEqual([
       { name: 'all', status: 'pending', ...common },
@@ -182,14 +182,14 @@ describe('what is recorded', () => {
     await live(purchase, answer(0), T);
     await sql`select pg_notify('purchase_watch_wake', 'end')`;
     await over.promise;
-    const [event] = await sql<{ id: string }[]>`select id from purchase_watch.events`;
+    const [event] = await sql<{ id: string }[]>`select id from purchase_watch_internal.events`;
     expect(said.sort()).toEqual([`purchase_watch_events ${event!.id}`, 'purchase_watch_wake deliveries']);
     for (const { unlisten } of listening) await unlisten();
   });
 
   test('stores the body as it was made, byte for byte, with its own id', async () => {
     await live(await watchedOne(), answer(0, { Price: decimal('249.50'), CurrencyCode: 'SEK' }), T);
-    const [event] = await sql<{ id: string; body: string }[]>`select id, body from purchase_watch.events`;
+    const [event] = await sql<{ id: string; body: string }[]>`select id, body from purchase_watch_internal.events`;
     expect(event!.id).toMatch(/^evt_[0-9A-Z]{26}$/);
     expect(event!.body).toMatch(
       new RegExp(`^\\{"id":"${event!.id}","type":"purchase.state_changed","timestamp":"2026-11-20T09:15:00.000Z"`),
@@ -258,7 +258,7 @@ describe('what came too late', () => {
     const [lost, ours] = (await watched('a', 'b', 'c', 'd')).slice(0, 2) as [Purchase, Purchase];
     await sql`update purchase_watch.purchases set shard = 1 where id = ${lost.id}`;
     await sql`update purchase_watch.purchases set shard = 2 where id = ${ours.id}`;
-    await sql`update purchase_watch.shards set epoch = epoch + 1 where id = 1`;
+    await sql`update purchase_watch_internal.shards set epoch = epoch + 1 where id = 1`;
     const seen = kind === 'changed' ? answer(6, { Price: 1 }) : trouble('malformed');
     const holdings = [1, 2].map((shard) => ({ shard, epoch: EPOCH }));
     const batch = [polled({ ...lost, shard: 1 }, seen, T), polled({ ...ours, shard: 2 }, seen, T)];
@@ -272,7 +272,7 @@ describe('what came too late', () => {
 
   test.each(['unchanged', 'changed'] as const)('%s: under the right epoch but by another replica it is refused', async (kind) => {
     const purchase = await watchedOne();
-    await sql`update purchase_watch.shards set owner = 'other'`;
+    await sql`update purchase_watch_internal.shards set owner = 'other'`;
     const { ids, lostShards } = await writers[kind](sql, [polled(purchase, answer(6), T)], context);
     expect([ids.size, lostShards.length]).toEqual([0, 64]);
   });
@@ -327,7 +327,7 @@ describe('what came too late', () => {
 
   test('a takeover waits for a recording that is under way, and the next recording is refused', async () => {
     const purchase = await watchedOne();
-    await sql`update purchase_watch.shards set owner = 'gone' where id <> ${purchase.shard}`;
+    await sql`update purchase_watch_internal.shards set owner = 'gone' where id <> ${purchase.shard}`;
     await renewReplica(sql, { id: 'successor', process: 'elsewhere 1 1', ttl: 60_000 });
     const holdings = [{ shard: purchase.shard, epoch: EPOCH }];
     const recorded = Promise.withResolvers<void>();

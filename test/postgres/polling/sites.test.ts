@@ -17,7 +17,7 @@ beforeEach(async () => {
   database = await testDatabase();
   await syncSites(database.sql, ['se']);
   await database.sql`
-    insert into purchase_watch.replicas (id, process, expires_at) select unnest(array['a', 'b']), 'test', now() + interval '1 hour'`;
+    insert into purchase_watch_internal.replicas (id, process, expires_at) select unnest(array['a', 'b']), 'test', now() + interval '1 hour'`;
 });
 afterEach(() => database.drop());
 
@@ -37,7 +37,7 @@ test('a site fails for all only when no other replica has read a purchase lately
   expect(await reads('b', START + 4 * MINUTE)).toEqual({ isKnown: true, failing: null });
   expect(await se()).toMatchObject({ failingSince: null, failingReason: 'unreachable', lastReadAt: START + 4 * MINUTE });
   const rows =
-    await database.sql`select replica, failing_since is not null as failing, reason from purchase_watch.site_reach order by replica`;
+    await database.sql`select replica, failing_since is not null as failing, reason from purchase_watch_internal.site_reach order by replica`;
   expect(rows).toEqual([
     { replica: 'a', failing: true, reason: 'unreachable' },
     { replica: 'b', failing: false, reason: null },
@@ -55,8 +55,8 @@ test('an unknown id ends an outage, and not a time in which all ids are unknown;
 
 test('a replica without a row reports nothing, and the reach of one that is gone goes with it', async () => {
   await fails('a', START);
-  await database.sql`delete from purchase_watch.replicas where id = 'a'`;
-  expect(await database.sql`select from purchase_watch.site_reach`).toHaveLength(0);
+  await database.sql`delete from purchase_watch_internal.replicas where id = 'a'`;
+  expect(await database.sql`select from purchase_watch_internal.site_reach`).toHaveLength(0);
   expect(await reads('a', START + 1)).toBeNull();
   expect((await se()).failingSince).toBe(START);
 });
@@ -65,7 +65,7 @@ test('a failure ends for all replicas when no purchase is left to ask about, and
   const { sql } = database;
   await sql`insert into purchase_watch.purchases (purchase_id) values ('p1'), ('p2')`;
   await fails('a', START + MINUTE);
-  const failingRows = () => sql`select from purchase_watch.site_reach where failing_since is not null`;
+  const failingRows = () => sql`select from purchase_watch_internal.site_reach where failing_since is not null`;
   await sql`update purchase_watch.purchases set status = 'stopped', next_poll_at = null, due_slot = null where purchase_id = 'p1'`;
   await endFailuresWithoutPurchases(sql);
   expect([(await se()).failingSince, (await failingRows()).length]).toEqual([START, 1]);
@@ -86,13 +86,13 @@ test('of purchases that failed, those since the site was blind are polled at onc
     update purchase_watch.purchases set failures = case when id <= 4500 then 9 else 0 end,
       last_polled_at = to_timestamp(${START}::float8 / 1000) + case when id <= 4000 then interval '2 hours' else interval '-2 hours' end,
       next_poll_at = to_timestamp(${START}::float8 / 1000) + interval '10 hours',
-      due_slot = purchase_watch.due_slot(to_timestamp(${START}::float8 / 1000) + interval '10 hours')`;
-  await sql`delete from purchase_watch.nudges`;
+      due_slot = purchase_watch_internal.due_slot(to_timestamp(${START}::float8 / 1000) + interval '10 hours')`;
+  await sql`delete from purchase_watch_internal.nudges`;
   const now = START + 180 * MINUTE;
   expect(await bringPollsForward(sql, { site: 'se', since: START, now })).toBe(4000);
   const [due] = await sql`
-    select count(*)::integer as n, max(id)::float8 as last, (select count(distinct purchase)::integer from purchase_watch.nudges) as nudged
-    from purchase_watch.purchases where next_poll_at <= to_timestamp(${now}::float8 / 1000) and due_slot = purchase_watch.due_slot(next_poll_at)`;
+    select count(*)::integer as n, max(id)::float8 as last, (select count(distinct purchase)::integer from purchase_watch_internal.nudges) as nudged
+    from purchase_watch.purchases where next_poll_at <= to_timestamp(${now}::float8 / 1000) and due_slot = purchase_watch_internal.due_slot(next_poll_at)`;
   expect(due).toEqual({ n: 4000, last: 4000, nudged: 4000 });
   expect(await bringPollsForward(sql, { site: 'se', since: START, now })).toBe(0);
 });

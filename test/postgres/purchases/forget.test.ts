@@ -29,13 +29,13 @@ async function watched(purchaseId: string): Promise<Forgettable> {
 async function mention(id: string, type: string, site: string, purchases: readonly string[]): Promise<void> {
   const body = JSON.stringify({ id, data: { purchases } });
   await database.sql`
-    insert into purchase_watch.events (created_at, shard, id, type, site, body) values (now(), 0, ${id}, ${type}, ${site}, ${body})`;
+    insert into purchase_watch_internal.events (created_at, shard, id, type, site, body) values (now(), 0, ${id}, ${type}, ${site}, ${body})`;
 }
 
 const eraseIt = async (within: number) =>
   erase(database.sql, purchase, { by: 'a test', counts: await countErasable(database.sql, purchase), within });
 const events = async (): Promise<string[]> =>
-  (await database.sql<{ id: string }[]>`select id from purchase_watch.events order by position`).map(({ id }) => id);
+  (await database.sql<{ id: string }[]>`select id from purchase_watch_internal.events order by position`).map(({ id }) => id);
 
 test('events that name the id go, those that name a longer one or one of another site stay', async () => {
   await mention('named', 'incident.opened', 'se', ['other', purchase.purchaseId]);
@@ -52,7 +52,7 @@ test('events that name the id go, those that name a longer one or one of another
 test('it leaves a hash of site and id, and no nudge', async () => {
   await eraseIt(20_000);
   const [row] =
-    await database.sql`select site, sha256, (select count(*)::int from purchase_watch.nudges) as nudges from purchase_watch.forgotten`;
+    await database.sql`select site, sha256, (select count(*)::int from purchase_watch_internal.nudges) as nudges from purchase_watch_internal.forgotten`;
   expect(row).toEqual({ site: 'se', sha256: fingerprint('se', purchase.purchaseId), nudges: 0 });
   expect(await erasures(database.sql, { purchaseId: purchase.purchaseId, site: null })).toMatchObject([{ site: 'se' }]);
   expect(await erasures(database.sql, { purchaseId: purchase.purchaseId, site: 'fi' })).toEqual([]);
@@ -60,16 +60,16 @@ test('it leaves a hash of site and id, and no nudge', async () => {
 
 test('it counts the attempts that delivered too, which have no row of their own', async () => {
   const { sql } = database;
-  await sql`insert into purchase_watch.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x')`;
+  await sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x')`;
   await sql`
-    insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
+    insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
     select 'evt_' || n, 'purchase.state_changed', 'se', ${purchase.id}, n, nullif(n - 1, 0), 0, now(), '{}' from generate_series(1, 2) n`;
   await sql`
-    insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, took_ms)
-    select e.position, ${purchase.id}, s.id, 0, now(), 'delivered', now(), e.sequence, 12 from purchase_watch.events e, purchase_watch.subscribers s`;
+    insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at, attempts, took_ms)
+    select e.position, ${purchase.id}, s.id, 0, now(), 'delivered', now(), e.sequence, 12 from purchase_watch_internal.events e, purchase_watch_internal.subscribers s`;
   await sql`
-    insert into purchase_watch.attempts (delivery, at, number, took_ms, outcome)
-    select id, now(), 1, 12, 'timeout' from purchase_watch.deliveries where attempts = 2`;
+    insert into purchase_watch_internal.attempts (delivery, at, number, took_ms, outcome)
+    select id, now(), 1, 12, 'timeout' from purchase_watch_internal.deliveries where attempts = 2`;
   expect(await countErasable(sql, purchase)).toMatchObject({ events: 2, deliveries: 2, attempts: 3, pending: 0 });
 });
 
@@ -77,7 +77,7 @@ test('while somebody holds a row it waits and erases nothing, or all', async () 
   await mention('named', 'incident.opened', 'se', [purchase.purchaseId]);
   const [holding, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holder = database.sql.begin(async (tx) => {
-    await tx`select from purchase_watch.events where id = 'named' for key share`;
+    await tx`select from purchase_watch_internal.events where id = 'named' for key share`;
     holding.resolve();
     await letGo.promise;
   });

@@ -20,9 +20,9 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await database.sql`truncate purchase_watch.purchases, purchase_watch.nudges cascade`;
+  await database.sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges cascade`;
   await syncSites(database.sql, ['default', 'se']);
-  await database.sql`update purchase_watch.shards set owner = 'owner'`;
+  await database.sql`update purchase_watch_internal.shards set owner = 'owner'`;
 });
 
 const one = async (purchaseId: string, site: string | null = null) =>
@@ -266,7 +266,7 @@ describe('registering', () => {
     expect(await one('p-1')).toMatchObject({ status: 'watching', failures: 0 });
     const [row] = await sql<{ fresh: boolean; revision: number }[]>`
       select watched_since > now() - interval '1 minute' and next_poll_at between watched_since and now()
-        and due_slot = purchase_watch.due_slot(next_poll_at) as fresh, revision
+        and due_slot = purchase_watch_internal.due_slot(next_poll_at) as fresh, revision
       from purchase_watch.purchases`;
     expect([row, await nudged()]).toEqual([{ fresh: true, revision: 1 }, ['p-1']]);
   });
@@ -322,7 +322,7 @@ describe('asking now', () => {
     await insert('p-1');
     await nudged();
     await sql`update purchase_watch.purchases set polls = 4, next_poll_at = now() + interval '1 day',
-      due_slot = purchase_watch.due_slot(now() + interval '1 day')`;
+      due_slot = purchase_watch_internal.due_slot(now() + interval '1 day')`;
     const { id } = await one('p-1');
     expect([await requestPoll(sql, id), await countPolls(sql, id)]).toEqual([4, 4]);
     const [queued] = await changed();

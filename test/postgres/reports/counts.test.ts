@@ -12,14 +12,14 @@ beforeAll(async () => {
   await syncSites(database.sql, ['default', 'se']);
 });
 afterAll(() => database.drop());
-beforeEach(() => database.sql`truncate purchase_watch.purchases, purchase_watch.nudges cascade`);
+beforeEach(() => database.sql`truncate purchase_watch.purchases, purchase_watch_internal.nudges cascade`);
 
 const totals = () => database.sql`
   select site, status, state, stuck, count from purchase_watch.purchase_totals order by site, status, state, stuck`;
 const counted = () => database.sql`
   select site, status, state, stuck_since is not null as stuck, count(*)::bigint as count from purchase_watch.purchases
   group by 1, 2, 3, 4 order by 1, 2, 3, 4`;
-const waiting = async () => (await database.sql`select from purchase_watch.count_changes`).count;
+const waiting = async () => (await database.sql`select from purchase_watch_internal.count_changes`).count;
 const add = (from: number, to: number, site: string) =>
   register(
     database.sql,
@@ -50,7 +50,7 @@ test('counters of what nobody is in any more are dropped, others are not', async
   await database.sql`update purchase_watch.purchases set state = 6, state_since = now()`;
   await foldCounts(database.sql);
   const rows = () => database.sql<{ state: number | null; count: number }[]>`
-    select state, count from purchase_watch.purchase_counts order by state nulls last`;
+    select state, count from purchase_watch_internal.purchase_counts order by state nulls last`;
   expect([...(await rows())]).toEqual([
     { state: 6, count: 3 },
     { state: null, count: 0 },

@@ -22,7 +22,7 @@ const at = (minutes: number) => database.sql`to_timestamp(${(now + minutes * MIN
 /** Minutes from now, of every time in a table, row by row. */
 const minutes = async (table: string, columns: string): Promise<unknown[]> => {
   const rows = await database.sql<Record<string, Date | null>[]>`
-    select ${database.sql.unsafe(columns)} from ${database.sql(`purchase_watch.${table}`)} order by 1 nulls first`;
+    select ${database.sql.unsafe(columns)} from ${database.sql(`purchase_watch_internal.${table}`)} order by 1 nulls first`;
   return rows.map((row) => Object.values(row).map((time) => (time === null ? null : (Number(time) - now) / MINUTE)));
 };
 /** More than once, as each replica does it. */
@@ -32,12 +32,12 @@ async function setBack(): Promise<void> {
 
 test('incidents and sites keep how long each thing has lasted, and what came first', async () => {
   await database.sql`
-    insert into purchase_watch.incidents (id, kind, site, opened_at, since, said_at, said_count, said_severity, announced_at, reopened_at, count, peak)
+    insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, said_at, said_count, said_severity, announced_at, reopened_at, count, peak)
     values ('inc_new', 'unreachable', 'se', ${at(290)}, ${at(280)}, ${at(295)}, 1, 0, ${at(294)}, ${at(293)}, 1, 1),
       ('inc_old', 'unreachable', 'no', ${at(-60)}, ${at(-70)}, ${at(-50)}, 1, 0, ${at(-51)}, null, 1, 1)`;
   await database.sql`
-    update purchase_watch.sites set failing_since = ${at(280)}, first_look_since = ${at(299)}, digest_at = ${at(200)} where name = 'se'`;
-  await database.sql`update purchase_watch.leases set done_at = ${at(250)} where name = 'keeper'`;
+    update purchase_watch_internal.sites set failing_since = ${at(280)}, first_look_since = ${at(299)}, digest_at = ${at(200)} where name = 'se'`;
+  await database.sql`update purchase_watch_internal.leases set done_at = ${at(250)} where name = 'keeper'`;
   await setBack();
   expect(await minutes('incidents', 'opened_at, since, said_at, announced_at, reopened_at')).toEqual([
     [-60, -70, -50, -51, null],
@@ -52,10 +52,10 @@ test('incidents and sites keep how long each thing has lasted, and what came fir
 
 test('what ends later keeps its length when it was made ahead of the clock, and its end when it was not', async () => {
   await database.sql`
-    insert into purchase_watch.silences (created_at, starts_at, ends_at, reason, created_by)
+    insert into purchase_watch_internal.silences (created_at, starts_at, ends_at, reason, created_by)
     values (${at(295)}, ${at(295)}, ${at(415)}, 'deploy', 'me'), (${at(-5)}, ${at(600)}, ${at(700)}, 'planned', 'me')`;
   await database.sql`
-    insert into purchase_watch.idempotency_keys (scope, key_hash, request_hash, created_at, busy_until)
+    insert into purchase_watch_internal.idempotency_keys (scope, key_hash, request_hash, created_at, busy_until)
     values ('a', '\\x01', '\\x01', ${at(299)}, ${at(314)}), ('a', '\\x02', '\\x02', ${at(-1)}, ${at(14)})`;
   await setBack();
   expect(await minutes('silences', 'starts_at, ends_at')).toEqual([
@@ -81,13 +81,13 @@ test('what speaks for a broken page moves with the stays that it was learned fro
     };
   };
   await database.sql`
-    insert into purchase_watch.detections (site, state, memory)
+    insert into purchase_watch_internal.detections (site, state, memory)
     values ('se', 6, ${JSON.stringify({ ...is(300), countedFrom: now - 600 * MINUTE })}), ('no', 6, ${JSON.stringify(is(-1))})`;
   await database.sql`
-    insert into purchase_watch.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
+    insert into purchase_watch_internal.stays (customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
     values (1, ${at(270)}, ${at(285)}, 900000, 900000, 6, null, 'se', 'overdue', false, false)`;
   await setBack();
-  const [no, se] = await database.sql<{ memory: string }[]>`select memory from purchase_watch.detections order by site`;
+  const [no, se] = await database.sql<{ memory: string }[]>`select memory from purchase_watch_internal.detections order by site`;
   expect(JSON.parse(no!.memory)).toEqual(is(-1));
   expect(JSON.parse(se!.memory)).toEqual(is(0));
   expect(await minutes('stays', 'entered_at, at')).toEqual([[-30, -15]]);

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await syncSites(database.sql, ['se', 'fi']);
 });
 beforeEach(async () => {
-  await database.sql`truncate purchase_watch.dwell_days, purchase_watch.stay_days`;
+  await database.sql`truncate purchase_watch_internal.dwell_days, purchase_watch_internal.stay_days`;
 });
 afterAll(() => database.drop());
 
@@ -61,7 +61,7 @@ describe('what is usual', () => {
   const add = async (...days: readonly Stays[]) => {
     for (const { site = 'se', daysAgo, calm = true, well = 0, overdue = 0, other = 0 } of days) {
       await database.sql`
-        insert into purchase_watch.stay_days (site, state, day, calm, well, overdue, other)
+        insert into purchase_watch_internal.stay_days (site, state, day, calm, well, overdue, other)
         values (${site}, ${CARD}, ${dayOf(NOW, daysAgo)}::date, ${calm}, ${well}, ${overdue}, ${other})`;
     }
   };

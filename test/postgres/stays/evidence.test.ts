@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await sql`truncate purchase_watch.purchases, purchase_watch.incidents cascade`;
+  await sql`truncate purchase_watch.purchases, purchase_watch_internal.incidents cascade`;
   now = Date.now();
 });
 
@@ -55,7 +55,8 @@ async function purchase(id: string, given: Given = {}): Promise<number> {
   const [row] = await sql<{ id: number }[]>`
     insert into purchase_watch.purchases (purchase_id, site, reference, status, state, state_since, registered_at, stuck_since)
     values (${id}, ${site}, ${reference}, ${status}, ${state}, ${at(since)}, ${at(registered)}, ${stuck}) returning id::float8 as id`;
-  if (fields !== undefined) await sql`insert into purchase_watch.purchase_details values (${row!.id}, ${fields}::text::json)`;
+  if (fields !== undefined)
+    await sql`insert into purchase_watch_internal.purchase_details values (${row!.id}, ${fields}::text::json)`;
   return row!.id;
 }
 
@@ -209,7 +210,7 @@ describe('what hints at the cause', () => {
     const row = await purchase(id, { ...rest, state: COMPLETED, since: entered - MINUTE });
     await sql`update purchase_watch.purchases set status = ${status} where id = ${row}`;
     await sql`
-      insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
+      insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
       values (${row}, 1, null, null, 0, null, ${at(entered + MINUTE)}), (${row}, 2, 1, 0, ${waited}, ${at(entered)}, ${at(entered)}),
         (${row}, 3, 2, ${waited}, ${COMPLETED}, ${at(entered)}, ${at(entered - MINUTE)})`;
   }
@@ -271,7 +272,7 @@ describe('what it was last time', () => {
   let made = 0;
   async function answered(site: string | null, state: number | null, ago: number, { kind = 'stuck', cause = 'deploy' } = {}) {
     await sql`
-      insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, answer_cause, answer_note, answered_by, answered_at)
+      insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, answer_cause, answer_note, answered_by, answered_at)
       values (${`inc_${++made}`}, ${kind}, ${site}, ${state}, now(), now(), now(), 0, 1, ${cause}, 'the form was blocked', 'Kim', ${at(ago)})`;
   }
   const cited = async (site: string | null, state: number | null) => {
@@ -345,17 +346,17 @@ test('little is read from large tables', async () => {
     select 'p-' || i, case when i % 2 = 0 then 'no' else 'fi' end, case when i % 2 = 0 then 'ORD-' || i / 4 end, 'settled', ${COMPLETED}, now(), now()
     from generate_series(1, 20000) i`;
   await sql`
-    insert into purchase_watch.purchase_details
+    insert into purchase_watch_internal.purchase_details
     select id, ('{"Price": 1, "CurrencyCode": "SEK", "OrderReference": "ORD-' || id / 4 || '"}')::json from purchase_watch.purchases`;
   await sql`
-    insert into purchase_watch.purchase_transitions (purchase, sequence, to_state, not_after)
+    insert into purchase_watch_internal.purchase_transitions (purchase, sequence, to_state, not_after)
     select id, 1, ${CARD}, now() from purchase_watch.purchases`;
   await sql`
-    insert into purchase_watch.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, answer_cause, answered_by, answered_at)
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, count, peak, answer_cause, answered_by, answered_at)
     select 'inc_many' || i, 'stuck', case when i % 3 > 0 then 'se' end, case when i % 2 = 0 then ${IDENTITY}::integer end, now(), now(), now(), 0, 1, 'other', 'Kim', now()
     from generate_series(1, 3000) i`;
   await sql.unsafe(
-    'analyze purchase_watch.purchases, purchase_watch.purchase_details, purchase_watch.purchase_transitions, purchase_watch.incidents',
+    'analyze purchase_watch.purchases, purchase_watch_internal.purchase_details, purchase_watch_internal.purchase_transitions, purchase_watch_internal.incidents',
   );
   // After the planner has looked: of these it knows nothing.
   for (let made = 0; made < OVERDUE; made++) {

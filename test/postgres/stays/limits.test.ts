@@ -22,7 +22,7 @@ beforeAll(async () => {
   await syncSites(database.sql, ['se', 'fi', 'no']);
 });
 beforeEach(async () => {
-  await database.sql`truncate purchase_watch.dwell_days`;
+  await database.sql`truncate purchase_watch_internal.dwell_days`;
 });
 afterAll(() => database.drop());
 
@@ -92,16 +92,16 @@ test('what was known is kept while the database cannot be read, and it is tried 
   const { limits, clock } = limitsOf(withAuto());
   await addExits(database.sql, clock.now(), [{ site: 'se', state: CARD, exits: 50, dwell: 130_000 }]);
   await limits.tick();
-  await database.sql`alter table purchase_watch.dwell_days rename to away`;
+  await database.sql`alter table purchase_watch_internal.dwell_days rename to away`;
   try {
     clock.advance('5m');
     await expect(limits.tick()).rejects.toThrow(/dwell_days/);
     expect(limits.limitOf('se', CARD).source).toBe('learned');
     expect(policyOf(limits.policyFor('se'), CARD).stuckAfter).toBe(LEARNED);
   } finally {
-    await database.sql`alter table purchase_watch.away rename to dwell_days`;
+    await database.sql`alter table purchase_watch_internal.away rename to dwell_days`;
   }
-  await database.sql`truncate purchase_watch.dwell_days`;
+  await database.sql`truncate purchase_watch_internal.dwell_days`;
   await limits.tick();
   expect(limits.limitOf('se', CARD).source).toBe('default');
 });

@@ -24,11 +24,11 @@ let database: TestDatabase;
 beforeAll(async () => {
   database = await testDatabase();
   await syncSites(database.sql, ['se', 'no', 'gone']);
-  await database.sql`update purchase_watch.sites set configured = false where name = 'gone'`;
+  await database.sql`update purchase_watch_internal.sites set configured = false where name = 'gone'`;
   // Asked for the first time a month ago; `no` a moment ago, says its row, though it was asked long before.
   await database.sql`
-    update purchase_watch.sites set first_success_at = to_timestamp(${T - (HOUR * 24) * 30}::float8 / 1000) where name = 'se'`;
-  await database.sql`update purchase_watch.sites set first_success_at = to_timestamp(${T + DAY}::float8 / 1000) where name = 'no'`;
+    update purchase_watch_internal.sites set first_success_at = to_timestamp(${T - (HOUR * 24) * 30}::float8 / 1000) where name = 'se'`;
+  await database.sql`update purchase_watch_internal.sites set first_success_at = to_timestamp(${T + DAY}::float8 / 1000) where name = 'no'`;
   await aPurchase('old', {
     site: 'no',
     moves: [
@@ -65,12 +65,12 @@ async function aPurchase(purchaseId: string, told: Told): Promise<void> {
   await sql`alter table purchase_watch.purchases enable trigger user`;
   if (order !== null) {
     await sql`
-      insert into purchase_watch.purchase_details (purchase, fields) values (${id}, ${JSON.stringify({ OrderReference: order })}::text::json)`;
+      insert into purchase_watch_internal.purchase_details (purchase, fields) values (${id}, ${JSON.stringify({ OrderReference: order })}::text::json)`;
   }
   for (const [place, [state, moment]] of moves.entries()) {
     const from = place === 0 ? null : moves[place - 1]![0];
     await sql`
-      insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
+      insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
       values (${id}, ${place + 1}, ${place === 0 ? null : place}, ${from}, ${state}, ${at(place === 0 ? null : moment - 5 * SECOND)}, ${at(moment)})`;
   }
 }
@@ -202,7 +202,7 @@ test('outages, silences and what was said are read as far as they touch the time
     ['inc_3', 'no', T + 20 * MINUTE, null, null],
   ] as const) {
     await sql`
-      insert into purchase_watch.incidents (id, kind, site, opened_at, since, quiet_since, ended_at, count, peak)
+      insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, quiet_since, ended_at, count, peak)
       values (${id}, 'unreachable', ${site}, ${at(since + 30 * SECOND)}, ${at(since)}, ${at(quiet)}, ${at(ended)}, 1, 1)`;
   }
   const silence = { kind: null, site: 'se', state: null, subscriber: null, reason: 'deploy', by: 'Kim' };
@@ -212,10 +212,10 @@ test('outages, silences and what was said are read as far as they touch the time
   await addSilence(sql, { ...silence, startsAt: T + MINUTE, endsAt: T + 2 * HOUR });
   await addSilence(sql, { ...silence, startsAt: T - HOUR, endsAt: T + 10 * MINUTE });
   await sql`
-    update purchase_watch.silences set created_at = case extract(epoch from starts_at) * 1000 when ${T + MINUTE}::float8 then ${at(T + 30 * MINUTE)}
+    update purchase_watch_internal.silences set created_at = case extract(epoch from starts_at) * 1000 when ${T + MINUTE}::float8 then ${at(T + 30 * MINUTE)}
       when ${T - HOUR}::float8 then case when ends_at > ${at(T)} then ${at(T + 20 * MINUTE)} else starts_at end else starts_at end`;
   const event = (id: string, type: string, moment: number, purchase: string | null) => sql`
-    insert into purchase_watch.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
+    insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
     select ${id}, ${type}, 'se', (select id from purchase_watch.purchases where purchase_id = ${purchase}), case when ${purchase}::text is not null then 1 end,
       null, 0, ${at(moment)}, '{}'`;
   await event('evt_1', 'incident.opened', T - 1, null);
@@ -247,5 +247,7 @@ test('nothing can be written meanwhile, and what others write is not seen', asyn
     await aPurchase('new', { moves: [[CARD, T + 8 * HOUR]] });
     expect((await past`select from purchase_watch.purchases`).length).toBe(before.length);
   });
-  await expect(readingPast(database.sql, async (past) => past`delete from purchase_watch.silences`)).rejects.toThrow(/read-only/);
+  await expect(readingPast(database.sql, async (past) => past`delete from purchase_watch_internal.silences`)).rejects.toThrow(
+    /read-only/,
+  );
 });

@@ -31,10 +31,10 @@ afterAll(() => database.drop());
 
 beforeEach(async () => {
   await unguarded(async (tx) => {
-    await tx`truncate purchase_watch.purchases, purchase_watch.events, purchase_watch.subscribers, purchase_watch.unknown_states cascade`;
-    await tx`truncate purchase_watch.purchase_counts, purchase_watch.count_changes`;
+    await tx`truncate purchase_watch.purchases, purchase_watch_internal.events, purchase_watch_internal.subscribers, purchase_watch_internal.unknown_states cascade`;
+    await tx`truncate purchase_watch_internal.purchase_counts, purchase_watch_internal.count_changes`;
   });
-  await sql`update purchase_watch.shards set owner = 'me', epoch = 1`;
+  await sql`update purchase_watch_internal.shards set owner = 'me', epoch = 1`;
   await syncSubscribers(sql, [
     { name: 'shop', kind: 'webhook', audience: 'systems', ...EVERYTHING, addressHash: 'a' },
     {
@@ -48,7 +48,7 @@ beforeEach(async () => {
     },
     { name: '@slack', kind: 'slack', audience: 'people', ...EVERYTHING, addressHash: 'c' },
   ]);
-  await sql`update purchase_watch.subscribers set matching_since = to_timestamp(0)`;
+  await sql`update purchase_watch_internal.subscribers set matching_since = to_timestamp(0)`;
 });
 
 /** Past triggers and constraints, as nothing in the product can. */
@@ -103,9 +103,9 @@ describe('a whole database', () => {
       purchase = await seen(purchase, trouble('unknown') as ReturnType<typeof answer>, T + poll * MINUTE);
     const stopped = await lived('stopped', [0]);
     await stopPurchase(sql, stopped.id);
-    const subscriber = await sql<{ id: number }[]>`select id from purchase_watch.subscribers where name = 'shop'`;
+    const subscriber = await sql<{ id: number }[]>`select id from purchase_watch_internal.subscribers where name = 'shop'`;
     await switchOff(sql, { subscriber: subscriber[0]!.id, reason: 'gone', addressHash: 'a' });
-    await sql`update purchase_watch.subscribers set matching_since = to_timestamp(0)`;
+    await sql`update purchase_watch_internal.subscribers set matching_since = to_timestamp(0)`;
     await lived('while off', [0, 2]);
 
     const result = await run();
@@ -119,7 +119,7 @@ describe('a whole database', () => {
     expect(result.chains.checked).toBe(8);
     expect(result.deliveries.checked).toBe(13 + 2 + 4);
     expect(result.site_events.checked).toBe(1);
-    const [{ count }] = await sql<[{ count: number }]>`select count(*)::float8 as count from purchase_watch.deliveries`;
+    const [{ count }] = await sql<[{ count: number }]>`select count(*)::float8 as count from purchase_watch_internal.deliveries`;
     expect(result.orphans.checked).toBe(count);
     expect(result.counters.checked).toBeGreaterThan(4);
   });
@@ -148,7 +148,7 @@ describe('what is broken is found:', () => {
   });
 
   test('a change without its event', async () => {
-    await unguarded((tx) => tx`delete from purchase_watch.events where purchase = ${purchase.id} and sequence = 2`);
+    await unguarded((tx) => tx`delete from purchase_watch_internal.events where purchase = ${purchase.id} and sequence = 2`);
     expect(await gaps()).toEqual({
       transitions: 'default p-1 2 New → WaitingForCardPayments has no event',
       sequences: 'default p-1 counts 3 events and has 2, numbered from 1 to 3',
@@ -157,7 +157,7 @@ describe('what is broken is found:', () => {
   });
 
   test('an event that says something else than its change', async () => {
-    await sql`update purchase_watch.events set body = replace(body, '"to":{"value":6', '"to":{"value":7') where purchase = ${purchase.id} and sequence = 2`;
+    await sql`update purchase_watch_internal.events set body = replace(body, '"to":{"value":6', '"to":{"value":7') where purchase = ${purchase.id} and sequence = 2`;
     expect(await gaps()).toEqual({
       transitions: 'default p-1 2 New → WaitingForCardPayments has an event that says something else',
     });
@@ -168,12 +168,14 @@ describe('what is broken is found:', () => {
     ['which event it is', '"id":"evt_', '"id":"evt-'],
     ['which number it has', '"sequence":2', '"sequence":3'],
   ])('an event that lies about %s', async (_, was, is) => {
-    await sql`update purchase_watch.events set body = replace(body, ${was}, ${is}) where purchase = ${purchase.id} and sequence = 2`;
+    await sql`update purchase_watch_internal.events set body = replace(body, ${was}, ${is}) where purchase = ${purchase.id} and sequence = 2`;
     expect(Object.keys(await gaps())).toEqual(['transitions']);
   });
 
   test('an announcement of a change that never was', async () => {
-    await unguarded((tx) => tx`delete from purchase_watch.purchase_transitions where purchase = ${purchase.id} and sequence = 3`);
+    await unguarded(
+      (tx) => tx`delete from purchase_watch_internal.purchase_transitions where purchase = ${purchase.id} and sequence = 3`,
+    );
     expect(await gaps()).toEqual({
       announcements: 'default p-1 3 a change was announced that is not among the transitions',
       chains: 'default p-1 2 is the last and ends in WaitingForCardPayments, and the purchase is in Completed',
@@ -181,7 +183,7 @@ describe('what is broken is found:', () => {
   });
 
   test('an event of another type in the place of a change', async () => {
-    await sql`update purchase_watch.events set type = 'purchase.stuck' where purchase = ${purchase.id} and sequence = 1`;
+    await sql`update purchase_watch_internal.events set type = 'purchase.stuck' where purchase = ${purchase.id} and sequence = 1`;
     expect((await gaps()).transitions).toBe('default p-1 1 nothing → New has an event of another type, purchase.stuck');
   });
 
@@ -192,7 +194,8 @@ describe('what is broken is found:', () => {
 
   test('a change that does not begin where the one before ended', async () => {
     await unguarded(
-      (tx) => tx`update purchase_watch.purchase_transitions set from_state = 4 where purchase = ${purchase.id} and sequence = 3`,
+      (tx) =>
+        tx`update purchase_watch_internal.purchase_transitions set from_state = 4 where purchase = ${purchase.id} and sequence = 3`,
     );
     expect((await gaps()).chains).toBe(
       'default p-1 3 begins in WaitingForIdentityProvider, and the one before ended in WaitingForCardPayments',
@@ -205,33 +208,33 @@ describe('what is broken is found:', () => {
   });
 
   test('an event that a subscriber wants and that has no delivery', async () => {
-    await sql`delete from purchase_watch.deliveries d using purchase_watch.events e, purchase_watch.subscribers s
+    await sql`delete from purchase_watch_internal.deliveries d using purchase_watch_internal.events e, purchase_watch_internal.subscribers s
       where e.position = d.event and s.id = d.subscriber and e.purchase = ${purchase.id} and e.sequence = 3 and s.name = 'ledger'`;
     expect(await gaps()).toEqual({ deliveries: 'default p-1 3 purchase.state_changed has no delivery for ledger' });
     // What was made before the filters were set was matched against others.
-    await sql`update purchase_watch.subscribers set matching_since = to_timestamp(${(T + 90_000) / 1_000}) where name = 'ledger'`;
+    await sql`update purchase_watch_internal.subscribers set matching_since = to_timestamp(${(T + 90_000) / 1_000}) where name = 'ledger'`;
     expect(await gaps()).toEqual({});
-    await sql`update purchase_watch.subscribers set configured = false, matching_since = to_timestamp(0) where name = 'ledger'`;
+    await sql`update purchase_watch_internal.subscribers set configured = false, matching_since = to_timestamp(0) where name = 'ledger'`;
     expect(await gaps()).toEqual({});
   });
 
   test('an event that a subscriber would get twice', async () => {
     await unguarded(async (tx) => {
-      await tx`alter table purchase_watch.deliveries drop constraint deliveries_event_subscriber_key`;
-      await tx`insert into purchase_watch.deliveries (event, lane, subscriber, shard, due_at, status)
-        select d.event, d.lane, d.subscriber, d.shard, d.due_at, d.status from purchase_watch.deliveries d
-        join purchase_watch.events e on e.position = d.event join purchase_watch.subscribers s on s.id = d.subscriber
+      await tx`alter table purchase_watch_internal.deliveries drop constraint deliveries_event_subscriber_key`;
+      await tx`insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status)
+        select d.event, d.lane, d.subscriber, d.shard, d.due_at, d.status from purchase_watch_internal.deliveries d
+        join purchase_watch_internal.events e on e.position = d.event join purchase_watch_internal.subscribers s on s.id = d.subscriber
         where e.purchase = ${purchase.id} and e.sequence = 1 and s.name = 'shop'`;
     });
     expect(await gaps()).toEqual({ deliveries: 'default p-1 1 purchase.state_changed has 2 deliveries for shop' });
-    await sql`delete from purchase_watch.deliveries`;
-    await sql`alter table purchase_watch.deliveries add constraint deliveries_event_subscriber_key unique (event, subscriber)`;
+    await sql`delete from purchase_watch_internal.deliveries`;
+    await sql`alter table purchase_watch_internal.deliveries add constraint deliveries_event_subscriber_key unique (event, subscriber)`;
   });
 
   test('an event of a site that has no delivery', async () => {
     await lived('strange', [42]);
     expect(await gaps()).toEqual({});
-    await sql`delete from purchase_watch.deliveries where lane = 0 and subscriber = (select id from purchase_watch.subscribers where name = 'shop')`;
+    await sql`delete from purchase_watch_internal.deliveries where lane = 0 and subscriber = (select id from purchase_watch_internal.subscribers where name = 'shop')`;
     expect(await gaps()).toEqual({ site_events: 'default site.unknown_state has no delivery for shop' });
   });
 
@@ -240,9 +243,9 @@ describe('what is broken is found:', () => {
     await unguarded(async (tx) => {
       await tx`delete from purchase_watch.purchases where id = ${last.id}`;
       // Past the trigger that counts, too.
-      await tx`delete from purchase_watch.count_changes`;
-      await tx`delete from purchase_watch.purchase_counts`;
-      await tx`insert into purchase_watch.purchase_counts (count, state, stuck, status, site)
+      await tx`delete from purchase_watch_internal.count_changes`;
+      await tx`delete from purchase_watch_internal.purchase_counts`;
+      await tx`insert into purchase_watch_internal.purchase_counts (count, state, stuck, status, site)
         select count(*), state, stuck_since is not null, status, site from purchase_watch.purchases group by 2, 3, 4, 5`;
     });
     const { orphans, ...others } = await run();
@@ -255,7 +258,7 @@ describe('what is broken is found:', () => {
   });
 
   test('a counter that does not say how many there are', async () => {
-    await sql`insert into purchase_watch.count_changes (change, state, stuck, status, site) values (1, 2, false, 'settled', 'se')`;
+    await sql`insert into purchase_watch_internal.count_changes (change, state, stuck, status, site) values (1, 2, false, 'settled', 'se')`;
     expect(await gaps()).toEqual({ counters: 'se settled, Completed: the counter says 2 and there are 1' });
     // What the page says to do then does it.
     const page = readFileSync(join(import.meta.dirname, '../../../docs/troubleshooting.md'), 'utf8');

@@ -25,7 +25,7 @@ afterEach(() => database.drop());
 
 async function addSubscriber(name: string): Promise<number> {
   const [row] = await database.sql<[{ id: number }]>`
-    insert into purchase_watch.subscribers (name, kind, audience, address_hash) values (${name}, 'webhook', 'systems', 'x') returning id`;
+    insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values (${name}, 'webhook', 'systems', 'x') returning id`;
   return row.id;
 }
 
@@ -40,13 +40,13 @@ async function ended(
     insert into purchase_watch.purchases (purchase_id, site) values (${name}, 'se') returning id`;
   await sql`
     update purchase_watch.purchases set status = 'settled', state = 2, state_since = now(), ended_at = now() - ${days}::integer * interval '1 day',
-      next_poll_at = ${next}::text::timestamptz, due_slot = purchase_watch.due_slot(${next}::text::timestamptz) where id = ${id}`;
-  await sql`insert into purchase_watch.purchase_details (purchase, fields) values (${id}, '{}')`;
+      next_poll_at = ${next}::text::timestamptz, due_slot = purchase_watch_internal.due_slot(${next}::text::timestamptz) where id = ${id}`;
+  await sql`insert into purchase_watch_internal.purchase_details (purchase, fields) values (${id}, '{}')`;
   await sql`
-    insert into purchase_watch.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_after)
+    insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_after)
     values (${id}, 1, null, null, 0, now()), (${id}, 2, 1, 0, 2, now())`;
   const events = await sql<{ position: number }[]>`
-    insert into purchase_watch.events (purchase, created_at, sequence, previous, shard, id, type, site, body)
+    insert into purchase_watch_internal.events (purchase, created_at, sequence, previous, shard, id, type, site, body)
     select ${id}, now(), n, nullif(n - 1, 0), 0, ${name}::text || n, 'purchase.state_changed', 'se', '{}' from generate_series(1, 2) n
     order by n returning position`;
   for (const [index, { position }] of events.entries()) await deliver(position, id, index === 1 ? status : 'delivered', to);
@@ -55,14 +55,14 @@ async function ended(
 async function deliver(event: number, lane: number, status: string, to = subscriber): Promise<void> {
   await database.sql`
     with delivery as (
-      insert into purchase_watch.deliveries (event, lane, due_at, settled_at, subscriber, shard, status)
+      insert into purchase_watch_internal.deliveries (event, lane, due_at, settled_at, subscriber, shard, status)
       values (${event}, ${lane}, now(), case ${status}::text when 'pending' then null else now() end, ${to}, 0, ${status}) returning id)
-    insert into purchase_watch.attempts (delivery, at, number, took_ms, outcome) select id, now(), 1, 5, 'delivered' from delivery`;
+    insert into purchase_watch_internal.attempts (delivery, at, number, took_ms, outcome) select id, now(), 1, 5, 'delivered' from delivery`;
 }
 
 async function siteEvent(name: string, days: number, status: string): Promise<void> {
   const [{ position }] = await database.sql<[{ position: number }]>`
-    insert into purchase_watch.events (created_at, shard, id, type, site, body)
+    insert into purchase_watch_internal.events (created_at, shard, id, type, site, body)
     values (now() - ${days}::integer * interval '1 day', 0, ${name}, 'site.reachable', 'se', '{}') returning position`;
   await deliver(position, 0, status);
 }
@@ -74,7 +74,7 @@ const left = async (): Promise<string[]> =>
 const counts = async (): Promise<Record<string, number>> => {
   const tables = ['purchase_details', 'purchase_transitions', 'events', 'deliveries', 'attempts'];
   const rows = await Promise.all(
-    tables.map((table) => database.sql.unsafe(`select count(*)::int as count from purchase_watch.${table}`)),
+    tables.map((table) => database.sql.unsafe(`select count(*)::int as count from purchase_watch_internal.${table}`)),
   );
   return Object.fromEntries(tables.map((table, index) => [table, rows[index]![0]!.count]));
 };
@@ -97,7 +97,7 @@ test('what somebody is still to be told, or what is to be polled once more, wait
   await ended('rechecked', 91, { next: '2100-01-01' });
   const gone = await addSubscriber('gone');
   await ended('for nobody', 91, { status: 'pending', to: gone });
-  await database.sql`update purchase_watch.subscribers set configured = false where id = ${gone}`;
+  await database.sql`update purchase_watch_internal.subscribers set configured = false where id = ${gone}`;
   expect(await sweep()).toEqual({ removed: 1, last: null });
   expect(await left()).toEqual(['waiting', 'rechecked']);
 });
@@ -117,12 +117,12 @@ test.each([
   ['the purchase', (sql: TestDatabase['sql']) => sql`select from purchase_watch.purchases where purchase_id = 'held' for update`],
   [
     'an event of it, to which a delivery is being added',
-    (sql: TestDatabase['sql']) => sql`select from purchase_watch.events where id = 'held2' for key share`,
+    (sql: TestDatabase['sql']) => sql`select from purchase_watch_internal.events where id = 'held2' for key share`,
   ],
   [
     'a delivery of it',
     (sql: TestDatabase['sql']) => sql`
-      select from purchase_watch.deliveries d join purchase_watch.events e on e.position = d.event where e.id = 'held1' for update of d`,
+      select from purchase_watch_internal.deliveries d join purchase_watch_internal.events e on e.position = d.event where e.id = 'held1' for update of d`,
   ],
 ])('it waits for nobody: while somebody holds %s it is left for the next run', async (_, hold) => {
   await ended('held', 91);
@@ -143,16 +143,16 @@ test.each([
 
 test('attempts go by their own age, and their deliveries stay', async () => {
   await ended('young', 1);
-  await database.sql`update purchase_watch.attempts set at = now() - interval '31 days' where delivery = (select min(delivery) from purchase_watch.attempts)`;
+  await database.sql`update purchase_watch_internal.attempts set at = now() - interval '31 days' where delivery = (select min(delivery) from purchase_watch_internal.attempts)`;
   expect(await removeAttempts(database.sql, { before: Date.now() - 30 * DAY, limit: 10 })).toBe(1);
   expect(await counts()).toMatchObject({ deliveries: 2, attempts: 1 });
 });
 
 test('the attempt that delivered lives as long as its delivery', async () => {
   await siteEvent('told', 40, 'delivered');
-  await database.sql`update purchase_watch.deliveries set attempts = 1, took_ms = 12, settled_at = now() - interval '40 days'`;
+  await database.sql`update purchase_watch_internal.deliveries set attempts = 1, took_ms = 12, settled_at = now() - interval '40 days'`;
   await removeAttempts(database.sql, { before: Date.now() - 30 * DAY, limit: 10 });
-  const [{ id }] = await database.sql<[{ id: number }]>`select id::float8 as id from purchase_watch.deliveries`;
+  const [{ id }] = await database.sql<[{ id: number }]>`select id::float8 as id from purchase_watch_internal.deliveries`;
   expect((await findDelivery(database.sql, id))!.tries.map(({ outcome, tookMs }) => [outcome, tookMs])).toContainEqual([
     'delivered',
     12,
@@ -164,7 +164,7 @@ test('old events of a site go once everybody was told', async () => {
   await siteEvent('waiting', 91, 'pending');
   await siteEvent('young', 89, 'delivered');
   expect(await removeSiteEvents(database.sql, { before: Date.now() - 90 * DAY, limit: 10 })).toBe(1);
-  const rows = await database.sql<{ id: string }[]>`select id from purchase_watch.events order by position`;
+  const rows = await database.sql<{ id: string }[]>`select id from purchase_watch_internal.events order by position`;
   expect(rows.map(({ id }) => id)).toEqual(['waiting', 'young']);
   expect(await counts()).toMatchObject({ deliveries: 2, attempts: 2 });
 });
@@ -174,32 +174,34 @@ test('days of stays go when they are old enough', async () => {
   const day = (ago: number) => new Date(now - ago * DAY).toISOString().slice(0, 10);
   for (const ago of [0, 89, 90, 91]) {
     await database.sql`
-      insert into purchase_watch.dwell_days (site, state, day, bucket, shortest, longest) values ('se', 6, ${day(ago)}::date, 20, 1, 1)`;
-    await database.sql`insert into purchase_watch.stay_days (site, state, day, calm, well) values ('se', 6, ${day(ago)}::date, true, 1)`;
+      insert into purchase_watch_internal.dwell_days (site, state, day, bucket, shortest, longest) values ('se', 6, ${day(ago)}::date, 20, 1, 1)`;
+    await database.sql`insert into purchase_watch_internal.stay_days (site, state, day, calm, well) values ('se', 6, ${day(ago)}::date, true, 1)`;
   }
   const batch = { before: now - 90 * DAY, limit: 10 };
   const removed = [await removeDays(database.sql, batch), await removeDays(database.sql, batch)];
   expect([...removed, await removeDays(database.sql, batch)]).toEqual([1, 1, 0]);
-  const left = await database.sql<{ day: string }[]>`select day::text as day from purchase_watch.dwell_days order by day`;
+  const left = await database.sql<
+    { day: string }[]
+  >`select day::text as day from purchase_watch_internal.dwell_days order by day`;
   expect(left.map((row) => row.day)).toEqual([day(90), day(89), day(0)]);
 });
 
 test('ended incidents and silences, and old answers go; what is open stays', async () => {
   const { sql } = database;
   await sql`
-    insert into purchase_watch.incidents (id, kind, site, opened_at, since, ended_at, count, peak) values
+    insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, ended_at, count, peak) values
       ('open', 'unreachable', 'se', '2020-01-01', '2020-01-01', null, 1, 1),
       ('ended', 'stuck', 'se', '2020-01-01', '2020-01-01', '2020-01-02', 1, 1)`;
   await sql`
-    insert into purchase_watch.idempotency_keys (created_at, status, key_hash, request_hash, answer, scope) values
+    insert into purchase_watch_internal.idempotency_keys (created_at, status, key_hash, request_hash, answer, scope) values
       (now() - interval '25 hours', 200, 'old', 'x', 'x', 's'), (now(), 200, 'young', 'x', 'x', 's')`;
   await sql`
-    insert into purchase_watch.silences (starts_at, ends_at, reason, created_by) values
+    insert into purchase_watch_internal.silences (starts_at, ends_at, reason, created_by) values
       ('2020-01-01', '2020-01-02', 'over', 'me'), ('2020-01-01', '2100-01-01', 'holds', 'me')`;
   expect(await removeIncidents(sql, { before: Date.now(), limit: 10 })).toBe(1);
   expect(await removeSilences(sql, { before: Date.now(), limit: 10 })).toBe(1);
   expect(await removeAnswers(sql, { before: Date.now() - DAY, limit: 10 })).toBe(1);
-  const [row] = await sql`select (select string_agg(id, ',') from purchase_watch.incidents) as open,
-    (select string_agg(encode(key_hash, 'escape'), ',') from purchase_watch.idempotency_keys) as young`;
+  const [row] = await sql`select (select string_agg(id, ',') from purchase_watch_internal.incidents) as open,
+    (select string_agg(encode(key_hash, 'escape'), ',') from purchase_watch_internal.idempotency_keys) as young`;
   expect(row).toEqual({ open: 'open', young: 'young' });
 });
