@@ -1,0 +1,110 @@
+/**
+ * The schema of the database as a page, read from the catalogue: run by itself it migrates a Postgres that it starts for the
+ * purpose and writes docs/schema.md. Words come from the comments of the migrations.
+ */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type Queries } from '../src/postgres/connection/database.ts';
+import { startEmbedded } from '../src/postgres/embedded/embedded.ts';
+import { migrate } from '../src/postgres/migrations/migrate.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+
+interface Table {
+  readonly name: string;
+  readonly about: string;
+  readonly columns: readonly { readonly name: string; readonly type: string; readonly about: string | null }[];
+}
+/** A foreign key: `columns` of `from` name a row of `to`, perhaps one row of `from` for each. */
+interface Reference {
+  readonly from: string;
+  readonly to: string;
+  readonly columns: string;
+  readonly isOptional: boolean;
+  readonly isUnique: boolean;
+}
+
+/** All tables in the order in which the migrations make them. */
+function readTables(sql: Queries): Promise<Table[]> {
+  return sql<Table[]>`
+    select relnamespace::regnamespace || '.' || relname as name, obj_description(c.oid, 'pg_class') as about, json_agg(json_build_object(
+      'name', attname, 'type', replace(format_type(atttypid, atttypmod), 'timestamp with time zone', 'timestamptz') || case when attnotnull then '' else ' or null' end,
+      'about', col_description(c.oid, attnum)) order by attnum) as columns
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and attnum > 0 and not attisdropped
+    where relnamespace in ('purchase_watch'::regnamespace, 'purchase_watch_internal'::regnamespace) and relkind = 'r' group by c.oid order by c.oid`;
+}
+
+function readReferences(sql: Queries): Promise<Reference[]> {
+  return sql<Reference[]>`
+    select f.relname as "from", t.relname as "to", string_agg(attname, ', ' order by k.place) as columns,
+      not bool_and(attnotnull) as "isOptional",
+      exists (select from pg_index where indrelid = conrelid and indisunique and indpred is null and indkey::smallint[] <@ conkey) as "isUnique"
+    from pg_constraint c join pg_class f on f.oid = conrelid join pg_class t on t.oid = confrelid
+    cross join unnest(conkey) with ordinality as k (number, place) join pg_attribute on attrelid = conrelid and attnum = k.number
+    where contype = 'f' and connamespace in ('purchase_watch'::regnamespace, 'purchase_watch_internal'::regnamespace)
+    group by c.oid, conrelid, confrelid, conkey, f.relname, t.relname order by conrelid, confrelid, columns`;
+}
+
+function readFunctions(sql: Queries): Promise<{ name: string; about: string }[]> {
+  return sql<{ name: string; about: string }[]>`
+    select pronamespace::regnamespace || '.' || proname as name, obj_description(oid, 'pg_proc') as about from pg_proc
+    where pronamespace in ('purchase_watch'::regnamespace, 'purchase_watch_internal'::regnamespace) order by oid`;
+}
+
+const cell = (text: string | null): string => (text ?? '').replaceAll('|', '\\|');
+
+function drawReference({ from, to, columns, isOptional, isUnique }: Reference): string {
+  return `  ${to} ${isOptional ? '|o' : '||'}--${isUnique ? 'o|' : 'o{'} ${from} : "${columns}"`;
+}
+
+/** The page for a database that is migrated. */
+export async function schemaPage(sql: Queries): Promise<string> {
+  const [tables, references, functions] = [await readTables(sql), await readReferences(sql), await readFunctions(sql)];
+  const sections = tables.flatMap(({ name, about, columns }) => [
+    `### ${name}\n`,
+    `${about}\n`,
+    '| column | type | meaning |',
+    '|---|---|---|',
+    ...columns.map((column) => `| \`${column.name}\` | ${column.type} | ${cell(column.about)} |`),
+    '',
+  ]);
+  return `# The schema
+
+\`npm run schema\` makes this page from the catalogue of a migrated database; its words are the comments in \`migrations/\`. What people and
+programs may use is in [SQL](sql.md); [decision 26](decisions/0026-schemas-and-migrations.md) says why there are two schemas.
+
+\`\`\`mermaid
+erDiagram
+${tables.map(({ name }) => `  ${name.split('.')[1]}`).join('\n')}
+${references.map(drawReference).join('\n')}
+\`\`\`
+
+## Tables
+
+${sections.join('\n')}
+## Functions
+
+| function | what it does |
+|---|---|
+${functions.map(({ name, about }) => `| \`${name}\` | ${cell(about)} |`).join('\n')}
+`;
+}
+
+async function writePage(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-schema-'));
+  // The server may run as another user.
+  chmodSync(folder, 0o755);
+  const server = await startEmbedded({ dataDir: join(folder, 'data'), settings: { fsync: 'off' } });
+  const sql = connect(server.superuserUrl, { max: 1 });
+  try {
+    await migrate(sql, join(ROOT, 'migrations'));
+    writeFileSync(join(ROOT, 'docs/schema.md'), await schemaPage(sql));
+  } finally {
+    await sql.end();
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+if (import.meta.main) await writePage();
