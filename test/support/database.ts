@@ -21,10 +21,9 @@ export interface TestDatabase {
 /** A database with the schema of `migrations/` as it is now, or an empty one. */
 export async function testDatabase({ empty = false } = {}): Promise<TestDatabase> {
   const name = `${inject('runPrefix')}${randomBytes(4).toString('hex')}`;
-  await asAdmin(async (admin) => {
-    const template = empty ? 'template0' : await migratedTemplate(admin);
-    await admin`create database ${admin(name)} template ${admin(template)}`;
-  });
+  template ??= asAdmin(migratedTemplate);
+  const source = empty ? 'template0' : await template;
+  await asAdmin((admin) => admin`create database ${admin(name)} template ${admin(source)}`);
   const url = urlOf(name);
   const sql = connect(url);
   return {
@@ -37,14 +36,16 @@ export async function testDatabase({ empty = false } = {}): Promise<TestDatabase
   };
 }
 
-async function asAdmin(work: (admin: Sql) => Promise<unknown>): Promise<void> {
-  const admin = connect(inject('serverUrl'), { max: 1 });
-  try {
-    await work(admin);
-  } finally {
-    await admin.end();
-  }
+/** The name of the migrated template, looked for once in each test file. */
+let template: Promise<string> | undefined;
+
+/** One connection for all databases that a test file creates and drops; it ends with the file's worker. */
+async function asAdmin<T>(work: (admin: Sql) => Promise<T>): Promise<T> {
+  adminConnection ??= connect(inject('serverUrl'), { max: 1 });
+  return await work(adminConnection);
 }
+
+let adminConnection: Sql | undefined;
 
 /** Made by the first who needs it, once per content of the folder, so that a watching run sees new files. */
 async function migratedTemplate(admin: Sql): Promise<string> {

@@ -102,8 +102,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const app = await createApp(settings, { ...base, ...options.replacements });
   const others: App[] = [];
 
-  const eventsOf = (purchaseId: string): ReceivedEvent[] =>
-    receiver.received.map(({ body }) => JSON.parse(body) as ReceivedEvent).filter(({ data }) => data.purchaseId === purchaseId);
+  const eventsOf = eventsByPurchase(receiver);
   return {
     app,
     database,
@@ -150,5 +149,20 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
       await Promise.all([simulator.stop(), receiver.stop(), slack.stop()]);
       await database.drop();
     },
+  };
+}
+
+/** Each body is parsed once: a story that looks at hundreds of purchases many times a second would do little else. */
+function eventsByPurchase({ received }: Receiver): (purchaseId: string) => ReceivedEvent[] {
+  const byPurchase = new Map<string | undefined, ReceivedEvent[]>();
+  let parsed = 0;
+  return (purchaseId) => {
+    for (; parsed < received.length; parsed++) {
+      const event = JSON.parse(received[parsed]!.body) as ReceivedEvent;
+      const events = byPurchase.get(event.data.purchaseId);
+      if (events === undefined) byPurchase.set(event.data.purchaseId, [event]);
+      else events.push(event);
+    }
+    return [...(byPurchase.get(purchaseId) ?? [])];
   };
 }
