@@ -2,15 +2,19 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // IncidentMessages share two cores with daemons, databases and brokers, and some still count on their speed. What fails twice, fails.
+    // Stories share two cores with daemons, databases and brokers, and some still count on their speed. What fails twice, fails.
     retry: 1,
     // What is waited for comes in milliseconds; a machine at its limit may take seconds.
     expect: { poll: { timeout: 20_000 } },
-    // Two cores: more workers only take turns, and each holds connections to the same Postgres.
-    maxWorkers: 2,
+    // Most stories wait for a database, another process or a timer most of the time, so two cores carry more workers than two.
+    maxWorkers: 4,
+    projects: [
+      { extends: true, test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: ['test/**/*.long.test.ts'] } },
+      // What kills processes and waits for them, waits in real seconds, or goes through thousands of cases.
+      { extends: true, test: { name: 'long', include: ['test/**/*.long.test.ts'] } },
+    ],
   },
 });

@@ -1,4 +1,4 @@
-/** The fuzz run alone: it takes the whole machine for a long while. A small part of it is in the suite (test/stories/fuzz.test.ts). */
+/** The fuzz run alone: it takes the whole machine for a long while. A small part of it is in the suite (test/stories/fuzz.long.test.ts). */
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({

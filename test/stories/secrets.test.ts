@@ -27,7 +27,7 @@ async function liveThroughEverything(): Promise<string[]> {
     if (pass === 14) t.simulator.control.fail({ kind: 'string-state', times: 3 });
     if (pass === 16) t.simulator.control.expireTokens();
     if (pass === 18) t.simulator.control.fail({ kind: 'cut', times: 2 });
-    await t.live(40_000);
+    await t.live(40_000, 2_000);
   }
   return purchases;
 }

@@ -53,7 +53,7 @@ test('time in which the site could not be asked never makes a purchase stuck', a
         await t.app.pollOnce();
         return (await rowOf(purchase)).polls > pollsBefore;
       },
-      { timeout: 30_000, interval: 100 },
+      { timeout: 30_000, interval: 10 },
     )
     .toBe(true);
   expect((await rowOf(purchase)).stuckSince).toBeNull();
@@ -131,7 +131,7 @@ test('a site that does not answer is told once on Slack and to the webhook, and 
           await t.app.deliverOnce();
           return until();
         },
-        { timeout: 40_000, interval: 200 },
+        { timeout: 40_000, interval: 10 },
       )
       .toBe(true);
   };

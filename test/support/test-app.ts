@@ -33,8 +33,11 @@ export interface TestApp {
   changesOf(purchaseId: string): string[];
   /** The events a purchase's webhooks brought, in the order they came. */
   eventsOf(purchaseId: string): ReceivedEvent[];
-  /** Lets time pass as a daemon lives through it: from one due poll to the next, and at least every ten seconds. */
-  live(milliseconds: number): Promise<void>;
+  /**
+   * Lets time pass as a daemon lives through it: from one due poll to the next, and at least every ten seconds. With `step`,
+   * polls that are due within so many milliseconds are made together.
+   */
+  live(milliseconds: number, step?: number): Promise<void>;
   /** Another daemon on the same database. */
   another(replacements?: Replacements): Promise<App>;
   stop(): Promise<void>;
@@ -127,12 +130,12 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
       eventsOf(purchaseId)
         .filter(({ type }) => type === 'purchase.state_changed')
         .map(({ data }) => data.to.name),
-    live: async (milliseconds) => {
+    live: async (milliseconds, step = 1) => {
       const end = clock.now() + milliseconds;
       while (clock.now() < end) {
         const [due] = await app.sql<{ at: number | null }[]>`
           select (extract(epoch from min(next_poll_at)) * 1000)::float8 as at from purchase_watch.purchases`;
-        const next = Math.ceil(Math.min(Math.max(due?.at ?? end, clock.now() + 1), clock.now() + 10_000, end));
+        const next = Math.ceil(Math.min(Math.max(due?.at ?? end, clock.now() + step), clock.now() + 10_000, end));
         clock.advance(`${next - clock.now()}ms`);
         await app.pollOnce();
         await app.judgeOnce();
