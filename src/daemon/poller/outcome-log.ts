@@ -1,5 +1,5 @@
 /** One log line for each thing a recorded poll brought. */
-import type { PollOutcome } from '../../domain/deciding/decide.ts';
+import type { PollOutcome } from '../../domain/deciding/outcome.ts';
 import type { Purchase } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { Logger } from '../../runtime/logger.ts';

@@ -106,33 +106,35 @@ export function healthAfter(
   attempts: readonly AttemptEnd[],
   patience: Patience = WITH_SYSTEMS,
 ): SubscriberHealth | null {
-  let health = before ?? WELL;
-  for (const { at, began, error, cause = null, retryAfter, isLimit = false } of attempts) {
-    if (error === null) {
-      // An answer to what was sent before the receiver asked for a rest does not end the rest.
-      const isOlder = health.pausedUntil !== null && began < (health.failedAt ?? 0);
-      if (!isOlder) health = WELL;
-      continue;
-    }
-    // A rest of no time is none.
-    const asked = retryAfter === null || retryAfter <= 0 ? 0 : at + Math.min(retryAfter, DAY);
-    const isSameTrouble = began < Math.max(health.pausedUntil ?? 0, health.failedAt ?? 0);
-    if (isSameTrouble) {
-      if (asked > (health.pausedUntil ?? 0)) health = { ...health, pausedUntil: asked, lastError: error, cause };
-      continue;
-    }
-    const failures = isLimit ? Math.max(health.failures, 1) : health.failures + 1;
-    const isPause = failures >= FAILURES_TO_PAUSE && !isLimit;
-    const planned = isPause ? at + pauseAfter(health.pauses, patience) : 0;
-    health = {
-      failures,
-      pauses: health.pauses + (isPause ? 1 : 0),
-      failingSince: health.failingSince ?? at,
-      pausedUntil: Math.max(planned, asked) || null,
-      lastError: error,
-      cause,
-      failedAt: at,
-    };
-  }
+  const health = attempts.reduce(
+    (was, attempt) => (attempt.error === null ? afterSuccess(was, attempt.began) : afterFailure(was, attempt, patience)),
+    before ?? WELL,
+  );
   return health === WELL ? null : health;
+}
+
+/** An answer to what was sent before the receiver asked for a rest does not end the rest. */
+function afterSuccess(before: SubscriberHealth, began: Instant): SubscriberHealth {
+  return before.pausedUntil !== null && began < (before.failedAt ?? 0) ? before : WELL;
+}
+
+function afterFailure(before: SubscriberHealth, attempt: AttemptEnd, patience: Patience): SubscriberHealth {
+  const { at, began, error, cause = null, retryAfter, isLimit = false } = attempt;
+  // A rest of no time is none.
+  const asked = retryAfter === null || retryAfter <= 0 ? 0 : at + Math.min(retryAfter, DAY);
+  const pausedUntil = before.pausedUntil ?? 0;
+  const isSameTrouble = began < Math.max(pausedUntil, before.failedAt ?? 0);
+  if (isSameTrouble) return asked > pausedUntil ? { ...before, pausedUntil: asked, lastError: error, cause } : before;
+  const failures = isLimit ? Math.max(before.failures, 1) : before.failures + 1;
+  const isPause = failures >= FAILURES_TO_PAUSE && !isLimit;
+  const planned = isPause ? at + pauseAfter(before.pauses, patience) : 0;
+  return {
+    failures,
+    pauses: before.pauses + (isPause ? 1 : 0),
+    failingSince: before.failingSince ?? at,
+    pausedUntil: Math.max(planned, asked) || null,
+    lastError: error,
+    cause,
+    failedAt: at,
+  };
 }

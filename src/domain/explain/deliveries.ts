@@ -234,54 +234,53 @@ function attemptStep({ at, number, outcome, fault, httpStatus, tookMs }: Attempt
 const counted = (attempts: number): string => (attempts === 1 ? 'one attempt' : `${attempts} attempts`);
 const error = ({ lastError }: DeliveryFacts): string => (lastError === null ? '' : ` (${sentence(lastError)})`);
 
-/** What holds of the subscribers whatever the event, and of whom nothing needs to be said event by event. */
+/** What holds of the subscribers whatever the event; `skip` are those of whom nothing needs to be said event by event. */
 export function subscriberSteps(facts: Facts): { steps: Step[]; skip: Set<number> } {
-  const steps: Step[] = [];
-  const skip = new Set<number>();
-  const { events, deliveries, purchase } = facts;
-  for (const subscriber of facts.subscribers) {
-    const { id, name, kind, status, statusReason, unreached } = subscriber;
-    const isTold = deliveries.some((each) => each.subscriber === id);
-    const reasons = new Set(events.map((event) => whyNone(subscriber, event, purchase.site)));
-    const lasting = lastingReason(subscriber, purchase.site);
-    const [only] = reasons;
-    if (!isTold && (lasting !== null || (reasons.size === 1 && only !== null && only !== undefined))) {
-      skip.add(id);
-      const reason = lasting ?? only!;
-      steps.push({
-        at: null,
-        kind: 'subscriber',
-        text: reasonText(reason, subscriber, 'these events'),
-        subscriber: name,
-        reason,
-      });
-      continue;
-    }
-    if (!subscriber.configured) {
-      // How it stood when it was taken away says nothing any more; and of one that has its name now the rest is told.
-      if (facts.subscribers.some((each) => each.name === name && each.configured)) continue;
-      const text = `${name} was removed, and is told of nothing any more`;
-      steps.push({ at: null, kind: 'subscriber', text, subscriber: name, reason: 'not_configured' });
-    } else if (status !== 'active') {
-      const why = statusReason === null ? '' : `: ${statusReason}`;
-      steps.push({ at: null, kind: 'subscriber', text: `${name} is switched off${why}`, subscriber: name, wrong: true });
-    } else if (pauseText(facts, subscriber) !== null) {
-      const text = `${name} is ${pauseText(facts, subscriber)}; what is for it is parked and goes out in order afterwards`;
-      steps.push({ at: null, kind: 'subscriber', text, subscriber: name, wrong: true });
-    } else if (unreached !== null) {
-      const why = unreached.error === null ? '' : ` (${sentence(unreached.error)})`;
-      const text = `we do not get through to ${name} for ${humanDuration(Math.max(0, facts.now - unreached.since))}, for a reason of ours${why}; what is for it goes out in order once we do`;
-      steps.push({ at: null, kind: 'subscriber', text, subscriber: name, wrong: true });
-    } else if (events.length === 0) {
-      steps.push({
-        at: null,
-        kind: 'subscriber',
-        text: `${name} (${kind}) will be told of what it hears of, once something happens`,
-        subscriber: name,
-      });
-    }
+  const excluded = new Map(
+    facts.subscribers.flatMap((subscriber) => {
+      const reason = reasonForAll(facts, subscriber);
+      return reason === null ? [] : [[subscriber.id, reason] as const];
+    }),
+  );
+  const steps = facts.subscribers.flatMap((subscriber) => {
+    const reason = excluded.get(subscriber.id);
+    const step =
+      reason === undefined ? stateStep(facts, subscriber) : { text: reasonText(reason, subscriber, 'these events'), reason };
+    return step === null ? [] : [{ at: null, kind: 'subscriber' as const, subscriber: subscriber.name, ...step }];
+  });
+  return { steps, skip: new Set(excluded.keys()) };
+}
+
+/** The one reason why a subscriber gets no event of this purchase; null when it gets some, or each is withheld for another reason. */
+function reasonForAll({ events, deliveries, purchase }: Facts, subscriber: SubscriberFacts): NoDelivery | null {
+  if (deliveries.some((each) => each.subscriber === subscriber.id)) return null;
+  const lasting = lastingReason(subscriber, purchase.site);
+  if (lasting !== null) return lasting;
+  const reasons = new Set(events.map((event) => whyNone(subscriber, event, purchase.site)));
+  const [only] = reasons;
+  return reasons.size === 1 ? (only ?? null) : null;
+}
+
+/** What is to be said of a subscriber that gets events of this purchase; null while all is well. */
+function stateStep(facts: Facts, subscriber: SubscriberFacts): Pick<Step, 'text' | 'reason' | 'wrong'> | null {
+  const { name, kind, status, statusReason, unreached } = subscriber;
+  if (!subscriber.configured) {
+    // Its state when it was removed says nothing any more; and a subscriber that has its name now gets a step of its own.
+    if (facts.subscribers.some((each) => each.name === name && each.configured)) return null;
+    return { text: `${name} was removed, and is told of nothing any more`, reason: 'not_configured' };
   }
-  return { steps, skip };
+  if (status !== 'active')
+    return { text: `${name} is switched off${statusReason === null ? '' : `: ${statusReason}`}`, wrong: true };
+  const pause = pauseText(facts, subscriber);
+  if (pause !== null)
+    return { text: `${name} is ${pause}; what is for it is parked and goes out in order afterwards`, wrong: true };
+  if (unreached !== null) {
+    const why = unreached.error === null ? '' : ` (${sentence(unreached.error)})`;
+    const long = humanDuration(Math.max(0, facts.now - unreached.since));
+    const text = `we do not get through to ${name} for ${long}, for a reason of ours${why}; what is for it goes out in order once we do`;
+    return { text, wrong: true };
+  }
+  return facts.events.length > 0 ? null : { text: `${name} (${kind}) will be told of what it hears of, once something happens` };
 }
 
 /** Why no event of this purchase will ever be for the subscriber as it is now. */

@@ -20,63 +20,77 @@ export function gravestFirst(facts: Facts, policy: PollPolicy, told: readonly Ma
 }
 
 function purchaseMatters(facts: Facts, policy: PollPolicy): Matter[] {
-  const { purchase, site, owner, deliveries, now } = facts;
-  const { status, state, stateSince, stuckSince, failures, unknowns, nextPollAt } = purchase;
-  const matters: Matter[] = [];
-  const waitsForPoll = nextPollAt !== null;
-  const waits = waitsForPoll || deliveries.some((each) => each.status === 'pending');
-  if (owner.daemons === 0 && waits) {
-    matters.push({
-      code: 'no_daemon',
-      text: owner.silence.takesWrites
-        ? 'No daemon is running on this database, so nothing is polled and nobody is told: start one with "purchase-watch start".'
-        : unwritableAdvice(owner.silence),
-    });
-  }
-  if (!site.configured && waitsForPoll) {
-    matters.push({
+  const causes = [noDaemon(facts), siteTrouble(facts)];
+  const isLateExplained = causes.some((cause) => cause !== null);
+  const all = [...causes, stuck(facts, policy), unreadable(facts), isLateExplained ? null : pollLate(facts), pollFailing(facts)];
+  return all.filter((each) => each !== null);
+}
+
+function noDaemon({ purchase, owner, deliveries }: Facts): Matter | null {
+  const waits = purchase.nextPollAt !== null || deliveries.some((each) => each.status === 'pending');
+  if (owner.daemons > 0 || !waits) return null;
+  return {
+    code: 'no_daemon',
+    text: owner.silence.takesWrites
+      ? 'No daemon is running on this database, so nothing is polled and nobody is told: start one with "purchase-watch start".'
+      : unwritableAdvice(owner.silence),
+  };
+}
+
+function siteTrouble({ purchase, site, now }: Facts): Matter | null {
+  if (purchase.nextPollAt === null) return null;
+  if (!site.configured)
+    return {
       code: 'site_not_configured',
       text: `Site ${purchase.site} is not in the configuration any more, so this purchase is not polled.`,
-    });
-  } else if (site.failingSince !== null && waitsForPoll) {
-    const why = site.lastError === null ? '' : ` (${site.lastError.replace(/\.$/, '')})`;
-    matters.push({
-      code: 'site_failing',
-      text: `Site ${purchase.site} has given ${usableAnswers(site.failingSince, site.lastSuccessAt)} for ${lasting(site.failingSince, now)}${why}; its purchases are polled once it does, and none is called stuck meanwhile.`,
-    });
-  }
-  if (stuckSince !== null && state !== null && stateSince !== null) {
-    const { stuckAfter: limit, auto } = policyOf(policy, state);
-    // It may not be the one that held when the purchase was flagged.
-    const is = auto || (limit ?? 0) > stuckSince - stateSince ? 'is now' : 'is';
-    const than = limit === null ? '' : ` (the limit ${is} ${humanDuration(limit)})`;
-    matters.push({
-      code: 'stuck',
-      text: `Stuck in ${stateName(state)} for ${lasting(stateSince, now)}${than}; ${peopleText(facts)}.`,
-    });
-  }
-  if (status === 'unreadable') {
-    matters.push({
-      code: 'unreadable',
-      text: `The service does not know this id (${unknowns} such answers): check that it is a Purchase ID of site ${purchase.site}; it is asked ever more rarely.`,
-    });
-  }
+    };
+  if (site.failingSince === null) return null;
+  const why = site.lastError === null ? '' : ` (${site.lastError.replace(/\.$/, '')})`;
+  return {
+    code: 'site_failing',
+    text: `Site ${purchase.site} has given ${usableAnswers(site.failingSince, site.lastSuccessAt)} for ${lasting(site.failingSince, now)}${why}; its purchases are polled once it does, and none is called stuck meanwhile.`,
+  };
+}
+
+function stuck(facts: Facts, policy: PollPolicy): Matter | null {
+  const { state, stateSince, stuckSince } = facts.purchase;
+  if (stuckSince === null || state === null || stateSince === null) return null;
+  const { stuckAfter: limit, auto } = policyOf(policy, state);
+  // It may not be the one that held when the purchase was flagged.
+  const is = auto || (limit ?? 0) > stuckSince - stateSince ? 'is now' : 'is';
+  const than = limit === null ? '' : ` (the limit ${is} ${humanDuration(limit)})`;
+  return {
+    code: 'stuck',
+    text: `Stuck in ${stateName(state)} for ${lasting(stateSince, facts.now)}${than}; ${peopleText(facts)}.`,
+  };
+}
+
+function unreadable({ purchase: { status, unknowns, site } }: Facts): Matter | null {
+  if (status !== 'unreadable') return null;
+  return {
+    code: 'unreadable',
+    text: `The service does not know this id (${unknowns} such answers): check that it is a Purchase ID of site ${site}; it is asked ever more rarely.`,
+  };
+}
+
+function pollLate(facts: Facts): Matter | null {
   const late = lateness(facts);
-  const isExplained = matters.some(
-    ({ code }) => code === 'no_daemon' || code === 'site_failing' || code === 'site_not_configured',
-  );
-  if (late !== null && !isExplained) {
-    matters.push({ code: 'poll_late', text: `The next poll is late by ${humanDuration(late)}: ${whyLate(facts)}.` });
-  }
-  if (failures > 0 && status !== 'unreadable' && waitsForPoll) {
-    const what = answeredWell(purchase)
-      ? 'its invoice details could not be had'
-      : unknowns === failures
-        ? 'the service says that it does not know this id'
-        : (purchase.lastError?.replace(/\.$/, '') ?? 'the answers cannot be used');
-    matters.push({ code: 'poll_failing', text: `The last ${failures === 1 ? 'poll' : `${failures} polls`} failed: ${what}.` });
-  }
-  return matters;
+  return late === null
+    ? null
+    : { code: 'poll_late', text: `The next poll is late by ${humanDuration(late)}: ${whyLate(facts)}.` };
+}
+
+function pollFailing({ purchase }: Facts): Matter | null {
+  const { status, failures, nextPollAt } = purchase;
+  if (failures === 0 || status === 'unreadable' || nextPollAt === null) return null;
+  const polls = failures === 1 ? 'poll' : `${failures} polls`;
+  return { code: 'poll_failing', text: `The last ${polls} failed: ${failureText(purchase)}.` };
+}
+
+function failureText(purchase: Facts['purchase']): string {
+  if (answeredWell(purchase)) return 'its invoice details could not be had';
+  if (purchase.unknowns === purchase.failures) return 'the service says that it does not know this id';
+  return purchase.lastError?.replace(/\.$/, '') ?? 'the answers cannot be used';
 }
 
 function peopleText(facts: Facts): string {

@@ -217,30 +217,44 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   if (before.kind === 'stuck' && symptom.count === 0)
     return { incident, announce, say: null, reason: 'nobody-now', lookAgainAt: null };
 
-  const saidSeverity = Math.max(before.saidSeverity ?? 0, symptom.severity);
-  const reminders = before.reminders;
-  const said: Incident = { ...incident, saidAt: now, saidCount: symptom.count, saidSeverity, reminders: 0 };
-  const isOwned = isLookedAfter(before);
-  const reminderAfter = (at: Instant, reminded: number): Instant | null =>
-    !isOwned ? at + (reminded === 0 ? policy.repeatInterval : Math.max(policy.repeatInterval, LATER_REMINDERS)) : null;
-  const tell = (say: Verdict['say'], reason: string): Verdict => ({
-    incident: say === 'reminder' ? { ...said, reminders: reminders + 1 } : said,
-    announce,
-    say,
-    reason,
-    lookAgainAt: reminderAfter(now, say === 'reminder' ? reminders + 1 : 0),
-  });
+  const { reminders } = before;
+  const said: Incident = {
+    ...incident,
+    saidAt: now,
+    saidCount: symptom.count,
+    saidSeverity: Math.max(before.saidSeverity ?? 0, symptom.severity),
+    reminders: 0,
+  };
+  const tell = (say: Verdict['say'], reason: string): Verdict => {
+    const reminded = say === 'reminder' ? reminders + 1 : 0;
+    const lookAgainAt = reminderAt(before, { saidAt: now, reminded, policy });
+    return { incident: { ...said, reminders: reminded }, announce, say, reason, lookAgainAt };
+  };
   if (before.saidAt === null || before.saidCount === null) return tell('opened', 'first');
   if (!wasSaid(before)) return tell('reopened', 'again');
-  const mayGrowAt = before.saidAt + policy.groupInterval;
-  // More deliveries waiting for a failing subscriber, or more replicas without the same database, are no news.
-  const isMore =
-    before.kind !== 'subscriber' && before.kind !== 'replica' && symptom.count >= Math.max(before.saidCount, 1) * GROWTH;
-  const grew = isMore || symptom.severity > (before.saidSeverity ?? 0);
-  if (grew && !isWaiting(before.saidAt, policy.groupInterval, now)) return tell('grew', 'grew');
-  const remindAt = reminderAfter(before.saidAt, reminders);
+  const isNews = hasGrown(before, symptom);
+  if (isNews && !isWaiting(before.saidAt, policy.groupInterval, now)) return tell('grew', 'grew');
+  const remindAt = reminderAt(before, { saidAt: before.saidAt, reminded: reminders, policy });
   if (remindAt !== null && now >= remindAt) return tell('reminder', 'still');
-  return { incident, announce, say: null, reason: 'told', lookAgainAt: grew ? mayGrowAt : remindAt };
+  const lookAgainAt = isNews ? before.saidAt + policy.groupInterval : remindAt;
+  return { incident, announce, say: null, reason: 'told', lookAgainAt };
+}
+
+/** Whether it is so much worse than people know that they are to be alerted again. */
+function hasGrown(before: Incident, symptom: Symptom): boolean {
+  // More deliveries waiting for a failing subscriber, or more replicas without the same database, are no news.
+  const isCounted = before.kind !== 'subscriber' && before.kind !== 'replica';
+  const isMore = isCounted && symptom.count >= Math.max(before.saidCount ?? 0, 1) * GROWTH;
+  return isMore || symptom.severity > (before.saidSeverity ?? 0);
+}
+
+/** When people are reminded next, after so many reminders; null while a person looks after it. */
+function reminderAt(
+  incident: Incident,
+  { saidAt, reminded, policy }: { saidAt: Instant; reminded: number; policy: AlertPolicy },
+): Instant | null {
+  if (isLookedAfter(incident)) return null;
+  return saidAt + (reminded === 0 ? policy.repeatInterval : Math.max(policy.repeatInterval, LATER_REMINDERS));
 }
 
 /** Whether somebody looks after it: whoever did before it came back may be gone. */

@@ -4,6 +4,7 @@ import { type ChannelRule, modeOf } from '../incidents/audience.ts';
 import type { AlertPolicy, Incident, Silence } from '../incidents/incident.ts';
 import { isLeaf } from '../incidents/incident-tree.ts';
 import {
+  type CheckoutAlert,
   isShareKnown,
   MOST_AT_FIRST_LOOK,
   planCheckouts,
@@ -47,6 +48,18 @@ interface Look {
   readonly lookAgainAt: Instant | null;
 }
 
+const placeOf = (site: string, state: number): string => `${site} ${state}`;
+
+/** Marks the checkouts of a site that was found with many stuck ones at the first look: they are no news one by one. */
+function withBacklog(checkouts: readonly RehearsedCheckout[]): RehearsedCheckout[] {
+  const atFirst = Map.groupBy(
+    checkouts.filter(({ stay, overAt }) => stay.firstSight && overAt === null),
+    ({ site }) => site,
+  );
+  const hasBacklog = (site: string): boolean => (atFirst.get(site)?.length ?? 0) > MOST_AT_FIRST_LOOK;
+  return checkouts.map((each) => ({ ...each, isBacklog: each.stay.firstSight && hasBacklog(each.site) }));
+}
+
 export function createCheckoutRehearsal({
   channels,
   silences,
@@ -61,6 +74,15 @@ export function createCheckoutRehearsal({
   /** Places whose last alert was a single one that said nothing of incidents. */
   const single = new Set<string>();
 
+  const noteAlert = ({ channels: alerted, stuck, over, reasons }: CheckoutAlert<RehearsedCheckout>, known: KnownOf): void => {
+    for (const each of stuck) open.set(each.id, { ...open.get(each.id)!, alerted });
+    for (const { id } of over) open.delete(id);
+    for (const { site, state, mode, isLast } of reasons) {
+      if (isLast || isShareKnown(known(site, state))) single.delete(placeOf(site, state));
+      else if (mode === 'auto') single.add(placeOf(site, state));
+    }
+  };
+
   return {
     stuck: (place, stay, at) => {
       if (!isWanted) return;
@@ -74,35 +96,19 @@ export function createCheckoutRehearsal({
     },
     takenOver: (incidents, known) => {
       for (const { site, state } of incidents.filter(isLeaf))
-        if (isShareKnown(known(site!, state!))) single.delete(`${site} ${state}`);
+        if (isShareKnown(known(site!, state!))) single.delete(placeOf(site!, state!));
     },
     look: (now, incidents, known) => {
       if (open.size === 0) return { messages: [], lookAgainAt: null };
-      const atFirst = Map.groupBy(
-        [...open.values()].filter(({ stay, overAt }) => stay.firstSight && overAt === null),
-        ({ site }) => site,
-      );
-      const checkouts = [...open.values()]
-        .filter(({ alerted, overAt }) => alerted === null || overAt !== null)
-        .map((each) => ({
-          ...each,
-          isBacklog: each.stay.firstSight && (atFirst.get(each.site)?.length ?? 0) > MOST_AT_FIRST_LOOK,
-        }));
+      const checkouts = withBacklog([...open.values()]).filter(({ alerted, overAt }) => alerted === null || overAt !== null);
       const places = new Set(
-        incidents.flatMap((each) => (each.endedAt === null && isLeaf(each) ? [`${each.site} ${each.state}`] : [])),
+        incidents.flatMap((each) => (each.endedAt === null && isLeaf(each) ? [placeOf(each.site!, each.state!)] : [])),
       );
-      const hasIncident = (site: string, state: number): boolean => places.has(`${site} ${state}`);
-      const isSingle = (site: string, state: number): boolean => single.has(`${site} ${state}`);
+      const hasIncident = (site: string, state: number): boolean => places.has(placeOf(site, state));
+      const isSingle = (site: string, state: number): boolean => single.has(placeOf(site, state));
       const plan = planCheckouts({ now, checkouts, channels, silences, policy: alerts, known, hasIncident, isSingle });
       for (const { id } of plan.dropped) open.delete(id);
-      for (const { channels: alerted, stuck, over, reasons } of plan.alerts) {
-        for (const each of stuck) open.set(each.id, { ...open.get(each.id)!, alerted });
-        for (const { id } of over) open.delete(id);
-        for (const { site, state, mode, isLast } of reasons) {
-          if (isLast || isShareKnown(known(site, state))) single.delete(`${site} ${state}`);
-          else if (mode === 'auto') single.add(`${site} ${state}`);
-        }
-      }
+      for (const alert of plan.alerts) noteAlert(alert, known);
       return { messages: plan.alerts.map((alert) => ({ at: now, ...alert })), lookAgainAt: plan.lookAgainAt };
     },
   };

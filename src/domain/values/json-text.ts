@@ -28,15 +28,16 @@ export function membersOf(text: string): Map<string, JsonText> {
     const sign = text[at]!;
     if (sign === '"') {
       const end = endOfString(text, at);
-      if (depth === 1 && name === null) name = JSON.parse(text.slice(at, end + 1)) as string;
+      if (depth === 1) name ??= JSON.parse(text.slice(at, end + 1)) as string;
       at = end;
-    } else if (sign === '{' || sign === '[') depth += 1;
-    else if (sign === ':' && depth === 1) begin = at + 1;
-    else if (depth === 1 && (sign === ',' || sign === '}')) {
-      if (name !== null) members.set(name, new JsonText(text.slice(begin, at).trim()));
+      continue;
+    }
+    if (depth === 1 && sign === ':') begin = at + 1;
+    if (depth === 1 && name !== null && (sign === ',' || sign === '}')) {
+      members.set(name, new JsonText(text.slice(begin, at).trim()));
       name = null;
-      if (sign === '}') depth = 0;
-    } else if (sign === '}' || sign === ']') depth -= 1;
+    }
+    depth += levelsOf(sign);
   }
   return members;
 }
@@ -47,11 +48,16 @@ export function isDeeper(text: string, levels: number): boolean {
   for (let at = 0; at < text.length; at++) {
     const sign = text[at]!;
     if (sign === '"') at = endOfString(text, at);
-    else if (sign === '{' || sign === '[') depth += 1;
-    else if (sign === '}' || sign === ']') depth -= 1;
+    else depth += levelsOf(sign);
     if (depth > levels) return true;
   }
   return false;
+}
+
+/** How many levels a sign outside strings opens; negative where it closes one. */
+function levelsOf(sign: string): number {
+  if (sign === '{' || sign === '[') return 1;
+  return sign === '}' || sign === ']' ? -1 : 0;
 }
 
 /** Where the quotation mark is that ends the string which begins here. */

@@ -6,7 +6,7 @@
  * gave up, and that the database runs later, changes nothing.
  */
 
-import type { PollOutcome, Transition } from '../../domain/deciding/decide.ts';
+import type { PollOutcome, Transition } from '../../domain/deciding/outcome.ts';
 import { completedEvents, type EventDraft } from '../../domain/events/events.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type DecideContext, decide, type PollOutcome } from '../../../src/domain/deciding/decide.ts';
+import { decide } from '../../../src/domain/deciding/decide.ts';
 import {
   asksForInvoice,
   type InvoiceFacts,
   type InvoiceSeen,
   MOST_INVOICE_FAILURES,
 } from '../../../src/domain/deciding/invoice.ts';
+import type { DecideContext, PollOutcome } from '../../../src/domain/deciding/outcome.ts';
 import { completedEvents } from '../../../src/domain/events/events.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
 import type { Observation, Purchase } from '../../../src/domain/purchases/purchase.ts';

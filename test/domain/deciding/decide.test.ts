@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { digestOfDetails } from '../../../src/checkout/client.ts';
-import { type DecideContext, decide, type PollOutcome } from '../../../src/domain/deciding/decide.ts';
+import { decide } from '../../../src/domain/deciding/decide.ts';
+import type { DecideContext, PollOutcome } from '../../../src/domain/deciding/outcome.ts';
 import { completedEvents } from '../../../src/domain/events/events.ts';
 import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf, strikesAfter } from '../../../src/domain/polling/poll-plan.ts';
 import { stuckMoment } from '../../../src/domain/polling/stuck.ts';

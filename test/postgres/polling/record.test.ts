@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type DecideContext, decide } from '../../../src/domain/deciding/decide.ts';
+import { decide } from '../../../src/domain/deciding/decide.ts';
+import type { DecideContext } from '../../../src/domain/deciding/outcome.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
 import type { Observation, Purchase } from '../../../src/domain/purchases/purchase.ts';
 import { decimal } from '../../../src/domain/values/exact-json.ts';

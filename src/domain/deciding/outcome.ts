@@ -1,0 +1,109 @@
+/** What a poll comes to, and what deciding needs to know: shared by good answers and failures. */
+
+import { type EventDraft, purchaseHead, stateOrNull } from '../events/events.ts';
+import type { PollPolicy } from '../polling/poll-plan.ts';
+import type { Details, Purchase } from '../purchases/purchase.ts';
+import type { Stay } from '../stays/stay.ts';
+import type { JsonValue } from '../values/exact-json.ts';
+import type { SkippedTime } from '../values/skipped-time.ts';
+import { type Instant, isoTime, isoTimeOrNull } from '../values/time.ts';
+import type { InvoiceSeen } from './invoice.ts';
+
+/** A change between two observations: the state moved after `notBefore` (null at first) and no later than `notAfter`. */
+export interface Transition {
+  readonly sequence: number;
+  readonly from: number | null;
+  readonly to: number;
+  readonly notBefore: Instant | null;
+  readonly notAfter: Instant;
+}
+
+export interface PollOutcome {
+  /**
+   * `postponed`: the site's trouble, nothing is recorded and the purchase stays due. The others are recorded:
+   * `unchanged` only moves times and counters, `failed` is the purchase's own trouble, `changed` brings events.
+   */
+  readonly kind: 'postponed' | 'unchanged' | 'failed' | 'changed';
+  /** For logs and `why`: a stable word. */
+  readonly reason: string;
+  /** The purchase as it is from now on. */
+  readonly purchase: Purchase;
+  readonly nextPollAt: Instant | null;
+  readonly lastError: string | null;
+  readonly transition: Transition | null;
+  /** What became of a stay in a state with a limit: it ended, or is overdue from now on. */
+  readonly stay: Stay | null;
+  /** Without what the merchant attached and the stored fields: `completedEvents` adds them when they are written. */
+  readonly events: readonly EventDraft[];
+  /** The fields of the answer that `store.fields` names; null when the poll brought none, and the stored ones hold. */
+  readonly details: Details | null;
+  /** Whether the stored fields differ from those recorded last. */
+  readonly detailsChanged: boolean;
+  /** A number the specification does not list, seen in this purchase's answer. */
+  readonly unknownState: number | null;
+}
+
+export interface DecideContext {
+  /** When the request left; the state held at some moment between this and `now`. */
+  readonly askedAt: Instant;
+  /** When the answer was complete. */
+  readonly now: Instant;
+  readonly policy: PollPolicy;
+  /** Time that the clock skipped: no watch expires by it. */
+  readonly skipped?: SkippedTime;
+  /** Jitter in [-1, 1]. */
+  readonly spread: number;
+  /** Failed polls of this purchase in a row that looked like the site's trouble, this one included. */
+  readonly strikes: number;
+  /** Whether no purchase of the site can be read: then no failure is this purchase's own. */
+  readonly excused?: boolean;
+  /** Whether the site asks for the invoice of what completes. */
+  readonly invoices?: boolean;
+  /** What asking for the invoice showed, when this poll did that too. */
+  readonly invoice?: InvoiceSeen | null;
+}
+
+/** Adds the next event of a purchase; those of one poll are numbered on from the last one. */
+export function announce(
+  events: EventDraft[],
+  before: Purchase,
+  at: Instant,
+  type: EventDraft['type'],
+  state: number | null,
+  data: Record<string, JsonValue>,
+): void {
+  const sequence = before.sequence + events.length + 1;
+  events.push({ type, sequence, at, state, data: { ...purchaseHead(before, sequence), ...data } });
+}
+
+/** What holds of a poll whatever becomes of the watch. */
+export type Kept = Pick<
+  PollOutcome,
+  'purchase' | 'lastError' | 'transition' | 'stay' | 'details' | 'detailsChanged' | 'unknownState'
+>;
+
+/** The watch ends with this poll. */
+export function expire(kept: Kept, events: readonly EventDraft[], { now }: DecideContext): PollOutcome {
+  const sequence = kept.purchase.sequence + 1;
+  const purchase: Purchase = { ...kept.purchase, status: 'expired', stuckSince: null, sequence };
+  const data = {
+    ...purchaseHead(purchase, sequence),
+    state: stateOrNull(purchase.state),
+    stateSince: isoTimeOrNull(purchase.stateSince),
+    watchedSince: isoTime(purchase.watchedSince),
+  };
+  return {
+    ...kept,
+    kind: 'changed',
+    reason: 'expired',
+    purchase,
+    nextPollAt: null,
+    events: [...events, { type: 'purchase.expired', sequence, at: now, state: purchase.state, data }],
+  };
+}
+
+/** The earlier of two moments, each of which may be missing. */
+export function earlierOf(one: Instant | null, other: Instant | null): Instant | null {
+  if (one === null || other === null) return one ?? other;
+  return Math.min(one, other);
+}

@@ -1,0 +1,158 @@
+/** What follows from a good answer: the stay it belongs to, what is announced, when the next poll is due. */
+
+import { type EventDraft, stateOrNull } from '../events/events.ts';
+import { giveUpMoment, nextPoll, nextRecheck, policyOf } from '../polling/poll-plan.ts';
+import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
+import type { Details, Purchase } from '../purchases/purchase.ts';
+import { isKnownState, type StatePolicy } from '../purchases/states.ts';
+import { type Stay, stayThatBecameOverdue, stayThatEnded } from '../stays/stay.ts';
+import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../values/time.ts';
+import { decideInvoice } from './invoice.ts';
+import { announce, type DecideContext, earlierOf, expire, type Kept, type PollOutcome, type Transition } from './outcome.ts';
+
+/** The answer's content; null when the answer is the same as last time: what was recorded of it still stands. */
+type Answer = { readonly details: Details; readonly detailsDigest: string } | null;
+
+/** The stay in a state, as a good poll leaves it. */
+interface CurrentStay {
+  readonly state: number;
+  readonly policy: StatePolicy;
+  /** Whether it begins with this poll. */
+  readonly moved: boolean;
+  readonly since: Instant;
+  readonly excused: Milliseconds;
+  readonly status: Purchase['status'];
+  /** When a poll would confirm it as stuck; null where that never happens. */
+  readonly stuckAt: Instant | null;
+  readonly stuckSince: Instant | null;
+  /** Whether this poll is the one that confirms it. */
+  readonly becomesStuck: boolean;
+}
+
+/** Decides what follows from a good answer that shows `state`. */
+export function decideSeen(before: Purchase, state: number, answer: Answer, context: DecideContext): PollOutcome {
+  const { now } = context;
+  const current = currentStay(before, state, context);
+  const fetched = decideInvoice(before, state, context);
+  const events: EventDraft[] = [];
+  if (before.status === 'unreadable')
+    announce(events, before, now, 'purchase.readable', before.state, { state: stateOrNull(before.state) });
+  const transition = current.moved ? announceMove(events, before, current, now) : null;
+  if (current.becomesStuck) announceStuck(events, before, current, now);
+  if (fetched !== null && fetched.ready !== null)
+    announce(events, before, now, 'purchase.invoice_ready', state, { invoice: fetched.ready });
+
+  const { since, excused, status, stuckSince, moved } = current;
+  const after: Purchase = {
+    ...before,
+    polls: before.polls + 1,
+    status,
+    state,
+    stateSince: since,
+    excused,
+    stuckSince,
+    seenAt: now,
+    failures: fetched?.failures ?? 0,
+    unknowns: 0,
+    invoice: fetched?.invoice ?? before.invoice,
+    sequence: before.sequence + events.length,
+    detailsDigest: answer?.detailsDigest ?? before.detailsDigest,
+  };
+  const kept: Kept = {
+    purchase: after,
+    lastError: fetched?.lastError ?? null,
+    transition,
+    stay: recordedStay(before, current, context),
+    details: answer?.details ?? null,
+    detailsChanged: after.detailsDigest !== before.detailsDigest,
+    unknownState: moved && !isKnownState(state) ? state : null,
+  };
+  const planned = whenNext(after, current, context);
+  if (planned === 'expired') return expire(kept, events, context);
+  return {
+    ...kept,
+    kind: fetched !== null || differs(before, after) ? 'changed' : 'unchanged',
+    reason: reasonOf(before, after),
+    nextPollAt: status === 'stopped' ? planned : earlierOf(planned, fetched?.again ?? null),
+    events,
+  };
+}
+
+function currentStay(before: Purchase, state: number, { askedAt, now, policy: all }: DecideContext): CurrentStay {
+  const policy = policyOf(all, state);
+  const moved = before.state !== state;
+  const since = moved ? now : (before.stateSince ?? now);
+  const excused = moved ? 0 : excusedTime(before, policy, since, askedAt);
+  const stuckAt = stuckMoment(policy, since, excused);
+  const status = statusAfter(before, policy, moved);
+  // The settings may have given the state another meaning since the purchase became stuck.
+  const wasStuckSince = moved || stuckAt === null || status === 'settled' ? null : before.stuckSince;
+  // A limit is confirmed by an answer whose request left at or after it.
+  const becomesStuck = wasStuckSince === null && status === 'watching' && stuckAt !== null && askedAt >= stuckAt;
+  const stuckSince = becomesStuck ? now : wasStuckSince;
+  return { state, policy, moved, since, excused, status, stuckAt, stuckSince, becomesStuck };
+}
+
+/** What became of a stay in a state with a limit: it is overdue from now on, or another one ended with this poll. */
+function recordedStay(before: Purchase, current: CurrentStay, { askedAt, now, policy }: DecideContext): Stay | null {
+  const { state, since, excused, moved, becomesStuck } = current;
+  if (becomesStuck) return stayThatBecameOverdue({ state, since, excused, limit: current.policy.stuckAfter ?? 0, askedAt, now });
+  return moved ? stayThatEnded(before, state, { askedAt, now, policy }) : null;
+}
+
+function announceMove(events: EventDraft[], before: Purchase, { state, policy }: CurrentStay, now: Instant): Transition {
+  const states = { from: stateOrNull(before.state), to: stateOrNull(state) };
+  const times = { notBefore: isoTimeOrNull(before.seenAt), notAfter: isoTime(now) };
+  announce(events, before, now, 'purchase.state_changed', state, { ...states, ...times, final: policy.final });
+  const sequence = before.sequence + events.length;
+  if (before.stuckSince !== null) {
+    const stuck = { stateSince: isoTimeOrNull(before.stateSince), stuckSince: isoTime(before.stuckSince) };
+    announce(events, before, now, 'purchase.recovered', before.state, { ...states, ...stuck });
+  }
+  return { sequence, from: before.state, to: state, notBefore: before.seenAt, notAfter: now };
+}
+
+function announceStuck(events: EventDraft[], before: Purchase, { state, since }: CurrentStay, now: Instant): void {
+  const data = { state: stateOrNull(state), stateSince: isoTime(since), stuckSince: isoTime(now) };
+  announce(events, before, now, 'purchase.stuck', state, data);
+}
+
+/** How much of the stay in this state does not count, for nobody could ask. */
+function excusedTime(before: Purchase, policy: StatePolicy, since: Instant, askedAt: Instant): Milliseconds {
+  if (before.seenAt === null) return 0;
+  return before.excused + unaskedTime(policy, { since, seenAt: before.seenAt, now: askedAt });
+}
+
+/** Whether more than times and counters is another. */
+function differs(before: Purchase, after: Purchase): boolean {
+  if (after.sequence !== before.sequence || after.detailsDigest !== before.detailsDigest) return true;
+  return after.status !== before.status || after.stuckSince !== before.stuckSince;
+}
+
+function reasonOf(before: Purchase, after: Purchase): string {
+  if (before.state !== after.state) return before.state === null ? 'first' : 'moved';
+  return after.stuckSince !== before.stuckSince ? 'stuck' : 'same';
+}
+
+function statusAfter(before: Purchase, policy: StatePolicy, moved: boolean): Purchase['status'] {
+  if (before.status === 'stopped') return 'stopped';
+  if (policy.final) return 'settled';
+  // Asked for by hand after it expired: a look alone does not renew the watch, a sign of life does.
+  return before.status === 'expired' && !moved ? 'expired' : 'watching';
+}
+
+function whenNext(
+  after: Purchase,
+  { policy, stuckAt: limit, stuckSince }: CurrentStay,
+  { now, spread, skipped, policy: all }: DecideContext,
+): Instant | null | 'expired' {
+  const since = after.stateSince ?? now;
+  const stuckAt = stuckSince === null ? limit : null;
+  if (after.status === 'stopped' || after.status === 'expired') return null;
+  if (after.status === 'settled') return nextRecheck(policy, { now, since, skipped });
+  const giveUpAt = giveUpMoment(after, all, skipped);
+  if (now >= giveUpAt) return 'expired';
+  // The limit passed while the answer was on its way: only a poll that begins after it may confirm it.
+  if (stuckAt !== null && stuckAt <= now) return now;
+  return Math.min(nextPoll(policy, { now, since, stuckAt, spread }), giveUpAt);
+}
