@@ -1,9 +1,9 @@
 /** A service that answers, and of which no purchase can be read: people are alerted once, and no purchase is held to it. */
 import { expect, onTestFinished, test } from 'vitest';
 import { listSites } from '../../src/postgres/polling/sites.ts';
-import { findPurchases, stopPurchase } from '../../src/postgres/purchases/purchases.ts';
+import { stopPurchase } from '../../src/postgres/purchases/purchases.ts';
 import type { FaultKind } from '../../src/simulator/service/faults.ts';
-import { startTestApp, type TestApp, type TestAppOptions } from '../support/test-app.ts';
+import { ALL_PASSES, startTestApp, type TestApp, type TestAppOptions } from '../support/test-app.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -19,18 +19,11 @@ async function startShop(options: TestAppOptions = {}): Promise<TestApp> {
   return t;
 }
 
-const rowOf = async (t: TestApp, purchaseId: string) => (await findPurchases(t.database.sql, { purchaseId, site: null }))[0]!;
 const siteOf = async (t: TestApp) => (await listSites(t.database.sql))[0]!;
 
 /** Lets time pass as a daemon lives through it. */
-async function live(t: TestApp, milliseconds: number, step: number): Promise<void> {
-  for (const end = t.clock.now() + milliseconds; t.clock.now() < end; ) {
-    t.clock.advance(`${Math.min(step, end - t.clock.now())}ms`);
-    await t.app.pollOnce();
-    await t.app.judgeOnce();
-    await t.app.deliverOnce();
-  }
-}
+const live = (t: TestApp, milliseconds: number, step: number): Promise<void> =>
+  t.liveInSteps(milliseconds, { step, passes: ALL_PASSES });
 
 const announced = (t: TestApp) => t.receiver.received.map(({ body }) => JSON.parse(body) as { type: string; data: object });
 const ofSite = (t: TestApp) => announced(t).filter(({ type }) => type.startsWith('site.'));
@@ -58,7 +51,7 @@ test.each(BLIND)(
     expect(t.slack.received[0]!.text).toContain(says);
     expect(await siteOf(t)).toMatchObject({ failingSince: expect.any(Number), failingReason: reason });
     await live(t, 12 * HOUR, 30 * MINUTE);
-    const rows = await Promise.all(watched.map((id) => rowOf(t, id)));
+    const rows = await Promise.all(watched.map((id) => t.rowOf(id)));
     for (const row of rows) expect(row).toMatchObject({ status: 'watching', stuckSince: null });
     // The first few answers, before it was known whose trouble they are.
     expect(rows.reduce((sum, row) => sum + row.failures, 0)).toBeLessThanOrEqual(2);
@@ -67,7 +60,7 @@ test.each(BLIND)(
     t.simulator.control.clearFaults();
     await live(t, MINUTE, 3 * SECOND);
     for (const id of watched) {
-      const row = await rowOf(t, id);
+      const row = await t.rowOf(id);
       expect(row).toMatchObject({ status: 'watching', failures: 0, stuckSince: null, lastError: null });
       expect(row.polls).toBeGreaterThan(polls.get(id)!);
     }
@@ -93,7 +86,7 @@ test('a service that answers one call now and then and fails all others: one ale
     for (const purchaseId of watched)
       if (!spared.includes(purchaseId)) control.fail({ kind: '503', for: '48h', only: 'status', purchaseId });
   };
-  const lastRead = async () => Math.max(...(await Promise.all(watched.map((id) => rowOf(t, id)))).map(({ seenAt }) => seenAt!));
+  const lastRead = async () => Math.max(...(await Promise.all(watched.map((id) => t.rowOf(id)))).map(({ seenAt }) => seenAt!));
   failAllBut([]);
   control.resetCounters();
   while ((await siteOf(t)).failingSince === null) await live(t, 4 * SECOND, 4 * SECOND);
@@ -121,7 +114,7 @@ test('a service that answers one call now and then and fails all others: one ale
   control.clearFaults();
   await live(t, MINUTE, 4 * SECOND);
   for (const id of watched) {
-    const { failures, nextPollAt } = await rowOf(t, id);
+    const { failures, nextPollAt } = await t.rowOf(id);
     expect({ failures, isDue: nextPollAt! <= t.clock.now() }).toEqual({ failures: 0, isDue: false });
   }
   await live(t, 6 * MINUTE, 20 * SECOND);
@@ -151,13 +144,13 @@ test('ids that the service does not know are no trouble of the site: many beside
   const typos = Array.from({ length: 5 }, (_, index) => `typo-${index}`);
   await t.app.sql`insert into purchase_watch.purchases (purchase_id) select unnest(${typos}::text[])`;
   await live(t, 6 * MINUTE, 10 * SECOND);
-  expect((await rowOf(t, typos[0]!)).status).toBe('unreadable');
+  expect((await t.rowOf(typos[0]!)).status).toBe('unreadable');
   // Nothing is read any more: what is left are mistyped ids.
-  await stopPurchase(t.app.sql, (await rowOf(t, known)).id);
+  await stopPurchase(t.app.sql, (await t.rowOf(known)).id);
   await t.app
     .sql`insert into purchase_watch.purchases (purchase_id) values ('another-typo'), ('a-third-typo'), ('a-fourth-typo')`;
   await live(t, 6 * MINUTE, 10 * SECOND);
-  expect((await rowOf(t, 'another-typo')).status).toBe('unreadable');
+  expect((await t.rowOf('another-typo')).status).toBe('unreadable');
   expect(ofSite(t)).toEqual([]);
   expect(t.slack.received).toEqual([]);
 });
@@ -182,11 +175,11 @@ test('a daemon that is started again while the site is blind holds nothing again
     t.clock.advance('10s');
     await app.pollOnce();
   }
-  for (const id of others) expect((await rowOf(t, id)).failures).toBeLessThanOrEqual(1);
+  for (const id of others) expect((await t.rowOf(id)).failures).toBeLessThanOrEqual(1);
   t.simulator.control.clearFaults();
   for (let step = 0; step < 20; step++) {
     t.clock.advance('3s');
     await app.pollOnce();
   }
-  for (const id of [first, ...others]) expect(await rowOf(t, id)).toMatchObject({ status: 'watching', failures: 0 });
+  for (const id of [first, ...others]) expect(await t.rowOf(id)).toMatchObject({ status: 'watching', failures: 0 });
 });

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { startSlackStandIn } from '../support/slack-stand-in.ts';
-import { startTestApp } from '../support/test-app.ts';
+import { ALL_PASSES, startTestApp } from '../support/test-app.ts';
 
 test('purchases from before the first start are one first look, and a digest tells who is overdue, once from two daemons', async () => {
   const t = await startTestApp({
@@ -17,16 +17,8 @@ test('purchases from before the first start are one first look, and a digest tel
     for (let each = 0; each < 3; each++) await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
     const other = await t.another();
     const headlines = () => t.slack.received.map(({ text }) => text.split('\n')[0]!);
-    const live = async (minutes: number, apps: readonly App[]): Promise<void> => {
-      for (let minute = 0; minute < minutes; minute++) {
-        t.clock.advance('1m');
-        for (const app of apps) {
-          await app.pollOnce();
-          await app.judgeOnce();
-          await app.deliverOnce();
-        }
-      }
-    };
+    const live = (minutes: number, by: readonly App[]): Promise<void> =>
+      t.liveInSteps(minutes * 60_000, { step: 60_000, passes: ALL_PASSES, by });
     await live(55, [t.app, other]);
     await other.stop();
     await live(2, [t.app]);

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type App, createApp } from '../../src/app.ts';
 import { limitsFor } from '../../src/postgres/connection/server-limits.ts';
-import { findPurchases, transitionsOf } from '../../src/postgres/purchases/purchases.ts';
+import { transitionsOf } from '../../src/postgres/purchases/purchases.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { type HoldingWire, startHoldingWire } from '../support/holding-wire.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -44,7 +44,6 @@ async function takeOver(change: (settings: TestApp['settings']) => void = () => 
   app = await createApp(settings, { clock: t.clock, random: () => 0.5, log, databaseAnswersWithin: ANSWERS_WITHIN });
   return app;
 }
-const rowOf = async (purchaseId: string) => (await findPurchases(t.database.sql, { purchaseId, site: null }))[0]!;
 const said = (event: string): string[] => t.log.filter((line) => line.includes(`"${event}"`));
 
 test('a record that reaches the database after the daemon gave it up takes nothing back', async () => {
@@ -63,13 +62,13 @@ test('a record that reaches the database after the daemon gave it up takes nothi
   t.simulator.control.setState(purchase, 'Completed');
   const settled = async (): Promise<string> => {
     await daemon.pollOnce();
-    return (await rowOf(purchase)).status;
+    return (await t.rowOf(purchase)).status;
   };
   await expect.poll(settled, { timeout: 30_000 }).toBe('settled');
-  const before = await rowOf(purchase);
+  const before = await t.rowOf(purchase);
 
   await line.release();
-  expect(await rowOf(purchase)).toEqual(before);
+  expect(await t.rowOf(purchase)).toEqual(before);
   await daemon.deliverOnce();
   expect(t.changesOf(purchase)).toEqual(['BeingProcessed', 'Completed']);
   expect(t.eventsOf(purchase).map(({ data }) => data.sequence)).toEqual([1, 2]);
@@ -85,7 +84,7 @@ test('a record that rests on an older row than there is, is refused once; the ne
   t.simulator.control.setState(purchase, 'BeingProcessed');
   t.clock.advance('10s');
   await t.app.pollOnce();
-  expect(await rowOf(purchase)).toMatchObject({ state: 1, polls: 3 });
+  expect(await t.rowOf(purchase)).toMatchObject({ state: 1, polls: 3 });
   expect(t.simulator.control.callsOf(purchase)).toBe(3);
   await t.app.deliverOnce();
   expect(t.eventsOf(purchase).map(({ data }) => data.sequence)).toEqual([1, 2]);
@@ -108,7 +107,7 @@ test('a purchase whose row was taken back is repaired from its last transition, 
   const settled = async (): Promise<string> => {
     t.clock.advance('10s');
     await daemon.pollOnce();
-    return (await rowOf(purchase)).status;
+    return (await t.rowOf(purchase)).status;
   };
   await expect.poll(settled, { timeout: 30_000 }).toBe('settled');
   await daemon.deliverOnce();
@@ -171,7 +170,7 @@ test('statements that wait for a lock are ended by the server and do not pile up
   await holding;
   const seen = async (): Promise<number | null> => {
     await daemon.pollOnce();
-    return (await rowOf(purchase)).state;
+    return (await t.rowOf(purchase)).state;
   };
   await expect.poll(seen, { timeout: 30_000 }).toBe(0);
 }, 120_000);

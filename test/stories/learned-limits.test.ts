@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Settings } from '../../src/config/settings.ts';
-import { findPurchases } from '../../src/postgres/purchases/purchases.ts';
 import { runCommand } from '../cli/run.ts';
 import { loadFile, temporaryFile } from '../config/files.ts';
 import { addExits } from '../support/dwell-days.ts';
@@ -19,7 +18,6 @@ const LEARNED = 3 * 153_000;
 
 let t: TestApp;
 afterEach(() => t.stop());
-const rowOf = async (purchaseId: string) => (await findPurchases(t.app.sql, { purchaseId, site: null }))[0]!;
 const customersGotOn = (exits: number) =>
   addExits(t.app.sql, t.clock.now(), [{ site: 'default', state: CARD, exits, dwell: 110_000, longest: 130_000 }]);
 /** Lets time pass for the poller alone, from one due poll to the next. */
@@ -44,11 +42,11 @@ test('a purchase is called stuck at the limit that was learned from customers wh
   await customersGotOn(50);
   const purchase = await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
   await t.app.pollOnce();
-  const { stateSince } = await rowOf(purchase);
+  const { stateSince } = await t.rowOf(purchase);
   await poll(LEARNED - 1);
-  expect((await rowOf(purchase)).stuckSince).toBeNull();
+  expect((await t.rowOf(purchase)).stuckSince).toBeNull();
   await poll(HALF_A_MINUTE);
-  expectLimit(LEARNED, (await rowOf(purchase)).stuckSince! - stateSince!);
+  expectLimit(LEARNED, (await t.rowOf(purchase)).stuckSince! - stateSince!);
 });
 
 test('with too few of them the default holds, and what is learned meanwhile holds for those who wait already', async () => {
@@ -57,9 +55,9 @@ test('with too few of them the default holds, and what is learned meanwhile hold
   const early = await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
   await t.app.pollOnce();
   await poll(15 * MINUTE - 1);
-  expect((await rowOf(early)).stuckSince).toBeNull();
+  expect((await t.rowOf(early)).stuckSince).toBeNull();
   await poll(HALF_A_MINUTE);
-  const { stateSince: earlySince, stuckSince: earlyStuck } = await rowOf(early);
+  const { stateSince: earlySince, stuckSince: earlyStuck } = await t.rowOf(early);
   expectLimit(15 * MINUTE, earlyStuck! - earlySince!);
 
   const late = await t.watch({ script: [{ state: 'WaitingForCardPayments' }] });
@@ -67,7 +65,7 @@ test('with too few of them the default holds, and what is learned meanwhile hold
   await poll(MINUTE);
   await customersGotOn(1);
   await poll(LEARNED - MINUTE + HALF_A_MINUTE);
-  const { stateSince, stuckSince } = await rowOf(late);
+  const { stateSince, stuckSince } = await t.rowOf(late);
   expectLimit(LEARNED, stuckSince! - stateSince!);
 });
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findPurchases, requestPoll, stopPurchase, transitionsOf } from '../../src/postgres/purchases/purchases.ts';
+import { requestPoll, stopPurchase, transitionsOf } from '../../src/postgres/purchases/purchases.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -7,8 +7,6 @@ beforeEach(async () => {
   t = await startTestApp();
 });
 afterEach(() => t.stop());
-
-const rowOf = async (purchaseId: string) => (await findPurchases(t.app.sql, { purchaseId, site: null }))[0]!;
 
 test('a purchase paid between two polls is announced once', async () => {
   const purchase = await t.watch({ script: [{ state: 'New' }, { state: 'Completed', after: '30s' }] });
@@ -54,17 +52,17 @@ test('a final state is not polled any more, however long one waits', async () =>
   t.clock.advance('20d');
   await t.app.pollOnce();
   expect(t.simulator.control.callsOf(purchase)).toBe(1);
-  expect(await rowOf(purchase)).toMatchObject({ status: 'settled', nextPollAt: null, polls: 1 });
+  expect(await t.rowOf(purchase)).toMatchObject({ status: 'settled', nextPollAt: null, polls: 1 });
 });
 
 test('the wait grows with the time in the state, and each poll is where the plan says', async () => {
   const purchase = await t.watch({ script: [{ state: 'BeingProcessed' }] });
   await t.app.pollOnce();
-  const first = await rowOf(purchase);
+  const first = await t.rowOf(purchase);
   expect(first.nextPollAt! - first.lastPolledAt!).toBe(5_000);
   t.clock.advance('100s');
   await t.app.pollOnce();
-  const later = await rowOf(purchase);
+  const later = await t.rowOf(purchase);
   expect(later.nextPollAt! - later.lastPolledAt!).toBe(10_000);
 });
 
@@ -104,7 +102,7 @@ test('a settled purchase that the service has forgotten is rechecked as planned,
     await t.app.pollOnce();
   }
   expect(t.simulator.control.callsOf(purchase)).toBe(3);
-  expect(await rowOf(purchase)).toMatchObject({ status: 'settled', state: 2, nextPollAt: null });
+  expect(await t.rowOf(purchase)).toMatchObject({ status: 'settled', state: 2, nextPollAt: null });
   t.clock.advance('1000d');
   await t.app.keepOnce();
   expect(await t.database.sql`select from purchase_watch.purchases`).toHaveLength(0);
@@ -117,10 +115,10 @@ test('a stopped purchase is not polled, and what was under way when it was stopp
   t.clock.advance('1m');
   const polling = t.app.pollOnce();
   await expect.poll(() => t.simulator.control.counters().inFlight).toBe(1);
-  await stopPurchase(t.app.sql, (await rowOf(purchase)).id);
+  await stopPurchase(t.app.sql, (await t.rowOf(purchase)).id);
   await polling;
   await t.app.deliverOnce();
-  expect(await rowOf(purchase)).toMatchObject({ status: 'stopped', state: 0, nextPollAt: null });
+  expect(await t.rowOf(purchase)).toMatchObject({ status: 'stopped', state: 0, nextPollAt: null });
   expect(t.changesOf(purchase)).toEqual(['New']);
   t.clock.advance('1d');
   await t.app.pollOnce();
@@ -130,11 +128,11 @@ test('a stopped purchase is not polled, and what was under way when it was stopp
 test('asking now polls at once, whatever the plan says, and the plan goes on', async () => {
   const purchase = await t.watch({ script: [{ state: 'New' }] });
   await t.app.pollOnce();
-  const { id } = await rowOf(purchase);
+  const { id } = await t.rowOf(purchase);
   await requestPoll(t.app.sql, id);
   await t.app.pollOnce();
-  expect(await rowOf(purchase)).toMatchObject({ polls: 2, status: 'watching' });
-  expect((await rowOf(purchase)).nextPollAt).toBeGreaterThan(t.clock.now());
+  expect(await t.rowOf(purchase)).toMatchObject({ polls: 2, status: 'watching' });
+  expect((await t.rowOf(purchase)).nextPollAt).toBeGreaterThan(t.clock.now());
 });
 
 test('a number nobody knows is stored, polled on, and announced once for the site', async () => {
@@ -145,7 +143,7 @@ test('a number nobody knows is stored, polled on, and announced once for the sit
   expect(purchases.map((purchase) => t.changesOf(purchase))).toEqual([['Unknown(17)'], ['Unknown(17)']]);
   const types = t.receiver.received.map(({ type }) => type);
   expect(types.filter((type) => type === 'site.unknown_state')).toHaveLength(1);
-  expect((await rowOf(purchases[0]!)).nextPollAt).not.toBeNull();
+  expect((await t.rowOf(purchases[0]!)).nextPollAt).not.toBeNull();
 });
 
 test('transitions bracket the change between two polls', async () => {
@@ -154,7 +152,7 @@ test('transitions bracket the change between two polls', async () => {
   const between = t.clock.now();
   t.clock.advance('30s');
   await t.app.pollOnce();
-  const [first, second] = await transitionsOf(t.app.sql, (await rowOf(purchase)).id);
+  const [first, second] = await transitionsOf(t.app.sql, (await t.rowOf(purchase)).id);
   expect(first).toMatchObject({ sequence: 1, from: null, to: 0, notBefore: null, notAfter: between });
   expect(second).toMatchObject({ sequence: 2, from: 0, to: 1, notBefore: between, notAfter: t.clock.now() });
 });

@@ -43,13 +43,8 @@ afterEach(async () => {
   await Promise.all([proxy.stop(), receiver.stop()]);
 });
 
-async function live(milliseconds: number, step = 10 * SECOND): Promise<void> {
-  for (const end = t.clock.now() + milliseconds; t.clock.now() < end; ) {
-    t.clock.advance(`${Math.min(step, end - t.clock.now())}ms`);
-    await t.app.deliverOnce();
-    await t.app.judgeOnce();
-  }
-}
+const live = (milliseconds: number, step = 10 * SECOND): Promise<void> =>
+  t.liveInSteps(milliseconds, { step, passes: ['deliverOnce', 'judgeOnce'] });
 const health = async () => (await api.call('GET', '/v1/subscribers/far')).body.health;
 const incidents = async () =>
   t.app.sql<{ subscriber: string; isOpen: boolean }[]>`

@@ -1,11 +1,10 @@
 /** A receiver that is down for an hour while purchases go on changing: few requests, nothing lost, and an orderly return. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { App } from '../../src/app.ts';
 import { startTestApi, type TestApi } from '../api/api.ts';
 import { change, statusesOf, watchMany } from '../support/changes.ts';
 import { type SteeredReceiver, startSteeredReceiver } from '../support/steered-receiver.ts';
-import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { type StepOptions, startTestApp, type TestApp } from '../support/test-app.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -31,13 +30,8 @@ afterEach(async () => {
 });
 
 const down = (): void => receiver.steer(() => ({ status: 503 }));
-/** Lets time pass in steps, telling what is due after each. */
-async function live(milliseconds: number, { by = [t.app], step = 15 * SECOND }: { by?: readonly App[]; step?: number } = {}) {
-  for (const end = t.clock.now() + milliseconds; t.clock.now() < end; ) {
-    t.clock.advance(`${Math.min(step, end - t.clock.now())}ms`);
-    await Promise.all(by.map((app) => app.deliverOnce()));
-  }
-}
+const live = (milliseconds: number, options: StepOptions = {}): Promise<void> =>
+  t.liveInSteps(milliseconds, { step: 15 * SECOND, ...options });
 /** Four failures in a row, one after the other: the subscriber is paused. Answers when. */
 async function pause(purchaseIds: readonly string[]): Promise<number> {
   down();

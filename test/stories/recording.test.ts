@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findPurchases } from '../../src/postgres/purchases/purchases.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -8,7 +7,6 @@ beforeEach(async () => {
 });
 afterEach(() => t.stop());
 
-const rowOf = async (purchaseId: string) => (await findPurchases(t.app.sql, { purchaseId, site: null }))[0]!;
 const count = async (table: string): Promise<number> => {
   const [row] = await t.app.sql<
     { n: number }[]
@@ -24,7 +22,7 @@ test.each(['events', 'deliveries', 'purchase_transitions', 'purchase_details'])(
     await sql.unsafe(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
       create trigger refuse before insert on purchase_watch_internal.${table} for each row execute function refuse()`);
     await t.app.pollOnce().catch(() => undefined);
-    expect(await rowOf(purchase)).toMatchObject({ state: null, polls: 0 });
+    expect(await t.rowOf(purchase)).toMatchObject({ state: null, polls: 0 });
     expect([
       await count('purchase_transitions'),
       await count('events'),
@@ -55,7 +53,7 @@ test('a result that comes after the shard was taken over is refused, and the pur
   // Another replica takes every shard while the answer is on its way, and records something newer.
   await t.app.sql`update purchase_watch_internal.shards set owner = 'somebody', epoch = epoch + 1`;
   await polling;
-  expect(await rowOf(purchase)).toMatchObject({ state: 0, polls: 1 });
+  expect(await t.rowOf(purchase)).toMatchObject({ state: 0, polls: 1 });
   t.simulator.control.setLatency(0);
   await t.app.pollOnce();
   await t.app.deliverOnce();
@@ -65,7 +63,7 @@ test('a result that comes after the shard was taken over is refused, and the pur
 test('the database itself refuses a gap in the sequence and a transition that does not begin where the last one ended', async () => {
   const purchase = await t.watch({ script: [{ state: 'New' }] });
   await t.app.pollOnce();
-  const { id } = await rowOf(purchase);
+  const { id } = await t.rowOf(purchase);
   const { sql } = t.app;
   const event = (sequence: number, previous: number | null) => sql`
     insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, created_at, body)
@@ -85,11 +83,11 @@ test('the database itself refuses a gap in the sequence and a transition that do
 test('a purchase that the database refuses to record does not take the others of its batch with it', async () => {
   const poison = await t.watch({ script: [{ state: 'New' }] });
   const others = await Promise.all(Array.from({ length: 20 }, () => t.watch({ script: [{ state: 'New' }] })));
-  const { id } = await rowOf(poison);
+  const { id } = await t.rowOf(poison);
   await t.app.sql.unsafe(`alter table purchase_watch_internal.events add constraint poison check (purchase <> ${id})`);
   await t.app.pollOnce();
-  expect((await Promise.all(others.map(rowOf))).every((row) => row.state === 0)).toBe(true);
-  expect(await rowOf(poison)).toMatchObject({ state: null, polls: 0 });
+  expect((await Promise.all(others.map(t.rowOf))).every((row) => row.state === 0)).toBe(true);
+  expect(await t.rowOf(poison)).toMatchObject({ state: null, polls: 0 });
   expect(t.log.filter((line) => line.includes('poll.unrecordable'))).toHaveLength(1);
 });
 

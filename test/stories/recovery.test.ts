@@ -29,12 +29,6 @@ afterEach(async () => {
 });
 
 const means = () => ({ sql: t.app.sql, secrets: secretsOf(t.settings) });
-async function live(milliseconds: number, step = 10 * SECOND): Promise<void> {
-  for (const end = t.clock.now() + milliseconds; t.clock.now() < end; ) {
-    t.clock.advance(`${Math.min(step, end - t.clock.now())}ms`);
-    await t.app.deliverOnce();
-  }
-}
 /** Purchases of which two have an event that failed twice and waits for ten minutes; all changed since, and the subscriber is paused. */
 async function failedAndPaused(): Promise<string[]> {
   const ids = await watchMany(t, 8);
@@ -43,7 +37,7 @@ async function failedAndPaused(): Promise<string[]> {
   for (const id of ids.slice(0, 2)) {
     await change(t, [id]);
     await t.app.deliverOnce();
-    await live(1_200, 1_200);
+    await t.liveInSteps(1_200, { step: 1_200 });
   }
   for (const _ of [1, 2]) await change(t, ids);
   await t.app.deliverOnce();
@@ -62,7 +56,7 @@ const allInOrder = (ids: readonly string[]): void => {
 test('a pause that a success ends: everything goes out in order at once', async () => {
   const ids = await failedAndPaused();
   receiver.steer(() => YES);
-  await live(70 * SECOND);
+  await t.liveInSteps(70 * SECOND);
   expect(await statusesOf(t, 'books')).toEqual(ALL);
   allInOrder(ids);
 });
@@ -82,7 +76,7 @@ test('one that fails again and again keeps the later half of each schedule for i
   await t.app.deliverOnce();
   receiver.steer(({ purchaseId, sequence }) => (purchaseId === poisoned && sequence === 2 ? NO : YES));
   await change(t, [poisoned!]);
-  await live(2 * SECOND, SECOND);
+  await t.liveInSteps(2 * SECOND, { step: SECOND });
   for (let minute = 0; minute < 4; minute++) {
     // A pause each minute, which the next event ends.
     await t.app.sql`
@@ -90,7 +84,7 @@ test('one that fails again and again keeps the later half of each schedule for i
       select id, 4, 1, to_timestamp(${t.clock.now() - SECOND}::float8 / 1000), to_timestamp(${t.clock.now()}::float8 / 1000), 'no'
       from purchase_watch_internal.subscribers where name = 'books' on conflict do nothing`;
     await change(t, others);
-    await live(MINUTE);
+    await t.liveInSteps(MINUTE);
   }
   const tries = receiver.arrivals.filter(({ purchaseId, sequence }) => purchaseId === poisoned && sequence === 2);
   expect(tries.length).toBeLessThanOrEqual(3);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { findPurchases, stopPurchase } from '../../src/postgres/purchases/purchases.ts';
+import { stopPurchase } from '../../src/postgres/purchases/purchases.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -7,8 +7,6 @@ beforeEach(async () => {
   t = await startTestApp();
 });
 afterEach(() => t.stop());
-
-const rowOf = async (purchaseId: string) => (await findPurchases(t.app.sql, { purchaseId, site: null }))[0]!;
 
 const MINUTE = 60_000;
 /** Comes to the form, and from there to where it stays. */
@@ -19,16 +17,16 @@ const fourStuck = () => Promise.all(Array.from({ length: 4 }, () => t.watch({ sc
 test('a purchase is called stuck by a poll at the limit, not before, and recovered once when it moves', async () => {
   const purchase = await t.watch({ script: [{ state: 'WaitingForIdentityProvider' }] });
   await t.app.pollOnce();
-  const since = (await rowOf(purchase)).stateSince!;
+  const since = (await t.rowOf(purchase)).stateSince!;
   await t.live(10 * MINUTE - 1);
-  expect((await rowOf(purchase)).stuckSince).toBeNull();
-  expect((await rowOf(purchase)).nextPollAt).toBe(since + 10 * MINUTE);
+  expect((await t.rowOf(purchase)).stuckSince).toBeNull();
+  expect((await t.rowOf(purchase)).nextPollAt).toBe(since + 10 * MINUTE);
   await t.live(1);
-  expect((await rowOf(purchase)).stuckSince).toBe(since + 10 * MINUTE);
+  expect((await t.rowOf(purchase)).stuckSince).toBe(since + 10 * MINUTE);
   await t.live(MINUTE);
   t.simulator.control.setState(purchase, 'Completed');
   await t.live(10 * MINUTE);
-  expect((await rowOf(purchase)).stuckSince).toBeNull();
+  expect((await t.rowOf(purchase)).stuckSince).toBeNull();
   expect(t.eventsOf(purchase).map(({ type, data }) => [data.sequence, type])).toEqual([
     [1, 'purchase.state_changed'],
     [2, 'purchase.stuck'],
@@ -43,25 +41,25 @@ test('time in which the site could not be asked never makes a purchase stuck', a
   await t.simulator.control.down();
   t.clock.advance('40m');
   await t.app.pollOnce();
-  expect((await rowOf(purchase)).stuckSince).toBeNull();
-  const pollsBefore = (await rowOf(purchase)).polls;
+  expect((await t.rowOf(purchase)).stuckSince).toBeNull();
+  const pollsBefore = (await t.rowOf(purchase)).polls;
   await t.simulator.control.up();
   await expect
     .poll(
       async () => {
         t.clock.advance('1s');
         await t.app.pollOnce();
-        return (await rowOf(purchase)).polls > pollsBefore;
+        return (await t.rowOf(purchase)).polls > pollsBefore;
       },
       { timeout: 30_000, interval: 10 },
     )
     .toBe(true);
-  expect((await rowOf(purchase)).stuckSince).toBeNull();
+  expect((await t.rowOf(purchase)).stuckSince).toBeNull();
   // Ten of its fifteen minutes are left, and then it is stuck all the same.
   await t.live(8 * MINUTE);
-  expect((await rowOf(purchase)).stuckSince).toBeNull();
+  expect((await t.rowOf(purchase)).stuckSince).toBeNull();
   await t.live(4 * MINUTE);
-  expect((await rowOf(purchase)).stuckSince).not.toBeNull();
+  expect((await t.rowOf(purchase)).stuckSince).not.toBeNull();
 }, 60_000);
 
 test('a hundred stuck purchases are one Slack message, and one more when they have moved on', async () => {
@@ -142,7 +140,7 @@ test('a site that does not answer is told once on Slack and to the webhook, and 
   expect(t.slack.received[1]!.text).toContain('answers again');
   const types = t.receiver.received.map(({ type }) => type);
   expect(types.filter((type) => type.startsWith('site.'))).toEqual(['site.unreachable', 'site.reachable']);
-  expect((await rowOf(purchase!)).failures).toBe(0);
+  expect((await t.rowOf(purchase!)).failures).toBe(0);
 }, 90_000);
 
 test('stopping stuck purchases ends their incident', async () => {
@@ -150,7 +148,7 @@ test('stopping stuck purchases ends their incident', async () => {
   await t.app.pollOnce();
   await t.live(12 * MINUTE);
   expect(t.slack.received).toHaveLength(1);
-  for (const purchase of purchases) await stopPurchase(t.app.sql, (await rowOf(purchase)).id);
+  for (const purchase of purchases) await stopPurchase(t.app.sql, (await t.rowOf(purchase)).id);
   await t.live(41 * MINUTE);
   expect(t.slack.received).toHaveLength(2);
 });
@@ -158,7 +156,7 @@ test('stopping stuck purchases ends their incident', async () => {
 test('purchases that are stuck one here and one there are flagged, told to the shop, and no alarm', async () => {
   const [one, other] = [await t.watch({ script: STUCK }), await t.watch({ script: STUCK })];
   await t.live(12 * MINUTE);
-  for (const purchase of [one, other]) expect((await rowOf(purchase)).stuckSince).not.toBeNull();
+  for (const purchase of [one, other]) expect((await t.rowOf(purchase)).stuckSince).not.toBeNull();
   expect(t.receiver.received.filter(({ type }) => type === 'purchase.stuck')).toHaveLength(2);
   await t.live(30 * MINUTE);
   expect(t.slack.received).toEqual([]);

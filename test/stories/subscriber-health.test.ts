@@ -32,12 +32,6 @@ afterEach(async () => {
 });
 
 const means = () => ({ sql: t.app.sql, secrets: secretsOf(t.settings) });
-async function live(milliseconds: number, step = 10 * SECOND): Promise<void> {
-  for (const end = t.clock.now() + milliseconds; t.clock.now() < end; ) {
-    t.clock.advance(`${Math.min(step, end - t.clock.now())}ms`);
-    await t.app.deliverOnce();
-  }
-}
 /** Purchases of which the first event was told. */
 async function told(count: number): Promise<string[]> {
   const ids = await watchMany(t, count);
@@ -65,10 +59,10 @@ test('Retry-After pauses the whole subscriber for as long as was asked', async (
   receiver.steer(() => YES);
   await change(t, others);
   await t.app.deliverOnce();
-  await live(at + 119 * SECOND - t.clock.now());
+  await t.liveInSteps(at + 119 * SECOND - t.clock.now());
   expect(receiver.arrivals).toHaveLength(refused);
   expect(await shownAs('parked')).toHaveLength(8);
-  await live(30 * SECOND);
+  await t.liveInSteps(30 * SECOND);
   expect(await statusesOf(t, 'books')).toEqual({ delivered: 16 });
 });
 
@@ -96,9 +90,9 @@ test('an answer to what was sent before does not end the wait that was asked for
   receiver.steer(() => YES);
   await change(t, [three!]);
   await t.app.deliverOnce();
-  await live(at + 119 * SECOND - t.clock.now());
+  await t.liveInSteps(at + 119 * SECOND - t.clock.now());
   expect(receiver.arrivals).toHaveLength(before);
-  await live(30 * SECOND);
+  await t.liveInSteps(30 * SECOND);
   expect(await statusesOf(t, 'books')).toEqual({ delivered: 6 });
 });
 
@@ -107,7 +101,7 @@ test('faults of ours never pause it, switch it off or use up a schedule', async 
   await addSubscriber(means(), { name: 'far', url: 'http://127.255.255.255:9/hook', ...EVERYTHING });
   await told(6);
   // Longer than the schedule, and more often than would switch it off.
-  for (let hour = 0; hour < 100; hour++) await live(HOUR, 30 * MINUTE);
+  for (let hour = 0; hour < 100; hour++) await t.liveInSteps(HOUR, { step: 30 * MINUTE });
   expect(await statusesOf(t, 'far')).toEqual({ pending: 6 });
   expect(await subscriber('far')).toEqual({ status: 'active', reason: null, failures: 0 });
   expect(await shownAs('pending', 'far')).toHaveLength(6);
@@ -120,7 +114,7 @@ test('faults of ours never pause it, switch it off or use up a schedule', async 
   );
   const other = await startSteeredReceiver();
   await changeSubscriber(means(), 'far', { url: other.url });
-  await live(2 * HOUR, 10 * MINUTE);
+  await t.liveInSteps(2 * HOUR, { step: 10 * MINUTE });
   expect(await statusesOf(t, 'far')).toEqual({ delivered: 6 });
   await other.stop();
 }, 60_000);
@@ -129,7 +123,7 @@ test('a receiver whose answers are no HTTP is paused like one that refuses', asy
   const url = await startTcp((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH_9.2p1\r\n')));
   await addSubscriber(means(), { name: 'odd', url, ...EVERYTHING });
   await told(12);
-  await live(2 * MINUTE);
+  await t.liveInSteps(2 * MINUTE);
   const { health } = (await api.call('GET', '/v1/subscribers/odd')).body;
   expect(health).toMatchObject({ status: 'paused', failingSince: expect.any(String), ourFailures: 0, ourFailingSince: null });
   expect(await shownAs('parked', 'odd')).toHaveLength(12);
@@ -147,7 +141,7 @@ test('forty failures in a row switch it off and say so; what waits, waits', asyn
   for (let day = 0; day < 60 && (await subscriber()).status === 'active'; day++) {
     // Ever new events: one alone would be given up long before.
     if (day < 6) await change(t, ids.slice(2 * day, 2 * day + 2));
-    await live(25 * HOUR, 25 * HOUR);
+    await t.liveInSteps(25 * HOUR, { step: 25 * HOUR });
     expect(receiver.arrivals.length - before, 'tries before it is switched off').toBeLessThanOrEqual(43);
   }
   const { status, reason } = await subscriber();
@@ -158,14 +152,14 @@ test('forty failures in a row switch it off and say so; what waits, waits', asyn
   expect(shown).toMatchObject({ status: 'off', statusReason: reason });
   const until = receiver.arrivals.length;
   const waiting = (await statusesOf(t, 'books')).pending!;
-  await live(75 * HOUR, 25 * HOUR);
+  await t.liveInSteps(75 * HOUR, { step: 25 * HOUR });
   expect(receiver.arrivals).toHaveLength(until);
   expect((await statusesOf(t, 'books')).pending).toBe(waiting);
   expect(await shownAs('parked')).toHaveLength(waiting);
 
   receiver.steer(() => YES);
   await changeSubscriber(means(), 'books', { status: 'active' });
-  await live(75 * HOUR, HOUR);
+  await t.liveInSteps(75 * HOUR, { step: HOUR });
   expect((await statusesOf(t, 'books')).pending).toBeUndefined();
   for (const id of ids) expect(receiver.takenOf(id)).toEqual([...receiver.takenOf(id)].sort((a, b) => a - b));
 }, 60_000);
@@ -178,7 +172,7 @@ test('success on the very last try of the schedule is a success', async () => {
     return sequence === 2 && tries < 10 ? NO : YES;
   });
   await change(t, [id!]);
-  for (let pass = 0; pass < 10; pass++) await live(27 * HOUR, 27 * HOUR);
+  for (let pass = 0; pass < 10; pass++) await t.liveInSteps(27 * HOUR, { step: 27 * HOUR });
   expect(tries).toBe(10);
   expect(await statusesOf(t, 'books')).toEqual({ delivered: 2 });
   expect(await subscriber()).toEqual({ status: 'active', reason: null, failures: null });
@@ -223,7 +217,7 @@ test('one that is never taken does not keep a subscriber paused that takes every
   const healed = t.clock.now();
   receiver.steer(({ purchaseId, sequence }) => (purchaseId === poisoned && sequence === 2 ? NO : YES));
   // The oldest is tried first, fails, and makes way: two pauses, not a night of them.
-  await live(healed + 4 * MINUTE - t.clock.now());
+  await t.liveInSteps(healed + 4 * MINUTE - t.clock.now());
   for (const id of others) expect(receiver.takenOf(id)).toEqual([1, 2]);
 });
 
@@ -255,12 +249,12 @@ test('410 in the middle of a burst: nothing more leaves, what waits stays, and g
   expect(await shownAs('parked')).toHaveLength(waiting);
   await change(t, ids.slice(0, 5));
   expect((await statusesOf(t, 'books')).suppressed).toBe(5);
-  await live(HOUR, 10 * MINUTE);
+  await t.liveInSteps(HOUR, { step: 10 * MINUTE });
   expect(receiver.arrivals).toHaveLength(left);
 
   receiver.steer(() => YES);
   await changeSubscriber(means(), 'books', { status: 'active' });
-  await live(MINUTE);
+  await t.liveInSteps(MINUTE);
   expect(await statusesOf(t, 'books')).toEqual({ delivered: 300, suppressed: 5 });
   for (const id of ids) expect(receiver.takenOf(id)).toEqual([1, 2, 3]);
   expect(receiver.arrivals).toHaveLength(301);

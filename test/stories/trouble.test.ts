@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { listSites } from '../../src/postgres/polling/sites.ts';
-import { findPurchases } from '../../src/postgres/purchases/purchases.ts';
 import { FAULT_KINDS, type FaultKind } from '../../src/simulator/service/faults.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -11,8 +10,6 @@ beforeEach(async () => {
   t = await startTestApp({ env: { CHECKOUT_TIMEOUT: TIMEOUT } });
 });
 afterEach(() => t.stop());
-
-const rowOf = async (purchaseId: string) => (await findPurchases(t.app.sql, { purchaseId, site: null }))[0]!;
 
 /** Answers that are well-formed and about this purchase. */
 const GOOD_ALL_THE_SAME: ReadonlySet<FaultKind> = new Set(['unknown-state', 'null-fields', 'content-type'] as FaultKind[]);
@@ -26,7 +23,7 @@ test.each(FAULT_KINDS.filter((kind) => !GOOD_ALL_THE_SAME.has(kind)))(
     t.simulator.control.fail({ kind, for: '10m', only: 'status' });
     t.clock.advance('1m');
     await t.app.pollOnce();
-    expect(await rowOf(purchase)).toMatchObject({ state: 1, status: 'watching' });
+    expect(await t.rowOf(purchase)).toMatchObject({ state: 1, status: 'watching' });
     const [count] = await t.app.sql`select count(*)::integer as n from purchase_watch_internal.purchase_transitions`;
     expect(count).toEqual({ n: 1 });
   },
@@ -39,7 +36,7 @@ test('an id the service does not know becomes unreadable after five tries, is as
   const waits: number[] = [];
   for (let tries = 1; tries <= 8; tries++) {
     await t.app.pollOnce();
-    const row = await rowOf(typo);
+    const row = await t.rowOf(typo);
     expect(row.status).toBe(tries < 5 ? 'watching' : 'unreadable');
     waits.push(row.nextPollAt! - t.clock.now());
     t.clock.advance(`${row.nextPollAt! - t.clock.now()}ms`);
@@ -49,7 +46,7 @@ test('an id the service does not know becomes unreadable after five tries, is as
   t.simulator.control.add({ purchaseId: typo, script: [{ state: 'BeingProcessed' }] });
   await t.app.pollOnce();
   await t.app.deliverOnce();
-  expect(await rowOf(typo)).toMatchObject({ status: 'watching', failures: 0, lastError: null, state: 1 });
+  expect(await t.rowOf(typo)).toMatchObject({ status: 'watching', failures: 0, lastError: null, state: 1 });
   expect(t.eventsOf(typo).map(({ type, data }) => [type, data.sequence])).toEqual([
     ['purchase.unreadable', 1],
     ['purchase.readable', 2],
@@ -63,13 +60,13 @@ test('what never becomes final is given up after giveUpAfter, and registering it
   t.clock.advance('30d');
   await t.app.pollOnce();
   await t.app.deliverOnce();
-  expect(await rowOf(purchase)).toMatchObject({ status: 'expired', nextPollAt: null });
+  expect(await t.rowOf(purchase)).toMatchObject({ status: 'expired', nextPollAt: null });
   expect(t.eventsOf(purchase).map(({ type }) => type)).toEqual(['purchase.state_changed', 'purchase.expired']);
   const { register } = await import('../../src/postgres/purchases/purchases.ts');
   expect(await register(t.app.sql, [{ purchaseId: purchase, site: null, reference: null, metadata: null }])).toEqual([
     'watched again',
   ]);
-  expect(await rowOf(purchase)).toMatchObject({ status: 'watching' });
+  expect(await t.rowOf(purchase)).toMatchObject({ status: 'watching' });
 });
 
 test('a site that fails gets a probe instead of a storm, no purchase is blamed, and all are asked when it is back', async () => {
@@ -84,7 +81,7 @@ test('a site that fails gets a probe instead of a storm, no purchase is blamed, 
   await t.app.pollOnce();
   // Of the sixty that wait: a pass makes one probe at most at a time, and rests between them grow.
   expect(t.simulator.control.counters().calls.status).toBeLessThanOrEqual(45);
-  const rows = await Promise.all(purchases.map(rowOf));
+  const rows = await Promise.all(purchases.map(t.rowOf));
   expect(rows.filter((row) => row.failures > 0 || row.status !== 'watching' || row.lastError !== null)).toEqual([]);
   expect((await listSites(t.app.sql))[0]!.failingSince).not.toBeNull();
 
@@ -94,7 +91,7 @@ test('a site that fails gets a probe instead of a storm, no purchase is blamed, 
       async () => {
         t.clock.advance('1s');
         await t.app.pollOnce();
-        return (await Promise.all(purchases.map(rowOf))).filter((row) => row.polls < 2).length;
+        return (await Promise.all(purchases.map(t.rowOf))).filter((row) => row.polls < 2).length;
       },
       { timeout: 25_000 },
     )
@@ -110,10 +107,10 @@ test('one purchase whose calls always fail at a site that answers others is its 
     await t.app.pollOnce();
     t.clock.advance('1m');
   }
-  expect(await rowOf(poison)).toMatchObject({ status: 'watching', state: null, failures: expect.any(Number) });
-  expect((await rowOf(poison)).failures).toBeGreaterThan(0);
-  expect((await rowOf(poison)).lastError).toContain('500');
-  for (const other of others) expect(await rowOf(other)).toMatchObject({ failures: 0, state: 0 });
+  expect(await t.rowOf(poison)).toMatchObject({ status: 'watching', state: null, failures: expect.any(Number) });
+  expect((await t.rowOf(poison)).failures).toBeGreaterThan(0);
+  expect((await t.rowOf(poison)).lastError).toContain('500');
+  for (const other of others) expect(await t.rowOf(other)).toMatchObject({ failures: 0, state: 0 });
 });
 
 test('a call that hangs does not hold up the others', async () => {
@@ -122,8 +119,8 @@ test('a call that hangs does not hold up the others', async () => {
   t.simulator.control.fail({ kind: 'hang', for: '10m', purchaseId: slow });
   const polling = t.app.pollOnce();
   await expect
-    .poll(async () => (await Promise.all(quick.map(rowOf))).every((row) => row.polls === 1), { interval: 20 })
+    .poll(async () => (await Promise.all(quick.map(t.rowOf))).every((row) => row.polls === 1), { interval: 20 })
     .toBe(true);
   await polling;
-  expect((await rowOf(slow)).polls).toBe(0);
+  expect((await t.rowOf(slow)).polls).toBe(0);
 });

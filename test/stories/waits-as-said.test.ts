@@ -27,12 +27,6 @@ afterEach(async () => {
 });
 
 const means = () => ({ sql: t.app.sql, secrets: secretsOf(t.settings) });
-async function live(milliseconds: number, step = SECOND): Promise<void> {
-  for (const end = t.clock.now() + milliseconds; t.clock.now() < end; ) {
-    t.clock.advance(`${Math.min(step, end - t.clock.now())}ms`);
-    await t.app.deliverOnce();
-  }
-}
 async function told(count: number): Promise<string[]> {
   const ids = await watchMany(t, count);
   await t.app.deliverOnce();
@@ -53,7 +47,7 @@ test('a rest that was asked for never shortens a wait, however often others get 
   await change(t, [limited!]);
   await t.app.deliverOnce();
   for (let turn = 0; turn < 40; turn++) {
-    await live(5 * SECOND);
+    await t.liveInSteps(5 * SECOND, { step: SECOND });
     await change(t, others);
   }
   const [first, second, ...later] = triesOf(limited!, 2);
@@ -87,7 +81,7 @@ test('who asks for another try while one is under way gets it when that one fail
     asked = true;
     return answer;
   });
-  await live(30 * SECOND);
+  await t.liveInSteps(30 * SECOND, { step: SECOND });
   expect(triesOf(one!, 2)).toHaveLength(3);
   expect(await statusesOf(t, 'books')).toEqual({ delivered: 2 });
 });
@@ -106,7 +100,7 @@ test('what an address that was replaced says last makes nothing wait for the new
     await delay(1_000);
     return NO;
   });
-  await live(20 * SECOND);
+  await t.liveInSteps(20 * SECOND, { step: SECOND });
   expect(other.takenOf(one!)).toEqual([2]);
   await other.stop();
 });
@@ -125,7 +119,7 @@ test.each([
     update purchase_watch_internal.deliveries d set settled_at = to_timestamp(${t.clock.now()}::float8 / 1000)
     from purchase_watch_internal.subscribers s where s.id = d.subscriber and s.name = 'books' and d.status = 'delivered'`;
     for (let turn = 0; turn < 30; turn++) {
-      await live(10 * MINUTE, MINUTE);
+      await t.liveInSteps(10 * MINUTE, { step: MINUTE });
       if (isTakingOthers) await elsewhere();
     }
     expect(triesOf(poisoned!, 2).length).toBeGreaterThan(4);

@@ -4,7 +4,7 @@ import { type App, createApp, type Replacements } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import type { StuckMode } from '../../src/domain/incidents/audience.ts';
-import { register } from '../../src/postgres/purchases/purchases.ts';
+import { findPurchases, register } from '../../src/postgres/purchases/purchases.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
@@ -38,10 +38,28 @@ export interface TestApp {
    * polls that are due within so many milliseconds are made together.
    */
   live(milliseconds: number, step?: number): Promise<void>;
+  /** Lets time pass in equal steps, after each of which each daemon makes the passes. */
+  liveInSteps(milliseconds: number, options?: StepOptions): Promise<void>;
+  /** The purchase as the database holds it. */
+  rowOf(purchaseId: string): Promise<StoredPurchase>;
   /** Another daemon on the same database. */
   another(replacements?: Replacements): Promise<App>;
   stop(): Promise<void>;
 }
+
+type StoredPurchase = Awaited<ReturnType<typeof findPurchases>>[number];
+
+export interface StepOptions {
+  /** Milliseconds; 10 000 unless given. */
+  readonly step?: number;
+  /** Deliveries alone unless given. */
+  readonly passes?: readonly ('pollOnce' | 'judgeOnce' | 'deliverOnce')[];
+  /** The test's own daemon unless given. */
+  readonly by?: readonly App[];
+}
+
+/** What a daemon does, in the order in which one leads to the other. */
+export const ALL_PASSES = ['pollOnce', 'judgeOnce', 'deliverOnce'] as const;
 
 export interface ReceivedEvent {
   readonly id: string;
@@ -142,6 +160,13 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
         await app.deliverOnce();
       }
     },
+    liveInSteps: async (milliseconds, { step = 10_000, passes = ['deliverOnce'], by = [app] }: StepOptions = {}) => {
+      for (const end = clock.now() + milliseconds; clock.now() < end; ) {
+        clock.advance(`${Math.min(step, end - clock.now())}ms`);
+        for (const pass of passes) await Promise.all(by.map((each) => each[pass]()));
+      }
+    },
+    rowOf: async (purchaseId) => (await findPurchases(database.sql, { purchaseId, site: null }))[0]!,
     another: async (replacements = {}) => {
       const other = await createApp(settings, { ...base, ...replacements });
       others.push(other);

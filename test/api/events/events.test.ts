@@ -205,11 +205,9 @@ describe('waiting', () => {
     hangUp.abort();
     await expect(left).rejects.toThrow();
     await expect.poll(() => api.lines.filter((line) => line.includes('api.answered')).length).toBe(1);
-    const begun = performance.now();
     await api.close();
+    // An answer, and no broken connection, which comes two seconds later.
     expect((await answer).body.data).toEqual([]);
-    // Connections on which somebody still waits are broken after two seconds.
-    expect(performance.now() - begun).toBeLessThan(1_900);
   });
 });
 

@@ -25,13 +25,11 @@ test('makes the purchase due at once and does not wait unless told to', async ()
 });
 
 test('answers with the purchase as soon as a poll was recorded', async () => {
-  const begun = performance.now();
-  const answer = ask('?wait=20s');
+  // At the end of this wait the test would have run out of time.
+  const answer = ask('?wait=30s');
   while (!(await asked())) await delay(10);
   await api.sql`update purchase_watch.purchases set polls = polls + 1, state = 2, state_since = now(), last_polled_at = now()`;
   const { status, body } = await answer;
-  // It looks at least twice a second; at the end of its wait it would be twenty.
-  expect(performance.now() - begun).toBeLessThan(15_000);
   expect([status, body.state, body.polls]).toEqual([200, { value: 2, name: 'Completed' }, 4]);
   expect(body).not.toHaveProperty('note');
 });
@@ -65,10 +63,8 @@ test('closing the server ends waiting requests and kept connections at once', as
   await server.call('GET', '/healthz');
   const waiting = ask('?wait=30s', server);
   while (!(await asked())) await delay(10);
-  const begun = performance.now();
   await Promise.all([server.close(), server.close()]);
-  // Connections that are still open are broken after two seconds.
-  expect(performance.now() - begun).toBeLessThan(1_900);
+  // An answer, and no broken connection, which comes two seconds later.
   expect((await waiting).status).toBe(202);
   await expect(server.call('GET', '/healthz')).rejects.toThrow();
 });
