@@ -1,5 +1,16 @@
 import { defineConfig } from 'vitest/config';
 
+const LONG = 'test/**/*.long.test.ts';
+/**
+ * Tests of one part each. They leave nothing behind in their process, so that it loads the product once for many files.
+ * Not the brokers': those count the sockets of their process.
+ */
+const PARTS = [
+  'test/{actions,api,checkout,cli,client,config,domain,postgres,runtime,simulator}/**/*.test.ts',
+  'test/channels/*.test.ts',
+  'test/channels/!(brokers)/**/*.test.ts',
+];
+
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
@@ -12,9 +23,10 @@ export default defineConfig({
     // Most stories wait for a database, another process or a timer most of the time, so two cores carry more workers than two.
     maxWorkers: 4,
     projects: [
-      { extends: true, test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: ['test/**/*.long.test.ts'] } },
+      { extends: true, test: { name: 'parts', include: PARTS, exclude: [LONG], isolate: false } },
+      { extends: true, test: { name: 'stories', include: ['test/**/*.test.ts'], exclude: [LONG, ...PARTS] } },
       // What kills processes and waits for them, waits in real seconds, or goes through thousands of cases.
-      { extends: true, test: { name: 'long', include: ['test/**/*.long.test.ts'] } },
+      { extends: true, test: { name: 'long', include: [LONG] } },
     ],
   },
 });
