@@ -14,7 +14,7 @@ import type {
   WatchEventType,
 } from '../../src/client/index.ts';
 import type { InvoiceFacts } from '../../src/domain/deciding/invoice.ts';
-import type { EventType } from '../../src/domain/events/events.ts';
+import type { EventType } from '../../src/domain/events/system-events.ts';
 import type { PurchaseStatus as KnownStatus } from '../../src/domain/purchases/purchase.ts';
 
 test('of events, purchases, transitions and invoices', () => {

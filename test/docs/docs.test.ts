@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { markdownReference } from '../../src/config/reference.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/domain/deliveries/delivery-plan.ts';
-import { EVENT_TYPES } from '../../src/domain/events/events.ts';
+import { EVENT_TYPES } from '../../src/domain/events/system-events.ts';
 import { DEFAULT_STATE_POLICIES, STATE_NAMES } from '../../src/domain/purchases/states.ts';
 import { formatDuration, humanDuration } from '../../src/domain/values/duration.ts';
 import { LIFE_NAMES, PAYMENT_METHOD } from '../../src/simulator/purchases/lives.ts';

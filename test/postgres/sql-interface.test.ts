@@ -180,7 +180,7 @@ describe('views', () => {
   });
 
   test('show what happened to a purchase, each under its own name', async () => {
-    const t = await startTestApp();
+    const t = await startTestApp({ inventsEvents: true });
     try {
       const heard = Promise.withResolvers<string>();
       const plain = connect(t.database.url, { max: 1 });

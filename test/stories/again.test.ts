@@ -11,7 +11,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 let t: TestApp;
 let books: Receiver;
 beforeEach(async () => {
-  t = await startTestApp({ env: { SECRETS_KEY: 'an encryption key of many characters' } });
+  t = await startTestApp({ inventsEvents: true, env: { SECRETS_KEY: 'an encryption key of many characters' } });
   books = await startReceiver();
 });
 afterEach(async () => {

@@ -60,6 +60,7 @@ test('when Slack asks for fewer messages the next try is when it asked for it, h
 test('a pause for an address that was refused ends at the start of a daemon that allows it, and not before', async () => {
   let allowed: string[] = [];
   t = await startTestApp({
+    inventsEvents: true,
     change: ({ webhooks }) => {
       allowed = [...webhooks.allowAddresses];
       Object.assign(webhooks, { allowAddresses: [] });
@@ -94,7 +95,7 @@ test.each([
   async (_what, cure) => {
     const receiver = await startSteeredReceiver();
     onTestFinished(receiver.stop);
-    t = await startTestApp({ env: { SECRETS_KEY: 'an encryption key of many characters' } });
+    t = await startTestApp({ inventsEvents: true, env: { SECRETS_KEY: 'an encryption key of many characters' } });
     const means = { sql: t.app.sql, secrets: secretsOf(t.settings) };
     await addSubscriber(means, { name: 'books', url: receiver.url, ...EVERYTHING });
     receiver.steer(() => ({ status: 401 }));

@@ -9,7 +9,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
 beforeEach(async () => {
-  t = await startTestApp();
+  t = await startTestApp({ inventsEvents: true });
 });
 afterEach(() => t.stop());
 

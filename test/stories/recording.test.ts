@@ -3,7 +3,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
 beforeEach(async () => {
-  t = await startTestApp();
+  t = await startTestApp({ inventsEvents: true });
 });
 afterEach(() => t.stop());
 
@@ -94,6 +94,7 @@ test('a purchase that the database refuses to record does not take the others of
 test('what is overdue is due for ever, oldest first, however little fits into memory', async () => {
   await t.stop();
   t = await startTestApp({
+    inventsEvents: true,
     replacements: { windowCapacity: 200 },
     change: (settings) => Object.assign(settings.sites[0]!, { concurrency: 1 }),
   });

@@ -10,7 +10,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 let t: TestApp;
 let late: Receiver;
 beforeEach(async () => {
-  t = await startTestApp({ env: { SECRETS_KEY: 'an encryption key of many characters' } });
+  t = await startTestApp({ inventsEvents: true, env: { SECRETS_KEY: 'an encryption key of many characters' } });
   late = await startReceiver();
 });
 afterEach(async () => {

@@ -1,5 +1,6 @@
 /** The whole product for one test: own database, simulator, receiver and Slack stand-in, clock in the test's hand. */
 
+import { expect } from 'vitest';
 import { type App, createApp, type Replacements } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
@@ -8,6 +9,7 @@ import { findPurchases, register } from '../../src/postgres/purchases/purchases.
 import { createLogger } from '../../src/runtime/logger.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
+import { eventFaults } from './event-contract.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 import { type SlackStandIn, startSlackStandIn } from './slack-stand-in.ts';
 import { type TestClock, testClock } from './test-clock.ts';
@@ -74,6 +76,8 @@ export interface ReceivedEvent {
 }
 
 export interface TestAppOptions {
+  /** The test writes events of its own, which need not be what the schemas say. */
+  readonly inventsEvents?: boolean;
   readonly simulator?: SimulatorOptions;
   /** Mode of the channel of Slack. `incidents` unless given: most stories are about incidents, or about no Slack at all. */
   readonly stuck?: StuckMode;
@@ -175,7 +179,9 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     stop: async () => {
       for (const running of [...others, app]) await running.stop();
       await Promise.all([simulator.stop(), receiver.stop(), slack.stop()]);
+      const faults = options.inventsEvents ? [] : await eventFaults(database.sql);
       await database.drop();
+      expect(faults, 'every event of a story is what the published schemas say').toEqual([]);
     },
   };
 }

@@ -1,6 +1,7 @@
 /** Responding to incidents: what the API and the command line do, once for both. */
 
 import { suggestion } from '../../config/kinds/nearest.ts';
+import { type PeopleEventBody, readPeopleEvent } from '../../domain/events/people-events.ts';
 import { isLookedAfter } from '../../domain/incidents/incident.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
@@ -22,7 +23,7 @@ export interface IncidentStory {
   /** The likely causes, as they were told last; empty when none was. */
   readonly causes: readonly { readonly cause: string; readonly why: string }[];
   /** What was told last while it went on, and when; null when nothing was. */
-  readonly told: { readonly at: Instant; readonly data: Readonly<Record<string, unknown>> } | null;
+  readonly told: { readonly at: Instant; readonly data: PeopleEventBody['data'] } | null;
 }
 
 /** The incident of this id; throws Refused that names the open ones. */
@@ -43,20 +44,10 @@ export async function requireIncident(sql: Queries, id: string): Promise<Inciden
 export async function storyOf(sql: Queries, id: string): Promise<IncidentStory> {
   const incident = await requireIncident(sql, id);
   const [said, last] = await Promise.all([saidOf(sql, id), lastSaid(sql, id)]);
-  const data = last === null ? {} : dataOf(last.body);
-  const causes = Array.isArray(data.causes) ? data.causes.filter(isCause).map(({ cause, why }) => ({ cause, why })) : [];
-  return { incident, said, causes, told: last === null ? null : { at: last.at, data } };
-}
-
-/** What an event holds: our own text, but of any version. */
-function dataOf(body: string): Readonly<Record<string, unknown>> {
-  const { data } = JSON.parse(body) as { data?: unknown };
-  return typeof data === 'object' && data !== null ? (data as Record<string, unknown>) : {};
-}
-
-function isCause(value: unknown): value is { cause: string; why: string } {
-  const { cause, why } = (value ?? {}) as { cause?: unknown; why?: unknown };
-  return typeof cause === 'string' && typeof why === 'string';
+  const event = last === null ? null : readPeopleEvent(last.body);
+  const told = last === null || event === null ? null : { at: last.at, data: event.data };
+  const causes = told?.data.kind === 'stuck' ? told.data.causes : [];
+  return { incident, said, causes: causes.flatMap(({ cause, why }) => (why === null ? [] : [{ cause, why }])), told };
 }
 
 export interface Care {

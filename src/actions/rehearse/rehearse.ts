@@ -1,11 +1,11 @@
 /** Goes through a recorded time again under given settings, and reads what was really said in it. Writes nothing. */
 
+import { readPeopleEvent } from '../../domain/events/people-events.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { AlertPolicy } from '../../domain/incidents/incident.ts';
 import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
 import { createRehearsal } from '../../domain/rehearsal/rehearsal.ts';
 import type { RehearsalResult } from '../../domain/rehearsal/rehearsal-result.ts';
-import { type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import {
@@ -82,14 +82,15 @@ function shortestLimit({ states, fallback }: PollPolicy): Milliseconds {
 
 /** What depends on these settings: messages about stuck purchases and sites, and of these one site's alone if one is named. */
 function isAboutPurchases(body: string, site: string | null): boolean {
-  const data = fields(fields(parseExact(body)).data);
-  if (data.kind !== 'stuck' && data.kind !== 'unreachable' && data.kind !== 'checkouts') return false;
-  if (site === null || data.site === site) return true;
-  return [data.parts, data.stuck, data.over].some(
-    (list) => Array.isArray(list) && list.some((part: JsonValue) => fields(part).site === site),
-  );
-}
-
-function fields(value: JsonValue | undefined): { readonly [key: string]: JsonValue | undefined } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as { [key: string]: JsonValue }) : {};
+  const data = readPeopleEvent(body)?.data;
+  switch (data?.kind) {
+    case 'stuck':
+      return site === null || data.site === site || data.parts.some((part) => part.site === site);
+    case 'unreachable':
+      return site === null || data.site === site;
+    case 'checkouts':
+      return site === null || [...data.stuck, ...data.over].some((checkout) => checkout.site === site);
+    default:
+      return false;
+  }
 }

@@ -12,7 +12,7 @@ import {
 } from '../../channels/outgoing/sealed.ts';
 import { newSigningKey } from '../../config/kinds/signing-key.ts';
 import { REFUSED_CREDENTIALS } from '../../domain/deliveries/subscriber-health.ts';
-import type { EventDraft } from '../../domain/events/events.ts';
+import { draftOf } from '../../domain/events/events.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
@@ -234,13 +234,7 @@ export async function testSubscriber(sql: Queries, subscriber: StoredSubscriber,
   const off = offAdvice(subscriber);
   if (off !== null) throw new Refused('subscriber_off', `nothing was sent: ${off}`);
   const note = 'A test: nothing happened to any purchase.';
-  const draft: EventDraft = {
-    type: 'subscriber.test',
-    sequence: null,
-    at: Math.floor(now),
-    state: null,
-    data: { subscriber: name, note },
-  };
+  const draft = draftOf('subscriber.test', { at: Math.floor(now) }, { subscriber: name, note });
   return announceTest(sql, { subscriber: id, draft });
 }
 

@@ -1,6 +1,6 @@
 /** The event feed, page by page. */
 import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
-import { EVENT_TYPES } from '../../domain/events/events.ts';
+import { EVENT_TYPES } from '../../domain/events/system-events.ts';
 import { needs } from '../access/scopes.ts';
 import { durationParameter, limitParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';

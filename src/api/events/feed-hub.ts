@@ -1,6 +1,6 @@
 /** Wakes whoever waits for events: all waiters of the process share one look at how far the feed is complete. */
 
-import { EVENT_TYPES } from '../../domain/events/events.ts';
+import { EVENT_TYPES } from '../../domain/events/system-events.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type FeedHorizon, type FeedPlace, hasEvents, isFeedHeld, readHorizon } from '../../postgres/events/feed.ts';

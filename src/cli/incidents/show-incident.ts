@@ -137,13 +137,13 @@ function adviceOf(cause: string): string[] {
 
 /** Who waits, as it was told last. */
 function printWaiting(context: CliContext, { incident, told }: IncidentStory, now: Instant): void {
-  if (told === null || incident.kind !== 'stuck' || incident.endedAt !== null) return;
-  const { purchases, waiting, earlier } = told.data;
-  const ids = Array.isArray(purchases) ? purchases.filter((id) => typeof id === 'string') : [];
-  const sums = Array.isArray(waiting) ? waiting.filter(isMoney).map(({ amount, currency }) => `${amount} ${currency}`) : [];
-  const before = isEarlier(earlier)
-    ? `${earlier.cause} (${titleOf(earlier.cause)}), said ${earlier.by}${noteText(earlier.note ?? null)}`
-    : null;
+  if (told === null || told.data.kind !== 'stuck' || incident.endedAt !== null) return;
+  const { purchases: ids, waiting, earlier } = told.data;
+  const sums = waiting.map(({ amount, currency }) => `${amount} ${currency}`);
+  const before =
+    earlier === null || earlier.by === null
+      ? null
+      : `${earlier.cause} (${titleOf(earlier.cause)}), said ${earlier.by}${noteText(earlier.note)}`;
   if (ids.length === 0 && sums.length === 0 && before === null) return;
   printLine(context, '');
   printFacts(context, [
@@ -152,16 +152,6 @@ function printWaiting(context: CliContext, { incident, told }: IncidentStory, no
     ['oldest', ids.length === 0 ? null : ids.join(', ')],
     ['last time', before],
   ]);
-}
-
-function isMoney(value: unknown): value is { amount: string; currency: string } {
-  const { amount, currency } = (value ?? {}) as { amount?: unknown; currency?: unknown };
-  return typeof amount === 'string' && typeof currency === 'string';
-}
-
-function isEarlier(value: unknown): value is { cause: string; by: string; note?: string | null } {
-  const { cause, by, note = null } = (value ?? {}) as { cause?: unknown; by?: unknown; note?: unknown };
-  return typeof cause === 'string' && typeof by === 'string' && (note === null || typeof note === 'string');
 }
 
 function printSaid(context: CliContext, { incident, said }: IncidentStory, now: Instant): void {

@@ -1,5 +1,6 @@
 /** Digests: what has happened at sites, told when a schedule says so by each site's own clock. */
 
+import { draftOf } from '../../domain/events/events.ts';
 import {
   buildDigest,
   type DigestGroup,
@@ -145,7 +146,7 @@ async function eventsOf(sql: Sql, group: DigestGroup, facts: readonly SiteFacts[
     group.troubleSince < until ? await troubleSince(sql, { since: group.troubleSince, except: recipients }) : [];
   const data = buildDigest({ until, sites: facts, subscribers, countedTo: MOST_COUNTED });
   if (data === null) return [];
-  const draft = { type: 'incident.digest', sequence: null, at: until, state: null, data } as const;
+  const draft = draftOf('incident.digest', { at: until }, data);
   const site = group.sites.length === 1 ? group.sites[0]! : '';
   return [{ site, purchase: null, shard: SITE_SHARD, recipients, draft }];
 }

@@ -3,6 +3,7 @@
  * nothing is concluded from them.
  */
 
+import { draftOf } from '../../domain/events/events.ts';
 import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';
@@ -84,15 +85,15 @@ function eventsOf(
   if (count === 0 || recipients.length === 0) return [];
   const { overdue, registered, unseen } = found;
   const data = {
-    kind: 'first_look',
+    kind: 'first_look' as const,
     site,
     count,
-    parts: overdue.map(({ state, count: ofState }) => ({ state: { ...namedState(state) }, count: ofState })),
+    parts: overdue.map(({ state, count: ofState }) => ({ state: namedState(state), count: ofState })),
     registered,
     unseen,
     since: isoTime(Math.min(...overdue.map(({ since }) => since))),
   };
-  const draft = { type: 'incident.first_look', sequence: null, at: now, state: null, data } as const;
+  const draft = draftOf('incident.first_look', { at: now }, data);
   return [{ site, purchase: null, shard: SITE_SHARD, recipients, draft }];
 }
 

@@ -1,12 +1,13 @@
 /** What is written of a verdict: the events that tell it, with all that people need to know of it. */
 
-import type { EventDraft, IncidentEventType } from '../../domain/events/events.ts';
+import { draftOf, type EventDraft } from '../../domain/events/events.ts';
+import { type IncidentEventData, readPeopleEvent } from '../../domain/events/people-events.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { Detection } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
 import type { Overdue, Told } from '../../domain/incidents/judgement.ts';
-import { type ReplicaTrouble, readReplicaData, replicaData, replicaSentence } from '../../domain/incidents/replica-trouble.ts';
-import { type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
+import { type ReplicaTrouble, replicaData, replicaSentence } from '../../domain/incidents/replica-trouble.ts';
+import type { SiteTrouble } from '../../domain/polling/reach.ts';
 import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
@@ -55,11 +56,10 @@ export function createIncidentMessages({
   channels: rules,
   usual,
 }: IncidentMessagesOptions): IncidentMessages {
-  const events = (told: Told, now: Instant, data: Record<string, JsonValue>, context: MessageContext, about?: number | null) => {
+  const events = (told: Told, now: Instant, data: AboutIncident, context: MessageContext, about?: number | null) => {
     const { incident, messages } = told;
     return messages.map(({ stage, channels }): NewEvent => {
-      const type: IncidentEventType = `incident.${stage}`;
-      const draft: EventDraft = { type, sequence: null, at: now, state: incident.state, data };
+      const draft = draftOf(`incident.${stage}`, { at: now, state: incident.state }, data);
       const recipients = channels.flatMap(context.idsOf);
       const place = { site: incident.site ?? '', purchase: null, shard: SITE_SHARD };
       return { ...place, about: about ?? null, incident: incident.id, recipients, draft };
@@ -70,7 +70,8 @@ export function createIncidentMessages({
     const { incident, announce } = told;
     const site = (await listSites(sql)).find(({ name }) => name === incident.site);
     const trouble = { reason: site?.failingReason ?? null, lastError: site?.lastError ?? null };
-    const data = { ...(await head(incident)), ...trouble, lastReadAt: isoTimeOrNull(site?.lastReadAt ?? null) };
+    const about = { kind: 'unreachable', site: incident.site ?? '' } as const;
+    const data = { ...(await head(incident)), ...about, ...trouble, lastReadAt: isoTimeOrNull(site?.lastReadAt ?? null) };
     const forMachines: NewEvent[] =
       announce === null
         ? []
@@ -90,7 +91,7 @@ export function createIncidentMessages({
     const { incident } = told;
     const condition = await subscriberCondition(sql, { name, since: incident.since });
     const sentence = subscriberSentence(incident, condition);
-    const data = { ...(await head(incident)), ...subscriberData(incident, condition) };
+    const data = { ...(await head(incident)), kind: 'subscriber', ...subscriberData(incident, condition) } as const;
     return { events: events(told, now, data, context, condition?.id ?? null), sentence };
   };
 
@@ -98,12 +99,12 @@ export function createIncidentMessages({
   const replicaStory = async (told: Told, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
     const { incident } = told;
     const troubles = incident.endedAt === null ? await replicaTroubles(sql) : await troublesTold(sql, incident.id);
-    const data = { ...(await head(incident)), ...replicaData(troubles) };
+    const data = { ...(await head(incident)), kind: 'replica', ...replicaData(troubles) } as const;
     return { events: events(told, now, data, context), sentence: replicaSentence(troubles, incident.endedAt !== null) };
   };
 
   /** What every incident's event begins with. */
-  const head = async (incident: Incident): Promise<Record<string, JsonValue>> => {
+  const head = async (incident: Incident) => {
     const { id, kind, site, openedAt, endedAt, reopenedAt, since, acknowledgedAt } = incident;
     // Who looks after it and what it was is written by people, beside the judge.
     const row = await findIncident(sql, id);
@@ -134,34 +135,32 @@ export function createIncidentMessages({
       if (incident.kind === 'replica') return replicaStory(told, now, context);
       const { singles, takenOver } = await insteadOfSingles(sql, told, { channels: rules, usual, now });
       const stuck = await stuckData(told, { ...context, sql, limits, sessionLength });
-      const data = { ...(await head(incident)), ...stuck, singles };
+      const data = { ...(await head(incident)), kind: 'stuck', ...stuck, singles } as const;
       return { events: events(told, now, data, context), sentence: null, takenOver };
     },
   };
 }
 
+/** What an event about an incident holds. */
+type AboutIncident = IncidentEventData<'incident.opened'>;
+
 /** The troubles of replicas that people were told last. */
 async function troublesTold(sql: Sql, incident: string): Promise<readonly ReplicaTrouble[]> {
   const last = await lastSaid(sql, incident);
-  if (last === null) return [];
-  const { data } = parseExact(last.body) as { data?: { [key: string]: JsonValue } };
-  return readReplicaData(data ?? {});
+  const data = last === null ? null : readPeopleEvent(last.body)?.data;
+  return data?.kind === 'replica' ? data.troubles : [];
 }
 
 /** What the merchant's own systems hear of a site that does not answer: once when it lasts, once when it is over. */
 function siteEvent(
   incident: Incident,
   announce: 'opened' | 'ended',
-  { reason, lastError }: { readonly reason: string | null; readonly lastError: string | null },
+  { reason, lastError }: { readonly reason: SiteTrouble | null; readonly lastError: string | null },
   now: Instant,
 ): EventDraft {
   const { site, since } = incident;
-  const common = { state: null, sequence: null, at: now };
+  const common = { site: site ?? '', since: isoTime(since) };
   return announce === 'opened'
-    ? { type: 'site.unreachable', ...common, data: { site, since: isoTime(since), reason, lastError } }
-    : {
-        type: 'site.reachable',
-        ...common,
-        data: { site, since: isoTime(since), until: isoTimeOrNull(incident.quietSince), reason },
-      };
+    ? draftOf('site.unreachable', { at: now }, { ...common, reason, lastError })
+    : draftOf('site.reachable', { at: now }, { ...common, until: isoTimeOrNull(incident.quietSince), reason });
 }

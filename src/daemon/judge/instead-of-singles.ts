@@ -4,7 +4,6 @@ import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';
 import type { Told } from '../../domain/incidents/judgement.ts';
 import { isShareKnown } from '../../domain/incidents/stuck-checkouts.ts';
-import type { JsonValue } from '../../domain/values/exact-json.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { singlePlaces } from '../../postgres/incidents/stuck-alerts.ts';
@@ -12,7 +11,7 @@ import { RECENT, type UsualReader } from './usual.ts';
 
 export interface InsteadOfSingles {
   /** `{until: "over", …}` while single alerts come back with its end, `{until: null, …}` when incidents take over; null: nothing changes. */
-  readonly singles: JsonValue;
+  readonly singles: { readonly until: 'over' | null; readonly counted: number; readonly perDay: number | null } | null;
   /** Row ids of the last single alerts at the places that incidents take over from here on. */
   readonly takenOver: readonly number[];
 }

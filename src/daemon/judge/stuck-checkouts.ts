@@ -1,5 +1,7 @@
 /** Alerts people of single stuck checkouts, where `slack.stuck` asks for it: see domain/incidents/stuck-checkouts.ts for when. */
 
+import { draftOf } from '../../domain/events/events.ts';
+import type { IncidentEventData } from '../../domain/events/people-events.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import { type RankedCause, rankCauses } from '../../domain/incidents/causes.ts';
 import type { AlertPolicy } from '../../domain/incidents/incident.ts';
@@ -11,7 +13,6 @@ import {
   type StuckCheckout,
 } from '../../domain/incidents/stuck-checkouts.ts';
 import { namedState } from '../../domain/purchases/states.ts';
-import type { JsonValue } from '../../domain/values/exact-json.ts';
 import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
@@ -98,7 +99,7 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAl
     const sites = new Set([...alert.stuck, ...alert.over].map(({ site }) => site));
     const [only = ''] = sites;
     const data = await dataOf(alert, options);
-    const draft = { type: 'incident.checkouts', sequence: null, at: now, state: null, data } as const;
+    const draft = draftOf('incident.checkouts', { at: now }, data);
     return { site: sites.size === 1 ? only : '', purchase: null, shard: SITE_SHARD, recipients, draft };
   };
 
@@ -144,15 +145,11 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAl
   };
 }
 
-/**
- * What the event holds: `{kind: "checkouts", severity, stuckCount, overCount, stuck: [{site, state, purchaseId,
- * orderReference, price, currency, since, stuckSince, limitMs}], over: [{…, outcome, to, overAt}], reasons: [{site, state,
- * mode, counted, perDay, isLast, count, lastWellAt}], causes: [{cause, why}]}`.
- */
+/** What the event holds. */
 async function dataOf(
   { stuck, over, reasons }: Alert,
   { sql, limits, sessionLength }: Pick<CheckoutAlertsOptions, 'sql' | 'limits' | 'sessionLength'>,
-): Promise<Record<string, JsonValue>> {
+): Promise<IncidentEventData<'incident.checkouts'>> {
   const parts = reasons.map(({ site, state }) => ({
     ...{ site, state },
     count: stuck.filter((each) => each.site === site && each.state === state).length,
@@ -174,12 +171,12 @@ async function dataOf(
     over: over.slice(0, MOST_NAMED).map(({ stored }) => ({
       ...named(stored),
       outcome: checkoutOutcome(stored),
-      to: stored.toState === null ? null : { ...namedState(stored.toState) },
+      to: stored.toState === null ? null : namedState(stored.toState),
       overAt: isoTimeOrNull(stored.overAt),
     })),
     reasons: reasons.map((reason, index) => ({
       ...reason,
-      state: { ...namedState(reason.state) },
+      state: namedState(reason.state),
       count: parts[index]!.count,
       lastWellAt: isoTimeOrNull(evidence?.parts[index]?.lastWellAt ?? null),
     })),
@@ -188,6 +185,6 @@ async function dataOf(
 }
 
 /** What names a checkout: ids, order and money, and nothing else of a person. */
-function named({ site, state, purchaseId, orderReference, price, currency, since }: StoredCheckout): Record<string, JsonValue> {
-  return { site, state: { ...namedState(state) }, purchaseId, orderReference, price, currency, since: isoTime(since) };
+function named({ site, state, purchaseId, orderReference, price, currency, since }: StoredCheckout) {
+  return { site, state: namedState(state), purchaseId, orderReference, price, currency, since: isoTime(since) };
 }

@@ -1,11 +1,11 @@
 /** What an event about stuck purchases holds: where, how many, since when, how it was noticed, why it may be. */
 
+import { readPeopleEvent } from '../../domain/events/people-events.ts';
 import { type CauseEvidence, exitsTogether, rankCauses } from '../../domain/incidents/causes.ts';
 import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
 import type { Incident } from '../../domain/incidents/incident.ts';
 import type { Overdue, Told } from '../../domain/incidents/judgement.ts';
 import { namedState } from '../../domain/purchases/states.ts';
-import type { JsonValue } from '../../domain/values/exact-json.ts';
 import { isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOverdue } from '../../postgres/incidents/incidents.ts';
@@ -27,7 +27,7 @@ const NAMED = 5;
 const MOST_PARTS = 50;
 
 /** The data of the event, but for what every incident's has. */
-export async function stuckData(told: Told, context: StuckContext): Promise<Record<string, JsonValue>> {
+export async function stuckData(told: Told, context: StuckContext) {
   const { incident, parts } = told;
   const { sql, limits } = context;
   const leaves = parts.length > 0 ? parts : [incident];
@@ -52,15 +52,15 @@ export async function stuckData(told: Told, context: StuckContext): Promise<Reco
   return {
     // The one who waits longest now: whoever came first may have left.
     ...(waitingSince.length === 0 ? {} : { since: isoTime(Math.min(...waitingSince)) }),
-    state: incident.state === null ? null : { ...namedState(incident.state) },
+    state: incident.state === null ? null : namedState(incident.state),
     count: left ?? incident.count,
     peak: incident.peak,
     parts: leaves
       .toSorted((a, b) => b.count - a.count)
       .slice(0, MOST_PARTS)
       .map(({ site, state, count, peak, quietSince, endedAt }) => ({
-        site,
-        state: { ...namedState(state ?? 0) },
+        site: site ?? '',
+        state: namedState(state ?? 0),
         count,
         peak,
         ended: quietSince !== null || endedAt !== null,
@@ -86,7 +86,7 @@ export async function stuckData(told: Told, context: StuckContext): Promise<Reco
             by: earlier.by,
             at: isoTime(earlier.at),
             site: earlier.site,
-            state: earlier.state === null ? null : { ...namedState(earlier.state) },
+            state: earlier.state === null ? null : namedState(earlier.state),
           },
     movedOn: isOver ? leaves.reduce((sum, leaf) => sum + leaf.movedOn, 0) : null,
     includes: parts.map(({ id }) => id),
@@ -94,18 +94,17 @@ export async function stuckData(told: Told, context: StuckContext): Promise<Reco
 }
 
 /** The causes that people were told last. */
-async function causesTold(sql: Sql, incident: string): Promise<readonly { cause: string; why: string }[]> {
+async function causesTold(sql: Sql, incident: string): Promise<readonly { cause: string; why: string | null }[]> {
   const last = await lastSaid(sql, incident);
-  if (last === null) return [];
-  const { data } = JSON.parse(last.body) as { data: { causes?: { cause: string; why: string }[] } };
-  return data.causes ?? [];
+  const data = last === null ? null : readPeopleEvent(last.body)?.data;
+  return data?.kind === 'stuck' ? data.causes : [];
 }
 
 /** How many came since it began, and how many of them did not get on, all places together; null where no alarm is on. */
 function latelyAt(
   places: readonly { readonly site: string; readonly state: number }[],
   detections: readonly Detection[],
-): JsonValue {
+): { readonly entrants: number; readonly overdue: number } | null {
   const runs = detections.flatMap(({ site, state, alarm, run }) =>
     alarm !== null && run !== null && places.some((place) => place.site === site && place.state === state) ? [run] : [],
   );
@@ -120,7 +119,7 @@ function earliest(leaves: readonly Incident[]): Alarm | null {
   return alarms.toSorted((a, b) => a.at - b.at)[0] ?? null;
 }
 
-function shown({ at, since, ...rest }: Alarm): JsonValue {
+function shown({ at, since, ...rest }: Alarm) {
   return { ...rest, at: isoTime(at), since: isoTimeOrNull(since) };
 }
 

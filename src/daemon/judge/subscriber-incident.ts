@@ -1,7 +1,6 @@
 /** Incidents about subscribers: what their events hold, and the same as a sentence for the log. */
 
 import { type Incident, SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../../domain/incidents/incident.ts';
-import type { JsonValue } from '../../domain/values/exact-json.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { MOST_COUNTED, type SubscriberCondition } from '../../postgres/subscribers/symptoms.ts';
 
@@ -27,10 +26,10 @@ export function outcomeOf(
 }
 
 /** What an event about it holds beside what every incident's does. No address is among it: addresses may be secrets. */
-export function subscriberData(incident: Incident, condition: SubscriberCondition | null): Record<string, JsonValue> {
+export function subscriberData(incident: Incident, condition: SubscriberCondition | null) {
   const { endedAt, peak } = incident;
   return {
-    subscriber: incident.subscriber,
+    subscriber: incident.subscriber ?? '',
     channel: condition?.kind ?? null,
     audience: condition?.audience ?? null,
     origin: condition?.origin ?? null,

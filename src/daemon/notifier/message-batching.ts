@@ -3,7 +3,7 @@
  * channel has had its messages of this hour. The counts are in the database, so that a restart and another replica know them.
  */
 
-import { type Fields, fields, parsed, text } from '../../channels/people/events/event-fields.ts';
+import { readIncidentEvent } from '../../channels/people/events/incident-event.ts';
 import {
   allowedFrom,
   isLastOfTheHour,
@@ -125,15 +125,12 @@ export function createMessageBatching({ sql, clock, log, read }: MessageBatching
 /** Whether the event is news of something critical. */
 function isUrgent({ event: { type, body } }: DueDelivery): boolean {
   if (!NEWS.includes(type) || !body.includes('"critical"')) return false;
-  return dataOf(body).severity === 'critical';
+  const event = readIncidentEvent(body);
+  return 'severity' in event && event.severity === 'critical';
 }
 
 /** The id of the event's incident; null when it is about none. */
 function incidentOf({ event: { body } }: DueDelivery): string[] {
-  const id = text(dataOf(body).incidentId);
-  return id === null ? [] : [id];
-}
-
-function dataOf(body: string): Fields {
-  return fields(fields(parsed(body)).data);
+  const event = readIncidentEvent(body);
+  return 'incidentId' in event && event.incidentId !== '' ? [event.incidentId] : [];
 }

@@ -1,12 +1,12 @@
 /** What follows from a poll without a good answer: the purchase's own trouble, or the site's. */
 
-import { type EventDraft, purchaseHead, stateOrNull } from '../events/events.ts';
+import { type EventDraft, stateOrNull } from '../events/events.ts';
 import { failureBackoff, giveUpMoment, nextRecheck, policyOf, postponement, withJitter } from '../polling/poll-plan.ts';
 import type { Purchase, Trouble } from '../purchases/purchase.ts';
 import type { StatePolicy } from '../purchases/states.ts';
 import type { Instant } from '../values/time.ts';
 import { MOST_INVOICE_FAILURES } from './invoice.ts';
-import { type DecideContext, earlierOf, expire, type PollOutcome } from './outcome.ts';
+import { announce, type DecideContext, earlierOf, expire, type PollOutcome } from './outcome.ts';
 
 /** What a poll without a good answer leaves as it was. */
 const NOTHING_SEEN = { transition: null, stay: null, details: null, detailsChanged: false, unknownState: null } as const;
@@ -22,18 +22,8 @@ export function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: st
   if (unknown && status === 'watching' && unknowns >= policy.unreadableAfter) {
     status = 'unreadable';
     sequence += 1;
-    events.push({
-      type: 'purchase.unreadable',
-      sequence,
-      at: now,
-      state: before.state,
-      data: {
-        ...purchaseHead(before, sequence),
-        state: stateOrNull(before.state),
-        tries: unknowns,
-        reason: trouble.reason,
-      },
-    });
+    const data = { state: stateOrNull(before.state), tries: unknowns, reason: trouble.reason };
+    announce(events, before, now, 'purchase.unreadable', before.state, data);
   }
   // Without a good status nobody asks for the invoice; that must not keep a settled purchase due for good.
   const wanted = before.invoice === 'wanted' && failures < MOST_INVOICE_FAILURES;

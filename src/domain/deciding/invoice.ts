@@ -3,6 +3,7 @@
  * wanted is due; its poll asks for the status as always and then, when that says Completed, for the invoice. Pure.
  */
 
+import type { InvoiceEventFacts } from '../events/system-events.ts';
 import {
   failureBackoff,
   type PollPolicy,
@@ -11,30 +12,15 @@ import {
   STRIKES_UNTIL_OWN_TROUBLE,
   withJitter,
 } from '../polling/poll-plan.ts';
-import type { Details, Observation, Purchase, Trouble } from '../purchases/purchase.ts';
-import type { Decimal } from '../values/exact-json.ts';
+import type { Observation, Purchase, Trouble } from '../purchases/purchase.ts';
 import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
 import type { Instant } from '../values/time.ts';
 
 /** The specification's `Completed`: the only state that has invoices. */
 export const COMPLETED = 2;
 
-/** What `purchase.invoice_ready` says of an invoice, in its order on the wire. Nobody's name, address or account is in it. */
-export type InvoiceFacts = {
-  readonly totalAmount: Decimal | null;
-  readonly totalAuthorizedAmount: Decimal | null;
-  readonly minimumAmountToPay: Decimal | null;
-  /** Dates of the service's calendar, as it wrote them: as instants many would fall on the day before. */
-  readonly invoiceDate: string | null;
-  readonly dueDate: string | null;
-  /** A moment, so in UTC as everywhere. */
-  readonly completed: string | null;
-  /** How many there are. */
-  readonly debitItems: number;
-  readonly creditItems: number;
-  /** The fields that `store.fields` names, by the specification's names; absent when it names none of an invoice. */
-  readonly details?: Details;
-};
+/** What `purchase.invoice_ready` says of an invoice, in its order on the wire. No name, address or account is in it. */
+export type InvoiceFacts = InvoiceEventFacts;
 
 /** What asking for an invoice showed, once its purchase was seen to be completed. */
 export type InvoiceSeen =

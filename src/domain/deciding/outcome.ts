@@ -1,10 +1,10 @@
 /** What a poll comes to, and what deciding needs to know: shared by good answers and failures. */
 
-import { type EventDraft, purchaseHead, stateOrNull } from '../events/events.ts';
+import { type EventDraft, purchaseDraftOf, stateOrNull } from '../events/events.ts';
+import type { OwnData, PurchaseEventType } from '../events/system-events.ts';
 import type { PollPolicy } from '../polling/poll-plan.ts';
 import type { Details, Purchase } from '../purchases/purchase.ts';
 import type { Stay } from '../stays/stay.ts';
-import type { JsonValue } from '../values/exact-json.ts';
 import type { SkippedTime } from '../values/skipped-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../values/time.ts';
 import type { InvoiceSeen } from './invoice.ts';
@@ -64,16 +64,16 @@ export interface DecideContext {
 }
 
 /** Adds the next event of a purchase; those of one poll are numbered on from the last one. */
-export function announce(
+export function announce<Type extends PurchaseEventType>(
   events: EventDraft[],
   before: Purchase,
   at: Instant,
-  type: EventDraft['type'],
+  type: Type,
   state: number | null,
-  data: Record<string, JsonValue>,
+  data: OwnData<Type>,
 ): void {
   const sequence = before.sequence + events.length + 1;
-  events.push({ type, sequence, at, state, data: { ...purchaseHead(before, sequence), ...data } });
+  events.push(purchaseDraftOf(type, { purchase: before, sequence, at, state }, data));
 }
 
 /** What holds of a poll whatever becomes of the watch. */
@@ -86,19 +86,22 @@ export type Kept = Pick<
 export function expire(kept: Kept, events: readonly EventDraft[], { now }: DecideContext): PollOutcome {
   const sequence = kept.purchase.sequence + 1;
   const purchase: Purchase = { ...kept.purchase, status: 'expired', stuckSince: null, sequence };
-  const data = {
-    ...purchaseHead(purchase, sequence),
-    state: stateOrNull(purchase.state),
-    stateSince: isoTimeOrNull(purchase.stateSince),
-    watchedSince: isoTime(purchase.watchedSince),
-  };
+  const expired = purchaseDraftOf(
+    'purchase.expired',
+    { purchase, sequence, at: now, state: purchase.state },
+    {
+      state: stateOrNull(purchase.state),
+      stateSince: isoTimeOrNull(purchase.stateSince),
+      watchedSince: isoTime(purchase.watchedSince),
+    },
+  );
   return {
     ...kept,
     kind: 'changed',
     reason: 'expired',
     purchase,
     nextPollAt: null,
-    events: [...events, { type: 'purchase.expired', sequence, at: now, state: purchase.state, data }],
+    events: [...events, expired],
   };
 }
 

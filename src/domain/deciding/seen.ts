@@ -4,7 +4,7 @@ import { type EventDraft, stateOrNull } from '../events/events.ts';
 import { giveUpMoment, nextPoll, nextRecheck, policyOf } from '../polling/poll-plan.ts';
 import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
 import type { Details, Purchase } from '../purchases/purchase.ts';
-import { isKnownState, type StatePolicy } from '../purchases/states.ts';
+import { isKnownState, namedState, type StatePolicy } from '../purchases/states.ts';
 import { type Stay, stayThatBecameOverdue, stayThatEnded } from '../stays/stay.ts';
 import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../values/time.ts';
 import { decideInvoice } from './invoice.ts';
@@ -101,19 +101,19 @@ function recordedStay(before: Purchase, current: CurrentStay, { askedAt, now, po
 }
 
 function announceMove(events: EventDraft[], before: Purchase, { state, policy }: CurrentStay, now: Instant): Transition {
-  const states = { from: stateOrNull(before.state), to: stateOrNull(state) };
+  const [from, to] = [stateOrNull(before.state), namedState(state)];
   const times = { notBefore: isoTimeOrNull(before.seenAt), notAfter: isoTime(now) };
-  announce(events, before, now, 'purchase.state_changed', state, { ...states, ...times, final: policy.final });
+  announce(events, before, now, 'purchase.state_changed', state, { from, to, ...times, final: policy.final });
   const sequence = before.sequence + events.length;
-  if (before.stuckSince !== null) {
+  if (before.stuckSince !== null && from !== null) {
     const stuck = { stateSince: isoTimeOrNull(before.stateSince), stuckSince: isoTime(before.stuckSince) };
-    announce(events, before, now, 'purchase.recovered', before.state, { ...states, ...stuck });
+    announce(events, before, now, 'purchase.recovered', before.state, { from, to, ...stuck });
   }
   return { sequence, from: before.state, to: state, notBefore: before.seenAt, notAfter: now };
 }
 
 function announceStuck(events: EventDraft[], before: Purchase, { state, since }: CurrentStay, now: Instant): void {
-  const data = { state: stateOrNull(state), stateSince: isoTime(since), stuckSince: isoTime(now) };
+  const data = { state: namedState(state), stateSince: isoTime(since), stuckSince: isoTime(now) };
   announce(events, before, now, 'purchase.stuck', state, data);
 }
 

@@ -1,43 +1,45 @@
-/**
- * What subscribers receive (contract, "Events and webhooks"). A body is made once, kept as text and never made again:
- * the field order here is the order on the wire.
- */
+/** Events as they are made. A body is made once, kept as text and never made again: the fields of its data keep their order. */
 
 import { parseMetadata } from '../purchases/metadata.ts';
 import type { Attached, Details, Purchase } from '../purchases/purchase.ts';
-import { namedState } from '../purchases/states.ts';
+import { type NamedState, namedState } from '../purchases/states.ts';
 import { cutJson, isAmount } from '../values/bounds.ts';
 import { type Decimal, isDecimal, type JsonValue, parseExact, stringifyExact } from '../values/exact-json.ts';
 import { type Instant, isoTime } from '../values/time.ts';
+import type { IncidentEventData, IncidentEventType } from './people-events.ts';
+import type { EventData, EventType, OwnData, PurchaseEventType } from './system-events.ts';
 
-/** Types that webhook subscribers and the feed see, in the contract's order. */
-export const EVENT_TYPES = [
-  'purchase.state_changed',
-  'purchase.stuck',
-  'purchase.recovered',
-  'purchase.unreadable',
-  'purchase.readable',
-  'purchase.expired',
-  'purchase.invoice_ready',
-  'site.unreachable',
-  'site.reachable',
-  'site.unknown_state',
-  'subscriber.test',
-] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
-
-/** Types for channels that speak to people: one per thing said about an incident. Not in the feed, not sent to webhooks. */
-export type IncidentEventType =
-  `incident.${'opened' | 'reopened' | 'grew' | 'reminder' | 'ended' | 'first_look' | 'digest' | 'checkouts'}`;
-
-/** An event before it has an id: its place in the purchase's order (null for events of a site) and what it says. */
+/** An event before it has an id: its place in the purchase's order (null for events of a site) and what it holds. */
 export interface EventDraft {
   readonly type: EventType | IncidentEventType;
   readonly sequence: number | null;
   readonly at: Instant;
-  /** The state it is about, for subscribers that want to hear of some states only; null when it is about none. */
+  /** The state it is about, for subscribers that want events of some states only; null when it is about none. */
   readonly state: number | null;
   readonly data: { readonly [key: string]: JsonValue };
+}
+
+/** A draft of an event of no purchase, whose data must be what the schema of its type says. */
+export function draftOf<Type extends Exclude<EventType, PurchaseEventType> | IncidentEventType>(
+  type: Type,
+  { at, state = null }: { readonly at: Instant; readonly state?: number | null },
+  data: Type extends EventType ? EventData<Type> : Type extends IncidentEventType ? IncidentEventData<Type> : never,
+): EventDraft {
+  return { type, sequence: null, at, state, data: data as unknown as EventDraft['data'] };
+}
+
+/** A draft of an event of a purchase: what its type has of its own, after what every such event begins with. */
+export function purchaseDraftOf<Type extends PurchaseEventType>(
+  type: Type,
+  {
+    purchase,
+    sequence,
+    at,
+    state,
+  }: Pick<EventDraft, 'at' | 'state'> & { readonly purchase: Purchase; readonly sequence: number },
+  data: OwnData<Type>,
+): EventDraft {
+  return { type, sequence, at, state, data: { ...purchaseHead(purchase, sequence), ...(data as unknown as EventDraft['data']) } };
 }
 
 /** The text that is stored, signed, sent, fed and replayed unchanged. */
@@ -46,7 +48,7 @@ export function eventBody(id: string, draft: EventDraft): string {
 }
 
 /** What every event of a purchase begins with. */
-export function purchaseHead(purchase: Purchase, sequence: number): { [key: string]: JsonValue } {
+function purchaseHead(purchase: Purchase, sequence: number): { [key: string]: JsonValue } {
   return { site: purchase.site, purchaseId: purchase.purchaseId, sequence };
 }
 
@@ -77,6 +79,6 @@ function highlights({ Price = null, CurrencyCode = null, OrderReference = null }
 }
 
 /** A state as the events show it; null before the first observation. */
-export function stateOrNull(value: number | null): JsonValue {
-  return value === null ? null : { ...namedState(value) };
+export function stateOrNull(value: number | null): NamedState | null {
+  return value === null ? null : namedState(value);
 }

@@ -5,7 +5,6 @@
 
 import { namedState } from '../purchases/states.ts';
 import { ENOUGH_EXITS } from '../stays/dwell.ts';
-import type { JsonValue } from '../values/exact-json.ts';
 import { DAY, HOUR, type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../values/time.ts';
 
 /** What was missed for longer than this comes with the next digest. */
@@ -149,12 +148,12 @@ export function digestGroups(due: readonly DigestSite[], all: readonly DigestSit
  * usualShare}], pace: [{state, p95Ms, usualP95Ms, limitMs, purchases}], unreadable, expired}], quiet: [site],
  * subscribers: [{subscriber, givenUp, parked, off}]}`. Times are ISO, states `{value, name}`, shares from 0 to 1 or null.
  */
-export function buildDigest({ until, sites, subscribers, countedTo }: DigestFacts): { [key: string]: JsonValue } | null {
+export function buildDigest({ until, sites, subscribers, countedTo }: DigestFacts) {
   const [loud, quiet] = [sites.filter(hasNews), sites.filter((each) => !hasNews(each))];
   // What waits is an incident that people are reminded of: it is shown here, but no reason for a message of its own.
   if (loud.length === 0 && !subscribers.some(({ givenUp }) => givenUp > 0)) return null;
   return {
-    kind: 'digest',
+    kind: 'digest' as const,
     since: isoTime(Math.min(until, ...sites.map(({ since }) => since))),
     until: isoTime(until),
     countedTo,
@@ -175,7 +174,7 @@ function byConcern(one: SiteFacts, other: SiteFacts): number {
   return open(other) - open(one) || overdue(other) - overdue(one);
 }
 
-function siteData(facts: SiteFacts): JsonValue {
+function siteData(facts: SiteFacts) {
   const { site, since, incidents, overdue, stays, pace, unreadable, expired } = facts;
   return {
     site,
@@ -183,12 +182,12 @@ function siteData(facts: SiteFacts): JsonValue {
     incidents: incidents.map(({ id, states, openedAt, endedAt, ...rest }) => ({
       incidentId: id,
       ...rest,
-      states: states.map((state) => ({ ...namedState(state) })),
+      states: states.map(namedState),
       openedAt: isoTime(openedAt),
       endedAt: isoTimeOrNull(endedAt),
     })),
     overdue: overdue.map(({ state, count, since: oldest }) => ({
-      state: { ...namedState(state) },
+      state: namedState(state),
       count,
       since: isoTimeOrNull(oldest),
     })),
@@ -196,10 +195,10 @@ function siteData(facts: SiteFacts): JsonValue {
       const counted = well + late;
       if (counted + other <= 0) return [];
       const share = counted > 0 ? late / counted : null;
-      return [{ state: { ...namedState(state) }, entrants: counted + other, overdue: late, share, usualShare }];
+      return [{ state: namedState(state), entrants: counted + other, overdue: late, share, usualShare }];
     }),
     pace: pace.filter(isNearTheLimit).map(({ state, p95, usualP95, limit, purchases }) => ({
-      state: { ...namedState(state) },
+      state: namedState(state),
       p95Ms: p95,
       usualP95Ms: usualP95,
       limitMs: limit,

@@ -2,7 +2,6 @@
  * What keeps a running replica of the daemon from its work, as one symptom for all replicas, and in words for people. Pure.
  */
 
-import type { JsonValue } from '../values/exact-json.ts';
 import { type Instant, isoTime } from '../values/time.ts';
 import type { Symptom } from './symptom.ts';
 
@@ -160,21 +159,8 @@ export function replicaRemedies(troubles: readonly ReplicaTrouble[]): string[] {
 }
 
 /** What an event about troubles holds beside what every incident's does. */
-export function replicaData(troubles: readonly ReplicaTrouble[]): { readonly [key: string]: JsonValue } {
+export function replicaData(troubles: readonly ReplicaTrouble[]) {
   return { troubles: troubles.slice(0, MOST_NAMED).map(({ since, ...trouble }) => ({ ...trouble, since: isoTime(since) })) };
-}
-
-/** Reads troubles back from an event's data; what this version does not know is left out. */
-export function readReplicaData(data: { readonly [key: string]: JsonValue | undefined }): ReplicaTrouble[] {
-  const list = Array.isArray(data.troubles) ? data.troubles : [];
-  return list.flatMap((value) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
-    const { replica, host, reason, since, error = null } = value as { readonly [key: string]: JsonValue | undefined };
-    const known = REPLICA_TROUBLES.find((word) => word === reason);
-    const at = typeof since === 'string' ? Date.parse(since) : Number.NaN;
-    if (known === undefined || typeof replica !== 'string' || typeof host !== 'string' || Number.isNaN(at)) return [];
-    return [{ replica, host, reason: known, since: at, error: typeof error === 'string' ? error : null }];
-  });
 }
 
 /** The same as one sentence for the log. */

@@ -21,7 +21,8 @@ export function isShareKnown({ share, perDay }: Pick<CountedUsual, 'share' | 'pe
 }
 
 /** How a stuck checkout ended. `paid`: its order was paid by another purchase. `uncounted`: its state lost its limit. */
-export type CheckoutOutcome = 'got_on' | 'left' | 'paid' | 'stopped' | 'expired' | 'uncounted';
+export const CHECKOUT_OUTCOMES = ['got_on', 'left', 'paid', 'stopped', 'expired', 'uncounted'] as const;
+export type CheckoutOutcome = (typeof CHECKOUT_OUTCOMES)[number];
 
 /** How a checkout ended, from what is recorded of its purchase. */
 export function checkoutOutcome(end: {

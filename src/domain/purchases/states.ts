@@ -161,10 +161,7 @@ export function isKnownState(value: number): boolean {
 }
 
 /** What people and programs are shown: the number and its name (`Unknown(17)` for a number that is not listed). */
-export interface NamedState {
-  readonly value: number;
-  readonly name: string;
-}
+export type NamedState = { readonly value: number; readonly name: string };
 
 /** The name of a state number; `Unknown(n)` when the specification does not list it. */
 export function stateName(value: number): string {

@@ -7,7 +7,7 @@
  */
 
 import type { PollOutcome, Transition } from '../../domain/deciding/outcome.ts';
-import { completedEvents, type EventDraft } from '../../domain/events/events.ts';
+import { completedEvents, draftOf } from '../../domain/events/events.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Stay } from '../../domain/stays/stay.ts';
@@ -212,8 +212,7 @@ function unknownStateEvents(batch: readonly Decided[]): NewEvent[] {
   return [...firsts.values()].map(({ outcome: { purchase, unknownState }, now }) => {
     const { site, purchaseId } = purchase;
     const state = unknownState ?? 0;
-    const data = { site, state: { ...namedState(state) }, purchaseId };
-    const draft: EventDraft = { type: 'site.unknown_state', sequence: null, at: now, state, data };
+    const draft = draftOf('site.unknown_state', { at: now, state }, { site, state: namedState(state), purchaseId });
     return { draft, site, purchase: null, shard: SITE_SHARD };
   });
 }

@@ -20,7 +20,7 @@ let watcher: Sql;
 let end: string;
 const streams: EventStream[] = [];
 beforeAll(async () => {
-  t = await startTestApp({ realClock: true });
+  t = await startTestApp({ inventsEvents: true, realClock: true });
   await t.app.start();
   sql = t.database.sql;
   other = connect(t.database.url, { max: 1 });

@@ -31,7 +31,7 @@ const numberOf = (
 describe('of a daemon at work', () => {
   let t: TestApp;
   beforeEach(async () => {
-    t = await startTestApp({ realClock: true });
+    t = await startTestApp({ inventsEvents: true, realClock: true });
   });
   afterEach(() => t.stop());
 

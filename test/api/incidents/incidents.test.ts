@@ -36,7 +36,10 @@ const say = async (incident: string, stage: string, channels: readonly string[],
   for (const name of channels)
     await api.sql`
       insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values (${name}, 'slack', 'people', 'x') on conflict do nothing`;
-  const body = JSON.stringify({ id: 'evt', type: `incident.${stage}`, data: { incidentId: incident, ...data } });
+  const timestamp = '2026-11-20T09:15:00.000Z';
+  const place = { site: 'se', state: { value: 6, name: 'WaitingForCardPayments' } };
+  const stuck = { incidentId: incident, kind: 'stuck', ...place, since: timestamp, count: 1 };
+  const body = JSON.stringify({ id: 'evt', type: `incident.${stage}`, timestamp, data: { ...stuck, ...data } });
   await api.sql`
     with e as (
       insert into purchase_watch_internal.events (id, type, site, shard, incident, created_at, body)

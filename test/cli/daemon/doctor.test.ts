@@ -50,7 +50,7 @@ describe('with a daemon', () => {
   let t: Awaited<ReturnType<typeof startTestApp>>;
   let env: Record<string, string>;
   beforeAll(async () => {
-    t = await startTestApp({ realClock: true });
+    t = await startTestApp({ inventsEvents: true, realClock: true });
     await t.app.start();
     env = {
       DATABASE_URL: t.database.url,

@@ -35,7 +35,14 @@ async function family(): Promise<void> {
 async function told(): Promise<void> {
   const { sql } = database;
   const data = {
-    ...{ incidentId: 'inc_card', kind: 'stuck', purchases: ['p-1', 'p-2'], waiting: [{ amount: '1234.50', currency: 'SEK' }] },
+    ...{
+      incidentId: 'inc_card',
+      kind: 'stuck',
+      since: '2026-11-20T09:00:00Z',
+      count: 12,
+      purchases: ['p-1', 'p-2'],
+      waiting: [{ amount: '1234.50', currency: 'SEK' }],
+    },
     causes: [{ cause: 'return_request', why: 'All 12 customers overdue wait for the card payment provider.' }],
     earlier: { cause: 'deploy', note: 'Our CSP.', by: 'Robin', at: '2026-11-03T10:00:00Z', site: 'se', state: null },
   };
@@ -43,7 +50,7 @@ async function told(): Promise<void> {
   await sql`
     with e as (
       insert into purchase_watch_internal.events (id, type, site, shard, incident, created_at, body)
-      values ('evt_1', 'incident.opened', 'se', 0, 'inc_card', now(), ${JSON.stringify({ id: 'evt_1', type: 'incident.opened', data })}) returning position)
+      values ('evt_1', 'incident.opened', 'se', 0, 'inc_card', now(), ${JSON.stringify({ id: 'evt_1', type: 'incident.opened', timestamp: '2026-11-20T09:10:00Z', data })}) returning position)
     insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
     select e.position, 0, s.id, 0, now(), 'delivered', now() from e, purchase_watch_internal.subscribers s where s.name = '@slack'`;
 }

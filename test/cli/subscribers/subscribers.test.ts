@@ -13,7 +13,7 @@ describe('with a daemon', () => {
   let t: TestApp;
   let receiver: Receiver;
   beforeAll(async () => {
-    t = await startTestApp({ realClock: true, env: { SECRETS_KEY: KEY } });
+    t = await startTestApp({ inventsEvents: true, realClock: true, env: { SECRETS_KEY: KEY } });
     await t.app.start();
     receiver = await startReceiver();
   });

@@ -174,7 +174,7 @@ test('what waits for a channel for people that is off is given up after three da
 });
 
 test('the daemon keeps house, and forgets nothing that it still polls', async () => {
-  const t = await startTestApp();
+  const t = await startTestApp({ inventsEvents: true });
   try {
     const paid = await t.watch({ script: [{ state: 'Completed' }] });
     const waiting = await t.watch({ script: [{ state: 'New' }] });

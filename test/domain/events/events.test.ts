@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  completedEvents,
-  EVENT_TYPES,
-  type EventDraft,
-  eventBody,
-  purchaseHead,
-  stateOrNull,
-} from '../../../src/domain/events/events.ts';
+import { completedEvents, type EventDraft, eventBody, purchaseDraftOf, stateOrNull } from '../../../src/domain/events/events.ts';
+import { EVENT_TYPES } from '../../../src/domain/events/system-events.ts';
 import type { Attached, Details } from '../../../src/domain/purchases/purchase.ts';
 import { decimal, parseExact } from '../../../src/domain/values/exact-json.ts';
 import { isoTime, isoTimeOrNull } from '../../../src/domain/values/time.ts';
@@ -20,12 +14,13 @@ const completed = (data: EventDraft['data'], seen: Details | null, attached: Att
   completedEvents([{ type: 'purchase.state_changed', sequence: 3, at, state: 2, data }], seen, attached)[0]!;
 
 test('a body is the text of the contract, field by field', () => {
-  const data = { ...purchaseHead(aPurchase({ site: 'se', purchaseId: 'abc' }), 3), to: stateOrNull(2) };
+  const purchase = aPurchase({ site: 'se', purchaseId: 'abc' });
+  const draft = purchaseDraftOf('purchase.readable', { purchase, sequence: 3, at, state: 2 }, { state: stateOrNull(2) });
   const attached = { reference: 'ORD-1', metadata: '{"cart": 7}', details: null };
   const details = { Price: decimal('249.50'), CurrencyCode: 'SEK', OrderReference: 'o-1', SiteCode: 'x' };
-  expect(eventBody('evt_1', completed(data, details, attached))).toBe(
-    '{"id":"evt_1","type":"purchase.state_changed","timestamp":"2026-11-20T09:15:02.123Z","data":' +
-      '{"site":"se","purchaseId":"abc","sequence":3,"to":{"value":2,"name":"Completed"},' +
+  expect(eventBody('evt_1', completedEvents([draft], details, attached)[0]!)).toBe(
+    '{"id":"evt_1","type":"purchase.readable","timestamp":"2026-11-20T09:15:02.123Z","data":' +
+      '{"site":"se","purchaseId":"abc","sequence":3,"state":{"value":2,"name":"Completed"},' +
       '"reference":"ORD-1","metadata":{"cart":7},"price":249.50,"currency":"SEK","orderReference":"o-1"}}',
   );
 });

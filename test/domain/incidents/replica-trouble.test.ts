@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { readPeopleEvent } from '../../../src/domain/events/people-events.ts';
 import { levelOf } from '../../../src/domain/incidents/incident.ts';
 import {
   type ReplicaTrouble,
-  readReplicaData,
   replicaData,
   replicaRemedies,
   replicaRemedy,
@@ -19,6 +19,14 @@ const trouble = (replica: string, reason: ReplicaTrouble['reason'], error: strin
   since: T,
   error,
 });
+
+/** The troubles of an event that holds this. */
+function readBack(data: object): unknown {
+  const head = { incidentId: 'inc_1', kind: 'replica', since: '2026-11-20T09:00:00.000Z' };
+  const event = { id: 'evt_1', type: 'incident.opened', timestamp: '2026-11-20T09:00:00.000Z', data: { ...head, ...data } };
+  const read = readPeopleEvent(JSON.stringify(event))?.data;
+  return read?.kind === 'replica' ? read.troubles : null;
+}
 
 describe('what keeps replicas from their work', () => {
   test('is one symptom for all of them, as bad as the worst of it', () => {
@@ -67,10 +75,9 @@ describe('what keeps replicas from their work', () => {
 
   test('comes back from an event as it was written, without what is not known here', () => {
     const some = [trouble('rep_1', 'not_judging', 'why'), trouble('rep_2', 'not_settling')];
-    const data = replicaData(some);
-    expect(readReplicaData(data)).toEqual(some);
-    expect(readReplicaData({ troubles: [{ replica: 'rep_1', reason: 'of tomorrow' }, 7, null] })).toEqual([]);
-    expect(readReplicaData({})).toEqual([]);
+    expect(readBack(replicaData(some))).toEqual(some);
+    expect(readBack({ troubles: [{ replica: 'rep_1', reason: 'of tomorrow' }, 7, null] })).toEqual([]);
+    expect(readBack({})).toEqual([]);
   });
 
   test('is a sentence for the log', () => {

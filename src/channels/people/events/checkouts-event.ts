@@ -1,89 +1,35 @@
-/** Events about single stuck checkouts, read back from their body (daemon/judge/stuck-checkouts.ts describes it). */
+/** Events about single stuck checkouts, as they are read back from their body. */
 
-import type { CheckoutOutcome } from '../../../domain/incidents/stuck-checkouts.ts';
-import type { NamedState } from '../../../domain/purchases/states.ts';
-import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
-import { count, digits, type Fields, fields, instant, list, quantity, state, text } from './event-fields.ts';
+import type { CheckoutsData } from '../../../domain/events/people-events.ts';
+import type { Instant } from '../../../domain/values/time.ts';
 
-/** What names a checkout. */
-interface NamedCheckout {
-  readonly site: string;
-  readonly state: NamedState;
-  readonly purchaseId: string;
-  readonly orderReference: string | null;
-  readonly price: string | null;
-  readonly currency: string | null;
-  /** When it came into the state. */
-  readonly since: Instant;
-}
-
-export interface ToldStuck extends NamedCheckout {
-  readonly limitMs: Milliseconds | null;
-}
-
-export interface ToldOver extends NamedCheckout {
-  readonly outcome: CheckoutOutcome;
-  /** The state that came after. */
-  readonly to: NamedState | null;
-  readonly overAt: Instant;
-}
-
+export type ToldStuck = CheckoutsData['stuck'][number];
+export type ToldOver = CheckoutsData['over'][number] & { readonly overAt: Instant };
 /** Why checkouts of a state at a site alert by themselves. */
-export interface ToldReason {
-  readonly site: string;
-  readonly state: NamedState;
-  readonly mode: 'auto' | 'each';
-  readonly counted: number;
-  readonly perDay: number | null;
-  /** From here on incidents alert instead. */
-  readonly isLast: boolean;
-  /** Of those that are stuck, how many are here. */
-  readonly count: number;
-  /** When the last customer came who got on here; null when none is known. */
-  readonly lastWellAt: Instant | null;
-}
+export type ToldReason = CheckoutsData['reasons'][number];
 
-export interface Checkouts {
+/** The lists have the first checkouts; the numbers count all. */
+export interface Checkouts extends Readonly<Pick<CheckoutsData, 'stuckCount' | 'overCount' | 'causes'>> {
   readonly kind: 'checkouts';
   readonly at: Instant;
-  /** The first ones; the numbers count all. */
   readonly stuck: readonly ToldStuck[];
   readonly over: readonly ToldOver[];
-  readonly stuckCount: number;
-  readonly overCount: number;
   readonly reasons: readonly ToldReason[];
-  readonly causes: readonly { readonly cause: string; readonly why: string | null }[];
   readonly isTest: boolean;
 }
 
-const OUTCOMES = ['got_on', 'left', 'paid', 'stopped', 'expired', 'uncounted'] as const satisfies readonly CheckoutOutcome[];
-
-/** Reads such an event; null when it is another one, or names no checkout. */
-export function readCheckouts(event: Fields, data: Fields): Checkouts | null {
-  const at = instant(event.timestamp);
-  if (event.type !== 'incident.checkouts' || at === null) return null;
-  const stuck = list(data.stuck).flatMap((each) => readStuck(fields(each)) ?? []);
-  const over = list(data.over).flatMap((each) => readOver(fields(each)) ?? []);
+/** An event about single checkouts; null when it names none. */
+export function checkoutsOf(at: Instant, data: CheckoutsData): Checkouts | null {
+  const { stuck, stuckCount, overCount, reasons, causes, test } = data;
+  const over = data.over.flatMap((each) => (each.overAt === null ? [] : [{ ...each, overAt: each.overAt }]));
   if (stuck.length + over.length === 0) return null;
-  return {
-    kind: 'checkouts',
-    at,
-    stuck,
-    over,
-    stuckCount: Math.max(count(data.stuckCount) ?? 0, stuck.length),
-    overCount: Math.max(count(data.overCount) ?? 0, over.length),
-    reasons: list(data.reasons).flatMap((each) => readReason(fields(each)) ?? []),
-    causes: list(data.causes).flatMap((entry) => {
-      const cause = text(fields(entry).cause);
-      return cause === null ? [] : [{ cause, why: text(fields(entry).why) }];
-    }),
-    isTest: data.test === true,
-  };
+  const counts = { stuckCount: Math.max(stuckCount, stuck.length), overCount: Math.max(overCount, over.length) };
+  return { kind: 'checkouts', at, stuck, over, ...counts, reasons, causes, isTest: test === true };
 }
 
 /** Several events as one, the oldest first: a checkout that is over by the later ones is not stuck any more. */
 export function joined(events: readonly Checkouts[]): Checkouts {
-  const keyOf = ({ site, purchaseId, since }: NamedCheckout): string => `${site} ${purchaseId} ${since}`;
+  const keyOf = ({ site, purchaseId, since }: ToldStuck | ToldOver): string => `${site} ${purchaseId} ${since}`;
   const last = events.at(-1)!;
   const over = new Map(events.flatMap((event) => event.over.map((each) => [keyOf(each), each])));
   const stuck = new Map(events.flatMap((event) => event.stuck.map((each) => [keyOf(each), each])));
@@ -100,39 +46,5 @@ export function joined(events: readonly Checkouts[]): Checkouts {
     overCount: over.size + unnamed((event) => event.overCount - event.over.length),
     reasons: [...reasons.values()].map((reason) => ({ ...reason, count: here(reason) })).filter((reason) => reason.count > 0),
     causes: events.findLast(({ causes }) => causes.length > 0)?.causes ?? [],
-  };
-}
-
-function readNamed(data: Fields): NamedCheckout | null {
-  const [site, itsState, purchaseId, since] = [text(data.site), state(data.state), text(data.purchaseId), instant(data.since)];
-  if (site === null || itsState === null || purchaseId === null || since === null) return null;
-  const money = { price: digits(data.price), currency: text(data.currency) };
-  return { site, state: itsState, purchaseId, orderReference: text(data.orderReference), ...money, since };
-}
-
-function readStuck(data: Fields): ToldStuck | null {
-  const named = readNamed(data);
-  return named === null ? null : { ...named, limitMs: count(data.limitMs) };
-}
-
-function readOver(data: Fields): ToldOver | null {
-  const [named, overAt] = [readNamed(data), instant(data.overAt)];
-  const outcome = OUTCOMES.find((word) => word === data.outcome);
-  if (named === null || overAt === null || outcome === undefined) return null;
-  return { ...named, outcome, to: state(data.to), overAt };
-}
-
-function readReason(data: Fields): ToldReason | null {
-  const [site, itsState] = [text(data.site), state(data.state)];
-  if (site === null || itsState === null) return null;
-  return {
-    site,
-    state: itsState,
-    mode: data.mode === 'each' ? 'each' : 'auto',
-    counted: count(data.counted) ?? 0,
-    perDay: quantity(data.perDay),
-    isLast: data.isLast === true,
-    count: count(data.count) ?? 0,
-    lastWellAt: instant(data.lastWellAt),
   };
 }

@@ -27,7 +27,7 @@ export function broughtUpToDate(event: ToldIncident, now: IncidentNow, at: Insta
   return { ...event, ...common, count, peak: most, parts: partsOf(event, now), lately: null };
 }
 
-function partsOf({ parts, site, state, count }: StuckIncident, now: IncidentNow): readonly StuckPart[] {
+function partsOf({ parts, site, state, count }: StuckIncident, now: IncidentNow): StuckPart[] {
   if (now.parts.length > 0) return now.parts.map((part) => ({ ...part, state: namedState(part.state) }));
   const [only] = parts;
   if (site === null || state === null || parts.length !== 1 || only === undefined) return parts;

@@ -1,13 +1,12 @@
 /**
- * What people are shown of a digest (data as domain/incidents/digest.ts describes it). It is read over coffee: how many incidents, what is
+ * What people are shown of a digest (data as domain/events/people-events.ts describes it). It is read over coffee: how many incidents, what is
  * still open, who is overdue; then site by site. Nothing in it is an alarm.
  */
 
+import type { DigestData } from '../../../domain/events/people-events.ts';
 import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
-import type { JsonValue } from '../../../domain/values/exact-json.ts';
 import type { Instant } from '../../../domain/values/time.ts';
-import { count, type Fields, fields, instant, list, share, state, text } from '../events/event-fields.ts';
 import { waitingFor } from './advice.ts';
 import { customers, type Draft, grouped, type Labelled, LONGEST_NAME, lasting } from './draft.ts';
 import { cut, moment, plain } from './mrkdwn.ts';
@@ -21,14 +20,13 @@ const SHOWN_NAMES = 10;
 /** Of the 4 000 characters of a message, what all sites together may have. */
 const LONGEST_SITES = 2_800;
 
-/** Lays a digest out, given when it was made and its data. What is not as expected is left out. */
-export function digestDraft({ at, data }: { readonly at: Instant; readonly data: Fields }): Draft {
-  const sites = list(data.sites).map(fields);
-  const quiet = list(data.quiet).flatMap((name) => text(name) ?? []);
-  const until = instant(data.until) ?? at;
-  const since = instant(data.since);
-  const countedTo = count(data.countedTo) ?? Number.POSITIVE_INFINITY;
-  const said = { until, countedTo };
+type Site = DigestData['sites'][number];
+type Row<List extends 'incidents' | 'overdue' | 'stays' | 'pace'> = Site[List][number];
+
+/** Lays a digest out, given when it was made and its data. What could not be read is left out. */
+export function digestDraft({ at, data }: { readonly at: Instant; readonly data: DigestData }): Draft {
+  const { sites, quiet, since } = data;
+  const said = { until: data.until ?? at, countedTo: data.countedTo ?? Number.POSITIVE_INFINITY };
   const counts = countsOf(sites);
   const { all, open, overdue } = counts;
   return {
@@ -55,13 +53,13 @@ interface Counts {
 }
 
 /** An incident of several sites is one. */
-function countsOf(sites: readonly Fields[]): Counts {
+function countsOf(sites: readonly Site[]): Counts {
   const incidents = sites.flatMap(incidentsOf);
   const distinct = (some: readonly ToldIncident[]): number => new Set(some.map(({ id }) => id)).size;
   return {
     all: distinct(incidents),
     open: distinct(incidents.filter(({ endedAt }) => endedAt === null)),
-    overdue: sum(sites, (site) => sum(list(site.overdue).map(fields), ofCount)),
+    overdue: sum(sites, (site) => sum(site.overdue, ({ count }) => count)),
   };
 }
 
@@ -78,7 +76,7 @@ function totals({ all, open, overdue }: Counts): string {
 }
 
 /** Each site shown has at least its numbers; those in front have as many lines instead as there is room for. */
-function siteParagraphs(sites: readonly Fields[], said: Said): Labelled[] {
+function siteParagraphs(sites: readonly Site[], said: Said): Labelled[] {
   const shown = sites.slice(0, SHOWN_SITES).map((site) => {
     const lines = siteLines(site, said);
     return { label: plain(nameOf(site), LONGEST_NAME), lines, brief: `• ${totals(countsOf([site]))}` };
@@ -96,12 +94,12 @@ function siteParagraphs(sites: readonly Fields[], said: Said): Labelled[] {
   return more.length === 0 ? paragraphs : [...paragraphs, ['More sites with something to say', names(more)]];
 }
 
-function siteLines(site: Fields, { until, countedTo }: Said): string[] {
+function siteLines(site: Site, { until, countedTo }: Said): string[] {
   const incidents = incidentsOf(site);
   const [open, over] = [incidents.filter(({ endedAt }) => endedAt === null), incidents.filter(({ endedAt }) => endedAt !== null)];
   const lost = [
-    ...lostText(count(site.unreadable) ?? 0, 'became unreadable', countedTo),
-    ...lostText(count(site.expired) ?? 0, 'given up after a long time without a change', countedTo),
+    ...lostText(site.unreadable, 'became unreadable', countedTo),
+    ...lostText(site.expired, 'given up after a long time without a change', countedTo),
   ];
   return [
     ...few(
@@ -113,17 +111,11 @@ function siteLines(site: Fields, { until, countedTo }: Said): string[] {
       'incidents that are over',
     ),
     ...few(
-      list(site.overdue).flatMap((row) => overdueText(fields(row), until)),
+      site.overdue.flatMap((row) => overdueText(row, until)),
       'states with somebody overdue',
     ),
-    ...few(
-      list(site.stays).flatMap((row) => staysText(fields(row))),
-      'states',
-    ),
-    ...few(
-      list(site.pace).flatMap((row) => paceText(fields(row))),
-      'states near their limit',
-    ),
+    ...few(site.stays.map(staysText), 'states'),
+    ...few(site.pace.flatMap(paceText), 'states near their limit'),
     ...lost,
   ].map((line) => `• ${line}`);
 }
@@ -138,23 +130,16 @@ interface ToldIncident {
   readonly cause: string | null;
 }
 
-function incidentsOf(site: Fields): ToldIncident[] {
-  return list(site.incidents).flatMap((value) => {
-    const row = fields(value);
-    const openedAt = instant(row.openedAt);
-    if (openedAt === null) return [];
-    const states = list(row.states).flatMap((each) => state(each) ?? []);
+function incidentsOf(site: Site): ToldIncident[] {
+  return site.incidents.map(({ incidentId, kind, states, partOf, peak, openedAt, endedAt, owner, cause }: Row<'incidents'>) => {
     const [only] = states;
     const place = only === undefined ? '' : states.length === 1 ? ` ${waitingFor(only)}` : ` in ${states.length} states at once`;
-    const worst = count(row.peak);
-    const partOf = text(row.partOf);
-    const id = partOf ?? text(row.incidentId) ?? '';
     const several = partOf === null ? '' : ', with other sites';
     const what =
-      row.kind === 'unreachable'
+      kind === 'unreachable'
         ? 'no purchase could be read'
-        : `customers stuck${place}${several}${worst === null ? '' : `, ${grouped(worst)} at the worst`}`;
-    return [{ id, what, openedAt, endedAt: instant(row.endedAt), owner: text(row.owner), cause: text(row.cause) }];
+        : `customers stuck${place}${several}${peak === null ? '' : `, ${grouped(peak)} at the worst`}`;
+    return { id: partOf ?? incidentId, what, openedAt, endedAt, owner, cause };
   });
 }
 
@@ -168,27 +153,22 @@ function incidentText({ what, openedAt, endedAt, owner, cause }: ToldIncident, u
   return `${what}, ${lasted}${endedAt === null ? who : afterwards}${why}`;
 }
 
-function overdueText(row: Fields, until: Instant): string[] {
-  const [where, number, since] = [state(row.state), count(row.count), instant(row.since)];
-  if (where === null || number === null || number === 0) return [];
+function overdueText({ state, count: number, since }: Row<'overdue'>, until: Instant): string[] {
+  if (number === 0) return [];
   const oldest = since === null ? '' : `, ${number === 1 ? '' : 'the oldest '}for ${lasting(since, until)}`;
-  return [`Overdue now: ${purchases(number)} ${waitingFor(where)}${oldest}`];
+  return [`Overdue now: ${purchases(number)} ${waitingFor(state)}${oldest}`];
 }
 
-function staysText(row: Fields): string[] {
-  const [where, entrants, overdue] = [state(row.state), count(row.entrants), count(row.overdue)];
-  if (where === null || entrants === null || overdue === null) return [];
-  const [now, usual] = [share(row.share), share(row.usualShare)];
+function staysText({ state, entrants, overdue, share: now, usualShare: usual }: Row<'stays'>): string {
   const shares = now === null ? '' : ` (${inHundred(now)}${usual === null ? '' : `; usually ${inHundred(usual)}`})`;
-  return [`Full days (UTC): ${customers(entrants)} ${waitingFor(where)}, of which ${grouped(overdue)} became overdue${shares}`];
+  return `Full days (UTC): ${customers(entrants)} ${waitingFor(state)}, of which ${grouped(overdue)} became overdue${shares}`;
 }
 
-function paceText(row: Fields): string[] {
-  const [where, p95, usual, limit] = [state(row.state), count(row.p95Ms), count(row.usualP95Ms), count(row.limitMs)];
-  if (where === null || p95 === null || limit === null) return [];
+function paceText({ state, p95Ms: p95, usualP95Ms: usual, limitMs: limit }: Row<'pace'>): string[] {
+  if (limit === null) return [];
   const before = usual === null ? '' : `, before that ${humanDuration(usual)}`;
   return [
-    `Slow: customers ${waitingFor(where)} needed up to ${humanDuration(p95)} (95 % of them)${before}; they count as overdue after ${humanDuration(limit)}`,
+    `Slow: customers ${waitingFor(state)} needed up to ${humanDuration(p95)} (95 % of them)${before}; they count as overdue after ${humanDuration(limit)}`,
   ];
 }
 
@@ -196,14 +176,10 @@ function lostText(number: number, what: string, countedTo: number): string[] {
   return number === 0 ? [] : [`${counted(number, countedTo)} ${number === 1 ? 'purchase' : 'purchases'} ${what}`];
 }
 
-function subscribersParagraph(data: Fields, { countedTo }: Said): Labelled[] {
-  const lines = list(data.subscribers).flatMap((value: JsonValue) => {
-    const row = fields(value);
-    const name = text(row.subscriber);
-    const [givenUp, parked] = [count(row.givenUp) ?? 0, count(row.parked) ?? 0];
-    if (name === null) return [];
+function subscribersParagraph({ subscribers }: DigestData, { countedTo }: Said): Labelled[] {
+  const lines = subscribers.flatMap(({ subscriber: name, givenUp, parked, off }) => {
     const parts = [
-      ...(row.off === true ? ['is switched off'] : []),
+      ...(off ? ['is switched off'] : []),
       ...(givenUp > 0 ? [`${counted(givenUp, countedTo)} given up`] : []),
       ...(parked > 0 ? [`${counted(parked, countedTo)} waiting until it takes something again`] : []),
     ];
@@ -231,12 +207,8 @@ function names(all: readonly string[]): string {
   return more > 0 ? `${shown.join(', ')} and ${grouped(more)} more` : shown.join(', ');
 }
 
-function nameOf(site: Fields): string {
-  return text(site.site) ?? 'a site';
-}
-
-function ofCount(row: Fields): number {
-  return count(row.count) ?? 0;
+function nameOf({ site }: Site): string {
+  return site;
 }
 
 function sum<T>(rows: readonly T[], of: (row: T) => number): number {

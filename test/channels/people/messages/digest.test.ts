@@ -109,7 +109,7 @@ describe('a digest', () => {
       timestamp: '2026-11-20T07:00:00.000Z',
       data: { sites: [7, { site: 5, incidents: [{}], overdue: 'x', stays: [null] }], quiet: {}, subscribers: [1] },
     });
-    expect(slackMessage(body, { consoleUrl: null }).text).toContain('Digest of 2 sites: no incidents, nobody overdue now');
+    expect(slackMessage(body, { consoleUrl: null }).text).toContain('Digest of a site: no incidents, nobody overdue now');
   });
 
   test('whatever it holds, Slack takes it and its headline is whole', () => {

@@ -1,0 +1,149 @@
+/** The events that systems receive: webhooks, brokers and the feed. The order of fields is the order on the wire. */
+import { z } from 'zod';
+import { amount, count, jsonObject, state, timeText } from './fields.ts';
+
+/** What every event of a purchase begins with. */
+const HEAD = {
+  site: z.string(),
+  purchaseId: z.string(),
+  sequence: z.int().min(1).describe('1, 2, 3 … for each purchase, without gaps.'),
+};
+
+/** What every event of a purchase ends with. */
+const ATTACHED = {
+  reference: z.string().nullable().describe('What the purchase was registered with, as is `metadata`.'),
+  metadata: jsonObject.nullable(),
+  price: amount.nullable().describe('Null where the service sent none, or `store.fields` does not name it.'),
+  currency: z.string().nullable(),
+  orderReference: z.string().nullable(),
+};
+
+const purchaseData = <Own extends z.ZodRawShape>(own: Own) => z.object({ ...HEAD, ...own, ...ATTACHED });
+
+/** What every event of a purchase has. */
+export const purchaseEventData = purchaseData({}).meta({
+  id: 'PurchaseEventData',
+  description: 'What every event of a purchase has.',
+});
+
+const invoiceFacts = z.object({
+  totalAmount: amount.nullable(),
+  totalAuthorizedAmount: amount.nullable(),
+  minimumAmountToPay: amount.nullable(),
+  invoiceDate: z.string().nullable().describe("A date of the service's calendar, as it wrote it; so is `dueDate`."),
+  dueDate: z.string().nullable(),
+  completed: timeText.nullable().describe('A moment, in UTC.'),
+  debitItems: count.describe('How many there are; so is `creditItems`.'),
+  creditItems: count,
+  details: jsonObject
+    .exactOptional()
+    .describe("The fields that `store.fields` names, by the specification's names; absent when it names none of an invoice."),
+});
+
+export type InvoiceEventFacts = Readonly<z.input<typeof invoiceFacts>>;
+
+/** Why no purchase of a site can be read. */
+const siteTrouble = z
+  .enum(['throttled', 'malformed', 'unknown', 'refused', 'unreachable'])
+  .meta({ id: 'SiteTroubleReason', description: 'Why no purchase of a site can be read. Later versions may add reasons.' });
+
+function event<Type extends string, Data extends z.ZodType>(type: Type, id: string, description: string, data: Data) {
+  return z
+    .object({
+      id: z
+        .string()
+        .describe('`evt_…`: the same in the feed, in every webhook and on every repeat. Ignore one that was seen before.'),
+      type: z.literal(type),
+      timestamp: timeText.describe('UTC with milliseconds.'),
+      data,
+    })
+    .meta({ id, description });
+}
+
+/** The schema of each type of event, in the contract's order. */
+export const SYSTEM_EVENTS = {
+  'purchase.state_changed': event(
+    'purchase.state_changed',
+    'StateChangedEvent',
+    'The state changed; `from` and `notBefore` are null on the first observation.',
+    purchaseData({
+      from: state.nullable(),
+      to: state,
+      notBefore: timeText.nullable().describe('The change happened after this and no later than `notAfter`.'),
+      notAfter: timeText,
+      final: z.boolean().describe('Whether the purchase is polled no more, except for rechecks.'),
+    }),
+  ),
+  'purchase.stuck': event(
+    'purchase.stuck',
+    'StuckEvent',
+    'A poll found the purchase in the same state for too long.',
+    purchaseData({ state, stateSince: timeText, stuckSince: timeText }),
+  ),
+  'purchase.recovered': event(
+    'purchase.recovered',
+    'RecoveredEvent',
+    'A stuck purchase moved.',
+    purchaseData({ from: state, to: state, stateSince: timeText.nullable(), stuckSince: timeText }),
+  ),
+  'purchase.unreadable': event(
+    'purchase.unreadable',
+    'UnreadableEvent',
+    'The service does not know this id, or answers about it with something else than a status.',
+    purchaseData({ state: state.nullable(), tries: count, reason: z.string() }),
+  ),
+  'purchase.readable': event(
+    'purchase.readable',
+    'ReadableEvent',
+    'An unreadable purchase can be read again.',
+    purchaseData({ state: state.nullable() }),
+  ),
+  'purchase.expired': event(
+    'purchase.expired',
+    'ExpiredEvent',
+    'Polling was given up.',
+    purchaseData({ state: state.nullable(), stateSince: timeText.nullable(), watchedSince: timeText }),
+  ),
+  'purchase.invoice_ready': event(
+    'purchase.invoice_ready',
+    'InvoiceReadyEvent',
+    'A completed purchase has an invoice. The invoice itself, with the name of a person, is at `GET /v1/purchases/{id}/invoice`.',
+    purchaseData({ invoice: invoiceFacts }),
+  ),
+  'site.unreachable': event(
+    'site.unreachable',
+    'SiteUnreachableEvent',
+    'No purchase of a site can be read.',
+    z.object({ site: z.string(), since: timeText, reason: siteTrouble.nullable(), lastError: z.string().nullable() }),
+  ),
+  'site.reachable': event(
+    'site.reachable',
+    'SiteReachableEvent',
+    'Purchases of a site can be read again.',
+    z.object({ site: z.string(), since: timeText, until: timeText.nullable(), reason: siteTrouble.nullable() }),
+  ),
+  'site.unknown_state': event(
+    'site.unknown_state',
+    'UnknownStateEvent',
+    'A purchase has a state that the specification does not list; once for each site and number.',
+    z.object({ site: z.string(), state, purchaseId: z.string() }),
+  ),
+  'subscriber.test': event(
+    'subscriber.test',
+    'TestEvent',
+    'A person tests whether a subscriber can be reached. Only that subscriber receives the event.',
+    z.object({ subscriber: z.string(), note: z.string() }),
+  ),
+} as const;
+
+export type EventType = keyof typeof SYSTEM_EVENTS;
+export type PurchaseEventType = Extract<EventType, `purchase.${string}`>;
+
+/** Types that webhook subscribers and the feed see, in the contract's order. */
+export const EVENT_TYPES = Object.keys(SYSTEM_EVENTS) as [EventType, ...EventType[]];
+
+/** What an event of a type holds. */
+export type EventData<Type extends EventType> = z.input<(typeof SYSTEM_EVENTS)[Type]>['data'];
+
+/** The same without what every event of a purchase has. */
+export type OwnData<Type extends PurchaseEventType> = Omit<EventData<Type>, keyof typeof HEAD | keyof typeof ATTACHED>;

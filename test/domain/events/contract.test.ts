@@ -1,0 +1,82 @@
+/** One contract for each event: what is published of it is what is made, and what is read. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { exampleEvents } from '../../../src/channels/people/examples.ts';
+import { eventBody, purchaseDraftOf } from '../../../src/domain/events/events.ts';
+import { PEOPLE_EVENTS, readPeopleEvent } from '../../../src/domain/events/people-events.ts';
+import { SYSTEM_EVENTS } from '../../../src/domain/events/system-events.ts';
+import { parseExact } from '../../../src/domain/values/exact-json.ts';
+import { contractFiles } from '../../../tools/contract.ts';
+import { aPurchase } from '../../support/a-purchase.ts';
+import { eventFault } from '../../support/event-contract.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const NOW = Date.UTC(2026, 10, 20, 9, 15, 2, 123);
+const EXAMPLE = /^\{ "id": "evt_[\s\S]*?^ {4}.*\}$/m;
+
+test.each([...contractFiles()])('%s is as the schemas are', (path, text) => {
+  expect(readFileSync(join(ROOT, path), 'utf8'), 'write it again: npm run contract').toBe(text);
+});
+
+test('each type has its schema, and names itself', () => {
+  for (const [type, schema] of Object.entries({ ...SYSTEM_EVENTS, ...PEOPLE_EVENTS })) expect(schema.shape.type.value).toBe(type);
+});
+
+test("the webhook page's example is an event, to its schema and to the JSON Schema", () => {
+  const [example = ''] = EXAMPLE.exec(readFileSync(join(ROOT, 'docs/webhooks.md'), 'utf8')) ?? [];
+  expect(eventFault(example)).toBeNull();
+  expect(SYSTEM_EVENTS['purchase.state_changed'].safeParse(parseExact(example)).error).toBeUndefined();
+});
+
+test('an event that lacks a field, or has one of another type, is refused by the JSON Schema', () => {
+  const draft = purchaseDraftOf(
+    'purchase.unreadable',
+    { purchase: aPurchase(), sequence: 1, at: NOW, state: null },
+    { state: null, tries: 5, reason: 'http_404' },
+  );
+  const attached = { reference: null, metadata: null, price: null, currency: null, orderReference: null };
+  const body = (more: object) => eventBody('evt_1', { ...draft, data: { ...draft.data, ...attached, ...more } });
+  expect(eventFault(body({}))).toBeNull();
+  expect(eventFault(body({ addedLater: 1 }))).toBeNull();
+  expect(eventFault(body({ tries: 'five' }))).toContain('/data/tries must be integer');
+  expect(eventFault(body({ price: undefined }))).toContain("must have required property 'price'");
+});
+
+describe('an event for people', () => {
+  const [opened, ended, checkouts] = exampleEvents(NOW).map(({ body }) => body) as [string, string, string];
+  const changed = (body: string, data: object): string => {
+    const event = JSON.parse(body);
+    return JSON.stringify({ ...event, data: { ...event.data, ...data } });
+  };
+
+  test('is read with times as instants and amounts as text', () => {
+    const data = readPeopleEvent(opened)?.data;
+    expect(data).toMatchObject({ kind: 'stuck', since: NOW - 25 * 60_000, endedAt: null });
+    expect(readPeopleEvent(ended)?.data).toMatchObject({ kind: 'stuck', endedAt: NOW, movedOn: 180 });
+    expect(readPeopleEvent(checkouts)?.data).toMatchObject({ kind: 'checkouts', stuckCount: 30 });
+  });
+
+  test('of another version is read as far as it is known: the rest is null, and entries that are not known are left out', () => {
+    const odd = changed(opened, {
+      severity: 'apocalyptic',
+      alarm: 7,
+      parts: [{ site: 'se', state: { value: 99 } }, 'x'],
+      new: {},
+    });
+    const data = readPeopleEvent(odd)?.data;
+    expect(data).toMatchObject({
+      severity: null,
+      alarm: null,
+      parts: [{ site: 'se', state: { value: 99, name: 'Unknown(99)' }, count: 0, peak: 0, ended: false }],
+    });
+    expect(data).not.toHaveProperty('new');
+  });
+
+  test('without what no message can do without is not read', () => {
+    expect(readPeopleEvent(changed(opened, { since: 'yesterday' }))).toBeNull();
+    expect(readPeopleEvent(changed(opened, { kind: 'of tomorrow' }))).toBeNull();
+    expect(readPeopleEvent('{"type":')).toBeNull();
+    expect(readPeopleEvent('7')).toBeNull();
+  });
+});
