@@ -1,10 +1,11 @@
 /** The HTTP API for programs on Node: register, read, follow the feed. */
 import { batchesOf, registrationText } from './batches.ts';
+import type { BatchResult, Invoice, Purchase, PurchaseStatus, PurchaseWithTransitions, Registration } from './contract.ts';
 import { type EventPage, type FollowOptions, follow } from './feed.ts';
 import { type ApiAnswer, createCaller } from './http.ts';
-import { type Invoice, invoiceOf } from './invoice.ts';
+import { invoiceOf } from './invoice.ts';
 import type { JsonObject } from './json.ts';
-import { type Purchase, type PurchaseStatus, type PurchaseWithTransitions, purchaseOf, type Registration } from './purchase.ts';
+import { purchaseOf } from './purchase.ts';
 
 export interface PurchaseWatchClientConfig {
   /** Where purchase-watch listens, such as `http://127.0.0.1:8080`. */
@@ -28,12 +29,8 @@ export interface WatchResult {
   readonly purchase: Purchase;
 }
 
-export interface WatchManyResult {
-  readonly created: number;
-  readonly existing: number;
-  /** `index` counts from 0 over all that was given. The others are registered all the same. */
-  readonly rejected: readonly { readonly index: number; readonly code: string; readonly detail: string }[];
-}
+/** `index` counts from 0 over all that was given. */
+export type WatchManyResult = BatchResult;
 
 /** All that are given must hold. */
 export interface ListFilter {

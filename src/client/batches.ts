@@ -1,7 +1,7 @@
 /** Many registrations in as many calls as the API's limits ask for. */
 import { stringifyExact } from '../domain/values/exact-json.ts';
+import type { Registration } from './contract.ts';
 import type { JsonValue } from './json.ts';
-import type { Registration } from './purchase.ts';
 
 /** The API's own limits are 10 000 entries, 16 MiB and a million values. */
 const MOST_ENTRIES = 10_000;

@@ -3,11 +3,11 @@
 import { createCheckoutClient as createClient } from '../checkout/client.ts';
 import { namedState } from '../domain/purchases/states.ts';
 import type { Decimal as ExactNumber } from '../domain/values/exact-json.ts';
+import type { State } from './contract.ts';
 import type { CheckoutInvoice, CheckoutInvoiceItem } from './invoice.ts';
 import type { Decimal } from './json.ts';
 import type { LocalTime } from './local-time.ts';
 import type { PaymentStatus } from './payment-status.ts';
-import type { State } from './purchase.ts';
 
 export interface CheckoutClientConfig {
   /** What the service's operator gave you; a path in it is kept in front of every operation. */

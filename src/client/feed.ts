@@ -1,6 +1,7 @@
 /** Following the event feed: page after page, then waiting for what comes, over restarts and outages of the server. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventOf, type WatchEvent, type WatchEventType } from './events.ts';
+import type { WatchEvent } from './contract.ts';
+import { eventOf, type WatchEventType } from './events.ts';
 import type { ApiCaller } from './http.ts';
 import type { JsonObject } from './json.ts';
 import { ApiProblem } from './problem.ts';

@@ -21,30 +21,38 @@ export {
   type PaymentStatusResult,
 } from './checkout.ts';
 export type {
-  CloudEventAttributes,
   ExpiredEvent,
+  Invoice,
+  InvoiceItem,
   InvoiceReadyEvent,
+  Limit,
+  ProblemField,
+  Purchase,
   PurchaseEventData,
+  PurchaseStatus,
+  PurchaseWithTransitions,
   ReadableEvent,
   RecoveredEvent,
+  Registration,
   SiteReachableEvent,
+  SiteTroubleReason,
   SiteUnreachableEvent,
+  State,
   StateChangedEvent,
   StuckEvent,
   TestEvent,
+  Transition,
   UnknownStateEvent,
   UnreadableEvent,
   WatchEvent,
-  WatchEventType,
-  WebhookEvent,
-} from './events.ts';
+} from './contract.ts';
+export type { CloudEventAttributes, WatchEventType, WebhookEvent } from './events.ts';
 export type { EventPage, FollowOptions } from './feed.ts';
-export type { CheckoutInvoice, CheckoutInvoiceItem, Invoice, InvoiceItem } from './invoice.ts';
+export type { CheckoutInvoice, CheckoutInvoiceItem } from './invoice.ts';
 export { type Decimal, decimalText, type ExactNumber, type JsonObject, type JsonValue } from './json.ts';
 export type { LocalTime } from './local-time.ts';
 export type { PaymentStatus } from './payment-status.ts';
-export { ApiProblem, type ProblemField } from './problem.ts';
-export type { Purchase, PurchaseStatus, PurchaseWithTransitions, Registration, State, Transition } from './purchase.ts';
+export { ApiProblem } from './problem.ts';
 export {
   type VerifyWebhookOptions,
   verifyWebhook,

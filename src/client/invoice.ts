@@ -1,44 +1,8 @@
 /** Invoices: as the API shows them, and as the checkout service itself does. */
 
+import type { Invoice, State } from './contract.ts';
 import { type Decimal, decimalText, type JsonObject, type JsonValue } from './json.ts';
 import type { LocalTime } from './local-time.ts';
-import type { State } from './purchase.ts';
-
-export interface InvoiceItem {
-  readonly description: string | null;
-  readonly notes: string | null;
-  readonly amount: Decimal | null;
-  /** As the service sent it; its type is not specified. */
-  readonly taxCode: JsonValue;
-  readonly taxAmount: Decimal | null;
-}
-
-/** Personal data is among it. */
-export interface Invoice {
-  readonly purchaseId: string;
-  readonly site: string;
-  readonly state: State;
-  /** UTC. */
-  readonly completed: string | null;
-  readonly totalAmount: Decimal | null;
-  readonly totalAuthorizedAmount: Decimal | null;
-  readonly minimumAmountToPay: Decimal | null;
-  /** Dates of the service's calendar, as it wrote them. */
-  readonly invoiceDate: string | null;
-  readonly dueDate: string | null;
-  readonly bankAccount: string | null;
-  readonly accountNumber: string | null;
-  readonly aliasAccount: string | null;
-  readonly receiver: string | null;
-  readonly invoicingFirstName: string | null;
-  readonly invoicingLastName: string | null;
-  readonly invoicingAddressLine1: string | null;
-  readonly invoicingAddressLine2: string | null;
-  readonly invoicingZip: string | null;
-  readonly invoicingCity: string | null;
-  readonly debitItems: readonly InvoiceItem[];
-  readonly creditItems: readonly InvoiceItem[];
-}
 
 /** An item by the specification's names. */
 export interface CheckoutInvoiceItem {

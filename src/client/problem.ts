@@ -1,11 +1,6 @@
 /** What went wrong with a call of the API. */
 
-/** What is wrong with one field. */
-export interface ProblemField {
-  readonly field: string;
-  readonly value?: string | number | boolean | null;
-  readonly detail: string;
-}
+import type { ProblemField } from './contract.ts';
 
 /**
  * A call that was not answered as asked. `code` is stable: the API's own codes (`purchase_not_found`, `unknown_site` …,

@@ -8,7 +8,9 @@ export function schemaChecker(document: OpenApiDocument): (schema: Schema, value
   const ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true, allErrors: false, validateFormats: true });
   // The package's default export is its module in some resolutions, and the function in others.
   (formats as unknown as (to: unknown) => void)(ajv);
-  ajv.addVocabulary(['example']);
+  ajv.addVocabulary(['example', 'discriminator']);
+  // A number with the digits that the service sent; a client that parses it as a double still gets a number.
+  ajv.addFormat('decimal', true);
   const moved = (schema: Schema): object => JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"/components/'));
   for (const [name, schema] of Object.entries(document.components?.schemas ?? {})) {
     ajv.addSchema(moved(schema), `/components/schemas/${name}`);

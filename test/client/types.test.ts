@@ -1,9 +1,13 @@
-/** The exported types say what the API says: a field that one of them lacks fails the type check of this file. */
+/**
+ * The exported types come from the schemas of the API and of the events (test/domain/events/contract.test.ts refuses a stale file).
+ * Here: they are the types of the daemon, and every amount that a schema marks is text in the client.
+ */
 
-import { expectTypeOf, test } from 'vitest';
+import { expect, expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
-import type { invoiceSchema } from '../../src/api/purchases/invoice-body.ts';
-import type { limitSchema, purchaseSchema, transitionSchema } from '../../src/api/purchases/purchase-body.ts';
+import { invoiceSchema } from '../../src/api/purchases/invoice-body.ts';
+import { type limitSchema, purchaseSchema, type transitionSchema } from '../../src/api/purchases/purchase-body.ts';
+import { eventOf } from '../../src/client/events.ts';
 import type {
   Invoice,
   InvoiceReadyEvent,
@@ -13,9 +17,14 @@ import type {
   Transition,
   WatchEventType,
 } from '../../src/client/index.ts';
+import { invoiceOf } from '../../src/client/invoice.ts';
+import type { JsonObject } from '../../src/client/json.ts';
+import { purchaseOf } from '../../src/client/purchase.ts';
 import type { InvoiceFacts } from '../../src/domain/deciding/invoice.ts';
-import type { EventType } from '../../src/domain/events/system-events.ts';
+import { type JsonSchema, systemEventsSchema } from '../../src/domain/events/documents.ts';
+import { type EventType, SYSTEM_EVENTS } from '../../src/domain/events/system-events.ts';
 import type { PurchaseStatus as KnownStatus } from '../../src/domain/purchases/purchase.ts';
+import { parseExact } from '../../src/domain/values/exact-json.ts';
 
 test('of events, purchases, transitions and invoices', () => {
   expectTypeOf<WatchEventType>().toEqualTypeOf<EventType>();
@@ -25,4 +34,40 @@ test('of events, purchases, transitions and invoices', () => {
   expectTypeOf<keyof Transition>().toEqualTypeOf<keyof z.output<typeof transitionSchema>>();
   expectTypeOf<keyof Invoice>().toEqualTypeOf<keyof z.output<typeof invoiceSchema>>();
   expectTypeOf<keyof InvoiceReadyEvent['data']['invoice']>().toEqualTypeOf<keyof InvoiceFacts>();
+});
+
+/** An object with each amount that the schema marks, and nothing else. */
+function amountsOf(schema: JsonSchema): { [name: string]: unknown } {
+  const isAmount = (each: JsonSchema): boolean =>
+    each.format === 'decimal' || ((each.anyOf as JsonSchema[] | undefined)?.some(isAmount) ?? false);
+  return Object.fromEntries(
+    Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, each]): [string, unknown][] =>
+      isAmount(each) ? [[name, 'AMOUNT']] : each.properties === undefined ? [] : [[name, amountsOf(each)]],
+    ),
+  );
+}
+const withNumbers = (amounts: object): JsonObject =>
+  parseExact(JSON.stringify(amounts).replaceAll('"AMOUNT"', '249.50')) as JsonObject;
+const withTexts = (amounts: object): object => JSON.parse(JSON.stringify(amounts).replaceAll('AMOUNT', '249.50'));
+
+test.each(Object.entries(SYSTEM_EVENTS))('amounts of %s are text with their digits', (type, schema) => {
+  const { data } = amountsOf(systemEventsSchema().$defs![String(schema.meta()?.id)]!) as { data: object };
+  expect(data).toEqual(type.startsWith('purchase.') ? expect.objectContaining({ price: 'AMOUNT' }) : {});
+  const event = eventOf({ id: 'evt_1', type, timestamp: '2026-11-20T09:15:02.123Z', data: withNumbers(data) });
+  expect(event?.data).toEqual(withTexts(data));
+});
+
+test('amounts of purchases and invoices are text with their digits', () => {
+  const names = (
+    schema: typeof purchaseSchema | (typeof invoiceSchema)['shape']['debitItems']['element'] | typeof invoiceSchema,
+  ) =>
+    Object.fromEntries(
+      Object.keys(schema.shape)
+        .filter((name) => /price|amount/i.test(name))
+        .map((name) => [name, 'AMOUNT']),
+    );
+  expect(purchaseOf(withNumbers(names(purchaseSchema)))).toEqual(withTexts(names(purchaseSchema)));
+  const item = names(invoiceSchema.shape.debitItems.element);
+  const invoice = { ...names(invoiceSchema), debitItems: [item], creditItems: [item] };
+  expect(invoiceOf(withNumbers(invoice))).toEqual(withTexts(invoice));
 });

@@ -15,7 +15,7 @@ import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { needs } from '../access/scopes.ts';
 import { problems } from '../http/problems.ts';
 import type { ApiBindings } from '../http/serve.ts';
-import { stateBody, stateOrNull, timeSchema } from '../purchases/purchase-body.ts';
+import { stateBody, stateOrNull, statusSchema, timeSchema } from '../purchases/purchase-body.ts';
 import { healthSchema } from '../subscribers/fields.ts';
 
 /** Mounts the call. */
@@ -115,7 +115,7 @@ const overviewSchema = z
       groups: z.array(
         z.object({
           site: z.string(),
-          status: z.enum(['watching', 'settled', 'unreadable', 'expired', 'stopped']),
+          status: statusSchema,
           state: stateOrNull,
           count: z.int(),
           stuck: z.int(),

@@ -1,7 +1,7 @@
 /** The checks of single fields and parameters. Every message says what was expected. */
 import { z } from '@hono/zod-openapi';
 import { distance, suggestion } from '../../config/kinds/nearest.ts';
-import type { PurchaseStatus } from '../../domain/purchases/purchase.ts';
+import { PURCHASE_STATUSES, type PurchaseStatus } from '../../domain/purchases/purchase.ts';
 import { STATE_NAMES, stateValue } from '../../domain/purchases/states.ts';
 import { formatDuration, parseDuration } from '../../domain/values/duration.ts';
 import type { JsonObject } from './body.ts';
@@ -10,7 +10,6 @@ import { metadataProblem } from './metadata.ts';
 
 const LONGEST_TEXT = 200;
 const MOST_SITES_NAMED = 10;
-const STATUSES: readonly PurchaseStatus[] = ['watching', 'settled', 'unreadable', 'expired', 'stopped'];
 
 /** Text, for which `problem` may name a fault. */
 function text(problem: (value: string) => string | null, note: IssueNote = {}) {
@@ -114,10 +113,12 @@ export const stateParameter = parameter((value) => {
 }).openapi({ type: 'string', description: 'A state by name or number.', example: 'WaitingForCardPayments' });
 
 export const statusParameter = parameter<PurchaseStatus>((value) => {
-  const status = STATUSES.find((each) => each === value);
+  const status = PURCHASE_STATUSES.find((each) => each === value);
   if (status !== undefined) return { is: status };
-  return { problem: `is no status${suggestion(value.slice(0, LONGEST_TEXT), STATUSES)}; there are ${STATUSES.join(', ')}` };
-}).openapi({ type: 'string', enum: [...STATUSES] });
+  return {
+    problem: `is no status${suggestion(value.slice(0, LONGEST_TEXT), PURCHASE_STATUSES)}; there are ${PURCHASE_STATUSES.join(', ')}`,
+  };
+}).openapi({ type: 'string', enum: [...PURCHASE_STATUSES] });
 
 export const stuckParameter = parameter((value) =>
   value === 'true' || value === 'false' ? { is: value === 'true' } : { problem: 'must be true or false' },

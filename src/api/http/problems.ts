@@ -157,11 +157,13 @@ const problemSchema = z
     code: z.enum(Object.keys(KINDS) as [ProblemCode, ...ProblemCode[]]),
     errors: z
       .array(
-        z.object({
-          field: z.string(),
-          value: z.union([z.string(), z.number(), z.boolean(), z.null()]).optional(),
-          detail: z.string(),
-        }),
+        z
+          .object({
+            field: z.string(),
+            value: z.union([z.string(), z.number(), z.boolean(), z.null()]).optional(),
+            detail: z.string(),
+          })
+          .openapi('ProblemField', { description: 'What is wrong with one field.' }),
       )
       .optional(),
   })

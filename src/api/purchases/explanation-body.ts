@@ -3,7 +3,7 @@
 import { z } from '@hono/zod-openapi';
 import { type Explanation, MATTER_CODES, STEP_KINDS, type Step } from '../../domain/explain/step.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
-import { limitSchema, stateBody, stateOrNull, stateSchema, timeSchema } from './purchase-body.ts';
+import { limitSchema, stateBody, stateOrNull, stateSchema, statusSchema, timeSchema } from './purchase-body.ts';
 
 const stepSchema = z
   .object({
@@ -42,7 +42,7 @@ export const explanationSchema = z
       purchaseId: z.string(),
       site: z.string(),
       reference: z.string().nullable(),
-      status: z.enum(['watching', 'settled', 'unreadable', 'expired', 'stopped']),
+      status: statusSchema,
       state: stateOrNull,
       stateSince: timeSchema.nullable(),
       stuckSince: timeSchema.nullable(),

@@ -6,13 +6,14 @@ import type { LocalTime } from '../../checkout/local-time.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { Decimal, JsonValue } from '../../domain/values/exact-json.ts';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
+import { stateSchema } from './purchase-body.ts';
 
 /** What passes is always there: the description says so. */
 const isThere = (value: unknown) => value !== undefined;
 const text = z.string().nullable();
 const amount = z
   .custom<Decimal | null>(isThere)
-  .openapi({ type: ['number', 'null'], description: 'With the digits the service sent.' });
+  .openapi({ type: ['number', 'null'], format: 'decimal', description: 'With the digits the service sent.' });
 const date = z.string().nullable().openapi({
   description: "A date of the service's calendar, as it wrote it, without an offset.",
   example: '2026-12-20T00:00:00',
@@ -35,7 +36,7 @@ export const invoiceSchema = z
   .object({
     purchaseId: z.string(),
     site: z.string(),
-    state: z.object({ value: z.int(), name: z.string() }),
+    state: stateSchema,
     completed: z.string().nullable().openapi({ format: 'date-time' }),
     totalAmount: amount,
     totalAuthorizedAmount: amount,

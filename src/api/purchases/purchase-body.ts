@@ -3,7 +3,9 @@
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { state } from '../../domain/events/fields.ts';
 import { metadataText } from '../../domain/purchases/metadata.ts';
+import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { LIMIT_SOURCES } from '../../domain/stays/dwell.ts';
 import { type JsonValue, parseExact } from '../../domain/values/exact-json.ts';
@@ -14,50 +16,57 @@ import type { JsonObject } from '../http/body.ts';
 
 export const timeSchema = z.string().openapi({ format: 'date-time', example: '2026-11-20T09:15:02.123Z' });
 export const stateSchema = z
-  .object({ value: z.int(), name: z.string() })
-  .openapi('State', { example: { value: 2, name: 'Completed' } });
+  .object(state.shape)
+  .openapi('State', { description: state.description ?? '', example: { value: 2, name: 'Completed' } });
 // Not nullable(): that would make null a part of the named schema itself.
 export const stateOrNull = z.union([stateSchema, z.null()]);
 /** What passes is always there: the description says so. */
 const isThere = (value: unknown) => value !== undefined;
 const stored = (type: 'string' | 'number') =>
-  z
-    .custom<JsonValue>(isThere)
-    .openapi({ type: [type, 'null'], description: 'As the service sent it, a long text cut; null when it is not stored.' });
+  z.custom<JsonValue>(isThere).openapi({
+    type: [type, 'null'],
+    ...(type === 'number' ? { format: 'decimal' } : {}),
+    description: 'As the service sent it, a long text cut; null when it is not stored.',
+  });
 const objectSchema = z.custom<JsonObject>(isThere).openapi({ type: 'object', additionalProperties: true });
+
+export const statusSchema = z.enum(PURCHASE_STATUSES).openapi('PurchaseStatus', {
+  description:
+    '`watching`: polled. `settled`: in a final state. `unreadable`: the service does not know the id; polled ever more rarely. `expired`: given up. `stopped`: a person or program stopped it.',
+});
 
 export const purchaseSchema = z
   .object({
     purchaseId: z.string(),
     site: z.string(),
-    status: z.enum(['watching', 'settled', 'unreadable', 'expired', 'stopped']),
-    state: stateOrNull,
+    status: statusSchema,
+    state: stateOrNull.openapi({ description: 'Null until the first good answer.' }),
     stateSince: timeSchema.nullable(),
-    stuckSince: timeSchema.nullable(),
+    stuckSince: timeSchema.nullable().openapi({ description: 'Null while it is not stuck.' }),
     reference: z.string().nullable(),
     metadata: z.custom<JsonObject | null>(isThere).openapi({ type: ['object', 'null'], additionalProperties: true }),
     registeredAt: timeSchema,
     lastPolledAt: timeSchema.nullable(),
     nextPollAt: timeSchema.nullable(),
     polls: z.int(),
-    failures: z.int(),
+    failures: z.int().openapi({ description: 'Failed polls in a row.' }),
     lastError: z.string().nullable(),
     price: stored('number'),
     currency: stored('string'),
     orderReference: stored('string'),
-    details: objectSchema,
+    details: objectSchema.openapi({ description: "The other fields that `store.fields` names, by the specification's names." }),
   })
-  .openapi('Purchase');
+  .openapi('Purchase', { description: 'Times are UTC with milliseconds.' });
 
 export const transitionSchema = z
   .object({
     sequence: z.int(),
-    from: stateOrNull,
+    from: stateOrNull.openapi({ description: 'Null on the first observation.' }),
     to: stateSchema,
     notBefore: timeSchema.nullable(),
     notAfter: timeSchema,
   })
-  .openapi('Transition');
+  .openapi('Transition', { description: 'A change of state: after `notBefore`, no later than `notAfter`.' });
 
 /** When a stay becomes overdue, and what that rests on. */
 export const limitSchema = z
@@ -77,7 +86,7 @@ export const limitSchema = z
       example: '11 min here; usual 38 s, 95 % under 2 min 10 s, limit 6 min 30 s, from 412 purchases',
     }),
   })
-  .openapi('Limit');
+  .openapi('Limit', { description: 'When a stay in a state becomes overdue, and what that rests on.' });
 
 type PurchaseMembers = Record<keyof z.output<typeof purchaseSchema>, JsonValue | JsonText>;
 

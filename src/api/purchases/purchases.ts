@@ -90,13 +90,15 @@ const listRoute = createRoute({
   },
 });
 
-const purchaseWithTransitions = purchaseSchema.extend({
-  // Not nullable(): that would make null a part of the named schema itself.
-  limit: z
-    .union([limitSchema, z.null()])
-    .openapi({ description: 'Null in a state without a limit, and when it is not watched.' }),
-  transitions: z.array(transitionSchema),
-});
+const purchaseWithTransitions = purchaseSchema
+  .extend({
+    // Not nullable(): that would make null a part of the named schema itself.
+    limit: z
+      .union([limitSchema, z.null()])
+      .openapi({ description: 'Null in a state without a limit, and when it is not watched.' }),
+    transitions: z.array(transitionSchema).openapi({ description: 'First to last.' }),
+  })
+  .openapi('PurchaseWithTransitions');
 
 const readRoute = createRoute({
   method: 'get',

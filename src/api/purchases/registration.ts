@@ -102,6 +102,16 @@ function toRegistration(
 /** To a key without the scope `read`, only what it sent itself. */
 const registeredSchema = z.union([purchaseSchema, z.object({ purchaseId: z.string(), site: z.string() })]);
 
+const batchResultSchema = z
+  .object({
+    created: z.int(),
+    existing: z.int(),
+    rejected: z
+      .array(z.object({ index: z.int(), code: z.string(), detail: z.string() }))
+      .openapi({ description: '`index` counts from 0. The other entries are registered.' }),
+  })
+  .openapi('BatchResult');
+
 const registerRoute = (schema: RegistrationSchema) =>
   createRoute({
     method: 'post',
@@ -149,11 +159,7 @@ const registerBatchRoute = () =>
         description: 'What became of the entries.',
         content: {
           'application/json': {
-            schema: z.object({
-              created: z.int(),
-              existing: z.int(),
-              rejected: z.array(z.object({ index: z.int(), code: z.string(), detail: z.string() })),
-            }),
+            schema: batchResultSchema,
           },
         },
       },

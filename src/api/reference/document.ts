@@ -8,6 +8,7 @@ import type { ApiBindings } from '../http/serve.ts';
 import { docsPage } from './page.ts';
 import type { OpenApiDocument } from './page-model.ts';
 import { STYLE } from './page-style.ts';
+import { registerWebhooks } from './webhooks.ts';
 
 type App = OpenAPIHono<{ Bindings: ApiBindings }>;
 
@@ -32,6 +33,7 @@ export function mountDocument(app: App, { keyed }: { keyed: boolean }): void {
     description:
       'Each call names the scope that the key needs: `read`, `metrics`, `register` or `operate`. `API_KEY` has all four, `API_READ_KEY` has `read` and `metrics`. Without any key in the configuration only this machine is served, and needs none.',
   });
+  registerWebhooks(app.openAPIRegistry);
   let made: OpenApiDocument | undefined;
   const document = (): OpenApiDocument => {
     made ??= withOperationIds(app.getOpenAPI31Document(ABOUT) as unknown as OpenApiDocument);

@@ -56,6 +56,8 @@ export interface Operation {
 export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly version: string; readonly description?: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  /** By the type of event. */
+  readonly webhooks?: Readonly<Record<string, { readonly post: Operation }>>;
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 

@@ -1,7 +1,7 @@
 /** The contracts of events as JSON Schema (2020-12), for programs in any language. */
 import { z } from 'zod';
 import { PEOPLE_EVENTS } from './people-events.ts';
-import { purchaseEventData, SYSTEM_EVENTS } from './system-events.ts';
+import { EVENT_TYPES, type EventType, purchaseEventData, SYSTEM_EVENTS } from './system-events.ts';
 
 /** A JSON Schema, as far as it is read here. */
 export interface JsonSchema {
@@ -21,6 +21,11 @@ export function systemEventsSchema(): JsonSchema {
 export function peopleEventsSchema(): JsonSchema {
   const about = 'An event as alert webhooks bring it. Later versions may add types, and fields to each type.';
   return documentOf('alerts', about, Object.values(PEOPLE_EVENTS), []);
+}
+
+/** The name in `$defs` of each type of event for systems. */
+export function eventNames(): { type: EventType; name: string }[] {
+  return EVENT_TYPES.map((type) => ({ type, name: String(SYSTEM_EVENTS[type].meta()?.id) }));
 }
 
 function documentOf(name: string, description: string, events: readonly z.ZodType[], more: readonly z.ZodType[]): JsonSchema {

@@ -3,7 +3,8 @@
 import type { JsonValue } from '../values/exact-json.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 
-export type PurchaseStatus = 'watching' | 'settled' | 'unreadable' | 'expired' | 'stopped';
+export const PURCHASE_STATUSES = ['watching', 'settled', 'unreadable', 'expired', 'stopped'] as const;
+export type PurchaseStatus = (typeof PURCHASE_STATUSES)[number];
 
 /** The fields of an answer that `store.fields` names, by the specification's field names; amounts are Decimals. */
 export type Details = { readonly [field: string]: JsonValue };

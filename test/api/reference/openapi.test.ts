@@ -6,6 +6,8 @@ import { exampleOf, type OpenApiDocument, type Operation, type Schema } from '..
 import { createApi } from '../../../src/api/routes.ts';
 import { type ApiKey, hashOfKey } from '../../../src/config/api-keys.ts';
 import { SCOPES, type Scope } from '../../../src/config/kinds/key-kinds.ts';
+import { EVENT_TYPES } from '../../../src/domain/events/system-events.ts';
+import { announce } from '../../support/announce.ts';
 import { PLANS, startTestApi, type TestApi } from '../api.ts';
 import { schemaChecker } from '../schema-checker.ts';
 
@@ -55,6 +57,19 @@ function mounted(): string[] {
     .map(({ method, path }) => `${method.toLowerCase()} ${path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}')}`);
   return [...new Set(names)].sort();
 }
+
+test('each type of event is a webhook, with the schema that its events fit', async () => {
+  expect(Object.keys(document.webhooks ?? {})).toEqual(EVENT_TYPES);
+  const id = await announce(api.sql, { data: { since: '2026-11-20T09:15:02.123Z', until: null, reason: null } });
+  const { data } = (await api.call('GET', '/v1/events', { headers: { authorization: `Bearer ${FULL}` } })).body;
+  const event = data.find((each: { id: string }) => each.id === id);
+  const check = schemaChecker(document);
+  const bodyOf = (type: string) => document.webhooks![type]!.post.requestBody!.content['application/json']!.schema!;
+  expect(check(bodyOf('site.reachable'), event)).toBeNull();
+  expect(check({ $ref: '#/components/schemas/Event' }, event)).toBeNull();
+  expect(check(bodyOf('site.unreachable'), event)).not.toBeNull();
+  expect(check({ $ref: '#/components/schemas/Event' }, { ...event, data: {} })).not.toBeNull();
+});
 
 test('the document passes a public validator as OpenAPI 3.1', async () => {
   const validator = new Validator();

@@ -15,7 +15,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const NOW = Date.UTC(2026, 10, 20, 9, 15, 2, 123);
 const EXAMPLE = /^\{ "id": "evt_[\s\S]*?^ {4}.*\}$/m;
 
-test.each([...contractFiles()])('%s is as the schemas are', (path, text) => {
+test.each([...(await contractFiles())])('%s is as the schemas are', (path, text) => {
   expect(readFileSync(join(ROOT, path), 'utf8'), 'write it again: npm run contract').toBe(text);
 });
 
