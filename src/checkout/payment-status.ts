@@ -166,19 +166,25 @@ export function detailsReader(
   return (status, text, reply) => {
     const details = new Map<string, JsonValue>();
     for (const field of fields) {
-      const value = status[field];
-      if (value === null || value === undefined) continue;
-      if (typeof value === 'string') {
-        if (field === 'CurrencyCode' && !isCurrency(value)) return outOfBounds(field, reply);
-        details.set(field, cutText(storable(value), LONGEST[field] ?? LONGEST_TEXT));
-      } else if (isAmountField(field)) {
-        const amount = exactAmount(text, field, value as number);
-        if (!isAmount(amount)) return outOfBounds(field, reply);
-        details.set(field, amount);
-      } else details.set(field, value);
+      const value = status[field] ?? null;
+      if (value === null) continue;
+      const kept = keptValue(field, value, text);
+      if (kept === null) return outOfBounds(field, reply);
+      details.set(field, kept);
     }
     return Object.fromEntries(details);
   };
+}
+
+/** What is kept of a field; null for an amount or a currency that cannot be one. `text` is the whole answer. */
+function keptValue(field: Field, value: string | number | boolean, text: string): JsonValue {
+  if (typeof value === 'string') {
+    const isOdd = field === 'CurrencyCode' && !isCurrency(value);
+    return isOdd ? null : cutText(storable(value), LONGEST[field] ?? LONGEST_TEXT);
+  }
+  if (!isAmountField(field)) return value;
+  const amount = exactAmount(text, field, value as number);
+  return isAmount(amount) ? amount : null;
 }
 
 /** The whole status for people who ask for it. */

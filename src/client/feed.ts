@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WatchEvent } from './contract.ts';
 import { eventOf, type WatchEventType } from './events.ts';
-import type { ApiCaller } from './http.ts';
+import type { ApiAnswer, ApiCaller } from './http.ts';
 import type { JsonObject } from './json.ts';
 import { ApiProblem } from './problem.ts';
 
@@ -38,30 +38,35 @@ const LONGEST_REST = 30_000;
 
 /** Pages of events, oldest first. Waits out what is temporary; throws ApiProblem for what will not mend itself. */
 export async function* follow(call: ApiCaller, options: FollowOptions): AsyncGenerator<EventPage, void, undefined> {
-  const { types, limit, signal, follow: goOn = true, onTrouble } = options;
-  let after = options.after ?? undefined;
-  let rest = FIRST_REST;
-  while (!signal?.aborted) {
-    let body: JsonObject;
+  const { types, limit, signal, follow: isFollowing = true } = options;
+  const wait = isFollowing ? `${WAIT}s` : undefined;
+  for (let after = options.after ?? undefined; ; ) {
+    const query = { after, types: types?.join(','), limit, wait };
+    const ask = () => call({ method: 'GET', path: '/v1/events', query, signal, timeout: (WAIT + 15) * 1_000 });
+    const answer = await askUntilAnswered(ask, options);
+    if (answer === null) return;
+    const { data, nextCursor } = answer.body;
+    const entries = Array.isArray(data) ? (data as readonly JsonObject[]) : [];
+    after = typeof nextCursor === 'string' ? nextCursor : after;
+    if (entries.length > 0) yield { events: entries.map(eventOf).filter((event) => event !== null), cursor: after ?? '' };
+    else if (!isFollowing) return;
+  }
+}
+
+/** Asks again after each failure that is temporary, with growing rests; null when the signal ends it. */
+async function askUntilAnswered(
+  ask: () => Promise<ApiAnswer>,
+  { signal, onTrouble }: Pick<FollowOptions, 'signal' | 'onTrouble'>,
+): Promise<ApiAnswer | null> {
+  for (let rest = FIRST_REST; !signal?.aborted; rest = Math.min(rest * 2, LONGEST_REST)) {
     try {
-      const query = { after, types: types?.join(','), limit, wait: goOn ? `${WAIT}s` : undefined };
-      ({ body } = await call({ method: 'GET', path: '/v1/events', query, signal, timeout: (WAIT + 15) * 1_000 }));
-      rest = FIRST_REST;
+      return await ask();
     } catch (error) {
-      if (signal?.aborted) return;
+      if (signal?.aborted) return null;
       if (!(error instanceof ApiProblem) || !error.isTemporary) throw error;
       onTrouble?.(error);
       await delay(Math.max(rest, (error.retryAfter ?? 0) * 1_000), undefined, { signal }).catch(() => undefined);
-      rest = Math.min(rest * 2, LONGEST_REST);
-      continue;
     }
-    const data = Array.isArray(body.data) ? (body.data as readonly JsonObject[]) : [];
-    const next = typeof body.nextCursor === 'string' ? body.nextCursor : undefined;
-    if (data.length > 0) {
-      const events = data.map(eventOf).filter((event) => event !== null);
-      yield { events, cursor: next ?? after ?? '' };
-    }
-    after = next ?? after;
-    if (!goOn && data.length === 0) return;
   }
+  return null;
 }

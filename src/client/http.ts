@@ -38,41 +38,45 @@ export function createCaller(options: { baseUrl: string; apiKey: string | undefi
   const prefix = base.origin + base.pathname.replace(/\/+$/, '');
   const access: Record<string, string> = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
 
-  return async ({ method, path, query = {}, body, headers, signal, timeout = options.timeout }) => {
+  return async ({ signal, timeout = options.timeout, ...call }) => {
     const late = AbortSignal.timeout(timeout);
-    const told = signal === undefined ? late : AbortSignal.any([late, signal]);
+    const ended = signal === undefined ? late : AbortSignal.any([late, signal]);
     try {
-      const answer = await request(prefix + path + queryText(query), {
-        method,
-        headers: {
-          accept: 'application/json',
-          // What comes compressed all the same is not unpacked: a kilobyte may become gigabytes.
-          'accept-encoding': 'identity',
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...access,
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body }),
-        signal: told,
-      });
-      // A redirect is not followed: the key is not carried elsewhere.
-      const { statusCode: status, headers: given } = answer;
-      const bytes = await readUpTo(answer.body, LARGEST_ANSWER);
-      const parsed = bytes === null ? null : parseObject(decoder.decode(bytes) || '{}');
-      if (status >= 200 && status < 300 && parsed !== null) return { status, body: parsed };
-      throw problemOf(status, parsed, given['retry-after']);
+      return await exchange(prefix, { ...call, headers: { ...access, ...call.headers }, signal: ended });
     } catch (error) {
       if (error instanceof ApiProblem) throw error;
       if (signal?.aborted) throw signal.reason;
-      if (late.aborted) {
-        throw new ApiProblem({ code: 'timeout', status: null, detail: `no answer within ${timeout} ms` }, { cause: error });
-      }
-      throw new ApiProblem(
-        { code: 'unreachable', status: null, detail: `${base.origin} gives no answer (${reasonOf(error)})` },
-        { cause: error },
-      );
+      const problem = late.aborted
+        ? { code: 'timeout', status: null, detail: `no answer within ${timeout} ms` }
+        : { code: 'unreachable', status: null, detail: `${base.origin} gives no answer (${reasonOf(error)})` };
+      throw new ApiProblem(problem, { cause: error });
     }
   };
+}
+
+/** One request and its answer. Throws ApiProblem for what the API refuses, and what undici throws. */
+async function exchange(
+  prefix: string,
+  { method, path, query = {}, body, headers, signal }: ApiCall & { readonly signal: AbortSignal },
+): Promise<ApiAnswer> {
+  const answer = await request(prefix + path + queryText(query), {
+    method,
+    headers: {
+      accept: 'application/json',
+      // What comes compressed all the same is not unpacked: a kilobyte may become gigabytes.
+      'accept-encoding': 'identity',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body }),
+    signal,
+  });
+  // A redirect is not followed: the key is not carried elsewhere.
+  const { statusCode: status, headers: given } = answer;
+  const bytes = await readUpTo(answer.body, LARGEST_ANSWER);
+  const parsed = bytes === null ? null : parseObject(decoder.decode(bytes) || '{}');
+  if (status >= 200 && status < 300 && parsed !== null) return { status, body: parsed };
+  throw problemOf(status, parsed, given['retry-after']);
 }
 
 const decoder = new TextDecoder();

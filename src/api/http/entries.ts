@@ -60,23 +60,49 @@ export class EntryFinder {
   /** Reads the next bytes. Throws Problem as soon as a limit is passed. */
   read(chunk: Uint8Array): void {
     for (let index = 0; index < chunk.length; index++) {
-      const byte = chunk[index]!;
-      if (this.#isString) {
-        if (this.#isEscaped) this.#isEscaped = false;
-        else if (byte === BACKSLASH) this.#isEscaped = true;
-        else if (byte === QUOTE) this.#isString = false;
-      } else if (byte === QUOTE) {
-        this.#isString = true;
-        this.#isFilled = true;
-      } else if (byte === COMMA) {
-        this.#values += 1;
-        if (this.#depth === ENTRY_DEPTH && this.#start >= 0) this.#next(this.#seen + index);
-      } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) this.#open(byte, this.#seen + index);
-      else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) this.#close(this.#seen + index);
-      else if (byte > SPACE) this.#isFilled = true;
+      if (this.#isString) index = this.#passString(chunk, index);
+      else this.#take(chunk[index]!, this.#seen + index);
     }
     this.#seen += chunk.length;
     this.#checkSizes();
+  }
+
+  /** Reads on within a string; answers where the string ends, or the length of the chunk when it does not. */
+  #passString(chunk: Uint8Array, from: number): number {
+    for (let index = from; index < chunk.length; index++) {
+      const byte = chunk[index];
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (byte === BACKSLASH) this.#isEscaped = true;
+      else if (byte === QUOTE) {
+        this.#isString = false;
+        return index;
+      }
+    }
+    return chunk.length;
+  }
+
+  /** Reads one byte outside of strings. */
+  #take(byte: number, at: number): void {
+    switch (byte) {
+      case QUOTE:
+        this.#isString = true;
+        this.#isFilled = true;
+        break;
+      case COMMA:
+        this.#values += 1;
+        if (this.#depth === ENTRY_DEPTH && this.#start >= 0) this.#next(at);
+        break;
+      case OPEN_LIST:
+      case OPEN_OBJECT:
+        this.#open(byte, at);
+        break;
+      case CLOSE_LIST:
+      case CLOSE_OBJECT:
+        this.#close(at);
+        break;
+      default:
+        if (byte > SPACE) this.#isFilled = true;
+    }
   }
 
   /** The places of all entries, once everything was read. */
