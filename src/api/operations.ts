@@ -16,9 +16,9 @@ import type { Engine } from './health/metric.ts';
 import { mountMetrics } from './health/metrics.ts';
 import { answerHeaders } from './http/answer-headers.ts';
 import { refuseLarge } from './http/body.ts';
+import type { Api } from './http/definitions.ts';
 import { invalid } from './http/invalid.ts';
 import { Problem, type ProblemCode, problemFrom, problemResponse } from './http/problems.ts';
-import type { ApiBindings } from './http/serve.ts';
 
 export interface OperationsParts {
   /** Connections for readiness and metrics. */
@@ -33,8 +33,6 @@ export interface OperationsParts {
 /** Bytes; calls may accept less, and these more. */
 const LARGEST_BODY = 64 * 1024;
 const LARGE_BODIES: ReadonlySet<string> = new Set(['/v1/purchases/batch']);
-
-export type Api = OpenAPIHono<{ Bindings: ApiBindings }>;
 
 /** Builds an app with /healthz, /readyz and /metrics. */
 export function createOperations({ operators: sql, settings, health, log, engine }: OperationsParts): Api {

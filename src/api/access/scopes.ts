@@ -1,10 +1,9 @@
 /** What a route asks of the caller's key. Each route declares it as its `security`, from which access and OpenAPI follow. */
 
-import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import type { Scope } from '../../config/kinds/key-kinds.ts';
-import type { ApiBindings } from '../http/serve.ts';
+import type { Api } from '../http/definitions.ts';
 
 /** For a route's `security`: a key with this scope. */
 export const needs = (scope: Scope): { key: Scope[] }[] => [{ key: [scope] }];
@@ -28,7 +27,7 @@ export interface Rule {
 }
 
 /** Looks up the rule of a request; undefined when no route is mounted there. */
-export function ruleTable(app: OpenAPIHono<{ Bindings: ApiBindings }>): (c: Context) => Rule | undefined {
+export function ruleTable(app: Api): (c: Context) => Rule | undefined {
   const rules = new Map<string, Rule>();
   for (const definition of app.openAPIRegistry.definitions) {
     if (definition.type !== 'route') continue;

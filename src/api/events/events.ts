@@ -1,11 +1,13 @@
 /** The event feed, page by page. */
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+
+import { createRoute, z } from '@hono/zod-openapi';
 import { EVENT_TYPES } from '../../domain/events/system-events.ts';
 import { needs } from '../access/scopes.ts';
-import { durationParameter, limitParameter } from '../http/fields.ts';
+import { type Api, goneSignal, jsonAnswer } from '../http/definitions.ts';
+import { durationParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
+import { limitParameter } from '../http/page.ts';
 import { problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { afterParameter, feedCursor, typesParameter } from './feed-fields.ts';
 import type { FeedHub } from './feed-hub.ts';
 import { beginFeed, followFeed } from './follow-feed.ts';
@@ -16,10 +18,9 @@ const PAGE_BYTES = 1024 * 1024;
 const MOST_WAIT = 30_000;
 
 /** Mounts the feed. */
-export function mountEvents(app: OpenAPIHono<{ Bindings: ApiBindings }>, { feed }: { feed: FeedHub }): void {
+export function mountEvents(app: Api, { feed }: { feed: FeedHub }): void {
   app.openapi(eventsRoute, async (c) => {
     const { after, types = EVENT_TYPES, limit = DEFAULT_LIMIT, wait = 0 } = c.req.valid('query');
-    const gone = [c.req.raw.signal, c.env?.closing].filter((signal) => signal !== undefined);
     const place = await beginFeed(feed, after, 'after');
     const page = await followFeed(feed, {
       after: place,
@@ -27,7 +28,7 @@ export function mountEvents(app: OpenAPIHono<{ Bindings: ApiBindings }>, { feed 
       limit,
       bytes: PAGE_BYTES,
       within: wait,
-      signal: AbortSignal.any(gone),
+      signal: goneSignal(c),
     });
     // The bodies as they are stored: read and written again, a number or a name might come out in another spelling.
     const text = `{"data":[${page.events.map(({ body }) => body).join()}],"nextCursor":"${feedCursor(page.next)}"}`;
@@ -62,11 +63,10 @@ const eventsRoute = createRoute({
     }),
   },
   responses: {
-    200: {
-      description:
-        'Up to `limit` events, or as many as have 1 MiB. `nextCursor` is always there; an empty page means that there is nothing yet.',
-      content: { 'application/json': { schema: z.object({ data: eventsSchema, nextCursor: z.string() }) } },
-    },
+    200: jsonAnswer(
+      'Up to `limit` events, or as many as have 1 MiB. `nextCursor` is always there; an empty page means that there is nothing yet.',
+      z.object({ data: eventsSchema, nextCursor: z.string() }),
+    ),
     ...problems('invalid_request', 'unknown_event', 'unauthorized', 'unavailable'),
   },
 });

@@ -1,15 +1,15 @@
 /** The event feed as server-sent events. */
 
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRoute, z } from '@hono/zod-openapi';
 import { EVENT_TYPES } from '../../domain/events/system-events.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { FedEvent } from '../../postgres/events/feed.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { expirySignal } from '../access/access.ts';
 import { needs } from '../access/scopes.ts';
+import type { Api } from '../http/definitions.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem, problemFrom, problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { afterParameter, feedCursor, lastEventIdHeader, typesParameter } from './feed-fields.ts';
 import type { FeedHub } from './feed-hub.ts';
 import { beginFeed, type Follow, followFeed } from './follow-feed.ts';
@@ -43,7 +43,7 @@ interface StreamParts {
 }
 
 /** Mounts the stream. */
-export function mountStream(app: OpenAPIHono<{ Bindings: ApiBindings }>, { feed, log, limits = LIMITS }: StreamParts): void {
+export function mountStream(app: Api, { feed, log, limits = LIMITS }: StreamParts): void {
   let open = 0;
   app.openapi(streamRoute, async (c) => {
     const { after = 'latest', types = EVENT_TYPES } = c.req.valid('query');

@@ -1,18 +1,18 @@
 /** What operators' tools ask: does the process live, and can it work. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRoute, z } from '@hono/zod-openapi';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { Health } from '../../runtime/loops/health.ts';
 import { OPEN, showsMoreTo } from '../access/scopes.ts';
+import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 
 const ANSWER_WITHIN = 1_000;
 
 /** Mounts /healthz and /readyz. */
-export function mountHealth(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, health }: { sql: Sql; health: Health }): void {
+export function mountHealth(app: Api, { sql, health }: { sql: Sql; health: Health }): void {
   const database = databaseProbe(sql);
   app.openapi(healthRoute, (c) => c.json({ status: 'alive' as const }, 200));
   app.openapi(readyRoute, async (c) => {
@@ -54,7 +54,7 @@ const healthRoute = createRoute({
   tags: ['Operations'],
   security: OPEN,
   responses: {
-    200: { description: 'It does.', content: { 'application/json': { schema: z.object({ status: z.literal('alive') }) } } },
+    200: jsonAnswer('It does.', z.object({ status: z.literal('alive') })),
     ...problems(),
   },
 });
@@ -78,11 +78,8 @@ const readyRoute = createRoute({
   tags: ['Operations'],
   security: showsMoreTo('read'),
   responses: {
-    200: { description: 'It can.', content: { 'application/json': { schema: readySchema } } },
-    503: {
-      description: 'It cannot; to a key with the scope `read` the body says what is wrong.',
-      content: { 'application/json': { schema: readySchema } },
-    },
+    200: jsonAnswer('It can.', readySchema),
+    503: jsonAnswer('It cannot; to a key with the scope `read` the body says what is wrong.', readySchema),
     ...problems('unauthorized'),
   },
 });

@@ -1,22 +1,20 @@
 /** What Prometheus asks: how much was done, how long it took, and what waits. */
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+
+import { createRoute, z } from '@hono/zod-openapi';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { Health } from '../../runtime/loops/health.ts';
 import type { Meters } from '../../runtime/meters.ts';
 import { createMetricsPage, type MetricsPage } from '../../runtime/metrics.ts';
 import { packageVersion } from '../../runtime/process/package-version.ts';
 import { needs } from '../access/scopes.ts';
+import type { Api } from '../http/definitions.ts';
 import { problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { type DatabaseNumbers, databaseNumbers } from './database-numbers.ts';
 import type { Engine } from './metric.ts';
 import { metricFamilies } from './metric-families.ts';
 
 /** Mounts /metrics. */
-export function mountMetrics(
-  app: OpenAPIHono<{ Bindings: ApiBindings }>,
-  { sql, health, engine }: { sql: Sql; health: Health; engine: Engine },
-): void {
+export function mountMetrics(app: Api, { sql, health, engine }: { sql: Sql; health: Health; engine: Engine }): void {
   const readNumbers = databaseNumbers(sql);
   let numbers: DatabaseNumbers | null = null;
   let page: Promise<MetricsPage> | null = null;

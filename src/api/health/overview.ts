@@ -1,6 +1,6 @@
 /** How everything is, in one answer. It reads counters and the fronts of queues, so it costs the same at any size. */
 
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRoute, z } from '@hono/zod-openapi';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
@@ -13,13 +13,13 @@ import { type ActivitySums, recentActivity } from '../../postgres/shards/activit
 import { livingReplicas } from '../../postgres/shards/replicas.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { needs } from '../access/scopes.ts';
+import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { stateBody, stateOrNull, statusSchema, timeSchema } from '../purchases/purchase-body.ts';
 import { healthSchema } from '../subscribers/fields.ts';
 
 /** Mounts the call. */
-export function mountOverview(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql }: { sql: Sql }): void {
+export function mountOverview(app: Api, { sql }: { sql: Sql }): void {
   app.openapi(overviewRoute, async (c) => c.json(await readOverview(sql), 200));
 }
 
@@ -173,7 +173,7 @@ const overviewRoute = createRoute({
     'Purchases by site, status and state with the oldest of each, how far polling and telling are behind, rates, sites, subscribers, incidents and replicas. Costs the same whatever is registered.',
   tags: ['Operations'],
   responses: {
-    200: { description: 'As it is now.', content: { 'application/json': { schema: overviewSchema } } },
+    200: jsonAnswer('As it is now.', overviewSchema),
     ...problems('unauthorized', 'unavailable'),
   },
 });

@@ -124,26 +124,6 @@ export const stuckParameter = parameter((value) =>
   value === 'true' || value === 'false' ? { is: value === 'true' } : { problem: 'must be true or false' },
 ).openapi({ type: 'string', enum: ['true', 'false'], description: 'Whether it is stuck now.' });
 
-/** How many entries a page has at most. */
-export function limitParameter(most: number) {
-  return parameter((value) => {
-    const count = /^\d{1,9}$/.test(value) ? Number(value) : 0;
-    return count >= 1 && count <= most ? { is: count } : { problem: `must be a whole number from 1 to ${most}` };
-  }).openapi({ type: 'integer', minimum: 1, maximum: most, default: 50 });
-}
-
-/** Where a list goes on: `nextCursor` of the page before. Its content is nobody's business and may change. */
-export const cursorParameter = parameter((value) => {
-  const id = Number(/^id:(\d{1,16})$/.exec(Buffer.from(value, 'base64url').toString())?.[1]);
-  const isOurs = Number.isSafeInteger(id) && cursorOf(id) === value;
-  return isOurs ? { is: id } : { problem: 'is not a cursor of this list; give nextCursor of the page before, or leave it out' };
-}).openapi({ type: 'string', description: '`nextCursor` of the page before.' });
-
-/** The cursor after the entry with this row id. */
-export function cursorOf(id: number): string {
-  return Buffer.from(`id:${id}`).toString('base64url');
-}
-
 /** A length of time such as `5s`. */
 export function durationParameter(most: number) {
   return parameter((value) => {

@@ -1,15 +1,17 @@
 /** Incidents: reading them, looking after one, and saying what it was. */
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+
+import { createRoute, z } from '@hono/zod-openapi';
 import { incidentBody, incidentDetails } from '../../actions/incidents/body.ts';
 import { acknowledge, answer as answerTo, release, storyOf } from '../../actions/incidents/incidents.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listIncidents } from '../../postgres/incidents/list.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
-import { cursorOf, cursorParameter, limitParameter, siteParameter } from '../http/fields.ts';
+import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
+import { siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
+import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { requireSite } from '../purchases/find-purchase.ts';
 import {
   byField,
@@ -22,18 +24,16 @@ import {
   wordParameter,
 } from './fields.ts';
 
-const DEFAULT_LIMIT = 50;
-const MOST_LIMIT = 500;
 const BODY_LIMIT = 16 * 1024;
 
 /** Mounts list, read, acknowledge with its opposite, and answer. */
-export function mountIncidents(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, changes }: { sql: Sql; changes: Sql }): void {
+export function mountIncidents(app: Api, { sql, changes }: { sql: Sql; changes: Sql }): void {
   app.openapi(listRoute, async (c) => {
-    const { cursor, limit = DEFAULT_LIMIT, status = 'all', ...filter } = c.req.valid('query');
+    const { cursor, limit, status = 'all', ...others } = c.req.valid('query');
+    const filter = { status, ...others };
     if (filter.site !== undefined) await requireSite(sql, filter.site);
-    const rows = await listIncidents(sql, { filter: { status, ...filter }, before: cursor ?? null, limit: limit + 1 });
-    const page = rows.slice(0, limit);
-    const nextCursor = rows.length > limit ? cursorOf(page.at(-1)!.position) : null;
+    const read = (place: { before: number | null; limit: number }) => listIncidents(sql, { filter, ...place });
+    const { page, nextCursor } = await readPage({ cursor, limit }, read, (row) => row.position);
     return c.json({ data: page.map(incidentBody), nextCursor }, 200);
   });
 
@@ -54,9 +54,8 @@ export function mountIncidents(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sq
 
 const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
 const CHANGE_PROBLEMS = [...READ_PROBLEMS, 'read_only_key', 'cross_site', 'incident_not_found'] as const;
-const BODY_PROBLEMS = [...CHANGE_PROBLEMS, 'not_json', 'too_deep', 'too_large', 'unsupported_media_type'] as const;
 const oneIncident = { params: z.object({ id: incidentIdField }) };
-const answer = (description: string) => ({ description, content: { 'application/json': { schema: incidentSchema } } });
+const answer = (description: string) => jsonAnswer(description, incidentSchema);
 
 const listRoute = createRoute({
   method: 'get',
@@ -70,15 +69,11 @@ const listRoute = createRoute({
       status: wordParameter(['open', 'ended', 'all'], 'status').optional(),
       site: siteParameter.optional(),
       kind: kindParameter.optional(),
-      cursor: cursorParameter.optional(),
-      limit: limitParameter(MOST_LIMIT).optional(),
+      ...pageParameters,
     }),
   },
   responses: {
-    200: {
-      description: 'A page; `nextCursor` is null on the last one.',
-      content: { 'application/json': { schema: z.object({ data: z.array(incidentSchema), nextCursor: z.string().nullable() }) } },
-    },
+    200: pageAnswer(incidentSchema),
     ...problems(...READ_PROBLEMS, 'unknown_site'),
   },
 });
@@ -92,10 +87,7 @@ const readRoute = createRoute({
   tags: ['Incidents'],
   request: oneIncident,
   responses: {
-    200: {
-      description: 'The incident as it is now.',
-      content: { 'application/json': { schema: incidentDetailsSchema } },
-    },
+    200: jsonAnswer('The incident as it is now.', incidentDetailsSchema),
     ...problems(...READ_PROBLEMS, 'incident_not_found'),
   },
 });
@@ -111,19 +103,17 @@ const acknowledgeRoute = createRoute({
   middleware: [exactJson(BODY_LIMIT)] as const,
   request: {
     ...oneIncident,
-    body: {
-      required: true,
-      content: {
-        'application/json': {
-          schema: strict({
-            by: byField,
-            note: noteField.optional().openapi({ example: 'The deploy is rolled back.' }),
-          }).openapi('Acknowledgement'),
-        },
-      },
-    },
+    body: jsonBody(
+      strict({
+        by: byField,
+        note: noteField.optional().openapi({ example: 'The deploy is rolled back.' }),
+      }).openapi('Acknowledgement'),
+    ),
   },
-  responses: { 200: answer('The incident, with who looks after it.'), ...problems(...BODY_PROBLEMS, 'incident_ended') },
+  responses: {
+    200: answer('The incident, with who looks after it.'),
+    ...problems(...CHANGE_PROBLEMS, ...BODY_PROBLEMS, 'incident_ended'),
+  },
 });
 
 const releaseRoute = createRoute({
@@ -148,18 +138,13 @@ const answerRoute = createRoute({
   middleware: [exactJson(BODY_LIMIT)] as const,
   request: {
     ...oneIncident,
-    body: {
-      required: true,
-      content: {
-        'application/json': {
-          schema: strict({
-            cause: causeField,
-            by: byField,
-            note: noteField.optional().openapi({ example: 'The new policy blocked the form of the bank.' }),
-          }).openapi('IncidentAnswer'),
-        },
-      },
-    },
+    body: jsonBody(
+      strict({
+        cause: causeField,
+        by: byField,
+        note: noteField.optional().openapi({ example: 'The new policy blocked the form of the bank.' }),
+      }).openapi('IncidentAnswer'),
+    ),
   },
-  responses: { 200: answer('The incident, with the answer.'), ...problems(...BODY_PROBLEMS) },
+  responses: { 200: answer('The incident, with the answer.'), ...problems(...CHANGE_PROBLEMS, ...BODY_PROBLEMS) },
 });

@@ -1,6 +1,6 @@
 /** Silences: times in which people want to hear nothing of some incidents. */
 
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRoute, z } from '@hono/zod-openapi';
 import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
 import { LONGEST_NAME, LONGEST_REASON } from '../../actions/incidents/rules.ts';
 import { lift, requireSilence, type SilenceField, silence, silenceProblems } from '../../actions/incidents/silences.ts';
@@ -14,11 +14,12 @@ import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson, isJsonObject } from '../http/body.ts';
-import { cursorOf, cursorParameter, limitParameter, siteParameter, siteProblem } from '../http/fields.ts';
+import { type Api, jsonAnswer, jsonBody } from '../http/definitions.ts';
+import { siteParameter, siteProblem } from '../http/fields.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { type IssueNote, strict } from '../http/invalid.ts';
+import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import {
   byField,
   comingField,
@@ -30,21 +31,18 @@ import {
   wordsField,
 } from './fields.ts';
 
-const DEFAULT_LIMIT = 50;
-const MOST_LIMIT = 500;
 const BODY_LIMIT = 16 * 1024;
 
 /** Mounts list, read, add and end. */
-export function mountSilences(
-  app: OpenAPIHono<{ Bindings: ApiBindings }>,
-  { sql, changes, secrets }: { sql: Sql; changes: Sql; secrets: Secrets | null },
-): void {
+export function mountSilences(app: Api, { sql, changes, secrets }: { sql: Sql; changes: Sql; secrets: Secrets | null }): void {
   app.openapi(listRoute, async (c) => {
-    const { cursor, limit = DEFAULT_LIMIT, status = 'current' } = c.req.valid('query');
+    const { status = 'current', ...wanted } = c.req.valid('query');
     const now = await databaseNow(sql);
-    const rows = await listSilences(sql, { status, before: cursor ?? null, limit: limit + 1 });
-    const page = rows.slice(0, limit);
-    const nextCursor = rows.length > limit ? cursorOf(page.at(-1)!.id) : null;
+    const { page, nextCursor } = await readPage(
+      wanted,
+      (place) => listSilences(sql, { status, ...place }),
+      (row) => row.id,
+    );
     return c.json({ data: page.map((row) => silenceBody(row, now)), nextCursor }, 200);
   });
 
@@ -108,7 +106,7 @@ async function checkSense(sql: Sql, wish: Wish, ctx: z.core.$RefinementCtx<Wish>
 const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
 const CHANGE_PROBLEMS = [...READ_PROBLEMS, 'read_only_key', 'cross_site'] as const;
 const oneSilence = { params: z.object({ id: silenceIdField }) };
-const answer = (description: string) => ({ description, content: { 'application/json': { schema: silenceSchema } } });
+const answer = (description: string) => jsonAnswer(description, silenceSchema);
 
 const listRoute = createRoute({
   method: 'get',
@@ -120,15 +118,11 @@ const listRoute = createRoute({
   request: {
     query: strict({
       status: wordParameter(['current', 'over', 'all'], 'status').optional(),
-      cursor: cursorParameter.optional(),
-      limit: limitParameter(MOST_LIMIT).optional(),
+      ...pageParameters,
     }),
   },
   responses: {
-    200: {
-      description: 'A page; `nextCursor` is null on the last one.',
-      content: { 'application/json': { schema: z.object({ data: z.array(silenceSchema), nextCursor: z.string().nullable() }) } },
-    },
+    200: pageAnswer(silenceSchema),
     ...problems(...READ_PROBLEMS),
   },
 });
@@ -145,38 +139,33 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }) =>
     middleware: [exactJson(BODY_LIMIT), idempotent(means)] as const,
     request: {
       headers: idempotencyHeader,
-      body: {
-        required: true,
-        content: {
-          'application/json': {
-            schema: strict({
-              site: siteParameter.optional(),
-              state: stateField.optional(),
-              kind: kindParameter.optional(),
-              subscriber: wordsField(LONGEST_NAME, 'the name of a subscriber').optional().openapi({
-                description: 'Only incidents about this subscriber.',
-              }),
-              everything: z
-                .boolean({ error: 'must be true or false' })
-                .optional()
-                .openapi({ description: 'Needed to silence all incidents: without site, state, kind and subscriber.' }),
-              reason: wordsField(LONGEST_REASON, 'why').openapi({ example: 'The service is being moved tonight.' }),
-              by: byField,
-              startsAt: comingField.optional().openapi({
-                example: '10m',
-                description: 'A time with its zone, or a duration from now, not in the past; now, when it is left out.',
-              }),
-              endsAt: comingField.openapi({
-                description: 'A time with its zone, or a duration from now; at most 30 days ahead.',
-              }),
-            })
-              .superRefine((wish, ctx) => checkSense(means.sql, wish, ctx), {
-                when: ({ value }) => isJsonObject(value as JsonValue),
-              })
-              .openapi('NewSilence'),
-          },
-        },
-      },
+      body: jsonBody(
+        strict({
+          site: siteParameter.optional(),
+          state: stateField.optional(),
+          kind: kindParameter.optional(),
+          subscriber: wordsField(LONGEST_NAME, 'the name of a subscriber').optional().openapi({
+            description: 'Only incidents about this subscriber.',
+          }),
+          everything: z
+            .boolean({ error: 'must be true or false' })
+            .optional()
+            .openapi({ description: 'Needed to silence all incidents: without site, state, kind and subscriber.' }),
+          reason: wordsField(LONGEST_REASON, 'why').openapi({ example: 'The service is being moved tonight.' }),
+          by: byField,
+          startsAt: comingField.optional().openapi({
+            example: '10m',
+            description: 'A time with its zone, or a duration from now, not in the past; now, when it is left out.',
+          }),
+          endsAt: comingField.openapi({
+            description: 'A time with its zone, or a duration from now; at most 30 days ahead.',
+          }),
+        })
+          .superRefine((wish, ctx) => checkSense(means.sql, wish, ctx), {
+            when: ({ value }) => isJsonObject(value as JsonValue),
+          })
+          .openapi('NewSilence'),
+      ),
     },
     responses: {
       201: answer('It holds, or will.'),

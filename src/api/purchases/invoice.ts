@@ -1,5 +1,6 @@
 /** Invoices: asked for now and handed through, or asked for by the purchase's owner and announced. Neither is stored here. */
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+
+import { createRoute, z } from '@hono/zod-openapi';
 import type { InvoiceReply } from '../../checkout/invoice-details.ts';
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import { namedState } from '../../domain/purchases/states.ts';
@@ -7,10 +8,10 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { requestInvoice } from '../../postgres/purchases/invoices.ts';
 import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { needs } from '../access/scopes.ts';
+import { type Api, goneSignal, jsonAnswer } from '../http/definitions.ts';
 import { purchaseIdField, siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem, problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { findPurchase } from './find-purchase.ts';
 import { invoiceBody, invoiceSchema } from './invoice-body.ts';
 
@@ -27,11 +28,10 @@ export interface InvoiceParts {
 }
 
 /** Mounts the two calls. */
-export function mountInvoice(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, changes, invoiceOf }: InvoiceParts): void {
+export function mountInvoice(app: Api, { sql, changes, invoiceOf }: InvoiceParts): void {
   app.openapi(readRoute, async (c) => {
     const row = await findPurchase(sql, { ...c.req.valid('param'), site: c.req.valid('query').site });
-    const gone = [c.req.raw.signal, c.env?.closing].filter((signal) => signal !== undefined);
-    const reply = await invoiceOf({ ...row, signal: AbortSignal.any(gone) });
+    const reply = await invoiceOf({ ...row, signal: goneSignal(c) });
     if (reply.kind !== 'invoice') throw whyNone(row, reply);
     return c.json(invoiceBody(row.site, reply.invoice), 200);
   });
@@ -129,7 +129,7 @@ const readRoute = createRoute({
   tags: ['Purchases'],
   request: onePurchase,
   responses: {
-    200: { description: 'The invoice as the service has it now.', content: { 'application/json': { schema: invoiceSchema } } },
+    200: jsonAnswer('The invoice as the service has it now.', invoiceSchema),
     ...problems(...ONE_PROBLEMS, 'no_invoice', 'site_not_configured', 'checkout_unavailable', 'checkout_busy'),
   },
 });
@@ -144,8 +144,8 @@ const announceRoute = createRoute({
   tags: ['Purchases'],
   request: onePurchase,
   responses: {
-    200: { description: 'It was announced before.', content: { 'application/json': { schema: announcementSchema('ready') } } },
-    202: { description: 'It is asked for.', content: { 'application/json': { schema: announcementSchema('wanted') } } },
+    200: jsonAnswer('It was announced before.', announcementSchema('ready')),
+    202: jsonAnswer('It is asked for.', announcementSchema('wanted')),
     ...problems(...ONE_PROBLEMS, 'read_only_key', 'cross_site', 'not_watched'),
   },
 });

@@ -1,7 +1,7 @@
 /** Asking for a purchase now. This only makes it due; its shard's owner polls it. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRoute, z } from '@hono/zod-openapi';
 import { usableAnswers } from '../../domain/polling/reach.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
@@ -9,10 +9,10 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { countPolls, requestPoll } from '../../postgres/purchases/purchases.ts';
 import { needs } from '../access/scopes.ts';
+import { type Api, goneSignal, jsonAnswer } from '../http/definitions.ts';
 import { durationParameter, purchaseIdField, siteParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { findPurchase } from './find-purchase.ts';
 import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
 
@@ -22,13 +22,12 @@ const FIRST_LOOK = 50;
 const LAST_LOOK = 500;
 
 /** Mounts the call. */
-export function mountPoll(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, changes }: { sql: Sql; changes: Sql }): void {
+export function mountPoll(app: Api, { sql, changes }: { sql: Sql; changes: Sql }): void {
   app.openapi(pollRoute, async (c) => {
     const { site, wait = 0 } = c.req.valid('query');
     const asked = await findPurchase(sql, { ...c.req.valid('param'), site });
     const polls = await requestPoll(changes, asked.id);
-    const gone = [c.req.raw.signal, c.env?.closing].filter((signal) => signal !== undefined);
-    const polled = await morePolls(sql, asked.id, { than: polls, within: wait, signal: AbortSignal.any(gone) });
+    const polled = await morePolls(sql, asked.id, { than: polls, within: wait, signal: goneSignal(c) });
     const purchase = await findPurchase(sql, { id: asked.purchaseId, site: asked.site });
     if (polled) return answerText(c, purchaseText(purchase));
     return answerText(c, purchaseText(purchase, { note: await noteOn(sql, asked.site, wait) }), 202);
@@ -74,14 +73,11 @@ const pollRoute = createRoute({
     query: strict({ site: siteParameter.optional(), wait: durationParameter(MOST_WAIT).optional() }),
   },
   responses: {
-    200: {
-      description: 'It was polled: the purchase as it is now.',
-      content: { 'application/json': { schema: purchaseSchema } },
-    },
-    202: {
-      description: 'It will be polled: the purchase as it was known before, and why there is no result yet.',
-      content: { 'application/json': { schema: purchaseSchema.extend({ note: z.string() }) } },
-    },
+    200: jsonAnswer('It was polled: the purchase as it is now.', purchaseSchema),
+    202: jsonAnswer(
+      'It will be polled: the purchase as it was known before, and why there is no result yet.',
+      purchaseSchema.extend({ note: z.string() }),
+    ),
     ...problems(
       'invalid_request',
       'unknown_site',

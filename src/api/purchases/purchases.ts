@@ -1,15 +1,14 @@
 /** Reading and stopping purchases. */
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+
+import { createRoute, z } from '@hono/zod-openapi';
 import { JsonText, objectText } from '../../domain/values/json-text.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { listPurchases, stopPurchase, transitionsOf } from '../../postgres/purchases/purchases.ts';
 import { limitOfPurchase } from '../../postgres/reports/shown.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
 import { needs } from '../access/scopes.ts';
+import { type Api, jsonAnswer } from '../http/definitions.ts';
 import {
-  cursorOf,
-  cursorParameter,
-  limitParameter,
   purchaseIdField,
   referenceField,
   siteParameter,
@@ -18,23 +17,17 @@ import {
   stuckParameter,
 } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
+import { cursorOf, pageAnswer, pageParameters, pageSize } from '../http/page.ts';
 import { problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { findPurchase, requireSite } from './find-purchase.ts';
 import { answerText, limitSchema, purchaseSchema, purchaseText, transitionBody, transitionSchema } from './purchase-body.ts';
 
-const DEFAULT_LIMIT = 50;
-const MOST_LIMIT = 500;
-
 /** Mounts list, read and remove. */
-export function mountPurchases(
-  app: OpenAPIHono<{ Bindings: ApiBindings }>,
-  { sql, changes, limits }: { sql: Sql; changes: Sql; limits: Limits },
-): void {
+export function mountPurchases(app: Api, { sql, changes, limits }: { sql: Sql; changes: Sql; limits: Limits }): void {
   app.openapi(listRoute, async (c) => {
-    const { cursor, limit = DEFAULT_LIMIT, ...filter } = c.req.valid('query');
+    const { cursor, limit, ...filter } = c.req.valid('query');
     if (filter.site !== undefined) await requireSite(sql, filter.site);
-    const page = await listPurchases(sql, { filter, before: cursor ?? null, limit });
+    const page = await listPurchases(sql, { filter, before: cursor ?? null, limit: pageSize({ limit }) });
     const last = page.at(-1);
     const nextCursor = last?.hasNext ? cursorOf(last.id) : null;
     const data = new JsonText(`[${page.map((row) => purchaseText(row)).join()}]`);
@@ -77,15 +70,11 @@ const listRoute = createRoute({
       stuck: stuckParameter.optional(),
       site: siteParameter.optional(),
       reference: referenceField.optional(),
-      cursor: cursorParameter.optional(),
-      limit: limitParameter(MOST_LIMIT).optional(),
+      ...pageParameters,
     }),
   },
   responses: {
-    200: {
-      description: 'A page; `nextCursor` is null on the last one.',
-      content: { 'application/json': { schema: z.object({ data: z.array(purchaseSchema), nextCursor: z.string().nullable() }) } },
-    },
+    200: pageAnswer(purchaseSchema),
     ...problems(...READ_PROBLEMS),
   },
 });
@@ -109,10 +98,7 @@ const readRoute = createRoute({
   tags: ['Purchases'],
   request: onePurchase,
   responses: {
-    200: {
-      description: 'The purchase as it is known now.',
-      content: { 'application/json': { schema: purchaseWithTransitions } },
-    },
+    200: jsonAnswer('The purchase as it is known now.', purchaseWithTransitions),
     ...problems(...ONE_PROBLEMS),
   },
 });

@@ -1,15 +1,16 @@
 /** Registering purchases: one, or up to 10 000 at once. */
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+
+import { createRoute, z } from '@hono/zod-openapi';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type Registration, register } from '../../postgres/purchases/purchases.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
+import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
 import { metadataField, purchaseIdField, referenceField, siteField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { type Entry, entriesJson } from '../http/large-body.ts';
 import { Problem, problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { checkEntries } from './batch.ts';
 import { findPurchase } from './find-purchase.ts';
 import { answerText, purchaseSchema, purchaseText } from './purchase-body.ts';
@@ -19,14 +20,10 @@ const BATCH_LIMIT = 16 * 1024 * 1024;
 const MOST_AT_ONCE = 10_000;
 /** The database's word for a site that is not configured. */
 const FOREIGN_KEY_VIOLATION = '23503';
-const BODY_PROBLEMS = ['invalid_request', 'not_json', 'too_deep', 'too_large', 'unsupported_media_type'] as const;
 const KEY_PROBLEMS = ['unauthorized', 'read_only_key', 'cross_site', 'unavailable'] as const;
 
 /** Mounts both calls. Which sites there are is part of what they accept. */
-export function mountRegistration(
-  app: OpenAPIHono<{ Bindings: ApiBindings }>,
-  { sql, sites }: { sql: Sql; sites: readonly string[] },
-): void {
+export function mountRegistration(app: Api, { sql, sites }: { sql: Sql; sites: readonly string[] }): void {
   const registrationSchema = registrationOf(sites).openapi('Registration');
   const checks = {
     full: registrationSchema,
@@ -122,11 +119,11 @@ const registerRoute = (schema: RegistrationSchema) =>
       'Registers a Purchase ID; it is polled at once. May be repeated: one that is watched stays as it is, and one that was stopped or has expired is watched again. A key without the scope `read` is answered with `purchaseId` and `site` alone.',
     tags: ['Purchases'],
     middleware: exactJson(SINGLE_LIMIT),
-    request: { body: { required: true, content: { 'application/json': { schema } } } },
+    request: { body: jsonBody(schema) },
     responses: {
-      201: { description: 'New: it is watched from now on.', content: { 'application/json': { schema: registeredSchema } } },
-      200: { description: 'It was registered before.', content: { 'application/json': { schema: registeredSchema } } },
-      ...problems('unknown_site', ...BODY_PROBLEMS, ...KEY_PROBLEMS),
+      201: jsonAnswer('New: it is watched from now on.', registeredSchema),
+      200: jsonAnswer('It was registered before.', registeredSchema),
+      ...problems('unknown_site', 'invalid_request', ...BODY_PROBLEMS, ...KEY_PROBLEMS),
     },
   });
 
@@ -140,29 +137,17 @@ const registerBatchRoute = () =>
     tags: ['Purchases'],
     middleware: entriesJson({ limit: BATCH_LIMIT, entries: MOST_AT_ONCE }),
     request: {
-      body: {
-        required: true,
-        content: {
-          'application/json': {
-            schema: strict({
-              // Entries are checked one by one, so that a bad one rejects only itself.
-              purchases: z
-                .array(z.unknown(), { error: 'must be a list of purchases: [{"purchaseId": "…"}]' })
-                .openapi({ type: 'array', items: { $ref: '#/components/schemas/Registration' }, maxItems: MOST_AT_ONCE }),
-            }),
-          },
-        },
-      },
+      body: jsonBody(
+        strict({
+          // Entries are checked one by one, so that a bad one rejects only itself.
+          purchases: z
+            .array(z.unknown(), { error: 'must be a list of purchases: [{"purchaseId": "…"}]' })
+            .openapi({ type: 'array', items: { $ref: '#/components/schemas/Registration' }, maxItems: MOST_AT_ONCE }),
+        }),
+      ),
     },
     responses: {
-      200: {
-        description: 'What became of the entries.',
-        content: {
-          'application/json': {
-            schema: batchResultSchema,
-          },
-        },
-      },
-      ...problems('unknown_site', ...BODY_PROBLEMS, ...KEY_PROBLEMS),
+      200: jsonAnswer('What became of the entries.', batchResultSchema),
+      ...problems('unknown_site', 'invalid_request', ...BODY_PROBLEMS, ...KEY_PROBLEMS),
     },
   });

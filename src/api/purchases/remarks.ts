@@ -1,15 +1,15 @@
 /** What people wrote that names a purchase, for who erases it. */
 
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRoute, z } from '@hono/zod-openapi';
 import { isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { findPurchases } from '../../postgres/purchases/purchases.ts';
 import { findRemarks, namesOf, referencesOf } from '../../postgres/purchases/remarks.ts';
 import { needs } from '../access/scopes.ts';
+import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { purchaseIdField } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { timeSchema } from './purchase-body.ts';
 
 const remarkSchema = z
@@ -24,7 +24,7 @@ const remarkSchema = z
   .openapi('Remark');
 
 /** Mounts the call. */
-export function mountRemarks(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql }: { sql: Sql }): void {
+export function mountRemarks(app: Api, { sql }: { sql: Sql }): void {
   app.openapi(remarksRoute, async (c) => {
     const { id } = c.req.valid('param');
     const purchases = await findPurchases(sql, { purchaseId: id, site: null });
@@ -43,17 +43,13 @@ const remarksRoute = createRoute({
   tags: ['Purchases'],
   request: { params: z.object({ id: purchaseIdField }), query: strict({}) },
   responses: {
-    200: {
-      description: 'The texts, the newest first.',
-      content: {
-        'application/json': {
-          schema: z.object({
-            data: z.array(remarkSchema),
-            isWhole: z.boolean().openapi({ description: 'False when there are more than the 200 that are listed.' }),
-          }),
-        },
-      },
-    },
+    200: jsonAnswer(
+      'The texts, the newest first.',
+      z.object({
+        data: z.array(remarkSchema),
+        isWhole: z.boolean().openapi({ description: 'False when there are more than the 200 that are listed.' }),
+      }),
+    ),
     ...problems('invalid_request', 'unauthorized', 'unavailable'),
   },
 });

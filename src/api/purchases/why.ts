@@ -1,6 +1,6 @@
 /** Why a purchase has (not) been polled, flagged or announced. */
 
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRoute, z } from '@hono/zod-openapi';
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { explainPurchase } from '../../domain/explain/explain.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
@@ -9,16 +9,16 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { explainFacts, subscriberNames } from '../../postgres/reports/explain.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
 import { needs } from '../access/scopes.ts';
+import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem, problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { explanationBody, explanationSchema } from './explanation-body.ts';
 import { findPurchase } from './find-purchase.ts';
 
 /** Mounts the call. */
 export function mountWhy(
-  app: OpenAPIHono<{ Bindings: ApiBindings }>,
+  app: Api,
   {
     sql,
     limits,
@@ -59,7 +59,7 @@ const whyRoute = createRoute({
     query: strict({ site: siteParameter.optional(), subscriber: subscriberParameter.optional() }),
   },
   responses: {
-    200: { description: 'The explanation.', content: { 'application/json': { schema: explanationSchema } } },
+    200: jsonAnswer('The explanation.', explanationSchema),
     ...problems('invalid_request', 'unknown_site', 'unauthorized', 'purchase_not_found', 'ambiguous_purchase', 'unavailable'),
   },
 });

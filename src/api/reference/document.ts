@@ -1,16 +1,15 @@
 /** The description of all routes, made from their definitions, for programs (/openapi.json) and for people (/docs). */
+
 import { createHash } from 'node:crypto';
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRoute, z } from '@hono/zod-openapi';
 import { OPEN } from '../access/scopes.ts';
+import { type Api, jsonAnswer } from '../http/definitions.ts';
 import { operationIdOf } from '../http/operation-id.ts';
 import { problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { docsPage } from './page.ts';
 import type { OpenApiDocument } from './page-model.ts';
 import { STYLE } from './page-style.ts';
 import { registerWebhooks } from './webhooks.ts';
-
-type App = OpenAPIHono<{ Bindings: ApiBindings }>;
 
 const ABOUT = {
   openapi: '3.1.0',
@@ -26,7 +25,7 @@ const ABOUT = {
 const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** Mounts both. They need no key: they say what every installation of this version says. */
-export function mountDocument(app: App, { keyed }: { keyed: boolean }): void {
+export function mountDocument(app: Api, { keyed }: { keyed: boolean }): void {
   app.openAPIRegistry.registerComponent('securitySchemes', 'key', {
     type: 'http',
     scheme: 'bearer',
@@ -61,10 +60,7 @@ const documentRoute = createRoute({
   tags: ['Operations'],
   security: OPEN,
   responses: {
-    200: {
-      description: 'The document.',
-      content: { 'application/json': { schema: z.record(z.string(), z.any()) } },
-    },
+    200: jsonAnswer('The document.', z.record(z.string(), z.any())),
     ...problems(),
   },
 });

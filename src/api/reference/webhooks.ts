@@ -1,10 +1,9 @@
 /** The part of the OpenAPI document that describes what is sent: a webhook for each type of event, and the schemas of all. */
-import type { OpenAPIHono } from '@hono/zod-openapi';
 import { eventNames, type JsonSchema, systemEventsSchema } from '../../domain/events/documents.ts';
 import { OPEN } from '../access/scopes.ts';
-import type { ApiBindings } from '../http/serve.ts';
+import type { Api } from '../http/definitions.ts';
 
-type Registry = OpenAPIHono<{ Bindings: ApiBindings }>['openAPIRegistry'];
+type Registry = Api['openAPIRegistry'];
 /** A schema as OpenAPI 3.1 has it, which is JSON Schema. */
 type Component = { readonly description?: string };
 

@@ -1,6 +1,6 @@
 /** Having something sent to a subscriber: a test, what it missed; and giving it a new secret. */
 
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+import { createRoute, z } from '@hono/zod-openapi';
 import { type Addresses, deliveryDetails, subscriberBody } from '../../actions/subscribers/body.ts';
 import { readMoment } from '../../actions/subscribers/moment.ts';
 import { resumeSubscriber, waitAdvice } from '../../actions/subscribers/outlook.ts';
@@ -20,11 +20,11 @@ import { databaseNow } from '../../postgres/reports/overview.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson, optionalJson } from '../http/body.ts';
+import { type Api, BODY_PROBLEMS, goneSignal, jsonAnswer, jsonBody } from '../http/definitions.ts';
 import { durationParameter, parameter } from '../http/fields.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem, problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { deliveryDetailsSchema, subscriberName, subscriberSchema, typesField } from './fields.ts';
 
 const MOST_WAIT = 30_000;
@@ -38,7 +38,7 @@ export interface ActionParts extends Means {
 }
 
 /** Mounts the four calls. */
-export function mountSubscriberActions(app: OpenAPIHono<{ Bindings: ApiBindings }>, parts: ActionParts): void {
+export function mountSubscriberActions(app: Api, parts: ActionParts): void {
   const { configured, concurrency, ...means } = parts;
   const { sql, secrets } = means;
 
@@ -53,8 +53,7 @@ export function mountSubscriberActions(app: OpenAPIHono<{ Bindings: ApiBindings 
     const { wait = 0 } = c.req.valid('query');
     const now = await databaseNow(sql);
     const id = await testSubscriber(sql, subscriber, now);
-    const gone = [c.req.raw.signal, c.env?.closing].filter((signal) => signal !== undefined);
-    const attempted = await waitForAttempt(sql, id, { within: wait, signal: AbortSignal.any(gone) });
+    const attempted = await waitForAttempt(sql, id, { within: wait, signal: goneSignal(c) });
     const body = deliveryDetails((await findDelivery(sql, id))!);
     if (attempted) return c.json(body, 200);
     const advice = waitAdvice(subscriber, now, { secrets });
@@ -103,7 +102,6 @@ export function mountSubscriberActions(app: OpenAPIHono<{ Bindings: ApiBindings 
 }
 
 const COMMON = ['invalid_request', 'unauthorized', 'read_only_key', 'cross_site', 'unavailable', 'subscriber_not_found'] as const;
-const BODY = ['not_json', 'too_deep', 'too_large', 'unsupported_media_type'] as const;
 const oneSubscriber = { params: z.object({ id: subscriberName }), headers: idempotencyHeader };
 type Means = { sql: Sql; secrets: Secrets | null };
 
@@ -119,14 +117,11 @@ const testRoute = (means: Means) =>
     middleware: idempotent(means),
     request: { ...oneSubscriber, query: strict({ wait: durationParameter(MOST_WAIT).optional() }) },
     responses: {
-      200: {
-        description: 'It was tried: the delivery with its attempts.',
-        content: { 'application/json': { schema: deliveryDetailsSchema } },
-      },
-      202: {
-        description: 'It will be sent: the delivery, and why there is no result yet.',
-        content: { 'application/json': { schema: deliveryDetailsSchema.extend({ note: z.string() }) } },
-      },
+      200: jsonAnswer('It was tried: the delivery with its attempts.', deliveryDetailsSchema),
+      202: jsonAnswer(
+        'It will be sent: the delivery, and why there is no result yet.',
+        deliveryDetailsSchema.extend({ note: z.string() }),
+      ),
       ...problems(...COMMON, 'subscriber_off', ...IDEMPOTENCY_PROBLEMS),
     },
   });
@@ -158,17 +153,13 @@ const rotateRoute = (means: Means) =>
       },
     },
     responses: {
-      200: {
-        description: 'The new secret.',
-        content: {
-          'application/json': {
-            schema: z.object({ secret: z.string(), oldSecretsUntil: z.string().nullable() }).openapi('NewSecret'),
-          },
-        },
-      },
+      200: jsonAnswer(
+        'The new secret.',
+        z.object({ secret: z.string(), oldSecretsUntil: z.string().nullable() }).openapi('NewSecret'),
+      ),
       ...problems(
         ...COMMON,
-        ...BODY,
+        ...BODY_PROBLEMS,
         'subscriber_configured',
         'secrets_key_missing',
         'secrets_key_wrong',
@@ -188,7 +179,7 @@ const resumeRoute = createRoute({
   tags: ['Subscribers'],
   request: { params: z.object({ id: subscriberName }) },
   responses: {
-    200: { description: 'The subscriber as it is now.', content: { 'application/json': { schema: subscriberSchema } } },
+    200: jsonAnswer('The subscriber as it is now.', subscriberSchema),
     ...problems(...COMMON, 'subscriber_off'),
   },
 });
@@ -217,48 +208,39 @@ const replayRoute = (means: Means) =>
     middleware: [exactJson(BODY_LIMIT), idempotent(means)] as const,
     request: {
       ...oneSubscriber,
-      body: {
-        required: true,
-        content: {
-          'application/json': {
-            schema: strict({
-              since: momentField,
-              until: momentField.optional(),
-              types: typesField.nullish(),
-              dryRun: z.boolean({ error: 'must be true or false' }).optional().openapi({ description: 'Only counts.' }),
-            }),
-          },
-        },
-      },
+      body: jsonBody(
+        strict({
+          since: momentField,
+          until: momentField.optional(),
+          types: typesField.nullish(),
+          dryRun: z.boolean({ error: 'must be true or false' }).optional().openapi({ description: 'Only counts.' }),
+        }),
+      ),
     },
     responses: {
-      200: {
-        description: 'What is sent again, or would be.',
-        content: {
-          'application/json': {
-            schema: z
+      200: jsonAnswer(
+        'What is sent again, or would be.',
+        z
+          .object({
+            count: z.int().openapi({ description: 'So many are sent again.' }),
+            waiting: z.int().openapi({ description: 'So many of the range wait in any case and are left alone.' }),
+            oldest: z.string().nullable(),
+            newest: z.string().nullable(),
+            dryRun: z.boolean(),
+            expectedDrain: z
               .object({
-                count: z.int().openapi({ description: 'So many are sent again.' }),
-                waiting: z.int().openapi({ description: 'So many of the range wait in any case and are left alone.' }),
-                oldest: z.string().nullable(),
-                newest: z.string().nullable(),
-                dryRun: z.boolean(),
-                expectedDrain: z
-                  .object({
-                    ms: z.number().nullable().openapi({
-                      description:
-                        'Milliseconds; null when nothing is known to reckon with, and while the subscriber is paused or off.',
-                    }),
-                    text: z.string().openapi({ description: 'How it was reckoned, or why it was not.' }),
-                  })
-                  .optional()
-                  .openapi({ description: 'Of a dry run: until all of them have arrived, by what was measured lately.' }),
-                note: z.string().optional().openapi({ description: 'Why they wait, when the subscriber is paused or off.' }),
+                ms: z.number().nullable().openapi({
+                  description:
+                    'Milliseconds; null when nothing is known to reckon with, and while the subscriber is paused or off.',
+                }),
+                text: z.string().openapi({ description: 'How it was reckoned, or why it was not.' }),
               })
-              .openapi('Replay'),
-          },
-        },
-      },
-      ...problems(...COMMON, ...BODY, ...IDEMPOTENCY_PROBLEMS),
+              .optional()
+              .openapi({ description: 'Of a dry run: until all of them have arrived, by what was measured lately.' }),
+            note: z.string().optional().openapi({ description: 'Why they wait, when the subscriber is paused or off.' }),
+          })
+          .openapi('Replay'),
+      ),
+      ...problems(...COMMON, ...BODY_PROBLEMS, ...IDEMPOTENCY_PROBLEMS),
     },
   });

@@ -1,39 +1,32 @@
 /** What was sent to whom: reading deliveries and having one sent again. */
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+
+import { createRoute, z } from '@hono/zod-openapi';
 import { deliveryBody, deliveryDetails } from '../../actions/subscribers/body.ts';
 import { deliveryName } from '../../actions/subscribers/names.ts';
 import { sendAgain } from '../../actions/subscribers/replay.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { findDelivery, listDeliveries } from '../../postgres/deliveries/delivery-list.ts';
 import { needs } from '../access/scopes.ts';
-import {
-  cursorOf,
-  cursorParameter,
-  limitParameter,
-  notText,
-  purchaseIdField,
-  siteParameter,
-  subscriberParameter,
-} from '../http/fields.ts';
+import { type Api, jsonAnswer } from '../http/definitions.ts';
+import { notText, purchaseIdField, siteParameter, subscriberParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
+import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { Problem, problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import { deliveryDetailsSchema, deliveryIdField, deliverySchema, deliveryStatusParameter } from './fields.ts';
 
-const DEFAULT_LIMIT = 50;
-const MOST_LIMIT = 500;
-
 /** Mounts list, read and retry. */
-export function mountDeliveries(app: OpenAPIHono<{ Bindings: ApiBindings }>, { sql, changes }: { sql: Sql; changes: Sql }): void {
+export function mountDeliveries(app: Api, { sql, changes }: { sql: Sql; changes: Sql }): void {
   app.openapi(listRoute, async (c) => {
-    const { cursor, limit = DEFAULT_LIMIT, ...filter } = c.req.valid('query');
+    const { cursor, limit, ...filter } = c.req.valid('query');
     if (filter.site !== undefined && filter.purchase === undefined) {
       const detail = 'tells which purchase is meant, so it needs purchase; leave it out, or name both';
       throw new Problem('invalid_request', `site: ${detail}.`, { errors: [{ field: 'site', value: filter.site, detail }] });
     }
-    const rows = await listDeliveries(sql, { filter, before: cursor ?? null, limit: limit + 1 });
-    const page = rows.slice(0, limit);
-    const nextCursor = rows.length > limit ? cursorOf(page.at(-1)!.id) : null;
+    const { page, nextCursor } = await readPage(
+      { cursor, limit },
+      (place) => listDeliveries(sql, { filter, ...place }),
+      (row) => row.id,
+    );
     return c.json({ data: page.map(deliveryBody), nextCursor }, 200);
   });
 
@@ -53,7 +46,7 @@ async function read(sql: Sql, id: number) {
 
 const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
 const oneDelivery = { params: z.object({ id: deliveryIdField }) };
-const answer = (description: string) => ({ description, content: { 'application/json': { schema: deliveryDetailsSchema } } });
+const answer = (description: string) => jsonAnswer(description, deliveryDetailsSchema);
 
 const listRoute = createRoute({
   method: 'get',
@@ -74,15 +67,11 @@ const listRoute = createRoute({
         .regex(/^evt_[0-9A-Za-z]{1,60}$/, 'must be the id of an event, evt_ and letters and digits')
         .optional()
         .openapi({ description: "An event's id.", example: 'evt_01JD0M9Q2V6QW3E7T8Y9Z0A1B2' }),
-      cursor: cursorParameter.optional(),
-      limit: limitParameter(MOST_LIMIT).optional(),
+      ...pageParameters,
     }),
   },
   responses: {
-    200: {
-      description: 'A page; `nextCursor` is null on the last one.',
-      content: { 'application/json': { schema: z.object({ data: z.array(deliverySchema), nextCursor: z.string().nullable() }) } },
-    },
+    200: pageAnswer(deliverySchema),
     ...problems(...READ_PROBLEMS),
   },
 });
@@ -109,19 +98,15 @@ const retryRoute = createRoute({
   tags: ['Deliveries'],
   request: oneDelivery,
   responses: {
-    202: {
-      description: 'It is due now.',
-      content: {
-        'application/json': {
-          schema: deliveryDetailsSchema.extend({
-            note: z.string().optional().openapi({
-              description:
-                'Why it does not leave at once: its subscriber is paused or off, or an earlier event of its purchase goes first.',
-            }),
-          }),
-        },
-      },
-    },
+    202: jsonAnswer(
+      'It is due now.',
+      deliveryDetailsSchema.extend({
+        note: z.string().optional().openapi({
+          description:
+            'Why it does not leave at once: its subscriber is paused or off, or an earlier event of its purchase goes first.',
+        }),
+      }),
+    ),
     ...problems(...READ_PROBLEMS, 'read_only_key', 'cross_site', 'delivery_not_found', 'subscriber_not_found'),
   },
 });

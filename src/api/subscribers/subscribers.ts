@@ -1,5 +1,6 @@
 /** Who is told: listing, adding, changing and removing subscribers. */
-import { createRoute, type OpenAPIHono, z } from '@hono/zod-openapi';
+
+import { createRoute, z } from '@hono/zod-openapi';
 import { type Addresses, subscriberBody } from '../../actions/subscribers/body.ts';
 import { addSubscriber, changeSubscriber, removeSubscriber, requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -7,11 +8,11 @@ import { subscriberPage } from '../../postgres/subscribers/subscribers.ts';
 import type { Secrets } from '../../runtime/secrets/secrets.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
-import { cursorOf, cursorParameter, limitParameter } from '../http/fields.ts';
+import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { strict } from '../http/invalid.ts';
+import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { problems } from '../http/problems.ts';
-import type { ApiBindings } from '../http/serve.ts';
 import {
   extraFields,
   type Known,
@@ -32,21 +33,17 @@ export interface SubscriberParts {
   readonly configured: Addresses['configured'];
 }
 
-const DEFAULT_LIMIT = 50;
-const MOST_LIMIT = 500;
 const BODY_LIMIT = 64 * 1024;
 
 /** Mounts all calls but those that have something sent. */
-export function mountSubscribers(app: OpenAPIHono<{ Bindings: ApiBindings }>, parts: SubscriberParts): void {
+export function mountSubscribers(app: Api, parts: SubscriberParts): void {
   const { sql, changes, secrets, known, configured } = parts;
   const means = { sql: changes, secrets };
   const shown = { secrets, configured };
 
   app.openapi(listRoute, async (c) => {
-    const { cursor, limit = DEFAULT_LIMIT } = c.req.valid('query');
-    const rows = await subscriberPage(sql, { after: cursor ?? null, limit: limit + 1 });
-    const page = rows.slice(0, limit);
-    const nextCursor = rows.length > limit ? cursorOf(page.at(-1)!.id) : null;
+    const read = ({ before: after, limit }: { before: number | null; limit: number }) => subscriberPage(sql, { after, limit });
+    const { page, nextCursor } = await readPage(c.req.valid('query'), read, (row) => row.id);
     return c.json({ data: page.map((row) => subscriberBody(row, shown)), nextCursor }, 200);
   });
 
@@ -83,9 +80,9 @@ function distinct<List extends readonly unknown[] | null | undefined>(list: List
 
 const READ_PROBLEMS = ['unauthorized', 'unavailable'] as const;
 const CHANGE_PROBLEMS = [...READ_PROBLEMS, 'read_only_key', 'cross_site'] as const;
-const BODY_PROBLEMS = ['invalid_request', 'unknown_site', 'not_json', 'too_deep', 'too_large', 'unsupported_media_type'] as const;
+const FIELD_PROBLEMS = ['invalid_request', 'unknown_site', ...BODY_PROBLEMS] as const;
 const oneSubscriber = { params: z.object({ id: subscriberName }) };
-const answer = (description: string) => ({ description, content: { 'application/json': { schema: subscriberSchema } } });
+const answer = (description: string) => jsonAnswer(description, subscriberSchema);
 
 const listRoute = createRoute({
   method: 'get',
@@ -95,15 +92,10 @@ const listRoute = createRoute({
   description: 'Those of the configuration and those made here, the oldest first.',
   tags: ['Subscribers'],
   request: {
-    query: strict({ cursor: cursorParameter.optional(), limit: limitParameter(MOST_LIMIT).optional() }),
+    query: strict(pageParameters),
   },
   responses: {
-    200: {
-      description: 'A page; `nextCursor` is null on the last one.',
-      content: {
-        'application/json': { schema: z.object({ data: z.array(subscriberSchema), nextCursor: z.string().nullable() }) },
-      },
-    },
+    200: pageAnswer(subscriberSchema),
     ...problems(...READ_PROBLEMS, 'invalid_request'),
   },
 });
@@ -120,28 +112,23 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }, known: Known) =>
     middleware: [exactJson(BODY_LIMIT), idempotent(means)] as const,
     request: {
       headers: idempotencyHeader,
-      body: {
-        required: true,
-        content: {
-          'application/json': {
-            schema: strict({
-              name: nameField,
-              url: urlField(known),
-              secret: secretField.optional(),
-              ...extraFields,
-              ...wishFields(known),
-            }).openapi('NewSubscriber'),
-          },
-        },
-      },
+      body: jsonBody(
+        strict({
+          name: nameField,
+          url: urlField(known),
+          secret: secretField.optional(),
+          ...extraFields,
+          ...wishFields(known),
+        }).openapi('NewSubscriber'),
+      ),
     },
     responses: {
-      201: {
-        description: 'It was added. Keep the secret.',
-        content: { 'application/json': { schema: subscriberSchema.extend({ secret: z.string() }).openapi('AddedSubscriber') } },
-      },
+      201: jsonAnswer(
+        'It was added. Keep the secret.',
+        subscriberSchema.extend({ secret: z.string() }).openapi('AddedSubscriber'),
+      ),
       ...problems(
-        ...BODY_PROBLEMS,
+        ...FIELD_PROBLEMS,
         ...CHANGE_PROBLEMS,
         'subscriber_exists',
         'secrets_key_missing',
@@ -176,24 +163,19 @@ const changeRoute = (known: Known) =>
     middleware: exactJson(BODY_LIMIT),
     request: {
       ...oneSubscriber,
-      body: {
-        required: true,
-        content: {
-          'application/json': {
-            schema: strict({
-              url: urlField(known).optional(),
-              ...extraFields,
-              ...wishFields(known),
-              status: z.enum(['active', 'off'], { error: 'must be active or off' }).optional(),
-            }).openapi('SubscriberChanges'),
-          },
-        },
-      },
+      body: jsonBody(
+        strict({
+          url: urlField(known).optional(),
+          ...extraFields,
+          ...wishFields(known),
+          status: z.enum(['active', 'off'], { error: 'must be active or off' }).optional(),
+        }).openapi('SubscriberChanges'),
+      ),
     },
     responses: {
       200: answer('The subscriber as it is now.'),
       ...problems(
-        ...BODY_PROBLEMS,
+        ...FIELD_PROBLEMS,
         ...CHANGE_PROBLEMS,
         'subscriber_not_found',
         'subscriber_configured',
