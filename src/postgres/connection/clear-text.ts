@@ -44,17 +44,26 @@ function createReader(): (chunk: Buffer) => string | null {
   return (chunk) => {
     const bytes = kept === null ? chunk : Buffer.concat([kept, chunk]);
     let at = rest;
-    // A type, the length with its own four bytes, and in this message the kind of authentication.
-    while (bytes.length - at >= 5) {
-      const length = bytes.readUInt32BE(at + 1);
-      const isAuthentication = bytes[at] === AUTHENTICATION;
-      if (length < (isAuthentication ? 8 : 4)) return NO_POSTGRES;
-      if (isAuthentication && bytes.length - at < 9) break;
-      if (isAuthentication && bytes.readUInt32BE(at + 5) === CLEAR_TEXT) return CLEAR_TEXT_PASSWORD;
-      at += 1 + length;
+    for (let head = readHead(bytes, at); head !== null; head = readHead(bytes, at)) {
+      if (typeof head === 'string') return head;
+      at += head;
     }
     kept = at < bytes.length ? bytes.subarray(at) : null;
     rest = Math.max(0, at - bytes.length);
     return null;
   };
+}
+
+/**
+ * The size of the message that begins at a place, or why it is refused; null while its head has not come as a whole: a type,
+ * the length with its own four bytes, and in a message about authentication its kind.
+ */
+function readHead(bytes: Buffer, at: number): number | string | null {
+  if (bytes.length - at < 5) return null;
+  const length = bytes.readUInt32BE(at + 1);
+  const isAuthentication = bytes[at] === AUTHENTICATION;
+  if (length < (isAuthentication ? 8 : 4)) return NO_POSTGRES;
+  if (!isAuthentication) return 1 + length;
+  if (bytes.length - at < 9) return null;
+  return bytes.readUInt32BE(at + 5) === CLEAR_TEXT ? CLEAR_TEXT_PASSWORD : 1 + length;
 }

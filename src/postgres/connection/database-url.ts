@@ -51,28 +51,12 @@ interface Target {
 
 /** Reads a `postgres://` URL. Throws an AppError that never repeats the URL, which holds a password. */
 export function parseDatabaseUrl(text: string): ParsedUrl {
-  const match = /^postgres(?:ql)?:\/\/([^/?#]*)(\/[^?#]*)?(\?[^#]*)?$/.exec(text);
-  const [, authority = '', path = '', search = ''] = match ?? [];
-  const at = authority.lastIndexOf('@');
-  // An "@" after the authority means that the password holds a bare "/", "?" or "#": what looks like the host is part of it.
-  if (match === null || (at < 0 && `${path}${search}`.includes('@')) || !isUrl(text, authority)) {
-    throw new AppError(
-      'configuration',
-      'the database URL is not valid: expected postgres://user:password@host:port/database, with special characters in the password percent-encoded',
-    );
-  }
+  const { user, given, path, search } = splitUrl(text);
   const query = new URLSearchParams(search);
-  const attributes = query.get('target_session_attrs');
-  if (attributes !== null && READ_ONLY_SESSIONS.includes(attributes)) {
-    throw new AppError(
-      'configuration',
-      `the database URL's target_session_attrs is "${attributes}", and purchase-watch writes: use read-write, or leave it out`,
-    );
-  }
+  refuseReadOnlySessions(query);
   const host = query.get('host');
   const port = query.get('port');
   const timeout = Number(query.get('connect_timeout') ?? CONNECT_TIMEOUT_SECONDS);
-  const given = authority.slice(at + 1);
   const hosts = hostsOf(host ?? (given || 'localhost'), port ?? '5432');
   const first = hosts[0]!;
   const options: ParsedUrl['options'] = {
@@ -87,15 +71,41 @@ export function parseDatabaseUrl(text: string): ParsedUrl {
   return {
     url: (given.includes(',') ? base.replace(given, given.split(',')[0]!) : base) + rest,
     hosts,
-    target: {
-      hosts: first.name.startsWith('/')
-        ? `${first.name}${port === null ? '' : `:${port}`}`
-        : hosts.map(({ name, port }) => `${name.includes(':') ? `[${name}]` : name}:${port}`).join(),
-      user: decodeURIComponent(at < 0 ? '' : (authority.slice(0, at).split(':')[0] ?? '')),
-      database: decodeURIComponent(path.slice(1)),
-    },
+    target: { hosts: shownHosts(hosts, port), user: decodeURIComponent(user), database: decodeURIComponent(path.slice(1)) },
     options,
   };
+}
+
+/** The parts of a URL, still percent-encoded: `given` is what stands in the place of hosts and ports. */
+function splitUrl(text: string): { user: string; given: string; path: string; search: string } {
+  const match = /^postgres(?:ql)?:\/\/([^/?#]*)(\/[^?#]*)?(\?[^#]*)?$/.exec(text);
+  const [, authority = '', path = '', search = ''] = match ?? [];
+  const at = authority.lastIndexOf('@');
+  const given = authority.slice(at + 1);
+  // An "@" after the authority means that the password holds a bare "/", "?" or "#": what looks like the host is part of it.
+  if (match === null || (at < 0 && `${path}${search}`.includes('@')) || !isUrl(text, given)) {
+    throw new AppError(
+      'configuration',
+      'the database URL is not valid: expected postgres://user:password@host:port/database, with special characters in the password percent-encoded',
+    );
+  }
+  return { user: at < 0 ? '' : (authority.slice(0, at).split(':')[0] ?? ''), given, path, search };
+}
+
+function refuseReadOnlySessions(query: URLSearchParams): void {
+  const attributes = query.get('target_session_attrs');
+  if (attributes === null || !READ_ONLY_SESSIONS.includes(attributes)) return;
+  throw new AppError(
+    'configuration',
+    `the database URL's target_session_attrs is "${attributes}", and purchase-watch writes: use read-write, or leave it out`,
+  );
+}
+
+/** Hosts for a person; the folder of a Unix socket has no port unless the URL's query names one. */
+function shownHosts(hosts: readonly Host[], port: string | null): string {
+  const folder = hosts[0]!.name;
+  if (folder.startsWith('/')) return port === null ? folder : `${folder}:${port}`;
+  return hosts.map(({ name, port }) => `${name.includes(':') ? `[${name}]` : name}:${port}`).join();
 }
 
 /** Hosts separated by commas, each with its port; `ports` are for those that have none: one for all, or one for each. */
@@ -109,8 +119,7 @@ function hostsOf(names: string, ports: string): Host[] {
   });
 }
 
-function isUrl(text: string, authority: string): boolean {
-  const hosts = authority.slice(authority.lastIndexOf('@') + 1);
+function isUrl(text: string, hosts: string): boolean {
   return URL.canParse(hosts.includes(',') ? text.replace(hosts, hosts.split(',')[0] ?? '') : text);
 }
 

@@ -126,28 +126,28 @@ function being(sql: Queries, status: DeliveryStatus | undefined): Fragment {
   return sql`d.status = ${status}`;
 }
 
+/** Few rows: the events of one purchase, and of each one delivery per subscriber. */
+function ofEvents(sql: Queries, { status, subscriber, purchase, site, event }: DeliveryFilter): Fragment {
+  const ofSite = site === undefined ? sql`p.site in (select name from purchase_watch_internal.sites)` : sql`p.site = ${site}`;
+  const ofPurchase = sql`e.purchase in (
+    select p.id from purchase_watch.purchases p where p.purchase_id = ${purchase ?? null} and ${ofSite})`;
+  return sql`
+    select d.* from purchase_watch_internal.events e join purchase_watch_internal.deliveries d on d.event = e.position
+    join purchase_watch_internal.subscribers s on s.id = d.subscriber
+    where ${event === undefined ? sql`true` : sql`e.id = ${event}`} and ${purchase === undefined ? sql`true` : ofPurchase}
+      and ${ofSubscriber(sql, subscriber)} and ${being(sql, status)}`;
+}
+
+const ofSubscriber = (sql: Queries, name: string | undefined): Fragment =>
+  name === undefined ? sql`true` : sql`s.name = ${name}`;
+
 /** The rows of a page. Each way reads a bounded part of an index, however many rows there are. */
-function chosen(
-  sql: Queries,
-  { status, subscriber, purchase, site, event }: DeliveryFilter,
-  before: number | null,
-  limit: number,
-): Fragment {
+function chosen(sql: Queries, filter: DeliveryFilter, before: number | null, limit: number): Fragment {
+  const { status, subscriber } = filter;
   const earlier = before === null ? sql`true` : sql`d.id < ${before}`;
-  const of = subscriber === undefined ? sql`true` : sql`s.name = ${subscriber}`;
-  if (event !== undefined || purchase !== undefined) {
-    // Few: the events of one purchase, and of each one delivery per subscriber.
-    return sql`
-      select d.* from purchase_watch_internal.events e join purchase_watch_internal.deliveries d on d.event = e.position
-      join purchase_watch_internal.subscribers s on s.id = d.subscriber
-      where ${event === undefined ? sql`true` : sql`e.id = ${event}`}
-        and ${
-          purchase === undefined
-            ? sql`true`
-            : sql`e.purchase in (select p.id from purchase_watch.purchases p where p.purchase_id = ${purchase}
-              and ${site === undefined ? sql`p.site in (select name from purchase_watch_internal.sites)` : sql`p.site = ${site}`})`
-        }
-        and ${earlier} and ${of} and ${being(sql, status)} order by d.id desc limit ${limit}`;
+  const of = ofSubscriber(sql, subscriber);
+  if (filter.event !== undefined || filter.purchase !== undefined) {
+    return sql`${ofEvents(sql, filter)} and ${earlier} order by d.id desc limit ${limit}`;
   }
   if (status === 'in_flight') {
     // Few: what the replicas have sockets for. Each is looked up by its id; the limit keeps the planner from reading all

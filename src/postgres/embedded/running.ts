@@ -1,0 +1,204 @@
+/**
+ * The server of a cluster while processes use it: each waits until it runs, or starts it, and the last one to leave stops it.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import { openSession, type Session } from '../connection/database.ts';
+import type { Cluster } from './cluster.ts';
+import { daemonUrl, setUpDaemonRole, superuserUrl, WRONG_PASSWORD } from './roles.ts';
+import { type Attempt, attemptStart, disownLock, isHeld, isServer, type RunningServer, runningServer } from './server.ts';
+import { closedFolder, freeSocket, makeSocketFolder, removeSocketFolder, socketIn } from './socket.ts';
+
+/** Time for the server to show life; while it says that it is recovering it has as much again. */
+const PATIENCE = 30_000;
+const LOOK_AGAIN = 20;
+/** While the data folder is held. */
+const HELD_LOOK = 200;
+/** Before another server is started after one that ended at once. */
+const TRY_AGAIN = 500;
+export const STOP_WITHIN: Milliseconds = 60_000;
+/** Processes of a server that was killed may hold the data folder for so long; after that it is another server. */
+const HELD_AT_MOST: Milliseconds = 8_000;
+
+/** Users of the server hold this lock shared, and whoever stops it holds it alone. It ends with a process, however that ends. */
+const IN_USE = 7_236_019_445;
+
+/** The server that runs, and the session that shows that this process uses it. */
+export interface Running {
+  readonly session: Session;
+  readonly pid: number;
+  readonly socketFolder: string;
+  readonly adopted: boolean;
+}
+
+/**
+ * Until a server of this cluster has accepted a session: greets the one that runs, or starts one. Processes that do
+ * this at once need no lock of their own: Postgres lets one server into a data directory, and the others find it here.
+ */
+export async function ensureRunning(cluster: Cluster, fixedFolder: string | null, signal?: AbortSignal): Promise<Running> {
+  let deadline = performance.now() + PATIENCE;
+  let ours: Attempt | null = null;
+  let last: Greeting = 'silent';
+  const waitsForOthers = untilFree(cluster);
+  for (;;) {
+    if (signal?.aborted) return abandon(ours, signal.reason);
+    const running = runningServer(cluster);
+    if (running !== null) {
+      const answer = await meet(cluster, running);
+      if (typeof answer !== 'string') return { ...answer, adopted: running.pid !== ours?.pid };
+      if (answer === 'recovering') deadline = performance.now() + PATIENCE;
+      last = answer;
+    } else if (ours === null || ours.hasEnded()) {
+      await restAfter(ours);
+      if (await waitsForOthers()) continue;
+      ours = await beginAttempt(cluster, fixedFolder);
+    }
+    if (performance.now() > deadline) return abandon(ours, notReady(ours, last));
+    await delay(LOOK_AGAIN);
+  }
+}
+
+/** Waits a moment while another server holds the data folder, and answers whether it did; throws when it has done so for long. */
+function untilFree(cluster: Cluster): () => Promise<boolean> {
+  let heldSince: Milliseconds | null = null;
+  return async () => {
+    if (!isHeld(cluster)) {
+      heldSince = null;
+      return false;
+    }
+    heldSince ??= performance.now();
+    if (performance.now() - heldSince > HELD_AT_MOST) throw heldElsewhere(cluster);
+    await delay(HELD_LOOK);
+    return true;
+  };
+}
+
+/** What came of an attempt to log in. */
+type Greeting = 'silent' | 'recovering' | 'locked' | 'earlier';
+
+const UNREADY: Readonly<Record<Greeting, string>> = {
+  silent: 'it does not answer',
+  recovering: 'it is recovering',
+  earlier: 'an earlier version of purchase-watch uses it: stop that one first',
+  locked: `another session holds the advisory lock ${IN_USE}, as a process does that stops the server`,
+};
+
+async function restAfter(failed: Attempt | null): Promise<void> {
+  if (failed === null) return;
+  failed.explain();
+  await delay(TRY_AGAIN);
+}
+
+async function beginAttempt(cluster: Cluster, fixedFolder: string | null): Promise<Attempt> {
+  disownLock(cluster);
+  return attemptStart(cluster, await prepareSocket(cluster, fixedFolder));
+}
+
+async function abandon(attempt: Attempt | null, reason: unknown): Promise<never> {
+  await attempt?.abandon();
+  throw reason;
+}
+
+function notReady(attempt: Attempt | null, last: Greeting): AppError {
+  const why = attempt?.lastWords() || UNREADY[last];
+  return new AppError('unavailable', `the embedded Postgres was not ready within ${PATIENCE / 1_000} s: ${why}`);
+}
+
+/** The folder of the socket, free for a server that is about to start. */
+async function prepareSocket(cluster: Cluster, fixed: string | null): Promise<string> {
+  const { home, owner, port } = cluster;
+  if (fixed !== null) closedFolder(fixed, home.user);
+  const folder = fixed ?? (await makeSocketFolder(cluster.socketFolder, { user: home.user, port }));
+  freeSocket(socketIn(folder, port), { owner, isServer: (pid) => isServer(cluster, pid) });
+  return folder;
+}
+
+function heldElsewhere({ data, home }: Cluster): AppError {
+  return new AppError(
+    'conflict',
+    `a Postgres that cannot be seen from here, most likely one of another container, uses the data in ${data}: stop the other one, ` +
+      `give each daemon a DATA_DIR of its own (this one is ${home.dataDir}), or set DATABASE_URL to a Postgres that both share`,
+  );
+}
+
+/** A session on the server that runs, or why there is none yet. One of an earlier version is stopped, for it listens on a port. */
+async function meet(
+  cluster: Cluster,
+  { pid, socketFolder, portAlone }: RunningServer,
+): Promise<Omit<Running, 'adopted'> | Greeting> {
+  if (portAlone !== null) {
+    const place = { host: '127.0.0.1', port: portAlone };
+    const session = await greet(superuserUrl(place, cluster.password), cluster);
+    if (typeof session === 'string') return session;
+    const isLast = await leave(cluster, { session, pid, socketFolder: '' }, STOP_WITHIN);
+    return isLast ? 'silent' : 'earlier';
+  }
+  if (socketFolder === null) return 'silent';
+  const place = { host: socketFolder, port: cluster.port };
+  const greeting = await greet(daemonUrl(place, cluster.password), cluster, () => setUpDaemonRole(place, cluster.password));
+  return typeof greeting === 'string' ? greeting : { session: greeting, pid, socketFolder };
+}
+
+/** A session that holds the lock of users, or why there is none yet. `setUp` is called when there is no such login yet. */
+async function greet(url: string, cluster: Cluster, setUp?: () => Promise<void>): Promise<Session | Greeting> {
+  const session = openSession(url, 'embedded');
+  const { sql } = session;
+  try {
+    const [found] = await sql<[{ granted: boolean }]>`select pg_try_advisory_lock_shared(${IN_USE}) as granted`;
+    if (found.granted) return session;
+    await sql.end({ timeout: 0 });
+    return 'locked';
+  } catch (error) {
+    await sql.end({ timeout: 0 });
+    const { code } = error as { code?: string };
+    if (code === '57P03') return 'recovering';
+    if (code !== WRONG_PASSWORD) return 'silent';
+    if (setUp !== undefined)
+      return setUp().then(
+        () => greet(url, cluster),
+        (cause: unknown) => refused(cluster, cause),
+      );
+    return refused(cluster, error);
+  }
+}
+
+/** Throws for what a later attempt does not mend; that the server goes or does not answer passes. */
+function refused({ data }: Cluster, cause: unknown): Greeting {
+  const { code = '', message } = cause as { code?: string; message: string };
+  if (!/^\d[\dA-Z]{4}$/.test(code) || /^(?:08|53|57)/.test(code)) return 'silent';
+  const why = code === WRONG_PASSWORD ? 'does not accept the password kept beside it' : `refuses to be set up: ${message}`;
+  throw new AppError('conflict', `the embedded Postgres in ${data} ${why}`, { cause });
+}
+
+/** Stops the server if we were its last user; answers whether we were. */
+export async function leave(
+  cluster: Cluster,
+  { session, pid, socketFolder }: Omit<Running, 'adopted'>,
+  within: Milliseconds,
+): Promise<boolean> {
+  const { sql } = session;
+  try {
+    // Ours goes first: two that leave at once would otherwise each find the other still there.
+    await sql`select pg_advisory_unlock_shared(${IN_USE})`;
+    const [last] = await sql<[{ granted: boolean }]>`select pg_try_advisory_lock(${IN_USE}) as granted`;
+    if (!last.granted || !isServer(cluster, pid)) return false;
+    process.kill(pid, 'SIGINT');
+  } catch {
+    // Without a connection there is no server to stop.
+    return false;
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
+  // The rest of the time is for the end of one that is killed.
+  const deadline = performance.now() + within * 0.75;
+  for (let signalled = false; isServer(cluster, pid); await delay(LOOK_AGAIN)) {
+    if (signalled || performance.now() < deadline) continue;
+    // It recovers from its log at the next start.
+    process.kill(pid, 'SIGQUIT');
+    signalled = true;
+  }
+  removeSocketFolder(socketFolder);
+  return true;
+}
