@@ -23,10 +23,10 @@ test('purchases from before the first start are one first look, and a digest tel
     await other.stop();
     await live(2, [t.app]);
     expect(headlines().filter((line) => line.includes('First look'))).toEqual([expect.stringContaining('default: 3 purchases')]);
-    const rows = await t.app.sql<{ at: Date }[]>`
+    const rows = await t.app.sql<{ at: number }[]>`
       select created_at as at from purchase_watch_internal.events where type = 'incident.digest' order by position`;
     // By the clock of Kathmandu, which is five hours and three quarters ahead.
-    expect(rows.map(({ at }) => at.getUTCMinutes() % 30).filter((minute) => minute !== 15)).toEqual([]);
+    expect(rows.map(({ at }) => new Date(at).getUTCMinutes() % 30).filter((minute) => minute !== 15)).toEqual([]);
     const digests = headlines().filter((line) => line.includes('Digest'));
     expect(digests.length).toBeGreaterThanOrEqual(1);
     expect(digests).toEqual(rows.map(() => '📋 Digest of default: no incidents, 3 purchases overdue now'));

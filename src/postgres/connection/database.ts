@@ -5,6 +5,7 @@ import * as postgresArray from 'postgres-array';
 import { type JsonValue, parseExact, stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { type ParsedUrl, parseDatabaseUrl } from './database-url.ts';
+import { INSTANTS_AS_READ, parseInstant, writeInstant } from './instants.ts';
 import { createPrimaryFinder } from './primary.ts';
 import { noticeReadOnly } from './read-only.ts';
 import { createSockets, type Sockets } from './watched-socket.ts';
@@ -63,6 +64,8 @@ function parseWhole(text: string): number | bigint {
 }
 
 const types = {
+  instant: { to: 1184, from: [1184], parse: parseInstant, serialize: writeInstant },
+  instants: arrayOf(1185, parseInstant),
   bigint: { to: 20, from: [20], parse: parseWhole, serialize: String },
   // The driver's own parser rounds amounts (249.50 becomes 249.5).
   json: { to: 114, from: [114, 3802], parse: parseExact, serialize: stringifyExact },
@@ -84,8 +87,7 @@ const types = {
  *   lists the same way (`${texts}::text[]`, cast in SQL): in a `jsonb[]` parameter the driver mistakes an element with a
  *   `type` field for one of its own wrappers.
  * - `int8` is a number, or a bigint beyond 2^53. `numeric` stays text.
- * - `timestamptz` is a Date (milliseconds). Where microseconds or arithmetic matter, select
- *   `(extract(epoch from x) * 1000)::float8`, and send `to_timestamp(${instant} / 1000.0)`.
+ * - `timestamptz` is an Instant, with microseconds as a fraction; a parameter of that type takes one: `${now}::timestamptz`.
  * - TLS follows the URL's `sslmode` as libpq reads it (`prefer` when it is missing).
  */
 export function connect(url: string, options: ConnectOptions = {}): Sql {
@@ -110,6 +112,7 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
     connection: {
       application_name: application,
       jit: 'off',
+      ...INSTANTS_AS_READ,
       ...(steadyPlans ? STEADY_PLANS : {}),
       ...(orderedPlans ? ORDERED_PLANS : {}),
       ...limits,
@@ -155,7 +158,7 @@ export function openSession(url: string, name: string, onNotify?: (channel: stri
     idle_timeout: 0,
     max_lifetime: null,
     fetch_types: false,
-    connection: { application_name: `purchase-watch ${name}` },
+    connection: { application_name: `purchase-watch ${name}`, ...INSTANTS_AS_READ },
     onnotice: () => {},
     onclose: () => closed.resolve(),
     onnotify: onNotify,
@@ -173,7 +176,7 @@ export function readClock(sql: Sql): Promise<{ now: Instant; readAt: Millisecond
     let best: { now: Instant; readAt: Milliseconds; took: Milliseconds } | undefined;
     for (let reading = 0; reading < READINGS; reading++) {
       const asked = performance.now();
-      const [row] = await tx<[{ now: number }]>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
+      const [row] = await tx<[{ now: Instant }]>`select clock_timestamp() as now`;
       const took = performance.now() - asked;
       if (best === undefined || took < best.took) best = { now: row.now, readAt: asked + took / 2, took };
     }

@@ -49,7 +49,7 @@ export async function unownedShards(sql: Queries): Promise<number> {
 /** A purchase by which a site can be asked: registered last, seen at the service, and still watched. */
 export async function newestSeen(sql: Queries, site: string): Promise<{ purchaseId: string; registeredAt: number } | null> {
   const [row] = await sql<{ purchaseId: string; registeredAt: number }[]>`
-    select q.purchase_id as "purchaseId", (extract(epoch from q.registered_at) * 1000)::float8 as "registeredAt"
+    select q.purchase_id as "purchaseId", q.registered_at as "registeredAt"
     from (
       select distinct state, stuck from purchase_watch.purchase_totals where site = ${site} and status = 'watching' and state is not null) g
     cross join lateral (

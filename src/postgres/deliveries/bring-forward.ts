@@ -28,7 +28,7 @@ function meant(sql: Queries, which: Which, now: Instant): Fragment {
   // A receiver that fails every other minute must not use up schedules made for days: the later half keeps its time
   // unless the trouble was long enough to account for it.
   return sql`(2 * (q.attempts - q.attempts_before) <= ${which.attempts}
-    or q.due_at <= to_timestamp(${now + EXPLAINED * (now - which.since)}::float8 / 1000))`;
+    or q.due_at <= ${now + EXPLAINED * (now - which.since)}::timestamptz)`;
 }
 
 /**
@@ -45,10 +45,10 @@ export async function bringForward(sql: Queries, subscriber: number, which: Whic
         cross join lateral (
           select q.id from purchase_watch_internal.deliveries q
           where q.subscriber = ${subscriber} and q.shard = g.shard::smallint and q.rank = k.rank::smallint and q.status = 'pending'
-            and q.due_at > to_timestamp(${now}::float8 / 1000) and ${meant(sql, which, now)}
+            and q.due_at > ${now}::timestamptz and ${meant(sql, which, now)}
           order by q.due_at, q.event limit ${AT_ONCE} for update skip locked) w
         limit ${AT_ONCE})
-      update purchase_watch_internal.deliveries d set due_at = to_timestamp(${now}::float8 / 1000)
+      update purchase_watch_internal.deliveries d set due_at = ${now}::timestamptz
       where d.id = any(array(select id from waiting)) and d.settled_at is null returning 1`;
     count += rows.length;
     if (rows.length < AT_ONCE) break;

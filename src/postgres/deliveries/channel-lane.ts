@@ -14,8 +14,8 @@ export async function waitingInLane(
     (Omit<DueDelivery, 'event' | 'behind'> & { eventId: string; type: string; body: string; createdAt: Instant })[]
   >`
     select d.id::float8 as id, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
-      (extract(epoch from d.due_at) * 1000)::float8 as "dueAt", d.attempts_before as "attemptsBefore",
-      e.id as "eventId", e.type, e.body, (extract(epoch from e.created_at) * 1000)::float8 as "createdAt"
+      d.due_at as "dueAt", d.attempts_before as "attemptsBefore",
+      e.id as "eventId", e.type, e.body, e.created_at as "createdAt"
     from (
       select q.* from purchase_watch_internal.deliveries q
       where q.subscriber = ${subscriber} and q.lane = ${lane} and q.shard = ${shard} and q.status = 'pending'
@@ -42,14 +42,14 @@ export async function messagesTaken(
   const taken = sql`
     from purchase_watch_internal.deliveries d
     where d.subscriber = ${subscriber} and d.status = 'delivered' and d.lane <= 0
-      and d.settled_at <= to_timestamp(${now + LEAST_STEP}::float8 / 1000)`;
+      and d.settled_at <= ${now + LEAST_STEP}::timestamptz`;
   const rows = await sql<{ at: Instant }[]>`
     with recursive message (at, number) as (
-      (select d.settled_at, 1 ${taken} and d.settled_at > to_timestamp(${since}::float8 / 1000) order by d.settled_at desc limit 1)
+      (select d.settled_at, 1 ${taken} and d.settled_at > ${since}::timestamptz order by d.settled_at desc limit 1)
       union all
       select n.settled_at, m.number + 1 from message m cross join lateral (
-        select d.settled_at ${taken} and d.settled_at < m.at and d.settled_at > to_timestamp(${since}::float8 / 1000) order by d.settled_at desc limit 1) n
+        select d.settled_at ${taken} and d.settled_at < m.at and d.settled_at > ${since}::timestamptz order by d.settled_at desc limit 1) n
       where m.number < ${most})
-    select (extract(epoch from at) * 1000)::float8 as at from message order by at desc`;
+    select at from message order by at desc`;
   return rows.map(({ at }) => at);
 }

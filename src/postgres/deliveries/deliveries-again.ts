@@ -71,8 +71,8 @@ const SLACK = 15 * 60_000;
 /** The positions between which everything of a range lies. */
 export async function boundsOf(sql: Queries, { since, until }: ReplayRange): Promise<{ after: number; last: number }> {
   const [row] = await sql<[{ after: number; last: number }]>`
-    select (purchase_watch_internal.position_at(to_timestamp(${since - SLACK}::float8 / 1000)) - 1)::float8 as after,
-      (purchase_watch_internal.position_at(to_timestamp(${until + SLACK}::float8 / 1000)) - 1)::float8 as last`;
+    select (purchase_watch_internal.position_at(${since - SLACK}::timestamptz) - 1)::float8 as after,
+      (purchase_watch_internal.position_at(${until + SLACK}::timestamptz) - 1)::float8 as last`;
   return row;
 }
 
@@ -94,14 +94,14 @@ export async function replayStep(
       select e.position, e.purchase, e.created_at, e.shard, d.id, d.status from range e
       join purchase_watch_internal.subscribers s on s.id = ${subscriber} and s.configured and ${wanting(sql)}
       left join purchase_watch_internal.deliveries d on d.event = e.position and d.subscriber = s.id
-      where e.created_at between to_timestamp(${since}::float8 / 1000) and to_timestamp(${until}::float8 / 1000)
+      where e.created_at between ${since}::timestamptz and ${until}::timestamptz
         and (${types as string[] | null}::text[] is null or e.type = any(${types as string[] | null}::text[]))),
     chosen as materialized (select * from wanted where status is distinct from 'pending')
     ${dryRun ? sql`` : sending(sql, subscriber)}
     select (select count(*) from chosen)::float8 as count, (select count(*) from wanted where status = 'pending')::float8 as waiting,
       (select count(distinct coalesce(purchase, -position)) from chosen)::float8 as purchases,
-      (select extract(epoch from min(created_at)) * 1000 from chosen)::float8 as oldest,
-      (select extract(epoch from max(created_at)) * 1000 from chosen)::float8 as newest,
+      (select min(created_at) from chosen) as oldest,
+      (select max(created_at) from chosen) as newest,
       coalesce((select max(position) from range), ${last}::bigint)::float8 as position, (select count(*) from range)::float8 as seen
       ${dryRun ? sql`` : sql`, (select count(*) from told) as told`}`;
   const { seen, ...step } = row;

@@ -72,9 +72,9 @@ export async function loadDueDeliveries(
   };
   const rows = await sql<Row[]>`
     select d.id::float8 as id, d.subscriber, d.lane::float8 as lane, d.event::float8 as position, d.shard, d.rank, d.attempts,
-      (extract(epoch from d.due_at) * 1000)::float8 as "dueAt", d.attempts_before as "attemptsBefore",
-      e.id as "eventId", e.type, e.body, (extract(epoch from e.created_at) * 1000)::float8 as "createdAt",
-      b.id::float8 as "behindId", (extract(epoch from b.due_at) * 1000)::float8 as "behindDueAt", b.rank as "behindRank"
+      d.due_at as "dueAt", d.attempts_before as "attemptsBefore",
+      e.id as "eventId", e.type, e.body, e.created_at as "createdAt",
+      b.id::float8 as "behindId", b.due_at as "behindDueAt", b.rank as "behindRank"
     from unnest(${`{${wanted.map(({ subscriber }) => subscriber).join()}}`}::integer[],
       ${`{${wanted.map(({ room }) => room).join()}}`}::integer[], ${`{${perShard.join()}}`}::integer[],
       ${`{${wanted.map(({ upTo }) => upTo).join()}}`}::integer[],
@@ -87,7 +87,7 @@ export async function loadDueDeliveries(
         select q.id, q.subscriber, q.lane, q.event, q.shard, q.rank, q.attempts, q.attempts_before, q.due_at from purchase_watch_internal.deliveries q
         where q.subscriber = w.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
           and q.due_at >= to_timestamp(case k.rank when 0 then w.due_since else 0 end / 1000)
-          and q.due_at <= to_timestamp(${now}::float8 / 1000) and q.id not in (select unnest(${`{${except.join()}}`}::bigint[]))
+          and q.due_at <= ${now}::timestamptz and q.id not in (select unnest(${`{${except.join()}}`}::bigint[]))
         order by q.due_at, q.event limit w.per_shard) due
       order by due.rank, due.due_at, due.event limit w.room) d
     -- One by one: as a join the planner may read all events.
@@ -143,14 +143,14 @@ export async function nextDue(
   { subscribers, shards, now }: { subscribers: readonly number[]; shards: readonly number[]; now: Instant },
 ): Promise<Instant | null> {
   const [row] = await sql<{ at: Instant | null }[]>`
-    select (extract(epoch from min(due.due_at)) * 1000)::float8 as at
+    select min(due.due_at) as at
     from unnest(${`{${subscribers.join()}}`}::integer[]) as u (subscriber)
     cross join unnest(${`{${shards.join()}}`}::smallint[]) as s (shard)
     cross join unnest(${`{${RANKS.join()}}`}::smallint[]) as k (rank)
     cross join lateral (
       select due_at from purchase_watch_internal.deliveries q
       where q.subscriber = u.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
-        and q.due_at > to_timestamp(${now}::float8 / 1000)
+        and q.due_at > ${now}::timestamptz
       order by q.due_at, q.event limit 1) due`;
   return row?.at ?? null;
 }

@@ -54,9 +54,9 @@ export interface DeliveryFilter {
 
 /** What decides where a delivery `d` of a subscriber `s` stands, as columns; `h` is its health, `f` whether it is in flight. */
 export const STANDING_COLUMNS = `
-  d.status as stored, (extract(epoch from f.since) * 1000)::float8 as "inFlightSince", s.configured, s.status as "subscriberStatus",
-  s.status_reason as "statusReason", h.failures, (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil",
-  h.last_error as "healthError", d.last_error as "lastError", (extract(epoch from now()) * 1000)::float8 as now`;
+  d.status as stored, f.since as "inFlightSince", s.configured, s.status as "subscriberStatus",
+  s.status_reason as "statusReason", h.failures, h.paused_until as "pausedUntil",
+  h.last_error as "healthError", d.last_error as "lastError", now() as now`;
 /** Goes with them, after `d` and `s`. */
 export const STANDING_JOINS = `
   left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
@@ -90,8 +90,8 @@ export function standingOf<Row extends StandingRow>(row: Row) {
 
 const COLUMNS = `
   d.id::float8 as id, s.name as subscriber, e.id as "eventId", e.type, e.site, e.sequence, p.purchase_id as "purchaseId",
-  (extract(epoch from e.created_at) * 1000)::float8 as "createdAt", (extract(epoch from d.due_at) * 1000)::float8 as "dueAt",
-  (extract(epoch from d.settled_at) * 1000)::float8 as "settledAt", d.attempts, d.rank = 2 as replayed, ${STANDING_COLUMNS}`;
+  e.created_at as "createdAt", d.due_at as "dueAt",
+  d.settled_at as "settledAt", d.attempts, d.rank = 2 as replayed, ${STANDING_COLUMNS}`;
 
 const JOINED = `
   join purchase_watch_internal.subscribers s on s.id = d.subscriber
@@ -188,7 +188,7 @@ export async function findDelivery(
   if (row === undefined) return null;
   // Those that failed are rows; the one that delivered is kept in the delivery itself.
   const tries = await sql<AttemptRow[]>`
-    select number, (extract(epoch from at) * 1000)::float8 as at, took_ms as "tookMs", http_status as "httpStatus", outcome, fault, excerpt
+    select number, at, took_ms as "tookMs", http_status as "httpStatus", outcome, fault, excerpt
     from (
       select number, at, took_ms, http_status, outcome, fault, excerpt from purchase_watch_internal.attempts where delivery = ${id}
       union all
@@ -201,7 +201,7 @@ export async function findDelivery(
 /** What has to be through before anything else of the lane of a delivery that waits: itself, or one before it; null when it is settled. */
 export async function laneHead(sql: Queries, id: number): Promise<{ readonly id: number; readonly dueAt: Instant } | null> {
   const [row] = await sql<{ id: number; dueAt: Instant }[]>`
-    select f.id::float8 as id, (extract(epoch from f.due_at) * 1000)::float8 as "dueAt"
+    select f.id::float8 as id, f.due_at as "dueAt"
     from purchase_watch_internal.deliveries d
     join purchase_watch_internal.deliveries f on f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending'
     where d.id = ${id} and d.status = 'pending' order by f.rank = 2, f.event limit 1`;

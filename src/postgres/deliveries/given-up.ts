@@ -49,7 +49,7 @@ export async function givenUpStep(
         told as (select pg_notify('purchase_watch_wake', 'replays') where exists (select from again))`
     }
     select count(*)::float8 as count, count(distinct old.lane)::float8 as purchases, max(old.id)::float8 as position,
-      extract(epoch from min(e.created_at))::float8 * 1000 as oldest, extract(epoch from max(e.created_at))::float8 * 1000 as newest
+      min(e.created_at) as oldest, max(e.created_at) as newest
       ${dryRun ? sql`` : sql`, (select count(*) from told) as told`}
     from old join purchase_watch_internal.events e on e.position = old.event`;
   const { count, purchases, oldest, newest, position } = row;

@@ -15,7 +15,7 @@ export async function savePause(
   await sql`
     with saved as (
       insert into purchase_watch_internal.subscriber_health as h (subscriber, failures, pauses, failing_since, paused_until, last_error, cause, allowed)
-      select id, ${failures}, ${pauses}, to_timestamp(${failingSince}::float8 / 1000), to_timestamp(${pausedUntil}::float8 / 1000), ${lastError}, ${cause}, ${allowed}
+      select id, ${failures}, ${pauses}, ${failingSince}::timestamptz, ${pausedUntil}::timestamptz, ${lastError}, ${cause}, ${allowed}
       from purchase_watch_internal.subscribers where id = ${subscriber}
       on conflict (subscriber) do update set failures = excluded.failures, pauses = excluded.pauses,
         failing_since = coalesce(h.failing_since, excluded.failing_since), paused_until = greatest(h.paused_until, excluded.paused_until),
@@ -33,7 +33,7 @@ export async function hasTaken(sql: Queries, subscriber: number, since: Instant)
     select from (
       select settled_at from purchase_watch_internal.deliveries
       where subscriber = ${subscriber} and status = 'delivered' order by (id + 0) desc limit ${NEWEST}) newest
-    where settled_at > to_timestamp(${since}::float8 / 1000) limit 1`;
+    where settled_at > ${since}::timestamptz limit 1`;
   return rows.length > 0;
 }
 
@@ -59,7 +59,7 @@ export async function saveUnreached(
     with before as (select our_failing_since as since from purchase_watch_internal.subscriber_health where subscriber = ${subscriber}),
     saved as (
       insert into purchase_watch_internal.subscriber_health as h (subscriber, our_failures, our_failing_since, our_error, our_replica)
-      select id, ${failures}, to_timestamp(${since}::float8 / 1000), ${error}, ${replica} from purchase_watch_internal.subscribers
+      select id, ${failures}, ${since}::timestamptz, ${error}, ${replica} from purchase_watch_internal.subscribers
       where id = ${subscriber}
       on conflict (subscriber) do update set our_failures = excluded.our_failures, our_error = excluded.our_error,
         our_failing_since = coalesce(h.our_failing_since, excluded.our_failing_since), our_replica = excluded.our_replica
@@ -80,7 +80,7 @@ export async function saveUntried(
   await sql`
     with saved as (
       insert into purchase_watch_internal.subscriber_health as h (subscriber, our_failures, our_failing_since, our_error, our_replica)
-      select s.id, 0, to_timestamp(${since}::float8 / 1000), ${error}, ${replica} from purchase_watch_internal.subscribers s
+      select s.id, 0, ${since}::timestamptz, ${error}, ${replica} from purchase_watch_internal.subscribers s
       where s.id = ${subscriber} and exists (select from purchase_watch_internal.replicas r where r.id = ${replica} and r.expires_at > now())
       on conflict (subscriber) do update set our_failures = 0, our_error = excluded.our_error,
         our_failing_since = coalesce(h.our_failing_since, excluded.our_failing_since), our_replica = excluded.our_replica
@@ -131,9 +131,9 @@ export async function claimTry(
   { now, until }: { now: Instant; until: Instant },
 ): Promise<boolean> {
   const rows = await sql`
-    update purchase_watch_internal.subscriber_health set trying_until = to_timestamp(${until}::float8 / 1000)
-    where subscriber = ${subscriber} and (trying_until is null or trying_until <= to_timestamp(${now}::float8 / 1000))
-      and (paused_until is null or paused_until <= to_timestamp(${now}::float8 / 1000)) returning subscriber`;
+    update purchase_watch_internal.subscriber_health set trying_until = ${until}::timestamptz
+    where subscriber = ${subscriber} and (trying_until is null or trying_until <= ${now}::timestamptz)
+      and (paused_until is null or paused_until <= ${now}::timestamptz) returning subscriber`;
   return rows.length > 0;
 }
 

@@ -15,7 +15,7 @@ export async function announceTest(
   const [row] = await sql<[{ delivery: number }]>`
     with event as (
       insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
-      values (${id}, ${draft.type}, '', ${SITE_SHARD}, to_timestamp(${draft.at}::float8 / 1000), ${eventBody(id, draft)})
+      values (${id}, ${draft.type}, '', ${SITE_SHARD}, ${draft.at}::timestamptz, ${eventBody(id, draft)})
       returning position, id),
     delivery as (
       insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)

@@ -47,9 +47,9 @@ export async function incidentsNow(sql: Queries, ids: readonly string[]): Promis
   const asked = [...new Set(ids)].slice(0, MOST);
   if (asked.length === 0) return new Map();
   const rows = await sql<Row[]>`
-    select i.id, i.kind, i.severity, i.count, i.peak, (extract(epoch from i.since) * 1000)::float8 as since,
-      (extract(epoch from i.ended_at) * 1000)::float8 as "endedAt", i.parent is not null as "hasParent",
-      i.acknowledged_by as by, i.acknowledged_note as note, (extract(epoch from i.acknowledged_at) * 1000)::float8 as at,
+    select i.id, i.kind, i.severity, i.count, i.peak, i.since,
+      i.ended_at as "endedAt", i.parent is not null as "hasParent",
+      i.acknowledged_by as by, i.acknowledged_note as note, i.acknowledged_at as at,
       case when i.kind = 'stuck' and (i.site is null or i.state is null) then (
         with recursive below as (
           select c.* from purchase_watch_internal.incidents c where c.parent = i.id

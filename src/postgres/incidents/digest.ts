@@ -16,19 +16,17 @@ export interface SiteWindow {
 
 type OfSite<T> = T & { readonly site: string };
 
-const ms = (column: string, name: string): string => `(extract(epoch from ${column}) * 1000)::float8 as "${name}"`;
-
 /** As rows of site and moment. */
 const windows = (sql: Queries, sites: readonly SiteWindow[]) => sql`
   (select site, to_timestamp(since / 1000) as since, (to_timestamp(since / 1000) at time zone 'UTC')::date as day
    from unnest(${sites.map(({ site }) => site)}::text[], ${`{${sites.map(({ since }) => since).join()}}`}::float8[]) as g (site, since))`;
 
-const day = (sql: Queries, at: Instant) => sql`(to_timestamp(${at}::float8 / 1000) at time zone 'UTC')::date`;
+const day = (sql: Queries, at: Instant) => sql`(${at}::timestamptz at time zone 'UTC')::date`;
 
 /** Up to when digests of the configured sites were made; null: never. */
 export async function digestsMade(sql: Queries): Promise<{ site: string; madeUpTo: Instant | null }[]> {
   return sql`
-    select name as site, ${sql.unsafe(ms('digest_at', 'madeUpTo'))} from purchase_watch_internal.sites where configured order by name`;
+    select name as site, digest_at as "madeUpTo" from purchase_watch_internal.sites where configured order by name`;
 }
 
 /** Incidents of sites that people were told of, open since a moment. Several states of a site are one; an incident of several sites is one at each. */
@@ -38,18 +36,18 @@ export async function incidentsSince(
   until: Instant,
 ): Promise<OfSite<DigestIncident>[]> {
   return sql<OfSite<DigestIncident>[]>`
-    select i.site, i.id, i.kind, p.id as "partOf", ${sql.unsafe(ms('i.opened_at', 'openedAt'))},
-      case when i.ended_at <= to_timestamp(${until}::float8 / 1000) then ${sql.unsafe('(extract(epoch from i.ended_at) * 1000)::float8')} end as "endedAt",
+    select i.site, i.id, i.kind, p.id as "partOf", i.opened_at as "openedAt",
+      case when i.ended_at <= ${until}::timestamptz then i.ended_at end as "endedAt",
       i.count, i.peak, coalesce(i.acknowledged_by, p.acknowledged_by) as owner, coalesce(i.answer_cause, p.answer_cause) as cause,
       case when i.state is not null then array[i.state]
         else array(select distinct c.state from purchase_watch_internal.incidents c where c.parent = i.id and c.state is not null order by c.state) end as states
     from (
       select * from purchase_watch_internal.incidents where ended_at is null
       union all select * from purchase_watch_internal.incidents
-      where ended_at > to_timestamp(${Math.min(...sites.map(({ since }) => since))}::float8 / 1000)) i
+      where ended_at > ${Math.min(...sites.map(({ since }) => since))}::timestamptz) i
     join ${windows(sql, sites)} w on w.site = i.site
     left join purchase_watch_internal.incidents p on p.id = i.parent
-    where (i.ended_at is null or i.ended_at > w.since) and i.opened_at <= to_timestamp(${until}::float8 / 1000)
+    where (i.ended_at is null or i.ended_at > w.since) and i.opened_at <= ${until}::timestamptz
       and i.kind in ('stuck', 'unreachable') and p.site is null and coalesce(i.said_at, p.said_at) is not null
     order by i.opened_at, i.id`;
 }
@@ -57,7 +55,7 @@ export async function incidentsSince(
 /** How many purchases are overdue now, by site and state: counters, and the oldest of each. */
 export async function overdueNow(sql: Queries, sites: readonly string[]): Promise<OfSite<DigestOverdue>[]> {
   return sql<OfSite<DigestOverdue>[]>`
-    select g.site, g.state, g.count, ${sql.unsafe(ms('o.state_since', 'since'))}
+    select g.site, g.state, g.count, o.state_since as since
     from (
       select site, state, sum(count)::float8 as count from purchase_watch.purchase_totals
       where stuck and state is not null and site = any(${sites as string[]}::text[]) group by site, state having sum(count) > 0) g
@@ -112,7 +110,7 @@ export async function lostSince(
       select type, site, created_at from purchase_watch_internal.events
       where type = t.type order by type desc, era desc, xid desc, position desc limit ${MOST_COUNTED}) e
     join ${windows(sql, sites)} w on w.site = e.site
-    where e.created_at > w.since and e.created_at <= to_timestamp(${until}::float8 / 1000)
+    where e.created_at > w.since and e.created_at <= ${until}::timestamptz
     group by w.site order by w.site`;
 }
 
@@ -127,7 +125,7 @@ export async function troubleSince(
     cross join lateral (
       select count(*)::float8 as count from (
         select from purchase_watch_internal.deliveries d
-        where d.subscriber = s.id and d.status = 'exhausted' and d.settled_at > to_timestamp(${since}::float8 / 1000)
+        where d.subscriber = s.id and d.status = 'exhausted' and d.settled_at > ${since}::timestamptz
         order by d.settled_at desc limit ${MOST_COUNTED}) d) g
     cross join lateral (
       select count(*)::float8 as count from (
@@ -159,7 +157,7 @@ export async function saveDigests(
       select s.name from purchase_watch_internal.sites s join ${windows(sql, sites)} w on w.site = s.name
       where exists (select from held) and (s.digest_at is null or s.digest_at <= w.since) order by s.name for no key update of s),
     made as (
-      update purchase_watch_internal.sites set digest_at = to_timestamp(${madeUpTo}::float8 / 1000)
+      update purchase_watch_internal.sites set digest_at = ${madeUpTo}::timestamptz
       where name in (select name from ready) and (select count(*) from ready) = ${sites.length} returning name),
     ${announcing(sql, events, sql`(select count(*) from ready) = ${sites.length}`)}
     select true as made from made union all select null from told`;

@@ -17,7 +17,7 @@ export interface FirstLook {
 /** Configured sites where somebody was found, and nothing was told of it yet. */
 export async function firstLooks(sql: Queries): Promise<FirstLook[]> {
   return sql<FirstLook[]>`
-    select name as site, (extract(epoch from first_look_since) * 1000)::float8 as "foundAt" from purchase_watch_internal.sites
+    select name as site, first_look_since as "foundAt" from purchase_watch_internal.sites
     where configured and first_look_since is not null and first_look_said_at is null order by name`;
 }
 
@@ -37,7 +37,7 @@ export async function lookAtSite(sql: Queries, site: string): Promise<FirstLookF
   const overdue = await sql<{ state: number; count: number; since: Instant; single: number }[]>`
     select p.state, count(*)::float8 as count, count(*) filter (where exists (
         select from purchase_watch_internal.stuck_alerts a
-        where a.purchase = p.id and a.state_since = p.state_since and a.alerted_at is not null))::float8 as single, (extract(epoch from min(p.state_since)) * 1000)::float8 as since
+        where a.purchase = p.id and a.state_since = p.state_since and a.alerted_at is not null))::float8 as single, min(p.state_since) as since
     from purchase_watch.purchases p join purchase_watch_internal.sites s on s.name = p.site
     where p.stuck_since is not null and p.site = ${site}
       and p.registered_at <= s.first_success_at + ${BEFORE_US}::float8 * interval '1 millisecond'
@@ -62,7 +62,7 @@ export async function saveFirstLooks(
     with held as materialized (
       select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
     said as (
-      update purchase_watch_internal.sites set first_look_said_at = to_timestamp(${now}::float8 / 1000)
+      update purchase_watch_internal.sites set first_look_said_at = ${now}::timestamptz
       where name = any(${sites as string[]}::text[]) and first_look_said_at is null and exists (select from held) returning name),
     ${announcing(sql, events, sql`e.site in (select name from said)`)}
     select name as site from said union all select null from told`;

@@ -19,7 +19,7 @@ import { notingStuck, notingTakenOver } from './stuck-alerts.ts';
 export async function currentSymptoms(sql: Queries, now: Instant): Promise<Symptom[]> {
   const ofSites = await sql<Symptom[]>`
     select 'unreachable' as kind, name as site, null as state, null as subscriber, 0 as severity, 1 as count,
-      (extract(epoch from failing_since) * 1000)::float8 as since
+      failing_since as since
     from purchase_watch_internal.sites where configured and failing_since is not null`;
   return [...ofSites, ...(await subscriberSymptoms(sql, now)), ...replicaSymptoms(await replicaTroubles(sql))];
 }
@@ -42,7 +42,7 @@ export async function countOverdue(
       ${`{${places.map(({ since }) => since).join()}}`}::float8[]) as w (site, state, since)
     cross join lateral (
       select count(distinct case when key is null or sharing > ${MOST_OF_ONE_ORDER} then 'p' || id else 'o' || key end)::float8 as count,
-        (extract(epoch from min(state_since)) * 1000)::float8 as since
+        min(state_since) as since
       from (
         select o.id, o.state_since, o.key, count(*) over (partition by o.key) as sharing from (
           select p.id, p.state_since, ${orderOf(sql)} as key
@@ -60,14 +60,14 @@ type Row = Omit<Incident, 'alarm'> & { readonly alarm: string | null };
  */
 export async function openIncidents(sql: Queries, now: Instant): Promise<Incident[]> {
   const rows = await sql<Row[]>`
-    select id, kind, site, state, subscriber, (extract(epoch from opened_at) * 1000)::float8 as "openedAt",
-      (extract(epoch from since) * 1000)::float8 as since, (extract(epoch from quiet_since) * 1000)::float8 as "quietSince",
-      (extract(epoch from ended_at) * 1000)::float8 as "endedAt", count, peak, (extract(epoch from said_at) * 1000)::float8 as "saidAt",
+    select id, kind, site, state, subscriber, opened_at as "openedAt",
+      since, quiet_since as "quietSince",
+      ended_at as "endedAt", count, peak, said_at as "saidAt",
       said_count as "saidCount", said_severity as "saidSeverity",
-      (extract(epoch from announced_at) * 1000)::float8 as "announcedAt", (extract(epoch from acknowledged_at) * 1000)::float8 as "acknowledgedAt",
-      parent, severity, alarm, (extract(epoch from reopened_at) * 1000)::float8 as "reopenedAt", reminders, moved_on as "movedOn"
+      announced_at as "announcedAt", acknowledged_at as "acknowledgedAt",
+      parent, severity, alarm, reopened_at as "reopenedAt", reminders, moved_on as "movedOn"
     from purchase_watch_internal.incidents
-    where ended_at is null or (ended_at > to_timestamp(${now - REOPENS_WITHIN}::float8 / 1000) and kind = 'stuck')
+    where ended_at is null or (ended_at > ${now - REOPENS_WITHIN}::timestamptz and kind = 'stuck')
       or id in (
         select c.id from purchase_watch_internal.incidents p join purchase_watch_internal.incidents c on c.parent = p.id
         where p.ended_at is null and p.kind = 'stuck' and (p.site is null or p.state is null))

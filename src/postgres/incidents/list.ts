@@ -5,6 +5,7 @@ import type { Incident } from '../../domain/incidents/incident.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { jsonInstant } from '../connection/instants.ts';
 
 /** One of the incidents that another one tells of, too. */
 export interface IncidentPart {
@@ -40,8 +41,6 @@ export interface IncidentRow extends Incident {
 /** There are as many as sites have states; what is far down says nothing any more. */
 const MOST_PARTS = 200;
 
-const ms = (column: string, name: string): string => `(extract(epoch from ${column}) * 1000)::float8 as "${name}"`;
-
 /** When the last silence ends that holds for an incident itself; see domain/incidents/incident.ts. */
 const silencedUntil = (incident: string): string => `
   (select max(s.ends_at) from purchase_watch_internal.silences s
@@ -53,24 +52,24 @@ const silencedUntil = (incident: string): string => `
 const COLUMNS = `
   i.position::float8 as position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.said_count as "saidCount",
   i.said_severity as "saidSeverity", i.parent, i.severity, i.reminders, i.moved_on as "movedOn", i.alarm as "alarmText",
-  ${ms('i.opened_at', 'openedAt')}, ${ms('i.since', 'since')}, ${ms('i.quiet_since', 'quietSince')}, ${ms('i.ended_at', 'endedAt')},
-  ${ms('i.reopened_at', 'reopenedAt')}, ${ms('i.said_at', 'saidAt')}, ${ms('i.announced_at', 'announcedAt')},
-  ${ms('coalesce(i.acknowledged_at, p.acknowledged_at, g.acknowledged_at)', 'acknowledgedAt')},
+  i.opened_at as "openedAt", i.since, i.quiet_since as "quietSince", i.ended_at as "endedAt",
+  i.reopened_at as "reopenedAt", i.said_at as "saidAt", i.announced_at as "announcedAt",
+  coalesce(i.acknowledged_at, p.acknowledged_at, g.acknowledged_at) as "acknowledgedAt",
   coalesce(i.acknowledged_by, p.acknowledged_by, g.acknowledged_by) as "acknowledgedBy",
   case when i.acknowledged_at is not null then i.acknowledged_note
     when p.acknowledged_at is not null then p.acknowledged_note else g.acknowledged_note end as "acknowledgedNote",
-  i.answer_cause as "answerCause", i.answer_note as "answerNote", i.answered_by as "answeredBy", ${ms('i.answered_at', 'answeredAt')},
+  i.answer_cause as "answerCause", i.answer_note as "answerNote", i.answered_by as "answeredBy", i.answered_at as "answeredAt",
   (select json_agg(c)::text from (
-    select id, site, state, count, peak, ${ms('ended_at', 'endedAt')} from purchase_watch_internal.incidents
+    select id, site, state, count, peak, ${jsonInstant('ended_at')} as "endedAt" from purchase_watch_internal.incidents
     where parent = i.id order by ended_at is not null, count desc, peak desc, position limit ${MOST_PARTS}) c) as "partsText",
-  (extract(epoch from greatest(${silencedUntil('i')}, (
+  greatest(${silencedUntil('i')}, (
     with recursive below as (
       select c.* from purchase_watch_internal.incidents c where c.parent = i.id and c.ended_at is null
       union all
       select c.* from below b join purchase_watch_internal.incidents c on c.parent = b.id and c.ended_at is null)
     select case when bool_and(q.until is not null) then min(q.until) end
     from (select ${silencedUntil('b')} as until from below b where b.site is not null and b.state is not null and b.quiet_since is null) q
-  ))) * 1000)::float8 as "silencedUntil"`;
+  )) as "silencedUntil"`;
 /** Goes with them: an open incident is in the care of whoever looks after the one that tells of it. */
 const JOINS = `
   left join purchase_watch_internal.incidents p on p.id = i.parent and i.ended_at is null and p.ended_at is null

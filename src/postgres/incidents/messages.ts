@@ -22,7 +22,7 @@ const MOST_SAID = 500;
 export async function saidOf(sql: Queries, id: string): Promise<Said[]> {
   const rows = await sql<(Omit<Said, 'status'> & StandingRow)[]>`
     select s.name as channel, substr(e.type, length('incident.') + 1) as stage,
-      (extract(epoch from coalesce(d.settled_at, e.created_at)) * 1000)::float8 as at, ${sql.unsafe(STANDING_COLUMNS)}
+      coalesce(d.settled_at, e.created_at) as at, ${sql.unsafe(STANDING_COLUMNS)}
     from (
       select position, type, created_at from purchase_watch_internal.events
       where incident = ${id} and type like 'incident.%' order by position desc limit ${MOST_EVENTS}) e
@@ -38,7 +38,7 @@ export async function saidOf(sql: Queries, id: string): Promise<Said[]> {
 /** The text of the latest event about an incident while it went on, with when it was written; null when nothing was said yet. */
 export async function lastSaid(sql: Queries, id: string): Promise<{ readonly at: Instant; readonly body: string } | null> {
   const [row] = await sql<{ at: Instant; body: string }[]>`
-    select (extract(epoch from created_at) * 1000)::float8 as at, body from purchase_watch_internal.events
+    select created_at as at, body from purchase_watch_internal.events
     where incident = ${id} and type like 'incident.%' and type <> 'incident.ended' order by position desc limit 1`;
   return row ?? null;
 }

@@ -13,14 +13,14 @@ export interface SilenceRow extends Silence {
 }
 
 const COLUMNS = `
-  id::float8 as id, kind, site, state, subscriber, reason, created_by as by, (extract(epoch from created_at) * 1000)::float8 as "createdAt",
-  (extract(epoch from starts_at) * 1000)::float8 as "startsAt", (extract(epoch from ends_at) * 1000)::float8 as "endsAt"`;
+  id::float8 as id, kind, site, state, subscriber, reason, created_by as by, created_at as "createdAt",
+  starts_at as "startsAt", ends_at as "endsAt"`;
 
 /** Those that hold at a moment. */
 export async function silencesAt(sql: Queries, now: Instant): Promise<SilenceRow[]> {
   return sql<SilenceRow[]>`
     select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.silences
-    where ends_at > to_timestamp(${now}::float8 / 1000) and starts_at <= to_timestamp(${now}::float8 / 1000) order by id`;
+    where ends_at > ${now}::timestamptz and starts_at <= ${now}::timestamptz order by id`;
 }
 
 /** A page of silences, newest first: those that hold or will, those that are over, or all. */
@@ -58,7 +58,7 @@ export async function addSilence(sql: Queries, silence: NewSilence): Promise<Sil
   const [row] = await sql<[SilenceRow]>`
     with added as (
       insert into purchase_watch_internal.silences (kind, site, state, subscriber, reason, created_by, starts_at, ends_at)
-      values (${kind}, ${site}, ${state}, ${subscriber}, ${reason}, ${by}, to_timestamp(${startsAt}::float8 / 1000), to_timestamp(${endsAt}::float8 / 1000))
+      values (${kind}, ${site}, ${state}, ${subscriber}, ${reason}, ${by}, ${startsAt}::timestamptz, ${endsAt}::timestamptz)
       returning *),
     woken as (select pg_notify('purchase_watch_wake', 'judge') from added)
     select ${sql.unsafe(COLUMNS)}, (select count(*) from woken) as woken from added`;

@@ -38,8 +38,6 @@ export interface StoredCheckout {
   readonly currency: string | null;
 }
 
-const ms = (column: string, name: string): string => `(extract(epoch from ${column}) * 1000)::float8 as "${name}"`;
-
 /** The condition that the stay of the alert `a` is over, given its purchase `p`. */
 const IS_OVER = `(p.stuck_since is null or p.state_since <> a.state_since or p.status in ('stopped', 'expired'))`;
 
@@ -65,9 +63,9 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
 export async function checkoutsToTell(sql: Queries): Promise<StoredCheckout[]> {
   return sql<StoredCheckout[]>`
     select a.id::float8 as id, a.site, a.state, a.first_sight as "firstSight", p.status, p.purchase_id as "purchaseId",
-      ${sql.unsafe(ms('a.state_since', 'since'))}, ${sql.unsafe(ms('a.stuck_at', 'stuckAt'))},
+      a.state_since as since, a.stuck_at as "stuckAt",
       case when a.alerted_at is not null then a.alerted end as alerted, m.to_state as "toState",
-      case when ${sql.unsafe(IS_OVER)} then ${sql.unsafe('(extract(epoch from coalesce(m.not_after, p.ended_at, p.last_polled_at, a.stuck_at)) * 1000)::float8')} end as "overAt",
+      case when ${sql.unsafe(IS_OVER)} then coalesce(m.not_after, p.ended_at, p.last_polled_at, a.stuck_at) end as "overAt",
       ${paidByAnother(sql)} as "isPaid",
       coalesce(nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'OrderReference')), ''), p.reference) as "orderReference",
       purchase_watch_internal.stored_number(d.fields, 'Price')::text as price,
@@ -158,7 +156,7 @@ export async function saveCheckouts(
       order by a.id for update of a),
     whole as materialized (select where exists (select from held) and (select count(*) from ready) = ${fresh.length + over.length}),
     alerted as (
-      update purchase_watch_internal.stuck_alerts a set alerted_at = to_timestamp(${now}::float8 / 1000), alerted = r.alerted::integer[],
+      update purchase_watch_internal.stuck_alerts a set alerted_at = ${now}::timestamptz, alerted = r.alerted::integer[],
         mode = r.mode, counted_stays = r.counted, stays_per_day = r.per_day, is_last = r.is_last
       from unnest(${numbers(({ id }) => id)}::bigint[], ${stuck.map((each) => `{${each.alerted.join()}}`)}::text[],
         ${stuck.map(({ reason }) => reason.mode)}::text[], ${numbers(({ reason }) => reason.counted)}::integer[],
@@ -166,7 +164,7 @@ export async function saveCheckouts(
         as r (id, alerted, mode, counted, per_day, is_last)
       where a.id = r.id and exists (select from whole)),
     told_over as (
-      update purchase_watch_internal.stuck_alerts set ended_at = to_timestamp(${now}::float8 / 1000)
+      update purchase_watch_internal.stuck_alerts set ended_at = ${now}::timestamptz
       where id = any(${`{${over.join()}}`}::bigint[]) and exists (select from whole)),
     dropped as (
       delete from purchase_watch_internal.stuck_alerts where id = any(${`{${dropped.join()}}`}::bigint[]) and exists (select from whole)),

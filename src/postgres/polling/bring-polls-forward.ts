@@ -24,12 +24,12 @@ export async function bringPollsForward(
       free as materialized (
         select p.id from purchase_watch.purchases p
         where p.id = any(array(select id from failing
-            where last_polled_at >= to_timestamp(${since}::float8 / 1000) and next_poll_at > to_timestamp(${now}::float8 / 1000)))
+            where last_polled_at >= ${since}::timestamptz and next_poll_at > ${now}::timestamptz))
           and p.failures > 0 and p.next_poll_at is not null
         for update skip locked),
       moved as (
-        update purchase_watch.purchases p set next_poll_at = to_timestamp(${now}::float8 / 1000),
-          due_slot = purchase_watch_internal.due_slot(to_timestamp(${now}::float8 / 1000)), revision = p.revision + 1
+        update purchase_watch.purchases p set next_poll_at = ${now}::timestamptz,
+          due_slot = purchase_watch_internal.due_slot(${now}::timestamptz), revision = p.revision + 1
         from free where p.id = free.id returning p.id, p.shard),
       nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved)
       select (select count(*) from moved)::float8 as moved, count(*)::float8 as examined, max(id)::float8 as last from failing`;

@@ -32,11 +32,11 @@ type Row = Purchase & { nextPollAt: Instant | null; slot: number | null };
 // Rows are read as flat columns and times as epoch milliseconds: one object a row, nothing to convert.
 const COLUMNS = `
   p.id::float8 as id, p.site, p.purchase_id as "purchaseId", p.shard, p.revision, p.polls::float8 as polls, p.status, p.state,
-  (extract(epoch from p.state_since) * 1000)::float8 as "stateSince", p.excused_ms::float8 as excused,
-  (extract(epoch from p.stuck_since) * 1000)::float8 as "stuckSince", (extract(epoch from p.seen_at) * 1000)::float8 as "seenAt",
-  (extract(epoch from p.watched_since) * 1000)::float8 as "watchedSince", p.failures, p.unknowns, p.invoice, p.sequence,
+  p.state_since as "stateSince", p.excused_ms::float8 as excused,
+  p.stuck_since as "stuckSince", p.seen_at as "seenAt",
+  p.watched_since as "watchedSince", p.failures, p.unknowns, p.invoice, p.sequence,
   left(encode(sha256(convert_to(d.fields::text, 'UTF8')), 'base64'), ${DIGEST_LENGTH}) as "detailsDigest",
-  (extract(epoch from p.next_poll_at) * 1000)::float8 as "nextPollAt", p.due_slot as slot`;
+  p.next_poll_at as "nextPollAt", p.due_slot as slot`;
 
 /** What is to be read of one site's queue. */
 export interface QueueRead {

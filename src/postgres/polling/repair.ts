@@ -11,10 +11,10 @@ export async function readHistory(sql: Queries, id: number): Promise<{ row: Purc
   const [queued] = await loadPurchases(sql, [id]);
   if (queued === undefined) return null;
   const [lastTransition = null] = await sql<NonNullable<History['lastTransition']>[]>`
-    select sequence, to_state as "to", (extract(epoch from not_after) * 1000)::float8 as "notAfter"
+    select sequence, to_state as "to", not_after as "notAfter"
     from purchase_watch_internal.purchase_transitions where purchase = ${id} order by sequence desc limit 1`;
   const events = await sql<History['events'][number][]>`
-    select sequence, type, (extract(epoch from created_at) * 1000)::float8 as at
+    select sequence, type, created_at as at
     from purchase_watch_internal.events where purchase = ${id} order by sequence`;
   return { row: queued.purchase, history: { lastTransition, events } };
 }
@@ -35,8 +35,8 @@ export async function writeRepaired(
     with held as materialized (
       select from purchase_watch_internal.shards where id = ${shard} and owner = ${replica} and epoch = ${holding.epoch} for share)
     update purchase_watch.purchases set revision = revision + 1, status = ${status}, state = ${state},
-      state_since = to_timestamp(${stateSince}::float8 / 1000), stuck_since = to_timestamp(${stuckSince}::float8 / 1000),
-      excused_ms = ${excused}, seen_at = to_timestamp(${seenAt}::float8 / 1000), sequence = ${sequence}, invoice = ${invoice},
+      state_since = ${stateSince}::timestamptz, stuck_since = ${stuckSince}::timestamptz,
+      excused_ms = ${excused}, seen_at = ${seenAt}::timestamptz, sequence = ${sequence}, invoice = ${invoice},
       ended_at = case when ${hasEnded} then coalesce(ended_at, now()) end,
       next_poll_at = case when ${isPolled} then now() end, due_slot = case when ${isPolled} then purchase_watch_internal.due_slot(now()) end
     where id = ${id} and revision = ${revision} and polls = ${polls} and exists (select from held) returning 1`;

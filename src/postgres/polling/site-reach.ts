@@ -5,8 +5,8 @@ import type { Queries } from '../connection/database.ts';
 /** Every site as every replica reads it; there are a few rows at most. */
 export async function readSiteReach(sql: Queries): Promise<SiteReach[]> {
   return sql<SiteReach[]>`
-    select r.site, r.replica, l.leaving as "isAway", (extract(epoch from r.last_read_at) * 1000)::float8 as "lastReadAt",
-      (extract(epoch from r.failing_since) * 1000)::float8 as "failingSince", r.reason, r.error
+    select r.site, r.replica, l.leaving as "isAway", r.last_read_at as "lastReadAt",
+      r.failing_since as "failingSince", r.reason, r.error
     from purchase_watch_internal.site_reach r join purchase_watch_internal.replicas l on l.id = r.replica order by r.site, r.replica`;
 }
 

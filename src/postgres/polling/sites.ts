@@ -55,7 +55,7 @@ const READ_LATELY: Milliseconds = 2 * 60_000;
  */
 export async function reportSite(sql: Queries, report: SiteReport): Promise<SiteCondition | null> {
   const { site, replica, at, verdict, failing, lastReadAt, lastReadWellAt, lastSuccessAt, firstSeenAt } = report;
-  const time = (instant: Instant | null) => sql`to_timestamp(${instant}::float8 / 1000)`;
+  const time = (instant: Instant | null) => sql`${instant}::timestamptz`;
   const isRead = sql`exists (
     select from purchase_watch_internal.site_reach o where o.site = s.name and o.replica <> ${replica} and o.failing_since is null
       and o.last_read_at > greatest(${time(failing?.since ?? null)}, ${time(at - READ_LATELY)}))`;
@@ -87,7 +87,7 @@ export async function reportSite(sql: Queries, report: SiteReport): Promise<Site
 }
 
 type ConditionRow = { readonly isKnown: boolean; readonly since: Instant | null; readonly reason: SiteTrouble | null };
-const CONDITION = `first_success_at is not null as "isKnown", (extract(epoch from failing_since) * 1000)::float8 as since, failing_reason as reason`;
+const CONDITION = `first_success_at is not null as "isKnown", failing_since as since, failing_reason as reason`;
 
 function conditionOf({ isKnown, since, reason }: ConditionRow): SiteCondition {
   return { isKnown, failing: since === null || reason === null ? null : { since, reason } };
@@ -131,7 +131,7 @@ export interface SiteRow {
 /** All sites with what is known of their health. */
 export async function listSites(sql: Queries): Promise<SiteRow[]> {
   return sql<SiteRow[]>`
-    select name, configured, (extract(epoch from failing_since) * 1000)::float8 as "failingSince",
-      failing_reason as "failingReason", (extract(epoch from last_success_at) * 1000)::float8 as "lastSuccessAt", (extract(epoch from last_read_at) * 1000)::float8 as "lastReadAt", last_error as "lastError"
+    select name, configured, failing_since as "failingSince",
+      failing_reason as "failingReason", last_success_at as "lastSuccessAt", last_read_at as "lastReadAt", last_error as "lastError"
     from purchase_watch_internal.sites order by name`;
 }

@@ -104,7 +104,7 @@ const eraseFree = (sql: Queries, purchase: Forgettable, { by, counts }: { by: st
       select ${purchase.site}, ${fingerprint(purchase.site, purchase.purchaseId)}, ${by} || ', role ' || current_user,
         ${JSON.stringify(counts)}::text::jsonb, id from removed
       returning at)
-    select (extract(epoch from at) * 1000)::float8 as at,
+    select at,
       pg_notify('purchase_watch_wake', 'forgotten ' || ${purchase.id}::bigint), pg_notify('purchase_watch_wake', 'judge')
     from noted`;
 
@@ -150,6 +150,6 @@ export async function erasures(
     select name from purchase_watch_internal.sites where ${site === null ? sql`true` : sql`name = ${site}`}`;
   const hashes = names.map(({ name }) => fingerprint(name, purchaseId));
   return sql<Erasure[]>`
-    select (extract(epoch from at) * 1000)::float8 as at, site, by, counts from purchase_watch_internal.forgotten
+    select at, site, by, counts from purchase_watch_internal.forgotten
     where sha256 = any(${hashes}::text[]) order by at desc`;
 }

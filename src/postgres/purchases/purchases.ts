@@ -49,11 +49,11 @@ export interface TransitionRow {
 
 const COLUMNS = `
   p.id::float8 as id, p.purchase_id as "purchaseId", p.site, p.status, p.state,
-  (extract(epoch from p.state_since) * 1000)::float8 as "stateSince", (extract(epoch from p.stuck_since) * 1000)::float8 as "stuckSince",
-  p.reference, p.metadata::text as metadata, (extract(epoch from p.registered_at) * 1000)::float8 as "registeredAt",
-  (extract(epoch from p.last_polled_at) * 1000)::float8 as "lastPolledAt", (extract(epoch from p.next_poll_at) * 1000)::float8 as "nextPollAt",
+  p.state_since as "stateSince", p.stuck_since as "stuckSince",
+  p.reference, p.metadata::text as metadata, p.registered_at as "registeredAt",
+  p.last_polled_at as "lastPolledAt", p.next_poll_at as "nextPollAt",
   p.polls::float8 as polls, p.failures, p.last_error as "lastError",
-  (extract(epoch from p.seen_at) * 1000)::float8 as "seenAt", p.excused_ms::float8 as excused, d.fields::text as details`;
+  p.seen_at as "seenAt", p.excused_ms::float8 as excused, d.fields::text as details`;
 
 /** What became of a registration. One that was stopped or had expired, and is registered again, is watched again. */
 export type Registered = 'created' | 'existing' | 'watched again';
@@ -117,7 +117,7 @@ const MOST_TRANSITIONS = 1_000;
 export async function transitionsOf(sql: Queries, id: number): Promise<TransitionRow[]> {
   const latest = await sql<TransitionRow[]>`
     select sequence, from_state as "from", to_state as "to",
-      (extract(epoch from not_before) * 1000)::float8 as "notBefore", (extract(epoch from not_after) * 1000)::float8 as "notAfter"
+      not_before as "notBefore", not_after as "notAfter"
     from purchase_watch_internal.purchase_transitions where purchase = ${id} order by sequence desc limit ${MOST_TRANSITIONS}`;
   return latest.reverse();
 }

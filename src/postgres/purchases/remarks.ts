@@ -47,7 +47,7 @@ export async function findRemarks(
       union all select 'incident', id, 'acknowledged note', acknowledged_by, acknowledged_at, acknowledged_note from purchase_watch_internal.incidents
       union all select 'incident', id, 'answer note', answered_by, answered_at, answer_note from purchase_watch_internal.incidents
       union all select 'subscriber', name, 'description', null, created_at, description from purchase_watch_internal.subscribers)
-    select place, id, field, by, (extract(epoch from at) * 1000)::float8 as at, text from remark r
+    select place, id, field, by, at, text from remark r
     where exists (select from unnest(${names}::text[]) as name where strpos(lower(r.text), lower(name)) > 0)
     order by r.at desc, place, id, field`;
   const remarks = found.filter(({ text }) => names.some((name) => standsIn(text.toLowerCase(), name.toLowerCase())));

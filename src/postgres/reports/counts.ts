@@ -61,7 +61,7 @@ export interface PurchaseCount {
 /** Purchases by site, status and state. Reads the counters, and one row for each state that is watched. */
 export async function countPurchases(sql: Queries): Promise<PurchaseCount[]> {
   return sql<PurchaseCount[]>`
-    select g.site, g.status, g.state, g.count, g.stuck, (extract(epoch from o.state_since) * 1000)::float8 as oldest
+    select g.site, g.status, g.state, g.count, g.stuck, o.state_since as oldest
     from (
       select site, status, state, sum(count)::float8 as count, coalesce(sum(count) filter (where stuck), 0)::float8 as stuck
       from purchase_watch.purchase_totals group by site, status, state) g

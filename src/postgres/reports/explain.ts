@@ -3,6 +3,7 @@ import type { Facts } from '../../domain/explain/facts.ts';
 import { MOST_OTHERS } from '../../domain/explain/poll.ts';
 import { NOTHING_KNOWN } from '../../domain/stays/usual.ts';
 import type { Queries } from '../connection/database.ts';
+import { jsonInstant } from '../connection/instants.ts';
 import { silence } from '../shards/replicas.ts';
 import { readUsual, USUAL_WINDOW } from '../stays/dwell.ts';
 
@@ -17,7 +18,7 @@ export async function explainFacts(
   sql: Queries,
   { id, subscriber }: { id: number; subscriber: string | null },
 ): Promise<Facts | null> {
-  const ms = (column: string) => sql.unsafe(`(extract(epoch from ${column}) * 1000)::float8`);
+  const ms = (column: string) => sql.unsafe(jsonInstant(column));
   const [row] = await sql<{ facts: string | null }[]>`
     with p as materialized (select * from purchase_watch.purchases where id = ${id}),
     t as materialized (

@@ -7,14 +7,14 @@ import { STANDING_COLUMNS, STANDING_JOINS, type StandingRow, standingOf } from '
 
 /** The time by the database's clock. */
 export async function databaseNow(sql: Queries): Promise<Instant> {
-  const [row] = await sql<[{ now: Instant }]>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as now`;
+  const [row] = await sql<[{ now: Instant }]>`select clock_timestamp() as now`;
   return row.now;
 }
 
 /** The same, and how full the database's queue of notifications is, from 0 to 1. */
 export async function databaseMoment(sql: Queries): Promise<{ at: Instant; notificationQueue: number }> {
   const [row] = await sql<[{ at: Instant; notificationQueue: number }]>`
-    select (extract(epoch from clock_timestamp()) * 1000)::float8 as at, pg_notification_queue_usage() as "notificationQueue"`;
+    select clock_timestamp() as at, pg_notification_queue_usage() as "notificationQueue"`;
   return row;
 }
 
@@ -85,7 +85,7 @@ export async function waitingDeliveries(sql: Queries): Promise<WaitingDeliveries
       where d.status = 'pending' group by d.subscriber)
     select s.id as subscriber, n.count::float8 as count, coalesce(f.count, 0)::float8 as "inFlight", n.count > ${MOST_COUNTED} as "atLeast",
       s.status <> 'active' or h.paused_until is not null as "isParked",
-      (extract(epoch from case when d.first <= now() then d.first end) * 1000)::float8 as "dueSince"
+      case when d.first <= now() then d.first end as "dueSince"
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     left join flying f on f.subscriber = s.id
@@ -130,8 +130,8 @@ export interface ToldRow {
 export async function toldOf(sql: Queries, purchase: number): Promise<ToldRow[]> {
   const rows = await sql<(Omit<ToldRow, 'status' | 'reason'> & StandingRow)[]>`
     select e.sequence, e.type, s.name as subscriber, d.attempts,
-      (extract(epoch from e.created_at) * 1000)::float8 as "createdAt", (extract(epoch from d.due_at) * 1000)::float8 as "dueAt",
-      (extract(epoch from d.settled_at) * 1000)::float8 as "settledAt", ${sql.unsafe(STANDING_COLUMNS)}
+      e.created_at as "createdAt", d.due_at as "dueAt",
+      d.settled_at as "settledAt", ${sql.unsafe(STANDING_COLUMNS)}
     from purchase_watch_internal.events e
     join purchase_watch_internal.deliveries d on d.event = e.position
     join purchase_watch_internal.subscribers s on s.id = d.subscriber ${sql.unsafe(STANDING_JOINS)}

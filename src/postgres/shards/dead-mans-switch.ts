@@ -19,14 +19,14 @@ export async function channelsForPeople(sql: Queries, now: Instant, ceilings: Re
 /** What is due for channels that are on, not paused and not out of reach: the front of each of their queues. */
 async function queues(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, number>): Promise<ChannelQueue[]> {
   const rows = await sql<{ id: number; channel: string; dueAt: Instant }[]>`
-    select s.id, s.name as channel, (extract(epoch from min(front.due_at)) * 1000)::float8 as "dueAt"
+    select s.id, s.name as channel, min(front.due_at) as "dueAt"
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join unnest(${`{${RANKS.join()}}`}::smallint[]) as k (rank)
     cross join lateral (
       select d.due_at from purchase_watch_internal.deliveries d
       where d.subscriber = s.id and d.shard = ${SITE_SHARD} and d.rank = k.rank and d.status = 'pending'
-        and d.due_at <= to_timestamp(${now}::float8 / 1000)
+        and d.due_at <= ${now}::timestamptz
       order by d.due_at, d.event limit 1) front
     where s.configured and s.audience = 'people' and s.status = 'active' and h.paused_until is null and h.our_failing_since is null
     group by s.id, s.name order by s.id`;
@@ -44,12 +44,12 @@ async function queues(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, 
 
 /** Notes that the switch was called. */
 export async function noteHeartbeat(sql: Queries, at: Instant): Promise<void> {
-  await sql`update purchase_watch_internal.leases set done_at = to_timestamp(${at}::float8 / 1000) where name = 'heartbeat'`;
+  await sql`update purchase_watch_internal.leases set done_at = ${at}::timestamptz where name = 'heartbeat'`;
 }
 
 /** When the switch was called last; null while it never was. */
 export async function lastHeartbeat(sql: Queries): Promise<Instant | null> {
   const [row] = await sql<{ at: Instant | null }[]>`
-    select (extract(epoch from done_at) * 1000)::float8 as at from purchase_watch_internal.leases where name = 'heartbeat'`;
+    select done_at as at from purchase_watch_internal.leases where name = 'heartbeat'`;
   return row?.at ?? null;
 }

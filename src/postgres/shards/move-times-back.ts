@@ -26,7 +26,7 @@ const ENDS: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** Moves all of them by as much as the clock was set back. Each row moves once, whoever calls this and how often. */
 export async function moveTimesBack(sql: Queries, { now, by }: { now: Instant; by: Milliseconds }): Promise<void> {
-  const isAhead = (column: string): Fragment => sql`${sql(column)} > to_timestamp(${now + LEAST_STEP}::float8 / 1000)`;
+  const isAhead = (column: string): Fragment => sql`${sql(column)} > ${now + LEAST_STEP}::timestamptz`;
   const moved = (column: string, when: string): Fragment => sql`
     ${sql(column)} = case when ${isAhead(when)} then ${sql(column)} - ${by}::float8 * interval '1 millisecond' else ${sql(column)} end`;
   for (const [table, columns] of TIMES) {

@@ -23,6 +23,6 @@ export async function saveReplicaTroubles(
 /** Every trouble of every replica that is not gone, the oldest first; there are a few rows at most. */
 export async function replicaTroubles(sql: Queries): Promise<ReplicaTrouble[]> {
   return sql<ReplicaTrouble[]>`
-    select replica, host, reason, (extract(epoch from since) * 1000)::float8 as since, error
+    select replica, host, reason, since, error
     from purchase_watch_internal.replica_troubles order by since, replica, reason`;
 }

@@ -71,7 +71,7 @@ export async function renewReplica(
       select array_agg(id order by id) as shards, array_agg(epoch order by id) as epochs
       from purchase_watch_internal.shards where owner = ${id}),
     queue as materialized (select pg_notification_queue_usage() as used)
-    select n.started_at as "startedAt", (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseNow", q.used as "notificationQueue", h.shards, h.epochs, c.*,
+    select n.started_at as "startedAt", clock_timestamp() as "databaseNow", q.used as "notificationQueue", h.shards, h.epochs, c.*,
       o.id, o.process, o.expires_at::text as renewal, o.lease_ms as "leaseMs", o.leaving
     from renewed n cross join held h cross join queue q cross join ${clockSteps(sql)} c left join purchase_watch_internal.replicas o on o.id <> ${id} order by o.id`;
   const { startedAt, databaseNow, notificationQueue, shards, epochs, ...steps } = rows[0]!;
@@ -227,7 +227,7 @@ export interface LivingReplica extends ReplicaRow {
 /** Replicas whose lease has not run out. One that was killed stays among them until its lease does. */
 export async function livingReplicas(sql: Queries): Promise<LivingReplica[]> {
   return sql<LivingReplica[]>`
-    select r.id, r.process, (extract(epoch from r.started_at) * 1000)::float8 as "startedAt",
+    select r.id, r.process, r.started_at as "startedAt",
       (select count(*) from purchase_watch_internal.shards s where s.owner = r.id)::float8 as shards
     from purchase_watch_internal.replicas r where r.expires_at > clock_timestamp() order by r.started_at, r.id`;
 }

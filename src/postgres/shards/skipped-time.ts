@@ -17,8 +17,7 @@ export interface ClockStepsRow {
   readonly skippedUntil: readonly number[];
 }
 
-const bounds = (bound: 'lower' | 'upper'): string =>
-  `array(select (extract(epoch from ${bound}(r)) * 1000)::float8 from unnest(skipped) r order by r)`;
+const bounds = (bound: 'lower' | 'upper'): string => `array(select ${bound}(r) from unnest(skipped) r order by r)`;
 
 /** A subquery of one row. */
 export const clockSteps = (sql: Queries): Fragment => sql`

@@ -37,22 +37,21 @@ export async function moveDueBack(sql: Queries, given: StepBack): Promise<{ purc
   await sql`
     with moved as (
       update purchase_watch_internal.subscriber_health set trying_until = null,
-        paused_until = greatest(paused_until - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))
-      where paused_until > to_timestamp(${now}::float8 / 1000) returning 1)
+        paused_until = greatest(paused_until - ${by}::float8 * interval '1 millisecond', ${now}::timestamptz)
+      where paused_until > ${now}::timestamptz returning 1)
     select pg_notify('purchase_watch_wake', channel) from (values ('subscribers'), ('purchases'), ('replays')) w (channel)`;
   return moved;
 }
 
 async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, from: number): Promise<number> {
   // What was written by the clock as it was is ahead of the clock as it is. Once moved it is not, so that it is moved once.
-  const isAhead = (row: string, column: string): Fragment =>
-    sql`${sql(row)}.${sql(column)} > to_timestamp(${now + LEAST_STEP}::float8 / 1000)`;
+  const isAhead = (row: string, column: string): Fragment => sql`${sql(row)}.${sql(column)} > ${now + LEAST_STEP}::timestamptz`;
   const back = (row: string, column: string): Fragment => sql`
     case when ${isAhead(row, column)} then ${sql(row)}.${sql(column)} - ${by}::float8 * interval '1 millisecond' else ${sql(row)}.${sql(column)} end`;
   const [row] = await sql<[{ count: number }]>`
     with ${held(sql, writer)},
     due as materialized (
-      select p.id, least(p.next_poll_at, greatest(p.next_poll_at - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))) as at
+      select p.id, least(p.next_poll_at, greatest(p.next_poll_at - ${by}::float8 * interval '1 millisecond', ${now}::timestamptz)) as at
       from purchase_watch.purchases p join held on held.id = p.shard
       where p.id > ${from} and p.id <= ${from + AT_ONCE} and p.next_poll_at is not null for update of p),
     moved as (
@@ -75,8 +74,8 @@ async function moveDeliveries(sql: Queries, { now, by, ...writer }: StepBack, fr
   const { count } = await sql`
     with ${held(sql, writer)}
     update purchase_watch_internal.deliveries d
-    set due_at = greatest(d.due_at - ${by}::float8 * interval '1 millisecond', to_timestamp(${now}::float8 / 1000))
+    set due_at = greatest(d.due_at - ${by}::float8 * interval '1 millisecond', ${now}::timestamptz)
     from held where d.shard = held.id and d.id > ${from} and d.id <= ${from + AT_ONCE} and d.status = 'pending'
-      and d.due_at > to_timestamp(${now}::float8 / 1000)`;
+      and d.due_at > ${now}::timestamptz`;
   return count;
 }

@@ -20,7 +20,7 @@ export interface UsualRow extends CountedUsual {
 export const USUAL_WINDOW: Milliseconds = 14 * DAY;
 
 /** Days are those of UTC; the one that `since` lies in is left out, so that 14 days back are 14 days with today. */
-const daysAfter = (sql: Queries, since: Instant) => sql`day > (to_timestamp(${since}::float8 / 1000) at time zone 'UTC')::date`;
+const daysAfter = (sql: Queries, since: Instant) => sql`day > (${since}::timestamptz at time zone 'UTC')::date`;
 
 /** Dwell times of good exits, merged over the days after that of `since`, by site, state and bucket. */
 export async function readDwell(sql: Queries, since: Instant): Promise<DwellRow[]> {
@@ -42,7 +42,7 @@ export async function readUsual(
     select site, state, sum(well + overdue)::float8 as stays,
       coalesce(sum(well + overdue) filter (where calm), 0)::float8 as calm,
       coalesce(sum(overdue) filter (where calm), 0)::float8 as "calmOverdue",
-      (extract(epoch from min(day)::timestamp) * 1000)::float8 as first
+      min(day)::timestamp at time zone 'UTC' as first
     from purchase_watch_internal.stay_days where ${daysAfter(sql, since)} and ${site === null ? sql`true` : sql`site = ${site}`}
     group by site, state order by site, state`;
   return rows.map(({ first, ...numbers }) => ({

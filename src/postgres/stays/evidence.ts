@@ -155,7 +155,7 @@ async function changesOf(
   // The newest by registration, as the index of lists by site has them: written so that no other index has that order, in
   // which a small site would have to be looked for among large ones. Those whose state is asked once more are still watched.
   return sql`
-    select (extract(epoch from w.last_at) * 1000)::float8 as "lastWellAt", w.before as "wellBefore", o.since as "overdueSince"
+    select w.last_at as "lastWellAt", w.before as "wellBefore", o.since as "overdueSince"
     from unnest(${sites}::text[], ${states}::integer[]) with ordinality g (site, state, place)
     cross join lateral (
       select max(e.at) as last_at, count(*) filter (where e.at >= e.latest - ${LATELY} * interval '1 ms')::float8 as before
@@ -193,7 +193,7 @@ async function ordersOf(
       from unnest(${sites}::text[], ${states}::integer[]) g (site, state)
       cross join lateral (
         select id, site, reference, registered_at from purchase_watch.purchases p
-        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= to_timestamp(${since}::float8 / 1000)
+        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= ${since}::timestamptz
         order by p.state_since desc limit ${examinedOf(parts)}) p
       left join purchase_watch_internal.purchase_details d on d.purchase = p.id
       group by 1, 2) k
@@ -217,7 +217,7 @@ export interface EarlierAnswer {
 }
 
 const ANSWER = `answer_cause as cause, answer_note as note, answered_by as by,
-  (extract(epoch from answered_at) * 1000)::float8 as at, site, state`;
+  answered_at as at, site, state`;
 
 /**
  * The latest answer about stuck purchases: of the same site and state, else of the same site, else of several sites, else, for

@@ -46,8 +46,6 @@ const BATCH = 5_000;
 /** Reading a long time sorts much; the usual few megabytes would go through the disk many times. */
 const SORT_MEMORY = '64MB';
 
-const ms = (sql: Queries, column: string) => sql`(extract(epoch from ${sql.unsafe(column)}) * 1000)::float8`;
-
 /**
  * Does the work on one connection that sees the database as it is at this moment, whatever a daemon writes meanwhile, and
  * that cannot write.
@@ -72,19 +70,19 @@ export async function* recordedStays(
   const rows = past<(RecordedStay & { readonly registeredAt: Instant; readonly isFirst: boolean })[]>`
     select p.site, t.to_state as state,
       ${customerOf(past)}::text as customer,
-      ${ms(past, 't.not_after')} as "enteredAt", ${ms(past, 'coalesce(n.not_before, p.seen_at, t.not_after)')} as "seenAt",
-      ${ms(past, 'n.not_after')} as "leftAt", n.to_state as "toState",
-      case when n.purchase is null then ${ms(past, 'p.ended_at')} end as "unwatchedAt",
+      t.not_after as "enteredAt", coalesce(n.not_before, p.seen_at, t.not_after) as "seenAt",
+      n.not_after as "leftAt", n.to_state as "toState",
+      case when n.purchase is null then p.ended_at end as "unwatchedAt",
       case when coalesce(n.not_after, p.seen_at) - t.not_after >= ${long}::float8 * interval '1 ms'
-        then (extract(epoch from ${paidByAnotherAt(past)}) * 1000)::float8 end as "paidAt",
-      t.from_sequence is null as "isFirst", ${ms(past, 'p.registered_at')} as "registeredAt"
+        then ${paidByAnotherAt(past)} end as "paidAt",
+      t.from_sequence is null as "isFirst", p.registered_at as "registeredAt"
     from purchase_watch_internal.purchase_transitions t
     join purchase_watch.purchases p on p.id = t.purchase
     join purchase_watch_internal.sites s on s.name = p.site and s.configured
     left join purchase_watch_internal.purchase_transitions n on n.purchase = t.purchase and n.from_sequence = t.sequence
     where ${states.others ? past`not ${chosen}` : chosen}
-      and t.not_after < to_timestamp(${to}::float8 / 1000)
-      and coalesce(n.not_after, p.ended_at, 'infinity') >= to_timestamp(${from}::float8 / 1000)
+      and t.not_after < ${to}::timestamptz
+      and coalesce(n.not_after, p.ended_at, 'infinity') >= ${from}::timestamptz
       and ${site === null ? past`true` : past`p.site = ${site}`}
     order by t.not_after, t.purchase, t.sequence`.cursor(batch);
   for await (const some of rows) {
@@ -101,7 +99,7 @@ const FIRST_LOOK = 10 * 60_000;
 /** When each site was first asked: noted, or as the oldest observation shows where it was asked before that was noted. */
 async function firstAsked(past: Queries): Promise<ReadonlyMap<string, Instant>> {
   const rows = await past<{ site: string; at: Instant }[]>`
-    select s.name as site, ${ms(past, 'least(s.first_success_at, f.at)')} as at
+    select s.name as site, least(s.first_success_at, f.at) as at
     from purchase_watch_internal.sites s left join (
       select p.site, min(t.not_after) as at
       from purchase_watch_internal.purchase_transitions t join purchase_watch.purchases p on p.id = t.purchase
@@ -116,11 +114,11 @@ export async function recordedOutages(
   { from, to, site }: Span & { site: string | null },
 ): Promise<RecordedOutage[]> {
   return past<RecordedOutage[]>`
-    select i.site, ${ms(past, 'i.since')} as since, ${ms(past, 'i.opened_at')} as "noticedAt",
-      ${ms(past, 'coalesce(i.quiet_since, i.ended_at)')} as until
+    select i.site, i.since, i.opened_at as "noticedAt",
+      coalesce(i.quiet_since, i.ended_at) as until
     from purchase_watch_internal.incidents i join purchase_watch_internal.sites s on s.name = i.site and s.configured
-    where i.kind = 'unreachable' and i.since < to_timestamp(${to}::float8 / 1000)
-      and coalesce(i.quiet_since, i.ended_at, 'infinity') >= to_timestamp(${from}::float8 / 1000)
+    where i.kind = 'unreachable' and i.since < ${to}::timestamptz
+      and coalesce(i.quiet_since, i.ended_at, 'infinity') >= ${from}::timestamptz
       and ${site === null ? past`true` : past`i.site = ${site}`}
     order by i.since, i.id`;
 }
@@ -128,9 +126,9 @@ export async function recordedOutages(
 /** Silences that held at some moment of a time: none did before somebody asked for it. */
 export async function recordedSilences(past: Queries, { from, to }: Span): Promise<Silence[]> {
   return past<Silence[]>`
-    select kind, site, state, subscriber, ${ms(past, 'greatest(starts_at, created_at)')} as "startsAt", ${ms(past, 'ends_at')} as "endsAt"
+    select kind, site, state, subscriber, greatest(starts_at, created_at) as "startsAt", ends_at as "endsAt"
     from purchase_watch_internal.silences
-    where ends_at > to_timestamp(${from}::float8 / 1000) and greatest(starts_at, created_at) < to_timestamp(${to}::float8 / 1000)
+    where ends_at > ${from}::timestamptz and greatest(starts_at, created_at) < ${to}::timestamptz
       and ends_at > created_at
     order by id`;
 }
@@ -138,12 +136,12 @@ export async function recordedSilences(past: Queries, { from, to }: Span): Promi
 /** Messages about incidents of sites that were written in a time, the oldest first. */
 export async function recordedMessages(past: Queries, { from, to }: Span): Promise<RecordedMessage[]> {
   return past<RecordedMessage[]>`
-    select e.type, ${ms(past, 'e.created_at')} as at, e.body, array(
+    select e.type, e.created_at as at, e.body, array(
         select s.name from purchase_watch_internal.deliveries d join purchase_watch_internal.subscribers s on s.id = d.subscriber
         where d.event = e.position and s.audience = 'people' order by s.id) as channels
     from purchase_watch_internal.events e
     where e.purchase is null and e.type in ('incident.opened', 'incident.reopened', 'incident.grew', 'incident.reminder', 'incident.ended', 'incident.checkouts')
-      and e.created_at >= to_timestamp(${from}::float8 / 1000) and e.created_at < to_timestamp(${to}::float8 / 1000)
+      and e.created_at >= ${from}::timestamptz and e.created_at < ${to}::timestamptz
     order by e.position`;
 }
 
@@ -151,7 +149,7 @@ export async function recordedMessages(past: Queries, { from, to }: Span): Promi
 export async function recordedOverdue(past: Queries, { from, to, site }: Span & { site: string | null }): Promise<number> {
   const [row] = await past<[{ count: number }]>`
     select count(*)::float8 as count from purchase_watch_internal.events
-    where type = 'purchase.stuck' and created_at >= to_timestamp(${from}::float8 / 1000) and created_at < to_timestamp(${to}::float8 / 1000)
+    where type = 'purchase.stuck' and created_at >= ${from}::timestamptz and created_at < ${to}::timestamptz
       and ${site === null ? past`true` : past`site = ${site}`}`;
   return row.count;
 }

@@ -16,7 +16,7 @@ export interface StoredStay extends SiteStay {
 export async function loadStays(sql: Queries, limit: number): Promise<StoredStay[]> {
   return sql<StoredStay[]>`
     select id::float8 as id, purchase::float8 as purchase, site, state, to_state as "toState", outcome, customer::text as customer, first_sight as "firstSight", found_late as "foundLate",
-      (extract(epoch from entered_at) * 1000)::float8 as "enteredAt", (extract(epoch from at) * 1000)::float8 as at,
+      entered_at as "enteredAt", at,
       shortest_ms::float8 as shortest, longest_ms::float8 as longest
     from purchase_watch_internal.stays order by id limit ${limit}`;
 }

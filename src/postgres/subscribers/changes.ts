@@ -101,7 +101,7 @@ export async function replaceKeys(
   const rows = await sql`
     with changed as (
       update purchase_watch_internal.subscribers set keys = ${Buffer.from(keys)}::bytea, address_hash = ${addressHash},
-        old_keys_until = to_timestamp(${oldKeysUntil}::float8 / 1000)
+        old_keys_until = ${oldKeysUntil}::timestamptz
       where id = ${id} and origin = 'api' and deleted_at is null and address_hash = ${was} returning id),
     -- One that refused what the old keys signed begins as one that is well.
     forgotten as (
@@ -146,7 +146,7 @@ export async function suppressForOff(sql: Queries, before: Instant): Promise<voi
         select d.id from purchase_watch_internal.subscribers s
         cross join lateral (
           select q.id from purchase_watch_internal.deliveries q join purchase_watch_internal.events e on e.position = q.event
-          where q.subscriber = s.id and q.status = 'pending' and e.created_at < to_timestamp(${before}::float8 / 1000)
+          where q.subscriber = s.id and q.status = 'pending' and e.created_at < ${before}::timestamptz
             and not exists (select from purchase_watch_internal.incidents i where i.id = e.incident and i.ended_at is null)
           limit ${AT_ONCE}) d
         where s.configured and s.audience = 'people' and s.status = 'off' limit ${AT_ONCE})

@@ -54,11 +54,11 @@ export interface StoredSubscriber extends SubscriberRow {
 
 const COLUMNS = `
   s.id, s.name, s.kind, s.audience, s.status, s.status_reason as "statusReason", s.origin, s.types, s.sites, s.states, s.description,
-  s.url, s.keys, s.options, s.format, (extract(epoch from case when s.old_keys_until > now() then s.old_keys_until end) * 1000)::float8 as "oldKeysUntil",
-  s.address_hash as "addressHash", (extract(epoch from s.created_at) * 1000)::float8 as "createdAt",
-  h.failures, h.pauses, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
-  (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil", h.last_error as "lastError", h.cause,
-  h.our_failures as "ourFailures", (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince", h.our_error as "ourError"`;
+  s.url, s.keys, s.options, s.format, case when s.old_keys_until > now() then s.old_keys_until end as "oldKeysUntil",
+  s.address_hash as "addressHash", s.created_at as "createdAt",
+  h.failures, h.pauses, h.failing_since as "failingSince",
+  h.paused_until as "pausedUntil", h.last_error as "lastError", h.cause,
+  h.our_failures as "ourFailures", h.our_failing_since as "ourFailingSince", h.our_error as "ourError"`;
 const JOINED =
   'purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id';
 

@@ -28,12 +28,12 @@ export async function subscriberSymptoms(sql: Queries, now: Instant): Promise<Sy
         when not f.failing then case when f.unreached then ${severity('unreached')}::integer else ${severity('given_up')}::integer end
         when g.count > 0 then ${severity('losing')}::integer else ${severity('failing')}::integer end as severity,
       (case when f.off or f.failing or f.unreached then w.count else g.count end)::float8 as count,
-      (extract(epoch from case when f.off then least(s.failed_at, h.failing_since) when f.failing then h.failing_since
-        when f.unreached then h.our_failing_since else g.since end) * 1000)::float8 as since
+      case when f.off then least(s.failed_at, h.failing_since) when f.failing then h.failing_since
+        when f.unreached then h.our_failing_since else g.since end as since
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
-      select to_timestamp(${now - LONG_FAILURE}::float8 / 1000) as long_ago,
+      select ${now - LONG_FAILURE}::timestamptz as long_ago,
         exists (select from purchase_watch_internal.incidents i where i.kind = 'subscriber' and i.site is null and i.state is null
           and i.subscriber = s.name and i.ended_at is null) as known) o
     cross join lateral (
@@ -44,7 +44,7 @@ export async function subscriberSymptoms(sql: Queries, now: Instant): Promise<Sy
       select count(*) as count, min(settled_at) as since from (
         select d.settled_at from purchase_watch_internal.deliveries d
         where s.status = 'active' and d.subscriber = s.id and d.status = 'exhausted'
-          and d.settled_at > to_timestamp(${now - GIVEN_UP_LATELY}::float8 / 1000)
+          and d.settled_at > ${now - GIVEN_UP_LATELY}::timestamptz
         order by d.settled_at desc limit ${MOST_COUNTED}) d) g
     cross join lateral (
       select count(*) as count from (
@@ -90,13 +90,13 @@ export async function subscriberCondition(
 ): Promise<SubscriberCondition | null> {
   const [row] = await sql<SubscriberCondition[]>`
     select s.id, s.kind, s.audience, s.origin, s.status, s.status_reason as "statusReason",
-      (extract(epoch from case s.status when 'off' then s.failed_at end) * 1000)::float8 as "failedAt",
-      coalesce(h.failures, 0) as failures, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
-      (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince",
+      case s.status when 'off' then s.failed_at end as "failedAt",
+      coalesce(h.failures, 0) as failures, h.failing_since as "failingSince",
+      h.our_failing_since as "ourFailingSince",
       h.our_failing_since is not null and h.our_failures = 0 as untried,
-      (extract(epoch from case when s.status = 'active' and n.due_at is not null then greatest(h.paused_until, n.due_at) end) * 1000)::float8 as "nextTryAt",
+      case when s.status = 'active' and n.due_at is not null then greatest(h.paused_until, n.due_at) end as "nextTryAt",
       coalesce(h.last_error, h.our_error, g.last_error) as "lastError", w.count as waiting, g.count as "givenUp",
-      (extract(epoch from g.made) * 1000)::float8 as "givenUpFrom", (extract(epoch from t.settled_at) * 1000)::float8 as "deliveredAt"
+      g.made as "givenUpFrom", t.settled_at as "deliveredAt"
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (
@@ -113,7 +113,7 @@ export async function subscriberCondition(
     cross join lateral (
       select count(*)::float8 as count, min(e.created_at) as made, (array_agg(d.last_error order by d.settled_at desc))[1] as last_error from (
         select q.event, q.settled_at, q.last_error from purchase_watch_internal.deliveries q
-        where q.subscriber = s.id and q.status = 'exhausted' and q.settled_at >= to_timestamp(${since}::float8 / 1000)
+        where q.subscriber = s.id and q.status = 'exhausted' and q.settled_at >= ${since}::timestamptz
         order by q.settled_at desc limit ${MOST_COUNTED}) d
       join purchase_watch_internal.events e on e.position = d.event) g
     -- What failed for long may be older than what was taken before: one would not tell.
@@ -130,6 +130,6 @@ export async function hearingChannels(sql: Queries, now: Instant): Promise<strin
   const rows = await sql<{ name: string }[]>`
     select s.name from purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     where s.configured and s.audience = 'people' and s.status = 'active'
-      and coalesce(least(h.failing_since, h.our_failing_since) > to_timestamp(${now - LONG_FAILURE}::float8 / 1000), true) order by s.id`;
+      and coalesce(least(h.failing_since, h.our_failing_since) > ${now - LONG_FAILURE}::timestamptz, true) order by s.id`;
   return rows.map(({ name }) => name);
 }

@@ -35,11 +35,11 @@ export const MOST_PARKED = 10_000;
 export async function troubledSubscribers(sql: Queries): Promise<TroubledSubscriber[]> {
   return sql<TroubledSubscriber[]>`
     select s.name, s.origin, case s.status when 'off' then coalesce(s.status_reason, 'No reason is known.') end as "offBecause",
-      coalesce(h.failures, 0) as failures, (extract(epoch from h.failing_since) * 1000)::float8 as "failingSince",
-      (extract(epoch from h.paused_until) * 1000)::float8 as "pausedUntil", p.parked,
-      (extract(epoch from h.our_failing_since) * 1000)::float8 as "ourFailingSince", h.our_error as "ourError",
+      coalesce(h.failures, 0) as failures, h.failing_since as "failingSince",
+      h.paused_until as "pausedUntil", p.parked,
+      h.our_failing_since as "ourFailingSince", h.our_error as "ourError",
       h.our_failing_since is not null and h.our_failures = 0 as untried,
-      f.failing, coalesce(h.last_error, f.error) as "lastError", (extract(epoch from g.settled_at) * 1000)::float8 as "givenUpAt"
+      f.failing, coalesce(h.last_error, f.error) as "lastError", g.settled_at as "givenUpAt"
     from purchase_watch_internal.subscribers s
     left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
     cross join lateral (

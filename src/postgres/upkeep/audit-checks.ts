@@ -40,7 +40,7 @@ const move =
 export async function checkPurchases(sql: Queries, { after, through, site, since }: Range): Promise<Report[]> {
   const within = (column: string) =>
     sql`${sql.unsafe(column)} > ${after}::bigint and ${sql.unsafe(column)} <= ${through}::bigint`;
-  const sinceThen = (column: string) => sql`${sql.unsafe(column)} >= to_timestamp(${since}::float8 / 1000)`;
+  const sinceThen = (column: string) => sql`${sql.unsafe(column)} >= ${since}::timestamptz`;
   const recent =
     since === null
       ? sql`true`
@@ -137,7 +137,7 @@ export async function checkSiteEvents(sql: Queries, { after, through, site, sinc
       from purchase_watch_internal.events e
       where e.purchase is null and e.position > ${after}::bigint and e.position <= ${through}::bigint
         and ${site === null ? sql`true` : sql`e.site = ${site}`}
-        and ${since === null ? sql`true` : sql`e.created_at >= to_timestamp(${since}::float8 / 1000)`}),
+        and ${since === null ? sql`true` : sql`e.created_at >= ${since}::timestamptz`}),
     told as materialized (
       select e.position, d.subscriber, d.count from e
       cross join lateral (

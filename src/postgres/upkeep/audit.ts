@@ -106,7 +106,7 @@ async function runChecks(sql: Queries, options: AuditOptions): Promise<AuditResu
   // What happened before that moment is left out; positions follow time nearly.
   const [begin] = await sql<{ position: string }[]>`
     select coalesce(case when ${since}::float8 is not null
-      then purchase_watch_internal.position_at(to_timestamp(${since}::float8 / 1000) - interval '1 minute') - 1 end, 0)::text as position`;
+      then purchase_watch_internal.position_at(${since}::timestamptz - interval '1 minute') - 1 end, 0)::text as position`;
   await walk(
     'events',
     begin!.position,

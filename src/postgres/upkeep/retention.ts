@@ -31,7 +31,7 @@ export async function removeEnded(
   const [row] = await sql<[{ looked: number; removed: number; endedAt: string | null; id: number | null }]>`
     with page as materialized (
       select p.id, p.ended_at from purchase_watch.purchases p
-      where p.ended_at < to_timestamp(${before}::float8 / 1000)
+      where p.ended_at < ${before}::timestamptz
         and ${after === null ? sql`true` : sql`p.ended_at >= ${after.endedAt}::text::timestamptz and (p.ended_at, p.id) > (${after.endedAt}::text::timestamptz, ${after.id}::bigint)`}
       order by p.ended_at, p.id limit ${limit}),
     candidate as materialized (
@@ -54,7 +54,7 @@ export async function removeEnded(
 export async function removeAttempts(sql: Queries, { before, limit }: Batch): Promise<number> {
   const rows = await sql`
     with old as materialized (
-      select delivery, number from purchase_watch_internal.attempts where at < to_timestamp(${before}::float8 / 1000)
+      select delivery, number from purchase_watch_internal.attempts where at < ${before}::timestamptz
       order by at limit ${limit} for update skip locked)
     delete from purchase_watch_internal.attempts a using old where a.delivery = old.delivery and a.number = old.number`;
   return rows.count;
@@ -65,7 +65,7 @@ export async function removeSiteEvents(sql: Queries, { before, limit }: Batch): 
   const rows = await sql`
     with candidate as materialized (
       select e.position from purchase_watch_internal.events e
-      where e.purchase is null and e.created_at < to_timestamp(${before}::float8 / 1000)
+      where e.purchase is null and e.created_at < ${before}::timestamptz
         and not exists (select from purchase_watch_internal.deliveries d where d.event = e.position and ${waiting(sql)})
       order by e.created_at limit ${limit} for update of e skip locked),
     delivery as materialized (
@@ -81,8 +81,7 @@ const batchOf = (sql: Queries, table: string, { condition, limit }: { condition:
   delete from ${sql(`purchase_watch_internal.${table}`)} where ctid = any(array(
     select ctid from ${sql(`purchase_watch_internal.${table}`)} where ${condition} limit ${limit} for update skip locked))`;
 
-const olderThan = (sql: Queries, column: string, before: Instant): Fragment =>
-  sql`${sql(column)} < to_timestamp(${before}::float8 / 1000)`;
+const olderThan = (sql: Queries, column: string, before: Instant): Fragment => sql`${sql(column)} < ${before}::timestamptz`;
 
 /** Deletes incidents that ended before a moment. */
 export async function removeIncidents(sql: Queries, { before, limit }: Batch): Promise<number> {
@@ -96,7 +95,7 @@ export async function removeSilences(sql: Queries, { before, limit }: Batch): Pr
 
 /** Deletes what was added up of stays on days before that of a moment. */
 export async function removeDays(sql: Queries, { before, limit }: Batch): Promise<number> {
-  const condition = sql`day < (to_timestamp(${before}::float8 / 1000) at time zone 'UTC')::date`;
+  const condition = sql`day < (${before}::timestamptz at time zone 'UTC')::date`;
   const dwell = await batchOf(sql, 'dwell_days', { condition, limit });
   return dwell.count > 0 ? dwell.count : (await batchOf(sql, 'stay_days', { condition, limit })).count;
 }
@@ -110,7 +109,7 @@ export async function removeActivity(sql: Queries, { before, limit }: Batch): Pr
 export async function removeAnswers(sql: Queries, { before, limit }: Batch): Promise<number> {
   const rows = await sql`
     with old as materialized (
-      select scope, key_hash from purchase_watch_internal.idempotency_keys where created_at < to_timestamp(${before}::float8 / 1000)
+      select scope, key_hash from purchase_watch_internal.idempotency_keys where created_at < ${before}::timestamptz
       order by created_at limit ${limit} for update skip locked)
     delete from purchase_watch_internal.idempotency_keys k using old where k.scope = old.scope and k.key_hash = old.key_hash`;
   return rows.count;
@@ -119,13 +118,13 @@ export async function removeAnswers(sql: Queries, { before, limit }: Batch): Pro
 /** Up to when the work of a lease has been done, or null when it never was. */
 export async function doneAt(sql: Queries, lease: string): Promise<Instant | null> {
   const [row] = await sql<{ at: Instant | null }[]>`
-    select (extract(epoch from done_at) * 1000)::float8 as at from purchase_watch_internal.leases where name = ${lease}`;
+    select done_at as at from purchase_watch_internal.leases where name = ${lease}`;
   return row?.at ?? null;
 }
 
 /** Notes up to when the work of a lease has been done, unless somebody else has the lease by now. */
 export async function markDone(sql: Queries, { name, replica, epoch }: Lease, at: Instant): Promise<void> {
   await sql`
-    update purchase_watch_internal.leases set done_at = to_timestamp(${at}::float8 / 1000)
+    update purchase_watch_internal.leases set done_at = ${at}::timestamptz
     where name = ${name} and owner = ${replica} and epoch = ${epoch}`;
 }

@@ -56,7 +56,9 @@ test('says what there is: purchases by group, the oldest, rates, sites, who wait
   await addActivity(sql, [{ site: 'se', polls: 600, failedPolls: 60, changes: 6 }]);
   await deliveries(await subscriber('shop'), 2);
   const body = await overview();
-  const [first] = await sql<{ since: Date }[]>`select min(state_since) as since from purchase_watch.purchases where site = 'se'`;
+  const [first] = await sql<
+    { since: number }[]
+  >`select min(state_since) as since from purchase_watch.purchases where site = 'se'`;
   expect(body.purchases).toEqual({
     total: 8,
     watching: 7,
@@ -70,7 +72,7 @@ test('says what there is: purchases by group, the oldest, rates, sites, who wait
         state: { value: 6, name: 'WaitingForCardPayments' },
         count: 3,
         stuck: 3,
-        oldestSince: first!.since.toISOString(),
+        oldestSince: new Date(first!.since).toISOString(),
       },
     ],
   });

@@ -21,9 +21,9 @@ afterEach(() => database.drop());
 const at = (minutes: number) => database.sql`to_timestamp(${(now + minutes * MINUTE) / 1_000}::float8)`;
 /** Minutes from now, of every time in a table, row by row. */
 const minutes = async (table: string, columns: string): Promise<unknown[]> => {
-  const rows = await database.sql<Record<string, Date | null>[]>`
+  const rows = await database.sql<Record<string, number | null>[]>`
     select ${database.sql.unsafe(columns)} from ${database.sql(`purchase_watch_internal.${table}`)} order by 1 nulls first`;
-  return rows.map((row) => Object.values(row).map((time) => (time === null ? null : (Number(time) - now) / MINUTE)));
+  return rows.map((row) => Object.values(row).map((time) => (time === null ? null : (time - now) / MINUTE)));
 };
 /** More than once, as each replica does it. */
 async function setBack(): Promise<void> {
