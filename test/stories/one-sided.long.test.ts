@@ -40,7 +40,9 @@ const owners = async (): Promise<number[]> => {
 };
 /** When the leases of the replicas end, which each renewal puts off. */
 const leases = (): Promise<{ id: string; ends: string }[]> =>
-  t.app.sql<{ id: string; ends: string }[]>`select id, expires_at::text as ends from purchase_watch.replicas order by id`;
+  t.app.sql<
+    { id: string; ends: string }[]
+  >`select id, expires_at::text as ends from purchase_watch_internal.replicas order by id`;
 /** Two seconds, in which both daemons renew their leases and the other loops do their rounds, however slow the machine is. */
 async function pass(): Promise<void> {
   const before = new Map((await leases()).map(({ id, ends }) => [id, ends]));
