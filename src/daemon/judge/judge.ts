@@ -2,6 +2,7 @@
 
 import { audienceOf } from '../../domain/incidents/audience.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { LEASES } from '../../postgres/migrations/names.ts';
 import { raiseLease, takeLease } from '../../postgres/shards/replicas.ts';
 import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
 import { createDigests } from './digest.ts';
@@ -28,7 +29,6 @@ export interface Judge {
 }
 
 const SWEEP: Milliseconds = 5_000;
-const LEASE = 'judge';
 
 export function createJudge(options: JudgeOptions): Judge {
   const { sql, clock, replica, limits, channels, onEvents } = options;
@@ -64,12 +64,12 @@ export function createJudge(options: JudgeOptions): Judge {
   return {
     hadLease: () => hadLease,
     tick: async () => {
-      if (isUnsure) await raiseLease(sql, { name: LEASE, replica });
-      const epoch = await takeLease(sql, { name: LEASE, replica });
+      if (isUnsure) await raiseLease(sql, { name: LEASES.judge, replica });
+      const epoch = await takeLease(sql, { name: LEASES.judge, replica });
       hadLease = epoch !== null;
       isUnsure = hadLease;
       if (epoch === null) return SWEEP;
-      const lease = { name: LEASE, replica, epoch };
+      const lease = { name: LEASES.judge, replica, epoch };
       const { isMore, ...incidents } = await look(lease);
       const outcomes = [incidents, ...(isMore ? [] : await tellTheRest(lease))];
       isUnsure = false;

@@ -8,6 +8,7 @@ import { Agent, request } from 'undici';
 import { hasBegun, reasonToWithhold } from '../../domain/replicas/dead-mans-switch.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import { LEASES } from '../../postgres/migrations/names.ts';
 import { channelsForPeople, noteHeartbeat } from '../../postgres/shards/dead-mans-switch.ts';
 import { takeLease } from '../../postgres/shards/replicas.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -40,8 +41,6 @@ const SOON: Milliseconds = 1_000;
 /** When it could not be called, or another replica calls it: soon enough that one lost packet is no alarm. */
 const AGAIN: Milliseconds = 15_000;
 const TIMEOUT: Milliseconds = 10_000;
-/** The lease of whoever judges. */
-const LEASE = 'judge';
 
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { sql, clock, log, replica, url, health, ceilings, timeout = TIMEOUT } = options;
@@ -73,7 +72,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
 
   return {
     tick: async () => {
-      if ((await takeLease(sql, { name: LEASE, replica })) === null) {
+      if ((await takeLease(sql, { name: LEASES.judge, replica })) === null) {
         said = null;
         return AGAIN;
       }

@@ -5,6 +5,7 @@ import { isAhead } from '../../domain/values/clock-ahead.ts';
 import { type SkippedTime, timeBefore } from '../../domain/values/skipped-time.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import { LEASES } from '../../postgres/migrations/names.ts';
 import { dropEmptyCounts, foldCounts } from '../../postgres/reports/counts.ts';
 import { takeLease } from '../../postgres/shards/replicas.ts';
 import { suppressForDeleted, suppressForOff } from '../../postgres/subscribers/changes.ts';
@@ -33,7 +34,7 @@ export interface Upkeep {
   tick(): Promise<Milliseconds>;
 }
 
-const LEASE = 'keeper';
+const LEASE = LEASES.upkeep;
 const REST: Milliseconds = 5_000;
 /** How often the changes of the counters are added up, and how soon again while there are more than one statement takes. */
 const FOLD_EVERY: Milliseconds = 10_000;

@@ -4,6 +4,7 @@ import type { ChannelRule } from '../incidents/audience.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { usableAnswers } from '../polling/reach.ts';
 import { stateName } from '../purchases/states.ts';
+import { SHARDS } from '../replicas/ownership.ts';
 import { type Limit, shownLimit, workingText } from '../stays/dwell.ts';
 import { humanDuration } from '../values/duration.ts';
 import { DAY, type Instant, isoTime } from '../values/time.ts';
@@ -90,7 +91,7 @@ function siteStep({ site, purchase, now }: Facts): Step {
 
 function shardStep({ purchase, owner, now }: Facts): Step {
   const common = { at: null, kind: 'shard' } as const;
-  const name = `shard ${purchase.shard} of 64`;
+  const name = `shard ${purchase.shard} of ${SHARDS}`;
   if (owner.daemons === 0) {
     const text = owner.silence.takesWrites
       ? 'no daemon is running on this database; start one with "purchase-watch start"'

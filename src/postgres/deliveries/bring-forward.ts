@@ -1,6 +1,7 @@
 /** Ends waits that have lost their reason: the subscriber takes events again, or we reach it again. */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import { EVERY_SHARD } from '../migrations/names.ts';
 
 /** So many at once: more would hold locks for long. */
 const AT_ONCE = 2_000;
@@ -41,7 +42,7 @@ export async function bringForward(sql: Queries, subscriber: number, which: Whic
   for (;;) {
     const rows = await sql`
       with waiting as materialized (
-        select w.id from generate_series(0, 63) g (shard) cross join generate_series(0, 2) k (rank)
+        select w.id from ${sql.unsafe(EVERY_SHARD)} cross join generate_series(0, 2) k (rank)
         cross join lateral (
           select q.id from purchase_watch_internal.deliveries q
           where q.subscriber = ${subscriber} and q.shard = g.shard::smallint and q.rank = k.rank::smallint and q.status = 'pending'

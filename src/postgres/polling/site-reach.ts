@@ -1,6 +1,7 @@
 /** How each replica reads each site. */
 import type { SiteReach } from '../../domain/replicas/replica-reach.ts';
 import type { Queries } from '../connection/database.ts';
+import { EVERY_SHARD } from '../migrations/names.ts';
 
 /** Every site as every replica reads it; there are a few rows at most. */
 export async function readSiteReach(sql: Queries): Promise<SiteReach[]> {
@@ -19,7 +20,7 @@ export async function purchaseToAsk(
   { site, after }: { site: string; after: number },
 ): Promise<{ id: number; purchaseId: string } | null> {
   const [row] = await sql<{ id: number; purchaseId: string }[]>`
-    select p.id::float8 as id, p.purchase_id as "purchaseId" from generate_series(0, 63) g (shard)
+    select p.id::float8 as id, p.purchase_id as "purchaseId" from ${sql.unsafe(EVERY_SHARD)}
     cross join lateral (
       select q.id, q.purchase_id from purchase_watch.purchases q
       where q.site = ${site} and q.shard = g.shard::smallint and q.due_slot is not null and q.due_slot > ${after}

@@ -4,6 +4,7 @@ import type { DeliveryStatus } from '../../domain/deliveries/delivery-status.ts'
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { STANDING_COLUMNS, STANDING_JOINS, type StandingRow, standingOf } from '../deliveries/delivery-list.ts';
+import { EVERY_SHARD } from '../migrations/names.ts';
 
 /** The time by the database's clock. */
 export async function databaseNow(sql: Queries): Promise<Instant> {
@@ -41,7 +42,7 @@ export async function dueLag(sql: Queries): Promise<DueLag[]> {
       greatest(coalesce(extract(epoch from now() - min(first)) * 1000, 0), 0)::float8 as oldest
     from (
       select s.name, count(q.at) as read, count(q.at) filter (where q.at <= now()) as due, min(q.at) as first
-      from purchase_watch_internal.sites s cross join generate_series(0, 63) g (shard)
+      from purchase_watch_internal.sites s cross join ${sql.unsafe(EVERY_SHARD)}
       left join lateral (
         select p.next_poll_at as at from purchase_watch.purchases p
         where p.site = s.name and p.shard = g.shard::smallint and p.due_slot is not null and p.due_slot <= purchase_watch_internal.due_slot(now())
@@ -93,7 +94,7 @@ export async function waitingDeliveries(sql: Queries): Promise<WaitingDeliveries
       select count(*) as count from (
         select from purchase_watch_internal.deliveries where subscriber = s.id and status = 'pending' limit ${MOST_COUNTED + 1}) p) n
     cross join lateral (
-      select min(f.due_at) as first from generate_series(0, 63) g (shard) cross join generate_series(0, 2) k (rank)
+      select min(f.due_at) as first from ${sql.unsafe(EVERY_SHARD)} cross join generate_series(0, 2) k (rank)
       cross join lateral (
         select due_at from purchase_watch_internal.deliveries
         where subscriber = s.id and shard = g.shard::smallint and rank = k.rank::smallint and status = 'pending'

@@ -6,6 +6,7 @@ import type { Queries } from '../connection/database.ts';
 import { messagesTaken } from '../deliveries/channel-lane.ts';
 import { RANKS } from '../deliveries/deliveries.ts';
 import { SITE_SHARD } from '../events/events.ts';
+import { LEASES } from '../migrations/names.ts';
 import { hearingChannels } from '../subscribers/symptoms.ts';
 
 /** How it stands with the channels for people; `ceilings`: how many messages an hour each may get, by its subscriber's name. */
@@ -44,12 +45,12 @@ async function queues(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, 
 
 /** Notes that the switch was called. */
 export async function noteHeartbeat(sql: Queries, at: Instant): Promise<void> {
-  await sql`update purchase_watch_internal.leases set done_at = ${at}::timestamptz where name = 'heartbeat'`;
+  await sql`update purchase_watch_internal.leases set done_at = ${at}::timestamptz where name = ${LEASES.deadMansSwitch}`;
 }
 
 /** When the switch was called last; null while it never was. */
 export async function lastHeartbeat(sql: Queries): Promise<Instant | null> {
   const [row] = await sql<{ at: Instant | null }[]>`
-    select done_at as at from purchase_watch_internal.leases where name = 'heartbeat'`;
+    select done_at as at from purchase_watch_internal.leases where name = ${LEASES.deadMansSwitch}`;
   return row?.at ?? null;
 }

@@ -7,6 +7,7 @@ import type { DaemonSilence } from '../../domain/replicas/daemon-silence.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import type { LeaseName } from '../migrations/names.ts';
 import { type ClockSteps, type ClockStepsRow, clockSteps, clockStepsOf } from './skipped-time.ts';
 
 export interface ReplicaRow {
@@ -185,7 +186,7 @@ export async function releaseShards(
 }
 
 /** Takes or keeps a named lease; answers its epoch, or null while another replica that is alive has it. */
-export async function takeLease(sql: Queries, { name, replica }: { name: string; replica: string }): Promise<number | null> {
+export async function takeLease(sql: Queries, { name, replica }: { name: LeaseName; replica: string }): Promise<number | null> {
   const [kept] = await sql<{ epoch: number }[]>`
     select epoch::float8 as epoch from purchase_watch_internal.leases where name = ${name} and owner = ${replica}`;
   if (kept) return kept.epoch;
@@ -205,7 +206,7 @@ export async function takeLease(sql: Queries, { name, replica }: { name: string;
  * Gives a lease that the replica holds another epoch, after a statement under it failed in an unknown way: if the database
  * runs that statement later, it is refused.
  */
-export async function raiseLease(sql: Queries, { name, replica }: { name: string; replica: string }): Promise<void> {
+export async function raiseLease(sql: Queries, { name, replica }: { name: LeaseName; replica: string }): Promise<void> {
   await sql`update purchase_watch_internal.leases set epoch = epoch + 1 where name = ${name} and owner = ${replica}`;
 }
 

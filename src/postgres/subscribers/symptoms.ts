@@ -4,10 +4,10 @@ import type { ChannelKind } from '../../config/settings.ts';
 import type { Audience } from '../../domain/deliveries/subscriber-health.ts';
 import { GIVEN_UP_LATELY, LONG_FAILURE, SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../../domain/incidents/incident.ts';
 import type { Symptom } from '../../domain/incidents/symptom.ts';
-import { SHARDS } from '../../domain/replicas/ownership.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { RANKS } from '../deliveries/deliveries.ts';
+import { EVERY_SHARD } from '../migrations/names.ts';
 
 /** Deliveries are counted up to this; more would only cost time. */
 export const MOST_COUNTED = 1_000;
@@ -105,11 +105,11 @@ export async function subscriberCondition(
         where d.subscriber = s.id and d.status = 'pending' order by d.id + 0 limit ${MOST_COUNTED}) d) w
     -- The front of each of its queues.
     cross join lateral (
-      select min(front.due_at) as due_at from generate_series(0, ${SHARDS - 1}::integer) as x (shard)
+      select min(front.due_at) as due_at from ${sql.unsafe(EVERY_SHARD)}
       cross join unnest(${`{${RANKS.join()}}`}::smallint[]) as k (rank)
       cross join lateral (
         select d.due_at from purchase_watch_internal.deliveries d
-        where d.subscriber = s.id and d.shard = x.shard and d.rank = k.rank and d.status = 'pending' order by d.due_at, d.event limit 1) front) n
+        where d.subscriber = s.id and d.shard = g.shard and d.rank = k.rank and d.status = 'pending' order by d.due_at, d.event limit 1) front) n
     cross join lateral (
       select count(*)::float8 as count, min(e.created_at) as made, (array_agg(d.last_error order by d.settled_at desc))[1] as last_error from (
         select q.event, q.settled_at, q.last_error from purchase_watch_internal.deliveries q

@@ -1,6 +1,7 @@
 /** Deletes what is old enough: each call is one statement over a small batch that waits for nobody, well within the time that the server gives a statement. */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
+import type { LeaseName } from '../migrations/names.ts';
 import { lockingWhole } from '../purchases/erase.ts';
 import type { Lease } from '../shards/replicas.ts';
 
@@ -116,7 +117,7 @@ export async function removeAnswers(sql: Queries, { before, limit }: Batch): Pro
 }
 
 /** Up to when the work of a lease has been done, or null when it never was. */
-export async function doneAt(sql: Queries, lease: string): Promise<Instant | null> {
+export async function doneAt(sql: Queries, lease: LeaseName): Promise<Instant | null> {
   const [row] = await sql<{ at: Instant | null }[]>`
     select done_at as at from purchase_watch_internal.leases where name = ${lease}`;
   return row?.at ?? null;
