@@ -1,5 +1,7 @@
 /** Why a call brought no complete answer. */
 
+import { type NetworkCause, networkCause } from '../runtime/http/network-errors.ts';
+
 export type FailureReason =
   | 'timeout'
   | 'too_large'
@@ -14,35 +16,37 @@ export type FailureReason =
   | 'stopped'
   | 'send_failed';
 
-function codeOf(error: unknown): string {
-  return String((error as { code?: unknown }).code ?? '');
+/** The causes that have a reason of their own here; what has none depends on how far the call came. */
+const REASONS: { readonly [Cause in NetworkCause]?: FailureReason } = {
+  name_server: 'dns',
+  unknown_host: 'dns',
+  no_port: 'no_route',
+  no_route: 'no_route',
+  refused: 'connection_refused',
+  reset: 'connection_reset',
+  closed: 'connection_closed',
+  cut: 'connection_cut',
+  timeout: 'timeout',
+  tls: 'tls',
+};
+
+function causeOf(error: unknown): NetworkCause | null {
+  return networkCause(String((error as { code?: unknown }).code ?? ''));
 }
 
 /** Whether the connection went away, as opposed to never coming about or carrying nonsense. */
 export function lostConnection(error: Error): boolean {
-  return /^(UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(codeOf(error));
+  const cause = causeOf(error);
+  return cause === 'closed' || cause === 'reset';
 }
 
 /**
- * System and undici error codes in our words. Codes only: messages change between releases. `isSent`: a connection stood and
- * the request was being written. `hasBegun`: the answer had.
+ * Why a call failed. `isSent`: a connection stood and the request was being written. `hasBegun`: the answer had. Not every
+ * error of undici's parser has a code: once the request is sent, what is left is what came back.
  */
 export function reasonOf(error: Error, { isSent, hasBegun }: { isSent: boolean; hasBegun: boolean }): FailureReason {
-  const code = codeOf(error);
-  if (/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/.test(code)) return 'timeout';
-  if (code === 'ECONNREFUSED') return 'connection_refused';
-  if (/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EACCES|EPERM)$/.test(code)) return 'no_route';
-  if (/^(ENOTFOUND|EAI_)/.test(code)) return 'dns';
-  if (
-    /^(ERR_TLS|ERR_SSL|EPROTO$|CERT_|CRL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH)/.test(code)
-  ) {
-    return 'tls';
-  }
-  if (/^HPE_INVALID_EOF|^UND_ERR_RES_CONTENT_LENGTH/.test(code)) return 'connection_cut';
-  if (/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(code)) {
-    if (hasBegun) return 'connection_cut';
-    return code === 'UND_ERR_SOCKET' ? 'connection_closed' : 'connection_reset';
-  }
-  // Not every error of undici's parser has a code. Once the request is sent, what is left is what came back.
-  return isSent ? 'bad_http' : 'send_failed';
+  if (hasBegun && lostConnection(error)) return 'connection_cut';
+  const cause = causeOf(error);
+  const reason = cause === null ? undefined : REASONS[cause];
+  return reason ?? (isSent ? 'bad_http' : 'send_failed');
 }

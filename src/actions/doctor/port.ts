@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import { request } from 'undici';
 import type { Settings } from '../../config/settings.ts';
-import { readUpTo } from '../../runtime/read-up-to.ts';
+import { readUpTo } from '../../runtime/http/read-up-to.ts';
 import type { Finding, Reporter } from './finding.ts';
 
 const ANSWER_WITHIN = 3_000;

@@ -1,4 +1,5 @@
 /** Turns the errors of sockets, name servers, TLS and HTTP parsing into a stable word, a sentence and whose fault it is. */
+import { type NetworkCause, networkCause } from '../../runtime/http/network-errors.ts';
 import { AddressRefused } from './public-address.ts';
 import { ProxyFailed } from './tunnel.ts';
 
@@ -9,37 +10,22 @@ export interface NetworkFailure {
   readonly fault: 'receiver' | 'ours';
 }
 
-const KNOWN: readonly (readonly [RegExp, NetworkFailure])[] = [
-  [
-    // Of one name alone it may be the receiver's own name server. Nobody here can tell, so it stays ours, and is shown.
-    /^(EAI_|ERR_LOOKUP_TIMED_OUT$)/,
-    { reason: 'dns_failed', detail: 'The name server did not answer', fault: 'ours' },
-  ],
-  [
-    /^(EMFILE|ENFILE|ENOBUFS|ENOMEM|EADDRNOTAVAIL)$/,
-    { reason: 'no_socket', detail: 'No free socket on this machine', fault: 'ours' },
-  ],
-  [
-    /^(ENETUNREACH|EHOSTUNREACH|ENETDOWN|EACCES|EPERM)$/,
-    { reason: 'no_route', detail: 'This machine has no route to the address', fault: 'ours' },
-  ],
-  [/^(ABORT_ERR|UND_ERR_(ABORTED|CLOSED|DESTROYED))$/, { reason: 'stopped', detail: 'The attempt was stopped', fault: 'ours' }],
-  [/^ENOTFOUND$/, { reason: 'unknown_host', detail: 'The host name does not exist', fault: 'receiver' }],
-  [/^ECONNREFUSED$/, { reason: 'connection_refused', detail: 'The connection was refused', fault: 'receiver' }],
-  [
-    /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/,
-    { reason: 'connection_lost', detail: 'The connection ended before the answer', fault: 'receiver' },
-  ],
-  [/TIMEDOUT$|TIMEOUT/, { reason: 'timeout', detail: 'There was no answer in time', fault: 'receiver' }],
-  [
-    /^(HPE_|UND_ERR_(HEADERS_OVERFLOW|RES_|RESPONSE))/,
-    { reason: 'bad_answer', detail: 'The answer is not valid HTTP', fault: 'receiver' },
-  ],
-  [
-    /^(EPROTO|ERR_(TLS|SSL)_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH)/,
-    { reason: 'tls', detail: 'No secure connection could be made', fault: 'receiver' },
-  ],
-];
+const KNOWN: Readonly<Record<NetworkCause, NetworkFailure>> = {
+  // Of one name alone it may be the receiver's own name server. That cannot be told from here, so it stays ours, and is shown.
+  name_server: { reason: 'dns_failed', detail: 'The name server did not answer', fault: 'ours' },
+  no_socket: { reason: 'no_socket', detail: 'No free socket on this machine', fault: 'ours' },
+  no_port: { reason: 'no_socket', detail: 'No free socket on this machine', fault: 'ours' },
+  no_route: { reason: 'no_route', detail: 'This machine has no route to the address', fault: 'ours' },
+  stopped: { reason: 'stopped', detail: 'The attempt was stopped', fault: 'ours' },
+  unknown_host: { reason: 'unknown_host', detail: 'The host name does not exist', fault: 'receiver' },
+  refused: { reason: 'connection_refused', detail: 'The connection was refused', fault: 'receiver' },
+  reset: { reason: 'connection_lost', detail: 'The connection ended before the answer', fault: 'receiver' },
+  closed: { reason: 'connection_lost', detail: 'The connection ended before the answer', fault: 'receiver' },
+  timeout: { reason: 'timeout', detail: 'There was no answer in time', fault: 'receiver' },
+  cut: { reason: 'bad_answer', detail: 'The answer is not valid HTTP', fault: 'receiver' },
+  bad_http: { reason: 'bad_answer', detail: 'The answer is not valid HTTP', fault: 'receiver' },
+  tls: { reason: 'tls', detail: 'No secure connection could be made', fault: 'receiver' },
+};
 
 /** The codes behind an error: its own, or those of every address that was tried, or those of its cause. */
 function* codesOf(error: unknown): Generator<string> {
@@ -88,9 +74,9 @@ export function networkFailureOf(error: unknown, { isSent = false } = {}): Netwo
   if (refusal) return { reason: 'address_refused', detail: refusal.message, fault: 'receiver' };
   const found: NetworkFailure[] = [];
   for (const code of codesOf(error)) {
-    const known = KNOWN.find(([pattern]) => pattern.test(code))?.[1];
-    if (known) found.push({ ...known, detail: `${known.detail} (${code}).` });
-    else found.push(unexplained(isSent, ` (${code})`));
+    const cause = networkCause(code);
+    if (cause === null) found.push(unexplained(isSent, ` (${code})`));
+    else found.push({ ...KNOWN[cause], detail: `${KNOWN[cause].detail} (${code}).` });
   }
   return found.find(({ fault }) => fault === 'receiver') ?? found[0] ?? unexplained(isSent);
 }
