@@ -8,7 +8,7 @@ const SRC = join(import.meta.dirname, '../src');
 const REFUSED = [/\banew\b/, /due for ever/, /below the rope/, /keeps? house/i, /\bIN_VAIN\b|\bA_MOMENT\b|\bsmallThings\b/];
 /** In comments of the folders whose comments name actor and thing already. */
 const REFUSED_IN_CLEAR = [/\bwhoever\b/i, /\bnobody\b/i, /\bsomebody\b/i, /how it stands/i, /\btells? of\b/];
-const CLEAR = ['daemon/poller', 'daemon/notifier'];
+const CLEAR = ['daemon/poller', 'daemon/notifier', 'api', 'client', 'checkout', 'channels/http', 'channels/brokers'];
 
 interface Line {
   readonly place: string;

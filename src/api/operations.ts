@@ -92,7 +92,7 @@ export function createOperations({ operators: sql, settings, health, log, engine
 /** Problems of the moment, which a caller who comes later does not have. */
 const TEMPORARY: ReadonlySet<ProblemCode> = new Set(['unavailable', 'database_read_only', 'database_full', 'busy', 'locked']);
 
-/** A request of the wrong form or from the wrong place: a mistake, or somebody who tries what is let through. */
+/** A request of the wrong form or from the wrong place: a mistake, or a probe of what is let through. */
 const REJECTED: ReadonlySet<ProblemCode> = new Set([
   ...(['invalid_request', 'not_json', 'too_deep', 'too_large', 'unsupported_media_type', 'unknown_site'] as const),
   ...(['idempotency_key_reused', 'proxied', 'foreign_host', 'cross_site'] as const),

@@ -41,7 +41,7 @@ export interface ApiParts {
   readonly secrets?: Secrets | null;
   readonly health: Health;
   readonly log: Logger;
-  /** Wakes whoever waits for events; without one they look every few seconds. */
+  /** Wakes readers that wait for events; without one they look every few seconds. */
   readonly feed?: FeedHub;
   readonly streams?: StreamLimits;
   /** When stays become overdue; absent where nothing polls: then by the settings alone. */

@@ -52,7 +52,7 @@ interface CheckoutClientOptions {
   readonly fields: readonly string[];
   /** Of one answer; 256 KiB unless told. */
   readonly maxBytes?: number;
-  /** Told of every complete answer to an operation, good or not: for whoever checks a site. */
+  /** Called with every complete answer to an operation, good or not: for a check of a site. */
   readonly onReply?: (reply: Pick<Reply, 'status' | 'headers'>) => void;
 }
 

@@ -91,7 +91,7 @@ export type InvoiceAnswer =
   | { readonly kind: 'not_eligible'; readonly state: number; readonly detail: string }
   | TroubleObservation;
 
-/** What somebody gets who asks through a daemon, which keeps to its part of the site's calls. */
+/** The answer to a caller who asks through a daemon, which keeps to its part of the site's calls. */
 export type InvoiceReply =
   | InvoiceAnswer
   /** The service was not asked. `resting`: it fails, or asked for fewer calls. `busy`: there was no place among its calls in time. */

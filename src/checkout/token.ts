@@ -86,7 +86,7 @@ export function oauthAccess({ baseUrl, clientId, clientSecret, transport, clock 
     header: () => (value !== null && clock.monotonic() < renewAt ? value : renewed()),
     async instead(rejected) {
       if (underway === null) {
-        // Somebody who was rejected earlier has renewed it in the meantime.
+        // Another call that was rejected earlier has renewed it in the meantime.
         if (value !== null && value !== rejected) return value;
         if (clock.monotonic() < pointlessUntil) return null;
       }

@@ -33,7 +33,7 @@ export interface CheckoutTrouble {
   readonly kind: 'unknown' | 'malformed' | 'throttled' | 'refused' | 'unreachable';
   /** A stable word, such as `timeout` or `http_503`. */
   readonly reason: string;
-  /** A sentence for people: what happened, what to do. No secrets and nobody's data. */
+  /** A sentence for people: what happened, what to do. No secrets and no personal data. */
   readonly detail: string;
   readonly httpStatus: number | null;
   /** Milliseconds the service asks to wait. */

@@ -49,7 +49,7 @@ export type PurchaseWithTransitions = Purchase & {
 
 /** When a stay in a state becomes overdue, and what that rests on. */
 export interface Limit {
-  /** Time in the state after which it is stuck; time in which nobody could ask does not count. */
+  /** Time in the state after which it is stuck; time in which the site could not be polled does not count. */
   readonly limitMs: number;
   /** `configured`: by the settings. `learned`: from customers of this site who got on. `pooled`: from those of all sites. `default`: too few are known yet. */
   readonly source: 'configured' | 'learned' | 'pooled' | 'default';

@@ -20,7 +20,7 @@ export interface Caller {
 
 declare module 'hono' {
   interface ContextVariableMap {
-    /** Absent while nobody asked for a key. */
+    /** Absent where no key was checked. */
     caller?: Caller;
   }
 }

@@ -45,7 +45,7 @@ export function createWrongKeys(log: Logger, now: () => Milliseconds = () => per
   };
 }
 
-/** Whoever has an IPv6 address has all of its /64, and with IPv4 one address may be written as either. */
+/** A caller with an IPv6 address has all of its /64, and with IPv4 one address may be written as either. */
 function sourceOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

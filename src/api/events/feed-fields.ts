@@ -9,7 +9,7 @@ const LONGEST_NAME = 80;
 const HIGHEST_ERA = 32_767;
 const HIGHEST_XID = 2n ** 64n - 1n;
 
-/** A place in the feed as callers keep it. Its content is nobody's business and may change. */
+/** A place in the feed as callers keep it. Callers know nothing of its content, which may change. */
 export function feedCursor({ era, xid, position }: FeedPlace): string {
   return Buffer.from(`f1:${era}.${xid}.${position}`).toString('base64url');
 }

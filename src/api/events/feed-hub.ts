@@ -1,4 +1,4 @@
-/** Wakes whoever waits for events: all waiters of the process share one look at how far the feed is complete. */
+/** Wakes readers that wait for events: all readers of the process share one look at how far the feed is complete. */
 
 import { EVENT_TYPES } from '../../domain/events/system-events.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -10,7 +10,7 @@ export interface FeedHub {
   readonly sql: Sql;
   /** Something was committed, or notifications may have been missed. */
   wake(): void;
-  /** Events wait for a transaction that nobody announces when it is rolled back. */
+  /** Events wait for a transaction, and no notification comes when it is rolled back. */
   lookAgainSoon(): void;
   /** Counts wake-ups. Read it before looking, and hand it to `next`: what happens while one looks is not missed. */
   turn(): number;
@@ -22,12 +22,12 @@ export interface FeedHub {
 
 /** At full speed there are hundreds of commits a second; looking this often is prompt, and many events come at once. */
 const LEAST_REST = 10;
-/** After a look that found nothing, whoever notified, and while events wait for a transaction. */
-const SOON = 50;
+/** After a look that found nothing, by whatever it was asked for, and while events wait for a transaction. */
+const NEXT_LOOK = 50;
 /** A notification may get lost with its connection. */
 const MOST_REST = 5_000;
 
-/** Makes the hub. Its timers run only while somebody waits, and keep no process alive. */
+/** Makes the hub. Its timers run only while a reader waits, and keep no process alive. */
 export function createFeedHub(sql: Sql): FeedHub {
   const waiting = new Set<() => void>();
   let turn = 0;
@@ -45,7 +45,7 @@ export function createFeedHub(sql: Sql): FeedHub {
     if (horizon !== null) looked = { turn, horizon: Promise.resolve(horizon) };
     for (const resolve of [...waiting]) resolve();
   };
-  /** Answers whether there is something new. Anybody may notify, so whoever waits is not woken before there is. */
+  /** Answers whether there is something new. Any login of the database may notify, so readers are not woken before there is. */
   const look = async (): Promise<boolean> => {
     const horizon = await readHorizon(sql);
     const after = seen;
@@ -54,7 +54,7 @@ export function createFeedHub(sql: Sql): FeedHub {
       beginTurn(horizon);
       return true;
     }
-    if (await isFeedHeld(sql, { types: EVENT_TYPES, horizon })) beginAt(performance.now() + SOON);
+    if (await isFeedHeld(sql, { types: EVENT_TYPES, horizon })) beginAt(performance.now() + NEXT_LOOK);
     return false;
   };
   const begin = async (): Promise<void> => {
@@ -65,7 +65,7 @@ export function createFeedHub(sql: Sql): FeedHub {
     if (waiting.size === 0) return beginTurn(null);
     isLooking = true;
     try {
-      if (!(await look())) notBefore = began + SOON;
+      if (!(await look())) notBefore = began + NEXT_LOOK;
     } catch {
       // They look themselves, and answer with what is wrong.
       seen = null;
@@ -73,7 +73,7 @@ export function createFeedHub(sql: Sql): FeedHub {
     } finally {
       isLooking = false;
     }
-    // What was asked for meanwhile, by whoever has not come to wait again too; otherwise the next look of those who go on waiting.
+    // What was asked for meanwhile, also by readers that do not wait at present; otherwise the next look of those that go on waiting.
     const asked = due;
     due = Number.POSITIVE_INFINITY;
     if (asked < due) beginAt(asked);
@@ -94,7 +94,7 @@ export function createFeedHub(sql: Sql): FeedHub {
   return {
     sql,
     wake: () => beginAt(performance.now()),
-    lookAgainSoon: () => beginAt(performance.now() + SOON),
+    lookAgainSoon: () => beginAt(performance.now() + NEXT_LOOK),
     turn: () => turn,
     horizon: ({ isAgain } = { isAgain: false }) => {
       if (isAgain || looked?.turn !== turn) {

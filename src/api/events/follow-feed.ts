@@ -77,7 +77,7 @@ export async function followFeed(hub: FeedHub, { after, types, limit, bytes, wit
 async function readPage({ sql }: FeedHub, query: FeedQuery): Promise<FeedPage> {
   const { events, isAll } = await readFeed(sql, query);
   if (!isAll) return { events, next: events.at(-1)!.place };
-  // Nothing else comes before the horizon, so nobody need look there again. A horizon may fall back; a reader never does.
+  // Nothing else comes before the horizon, so no look there is needed again. A horizon may fall back; a reader never does.
   const { place } = query.horizon;
   return { events, next: comparePlaces(place, query.after) > 0 ? place : query.after };
 }

@@ -104,12 +104,12 @@ function eventStream(
       start: (controller) => {
         const end = (): void => {
           onEnd();
-          // Whoever left has closed it already.
+          // A reader that left has closed it already.
           if (!left.signal.aborted) controller.close();
         };
         if (over.aborted) return end();
         over.addEventListener('abort', end);
-        // With the place where it begins: whoever is cut off before the first event loses nothing either.
+        // With the place where it begins: a reader that is cut off before the first event loses nothing either.
         controller.enqueue(encoder.encode(`retry: ${RETRY}\nid: ${feedCursor(after)}\n\n`));
       },
       pull: async (controller) => {

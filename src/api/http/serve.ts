@@ -21,7 +21,7 @@ export interface ApiServer {
 
 /** What handlers get beside the request. */
 export interface ApiBindings {
-  /** Aborted when the server closes: whoever waits answers now. Absent without a server. */
+  /** Aborted when the server closes: handlers that wait answer now. Absent without a server. */
   readonly closing?: AbortSignal;
   /** The other end of the connection. Absent without a server, and once the connection is gone. */
   readonly address?: string | undefined;

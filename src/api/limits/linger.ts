@@ -51,7 +51,7 @@ function linger(incoming: IncomingMessage, { within, bytes }: LingerLimits): voi
   const { socket } = incoming;
   const since = performance.now();
   const readBefore = socket.bytesRead;
-  // Node passes on no part of a body that nobody reads: only the socket knows how much came.
+  // Node passes on no part of an unread body: only the socket knows how much came.
   const limit = setInterval(() => {
     if (performance.now() - since > within || socket.bytesRead - readBefore > bytes) socket.destroy();
   }, LOOK_EVERY);

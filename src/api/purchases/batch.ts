@@ -25,7 +25,7 @@ export interface EntryChecks<Schema extends z.ZodType, Good> {
 /** Rejected entries that are explained in full; of each further one the first fault is told. */
 const MOST_EXPLAINED = 100;
 /** With no good one among so many, a batch is not worth the work of checking the rest. */
-const HOPELESS = 1_000;
+const MOST_INVALID = 1_000;
 
 /**
  * Parses and checks entries. Nothing parsed is kept: all of them at once would fill the memory. Throws Problem when one is
@@ -40,7 +40,7 @@ export async function checkEntries<Schema extends z.ZodType, Good>(
   const pause = createPauses();
   for (const [index, entry] of entries.entries()) {
     await pause();
-    if (index === HOPELESS && good.length === 0) throw hopeless(rejected[0]!);
+    if (index === MOST_INVALID && good.length === 0) throw hopeless(rejected[0]!);
     if (entry.size > largest) {
       rejected.push({ index, code: 'too_large', detail: `is larger than ${largest / 1024} KiB` });
       continue;
@@ -55,7 +55,7 @@ export async function checkEntries<Schema extends z.ZodType, Good>(
 }
 
 function hopeless({ index, detail }: Rejected): Problem {
-  return new Problem('invalid_request', `None of the first ${HOPELESS} entries is valid. Entry ${index}: ${detail}.`);
+  return new Problem('invalid_request', `None of the first ${MOST_INVALID} entries is valid. Entry ${index}: ${detail}.`);
 }
 
 function rejection(index: number, item: unknown, error: z.core.$ZodError, isExplained: boolean): Rejected {

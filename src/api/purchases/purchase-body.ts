@@ -71,9 +71,9 @@ export const transitionSchema = z
 /** When a stay becomes overdue, and what that rests on. */
 export const limitSchema = z
   .object({
-    limitMs: z
-      .int()
-      .openapi({ description: 'Time in the state after which it is stuck; time in which nobody could ask does not count.' }),
+    limitMs: z.int().openapi({
+      description: 'Time in the state after which it is stuck; time in which the site could not be polled does not count.',
+    }),
     source: z.enum(LIMIT_SOURCES).openapi({
       description:
         '`configured`: by the settings. `learned`: from customers of this site who got on. `pooled`: from those of all sites. `default`: too few are known yet.',

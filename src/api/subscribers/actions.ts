@@ -30,7 +30,7 @@ import { deliveryDetailsSchema, subscriberName, subscriberSchema, typesField } f
 const MOST_WAIT = 30_000;
 const BODY_LIMIT = 16 * 1024;
 
-export interface ActionParts extends Means {
+export interface ActionParts extends Connection {
   /** Those that the settings name. */
   readonly configured: Addresses['configured'];
   /** Deliveries in flight at most, to each subscriber. */
@@ -39,10 +39,10 @@ export interface ActionParts extends Means {
 
 /** Mounts the four calls. */
 export function mountSubscriberActions(app: Api, parts: ActionParts): void {
-  const { configured, concurrency, ...means } = parts;
-  const { sql, secrets } = means;
+  const { configured, concurrency, ...connection } = parts;
+  const { sql, secrets } = connection;
 
-  app.openapi(testRoute(means), async (c) => {
+  app.openapi(testRoute(connection), async (c) => {
     const subscriber = await requireSubscriber(sql, c.req.valid('param').id);
     if (subscriber.audience === 'people') {
       throw new Problem(
@@ -66,10 +66,10 @@ export function mountSubscriberActions(app: Api, parts: ActionParts): void {
     return c.json({ ...body, note: hint }, 202);
   });
 
-  app.openapi(rotateRoute(means), async (c) => {
+  app.openapi(rotateRoute(connection), async (c) => {
     const { overlap = DEFAULT_OVERLAP } = c.req.valid('json');
     const now = await databaseNow(sql);
-    const { secret, oldKeysUntil } = await rotateSecret(means, c.req.valid('param').id, { overlap, now });
+    const { secret, oldKeysUntil } = await rotateSecret(connection, c.req.valid('param').id, { overlap, now });
     return c.json({ secret, oldSecretsUntil: isoTimeOrNull(oldKeysUntil) }, 200);
   });
 
@@ -78,7 +78,7 @@ export function mountSubscriberActions(app: Api, parts: ActionParts): void {
     return c.json(subscriberBody(subscriber, { secrets, configured }), 200);
   });
 
-  app.openapi(replayRoute(means), async (c) => {
+  app.openapi(replayRoute(connection), async (c) => {
     const subscriber = await requireSubscriber(sql, c.req.valid('param').id);
     const refusal = whyNoReplay(subscriber);
     if (refusal !== null) throw new Problem('invalid_request', `${refusal}.`);
@@ -103,9 +103,9 @@ export function mountSubscriberActions(app: Api, parts: ActionParts): void {
 
 const COMMON = ['invalid_request', 'unauthorized', 'read_only_key', 'cross_site', 'unavailable', 'subscriber_not_found'] as const;
 const oneSubscriber = { params: z.object({ id: subscriberName }), headers: idempotencyHeader };
-type Means = { sql: Sql; secrets: Secrets | null };
+type Connection = { sql: Sql; secrets: Secrets | null };
 
-const testRoute = (means: Means) =>
+const testRoute = (connection: Connection) =>
   createRoute({
     method: 'post',
     path: '/v1/subscribers/{id}/test',
@@ -114,7 +114,7 @@ const testRoute = (means: Means) =>
     description:
       'Makes an event of the type `subscriber.test` and sends it to this subscriber alone, the way every event is sent. With `wait`, the answer waits for the first attempt. One that is off is sent nothing (`subscriber_off`).',
     tags: ['Subscribers'],
-    middleware: idempotent(means),
+    middleware: idempotent(connection),
     request: { ...oneSubscriber, query: strict({ wait: durationParameter(MOST_WAIT).optional() }) },
     responses: {
       200: jsonAnswer('It was tried: the delivery with its attempts.', deliveryDetailsSchema),
@@ -126,7 +126,7 @@ const testRoute = (means: Means) =>
     },
   });
 
-const rotateRoute = (means: Means) =>
+const rotateRoute = (connection: Connection) =>
   createRoute({
     method: 'post',
     path: '/v1/subscribers/{id}/rotate-secret',
@@ -135,7 +135,7 @@ const rotateRoute = (means: Means) =>
     description:
       'The answer shows the new secret, and nothing shows it again. Both sign until `overlap` has passed, so that the receiver can change over at its leisure.',
     tags: ['Subscribers'],
-    middleware: [optionalJson(BODY_LIMIT), idempotent(means)] as const,
+    middleware: [optionalJson(BODY_LIMIT), idempotent(connection)] as const,
     request: {
       ...oneSubscriber,
       body: {
@@ -196,7 +196,7 @@ const momentField = parameter((value) => {
   };
 }).openapi({ type: 'string', example: '2h', description: 'A time with its zone, or a duration back from now.' });
 
-const replayRoute = (means: Means) =>
+const replayRoute = (connection: Connection) =>
   createRoute({
     method: 'post',
     path: '/v1/subscribers/{id}/replay',
@@ -205,7 +205,7 @@ const replayRoute = (means: Means) =>
     description:
       "Every event of the range that the subscriber's filters let through is sent again, with its own id and bytes, in the order of each purchase; those made before the subscriber was added too. They go after all that is new, and what waits for its first or its next try is left alone. Answers when all of them are scheduled; while the subscriber is paused or off they wait, and `note` says so. `dryRun` counts them and reckons how long they will take. May be repeated. Slack is sent nothing again.",
     tags: ['Subscribers'],
-    middleware: [exactJson(BODY_LIMIT), idempotent(means)] as const,
+    middleware: [exactJson(BODY_LIMIT), idempotent(connection)] as const,
     request: {
       ...oneSubscriber,
       body: jsonBody(

@@ -16,7 +16,7 @@ export interface BrokerMessage {
    */
   readonly dedupId: string;
   readonly type: string;
-  /** When what it tells of was recorded. */
+  /** When the event was recorded. */
   readonly at: Instant;
   /** The subject or routing key. */
   readonly address: string;

@@ -24,7 +24,7 @@ export interface BrokerLink {
    * Rejects with a BrokerFailure, or with an error of a socket.
    */
   publish(message: BrokerMessage, within: Milliseconds): Promise<string>;
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection is gone, whichever end closed it. */
   readonly ended: Promise<void>;
   /** Why the broker holds back what it was given, as it has said itself; null when it does not. */
   heldBack(): NetworkFailure | null;

@@ -42,7 +42,7 @@ class EndableTransport extends NodeTransport {
       });
       socket.on('close', () => reject(failure));
       socket.on('connect', () => {
-        // Whoever is given it listens from here on.
+        // The caller that gets the socket listens from here on.
         socket.removeAllListeners();
         resolve(socket);
       });

@@ -99,12 +99,12 @@ async function openLink({ server, clientCertificate, exchange, timeout }: LinkOp
   const connection = await connect(server, socketOptions).catch((error: unknown) => {
     throw connectFailure(error);
   });
-  // What ended it is told by whoever waits for a confirmation.
+  // The send that waits for a confirmation reports what ended it.
   connection.on('error', () => undefined);
   try {
     const channel = await connection.createConfirmChannel();
     channel.on('error', () => undefined);
-    // Every broker has the one without a name, and lets nobody ask for it.
+    // Every broker has the one without a name, and refuses a request for it.
     if (exchange !== '') await channel.checkExchange(exchange);
     return createLink(connection, channel, exchange);
   } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * Which addresses may be called. Whoever may name a receiver must not reach this machine, its network or its cloud's
+ * Which addresses may be called. A caller who may name a receiver must not reach this machine, its network or its cloud's
  * metadata through us. Judged when a subscriber is made, as far as its address tells, and always at the socket.
  */
 import { isIP } from 'node:net';
@@ -8,7 +8,7 @@ import { type AddressRange, readAddressRange } from '../../config/kinds/address-
 import type { Settings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
 
-/** Who named an address: the operator in the settings, or somebody by the API or a command. Each has a list of its own. */
+/** Who named an address: the operator in the settings, or a caller of the API or of a command. Each has a list of its own. */
 export type NamedBy = 'configuration' | 'api';
 
 /** Which addresses that are not public may be called. */
@@ -65,7 +65,7 @@ export function notPublic(address: string): string | null {
   const ip = ipaddr.process(address);
   if (ip instanceof ipaddr.IPv6) {
     if (ip.match(NAT64)) return notPublic(new ipaddr.IPv4(ip.toByteArray().slice(12)).toString());
-    // 6to4 and Teredo are refused as a whole: nobody serves from them, and they carry an IPv4 address of the caller's choice.
+    // 6to4 and Teredo are refused as a whole: no receiver is served from them, and they carry an IPv4 address of the caller's choice.
     if (ip.range() === 'unicast') return ip.match(GLOBAL_UNICAST) ? (isIsatap(ip) ? 'isatap' : null) : 'reserved';
   }
   if (ip.toString() === AZURE_HOST) return "azure's host agent";

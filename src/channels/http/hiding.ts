@@ -87,7 +87,7 @@ function credentialsIn(value: string): string[] {
   return colon === -1 ? [] : [pair, ...[pair.slice(colon + 1)].filter((password) => password !== '')];
 }
 
-/** Whoever looks for a wrong signature writes out the key, as text or in hexadecimal. */
+/** A receiver that shows why a signature is wrong may write out the key, as text or in hexadecimal. */
 function keyForms(encoded: string): string[] {
   const bytes = Buffer.from(encoded, 'base64');
   const text = bytes.toString();

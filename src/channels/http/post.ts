@@ -6,7 +6,7 @@
 import type { Dispatcher, Pool } from 'undici';
 import type { Milliseconds } from '../../domain/values/time.ts';
 
-/** More of an answer is not read: nobody needs it, and a receiver could send it for ever. */
+/** More of an answer is not read: it is not used, and a receiver could send without end. */
 const MOST_READ = 16 * 1024;
 /** Answers are kept as they come: unpacking a compressed one could take any amount of memory. */
 const UNPACKED = ['accept-encoding', 'identity'];

@@ -1,5 +1,5 @@
 /**
- * Which addresses the socket may dial. Whoever may name a receiver must not reach this machine, its network or its
+ * Which addresses the socket may dial. A caller who may name a receiver must not reach this machine, its network or its
  * cloud's metadata through us. The rule sits at the socket: a name is resolved once, every address is judged, and only
  * a judged one is dialled, so that a name server that changes its mind between a check and the call gains nothing.
  */
@@ -104,7 +104,7 @@ export function createPublicConnector(options: ConnectorOptions): buildConnector
 
 /**
  * The same where a proxy is between: it resolves names, so it is the one to refuse addresses that are not public. What can
- * be judged without a name server is judged here; without encryption no name is called, because nobody here knows what it
+ * be judged without a name server is judged here; without encryption no name is called, because it is not known here what it
  * stands for. Allowed addresses are this network's own and are dialled directly.
  */
 export function createProxiedConnector(options: ConnectorOptions & { readonly tunnels: Tunnels }): buildConnector.connector {
@@ -129,7 +129,7 @@ export function createProxiedConnector(options: ConnectorOptions & { readonly tu
         try {
           secure({ ...target, httpSocket: socket as Socket }, callback);
         } catch (error) {
-          // Nobody waits for what a connector throws here: it would end the process.
+          // What a connector throws here is caught by no caller: it would end the process.
           socket.on('error', () => undefined).destroy();
           callback(error as Error, null);
         }

@@ -30,7 +30,7 @@ export interface PeopleKindOf<Named = ChannelSettings> {
   readonly audience: 'people';
   /** The longest that one attempt may take. */
   readonly longestAttempt: Milliseconds;
-  /** `setting` is where its address is set, for whoever must set another one. */
+  /** `setting` is where its address is set, for the message to the person who must set another one. */
   open(channel: Named, means: { readonly setting: string; readonly settings: Settings }): Opened;
   /** Messages to see there, marked as a test. */
   examples(now: Instant): OutgoingEvent[];

@@ -33,7 +33,7 @@ export interface TogetherOptions extends SendOptions {
   readonly since: Instant;
   readonly until: Instant;
   readonly reason: TogetherReason;
-  /** How the incidents are by now that they tell of, by their ids, as far as that is known. */
+  /** The present state of the events' incidents, by their ids, as far as it is known. */
   readonly incidents: ReadonlyMap<string, IncidentNow>;
 }
 

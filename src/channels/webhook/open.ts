@@ -1,4 +1,4 @@
-/** Opens a channel to a webhook, whoever named it. */
+/** Opens a channel to a webhook of the settings, of the API or of alerts. */
 
 import { createHash } from 'node:crypto';
 import type { Settings, WebhookSettings } from '../../config/settings.ts';
@@ -22,7 +22,7 @@ export function configuredReach({
   return { url, keys: foreverKeys(secret, ...oldSecrets, signingKey), format, headers, clientCertificate: pair };
 }
 
-/** A channel to a webhook. Whoever named its address, that one's list says which addresses may be called. */
+/** A channel to a webhook. `namedBy` says whose list of allowed addresses holds for it. */
 export function openWebhook(reach: Reach, { webhooks }: Pick<Settings, 'webhooks'>, namedBy: NamedBy): Opened {
   const { timeout, concurrency, proxy } = webhooks;
   const allowed = { allowAddresses: allowedFor(namedBy, webhooks), namedBy };

@@ -153,7 +153,7 @@ function judge(
   };
 }
 
-/** What a receiver asks for, beside its status: whoever reads of a pause must see that it is one. */
+/** What a receiver asks for, beside its status: a reader of a pause's reason must see that the receiver asked for the pause. */
 function restText(retryAfter: Milliseconds | null): string {
   if (retryAfter === null || retryAfter === 0) return '';
   const { longestPause } = WITH_SYSTEMS;
