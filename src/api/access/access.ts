@@ -50,7 +50,7 @@ export function requireKey(parts: AccessParts, ruleOf: (c: Context) => Rule | un
     else if (!rule?.isOptional) throw unauthorized('Send the key in the header "authorization: Bearer <key>".');
     const lacks = caller !== null && rule?.scope != null && !caller.scopes.includes(rule.scope);
     if (!lacks || rule.isOptional) return next();
-    parts.wrongKeys.report({ key: caller.key, needs: rule.scope, ...senderOf(c, rule.call) }, 'api.scope_refused');
+    parts.wrongKeys.logRefusal({ key: caller.key, needs: rule.scope, ...senderOf(c, rule.call) }, 'api.scope_refused');
     throw missingScope(caller, rule);
   };
 }
@@ -68,7 +68,7 @@ function createIdentify({ keys, wrongKeys }: AccessParts): (c: Context, call: st
     const isExpired = key !== undefined && key.expires !== null && key.expires <= Date.now();
     if (key !== undefined && !isExpired) return { key: key.name, scopes: key.scopes, expires: key.expires };
     const sender = senderOf(c, call);
-    wrongKeys.report(
+    wrongKeys.logRefusal(
       { ...(isExpired ? { reason: 'expired', key: key.name } : { reason: 'unknown' }), ...sender },
       'api.key_refused',
     );

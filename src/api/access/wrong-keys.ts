@@ -19,7 +19,7 @@ export interface WrongKeys {
   /** Waits as long as a wrong key from this address has to. Answers false, at once, when too many wait already. */
   pay(address: string, closing: AbortSignal | undefined): Promise<boolean>;
   /** Logs a refusal, unless there were too many of late. */
-  readonly report: LineBudget;
+  readonly logRefusal: LineBudget;
 }
 
 /** Keeps the accounts of one daemon. `now` is a monotonic clock in milliseconds. */
@@ -27,7 +27,7 @@ export function createWrongKeys(log: Logger, now: () => Milliseconds = () => per
   /** When the last answer that waits is given, by source. Holds only sources whose answers wait. */
   const lastAnswers = new Map<string, Milliseconds>();
   let waiting = 0;
-  const report = createLineBudget((fields, event) => log.warn(fields, event), { unlogged: 'api.refusals_unlogged', now });
+  const logRefusal = createLineBudget((fields, event) => log.warn(fields, event), { unlogged: 'api.refusals_unlogged', now });
   return {
     pay: async (address, closing) => {
       const source = sourceOf(address);
@@ -41,7 +41,7 @@ export function createWrongKeys(log: Logger, now: () => Milliseconds = () => per
       if (lastAnswers.get(source) === answerAt) lastAnswers.delete(source);
       return true;
     },
-    report,
+    logRefusal,
   };
 }
 

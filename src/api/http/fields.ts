@@ -1,8 +1,9 @@
 /** The checks of single fields and parameters. Every message says what was expected. */
 import { z } from '@hono/zod-openapi';
+import { readWord } from '../../actions/incidents/rules.ts';
+import { readState } from '../../actions/subscribers/rules.ts';
 import { distance, suggestion } from '../../config/kinds/nearest.ts';
-import { PURCHASE_STATUSES, type PurchaseStatus } from '../../domain/purchases/purchase.ts';
-import { STATE_NAMES, stateValue } from '../../domain/purchases/states.ts';
+import { PURCHASE_STATUSES } from '../../domain/purchases/purchase.ts';
 import { formatDuration, parseDuration } from '../../domain/values/duration.ts';
 import type { JsonObject } from './body.ts';
 import type { IssueNote } from './invalid.ts';
@@ -105,20 +106,29 @@ export const subscriberParameter = text((value) => lineProblem(value, 'the name 
   example: 'default',
 });
 
-export const stateParameter = parameter((value) => {
-  const state = stateValue(value);
-  if (state !== null) return { is: state };
-  const hint = suggestion(value.slice(0, LONGEST_TEXT), STATE_NAMES);
-  return { problem: `is no state${hint}; give a number or one of ${STATE_NAMES.join(', ')}` };
-}).openapi({ type: 'string', description: 'A state by name or number.', example: 'WaitingForCardPayments' });
+export const stateParameter = parameter(readState).openapi({
+  type: 'string',
+  description: 'A state by name or number.',
+  example: 'WaitingForCardPayments',
+});
 
-export const statusParameter = parameter<PurchaseStatus>((value) => {
-  const status = PURCHASE_STATUSES.find((each) => each === value);
-  if (status !== undefined) return { is: status };
-  return {
-    problem: `is no status${suggestion(value.slice(0, LONGEST_TEXT), PURCHASE_STATUSES)}; there are ${PURCHASE_STATUSES.join(', ')}`,
-  };
-}).openapi({ type: 'string', enum: [...PURCHASE_STATUSES] });
+/** A state in a body, by name or number. */
+export const stateField = z
+  .union([z.string(), z.number()], { error: 'must be a state, by name or number' })
+  .transform((value, ctx) => {
+    const found = readState(String(value));
+    if ('is' in found) return found.is;
+    ctx.addIssue({ code: 'custom', message: found.problem });
+    return z.NEVER;
+  })
+  .openapi({ type: ['string', 'integer'], example: 'WaitingForCardPayments' });
+
+/** One of a few words; `what` names them for a caller who gave another. */
+export function wordParameter<Word extends string>(words: readonly Word[], what: string) {
+  return parameter<Word>((value) => readWord(value, words, what)).openapi({ type: 'string', enum: [...words] });
+}
+
+export const statusParameter = wordParameter(PURCHASE_STATUSES, 'status');
 
 export const stuckParameter = parameter((value) =>
   value === 'true' || value === 'false' ? { is: value === 'true' } : { problem: 'must be true or false' },

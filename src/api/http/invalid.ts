@@ -42,13 +42,13 @@ function unknownName(key: string, known: readonly string[]): string {
 }
 
 /** What is wrong, with the code that says it best. */
-export interface Explanation {
+export interface Faults {
   readonly code: ProblemCode;
   readonly errors: readonly FieldError[];
 }
 
-/** Explains failed checks of `input`, the first of them: a body may fail thousands. */
-export function explain(error: z.core.$ZodError, input: unknown): Explanation {
+/** The fields that fail the checks of `input`, the first of them: a body may fail thousands. */
+export function faultsOf(error: z.core.$ZodError, input: unknown): Faults {
   const codes = new Set(error.issues.map((issue) => noteOf(issue).code ?? 'invalid_request'));
   const [only = 'invalid_request'] = codes;
   const first = error.issues.slice(0, MOST_ERRORS);
@@ -63,7 +63,7 @@ export function inOneSentence(errors: readonly FieldError[]): string {
 
 /** The problem that failed checks of a request are. */
 export function invalid(error: z.core.$ZodError, input: unknown): Problem {
-  const { code, errors } = explain(error, input);
+  const { code, errors } = faultsOf(error, input);
   return new Problem(code, `${inOneSentence(errors)}.`, { errors });
 }
 

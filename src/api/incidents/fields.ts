@@ -11,19 +11,12 @@ import {
   readComing,
   readIncidentId,
   readSilenceId,
-  readWord,
   readWords,
 } from '../../actions/incidents/rules.ts';
-import { readState } from '../../actions/subscribers/rules.ts';
 import { DELIVERY_STATUSES } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import { parameter } from '../http/fields.ts';
+import { parameter, wordParameter } from '../http/fields.ts';
 import { stateOrNull, timeSchema } from '../purchases/purchase-body.ts';
-
-/** One of a few words. */
-export function wordParameter<Word extends string>(words: readonly Word[], what: string) {
-  return parameter<Word>((value) => readWord(value, words, what)).openapi({ type: 'string', enum: [...words] });
-}
 
 export const kindParameter = wordParameter(INCIDENT_KINDS, 'kind of incident');
 
@@ -45,16 +38,6 @@ export const causeField = parameter(readCause).openapi({
   description: 'What it was; docs/alerts.md says what each means.',
   example: 'deploy',
 });
-
-export const stateField = z
-  .union([z.string(), z.number()], { error: 'must be a state, by name or number' })
-  .transform((value, ctx) => {
-    const found = readState(String(value));
-    if ('is' in found) return found.is;
-    ctx.addIssue({ code: 'custom', message: found.problem });
-    return z.NEVER;
-  })
-  .openapi({ type: ['string', 'integer'], example: 'WaitingForCardPayments' });
 
 /** A moment to come, as a time or as a duration; its meaning depends on the database's clock. */
 export const comingField = parameter<(now: Instant) => Instant>(readComing).openapi({ type: 'string', example: '2h' });

@@ -8,7 +8,7 @@ import { listIncidents } from '../../postgres/incidents/list.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson } from '../http/body.ts';
 import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
-import { siteParameter } from '../http/fields.ts';
+import { siteParameter, wordParameter } from '../http/fields.ts';
 import { strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { problems } from '../http/problems.ts';
@@ -21,7 +21,6 @@ import {
   incidentSchema,
   kindParameter,
   noteField,
-  wordParameter,
 } from './fields.ts';
 
 const BODY_LIMIT = 16 * 1024;

@@ -15,21 +15,12 @@ import type { Secrets } from '../../runtime/secrets/secrets.ts';
 import { needs } from '../access/scopes.ts';
 import { exactJson, isJsonObject } from '../http/body.ts';
 import { type Api, jsonAnswer, jsonBody } from '../http/definitions.ts';
-import { siteParameter, siteProblem } from '../http/fields.ts';
+import { siteParameter, siteProblem, stateField, wordParameter } from '../http/fields.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { type IssueNote, strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { problems } from '../http/problems.ts';
-import {
-  byField,
-  comingField,
-  kindParameter,
-  silenceIdField,
-  silenceSchema,
-  stateField,
-  wordParameter,
-  wordsField,
-} from './fields.ts';
+import { byField, comingField, kindParameter, silenceIdField, silenceSchema, wordsField } from './fields.ts';
 
 const BODY_LIMIT = 16 * 1024;
 

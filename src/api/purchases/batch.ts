@@ -2,7 +2,7 @@
 import type { z } from '@hono/zod-openapi';
 import { createPauses } from '../../runtime/loops/pauses.ts';
 import { isJsonObject } from '../http/body.ts';
-import { explain, inOneSentence } from '../http/invalid.ts';
+import { faultsOf, inOneSentence } from '../http/invalid.ts';
 import type { Entry } from '../http/large-body.ts';
 import { Problem, type ProblemCode } from '../http/problems.ts';
 
@@ -59,7 +59,7 @@ function hopeless({ index, detail }: Rejected): Problem {
 }
 
 function rejection(index: number, item: unknown, error: z.core.$ZodError, isExplained: boolean): Rejected {
-  const { code, errors } = explain(error, item);
+  const { code, errors } = faultsOf(error, item);
   if (!isJsonObject(item)) return { index, code, detail: 'must be an object: {"purchaseId": "…"}' };
   const told = isExplained ? errors : errors.slice(0, 1);
   const more = errors.length - told.length;

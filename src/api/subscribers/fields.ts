@@ -7,7 +7,6 @@ import {
   readHeaders,
   readName,
   readSecret,
-  readState,
   readType,
   readUrl,
 } from '../../actions/subscribers/rules.ts';
@@ -16,7 +15,7 @@ import { DELIVERY_STATUSES } from '../../domain/deliveries/delivery-status.ts';
 import { HEALTH_STATUSES } from '../../domain/deliveries/subscriber-state.ts';
 import { EVENT_TYPES } from '../../domain/events/system-events.ts';
 import { isJsonObject } from '../http/body.ts';
-import { parameter, siteField, subscriberParameter } from '../http/fields.ts';
+import { parameter, siteField, stateField, subscriberParameter, wordParameter } from '../http/fields.ts';
 import type { IssueNote } from '../http/invalid.ts';
 
 /** What a subscriber's fields are checked against. */
@@ -85,16 +84,6 @@ export const extraFields = {
 };
 
 const typeField = parameter(readType).openapi({ type: 'string', enum: [...EVENT_TYPES] });
-
-const stateField = z
-  .union([z.string(), z.number()], { error: 'must be a state, by name or number' })
-  .transform((value, ctx) => {
-    const found = readState(String(value));
-    if ('is' in found) return found.is;
-    ctx.addIssue({ code: 'custom', message: found.problem });
-    return z.NEVER;
-  })
-  .openapi({ type: ['string', 'integer'], example: 'Completed' });
 
 function listOf<Item extends z.ZodType>(item: Item, description: string) {
   return z
@@ -178,10 +167,7 @@ export const deliveryIdField = parameter((value) => {
   return id === null ? { problem: 'is not a delivery id; delivery ids look like dlv_42' } : { is: id };
 }).openapi({ type: 'string', pattern: '^dlv_[1-9][0-9]{0,15}$', example: 'dlv_42' });
 
-export const deliveryStatusParameter = parameter((value) => {
-  const status = DELIVERY_STATUSES.find((each) => each === value);
-  return status === undefined ? { problem: `is no status; there are ${DELIVERY_STATUSES.join(', ')}` } : { is: status };
-}).openapi({ type: 'string', enum: [...DELIVERY_STATUSES] });
+export const deliveryStatusParameter = wordParameter(DELIVERY_STATUSES, 'status');
 
 export const deliverySchema = z
   .object({

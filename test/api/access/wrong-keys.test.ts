@@ -41,11 +41,11 @@ test('a hundred answers wait in all, however many addresses a flood comes from',
 test('each wrong key has a line, until a hundred came at once: then one a second, and a line that counts the others', () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const { wrongKeys, lines, wait } = accounts();
-  for (let sent = 0; sent < 10_000; sent += 1) wrongKeys.report({ address: '192.0.2.1' }, 'api.key_refused');
+  for (let sent = 0; sent < 10_000; sent += 1) wrongKeys.logRefusal({ address: '192.0.2.1' }, 'api.key_refused');
   expect(lines.length).toBe(100);
   for (let second = 0; second < 30; second += 1) {
     wait(1_000);
-    for (let sent = 0; sent < 5; sent += 1) wrongKeys.report({}, 'api.key_refused');
+    for (let sent = 0; sent < 5; sent += 1) wrongKeys.logRefusal({}, 'api.key_refused');
   }
   expect(lines.length).toBe(130);
   vi.advanceTimersByTime(60_000);
