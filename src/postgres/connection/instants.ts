@@ -4,20 +4,37 @@ import type { Instant } from '../../domain/values/time.ts';
 /** Settings of a session under which `parseInstant` can read what the server writes, whatever a role or a server has set. */
 export const INSTANTS_AS_READ = { DateStyle: 'ISO', TimeZone: 'UTC' };
 
-/** `2026-11-23 02:05:38.123456+00`; a year has four digits or more. */
-const WRITTEN = /^(\d{4,6})(-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/;
+/** Two digits of a text as a number. */
+const two = (text: string, at: number): number => 10 * text.charCodeAt(at) + text.charCodeAt(at + 1) - 11 * 48;
 
-/** A `timestamptz` of such a session. Throws for a time before the year 1, which nothing here has. */
+/**
+ * A `timestamptz` of such a session, as `2026-11-23 02:05:38.123456+00`. Throws for a time before the year 1, which nothing
+ * here has.
+ */
 export function parseInstant(text: string): Instant {
-  const match = WRITTEN.exec(text);
-  if (match !== null) {
-    const [, year = '', day, time, fraction = ''] = match;
-    const whole = Date.parse(`${year.length === 4 ? year : `+${year.padStart(6, '0')}`}${day}T${time}Z`);
-    return (whole * 1_000 + Number(fraction.padEnd(6, '0'))) / 1_000;
+  if (text.endsWith('+00')) {
+    const point = text.indexOf('.');
+    const micros = point < 0 ? 0 : Number(text.slice(point + 1, -3).padEnd(6, '0'));
+    return (wholeSeconds(text) * 1_000 + micros) / 1_000;
   }
   if (text === 'infinity') return Number.POSITIVE_INFINITY;
   if (text === '-infinity') return Number.NEGATIVE_INFINITY;
   throw new Error(`cannot read a time from the database: ${text}`);
+}
+
+/** Digit by digit: Date.parse takes four times as long, and each poll reads some. */
+function wholeSeconds(text: string): Instant {
+  if (text[4] === '-' && text[0] !== '0')
+    return Date.UTC(
+      100 * two(text, 0) + two(text, 2),
+      two(text, 5) - 1,
+      two(text, 8),
+      two(text, 11),
+      two(text, 14),
+      two(text, 17),
+    );
+  const [, year = '', day, time] = /^(\d+)(-\d\d-\d\d) (\d\d:\d\d:\d\d)/.exec(text) ?? [];
+  return Date.parse(`${year.length === 4 ? year : `+${year.padStart(6, '0')}`}${day}T${time}Z`);
 }
 
 /** The text of a time for the server; what lies outside the years that a Date can hold is an infinity. */

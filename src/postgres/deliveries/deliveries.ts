@@ -1,5 +1,6 @@
 /** The outbox: one event for one subscriber, what is due, and when the next is. */
 import type { Instant } from '../../domain/values/time.ts';
+import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** What goes first: what is new, what failed more than once or came with a bulk load, what is sent again by a replay. */
@@ -75,19 +76,22 @@ export async function loadDueDeliveries(
       d.due_at as "dueAt", d.attempts_before as "attemptsBefore",
       e.id as "eventId", e.type, e.body, e.created_at as "createdAt",
       b.id::float8 as "behindId", b.due_at as "behindDueAt", b.rank as "behindRank"
-    from unnest(${`{${wanted.map(({ subscriber }) => subscriber).join()}}`}::integer[],
-      ${`{${wanted.map(({ room }) => room).join()}}`}::integer[], ${`{${perShard.join()}}`}::integer[],
-      ${`{${wanted.map(({ upTo }) => upTo).join()}}`}::integer[],
-      ${`{${wanted.map(({ dueSince }) => dueSince).join()}}`}::float8[],
-      ${`{${wanted.map(({ from }) => from).join()}}`}::integer[]) as w (subscriber, room, per_shard, up_to, due_since, from_rank)
+    from ${columns(sql, wanted, 'w', {
+      subscriber: ['integer', (w) => w.subscriber],
+      room: ['integer', (w) => w.room],
+      per_shard: ['integer', (_, index) => perShard[index]],
+      up_to: ['integer', (w) => w.upTo],
+      due_since: ['timestamptz', (w) => w.dueSince],
+      from_rank: ['integer', (w) => w.from],
+    })}
     cross join lateral (
-      select due.* from unnest(${`{${shards.join()}}`}::smallint[]) as s (shard)
+      select due.* from unnest(${shards as number[]}::smallint[]) as s (shard)
       cross join generate_series(w.from_rank, w.up_to) as k (rank)
       cross join lateral (
         select q.id, q.subscriber, q.lane, q.event, q.shard, q.rank, q.attempts, q.attempts_before, q.due_at from purchase_watch_internal.deliveries q
         where q.subscriber = w.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
-          and q.due_at >= to_timestamp(case k.rank when 0 then w.due_since else 0 end / 1000)
-          and q.due_at <= ${now}::timestamptz and q.id not in (select unnest(${`{${except.join()}}`}::bigint[]))
+          and q.due_at >= case k.rank when 0 then w.due_since else '-infinity' end
+          and q.due_at <= ${now}::timestamptz and q.id not in (select unnest(${except as number[]}::bigint[]))
         order by q.due_at, q.event limit w.per_shard) due
       order by due.rank, due.due_at, due.event limit w.room) d
     -- One by one: as a join the planner may read all events.
@@ -144,9 +148,9 @@ export async function nextDue(
 ): Promise<Instant | null> {
   const [row] = await sql<{ at: Instant | null }[]>`
     select min(due.due_at) as at
-    from unnest(${`{${subscribers.join()}}`}::integer[]) as u (subscriber)
-    cross join unnest(${`{${shards.join()}}`}::smallint[]) as s (shard)
-    cross join unnest(${`{${RANKS.join()}}`}::smallint[]) as k (rank)
+    from unnest(${subscribers as number[]}::integer[]) as u (subscriber)
+    cross join unnest(${shards as number[]}::smallint[]) as s (shard)
+    cross join unnest(${RANKS as number[]}::smallint[]) as k (rank)
     cross join lateral (
       select due_at from purchase_watch_internal.deliveries q
       where q.subscriber = u.subscriber and q.shard = s.shard and q.rank = k.rank and q.status = 'pending'
@@ -179,19 +183,23 @@ export const LONGEST_LANE = 100_000;
 export async function putOff(sql: Queries, heads: readonly LaneHead[]): Promise<void> {
   if (heads.length === 0) return;
   await sql`
-    update purchase_watch_internal.deliveries d set due_at = greatest(d.due_at, to_timestamp(r.due / 1000)), rank = greatest(d.rank, r.rank)
-    from unnest(${`{${heads.map((h) => h.subscriber).join()}}`}::integer[], ${`{${heads.map((h) => h.lane).join()}}`}::bigint[],
-      ${`{${heads.map((h) => h.position).join()}}`}::bigint[], ${`{${heads.map((h) => h.isReplayed).join()}}`}::boolean[],
-      ${`{${heads.map((h) => h.dueAt).join()}}`}::float8[],
-      ${`{${heads.map((h) => h.rank).join()}}`}::smallint[], ${`{${heads.map((h) => h.head).join()}}`}::bigint[])
-      as r (subscriber, lane, position, replayed, due, rank, head)
+    update purchase_watch_internal.deliveries d set due_at = greatest(d.due_at, r.due), rank = greatest(d.rank, r.rank)
+    from ${columns(sql, heads, 'r', {
+      subscriber: ['integer', (h) => h.subscriber],
+      lane: ['bigint', (h) => h.lane],
+      position: ['bigint', (h) => h.position],
+      replayed: ['boolean', (h) => h.isReplayed],
+      due: ['timestamptz', (h) => h.dueAt],
+      rank: ['smallint', (h) => h.rank],
+      head: ['bigint', (h) => h.head],
+    })}
     cross join lateral (
       select from purchase_watch_internal.deliveries h
-      where h.id = r.head and h.settled_at is null and h.due_at >= to_timestamp(r.due / 1000) - interval '1 second' limit 1) first
+      where h.id = r.head and h.settled_at is null and h.due_at >= r.due - interval '1 second' limit 1) first
     cross join lateral (
       select f.id from purchase_watch_internal.deliveries f
       where f.subscriber = r.subscriber and f.lane = r.lane and f.status = 'pending' and (f.rank = 2, f.event) > (r.replayed, r.position)
-        and (f.due_at < to_timestamp(r.due / 1000) or f.rank < r.rank)
+        and (f.due_at < r.due or f.rank < r.rank)
       order by f.rank = 2, f.event limit ${LONGEST_LANE}) waiting
     where d.id = waiting.id and d.settled_at is null`;
 }

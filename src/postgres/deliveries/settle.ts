@@ -2,6 +2,7 @@
 
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant } from '../../domain/values/time.ts';
+import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { type DueDelivery, LONGEST_LANE, putOff, type Rank, REPLAYED } from './deliveries.ts';
 
@@ -65,14 +66,11 @@ export async function settle(sql: Queries, batch: readonly Settlement[], writer:
   return written;
 }
 
-const numbers = <T>(batch: readonly T[], value: (item: T) => number | null): string =>
-  `{${batch.map((item) => value(item) ?? 'NULL').join()}}`;
-
 /** Locks the shards that are still held as the writer believes. */
 export const held = (sql: Queries, { replica, holdings }: Writer): Fragment => sql`
   held as materialized (
     select s.id from purchase_watch_internal.shards s
-    join unnest(${numbers(holdings, (h) => h.shard)}::smallint[], ${numbers(holdings, (h) => h.epoch)}::bigint[]) as h (id, epoch)
+    join ${columns(sql, holdings, 'h', { id: ['smallint', (h) => h.shard], epoch: ['bigint', (h) => h.epoch] })}
       on h.id = s.id and h.epoch = s.epoch
     where s.owner = ${replica} order by s.id for share of s)`;
 
@@ -82,13 +80,18 @@ async function settleDelivered(sql: Queries, batch: readonly Settlement[], write
   const [row] = await sql<[{ ids: string | null }]>`
     with ${held(sql, writer)},
     result as (
-      select r.* from unnest(${numbers(batch, (s) => s.delivery.id)}::bigint[], ${numbers(batch, (s) => s.delivery.shard)}::smallint[],
-        ${numbers(batch, (s) => s.number)}::integer[], ${numbers(batch, (s) => s.at)}::float8[], ${numbers(batch, (s) => Math.round(s.tookMs))}::integer[],
-        ${numbers(batch, (s) => s.httpStatus)}::smallint[], ${batch.map((s) => s.excerpt)}::text[])
-        as r (id, shard, number, at, took, http_status, excerpt)
+      select r.* from ${columns(sql, batch, 'r', {
+        id: ['bigint', (s) => s.delivery.id],
+        shard: ['smallint', (s) => s.delivery.shard],
+        number: ['integer', (s) => s.number],
+        at: ['timestamptz', (s) => s.at],
+        took: ['integer', (s) => Math.round(s.tookMs)],
+        http_status: ['smallint', (s) => s.httpStatus],
+        excerpt: ['text', (s) => s.excerpt],
+      })}
       join held on held.id = r.shard),
     settled as (
-      update purchase_watch_internal.deliveries d set status = 'delivered', attempts = r.number, settled_at = to_timestamp(r.at / 1000),
+      update purchase_watch_internal.deliveries d set status = 'delivered', attempts = r.number, settled_at = r.at,
         took_ms = r.took, http_status = r.http_status, excerpt = r.excerpt, last_error = null
       from result r where d.id = r.id and d.settled_at is null and d.attempts = r.number - 1 returning d.id)
     select string_agg(id::text, ',') as ids from settled`;
@@ -99,27 +102,37 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
   const rows = await sql<{ id: number }[]>`
     with ${held(sql, writer)},
     result as (
-      select r.* from unnest(${numbers(batch, (s) => s.delivery.id)}::bigint[], ${numbers(batch, (s) => s.delivery.shard)}::smallint[],
-        ${numbers(batch, (s) => s.number)}::integer[], ${batch.map((s) => s.status)}::text[], ${numbers(batch, (s) => s.dueAt)}::float8[],
-        ${numbers(batch, (s) => s.rank)}::smallint[], ${numbers(batch, (s) => s.at)}::float8[], ${numbers(batch, (s) => Math.round(s.tookMs))}::integer[],
-        ${numbers(batch, (s) => s.httpStatus)}::integer[], ${batch.map((s) => s.outcome)}::text[], ${batch.map((s) => s.fault)}::text[],
-        ${batch.map((s) => s.error)}::text[], ${batch.map((s) => s.excerpt)}::text[], ${numbers(batch, (s) => s.delivery.attemptsBefore)}::integer[],
-        ${numbers(batch, (s) => (s.fault === 'ours' || s.isUncounted === true ? 1 : 0))}::integer[])
-        as r (id, shard, number, status, due, rank, at, took, http_status, outcome, fault, error, excerpt, before, uncounted)
+      select r.* from ${columns(sql, batch, 'r', {
+        id: ['bigint', (s) => s.delivery.id],
+        shard: ['smallint', (s) => s.delivery.shard],
+        number: ['integer', (s) => s.number],
+        status: ['text', (s) => s.status],
+        due: ['timestamptz', (s) => s.dueAt],
+        rank: ['smallint', (s) => s.rank],
+        at: ['timestamptz', (s) => s.at],
+        took: ['integer', (s) => Math.round(s.tookMs)],
+        http_status: ['integer', (s) => s.httpStatus],
+        outcome: ['text', (s) => s.outcome],
+        fault: ['text', (s) => s.fault],
+        error: ['text', (s) => s.error],
+        excerpt: ['text', (s) => s.excerpt],
+        before: ['integer', (s) => s.delivery.attemptsBefore],
+        uncounted: ['integer', (s) => (s.fault === 'ours' || s.isUncounted === true ? 1 : 0)],
+      })}
       join held on held.id = r.shard),
     -- Whoever asked for it to be sent again while an attempt was under way gets another one, when they asked for it.
     settled as (
       update purchase_watch_internal.deliveries d set attempts = r.number, last_error = r.error,
-        due_at = case when d.attempts_before > r.before then d.due_at else to_timestamp(r.due / 1000) end,
+        due_at = case when d.attempts_before > r.before then d.due_at else r.due end,
         rank = case when d.attempts_before > r.before then d.rank else r.rank end,
         attempts_before = d.attempts_before + r.uncounted,
         status = case when r.status = 'exhausted' and d.attempts_before > r.before then 'pending' else r.status end,
         settled_at = case when r.status = 'pending' or r.status = 'exhausted' and d.attempts_before > r.before then null
-          else to_timestamp(r.at / 1000) end
+          else r.at end
       from result r where d.id = r.id and d.settled_at is null and d.attempts = r.number - 1 returning d.id),
     attempt as (
       insert into purchase_watch_internal.attempts (delivery, number, at, took_ms, http_status, outcome, fault, excerpt)
-      select r.id, r.number, to_timestamp(r.at / 1000), r.took, r.http_status, r.outcome, r.fault, r.excerpt
+      select r.id, r.number, r.at, r.took, r.http_status, r.outcome, r.fault, r.excerpt
       from result r join settled using (id) on conflict do nothing)
     select id::float8 as id from settled`;
   return rows.map(({ id }) => id);
@@ -133,13 +146,16 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
 async function freeFollowers(sql: Queries, freed: readonly Settlement[]): Promise<void> {
   if (freed.length === 0) return;
   await sql`
-    update purchase_watch_internal.deliveries d set due_at = least(d.due_at, to_timestamp(r.at / 1000)), rank = case d.rank when 2 then 2 else 0 end
-    from unnest(${numbers(freed, (s) => s.delivery.subscriber)}::integer[], ${numbers(freed, (s) => s.delivery.lane)}::bigint[],
-      ${numbers(freed, (s) => s.at)}::float8[]) as r (subscriber, lane, at)
+    update purchase_watch_internal.deliveries d set due_at = least(d.due_at, r.at), rank = case d.rank when 2 then 2 else 0 end
+    from ${columns(sql, freed, 'r', {
+      subscriber: ['integer', (s) => s.delivery.subscriber],
+      lane: ['bigint', (s) => s.delivery.lane],
+      at: ['timestamptz', (s) => s.at],
+    })}
     cross join lateral (
       select f.id from purchase_watch_internal.deliveries f
       where f.subscriber = r.subscriber and f.lane = r.lane and f.status = 'pending'
-        and (f.due_at > to_timestamp(r.at / 1000) or f.rank = 1)
+        and (f.due_at > r.at or f.rank = 1)
       order by f.rank = 2, f.event limit ${LONGEST_LANE}) waiting
     where d.id = waiting.id and d.settled_at is null`;
 }

@@ -1,5 +1,6 @@
 /** Attempts that have been under way for a moment, so that people see them. Memory is the truth; this is its shadow. */
 import type { Instant } from '../../domain/values/time.ts';
+import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
 export interface UnderWay {
@@ -12,12 +13,15 @@ export interface UnderWay {
 /** Writes that attempts are under way; what another owner of the shard left there is replaced. */
 export async function noteUnderWay(sql: Queries, replica: string, attempts: readonly UnderWay[]): Promise<void> {
   if (attempts.length === 0) return;
-  const list = (value: (attempt: UnderWay) => number): string => `{${attempts.map(value).join()}}`;
   await sql`
     insert into purchase_watch_internal.under_way (delivery, shard, epoch, since, replica)
-    select delivery, shard, epoch, to_timestamp(since / 1000), ${replica}
-    from unnest(${list((a) => a.delivery)}::bigint[], ${list((a) => a.shard)}::smallint[], ${list((a) => a.epoch)}::bigint[],
-      ${list((a) => a.since)}::float8[]) as r (delivery, shard, epoch, since)
+    select delivery, shard, epoch, since, ${replica}
+    from ${columns(sql, attempts, 'r', {
+      delivery: ['bigint', (a) => a.delivery],
+      shard: ['smallint', (a) => a.shard],
+      epoch: ['bigint', (a) => a.epoch],
+      since: ['timestamptz', (a) => a.since],
+    })}
     -- A statement that runs late, after the delivery was settled, leaves nothing behind.
     where exists (select from purchase_watch_internal.deliveries d where d.id = r.delivery and d.settled_at is null)
     on conflict (delivery) do update set shard = excluded.shard, epoch = excluded.epoch, since = excluded.since, replica = excluded.replica`;

@@ -3,6 +3,7 @@
 import { monotonicFactory } from 'ulid';
 import { type EventDraft, eventBody } from '../../domain/events/events.ts';
 import type { Instant } from '../../domain/values/time.ts';
+import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
 /** An event to be written. */
@@ -78,17 +79,30 @@ export const wanting = (sql: Queries) => sql`
 export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fragment) {
   const rows = events.map(rowOf);
   const bulk = rows.filter(({ isBulk }) => isBulk).map(({ id }) => id);
-  const texts = (value: (row: Row) => string): string[] => rows.map(value);
-  const numbers = (value: (row: Row) => number | null): string => `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
   return sql`
     event as (
       insert into purchase_watch_internal.events (id, type, site, purchase, sequence, previous, shard, state, about, incident, recipients, created_at, body)
-      select id, type, site, purchase, sequence, nullif(sequence - 1, 0), shard, state, about, incident, recipients::integer[], to_timestamp(at / 1000), body
-      from unnest(${texts((row) => row.id)}::text[], ${texts((row) => row.type)}::text[], ${texts((row) => row.site)}::text[],
-        ${numbers((row) => row.purchase)}::bigint[], ${numbers((row) => row.sequence)}::integer[], ${numbers((row) => row.shard)}::smallint[],
-        ${numbers((row) => row.state)}::integer[], ${numbers((row) => row.about)}::integer[], ${rows.map((row) => row.incident)}::text[],
-        ${rows.map((row) => row.recipients)}::text[], ${numbers((row) => row.at)}::float8[], ${texts((row) => row.body)}::text[])
-        with ordinality as e (id, type, site, purchase, sequence, shard, state, about, incident, recipients, at, body, place)
+      select id, type, site, purchase, sequence, nullif(sequence - 1, 0), shard, state, about, incident, recipients::integer[], at, body
+      from ${columns(
+        sql,
+        rows,
+        'e',
+        {
+          id: ['text', (row) => row.id],
+          type: ['text', (row) => row.type],
+          site: ['text', (row) => row.site],
+          purchase: ['bigint', (row) => row.purchase],
+          sequence: ['integer', (row) => row.sequence],
+          shard: ['smallint', (row) => row.shard],
+          state: ['integer', (row) => row.state],
+          about: ['integer', (row) => row.about],
+          incident: ['text', (row) => row.incident],
+          recipients: ['text', (row) => row.recipients],
+          at: ['timestamptz', (row) => row.at],
+          body: ['text', (row) => row.body],
+        },
+        'place',
+      )}
       where ${guard}
       order by place
       returning position, id, type, site, purchase, shard, state, about, recipients, created_at),

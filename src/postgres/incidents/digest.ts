@@ -3,6 +3,7 @@
 import type { DigestIncident, DigestOverdue, DigestStays, SubscriberFacts } from '../../domain/incidents/digest.ts';
 import type { DwellCount } from '../../domain/stays/dwell.ts';
 import type { Instant } from '../../domain/values/time.ts';
+import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import type { Lease } from '../shards/replicas.ts';
@@ -18,8 +19,8 @@ type OfSite<T> = T & { readonly site: string };
 
 /** As rows of site and moment. */
 const windows = (sql: Queries, sites: readonly SiteWindow[]) => sql`
-  (select site, to_timestamp(since / 1000) as since, (to_timestamp(since / 1000) at time zone 'UTC')::date as day
-   from unnest(${sites.map(({ site }) => site)}::text[], ${`{${sites.map(({ since }) => since).join()}}`}::float8[]) as g (site, since))`;
+  (select site, since as since, (since at time zone 'UTC')::date as day
+   from ${columns(sql, sites, 'g', { site: ['text', ({ site }) => site], since: ['timestamptz', ({ since }) => since] })})`;
 
 const day = (sql: Queries, at: Instant) => sql`(${at}::timestamptz at time zone 'UTC')::date`;
 

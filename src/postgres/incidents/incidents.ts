@@ -6,6 +6,7 @@ import type { Overdue } from '../../domain/incidents/judgement.ts';
 import { replicaSymptoms } from '../../domain/incidents/replica-trouble.ts';
 import type { IncidentKind, Symptom } from '../../domain/incidents/symptom.ts';
 import type { Instant } from '../../domain/values/time.ts';
+import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import { replicaTroubles } from '../shards/replica-troubles.ts';
@@ -38,8 +39,11 @@ export async function countOverdue(
   if (places.length === 0) return [];
   return sql<Overdue[]>`
     select w.site, w.state, n.count, n.since
-    from unnest(${places.map(({ site }) => site)}::text[], ${`{${places.map(({ state }) => state).join()}}`}::integer[],
-      ${`{${places.map(({ since }) => since).join()}}`}::float8[]) as w (site, state, since)
+    from ${columns(sql, places, 'w', {
+      site: ['text', ({ site }) => site],
+      state: ['integer', ({ state }) => state],
+      since: ['timestamptz', ({ since }) => since],
+    })}
     cross join lateral (
       select count(distinct case when key is null or sharing > ${MOST_OF_ONE_ORDER} then 'p' || id else 'o' || key end)::float8 as count,
         min(state_since) as since
@@ -47,7 +51,7 @@ export async function countOverdue(
         select o.id, o.state_since, o.key, count(*) over (partition by o.key) as sharing from (
           select p.id, p.state_since, ${orderOf(sql)} as key
           from purchase_watch.purchases p left join purchase_watch_internal.purchase_details d on d.purchase = p.id
-          where p.stuck_since is not null and p.site = w.site and p.state = w.state and p.state_since >= to_timestamp(w.since / 1000)
+          where p.stuck_since is not null and p.site = w.site and p.state = w.state and p.state_since >= w.since
             and p.status = 'watching' and not ${paidByAnother(sql)}
           order by p.state_since limit ${MOST_OVERDUE}) o) k) n`;
 }
@@ -144,8 +148,6 @@ export async function saveVerdicts(
     takenOver: readonly number[];
   },
 ): Promise<boolean> {
-  const numbers = (value: (incident: Incident) => number | null): string =>
-    `{${incidents.map((i) => value(i) ?? 'NULL').join()}}`;
   const heard = (incident: Incident): string =>
     `{${events.flatMap((event) => (event.incident === incident.id ? (event.recipients ?? []) : [])).join()}}`;
   const rows = await sql<{ held: boolean }[]>`
@@ -153,17 +155,33 @@ export async function saveVerdicts(
       select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
     saved as (
       insert into purchase_watch_internal.incidents as incidents (id, kind, site, state, subscriber, opened_at, since, ended_at, quiet_since, count, peak, said_at, said_count, said_severity, announced_at, parent, severity, alarm, reopened_at, reminders, moved_on, heard)
-      select id, kind, site, state, subscriber, to_timestamp(opened / 1000), to_timestamp(since / 1000), to_timestamp(ended / 1000),
-        to_timestamp(quiet / 1000), count, peak, to_timestamp(said / 1000), said_count, said_severity, to_timestamp(announced / 1000),
-        parent, severity, alarm, to_timestamp(reopened / 1000), reminders, moved_on, heard::integer[]
-      from unnest(${incidents.map((i) => i.id)}::text[], ${incidents.map((i) => i.kind)}::text[], ${incidents.map((i) => i.site)}::text[],
-        ${numbers((i) => i.state)}::integer[], ${incidents.map((i) => i.subscriber)}::text[], ${numbers((i) => i.openedAt)}::float8[], ${numbers((i) => i.since)}::float8[],
-        ${numbers((i) => i.endedAt)}::float8[], ${numbers((i) => i.quietSince)}::float8[], ${numbers((i) => i.count)}::integer[],
-        ${numbers((i) => i.peak)}::integer[], ${numbers((i) => i.saidAt)}::float8[], ${numbers((i) => i.saidCount)}::integer[],
-        ${numbers((i) => i.saidSeverity)}::smallint[], ${numbers((i) => i.announcedAt)}::float8[], ${incidents.map((i) => i.parent)}::text[],
-        ${numbers((i) => i.severity)}::smallint[], ${incidents.map((i) => (i.alarm === null ? null : JSON.stringify(i.alarm)))}::text[],
-        ${numbers((i) => i.reopenedAt)}::float8[], ${numbers((i) => i.reminders)}::smallint[], ${numbers((i) => i.movedOn)}::integer[], ${incidents.map(heard)}::text[])
-        as r (id, kind, site, state, subscriber, opened, since, ended, quiet, count, peak, said, said_count, said_severity, announced, parent, severity, alarm, reopened, reminders, moved_on, heard)
+      select id, kind, site, state, subscriber, opened, since, ended,
+        quiet, count, peak, said, said_count, said_severity, announced,
+        parent, severity, alarm, reopened, reminders, moved_on, heard::integer[]
+      from ${columns(sql, incidents, 'r', {
+        id: ['text', (i) => i.id],
+        kind: ['text', (i) => i.kind],
+        site: ['text', (i) => i.site],
+        state: ['integer', (i) => i.state],
+        subscriber: ['text', (i) => i.subscriber],
+        opened: ['timestamptz', (i) => i.openedAt],
+        since: ['timestamptz', (i) => i.since],
+        ended: ['timestamptz', (i) => i.endedAt],
+        quiet: ['timestamptz', (i) => i.quietSince],
+        count: ['integer', (i) => i.count],
+        peak: ['integer', (i) => i.peak],
+        said: ['timestamptz', (i) => i.saidAt],
+        said_count: ['integer', (i) => i.saidCount],
+        said_severity: ['smallint', (i) => i.saidSeverity],
+        announced: ['timestamptz', (i) => i.announcedAt],
+        parent: ['text', (i) => i.parent],
+        severity: ['smallint', (i) => i.severity],
+        alarm: ['text', (i) => (i.alarm === null ? null : JSON.stringify(i.alarm))],
+        reopened: ['timestamptz', (i) => i.reopenedAt],
+        reminders: ['smallint', (i) => i.reminders],
+        moved_on: ['integer', (i) => i.movedOn],
+        heard: ['text', heard],
+      })}
       where exists (select from held)
       on conflict (id) do update set heard = array(select unnest(incidents.heard) union select unnest(excluded.heard)), state = excluded.state, since = excluded.since, ended_at = excluded.ended_at, quiet_since = excluded.quiet_since,
         count = excluded.count, peak = excluded.peak, said_at = excluded.said_at, said_count = excluded.said_count, said_severity = excluded.said_severity,

@@ -2,6 +2,7 @@
 
 import type { SingleReason } from '../../domain/incidents/stuck-checkouts.ts';
 import type { Instant } from '../../domain/values/time.ts';
+import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import type { Lease } from '../shards/replicas.ts';
@@ -46,14 +47,18 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
   const stuck = stays.flatMap(({ outcome, purchase, ...stay }) =>
     outcome === 'overdue' && purchase !== null ? [{ ...stay, purchase }] : [],
   );
-  const numbers = (value: (stay: (typeof stuck)[number]) => number): string => `{${stuck.map(value).join()}}`;
   return sql`
     noted as (
       insert into purchase_watch_internal.stuck_alerts (purchase, site, state, state_since, stuck_at, first_sight)
-      select p.id, s.site, s.state, to_timestamp(s.since / 1000), to_timestamp(s.at / 1000), s.first_sight
-      from unnest(${numbers(({ purchase }) => purchase)}::bigint[], ${stuck.map(({ site }) => site)}::text[],
-        ${numbers(({ state }) => state)}::integer[], ${numbers(({ enteredAt }) => enteredAt)}::float8[], ${numbers(({ at }) => at)}::float8[],
-        ${`{${stuck.map(({ firstSight }) => firstSight).join()}}`}::boolean[]) as s (purchase, site, state, since, at, first_sight)
+      select p.id, s.site, s.state, s.since, s.at, s.first_sight
+      from ${columns(sql, stuck, 's', {
+        purchase: ['bigint', ({ purchase }) => purchase],
+        site: ['text', ({ site }) => site],
+        state: ['integer', ({ state }) => state],
+        since: ['timestamptz', ({ enteredAt }) => enteredAt],
+        at: ['timestamptz', ({ at }) => at],
+        first_sight: ['boolean', ({ firstSight }) => firstSight],
+      })}
       join purchase_watch.purchases p on p.id = s.purchase
       where exists (select from held)
       on conflict do nothing)`;
@@ -110,7 +115,10 @@ export async function singlePlaces(
   if (places.length === 0) return [];
   const rows = await sql<(SinglePlace & { readonly isLast: boolean })[]>`
     select w.site, w.state, l.id::float8 as id, l.is_last as "isLast"
-    from (select distinct * from unnest(${places.map(({ site }) => site)}::text[], ${`{${places.map(({ state }) => state).join()}}`}::integer[])) w (site, state)
+    from (select distinct * from ${columns(sql, places, 'r', {
+      site: ['text', (r) => r.site],
+      state: ['integer', (r) => r.state],
+    })}) w
     cross join lateral (
       select id, is_last from purchase_watch_internal.stuck_alerts a
       where a.site = w.site and a.state = w.state and a.alerted_at is not null and a.mode = 'auto'
@@ -143,8 +151,6 @@ export async function saveCheckouts(
   { stuck, over, dropped, events, now, lease }: CheckoutResults & { now: Instant; lease: Lease },
 ): Promise<boolean> {
   const fresh = [...stuck.map(({ id }) => id), ...dropped];
-  const numbers = (value: (each: (typeof stuck)[number]) => number | null): string =>
-    `{${stuck.map((each) => value(each) ?? 'NULL').join()}}`;
   const rows = await sql<{ saved: boolean | null }[]>`
     with held as materialized (
       select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
@@ -158,10 +164,14 @@ export async function saveCheckouts(
     alerted as (
       update purchase_watch_internal.stuck_alerts a set alerted_at = ${now}::timestamptz, alerted = r.alerted::integer[],
         mode = r.mode, counted_stays = r.counted, stays_per_day = r.per_day, is_last = r.is_last
-      from unnest(${numbers(({ id }) => id)}::bigint[], ${stuck.map((each) => `{${each.alerted.join()}}`)}::text[],
-        ${stuck.map(({ reason }) => reason.mode)}::text[], ${numbers(({ reason }) => reason.counted)}::integer[],
-        ${numbers(({ reason }) => reason.perDay)}::real[], ${`{${stuck.map(({ reason }) => reason.isLast).join()}}`}::boolean[])
-        as r (id, alerted, mode, counted, per_day, is_last)
+      from ${columns(sql, stuck, 'r', {
+        id: ['bigint', ({ id }) => id],
+        alerted: ['text', (each) => `{${each.alerted.join()}}`],
+        mode: ['text', ({ reason }) => reason.mode],
+        counted: ['integer', ({ reason }) => reason.counted],
+        per_day: ['real', ({ reason }) => reason.perDay],
+        is_last: ['boolean', ({ reason }) => reason.isLast],
+      })}
       where a.id = r.id and exists (select from whole)),
     told_over as (
       update purchase_watch_internal.stuck_alerts set ended_at = ${now}::timestamptz

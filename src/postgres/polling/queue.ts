@@ -2,6 +2,7 @@
 
 import { type Attached, DIGEST_LENGTH, type Purchase } from '../../domain/purchases/purchase.ts';
 import type { Instant } from '../../domain/values/time.ts';
+import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { held, type Writer } from '../deliveries/settle.ts';
 
@@ -58,11 +59,14 @@ export async function loadDue(
 ): Promise<{ rows: QueuedPurchase[]; cursors: Cursor[] }[]> {
   const ranges = reads.flatMap(({ cursors }, index) => cursors.map((cursor) => ({ ...cursor, read: index + 1 })));
   if (ranges.length === 0) return reads.map(() => ({ rows: [], cursors: [] }));
-  const column = (value: (range: (typeof ranges)[number]) => number): string => `{${ranges.map(value).join()}}`;
   const rows = await sql<(Row & { readonly read: number })[]>`
     select c.read, ${sql.unsafe(COLUMNS)}
-    from unnest(${column((c) => c.read)}::integer[], ${column((c) => c.shard)}::smallint[], ${column((c) => c.slot)}::integer[],
-      ${column((c) => c.id)}::bigint[]) as c (read, shard, slot, id)
+    from ${columns(sql, ranges, 'c', {
+      read: ['integer', (c) => c.read],
+      shard: ['smallint', (c) => c.shard],
+      slot: ['integer', (c) => c.slot],
+      id: ['bigint', (c) => c.id],
+    })}
     cross join lateral (
       select * from purchase_watch.purchases q
       where q.site = (${reads.map(({ site }) => site)}::text[])[c.read] and q.shard = c.shard and q.due_slot is not null

@@ -13,6 +13,7 @@ import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Stay } from '../../domain/stays/stay.ts';
 import { stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Instant } from '../../domain/values/time.ts';
+import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent, SITE_SHARD } from '../events/events.ts';
 import { customerOf } from '../stays/customer.ts';
@@ -53,16 +54,23 @@ export async function recordUnchanged(
     with held as materialized (${heldShards(sql, replica, holdings)}),
     written as (
       update purchase_watch.purchases p set
-        polls = r.polls, last_polled_at = to_timestamp(r.now / 1000),
-        seen_at = case when r.failures = 0 then to_timestamp(r.now / 1000) else p.seen_at end,
-        next_poll_at = to_timestamp(r.next / 1000), due_slot = r.slot, excused_ms = r.excused,
+        polls = r.polls, last_polled_at = r.now,
+        seen_at = case when r.failures = 0 then r.now else p.seen_at end,
+        next_poll_at = r.next, due_slot = r.slot, excused_ms = r.excused,
         failures = r.failures, unknowns = r.unknowns, last_error = r.error
-      from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.shard)}::smallint[],
-        ${numbers(batch, (d) => d.outcome.purchase.revision)}::integer[], ${numbers(batch, (d) => d.outcome.purchase.polls)}::bigint[],
-        ${numbers(batch, (d) => d.now)}::float8[], ${numbers(batch, (d) => d.outcome.nextPollAt)}::float8[], ${numbers(batch, (d) => d.slot)}::integer[],
-        ${numbers(batch, (d) => d.outcome.purchase.excused)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.failures)}::integer[],
-        ${numbers(batch, (d) => d.outcome.purchase.unknowns)}::integer[], ${batch.map((d) => d.outcome.lastError)}::text[])
-        as r (id, shard, revision, polls, now, next, slot, excused, failures, unknowns, error)
+      from ${columns(sql, batch, 'r', {
+        id: ['bigint', (d) => d.outcome.purchase.id],
+        shard: ['smallint', (d) => d.outcome.purchase.shard],
+        revision: ['integer', (d) => d.outcome.purchase.revision],
+        polls: ['bigint', (d) => d.outcome.purchase.polls],
+        now: ['timestamptz', (d) => d.now],
+        next: ['timestamptz', (d) => d.outcome.nextPollAt],
+        slot: ['integer', (d) => d.slot],
+        excused: ['bigint', (d) => d.outcome.purchase.excused],
+        failures: ['integer', (d) => d.outcome.purchase.failures],
+        unknowns: ['integer', (d) => d.outcome.purchase.unknowns],
+        error: ['text', (d) => d.outcome.lastError],
+      })}
       join held on held.id = r.shard
       where p.id = r.id and p.revision = r.revision and p.polls = r.polls - 1
       returning p.id)
@@ -125,26 +133,37 @@ async function withAttached(sql: Queries, batch: readonly Decided[]): Promise<re
 /** The shards of the given holdings that are still ours, locked against a takeover until the transaction ends. */
 const heldShards = (sql: Queries, replica: string, holdings: readonly Holding[]) => sql<{ id: number }[]>`
   select s.id from purchase_watch_internal.shards s
-  join unnest(${numbers(holdings, (h) => h.shard)}::smallint[], ${numbers(holdings, (h) => h.epoch)}::bigint[]) as h (id, epoch)
+  join ${columns(sql, holdings, 'h', { id: ['smallint', (h) => h.shard], epoch: ['bigint', (h) => h.epoch] })}
     on h.id = s.id and h.epoch = s.epoch
   where s.owner = ${replica} order by s.id for share of s`;
 
 const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
     update purchase_watch.purchases p set
-      polls = r.polls, last_polled_at = to_timestamp(r.now / 1000), seen_at = to_timestamp(r.seen / 1000),
-      next_poll_at = to_timestamp(r.next / 1000), due_slot = r.slot, status = r.status, state = r.state,
-      state_since = to_timestamp(r.since / 1000), stuck_since = to_timestamp(r.stuck / 1000), excused_ms = r.excused,
+      polls = r.polls, last_polled_at = r.now, seen_at = r.seen,
+      next_poll_at = r.next, due_slot = r.slot, status = r.status, state = r.state,
+      state_since = r.since, stuck_since = r.stuck, excused_ms = r.excused,
       failures = r.failures, unknowns = r.unknowns, invoice = r.invoice, sequence = r.sequence, last_error = r.error,
-      ended_at = case when r.status in ('settled', 'expired', 'stopped') then coalesce(case when p.status = r.status then p.ended_at end, to_timestamp(r.now / 1000)) end
-    from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.shard)}::smallint[], ${numbers(batch, (d) => d.outcome.purchase.revision)}::integer[],
-      ${numbers(batch, (d) => d.outcome.purchase.polls)}::bigint[], ${numbers(batch, (d) => d.now)}::float8[], ${numbers(batch, (d) => d.outcome.purchase.seenAt)}::float8[],
-      ${numbers(batch, (d) => d.outcome.nextPollAt)}::float8[], ${numbers(batch, (d) => d.slot)}::integer[],
-      ${batch.map((d) => d.outcome.purchase.status)}::text[], ${numbers(batch, (d) => d.outcome.purchase.state)}::integer[],
-      ${numbers(batch, (d) => d.outcome.purchase.stateSince)}::float8[], ${numbers(batch, (d) => d.outcome.purchase.stuckSince)}::float8[],
-      ${numbers(batch, (d) => d.outcome.purchase.excused)}::bigint[], ${numbers(batch, (d) => d.outcome.purchase.failures)}::integer[],
-      ${numbers(batch, (d) => d.outcome.purchase.unknowns)}::integer[], ${numbers(batch, (d) => d.outcome.purchase.sequence)}::integer[],
-      ${batch.map((d) => d.outcome.purchase.invoice)}::text[], ${batch.map((d) => d.outcome.lastError)}::text[])
-      as r (id, shard, revision, polls, now, seen, next, slot, status, state, since, stuck, excused, failures, unknowns, sequence, invoice, error)
+      ended_at = case when r.status in ('settled', 'expired', 'stopped') then coalesce(case when p.status = r.status then p.ended_at end, r.now) end
+    from ${columns(sql, batch, 'r', {
+      id: ['bigint', (d) => d.outcome.purchase.id],
+      shard: ['smallint', (d) => d.outcome.purchase.shard],
+      revision: ['integer', (d) => d.outcome.purchase.revision],
+      polls: ['bigint', (d) => d.outcome.purchase.polls],
+      now: ['timestamptz', (d) => d.now],
+      seen: ['timestamptz', (d) => d.outcome.purchase.seenAt],
+      next: ['timestamptz', (d) => d.outcome.nextPollAt],
+      slot: ['integer', (d) => d.slot],
+      status: ['text', (d) => d.outcome.purchase.status],
+      state: ['integer', (d) => d.outcome.purchase.state],
+      since: ['timestamptz', (d) => d.outcome.purchase.stateSince],
+      stuck: ['timestamptz', (d) => d.outcome.purchase.stuckSince],
+      excused: ['bigint', (d) => d.outcome.purchase.excused],
+      failures: ['integer', (d) => d.outcome.purchase.failures],
+      unknowns: ['integer', (d) => d.outcome.purchase.unknowns],
+      sequence: ['integer', (d) => d.outcome.purchase.sequence],
+      invoice: ['text', (d) => d.outcome.purchase.invoice],
+      error: ['text', (d) => d.outcome.lastError],
+    })}
     join held on held.id = r.shard
     where p.id = r.id and p.revision = r.revision and p.polls = r.polls - 1
     returning p.id`;
@@ -154,11 +173,15 @@ const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonl
     insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
     select r.id, r.sequence,
       (select max(t.sequence) from purchase_watch_internal.purchase_transitions t where t.purchase = r.id),
-      r.from_state, r.to_state, to_timestamp(r.not_before / 1000), to_timestamp(r.not_after / 1000)
-    from unnest(${numbers(moves, (m) => m.id)}::bigint[], ${numbers(moves, (m) => m.sequence)}::integer[],
-      ${numbers(moves, (m) => m.from)}::integer[], ${numbers(moves, (m) => m.to)}::integer[],
-      ${numbers(moves, (m) => m.notBefore)}::float8[], ${numbers(moves, (m) => m.notAfter)}::float8[])
-      as r (id, sequence, from_state, to_state, not_before, not_after)
+      r.from_state, r.to_state, r.not_before, r.not_after
+    from ${columns(sql, moves, 'r', {
+      id: ['bigint', (m) => m.id],
+      sequence: ['integer', (m) => m.sequence],
+      from_state: ['integer', (m) => m.from],
+      to_state: ['integer', (m) => m.to],
+      not_before: ['timestamptz', (m) => m.notBefore],
+      not_after: ['timestamptz', (m) => m.notAfter],
+    })}
     join written using (id)`;
 
 // Who was there before us is known by a first transition that begins nowhere, of a purchase that was registered before the
@@ -166,16 +189,21 @@ const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonl
 const insertStays = (sql: Queries, stays: readonly (Stay & { readonly id: number })[]) => sql`
     insert into purchase_watch_internal.stays (purchase, customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
     select r.id, ${customerOf(sql)},
-      to_timestamp(r.entered / 1000), to_timestamp(r.at / 1000), r.shortest, r.longest, r.state, r.to_state, p.site, r.outcome,
+      r.entered, r.at, r.shortest, r.longest, r.state, r.to_state, p.site, r.outcome,
       p.registered_at <= coalesce(s.first_success_at, now()) + interval '10 minutes' and (
         select t.from_sequence is null from purchase_watch_internal.purchase_transitions t where t.purchase = r.id order by t.sequence desc limit 1),
       r.found_late
-    from unnest(${numbers(stays, (each) => each.id)}::bigint[], ${numbers(stays, (each) => each.enteredAt)}::float8[],
-      ${numbers(stays, (each) => each.at)}::float8[], ${numbers(stays, (each) => Math.round(each.shortest))}::bigint[],
-      ${numbers(stays, (each) => Math.round(each.longest))}::bigint[], ${numbers(stays, (each) => each.state)}::integer[],
-      ${numbers(stays, (each) => each.toState)}::integer[], ${stays.map((each) => each.outcome)}::text[],
-      ${`{${stays.map((each) => each.foundLate).join()}}`}::boolean[])
-      as r (id, entered, at, shortest, longest, state, to_state, outcome, found_late)
+    from ${columns(sql, stays, 'r', {
+      id: ['bigint', (each) => each.id],
+      entered: ['timestamptz', (each) => each.enteredAt],
+      at: ['timestamptz', (each) => each.at],
+      shortest: ['bigint', (each) => Math.round(each.shortest)],
+      longest: ['bigint', (each) => Math.round(each.longest)],
+      state: ['integer', (each) => each.state],
+      to_state: ['integer', (each) => each.toState],
+      outcome: ['text', (each) => each.outcome],
+      found_late: ['boolean', (each) => each.foundLate],
+    })}
     join written using (id)
     join purchase_watch.purchases p on p.id = r.id
     join purchase_watch_internal.sites s on s.name = p.site`;
@@ -183,7 +211,10 @@ const insertStays = (sql: Queries, stays: readonly (Stay & { readonly id: number
 const writeDetails = (sql: Queries, batch: readonly Decided[]) => sql`
     insert into purchase_watch_internal.purchase_details (purchase, fields)
     select id, fields::json
-    from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${batch.map((d) => stringifyExact(d.outcome.details ?? {}))}::text[]) as r (id, fields)
+    from ${columns(sql, batch, 'r', {
+      id: ['bigint', (d) => d.outcome.purchase.id],
+      fields: ['text', (d) => stringifyExact(d.outcome.details ?? {})],
+    })}
     join written using (id)
     on conflict (purchase) do update set fields = excluded.fields`;
 
@@ -191,8 +222,11 @@ const writeDetails = (sql: Queries, batch: readonly Decided[]) => sql`
 const noteUnknownStates = (sql: Queries, batch: readonly Decided[]) => sql`
     insert into purchase_watch_internal.unknown_states (site, state)
     select distinct r.site, r.state
-    from unnest(${numbers(batch, (d) => d.outcome.purchase.id)}::bigint[], ${batch.map((d) => d.outcome.purchase.site)}::text[],
-      ${numbers(batch, (d) => d.outcome.unknownState)}::integer[]) as r (id, site, state)
+    from ${columns(sql, batch, 'r', {
+      id: ['bigint', (d) => d.outcome.purchase.id],
+      site: ['text', (d) => d.outcome.purchase.site],
+      state: ['integer', (d) => d.outcome.unknownState],
+    })}
     join written using (id)
     on conflict do nothing returning site, state`;
 
@@ -233,9 +267,4 @@ function summarize(
     lostShards: holdings.filter((h) => !held.has(h.shard)).map((h) => h.shard),
     events: events.filter(({ purchase }) => purchase !== null && ids.has(purchase)).length,
   };
-}
-
-/** A Postgres array literal of numbers; one string is far cheaper to send than an array of parameters. */
-function numbers<T>(rows: readonly T[], value: (row: T) => number | null): string {
-  return `{${rows.map((row) => value(row) ?? 'NULL').join()}}`;
 }

@@ -2,6 +2,7 @@
 
 import type { PurchaseStatus } from '../../domain/purchases/purchase.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
 export interface Registration {
@@ -69,9 +70,18 @@ export async function register(
   const created = await sql<{ site: string; purchaseId: string }[]>`
     insert into purchase_watch.purchases (purchase_id, site, reference, metadata, registered_by)
     select purchase_id, site, reference, metadata::jsonb, ${by}
-    from unnest(${registrations.map((r) => r.purchaseId)}::text[], ${registrations.map((r) => r.site)}::text[],
-      ${registrations.map((r) => r.reference)}::text[], ${registrations.map((r) => r.metadata)}::text[])
-      with ordinality as r (purchase_id, site, reference, metadata, place)
+    from ${columns(
+      sql,
+      registrations,
+      'r',
+      {
+        purchase_id: ['text', (r) => r.purchaseId],
+        site: ['text', (r) => r.site],
+        reference: ['text', (r) => r.reference],
+        metadata: ['text', (r) => r.metadata],
+      },
+      'place',
+    )}
     -- One order for everybody: two lists with the same ids never wait for each other. Of one id, the first counts.
     order by site, purchase_id collate "C", place
     on conflict do nothing

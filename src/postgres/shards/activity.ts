@@ -1,4 +1,6 @@
 /** What was done in each minute, over all replicas: for the rates that people are shown. */
+
+import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** Work of one replica at one site since it last said so. */
@@ -12,12 +14,15 @@ export interface Activity {
 
 /** Adds work to the present minute. */
 export async function addActivity(sql: Queries, work: readonly Activity[]): Promise<void> {
-  const column = (value: (activity: Activity) => number): string => `{${work.map(value).join()}}`;
   await sql`
     insert into purchase_watch_internal.activity as a (site, minute, polls, failed_polls, changes)
     select site, date_trunc('minute', now()), polls, failed, changes
-    from unnest(${work.map(({ site }) => site)}::text[], ${column((w) => w.polls)}::bigint[], ${column((w) => w.failedPolls)}::bigint[],
-      ${column((w) => w.changes)}::bigint[]) as r (site, polls, failed, changes)
+    from ${columns(sql, work, 'r', {
+      site: ['text', ({ site }) => site],
+      polls: ['bigint', (w) => w.polls],
+      failed: ['bigint', (w) => w.failedPolls],
+      changes: ['bigint', (w) => w.changes],
+    })}
     -- One order for everybody, so that two replicas never wait for each other.
     order by site
     on conflict (site, minute) do update set polls = a.polls + excluded.polls, failed_polls = a.failed_polls + excluded.failed_polls,

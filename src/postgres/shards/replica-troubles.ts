@@ -1,5 +1,6 @@
 /** What keeps running replicas from their work, as each of them says of itself. */
 import type { ReplicaTrouble } from '../../domain/incidents/replica-trouble.ts';
+import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
 /** Makes a replica's rows say what is wrong with it now: all of it, or nothing. */
@@ -13,9 +14,12 @@ export async function saveReplicaTroubles(
     with over as (
       delete from purchase_watch_internal.replica_troubles where replica = ${replica} and reason <> all(${reasons as string[]}::text[]))
     insert into purchase_watch_internal.replica_troubles as t (replica, reason, host, since, error)
-    select r.id, w.reason, ${host}, to_timestamp(w.since / 1000), w.error
-    from unnest(${reasons as string[]}::text[], ${`{${troubles.map(({ since }) => since).join()}}`}::float8[],
-      ${troubles.map(({ error }) => error)}::text[]) as w (reason, since, error)
+    select r.id, w.reason, ${host}, w.since, w.error
+    from ${columns(sql, troubles, 'w', {
+      reason: ['text', (t) => t.reason],
+      since: ['timestamptz', (t) => t.since],
+      error: ['text', (t) => t.error],
+    })}
     join purchase_watch_internal.replicas r on r.id = ${replica}
     on conflict (replica, reason) do update set host = excluded.host, since = least(t.since, excluded.since), error = excluded.error`;
 }

@@ -2,6 +2,7 @@
 
 import type { SkippedTime } from '../../domain/values/skipped-time.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
 export interface ClockSteps {
@@ -32,8 +33,11 @@ export function clockStepsOf({ stepped, skippedFrom, skippedUntil }: ClockStepsR
 export async function noteClockSteps(sql: Queries, { stepped, skipped }: ClockSteps, before: ClockSteps): Promise<boolean> {
   const rows = await sql`
     update purchase_watch_internal.database_clock set stepped_ms = ${stepped}::float8::bigint, skipped = coalesce((
-      select range_agg(tstzrange(to_timestamp(s.since / 1000), to_timestamp(s.until / 1000)))
-      from unnest(${`{${skipped.map(({ from }) => from).join()}}`}::float8[], ${`{${skipped.map(({ until }) => until).join()}}`}::float8[]) as s (since, until)), '{}')
+      select range_agg(tstzrange(s.since, s.until))
+      from ${columns(sql, skipped, 's', {
+        since: ['timestamptz', ({ from }) => from],
+        until: ['timestamptz', ({ until }) => until],
+      })}), '{}')
     where stepped_ms = ${before.stepped}::float8::bigint returning 1`;
   return rows.length > 0;
 }

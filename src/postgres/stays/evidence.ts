@@ -3,6 +3,7 @@
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { CauseEvidence, CausePart } from '../../domain/incidents/causes.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
 /** A state of a site in which purchases are overdue. */
@@ -69,11 +70,19 @@ export function paidByAnotherAt(sql: Queries): Fragment {
     where o.state = ${COMPLETED} and o.state_since > p.registered_at - ${PAID_BEFORE} * interval '1 ms')`;
 }
 
-const listed = (places: readonly Place[]): { sites: string[]; states: string; sinces: string } => ({
-  sites: places.map(({ site }) => site),
-  states: `{${places.map(({ state }) => state).join()}}`,
-  sinces: `{${places.map(({ since = 0 }) => since).join()}}`,
-});
+/** SQL: places as rows `g (site, state, since, place)`, each with when its first customer came. */
+const listed = (sql: Queries, places: readonly Place[]): Fragment =>
+  columns(
+    sql,
+    places,
+    'g',
+    {
+      site: ['text', (each) => each.site],
+      state: ['integer', (each) => each.state],
+      since: ['timestamptz', (each) => each.since ?? 0],
+    },
+    'place',
+  );
 
 /** Money that waits: the exact sum as digits. */
 export interface Waiting {
@@ -90,13 +99,12 @@ export async function stuckDetails(
   sql: Queries,
   { parts, limit = 5 }: { parts: readonly Place[]; limit?: number },
 ): Promise<{ purchases: string[]; waiting: Waiting[]; unpriced: number }> {
-  const { sites, states, sinces } = listed(parts);
   const purchases = await sql<{ purchaseId: string }[]>`
     select q.purchase_id as "purchaseId"
-    from unnest(${sites}::text[], ${states}::integer[], ${sinces}::float8[]) g (site, state, since)
+    from ${listed(sql, parts)}
     cross join lateral (
       select p.purchase_id, p.state_since from purchase_watch.purchases p
-      where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= to_timestamp(g.since / 1000)
+      where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= g.since
         and p.status = 'watching' and not ${paidByAnother(sql)}
       order by p.state_since limit ${limit}) q
     order by q.state_since, q.purchase_id limit ${limit}`;
@@ -104,10 +112,10 @@ export async function stuckDetails(
     with overdue as (
       select p.id, p.site, ${orderOf(sql)} as key, purchase_watch_internal.stored_number(d.fields, 'Price') as price,
         nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency
-      from unnest(${sites}::text[], ${states}::integer[], ${sinces}::float8[]) g (site, state, since)
+      from ${listed(sql, parts)}
       cross join lateral (
         select id, site, reference from purchase_watch.purchases p
-        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= to_timestamp(g.since / 1000)
+        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= g.since
         and p.status = 'watching' and not ${paidByAnother(sql)}
         order by p.state_since limit ${MOST_COUNTED}) p
       left join purchase_watch_internal.purchase_details d on d.purchase = p.id),
@@ -150,13 +158,12 @@ async function changesOf(
   sql: Queries,
   parts: readonly Place[],
 ): Promise<Pick<CausePart, 'lastWellAt' | 'wellBefore' | 'overdueSince'>[]> {
-  const { sites, states } = listed(parts);
   const each = examinedOf(parts);
   // The newest by registration, as the index of lists by site has them: written so that no other index has that order, in
   // which a small site would have to be looked for among large ones. Those whose state is asked once more are still watched.
   return sql`
     select w.last_at as "lastWellAt", w.before as "wellBefore", o.since as "overdueSince"
-    from unnest(${sites}::text[], ${states}::integer[]) with ordinality g (site, state, place)
+    from ${listed(sql, parts)}
     cross join lateral (
       select max(e.at) as last_at, count(*) filter (where e.at >= e.latest - ${LATELY} * interval '1 ms')::float8 as before
       from (
@@ -184,13 +191,12 @@ async function ordersOf(
   sql: Queries,
   { parts, since }: { parts: readonly Place[]; since: Instant },
 ): Promise<Pick<CauseEvidence, 'orders' | 'begunAgain'>> {
-  const { sites, states } = listed(parts);
   const [row] = await sql<[{ orders: number; begunAgain: number }]>`
     select count(*)::float8 as orders, (count(*) filter (where again))::float8 as "begunAgain"
     from (
       select p.site, ${orderOf(sql)} as key,
         bool_or(exists (select from (${othersOfOrder(sql)}) o where o.registered_at > p.registered_at)) as again
-      from unnest(${sites}::text[], ${states}::integer[]) g (site, state)
+      from ${listed(sql, parts)}
       cross join lateral (
         select id, site, reference, registered_at from purchase_watch.purchases p
         where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= ${since}::timestamptz

@@ -4,6 +4,7 @@ import type { Detection } from '../../domain/incidents/detection.ts';
 import type { SiteStay } from '../../domain/stays/stay.ts';
 import type { DwellChange, StayChange } from '../../domain/stays/stay-counts.ts';
 import type { Instant } from '../../domain/values/time.ts';
+import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
 export interface StoredStay extends SiteStay {
@@ -42,32 +43,42 @@ export function writingStays(sql: Queries, { taken, detections, dwell, stays, fi
   const held = sql`exists (select from held)`;
   return sql`
     gone as (
-      delete from purchase_watch_internal.stays where id = any(${`{${taken.join()}}`}::bigint[]) and ${held}),
+      delete from purchase_watch_internal.stays where id = any(${taken as number[]}::bigint[]) and ${held}),
     remembered as (
       insert into purchase_watch_internal.detections (site, state, memory)
-      select * from unnest(${detections.map(({ site }) => site)}::text[], ${list(detections, ({ state }) => state)}::integer[],
-        ${detections.map((each) => JSON.stringify(each))}::text[]) where ${held}
+      select * from ${columns(sql, detections, 'r', {
+        site: ['text', (d) => d.site],
+        state: ['integer', (d) => d.state],
+        memory: ['text', (d) => JSON.stringify(d)],
+      })} where ${held}
       on conflict (site, state) do update set memory = excluded.memory),
     dwelt as (
       insert into purchase_watch_internal.dwell_days as d (site, state, day, bucket, shortest, longest)
-      select * from unnest(${dwell.map(({ site }) => site)}::text[], ${list(dwell, ({ state }) => state)}::integer[],
-        ${dwell.map(({ day }) => day)}::text[]::date[], ${list(dwell, ({ bucket }) => bucket)}::smallint[],
-        ${list(dwell, ({ shortest }) => shortest)}::integer[], ${list(dwell, ({ longest }) => longest)}::integer[]) where ${held}
+      select * from ${columns(sql, dwell, 'r', {
+        site: ['text', (d) => d.site],
+        state: ['integer', (d) => d.state],
+        day: ['date', (d) => d.day],
+        bucket: ['smallint', (d) => d.bucket],
+        shortest: ['integer', (d) => d.shortest],
+        longest: ['integer', (d) => d.longest],
+      })} where ${held}
       on conflict (site, state, day, bucket) do update set
         shortest = d.shortest + excluded.shortest, longest = d.longest + excluded.longest),
     stayed as (
       insert into purchase_watch_internal.stay_days as d (site, state, day, calm, well, overdue, other)
-      select * from unnest(${stays.map(({ site }) => site)}::text[], ${list(stays, ({ state }) => state)}::integer[],
-        ${stays.map(({ day }) => day)}::text[]::date[], ${`{${stays.map(({ calm }) => calm).join()}}`}::boolean[], ${list(stays, ({ well }) => well)}::integer[],
-        ${list(stays, ({ overdue }) => overdue)}::integer[], ${list(stays, ({ other }) => other)}::integer[]) where ${held}
+      select * from ${columns(sql, stays, 'r', {
+        site: ['text', (d) => d.site],
+        state: ['integer', (d) => d.state],
+        day: ['date', (d) => d.day],
+        calm: ['boolean', (d) => d.calm],
+        well: ['integer', (d) => d.well],
+        overdue: ['integer', (d) => d.overdue],
+        other: ['integer', (d) => d.other],
+      })} where ${held}
       on conflict (site, state, day, calm) do update set
         well = d.well + excluded.well, overdue = d.overdue + excluded.overdue, other = d.other + excluded.other),
     looked as (
-      update purchase_watch_internal.sites s set first_look_since = coalesce(s.first_look_since, to_timestamp(f.at / 1000))
-      from unnest(${firstLooks.map(({ site }) => site)}::text[], ${list(firstLooks, ({ at }) => at)}::float8[]) as f (site, at)
+      update purchase_watch_internal.sites s set first_look_since = coalesce(s.first_look_since, f.at)
+      from ${columns(sql, firstLooks, 'f', { site: ['text', ({ site }) => site], at: ['timestamptz', ({ at }) => at] })}
       where s.name = f.site and s.first_look_since is null and ${held})`;
-}
-
-function list<T>(rows: readonly T[], value: (row: T) => number): string {
-  return `{${rows.map(value).join()}}`;
 }
