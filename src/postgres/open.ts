@@ -14,7 +14,7 @@ export interface Store {
   readonly patience: Patience;
   /** Breaks off every query, and takes no more. */
   breakOff(): void;
-  /** Closes the connections; stops the embedded Postgres if nobody else uses it. `left`: how long that may take. */
+  /** Closes the connections; stops the embedded Postgres if no other process uses it. `left`: how long that may take. */
   close(left: () => Milliseconds): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Refuses servers that ask for the password in clear text on a line without encryption: the driver would send it to whoever
- * answers there, also after an attacker has answered that the server speaks no TLS (`sslmode=prefer`).
+ * Refuses servers that ask for the password in clear text on a line without encryption: the driver would send it to any
+ * server that answers there, also after an attacker has answered that the server speaks no TLS (`sslmode=prefer`).
  */
 import type { Socket } from 'node:net';
 

@@ -20,7 +20,7 @@ const CLIENT_SIDE = [
   ],
 ].flat();
 
-/** Seconds until a connection that does not come up counts as failed, unless the URL's `connect_timeout` says otherwise. */
+/** Seconds until a connection that does not come up counts as failed, unless the URL has a `connect_timeout`. */
 const CONNECT_TIMEOUT_SECONDS = 10;
 
 type Encryption = false | 'prefer' | 'require' | ConnectionOptions;
@@ -127,7 +127,7 @@ function isUrl(text: string, hosts: string): boolean {
 function encryption(query: URLSearchParams, hosts: string): Encryption {
   const mode = query.get('sslmode') ?? 'prefer';
   const root = query.get('sslrootcert');
-  // Nobody listens in on a socket of this machine's file system, and servers do not offer TLS there.
+  // No other machine can read a socket of this machine's file system, and servers do not offer TLS there.
   if (mode === 'disable' || hosts.startsWith('/')) return false;
   if (mode === 'prefer' || mode === 'allow') return 'prefer';
   if (!['require', 'verify-ca', 'verify-full'].includes(mode)) {

@@ -23,17 +23,17 @@ export type Queries = postgres.ISql<OwnTypes>;
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 export interface ConnectOptions {
-  /** Connections at most; 10 unless told. They are opened when needed. */
+  /** Connections at most, 10 by default. They are opened when needed. */
   readonly max?: number;
   /** Shown as `application_name` in pg_stat_activity, after `purchase-watch`. */
   readonly name?: string;
-  /** The server's notices; nobody hears them unless told. */
+  /** Called with the server's notices, which are dropped by default. */
   readonly onNotice?: (notice: postgres.Notice) => void;
   /** For the loops' queries, which run all the time over lists of any length: plans that never depend on the moment. */
   readonly steadyPlans?: boolean;
   /** For the outbox: an index that has the order asked for, before any other. */
   readonly orderedPlans?: boolean;
-  /** A connection whose server says nothing for so long while it owes an answer is broken off; never unless told. */
+  /** A connection whose server is silent for that long while it owes an answer is broken off; by default never. */
   readonly answerWithin?: Milliseconds;
   /** Limits of the server for each session; see server-limits.ts. None unless given: long work of commands takes as long as it takes. */
   readonly limits?: Readonly<Record<string, Milliseconds>>;
@@ -138,14 +138,14 @@ const STEADY_PLANS = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'o
  */
 const ORDERED_PLANS = { enable_sort: 'off' };
 
-/** One connection with a life of its own: what it hears and holds (notifications, session locks) ends with it. */
+/** One connection outside of pools: its notifications and session locks end with it. */
 export interface Session {
   readonly sql: Sql;
   /** Resolves when the connection is gone. The next query would open another one. */
   readonly closed: Promise<void>;
 }
 
-/** Opens a session with its first query. Unlike a pool's connections it is never replaced on the quiet. */
+/** Opens a session with its first query. Unlike a pool's connections it is never replaced by another one. */
 export function openSession(url: string, name: string, onNotify?: (channel: string, payload: string) => void): Session {
   const parsed = parseDatabaseUrl(url);
   const closed = Promise.withResolvers<void>();
@@ -166,7 +166,7 @@ export function openSession(url: string, name: string, onNotify?: (channel: stri
   return { sql: postgres(parsed.url, options) as unknown as Sql, closed: closed.promise };
 }
 
-/** Readings of the clock taken at once; the quickest counts, for it says the most about when it was made. */
+/** Readings of the clock taken at once; the quickest counts, because it is the most exact about its moment. */
 const READINGS = 3;
 
 /** The database's clock, and the monotonic moment of this process at which it showed that (the middle of the round trip). */

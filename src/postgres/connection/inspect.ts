@@ -38,7 +38,7 @@ export async function serverFacts(sql: Queries): Promise<ServerFacts> {
   return row;
 }
 
-/** How many shards nobody alive owns. */
+/** How many shards no running replica owns. */
 export async function unownedShards(sql: Queries): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
     select count(*)::float8 as count from purchase_watch_internal.shards s

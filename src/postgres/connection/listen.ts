@@ -46,7 +46,7 @@ async function keepListening(url: string, channels: readonly string[], options: 
   }
 }
 
-/** One connection's life: throws when it is lost, returns when told to stop. */
+/** One connection's life: throws when it is lost, returns when it is stopped. */
 async function listenOnce(
   url: string,
   channels: readonly string[],

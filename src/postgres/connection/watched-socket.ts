@@ -10,7 +10,7 @@ import { refuseClearText } from './clear-text.ts';
 import type { Host } from './database-url.ts';
 import { READ_ONLY } from './read-only.ts';
 
-/** What the driver passes to whoever makes its sockets. */
+/** What the driver passes to the function that makes its sockets. */
 interface Target {
   readonly host: readonly string[];
   readonly port: readonly number[];
@@ -117,7 +117,7 @@ function watch(socket: Socket, answerWithin: Milliseconds): void {
 
 /**
  * Between the failure of a socket and its end the driver may begin a query on it, which nobody would refuse: the end of a
- * socket that failed refuses nothing any more. So the failure is told once more, just before the end. And the end waits
+ * socket that failed refuses nothing any more. So the failure is emitted once more, just before the end. And the end waits
  * until what that query wrote has been thrown away: the driver would keep it, and write nothing on its next connection.
  */
 function refuseLatecomers(socket: Socket): void {

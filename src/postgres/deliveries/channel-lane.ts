@@ -1,4 +1,4 @@
-/** What a channel for people is told next, and what it was told lately: read before each message, of which there are few. */
+/** What a channel for people gets next, and what it got lately: read before each message, of which there are few. */
 
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Instant } from '../../domain/values/time.ts';

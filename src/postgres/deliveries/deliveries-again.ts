@@ -52,11 +52,11 @@ export interface ReplayRange {
 
 /** How a replay goes on: what was found up to a position, and whether that was the last. */
 export interface ReplayStep {
-  /** Of so many something is sent again. */
+  /** How many deliveries are sent again. */
   readonly count: number;
-  /** So many wait for their first or their next try in any case, and are left alone. */
+  /** How many deliveries wait for their first or their next try in any case, and are left alone. */
   readonly waiting: number;
-  /** Of how many purchases these are; each is told of one event after the other. */
+  /** Of how many purchases these are; the events of one are sent one after the other. */
   readonly purchases: number;
   readonly oldest: Instant | null;
   readonly newest: Instant | null;

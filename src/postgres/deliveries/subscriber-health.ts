@@ -4,7 +4,7 @@ import { ADDRESS_REFUSED, type SubscriberHealth, type Unreached } from '../../do
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** Writes that a subscriber is left alone, unless another replica knows of more failures, and tells everybody. */
+/** Writes that a subscriber is left alone, unless another replica knows of more failures, and wakes all replicas. */
 export async function savePause(
   sql: Queries,
   subscriber: number,
@@ -49,7 +49,7 @@ export async function eraseFailures(sql: Queries, subscriber: number): Promise<v
     select pg_notify('purchase_watch_wake', 'subscribers') from (select from erased union all select from kept) changed`;
 }
 
-/** Writes that a replica does not get through to a subscriber, and tells everybody when that is news. */
+/** Writes that a replica cannot reach a subscriber, and wakes all replicas when that is news. */
 export async function saveUnreached(
   sql: Queries,
   subscriber: number,
@@ -124,7 +124,7 @@ export async function eraseHealth(sql: Queries, subscriber: number): Promise<boo
   return rows.length > 0;
 }
 
-/** Whether this replica is the one that tries a subscriber whose pause is over; until then nobody else does. */
+/** Whether this replica is the one that tries a subscriber whose pause is over; until then no other replica does. */
 export async function claimTry(
   sql: Queries,
   subscriber: number,

@@ -28,7 +28,7 @@ export interface EmbeddedOptions {
 export interface EmbeddedPostgres {
   /** For a role that is no superuser. */
   readonly url: string;
-  /** For whoever makes databases and roles there; the daemon does not. */
+  /** For tests and tools that make databases and roles there; the daemon does not. */
   readonly superuserUrl: string;
   /** Whether it ran already. */
   readonly adopted: boolean;
@@ -72,7 +72,7 @@ export async function startEmbedded({
     }
   }
 
-  /** Null when told to stop. Whoever uses the server knows its address, so the folder must be the same. */
+  /** Null when `stop` was called. The folder of the socket stays the same, because it is the address that users of the server have. */
   async function untilRunning(): Promise<Running | null> {
     while (!signal.aborted) {
       try {

@@ -11,7 +11,7 @@ import { daemonUrl, setUpDaemonRole, superuserUrl, WRONG_PASSWORD } from './role
 import { type Attempt, attemptStart, disownLock, isHeld, isServer, type RunningServer, runningServer } from './server.ts';
 import { closedFolder, freeSocket, makeSocketFolder, removeSocketFolder, socketIn } from './socket.ts';
 
-/** Time for the server to show life; while it says that it is recovering it has as much again. */
+/** Time for the server to answer; while it answers that it is recovering it has as much again. */
 const PATIENCE = 30_000;
 const LOOK_AGAIN = 20;
 /** While the data folder is held. */
@@ -22,7 +22,7 @@ export const STOP_WITHIN: Milliseconds = 60_000;
 /** Processes of a server that was killed may hold the data folder for so long; after that it is another server. */
 const HELD_AT_MOST: Milliseconds = 8_000;
 
-/** Users of the server hold this lock shared, and whoever stops it holds it alone. It ends with a process, however that ends. */
+/** Processes that use the server hold this lock shared, and the one that stops it holds it alone. It ends with the process, however that ends. */
 const IN_USE = 7_236_019_445;
 
 /** The server that runs, and the session that shows that this process uses it. */

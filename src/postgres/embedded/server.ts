@@ -21,7 +21,7 @@ export interface Attempt {
   explain(): void;
   /** The end of what it wrote to the log. */
   lastWords(): string;
-  /** Ends it at once; it has served nobody. */
+  /** Ends it at once; it has served no client. */
   abandon(): Promise<void>;
 }
 
@@ -107,7 +107,7 @@ export function isHeld(cluster: Cluster): boolean {
   return spawnSync(program, [...args, '/bin/true'], { ...asServerUser(cluster.home, '/'), stdio: 'ignore' }).status === HELD;
 }
 
-/** A server that runs on a cluster, as its lock file tells. */
+/** A server that runs on a cluster, according to its lock file. */
 export interface RunningServer {
   readonly pid: number;
   /** Of its socket; null while it is starting, and of servers that listen on a port alone, as earlier versions made them. */

@@ -13,17 +13,17 @@ export interface NewEvent {
   /** The purchase's row id; null for events of a site. */
   readonly purchase: number | null;
   readonly shard: number;
-  /** The subscriber whose trouble it tells, which is not told of it. */
+  /** The subscriber whose trouble it reports, which does not get it. */
   readonly about?: number | null;
-  /** The incident it tells of. */
+  /** The incident it reports. */
   readonly incident?: string | null;
-  /** Ids of the subscribers that are told, instead of all that want it. */
+  /** Ids of the subscribers that get it, instead of all that want it. */
   readonly recipients?: readonly number[] | null;
   /** One of so many that what is new elsewhere is delivered first. */
   readonly isBulk?: boolean;
 }
 
-/** Events of no single purchase live in one shard, so that one replica tells them, in order. */
+/** Events of no single purchase live in one shard, so that one replica delivers them, in order. */
 export const SITE_SHARD = 0;
 
 /** New events with their ids and bodies, as the columns that `announcing` takes. */
@@ -60,8 +60,8 @@ function rowOf({ draft, about = null, incident = null, recipients = null, isBulk
 }
 
 /**
- * The condition that a subscriber `s` is told of an event `e`: it is named, or it wants such events. A test is sent to the
- * one who is tested, and nobody wants it.
+ * The condition that a subscriber `s` gets an event `e`: it is named, or it wants such events. A test is sent only to the
+ * subscriber that is tested.
  */
 export const wanting = (sql: Queries) => sql`
   case when e.recipients is not null then s.id = any(e.recipients) else

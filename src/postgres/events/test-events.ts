@@ -1,4 +1,4 @@
-/** Test events: one subscriber is told that it can be reached, and nobody else. */
+/** Test events, which one subscriber gets and no other. */
 import { type EventDraft, eventBody } from '../../domain/events/events.ts';
 import type { Queries } from '../connection/database.ts';
 import { newEventId, SITE_SHARD } from './events.ts';

@@ -1,7 +1,7 @@
 /** What people do about incidents: look after one, give that up, and say what it was. */
 import type { Fragment, Queries } from '../connection/database.ts';
 
-/** An open incident and all that it tells of, with since when the first one was looked after. */
+/** An open incident and all its parts, with since when the first one was looked after. */
 const family = (sql: Queries, id: string): Fragment => sql`
   recursive family as (
     select id, acknowledged_at as before from purchase_watch_internal.incidents where id = ${id} and ended_at is null
@@ -26,7 +26,7 @@ export async function acknowledgeIncident(
   return rows.length > 0;
 }
 
-/** Notes that nobody looks after an open incident any more, nor after what went with it; wakes the judge. Answers whether it is open. */
+/** Removes the owner of an open incident and of its parts; wakes the judge. Answers whether it is open. */
 export async function releaseIncident(sql: Queries, id: string): Promise<boolean> {
   const rows = await sql`
     with ${family(sql, id)},
@@ -38,7 +38,7 @@ export async function releaseIncident(sql: Queries, id: string): Promise<boolean
   return rows.length > 0;
 }
 
-/** Notes what an incident was, open or over, in place of what was said before. Answers whether there is such an incident. */
+/** Notes what an incident was, open or over, in place of an earlier answer. Answers whether there is such an incident. */
 export async function answerIncident(
   sql: Queries,
   { id, cause, note, by }: { id: string; cause: string; note: string | null; by: string },

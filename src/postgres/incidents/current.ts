@@ -1,11 +1,11 @@
-/** How incidents are now: read when something is said of them that was written earlier. */
+/** How incidents are now: read when a message about them was written earlier. */
 
 import { type Level, levelOf } from '../../domain/incidents/incident.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** One state of one site that an incident tells of. */
+/** One state of one site, as a part of an incident. */
 export interface PartNow {
   readonly site: string;
   readonly state: number;
@@ -22,9 +22,9 @@ export interface IncidentNow {
   readonly endedAt: Instant | null;
   readonly level: Level;
   readonly acknowledged: { readonly by: string; readonly note: string | null; readonly at: Instant } | null;
-  /** Whether another one tells of it, too. */
+  /** Whether it is a part of another one. */
   readonly hasParent: boolean;
-  /** Of one that tells of others: those that are about one state of a site, the largest first. */
+  /** Its parts that are about one state of a site, the largest first. */
   readonly parts: readonly PartNow[];
 }
 

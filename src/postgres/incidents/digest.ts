@@ -30,7 +30,7 @@ export async function digestsMade(sql: Queries): Promise<{ site: string; madeUpT
     select name as site, digest_at as "madeUpTo" from purchase_watch_internal.sites where configured order by name`;
 }
 
-/** Incidents of sites that people were told of, open since a moment. Several states of a site are one; an incident of several sites is one at each. */
+/** Incidents of sites of which people were alerted, open since a moment. Several states of a site are one; an incident of several sites is one at each. */
 export async function incidentsSince(
   sql: Queries,
   sites: readonly SiteWindow[],
@@ -139,7 +139,7 @@ export async function troubleSince(
 }
 
 /**
- * Writes digests and up to when they are made, all or nothing; false when the judge's lease is not ours any more under this
+ * Writes digests and up to when they are made, all or nothing; false when this replica does not hold the judge's lease any more under this
  * epoch, or when a digest of one of the sites was made meanwhile.
  */
 export async function saveDigests(

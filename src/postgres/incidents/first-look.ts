@@ -7,14 +7,14 @@ import type { Lease } from '../shards/replicas.ts';
 /** Who is registered this soon after the first answer was there before us. */
 const BEFORE_US: Milliseconds = 10 * 60_000;
 
-/** A site of which the first look was not told yet. */
+/** A site whose first look people were not alerted of yet. */
 export interface FirstLook {
   readonly site: string;
   /** When somebody was first found overdue who had been there before us. */
   readonly foundAt: Instant;
 }
 
-/** Configured sites where somebody was found, and nothing was told of it yet. */
+/** Configured sites where a first look found stuck purchases, and people were not alerted yet. */
 export async function firstLooks(sql: Queries): Promise<FirstLook[]> {
   return sql<FirstLook[]>`
     select name as site, first_look_since as "foundAt" from purchase_watch_internal.sites

@@ -103,7 +103,7 @@ function ordered(incident: Incident): Incident {
   return { id, kind, site, state, subscriber, openedAt, since, quietSince, endedAt, count, peak, ...said, ...tree };
 }
 
-/** Which channels for people were told of incidents that are open or were so lately, by their ids. */
+/** Which channels for people were alerted of incidents that are open or were so lately, by their ids. */
 export async function heardBy(sql: Queries, incidents: readonly string[]): Promise<Map<string, string[]>> {
   if (incidents.length === 0) return new Map();
   const rows = await sql<{ incident: string; names: string[] }[]>`

@@ -7,7 +7,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { jsonInstant } from '../connection/instants.ts';
 
-/** One of the incidents that another one tells of, too. */
+/** A part of an incident. */
 export interface IncidentPart {
   readonly id: string;
   readonly site: string | null;
@@ -17,7 +17,7 @@ export interface IncidentPart {
   readonly endedAt: Instant | null;
 }
 
-/** What a person said it was. */
+/** What a person answered it was. */
 export interface IncidentAnswer {
   readonly cause: string;
   readonly note: string | null;
@@ -28,11 +28,11 @@ export interface IncidentAnswer {
 export interface IncidentRow extends Incident {
   /** The order of lists. */
   readonly position: number;
-  /** Who looks after it, or after the one that tells of it; with `acknowledgedAt`. */
+  /** Who looks after it, or after its parent; with `acknowledgedAt`. */
   readonly acknowledgedBy: string | null;
   readonly acknowledgedNote: string | null;
   readonly answer: IncidentAnswer | null;
-  /** Those it tells of, the largest first. */
+  /** Its parts, the largest first. */
   readonly parts: readonly IncidentPart[];
   /** When the silence ends that keeps people from hearing of it; null when none does, or when it is over. */
   readonly silencedUntil: Instant | null;
@@ -48,7 +48,7 @@ const silencedUntil = (incident: string): string => `
       and (s.site is null or s.site = ${incident}.site) and (s.state is null or s.state = ${incident}.state)
       and (s.subscriber is null or s.subscriber = ${incident}.subscriber))`;
 
-// One that tells of others is silenced by itself, and while all that it tells of are. Alarm and parts are text: the driver would keep the digits of their numbers, which are counts and times.
+// A parent is silenced by itself, and while all its parts are. Alarm and parts are text: the driver would keep the digits of their numbers, which are counts and times.
 const COLUMNS = `
   i.position::float8 as position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.said_count as "saidCount",
   i.said_severity as "saidSeverity", i.parent, i.severity, i.reminders, i.moved_on as "movedOn", i.alarm as "alarmText",
@@ -70,7 +70,7 @@ const COLUMNS = `
     select case when bool_and(q.until is not null) then min(q.until) end
     from (select ${silencedUntil('b')} as until from below b where b.site is not null and b.state is not null and b.quiet_since is null) q
   )) as "silencedUntil"`;
-/** Goes with them: an open incident is in the care of whoever looks after the one that tells of it. */
+/** Goes with them: the owner of a parent looks after its open parts, too. */
 const JOINS = `
   left join purchase_watch_internal.incidents p on p.id = i.parent and i.ended_at is null and p.ended_at is null
   left join purchase_watch_internal.incidents g on g.id = p.parent and g.ended_at is null`;

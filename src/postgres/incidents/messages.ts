@@ -1,4 +1,4 @@
-/** What people were told of an incident: its events and their deliveries are the record. */
+/** Messages to people about an incident: its events and their deliveries are the record. */
 
 import type { DeliveryStatus } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -18,7 +18,7 @@ export interface Said {
 const MOST_EVENTS = 100;
 const MOST_SAID = 500;
 
-/** Who was told what of an incident, first to last. */
+/** Messages about an incident with their receivers, first to last. */
 export async function saidOf(sql: Queries, id: string): Promise<Said[]> {
   const rows = await sql<(Omit<Said, 'status'> & StandingRow)[]>`
     select s.name as channel, substr(e.type, length('incident.') + 1) as stage,
@@ -35,7 +35,7 @@ export async function saidOf(sql: Queries, id: string): Promise<Said[]> {
     .map(({ channel, stage, at, status }) => ({ channel, stage, at, status }));
 }
 
-/** The text of the latest event about an incident while it went on, with when it was written; null when nothing was said yet. */
+/** The text of the latest event about an incident while it went on, with when it was written; null when there is none yet. */
 export async function lastSaid(sql: Queries, id: string): Promise<{ readonly at: Instant; readonly body: string } | null> {
   const [row] = await sql<{ at: Instant; body: string }[]>`
     select created_at as at, body from purchase_watch_internal.events

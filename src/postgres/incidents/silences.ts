@@ -1,4 +1,4 @@
-/** Silences: when people want to hear nothing of which incidents. */
+/** Silences: times in which people want no alerts about some incidents. */
 
 import type { Silence } from '../../domain/incidents/incident.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';

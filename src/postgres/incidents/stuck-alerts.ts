@@ -64,7 +64,7 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
       on conflict do nothing)`;
 }
 
-/** Checkouts of which nobody was alerted yet, and those that are over, the oldest first. Reads open alerts only. */
+/** Checkouts of which people were not alerted yet, and those that are over, the oldest first. Reads open alerts only. */
 export async function checkoutsToTell(sql: Queries): Promise<StoredCheckout[]> {
   return sql<StoredCheckout[]>`
     select a.id::float8 as id, a.site, a.state, a.first_sight as "firstSight", p.status, p.purchase_id as "purchaseId",
@@ -136,7 +136,7 @@ export function notingTakenOver(sql: Queries, rows: readonly number[]) {
 
 export interface CheckoutResults {
   readonly stuck: readonly { readonly id: number; readonly alerted: readonly number[]; readonly reason: SingleReason }[];
-  /** Row ids of those whose end people are alerted of, and of those that nobody is alerted of. */
+  /** Row ids of those whose end people are alerted of, and of those that people are not alerted of. */
   readonly over: readonly number[];
   readonly dropped: readonly number[];
   readonly events: readonly NewEvent[];

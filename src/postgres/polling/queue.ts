@@ -6,7 +6,7 @@ import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 import { held, type Writer } from '../deliveries/settle.ts';
 
-/** Width of a due slot; `purchase_watch_internal.due_slot` in the schema says the same. */
+/** Width of a due slot; the same as in `purchase_watch_internal.due_slot`. */
 const SLOT_WIDTH = 10_000;
 
 /** The due slot of an instant. */
@@ -96,7 +96,7 @@ function movedOn({ cursors, through, limit }: QueueRead, rows: readonly Row[]): 
   });
 }
 
-/** A purchase that changed from outside, as it is now, and the nudges that said so. */
+/** A purchase that changed from outside, as it is now, and its nudges. */
 export interface Nudged extends QueuedPurchase {
   readonly nudges: readonly number[];
 }

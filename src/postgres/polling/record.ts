@@ -31,7 +31,7 @@ export interface Decided {
 export interface Recorded {
   /** Row ids that were written. What is missing was refused. */
   readonly ids: ReadonlySet<number>;
-  /** Shards that are not ours any more. */
+  /** Shards that this replica does not hold any more. */
   readonly lostShards: readonly number[];
   readonly events: number;
 }
@@ -79,7 +79,7 @@ export async function recordUnchanged(
 }
 
 /**
- * Records polls that changed something: state, status, details, and everything that must be told, all or nothing. What only
+ * Records polls that changed something: state, status, details, and all events, all or nothing. What only
  * events need is read before; all writing is one statement: every further round trip would be paid by whoever waits for the news, and a connection that is lost
  * leaves nothing half done.
  */
@@ -130,7 +130,7 @@ async function withAttached(sql: Queries, batch: readonly Decided[]): Promise<re
   });
 }
 
-/** The shards of the given holdings that are still ours, locked against a takeover until the transaction ends. */
+/** The shards of the given holdings that this replica still holds, locked against a takeover until the transaction ends. */
 const heldShards = (sql: Queries, replica: string, holdings: readonly Holding[]) => sql<{ id: number }[]>`
   select s.id from purchase_watch_internal.shards s
   join ${columns(sql, holdings, 'h', { id: ['smallint', (h) => h.shard], epoch: ['bigint', (h) => h.epoch] })}
@@ -218,7 +218,7 @@ const writeDetails = (sql: Queries, batch: readonly Decided[]) => sql`
     join written using (id)
     on conflict (purchase) do update set fields = excluded.fields`;
 
-/** A number nobody knows is announced once per site: the first statement to write it tells. */
+/** A number of an unknown state is announced once per site, by the first statement that writes it. */
 const noteUnknownStates = (sql: Queries, batch: readonly Decided[]) => sql`
     insert into purchase_watch_internal.unknown_states (site, state)
     select distinct r.site, r.state

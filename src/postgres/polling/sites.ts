@@ -4,7 +4,7 @@ import type { SiteTrouble } from '../../domain/polling/reach.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** Makes the sites table say what the configuration says. */
+/** Brings the table of sites in line with the configuration. */
 export async function syncSites(sql: Queries, names: readonly string[]): Promise<void> {
   await sql`
     with configured as (

@@ -12,7 +12,7 @@ export interface KeyedRequest {
 }
 
 export type Claim =
-  /** Nobody used the key: the request may begin. */
+  /** The key was not used: the request may begin. */
   | { readonly kind: 'ours' }
   | { readonly kind: 'busy' }
   | { readonly kind: 'other_request' }

@@ -34,7 +34,7 @@ export interface PurchaseRow {
   readonly lastError: string | null;
   /** The last good answer. */
   readonly seenAt: Instant | null;
-  /** Time of the stay in which nobody could ask, up to then. */
+  /** Time of the stay in which the purchase could not be polled, up to then. */
   readonly excused: Milliseconds;
   /** JSON text of the stored fields. */
   readonly details: string | null;

@@ -7,7 +7,7 @@ import { jsonInstant } from '../connection/instants.ts';
 import { silence } from '../shards/replicas.ts';
 import { readUsual, USUAL_WINDOW } from '../stays/dwell.ts';
 
-/** The latest of each are read; how many more there are is told. */
+/** The latest of each are read; how many more there are is counted. */
 const MOST_EVENTS = 200;
 const MOST_DELIVERIES = 1_000;
 const MOST_ATTEMPTS = 500;
@@ -133,7 +133,7 @@ export async function isSubscriberKnown(sql: Queries, name: string): Promise<boo
   return row.known;
 }
 
-/** The names of those who are told, for somebody who mistyped one. */
+/** The names of the subscribers, for a person who mistyped one. */
 export async function subscriberNames(sql: Queries): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
     select name from purchase_watch_internal.subscribers where deleted_at is null order by configured desc, name limit ${MOST_SUBSCRIBERS}`;

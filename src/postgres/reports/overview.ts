@@ -68,7 +68,7 @@ export interface WaitingDeliveries {
   readonly pending: number;
   /** An attempt has been under way for a moment. */
   readonly inFlight: number;
-  /** Until the subscriber is told again. */
+  /** Until the subscriber is resumed. */
   readonly parked: number;
   /** There are more, pending or parked, than were counted. */
   readonly atLeast: boolean;
