@@ -1,65 +1,11 @@
 /** The process: arguments to a command, a failure to an exit code. */
-import { Command, CommanderError } from 'commander';
-import { register as audit } from './cli/daemon/audit.ts';
-import { register as config } from './cli/daemon/config.ts';
-import { register as demo } from './cli/daemon/demo.ts';
-import { register as doctor } from './cli/daemon/doctor.ts';
-import { register as key } from './cli/daemon/key.ts';
-import { register as migrate } from './cli/daemon/migrate.ts';
-import { register as plan } from './cli/daemon/plan.ts';
-import { register as simulate } from './cli/daemon/simulate.ts';
-import { register as start } from './cli/daemon/start.ts';
-import { register as status } from './cli/daemon/status.ts';
-import { register as incidents } from './cli/incidents/incidents.ts';
-import { register as rehearse } from './cli/incidents/rehearse.ts';
-import { register as silences } from './cli/incidents/silences.ts';
-import { register as listen } from './cli/listen/listen.ts';
-import { register as forget } from './cli/purchases/forget.ts';
-import { register as invoice } from './cli/purchases/invoice.ts';
-import { register as poll } from './cli/purchases/poll.ts';
-import { register as unwatch } from './cli/purchases/unwatch.ts';
-import { register as watch } from './cli/purchases/watch.ts';
-import { register as why } from './cli/purchases/why.ts';
-import { register as deliveries } from './cli/subscribers/deliveries.ts';
-import { register as replay } from './cli/subscribers/replay.ts';
-import { register as subscribers } from './cli/subscribers/subscribers.ts';
-import { register as testChannels } from './cli/subscribers/test-channels.ts';
+import { Command, CommanderError, Help } from 'commander';
+import { COMMANDS } from './cli/commands.ts';
 import type { CliContext } from './cli/terminal/context.ts';
 import { printable } from './cli/terminal/output.ts';
 import { AppError } from './domain/values/errors.ts';
 import { packageVersion } from './runtime/process/package-version.ts';
 import type { TakeSignals } from './runtime/process/signals.ts';
-
-/**
- * The commands in the order of the help. Their files declare arguments and import what they work with inside the action,
- * so that `--help` and small commands start without the database driver, the HTTP client and the schema.
- */
-const COMMANDS: readonly ((program: Command, context: CliContext) => void)[] = [
-  start,
-  demo,
-  simulate,
-  watch,
-  unwatch,
-  status,
-  poll,
-  invoice,
-  why,
-  audit,
-  incidents,
-  silences,
-  plan,
-  rehearse,
-  subscribers,
-  deliveries,
-  replay,
-  listen,
-  migrate,
-  config,
-  key,
-  doctor,
-  forget,
-  testChannels,
-];
 
 /** These run until they are told to stop, and handle that themselves. */
 const LONG_RUNNING: ReadonlySet<string> = new Set(['start', 'demo', 'simulate', 'listen']);
@@ -68,7 +14,10 @@ const DONE = 0;
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
-function createProgram(context: CliContext): Command {
+/** The program with every command in its help, and with the one that `argv` names as a whole. */
+async function createProgram(argv: readonly string[], context: CliContext): Promise<Command> {
+  const usages = new Map<Command, string>();
+  const help = new Help();
   const program = new Command('purchase-watch')
     .description(
       'Watches purchases at a checkout service that has no callbacks: records every change of state once, says when a checkout is stuck, and tells Slack and your own systems.',
@@ -84,9 +33,16 @@ function createProgram(context: CliContext): Command {
       writeOut: (text) => void context.stdout.write(text),
       writeErr: (text) => void context.stderr.write(text),
     })
+    .configureHelp({ subcommandTerm: (command) => usages.get(command) ?? help.subcommandTerm(command) })
     .showHelpAfterError('(--help shows what is possible)')
     .exitOverride();
-  for (const register of COMMANDS) register(program, context);
+  const wanted = argv.find((each) => !each.startsWith('-') && each !== 'help');
+  for (const { usage, summary, load } of COMMANDS) {
+    const name = usage.split(' ', 1)[0]!;
+    const command = program.command(name).summary(summary);
+    usages.set(command, usage);
+    if (name === wanted) (await load()).register(command, context);
+  }
   return program;
 }
 
@@ -109,8 +65,10 @@ function errorText(error: unknown, env: NodeJS.ProcessEnv): string {
 
 /** Runs one command and answers its exit code. Everything it writes goes through the context. */
 export async function run(argv: readonly string[], context: CliContext, beforeCommand?: (name: string) => void): Promise<number> {
-  const program = createProgram(context).hook('preAction', (_program, command) => beforeCommand?.(command.name()));
   try {
+    const program = (await createProgram(argv, context)).hook('preAction', (_program, command) =>
+      beforeCommand?.(command.name()),
+    );
     await program.parseAsync(argv, { from: 'user' });
     return DONE;
   } catch (error) {

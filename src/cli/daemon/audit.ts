@@ -4,12 +4,15 @@ import type { Command } from 'commander';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { AuditOptions, AuditResult, CheckResult, Gap } from '../../postgres/upkeep/audit.ts';
+import { readClock } from '../../postgres/connection/database.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { type AuditOptions, type AuditResult, audit, type CheckResult, type Gap } from '../../postgres/upkeep/audit.ts';
 import type { AuditCheck } from '../../postgres/upkeep/audit-checks.ts';
 import { durationArgument, examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { counted, printable, printJson, printLine, styled } from '../terminal/output.ts';
+import { knownSite } from '../terminal/site.ts';
 
 interface Options {
   readonly site?: string;
@@ -35,12 +38,6 @@ const LINE_EVERY = 100_000;
 
 async function auditCommand(context: CliContext, { site, since, json }: Options): Promise<void> {
   await withDatabase(context, async ({ sql }) => {
-    const [{ audit }, { readClock }, { listSites }, { knownSite }] = await Promise.all([
-      import('../../postgres/upkeep/audit.ts'),
-      import('../../postgres/connection/database.ts'),
-      import('../../postgres/polling/sites.ts'),
-      import('../terminal/site.ts'),
-    ]);
     if (site !== undefined)
       knownSite(
         site,
@@ -95,10 +92,8 @@ function progressOn(context: CliContext): { show: NonNullable<AuditOptions['onPr
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('audit')
-    .summary('prove that every change was announced to everybody who wants it')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Checks that every change of state has its event, that events are numbered without gaps, and that each has exactly one delivery for each subscriber that wants it; lists the gaps, and ends with exit code 1 when there are any. Only reads, in short statements, so a daemon may run meanwhile.',
     )

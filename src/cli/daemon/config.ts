@@ -1,5 +1,9 @@
 /** `config`: every setting and where it came from, without secrets. */
+
 import { type Command, Option } from 'commander';
+import { describeSettings } from '../../config/describe.ts';
+import { loadSettings } from '../../config/load-settings.ts';
+import { markdownReference, publishedSchema } from '../../config/reference.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printJson, printLine, printTable, styled } from '../terminal/output.ts';
@@ -11,14 +15,9 @@ interface ConfigOptions {
 }
 
 async function config(context: CliContext, options: ConfigOptions): Promise<void> {
-  const { publishedSchema, markdownReference } = await import('../../config/reference.ts');
   if (options.schema) return printJson(context, publishedSchema());
   if (options.markdown) return void context.stdout.write(markdownReference());
 
-  const [{ loadSettings }, { describeSettings }] = await Promise.all([
-    import('../../config/load-settings.ts'),
-    import('../../config/describe.ts'),
-  ]);
   const settings = loadSettings(context.env);
   const described = describeSettings(settings);
   if (options.json) {
@@ -42,10 +41,8 @@ async function config(context: CliContext, options: ConfigOptions): Promise<void
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('config')
-    .summary('show every setting and where it came from, without secrets')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Shows every setting and where it came from, without secrets. Wrong settings are listed all at once (exit code 2).',
     )

@@ -1,5 +1,8 @@
 /** `demo`: the whole product on this machine. */
+
 import type { Command } from 'commander';
+import { runDemo } from '../../demo/demo.ts';
+import { untilToldToStop } from '../../runtime/process/signals.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printLine, styled } from '../terminal/output.ts';
@@ -7,10 +10,6 @@ import { printLine, styled } from '../terminal/output.ts';
 const DEFAULT_DATA_DIR = './.purchase-watch';
 
 async function demo(context: CliContext, once: boolean): Promise<void> {
-  const [{ runDemo }, { untilToldToStop }] = await Promise.all([
-    import('../../demo/demo.ts'),
-    import('../../runtime/process/signals.ts'),
-  ]);
   const stopping = new AbortController();
   void untilToldToStop(context.takeSignals).then(() => stopping.abort());
   await runDemo({
@@ -23,10 +22,8 @@ async function demo(context: CliContext, once: boolean): Promise<void> {
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('demo')
-    .summary('see the whole product at work, on this machine')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Shows the whole product at work within a minute, with nothing else installed: an embedded Postgres, a simulated checkout service with lively traffic, a shop that takes webhooks, a stand-in for Slack, and the daemon. Keeps its database in DATA_DIR/demo (./.purchase-watch/demo unless set) and touches nothing else.',
     )

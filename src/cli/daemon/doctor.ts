@@ -1,5 +1,7 @@
 /** `doctor`: checks everything that has to work, with real calls, and says what to do about what does not. */
+
 import type { Command } from 'commander';
+import { examine } from '../../actions/doctor/doctor.ts';
 import type { Finding, Verdict } from '../../actions/doctor/finding.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { examples } from '../terminal/arguments.ts';
@@ -19,7 +21,6 @@ const COLOURS = { ok: 'green', warning: 'yellow', failed: 'red' } as const satis
 const VERDICT_WIDTH = 7;
 
 async function doctor(context: CliContext, { site, send, all, json }: DoctorOptions): Promise<void> {
-  const { examine } = await import('../../actions/doctor/doctor.ts');
   const findings: Finding[] = [];
   for await (const finding of examine({
     env: context.env,
@@ -49,10 +50,8 @@ function printFinding(context: CliContext, { about, verdict, found, todo }: Find
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('doctor')
-    .summary('check credentials, clocks, database and receivers')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Checks with real calls whether everything works: settings, database, daemons, the port of the API, each site with its credentials, clocks and time zone, and everybody who is told. Receivers get a signed event of the type subscriber.test, but for those that are paused or off; nothing shows in Slack. Runs with and without a daemon, and changes nothing.',
     )

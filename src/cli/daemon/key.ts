@@ -1,7 +1,11 @@
 /** `key`: makes keys of the API. */
 
+import { randomBytes } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Scope } from '../../config/kinds/key-kinds.ts';
+import { hashOfKey } from '../../config/api-keys.ts';
+import { moment, type Scope } from '../../config/kinds/key-kinds.ts';
+import { OWN_NAME } from '../../config/kinds/names.ts';
+import { parseDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -17,13 +21,6 @@ interface NewOptions {
 const SCOPE_NAMES = ['read', 'metrics', 'register', 'operate'] satisfies readonly Scope[];
 
 async function newKey(context: CliContext, { name, scope, expires, json }: NewOptions): Promise<void> {
-  const [{ randomBytes }, { hashOfKey }, { moment }, { parseDuration }, { OWN_NAME }] = await Promise.all([
-    import('node:crypto'),
-    import('../../config/api-keys.ts'),
-    import('../../config/kinds/key-kinds.ts'),
-    import('../../domain/values/duration.ts'),
-    import('../../config/kinds/names.ts'),
-  ]);
   if (!OWN_NAME.test(name)) {
     const expected = 'a name of up to 63 small letters, digits, - and _ that begins with a letter or digit';
     throw new AppError('invalid', `--name: ${JSON.stringify(name)} is not ${expected}`);
@@ -62,11 +59,8 @@ function scopeArgument(text: string, before: readonly Scope[] = []): Scope[] {
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const key = program
-    .command('key')
-    .summary('make keys of the API')
-    .description('Makes keys of the API, for programs that may do only what they need.');
+export function register(key: Command, context: CliContext): void {
+  key.description('Makes keys of the API, for programs that may do only what they need.');
   const command = key
     .command('new')
     .summary('make a key and its hash')

@@ -1,5 +1,7 @@
 /** `migrate`: brings the schema up to date without starting the daemon. */
+
 import type { Command } from 'commander';
+import { migrate, pendingMigrations } from '../../postgres/migrations/migrate.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { MIGRATIONS, withDatabase } from '../terminal/database.ts';
@@ -14,7 +16,6 @@ async function migrateCommand(context: CliContext, { dryRun, json }: MigrateOpti
   await withDatabase(
     context,
     async ({ sql }) => {
-      const { migrate, pendingMigrations } = await import('../../postgres/migrations/migrate.ts');
       const onStep = (step: string) => context.stderr.write(`${printable(step)}\n`);
       const migrated = dryRun ? null : await migrate(sql, MIGRATIONS, onStep);
       const names = migrated === null ? await pendingMigrations(sql, MIGRATIONS) : migrated.applied;
@@ -31,10 +32,8 @@ async function migrateCommand(context: CliContext, { dryRun, json }: MigrateOpti
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('migrate')
-    .summary('bring the database schema up to date')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Applies the schema files that the database lacks, all in one transaction. The daemon does the same when it starts; use this where it may not.',
     )

@@ -222,10 +222,8 @@ function printTraffic(context: CliContext, calls: ReturnType<typeof traffic>, sh
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('plan')
-    .summary('show when purchases will be polled, and how many calls that makes')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Shows for each state when a purchase will be polled, how often in all, and when it counts as stuck; for a given traffic also how many calls that makes beside the ceiling of each site.',
     )

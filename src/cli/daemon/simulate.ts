@@ -1,7 +1,10 @@
 /** `simulate`: the checkout service of the specification as a stand-in server. */
+
 import { randomInt } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { AppError } from '../../domain/values/errors.ts';
+import { untilToldToStop } from '../../runtime/process/signals.ts';
+import { createSimulator } from '../../simulator/simulator.ts';
 import { examples, numberArgument } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printFacts, printJson, printLine } from '../terminal/output.ts';
@@ -19,10 +22,6 @@ interface SimulateOptions {
 const CREDENTIALS = { clientId: 'demo-client', clientSecret: 'demo-secret' };
 
 async function simulate(context: CliContext, { json, ...options }: SimulateOptions): Promise<void> {
-  const [{ createSimulator }, { untilToldToStop }] = await Promise.all([
-    import('../../simulator/simulator.ts'),
-    import('../../runtime/process/signals.ts'),
-  ]);
   const { port, host, load, timeScale } = options;
   // A database that is kept remembers the ids of earlier runs.
   const seed = options.seed ?? randomInt(2 ** 31);
@@ -78,10 +77,8 @@ function seedArgument(text: string): number {
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('simulate')
-    .summary('run a stand-in for the checkout service')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Runs a stand-in for the checkout service, complete as its specification has it, with a page and an API to disturb it: break a page, let calls fail, set a state.',
     )

@@ -1,27 +1,30 @@
 /** `start`: the daemon, until it is told to stop. */
+
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { App } from '../../app.ts';
+import { secretsOf } from '../../actions/subscribers/secrets.ts';
+import { openFront } from '../../api/access/front.ts';
+import { type App, createApp } from '../../app.ts';
+import { refusedUrl } from '../../channels/http/address.ts';
+import { unencryptedStored } from '../../channels/outgoing/sealed.ts';
+import { ENDING_KEY_ADVICE, endingKeys } from '../../config/api-keys.ts';
+import { unheardSites } from '../../config/channels.ts';
 import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
+import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import { ENCRYPTION_ADVICE, type Unencrypted, unencrypted } from '../../config/unencrypted.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
-import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import { describeTarget } from '../../postgres/connection/database-url.ts';
+import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+import { createLogger, type Logger } from '../../runtime/logger.ts';
+import { untilToldToStop } from '../../runtime/process/signals.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printFacts, printLine, styled } from '../terminal/output.ts';
 
 async function start(context: CliContext, worker: boolean): Promise<void> {
-  const [{ createApp }, { openFront }, { loadSettings }, { createLogger }, { untilToldToStop }] = await Promise.all([
-    import('../../app.ts'),
-    import('../../api/access/front.ts'),
-    import('../../config/load-settings.ts'),
-    import('../../runtime/logger.ts'),
-    import('../../runtime/process/signals.ts'),
-  ]);
   const settings = loadSettings(context.env, { requireSite: true });
   const log = createLogger({ level: settings.logLevel });
   const aborting = new AbortController();
@@ -39,7 +42,6 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
     });
     try {
       await app.start();
-      const { readSubscribers } = await import('../../postgres/subscribers/subscribers.ts');
       const stored = await readSubscribers(app.sql);
       const summary = await summaryOf(settings, { app, stored, worker });
       // A log collector must find nothing but log lines.
@@ -72,11 +74,6 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
 /** Says once what keeps people and systems from hearing anything, what others may hear, and which keys end. */
 async function warn(settings: Settings, stored: readonly StoredSubscriber[], log: Logger): Promise<void> {
   const { channels, subscribers, webhooks } = settings;
-  const [{ refusedUrl }, { unheardSites }, { endingKeys, ENDING_KEY_ADVICE }] = await Promise.all([
-    import('../../channels/http/address.ts'),
-    import('../../config/channels.ts'),
-    import('../../config/api-keys.ts'),
-  ]);
   const { unheard, criticalOnly } = unheardSites(settings);
   for (const site of unheard)
     log.warn({ site, advice: 'add it to the sites of a channel: none hears of it' }, 'incidents.told_to_nobody');
@@ -103,10 +100,6 @@ async function warn(settings: Settings, stored: readonly StoredSubscriber[], log
 }
 
 async function withoutEncryption(settings: Settings, stored: readonly StoredSubscriber[]): Promise<Unencrypted[]> {
-  const [{ unencryptedStored }, { secretsOf }] = await Promise.all([
-    import('../../channels/outgoing/sealed.ts'),
-    import('../../actions/subscribers/secrets.ts'),
-  ]);
   return [...unencrypted(settings), ...unencryptedStored(secretsOf(settings), stored)];
 }
 
@@ -118,7 +111,6 @@ async function summaryOf(
   settings: Settings,
   { app: { url }, stored, worker }: { app: Pick<App, 'url'>; stored: readonly StoredSubscriber[]; worker: boolean },
 ) {
-  const { describeTarget } = await import('../../postgres/connection/database-url.ts');
   const added = stored.filter(({ origin, status }) => origin === 'api' && status === 'active');
   const { databaseUrl, dataDir, subscribers, channels } = settings;
   return {
@@ -149,10 +141,8 @@ function printSummary(context: CliContext, { sites, database, api, told }: Await
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('start')
-    .summary('run the daemon')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Runs the daemon: brings the schema up to date, polls, decides, delivers and serves the API. Ctrl-C or SIGTERM ends it after what is under way; a second one at once.',
     )

@@ -1,8 +1,11 @@
 /** `status`: how everything is, or one purchase. */
+
 import type { Command } from 'commander';
+import { findPurchase } from '../purchases/purchase.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
+import { showOverview } from './show-overview.ts';
 
 interface StatusOptions {
   readonly site?: string;
@@ -13,22 +16,17 @@ async function status(context: CliContext, purchaseId: string | undefined, { sit
   const json = asJson === true;
   await withDatabase(context, async ({ sql, settings: { policy } }) => {
     if (purchaseId === undefined) {
-      const { showOverview } = await import('./show-overview.ts');
       return showOverview(context, sql, { site, json });
     }
-    const [{ findPurchase }, { showPurchase }] = await Promise.all([
-      import('../purchases/purchase.ts'),
-      import('../purchases/show-purchase.ts'),
-    ]);
+    // It builds the API's body of a purchase, whose schemas take longer to load than all that the overview needs.
+    const { showPurchase } = await import('../purchases/show-purchase.ts');
     return showPurchase(context, sql, await findPurchase(sql, { purchaseId, site }), { json, policy });
   });
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('status')
-    .summary('show how everything is, or one purchase')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Without an id: sites and whether they answer, purchases by status and state, what is stuck, open incidents, whether polling keeps up, daemons and subscribers. With an id: what is known of the purchase, how it changed, and who was told.',
     )

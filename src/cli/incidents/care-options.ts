@@ -1,6 +1,6 @@
 /** What people say of incidents, as options take it: who they are, and some words. Checked by the rules of the API. */
 
-import { LONGEST_NAME, LONGEST_NOTE, readIncidentId, readWords } from '../../actions/incidents/rules.ts';
+import { LONGEST_NAME, LONGEST_NOTE, readWords } from '../../actions/incidents/rules.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { checked } from '../subscribers/subscriber-options.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -30,9 +30,4 @@ export function nameOf({ env }: Pick<CliContext, 'env'>, by: string | undefined)
 /** A note, or null. */
 export function noteOf(note: string | undefined): string | null {
   return note === undefined ? null : checked('--note', readWords(note, LONGEST_NOTE, 'some words, or leave the option out'));
-}
-
-/** An id of an incident that may be asked for. */
-export function incidentIdOf(id: string): string {
-  return checked(JSON.stringify(id.slice(0, 100)), readIncidentId(id));
 }

@@ -1,6 +1,8 @@
 /** `incidents`: what is wrong, who looks after it, and what it was. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { incidentBody } from '../../actions/incidents/body.ts';
+import { release as giveUp, acknowledge as lookAfter, remindingOf, answer as say } from '../../actions/incidents/incidents.ts';
 import { CAUSE_KEYS, INCIDENT_KINDS, readCause, readIncidentId, readWord } from '../../actions/incidents/rules.ts';
 import type { Checked } from '../../actions/subscribers/rules.ts';
 import { CAUSES } from '../../domain/incidents/causes.ts';
@@ -9,6 +11,9 @@ import { examples, namesItsCommands } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
+import { nameOf, noteOf } from './care-options.ts';
+import { printIncidents } from './list-incidents.ts';
+import { showIncident } from './show-incident.ts';
 
 interface JsonOption {
   readonly json?: true;
@@ -27,17 +32,14 @@ interface CareOptions extends JsonOption {
 }
 
 async function list(context: CliContext, options: ListOptions): Promise<void> {
-  const { printIncidents } = await import('./list-incidents.ts');
   await withDatabase(context, ({ sql }) => printIncidents(context, sql, options));
 }
 
 async function show(context: CliContext, id: string, { json }: JsonOption): Promise<void> {
-  const { showIncident } = await import('./show-incident.ts');
   await withDatabase(context, (database) => showIncident(context, database, id, { json: json === true }));
 }
 
 async function acknowledge(context: CliContext, id: string, { json, ...options }: CareOptions): Promise<void> {
-  const [{ acknowledge: lookAfter, remindingOf }, { incidentBody }, { nameOf, noteOf }] = await parts();
   const care = { by: nameOf(context, options.by), note: noteOf(options.note) };
   await withDatabase(context, async ({ sql }) => {
     const incident = await lookAfter(sql, id, care);
@@ -54,7 +56,6 @@ async function acknowledge(context: CliContext, id: string, { json, ...options }
 }
 
 async function release(context: CliContext, id: string, { json }: JsonOption): Promise<void> {
-  const [{ release: giveUp, remindingOf }, { incidentBody }] = await parts();
   await withDatabase(context, async ({ sql }) => {
     const incident = await giveUp(sql, id);
     if (json) return printJson(context, incidentBody(incident));
@@ -71,7 +72,6 @@ async function answer(
   id: string,
   { json, cause, ...options }: CareOptions & { readonly cause: string },
 ): Promise<void> {
-  const [{ answer: say }, { incidentBody }, { nameOf, noteOf }] = await parts();
   const care = { by: nameOf(context, options.by), note: noteOf(options.note) };
   await withDatabase(context, async ({ sql }) => {
     const incident = await say(sql, id, { cause, ...care });
@@ -81,13 +81,6 @@ async function answer(
     printLine(context, `kept what ${id} was: ${cause}, says ${care.by}${open}${cited}`);
   });
 }
-
-const parts = () =>
-  Promise.all([
-    import('../../actions/incidents/incidents.ts'),
-    import('../../actions/incidents/body.ts'),
-    import('./care-options.ts'),
-  ]);
 
 /** An argument that a rule of the API reads. */
 function read<T>(rule: (text: string) => Checked<T>): (text: string) => T {
@@ -112,13 +105,10 @@ const causesText = (): string => {
 };
 
 /** Declares the command and what it can do. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('incidents')
-    .summary('show what is wrong, look after it, say what it was')
-    .description(
-      'Many symptoms with one cause: a page where customers get stuck, a site that does not answer, a subscriber that takes nothing.',
-    );
+export function register(command: Command, context: CliContext): void {
+  command.description(
+    'Many symptoms with one cause: a page where customers get stuck, a site that does not answer, a subscriber that takes nothing.',
+  );
   const json = (sub: Command): Command => sub.option('--json', 'write JSON');
   const one = (name: string): Command => json(command.command(name)).argument('<id>', ID, read(readIncidentId));
   json(command.command('list', { isDefault: true }))

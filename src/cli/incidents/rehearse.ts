@@ -1,14 +1,22 @@
 /** `rehearse`: what would have been said in a past time, had other settings held. */
 
 import type { Command } from 'commander';
+import { rehearse } from '../../actions/rehearse/rehearse.ts';
+import { readMoment } from '../../actions/subscribers/moment.ts';
+import { channelRules, channelSubscriber, DEFAULT_CHANNEL } from '../../config/channels.ts';
+import { loadAlertSettings } from '../../config/rehearsed.ts';
 import type { Settings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
+import { readClock, type Sql } from '../../postgres/connection/database.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { checked } from '../subscribers/subscriber-options.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { counted, printJson } from '../terminal/output.ts';
+import { knownSite } from '../terminal/site.ts';
+import { rehearsalBody, showRehearsal } from './show-rehearsal.ts';
 
 interface Options {
   readonly from: string;
@@ -24,14 +32,6 @@ const LINE_EVERY = 100_000;
 
 async function rehearseCommand(context: CliContext, options: Options): Promise<void> {
   await withDatabase(context, async ({ sql, settings }) => {
-    const [{ loadAlertSettings }, { listSites }, { rehearse }, { rehearsalBody, showRehearsal }, { knownSite }] =
-      await Promise.all([
-        import('../../config/rehearsed.ts'),
-        import('../../postgres/polling/sites.ts'),
-        import('../../actions/rehearse/rehearse.ts'),
-        import('./show-rehearsal.ts'),
-        import('../terminal/site.ts'),
-      ]);
     const { config, ignoreSilences = false } = options;
     const sites = (await listSites(sql)).filter(({ configured }) => configured).map(({ name }) => name);
     const tried = config === undefined ? settings : loadAlertSettings(context.env, config, sites);
@@ -57,11 +57,6 @@ async function rehearseCommand(context: CliContext, options: Options): Promise<v
 
 /** The time to go through, by the database's clock. */
 async function timeOf(sql: Sql, options: Options): Promise<{ from: Instant; to: Instant }> {
-  const [{ readMoment }, { checked }, { readClock }] = await Promise.all([
-    import('../../actions/subscribers/moment.ts'),
-    import('../subscribers/subscriber-options.ts'),
-    import('../../postgres/connection/database.ts'),
-  ]);
   const { now } = await readClock(sql);
   const momentOf = (option: string, text: string): Instant =>
     checked(`${option} ${JSON.stringify(text.slice(0, 100))}`, readMoment(text, now));
@@ -75,7 +70,6 @@ async function timeOf(sql: Sql, options: Options): Promise<{ from: Instant; to: 
 
 /** Who is told. Where nobody is, the rehearsal would be silent, so one that hears everything is made up. */
 async function channelsOf({ channels, slack }: Pick<Settings, 'channels' | 'slack'>) {
-  const { channelRules, channelSubscriber, DEFAULT_CHANNEL } = await import('../../config/channels.ts');
   const rules = channelRules({ channels });
   const everything = {
     name: channelSubscriber({ kind: 'slack', name: DEFAULT_CHANNEL }),
@@ -106,10 +100,8 @@ function progressOn(context: CliContext): { show(stays: number, share: number): 
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('rehearse')
-    .summary('show what would have been said in a past time under other settings')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Goes through the recorded changes of state of a past time again and prints which messages about incidents and single stuck checkouts would have been sent, when and to which channel, beside what was really sent. With --config, the states, polling and slack of that file are tried. The 14 days before teach what is usual. Only reads, so a daemon may run meanwhile.',
     )

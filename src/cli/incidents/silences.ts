@@ -1,12 +1,19 @@
 /** `silences`: times in which people want to hear nothing of some incidents. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { silenceBody, silenceName } from '../../actions/incidents/body.ts';
+import { lift, requireSilence, silence } from '../../actions/incidents/silences.ts';
+import { policyOf } from '../../domain/polling/poll-plan.ts';
+import { stateName } from '../../domain/purchases/states.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { listSilences } from '../../postgres/incidents/silences.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
 import { durationArgument, examples, namesItsCommands } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine, printTable } from '../terminal/output.ts';
-import type { SilenceOptions } from './silence-options.ts';
+import { type SilenceOptions, silenceOf } from './silence-options.ts';
+import { matterOf, spanOf } from './silence-words.ts';
 
 interface JsonOption {
   readonly json?: true;
@@ -19,12 +26,6 @@ interface ListOptions extends JsonOption {
 
 async function list(context: CliContext, { all, limit, cursor, json }: ListOptions): Promise<void> {
   await withDatabase(context, async ({ sql }) => {
-    const [{ listSilences }, { silenceBody, silenceName }, { databaseNow }, { matterOf, spanOf }] = await Promise.all([
-      import('../../postgres/incidents/silences.ts'),
-      import('../../actions/incidents/body.ts'),
-      import('../../postgres/reports/overview.ts'),
-      import('./silence-words.ts'),
-    ]);
     const rows = await listSilences(sql, { status: all ? 'all' : 'current', before: cursor ?? null, limit: limit + 1 });
     const page = rows.slice(0, limit);
     const next = rows.length > limit ? silenceName(page.at(-1)!.id) : null;
@@ -45,23 +46,6 @@ async function list(context: CliContext, { all, limit, cursor, json }: ListOptio
 }
 
 async function add(context: CliContext, { json, ...options }: SilenceOptions & JsonOption): Promise<void> {
-  const [
-    { silenceOf },
-    { silence },
-    { silenceBody, silenceName },
-    { databaseNow },
-    { matterOf, spanOf },
-    { policyOf },
-    { stateName },
-  ] = await Promise.all([
-    import('./silence-options.ts'),
-    import('../../actions/incidents/silences.ts'),
-    import('../../actions/incidents/body.ts'),
-    import('../../postgres/reports/overview.ts'),
-    import('./silence-words.ts'),
-    import('../../domain/polling/poll-plan.ts'),
-    import('../../domain/purchases/states.ts'),
-  ]);
   await withDatabase(context, async ({ sql, settings }) => {
     const now = await databaseNow(sql);
     const row = await silence(sql, await silenceOf(context, sql, options, now), now);
@@ -80,11 +64,6 @@ async function add(context: CliContext, { json, ...options }: SilenceOptions & J
 
 async function end(context: CliContext, id: number, { json }: JsonOption): Promise<void> {
   await withDatabase(context, async ({ sql }) => {
-    const [{ lift, requireSilence }, { silenceBody, silenceName }, { databaseNow }] = await Promise.all([
-      import('../../actions/incidents/silences.ts'),
-      import('../../actions/incidents/body.ts'),
-      import('../../postgres/reports/overview.ts'),
-    ]);
     const before = await requireSilence(sql, id, '"purchase-watch silences --all"');
     const wasOver = silenceBody(before, await databaseNow(sql)).status === 'over';
     await lift(sql, id);
@@ -108,13 +87,10 @@ function limitArgument(text: string): number {
 }
 
 /** Declares the command and what it can do. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('silences')
-    .summary('hear nothing of some incidents for a time')
-    .description(
-      'While a silence holds, people are told of no incident that matches, but for the end of one they have heard of. What is still wrong when it ends is told then. Webhooks and the feed are not silenced. One that begins later is a maintenance window.',
-    );
+export function register(command: Command, context: CliContext): void {
+  command.description(
+    'While a silence holds, people are told of no incident that matches, but for the end of one they have heard of. What is still wrong when it ends is told then. Webhooks and the feed are not silenced. One that begins later is a maintenance window.',
+  );
   const json = (sub: Command): Command => sub.option('--json', 'write JSON');
   json(command.command('list', { isDefault: true }))
     .summary('list those that hold or are to come, newest first')

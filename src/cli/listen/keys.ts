@@ -1,6 +1,11 @@
 /** With what `listen` checks signatures. */
+
+import { readSecret } from '../../actions/subscribers/rules.ts';
+import { newSigningSecret } from '../../channels/outgoing/sealed.ts';
+import { environmentOf } from '../../config/sources/environment.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Keys } from '../../receiver/genuine.ts';
+import { checked } from '../subscribers/subscriber-options.ts';
 import type { CliContext } from '../terminal/context.ts';
 
 export interface KeyOptions {
@@ -22,11 +27,6 @@ export async function findKeys(
   { secret, publicKey }: KeyOptions,
   { needsSecret }: { needsSecret: boolean },
 ): Promise<FoundKeys> {
-  const [{ checked }, { readSecret }, { newSigningSecret }] = await Promise.all([
-    import('../subscribers/subscriber-options.ts'),
-    import('../../actions/subscribers/rules.ts'),
-    import('../../channels/outgoing/sealed.ts'),
-  ]);
   const publicKeys = (publicKey ?? []).map((text) => {
     if (/^whpk_[A-Za-z0-9+/]{43}=$/.test(text)) return text;
     // Nothing of it is quoted: a private key is put here by mistake.
@@ -52,7 +52,6 @@ export function withoutLoneSecret(context: CliContext): CliContext {
 }
 
 async function environmentSecrets({ env }: CliContext): Promise<string[]> {
-  const { environmentOf } = await import('../../config/sources/environment.ts');
   const problems: string[] = [];
   const found = environmentOf(env).read('WEBHOOK_SECRET', problems);
   if (problems.length > 0) throw new AppError('configuration', problems.join('\n'));

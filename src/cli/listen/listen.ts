@@ -4,14 +4,17 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Keys } from '../../receiver/genuine.ts';
-import type { PostListener, Receive } from '../../receiver/posts.ts';
+import { listenForPosts, type PostListener, type Receive } from '../../receiver/posts.ts';
+import { createReceiver, isYes } from '../../receiver/receiver.ts';
+import { untilToldToStop } from '../../runtime/process/signals.ts';
 import type { WishOptions } from '../subscribers/subscriber-options.ts';
 import { durationArgument, examples, numberArgument } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
-import type { KeyOptions } from './keys.ts';
-import type { Answered } from './pauses.ts';
-import type { Screen } from './screen.ts';
-import type { Subscribed } from './subscription.ts';
+import { findKeys, type KeyOptions, withoutLoneSecret } from './keys.ts';
+import { type Answered, guessPauses, watchPauses } from './pauses.ts';
+import { createScreen, type Screen } from './screen.ts';
+import { type Subscribed, subscribe, subscriberName } from './subscription.ts';
+import { leadsBack } from './target.ts';
 
 interface ListenOptions extends KeyOptions, Pick<WishOptions, 'types' | 'sites' | 'states'> {
   readonly port: number;
@@ -35,21 +38,12 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
   if (stray !== undefined && options.subscribe === undefined) {
     throw new AppError('invalid', `--${stray}: only with --subscribe; otherwise the daemon's settings say what is sent here`);
   }
-  const [{ listenForPosts }, { findKeys, withoutLoneSecret }, { createScreen }, { subscriberName }, { untilToldToStop }] =
-    await Promise.all([
-      import('../../receiver/posts.ts'),
-      import('./keys.ts'),
-      import('./screen.ts'),
-      import('./subscription.ts'),
-      import('../../runtime/process/signals.ts'),
-    ]);
   const keys = await findKeys(context, options, { needsSecret: options.subscribe !== undefined });
   const name = options.subscribe === undefined ? null : await subscriberName(options.subscribe);
   const screen = createScreen(context, options);
   const ending = new AbortController();
   const own = withoutLoneSecret(context);
   const { signal } = ending;
-  const { guessPauses, watchPauses } = await import('./pauses.ts');
   const answered = name === null ? guessPauses(screen.say) : watchPauses(own, { name, say: screen.say, signal });
   const receive = await receiverOf(options, { keys, name, screen, answered, end: () => ending.abort(), signal });
 
@@ -65,7 +59,6 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
     throw cannotListen(options, cause);
   });
   try {
-    const { leadsBack } = await import('./target.ts');
     // Only now is the port known in any case.
     if (options.forward !== undefined && leadsBack(options.forward, { host, port: server.port })) {
       throw new AppError(
@@ -100,7 +93,6 @@ async function receiverOf(
     signal,
   }: { keys: Keys; name: string | null; screen: Screen; answered: Answered; end: () => void; signal: AbortSignal },
 ): Promise<Receive> {
-  const { createReceiver, isYes } = await import('../../receiver/receiver.ts');
   const { answer: status, delay, fail, forward: forwardTo = null, count } = options;
   const counted = new Set<string>();
   let isTested = name === null;
@@ -140,7 +132,6 @@ async function listenAs(
   subscribed: Subscribed,
   { screen, signal, tellSecret }: { screen: Screen; signal: AbortSignal; tellSecret: boolean },
 ): Promise<void> {
-  const { subscribe } = await import('./subscription.ts');
   const subscription = await subscribe(context, subscribed);
   const { name, url, secret } = subscribed;
   try {
@@ -205,10 +196,8 @@ function several(text: string, before: readonly string[] = []): readonly string[
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('listen')
-    .summary('show verified events as they come, on this machine')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Takes webhooks on this machine and shows those whose signature is good, one line each; the others are refused with 401, and why. Standard output has events only. The secret is that of --secret, WEBHOOK_SECRET or the file of WEBHOOK_SECRET_FILE; without any, one is made and shown.',
     )

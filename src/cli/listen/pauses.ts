@@ -1,8 +1,13 @@
 /** `listen` says when what it refused has led to a pause: otherwise nothing comes, and nobody knows why. */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { offAdvice } from '../../actions/subscribers/subscribers.ts';
 import { FAILURES_TO_PAUSE } from '../../domain/deliveries/subscriber-health.ts';
+import { afterFailures } from '../../domain/deliveries/subscriber-state.ts';
+import { untilText } from '../../domain/explain/standing.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import { findSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 
@@ -21,13 +26,6 @@ export function watchPauses(
   let told: Instant | 'off' | null = null;
 
   const look = async (): Promise<void> => {
-    const [{ untilText }, { afterFailures }, { databaseNow }, { findSubscriber }, { offAdvice }] = await Promise.all([
-      import('../../domain/explain/standing.ts'),
-      import('../../domain/deliveries/subscriber-state.ts'),
-      import('../../postgres/reports/overview.ts'),
-      import('../../postgres/subscribers/subscribers.ts'),
-      import('../../actions/subscribers/subscribers.ts'),
-    ]);
     const { subscriber, now } = await withDatabase(context, async ({ sql }) => ({
       subscriber: await findSubscriber(sql, name),
       now: await databaseNow(sql),

@@ -1,10 +1,18 @@
 /** `listen --subscribe`: a subscriber for as long as somebody listens. */
 
 import { hostname } from 'node:os';
+import { readName } from '../../actions/subscribers/rules.ts';
+import { secretsOf } from '../../actions/subscribers/secrets.ts';
+import { addSubscriber, removeSubscriber, requireSubscriber, testSubscriber } from '../../actions/subscribers/subscribers.ts';
+import { waitForAttempt } from '../../actions/subscribers/wait.ts';
+import { refusedUrl } from '../../channels/http/address.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { WishOptions } from '../subscribers/subscriber-options.ts';
+import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { checked, urlArgument, type WishOptions, wishesOf } from '../subscribers/subscriber-options.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
 
@@ -38,23 +46,12 @@ function ownPrefix(): string {
 
 /** A name for the subscriber, checked; throws AppError `invalid`. */
 export async function subscriberName(given: string | true): Promise<string> {
-  const [{ checked }, { readName }] = await Promise.all([
-    import('../subscribers/subscriber-options.ts'),
-    import('../../actions/subscribers/rules.ts'),
-  ]);
   return given === true ? ownPrefix() + process.pid : checked('--subscribe', readName(given));
 }
 
 /** Adds the subscriber. Throws AppError when it may not be called, or cannot be added; nothing is left behind then. */
 export async function subscribe(context: CliContext, { name, url, secret, wishes }: Subscribed): Promise<Subscription> {
   const leftOver = await withDatabase(context, async ({ sql, settings }) => {
-    const [{ addSubscriber }, { secretsOf }, { urlArgument, wishesOf }, { refusedUrl }, { readSubscribers }] = await Promise.all([
-      import('../../actions/subscribers/subscribers.ts'),
-      import('../../actions/subscribers/secrets.ts'),
-      import('../subscribers/subscriber-options.ts'),
-      import('../../channels/http/address.ts'),
-      import('../../postgres/subscribers/subscribers.ts'),
-    ]);
     const refused = refusedUrl(url, settings.webhooks.apiAllowAddresses, 'api');
     if (refused !== null) {
       throw new AppError(
@@ -89,12 +86,6 @@ function isLeftOver(name: string): boolean {
 function test(context: CliContext, name: string, signal: AbortSignal): Promise<string> {
   return withDatabase(context, async ({ sql }) => {
     if ((await livingDaemons(sql)).length === 0) return `${NO_DAEMON}; until then nothing comes`;
-    const [{ requireSubscriber, testSubscriber }, { databaseNow }, { waitForAttempt }, { findDelivery }] = await Promise.all([
-      import('../../actions/subscribers/subscribers.ts'),
-      import('../../postgres/reports/overview.ts'),
-      import('../../actions/subscribers/wait.ts'),
-      import('../../postgres/deliveries/delivery-list.ts'),
-    ]);
     const began = performance.now();
     const id = await testSubscriber(sql, await requireSubscriber(sql, name), await databaseNow(sql));
     const attempted = await waitForAttempt(sql, id, { within: TEST_WITHIN, signal });
@@ -111,7 +102,6 @@ function test(context: CliContext, name: string, signal: AbortSignal): Promise<s
 async function end(context: CliContext, name: string): Promise<void> {
   try {
     await withDatabase(context, async ({ sql }) => {
-      const { removeSubscriber } = await import('../../actions/subscribers/subscribers.ts');
       await removeSubscriber(sql, name);
     });
   } catch (cause) {

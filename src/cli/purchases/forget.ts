@@ -6,14 +6,22 @@ import type { Command } from 'commander';
 import { AppError } from '../../domain/values/errors.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import type { ErasedCounts, Forgettable } from '../../postgres/purchases/forget.ts';
-import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
-import type { findRemarks, Remark } from '../../postgres/purchases/remarks.ts';
+import {
+  countErasable,
+  type ErasedCounts,
+  erase,
+  eraseMentions,
+  erasures,
+  type Forgettable,
+} from '../../postgres/purchases/forget.ts';
+import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
+import { findRemarks, namesOf, type Remark, referencesOf } from '../../postgres/purchases/remarks.ts';
 import { examples } from '../terminal/arguments.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { counted, printable, printJson, printLine } from '../terminal/output.ts';
+import { findPurchase } from './purchase.ts';
 
 interface ForgetOptions {
   readonly site?: string;
@@ -42,10 +50,6 @@ const OUT_OF_REACH = [
 async function forget(context: CliContext, purchaseId: string, options: ForgetOptions): Promise<void> {
   const { site, yes, dryRun, json } = options;
   await withDatabase(context, async ({ sql }) => {
-    const [{ countErasable, erase, eraseMentions }, { findRemarks, namesOf, referencesOf }] = await Promise.all([
-      import('../../postgres/purchases/forget.ts'),
-      import('../../postgres/purchases/remarks.ts'),
-    ]);
     const purchase = await findOrSayErased(sql, purchaseId, site);
     const counts = await countErasable(sql, purchase);
     const left = await findRemarks(sql, namesOf(purchaseId, referencesOf(purchase)));
@@ -82,10 +86,6 @@ async function forget(context: CliContext, purchaseId: string, options: ForgetOp
 
 /** The purchase; or an AppError that says when it was erased, or why there is none. */
 async function findOrSayErased(sql: Sql, purchaseId: string, site: string | undefined): Promise<PurchaseRow> {
-  const [{ findPurchase }, { erasures }] = await Promise.all([
-    import('./purchase.ts'),
-    import('../../postgres/purchases/forget.ts'),
-  ]);
   try {
     return await findPurchase(sql, { purchaseId, site });
   } catch (error) {
@@ -140,17 +140,14 @@ function whoAsks(): string {
 }
 
 async function whyNot(sql: Sql, purchase: Forgettable): Promise<string> {
-  const { findPurchases } = await import('../../postgres/purchases/purchases.ts');
   const [still] = await findPurchases(sql, purchase);
   if (still === undefined) return `${purchase.purchaseId} was erased or deleted by somebody else meanwhile`;
   return 'another session keeps rows of this purchase locked, so nothing was erased; end its transaction and try again';
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('forget')
-    .summary("erase a purchase, and a person's data with it")
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Erases a purchase and everything known of it: its row, fields, transitions, events, deliveries and attempts, and what else names its id. Leaves one line in purchase_watch_internal.forgotten that says when and by whom, without the id. Works while daemons run.',
     )

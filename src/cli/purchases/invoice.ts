@@ -1,13 +1,19 @@
 /** `invoice`: asks the checkout service for the invoice of a purchase. */
+
 import type { Command } from 'commander';
+import { invoiceBody } from '../../api/purchases/invoice-body.ts';
+import { createCheckoutClient } from '../../checkout/client.ts';
 import type { Invoice, InvoiceAnswer, InvoiceItem } from '../../checkout/invoice-details.ts';
 import type { LocalTime } from '../../checkout/local-time.ts';
+import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings, SiteSettings } from '../../config/settings.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Decimal } from '../../domain/values/exact-json.ts';
+import { findPurchases } from '../../postgres/purchases/purchases.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
+import { withDatabase } from '../terminal/database.ts';
 import { printFacts, printJson, printLine, printTable, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
 
@@ -17,10 +23,6 @@ interface InvoiceOptions {
 }
 
 async function invoice(context: CliContext, purchaseId: string, { site: wanted, json }: InvoiceOptions): Promise<void> {
-  const [{ loadSettings }, { createCheckoutClient }] = await Promise.all([
-    import('../../config/load-settings.ts'),
-    import('../../checkout/client.ts'),
-  ]);
   const settings = loadSettings(context.env, { requireSite: true });
   const site = await siteOf(context, settings, { purchaseId, wanted });
   const client = createCheckoutClient(site, { fields: [] });
@@ -28,7 +30,6 @@ async function invoice(context: CliContext, purchaseId: string, { site: wanted, 
     const answer = await client.invoiceDetails(purchaseId);
     if (answer.kind !== 'invoice') throw whyNone(purchaseId, site, answer);
     if (json === true) {
-      const { invoiceBody } = await import('../../api/purchases/invoice-body.ts');
       return printJson(context, invoiceBody(site.name, answer.invoice));
     }
     printInvoice(context, site.name, answer.invoice);
@@ -57,10 +58,6 @@ async function siteOf(
 
 /** Without a database nothing is registered: then the site has to be named. */
 async function registeredAt(context: CliContext, purchaseId: string): Promise<string[]> {
-  const [{ withDatabase }, { findPurchases }] = await Promise.all([
-    import('../terminal/database.ts'),
-    import('../../postgres/purchases/purchases.ts'),
-  ]);
   try {
     return await withDatabase(context, async ({ sql }) =>
       (await findPurchases(sql, { purchaseId, site: null })).map((row) => row.site),
@@ -150,10 +147,8 @@ function moment(time: LocalTime | null): string | null {
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('invoice')
-    .summary("show a purchase's invoice")
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Asks the checkout service for the invoice of a completed purchase, once and now, and shows all of it: with a name and an address. Nothing is stored, and the purchase need not be registered.',
     )

@@ -5,11 +5,15 @@ import { type Command, Option } from 'commander';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
+import { readClock, type Sql } from '../../postgres/connection/database.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { findPurchases, type PurchaseRow, requestPoll } from '../../postgres/purchases/purchases.ts';
 import { durationArgument, examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
+import { relative } from '../terminal/times.ts';
+import { findPurchase } from './purchase.ts';
+import { showPurchase } from './show-purchase.ts';
 
 interface PollOptions {
   readonly site?: string;
@@ -21,11 +25,6 @@ const LOOK_AGAIN: Milliseconds = 50;
 
 async function poll(context: CliContext, purchaseId: string, { site, wait, json }: PollOptions): Promise<void> {
   await withDatabase(context, async ({ sql, settings: { policy } }) => {
-    const [{ findPurchase }, { requestPoll }, { showPurchase }] = await Promise.all([
-      import('./purchase.ts'),
-      import('../../postgres/purchases/purchases.ts'),
-      import('./show-purchase.ts'),
-    ]);
     const before = await findPurchase(sql, { purchaseId, site });
     if (before.status === 'stopped') {
       throw new AppError(
@@ -42,7 +41,6 @@ async function poll(context: CliContext, purchaseId: string, { site, wait, json 
 
 /** The purchase once a poll was recorded; throws AppError with the likely reason when none was in time. */
 async function waitForPoll(sql: Sql, before: PurchaseRow, wait: Milliseconds): Promise<PurchaseRow> {
-  const { findPurchases } = await import('../../postgres/purchases/purchases.ts');
   const deadline = performance.now() + wait;
   for (;;) {
     const [row] = await findPurchases(sql, before);
@@ -54,11 +52,6 @@ async function waitForPoll(sql: Sql, before: PurchaseRow, wait: Milliseconds): P
 }
 
 async function whyNot(sql: Sql, { site, purchaseId }: PurchaseRow, wait: Milliseconds): Promise<string> {
-  const [{ listSites }, { readClock }, { relative }] = await Promise.all([
-    import('../../postgres/polling/sites.ts'),
-    import('../../postgres/connection/database.ts'),
-    import('../terminal/times.ts'),
-  ]);
   const { configured, failingSince, lastSuccessAt, lastError } = (await listSites(sql)).find(({ name }) => name === site)!;
   const none = `no answer was recorded within ${humanDuration(wait)}`;
   if (!configured) return `${none}: site ${site} is not in the daemon's configuration any more`;
@@ -71,10 +64,8 @@ async function whyNot(sql: Sql, { site, purchaseId }: PurchaseRow, wait: Millise
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('poll')
-    .summary('ask for a purchase now')
+export function register(command: Command, context: CliContext): void {
+  command
     .description('Has the running daemon ask for a purchase now, waits for the answer and shows the purchase.')
     .argument('<id>', 'its Purchase ID')
     .option('--site <name>', 'the site, when several have this id')

@@ -1,9 +1,12 @@
 /** `unwatch`: stops watching a purchase. */
+
 import type { Command } from 'commander';
+import { stopPurchase } from '../../postgres/purchases/purchases.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
+import { findPurchase } from './purchase.ts';
 
 interface UnwatchOptions {
   readonly site?: string;
@@ -12,10 +15,6 @@ interface UnwatchOptions {
 
 async function unwatch(context: CliContext, purchaseId: string, { site, json }: UnwatchOptions): Promise<void> {
   await withDatabase(context, async ({ sql }) => {
-    const [{ findPurchase }, { stopPurchase }] = await Promise.all([
-      import('./purchase.ts'),
-      import('../../postgres/purchases/purchases.ts'),
-    ]);
     const purchase = await findPurchase(sql, { purchaseId, site });
     await stopPurchase(sql, purchase.id);
     const was = purchase.status;
@@ -29,10 +28,8 @@ async function unwatch(context: CliContext, purchaseId: string, { site, json }: 
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('unwatch')
-    .summary('stop watching a purchase')
+export function register(command: Command, context: CliContext): void {
+  command
     .description('Stops polling a purchase. What is known of it stays.')
     .argument('<id>', 'its Purchase ID')
     .option('--site <name>', 'the site, when several have this id')

@@ -1,14 +1,18 @@
 /** `watch`: registers purchases. */
+
 import { type Command, InvalidArgumentError } from 'commander';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import type { Registration } from '../../postgres/purchases/purchases.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { type Registration, register as registerPurchases } from '../../postgres/purchases/purchases.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
 import { counted, printable, printJson, printLine, styled } from '../terminal/output.ts';
-import type { RegistrationCounts } from './register-file.ts';
-import type { Defaults } from './registrations.ts';
+import { progressOn } from '../terminal/progress.ts';
+import { knownSite } from '../terminal/site.ts';
+import { type RegistrationCounts, registerFile } from './register-file.ts';
+import { checkRegistration, type Defaults } from './registrations.ts';
 
 interface WatchOptions {
   readonly site?: string;
@@ -40,12 +44,6 @@ async function watch(context: CliContext, ids: readonly string[], options: Watch
     throw new AppError('invalid', 'name at least one purchase ID, or a file with --file (- reads standard input)');
   }
   await withDatabase(context, async ({ sql }) => {
-    const [{ checkRegistration }, { register }, { listSites }, { knownSite }] = await Promise.all([
-      import('./registrations.ts'),
-      import('../../postgres/purchases/purchases.ts'),
-      import('../../postgres/polling/sites.ts'),
-      import('../terminal/site.ts'),
-    ]);
     const sites = (await listSites(sql)).filter(({ configured }) => configured).map(({ name }) => name);
     const { site = null, reference = null, metadata = null } = options;
     if (site !== null) knownSite(site, sites);
@@ -58,7 +56,7 @@ async function watch(context: CliContext, ids: readonly string[], options: Watch
     );
     if (problems.length > 0) throw new AppError('invalid', [...new Set(problems)].join('\n'));
     const registrations = checked as Registration[];
-    const answers = await register(sql, registrations, { by: 'cli' });
+    const answers = await registerPurchases(sql, registrations, { by: 'cli' });
     const isListed = ids.length <= LISTED;
     const { json = false, quiet = false, file } = options;
     if (isListed && !json && !quiet) {
@@ -101,7 +99,6 @@ async function watchFile(
   sql: Sql,
   { file, defaults, silent }: { file: string; defaults: Defaults; silent: boolean },
 ): Promise<FileResult> {
-  const [{ registerFile }, { progressOn }] = await Promise.all([import('./register-file.ts'), import('../terminal/progress.ts')]);
   const stderr: NodeJS.WritableStream & { isTTY?: boolean } = context.stderr;
   const progress = progressOn({ stream: stderr, inPlace: stderr.isTTY === true && context.env.TERM !== 'dumb' });
   const problems: Problem[] = [];
@@ -169,10 +166,8 @@ function notEmpty(text: string): string {
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('watch')
-    .summary('register purchases')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Registers purchases, so that the daemon polls them from now on. Safe to run twice: what is registered already stays as it is, and what was stopped is watched again.',
     )

@@ -1,8 +1,13 @@
 /** `why`: why a purchase has (not) been polled, flagged or announced. */
+
 import type { Command } from 'commander';
+import { channelRules } from '../../config/channels.ts';
+import { learnedLimits } from '../../postgres/stays/limits.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
+import { findPurchase } from './purchase.ts';
+import { showExplanation } from './show-explanation.ts';
 
 interface WhyOptions {
   readonly site?: string;
@@ -12,12 +17,6 @@ interface WhyOptions {
 
 async function why(context: CliContext, purchaseId: string, { site, subscriber, json }: WhyOptions): Promise<void> {
   await withDatabase(context, async ({ sql, settings }) => {
-    const [{ findPurchase }, { showExplanation }, { learnedLimits }, { channelRules }] = await Promise.all([
-      import('./purchase.ts'),
-      import('./show-explanation.ts'),
-      import('../../postgres/stays/limits.ts'),
-      import('../../config/channels.ts'),
-    ]);
     const { id, site: itsSite } = await findPurchase(sql, { purchaseId, site });
     const limits = await learnedLimits(sql, settings.policy);
     const limitOf = (state: number) => limits.limitOf(itsSite, state);
@@ -28,10 +27,8 @@ async function why(context: CliContext, purchaseId: string, { site, subscriber, 
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('why')
-    .summary('why a purchase has (not) been polled, flagged or announced')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       'Tells in one sentence what is the matter with a purchase, then in order what happened to it and who was told, how things stand, and what comes and why then. Run it with the settings of the daemon: it explains the next poll by them.',
     )

@@ -1,17 +1,27 @@
 /** `deliveries`: what was sent to whom, and sending one again. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { deliveryBody, deliveryDetails } from '../../actions/subscribers/body.ts';
+import { deliveryName } from '../../actions/subscribers/names.ts';
+import { Refused } from '../../actions/subscribers/refused.ts';
+import { sendAgain } from '../../actions/subscribers/replay.ts';
+import { secretsOf } from '../../actions/subscribers/secrets.ts';
+import { unreachableReason } from '../../actions/subscribers/subscribers.ts';
+import { suggestion } from '../../config/kinds/nearest.ts';
 import { DELIVERY_STATUSES, NOT_TOLD } from '../../domain/deliveries/delivery-status.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import type { DeliveryFilter, DeliveryRow } from '../../postgres/deliveries/delivery-list.ts';
+import { type DeliveryFilter, type DeliveryRow, findDelivery, listDeliveries } from '../../postgres/deliveries/delivery-list.ts';
+import { isSubscriberKnown, subscriberNames } from '../../postgres/reports/explain.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import { findSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { examples, namesItsCommands } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { printFacts, printJson, printLine, printTable } from '../terminal/output.ts';
 import { relative } from '../terminal/times.ts';
-import type { RetryAllOptions } from './retry-all.ts';
+import { type RetryAllOptions, retryAll } from './retry-all.ts';
 
 interface JsonOption {
   readonly json?: true;
@@ -26,12 +36,6 @@ async function list(context: CliContext, { json, limit, cursor, ...filter }: Lis
     throw new AppError('invalid', '--site: tells which purchase is meant, so it needs --purchase');
   }
   await withDatabase(context, async ({ sql }) => {
-    const [{ listDeliveries }, { deliveryBody }, { deliveryName }, { databaseNow }] = await Promise.all([
-      import('../../postgres/deliveries/delivery-list.ts'),
-      import('../../actions/subscribers/body.ts'),
-      import('../../actions/subscribers/names.ts'),
-      import('../../postgres/reports/overview.ts'),
-    ]);
     const rows = await listDeliveries(sql, { filter, before: cursor ?? null, limit: limit + 1 });
     const page = rows.slice(0, limit);
     const next = rows.length > limit ? deliveryName(page.at(-1)!.id) : null;
@@ -59,10 +63,6 @@ async function list(context: CliContext, { json, limit, cursor, ...filter }: Lis
 
 /** A name that was mistyped brings nothing, and is not to be taken for one with nothing to show. */
 async function requireKnown(sql: Sql, name: string): Promise<void> {
-  const [{ isSubscriberKnown, subscriberNames }, { suggestion }] = await Promise.all([
-    import('../../postgres/reports/explain.ts'),
-    import('../../config/kinds/nearest.ts'),
-  ]);
   if (await isSubscriberKnown(sql, name)) return;
   const hint = suggestion(name, await subscriberNames(sql));
   throw new AppError('not_found', `there is no subscriber ${JSON.stringify(name)}${hint}`);
@@ -80,12 +80,6 @@ function when({ status, settledAt, dueAt, parkedUntil }: Timed, now: Instant): s
 
 async function show(context: CliContext, id: number, { json }: JsonOption): Promise<void> {
   await withDatabase(context, async ({ sql, settings }) => {
-    const [{ findDelivery }, { deliveryDetails }, { deliveryName }, { databaseNow }] = await Promise.all([
-      import('../../postgres/deliveries/delivery-list.ts'),
-      import('../../actions/subscribers/body.ts'),
-      import('../../actions/subscribers/names.ts'),
-      import('../../postgres/reports/overview.ts'),
-    ]);
     const row = await findDelivery(sql, id);
     if (row === null) throw new AppError('not_found', `there is no delivery ${deliveryName(id)}`);
     if (json) return printJson(context, deliveryDetails(row));
@@ -123,11 +117,6 @@ async function show(context: CliContext, id: number, { json }: JsonOption): Prom
 
 /** Why its subscriber cannot be sent anything, as the settings at hand tell, or null. */
 async function unreadable({ sql, settings }: OpenDatabase, name: string): Promise<string | null> {
-  const [{ findSubscriber }, { unreachableReason }, { secretsOf }] = await Promise.all([
-    import('../../postgres/subscribers/subscribers.ts'),
-    import('../../actions/subscribers/subscribers.ts'),
-    import('../../actions/subscribers/secrets.ts'),
-  ]);
   const subscriber = await findSubscriber(sql, name);
   const secrets = secretsOf(settings);
   // Without a key in this shell nothing is known of the daemons' one.
@@ -143,18 +132,11 @@ async function retry(
   if ((subscriber === undefined) === (ids.length === 0))
     throw new AppError('invalid', 'name the deliveries by their ids, or all of one subscriber with --subscriber, not both');
   if (subscriber !== undefined) {
-    const { retryAll } = await import('./retry-all.ts');
     return retryAll(context, { ...all, subscriber, ...(json && { json }) });
   }
   const stray = Object.keys(all)[0];
   if (stray !== undefined) throw new AppError('invalid', `--${stray === 'dryRun' ? 'dry-run' : stray}: only with --subscriber`);
   await withDatabase(context, async ({ sql, settings }) => {
-    const [{ sendAgain }, { deliveryName }, { Refused }, { secretsOf }] = await Promise.all([
-      import('../../actions/subscribers/replay.ts'),
-      import('../../actions/subscribers/names.ts'),
-      import('../../actions/subscribers/refused.ts'),
-      import('../../actions/subscribers/secrets.ts'),
-    ]);
     const again: { id: string; status: string; note: string | null }[] = [];
     const refused: { id: string; code: string; detail: string }[] = [];
     for (const id of ids) {
@@ -194,11 +176,8 @@ function limitArgument(text: string): number {
 }
 
 /** Declares the command and what it can do. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('deliveries')
-    .summary('show what was sent to whom, and send one again')
-    .description('One event for one subscriber each, newest first. A delivery that is sent again keeps its id and bytes.');
+export function register(command: Command, context: CliContext): void {
+  command.description('One event for one subscriber each, newest first. A delivery that is sent again keeps its id and bytes.');
   command
     .command('list', { isDefault: true })
     .summary('list them, newest first')

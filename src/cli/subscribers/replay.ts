@@ -1,10 +1,17 @@
 /** `replay`: sends a subscriber what it missed. */
+
 import type { Command } from 'commander';
+import { readMoment } from '../../actions/subscribers/moment.ts';
+import { waitAdvice } from '../../actions/subscribers/outlook.ts';
+import { drainOf, replay, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
+import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine } from '../terminal/output.ts';
+import { checked, typesOption } from './subscriber-options.ts';
 
 interface ReplayOptions {
   readonly subscriber: string;
@@ -17,21 +24,6 @@ interface ReplayOptions {
 
 async function run(context: CliContext, options: ReplayOptions): Promise<void> {
   await withDatabase(context, async ({ sql, settings }) => {
-    const [
-      { drainOf, replay, replayedBody, whyNoReplay },
-      { readMoment },
-      { requireSubscriber },
-      { waitAdvice },
-      { checked, typesOption },
-      { databaseNow },
-    ] = await Promise.all([
-      import('../../actions/subscribers/replay.ts'),
-      import('../../actions/subscribers/moment.ts'),
-      import('../../actions/subscribers/subscribers.ts'),
-      import('../../actions/subscribers/outlook.ts'),
-      import('./subscriber-options.ts'),
-      import('../../postgres/reports/overview.ts'),
-    ]);
     const now = await databaseNow(sql);
     const since = checked('--since', readMoment(options.since, now));
     const until = options.until === undefined ? Number.POSITIVE_INFINITY : checked('--until', readMoment(options.until, now));
@@ -73,10 +65,8 @@ async function run(context: CliContext, options: ReplayOptions): Promise<void> {
 }
 
 /** Declares the command. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('replay')
-    .summary('send a subscriber past events again')
+export function register(command: Command, context: CliContext): void {
+  command
     .description(
       "Sends every event of a time that the subscriber's filters let through again, with its own id and bytes and in the order of each purchase; those made before it was added too. They go after all that is new, and what waits for its first or its next try is left alone.",
     )

@@ -1,6 +1,13 @@
 /** `deliveries retry --subscriber`: everything that one was not told. */
+
+import { retryGivenUp } from '../../actions/subscribers/given-up.ts';
+import { waitAdvice } from '../../actions/subscribers/outlook.ts';
+import { drainOf, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
+import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
 import type { NotTold } from '../../domain/deliveries/delivery-status.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import { confirmed } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine } from '../terminal/output.ts';
@@ -19,14 +26,6 @@ export async function retryAll(
   { subscriber: name, status = 'exhausted', dryRun = false, yes, json }: RetryAllOptions,
 ): Promise<void> {
   await withDatabase(context, async ({ sql, settings }) => {
-    const [{ retryGivenUp }, { drainOf, replayedBody, whyNoReplay }, { requireSubscriber }, { waitAdvice }, { databaseNow }] =
-      await Promise.all([
-        import('../../actions/subscribers/given-up.ts'),
-        import('../../actions/subscribers/replay.ts'),
-        import('../../actions/subscribers/subscribers.ts'),
-        import('../../actions/subscribers/outlook.ts'),
-        import('../../postgres/reports/overview.ts'),
-      ]);
     const subscriber = await requireSubscriber(sql, name);
     const refusal = whyNoReplay(subscriber);
     if (refusal !== null) throw new AppError('invalid', `--subscriber: ${refusal}`);
@@ -34,7 +33,6 @@ export async function retryAll(
     const found = await retryGivenUp(sql, which, { dryRun: true });
     const these = `${counted(found.count, `${status} delivery`, `${status} deliveries`)} of ${name}`;
     if (found.count > 0 && !dryRun && !yes) {
-      const { confirmed } = await import('../terminal/confirm.ts');
       const question = `${these} will be sent again, after all that is new. Go on?`;
       const otherwise = `${these} would be sent again: say --yes to do it, or --dry-run to see more`;
       if (!(await confirmed(context, { question, otherwise, forPrograms: json === true }))) {

@@ -1,35 +1,54 @@
 /** `subscribers`: who is told, and of what. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { subscriberBody } from '../../actions/subscribers/body.ts';
+import { resumeSubscriber } from '../../actions/subscribers/outlook.ts';
+import { readName } from '../../actions/subscribers/rules.ts';
+import { secretsOf } from '../../actions/subscribers/secrets.ts';
+import {
+  addSubscriber,
+  changeSubscriber,
+  removeSubscriber,
+  requireOwn,
+  requireSubscriber,
+  rotateSecret,
+} from '../../actions/subscribers/subscribers.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import { DAY, type Milliseconds } from '../../domain/values/time.ts';
+import { DAY, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import { MOST_WAITING, waitingFor } from '../../postgres/subscribers/changes.ts';
+import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { durationArgument, examples, namesItsCommands } from '../terminal/arguments.ts';
+import { confirmed } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine, printTable } from '../terminal/output.ts';
 import { printReasons, statusWord } from './show-health.ts';
 import { printSubscriber, told } from './show-subscriber.ts';
-import type { ExtraOptions, WishOptions } from './subscriber-options.ts';
+import {
+  checked,
+  type ExtraOptions,
+  extrasOf,
+  secretFrom,
+  urlArgument,
+  type WishOptions,
+  wishesOf,
+} from './subscriber-options.ts';
 import { testSubscriber } from './test-subscriber.ts';
 
 interface JsonOption {
   readonly json?: true;
 }
 
-async function parts({ sql, settings }: OpenDatabase) {
-  const [subscribers, store, body, { secretsOf }] = await Promise.all([
-    import('../../actions/subscribers/subscribers.ts'),
-    import('../../postgres/subscribers/subscribers.ts'),
-    import('../../actions/subscribers/body.ts'),
-    import('../../actions/subscribers/secrets.ts'),
-  ]);
+/** With what subscribers are changed, and what is needed to show their addresses. */
+function meansOf({ sql, settings }: OpenDatabase) {
   const secrets = secretsOf(settings);
-  return { ...subscribers, ...store, ...body, means: { sql, secrets }, addresses: { secrets, configured: settings.subscribers } };
+  return { means: { sql, secrets }, addresses: { secrets, configured: settings.subscribers } };
 }
 
 async function list(context: CliContext, { json }: JsonOption): Promise<void> {
   await withDatabase(context, async (database) => {
-    const { readSubscribers, subscriberBody, addresses } = await parts(database);
+    const { addresses } = meansOf(database);
     const bodies = (await readSubscribers(database.sql)).map((row) => subscriberBody(row, addresses));
     if (json) return printJson(context, { data: bodies });
     if (bodies.length === 0) {
@@ -54,7 +73,7 @@ async function list(context: CliContext, { json }: JsonOption): Promise<void> {
 
 async function show(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
   await withDatabase(context, async (database) => {
-    const { requireSubscriber, subscriberBody, addresses } = await parts(database);
+    const { addresses } = meansOf(database);
     const body = subscriberBody(await requireSubscriber(database.sql, name), addresses);
     return json ? printJson(context, body) : printSubscriber(context, body);
   });
@@ -67,17 +86,13 @@ async function add(
   { json, secretStdin, ...options }: WishOptions & ExtraOptions & JsonOption & { readonly secretStdin?: true },
 ): Promise<void> {
   await withDatabase(context, async (database) => {
-    const [{ addSubscriber, subscriberBody, means, addresses }, given, { readName }] = await Promise.all([
-      parts(database),
-      import('./subscriber-options.ts'),
-      import('../../actions/subscribers/rules.ts'),
-    ]);
-    const { types = null, sites = null, states = null, description = null } = await given.wishesOf(database.sql, options);
-    const wanted = { name: given.checked('the name', readName(name)), url: given.urlArgument(url, database.settings) };
-    const own = secretStdin ? await given.secretFrom(context.stdin) : undefined;
+    const { means, addresses } = meansOf(database);
+    const { types = null, sites = null, states = null, description = null } = await wishesOf(database.sql, options);
+    const wanted = { name: checked('the name', readName(name)), url: urlArgument(url, database.settings) };
+    const own = secretStdin ? await secretFrom(context.stdin) : undefined;
     const { row, secret } = await addSubscriber(means, {
       ...wanted,
-      ...given.extrasOf(options),
+      ...extrasOf(options),
       types,
       sites,
       states,
@@ -104,10 +119,7 @@ async function change(
   }: WishOptions & ExtraOptions & JsonOption & { readonly url?: string; readonly status?: 'active' | 'off' },
 ): Promise<void> {
   await withDatabase(context, async (database) => {
-    const [{ changeSubscriber, subscriberBody, means, addresses }, { extrasOf, urlArgument, wishesOf }] = await Promise.all([
-      parts(database),
-      import('./subscriber-options.ts'),
-    ]);
+    const { means, addresses } = meansOf(database);
     const wishes = await wishesOf(database.sql, options);
     const address = url === undefined ? undefined : urlArgument(url, database.settings);
     const changes = { ...wishes, ...extrasOf(options), url: address, status };
@@ -121,10 +133,7 @@ async function change(
 
 async function resume(context: CliContext, name: string, { json }: JsonOption): Promise<void> {
   await withDatabase(context, async (database) => {
-    const [{ subscriberBody, addresses }, { resumeSubscriber }] = await Promise.all([
-      parts(database),
-      import('../../actions/subscribers/outlook.ts'),
-    ]);
+    const { addresses } = meansOf(database);
     const { subscriber, wasPaused, held } = await resumeSubscriber(database.sql, name);
     if (json) return printJson(context, subscriberBody(subscriber, addresses));
     if (held !== null) return printLine(context, `${wasPaused ? 'its waits were ended, but' : 'nothing was resumed:'} ${held}`);
@@ -139,14 +148,8 @@ async function resume(context: CliContext, name: string, { json }: JsonOption): 
 
 async function remove(context: CliContext, name: string, { json, yes }: JsonOption & { readonly yes?: true }): Promise<void> {
   await withDatabase(context, async (database) => {
-    const [{ removeSubscriber }, { requireOwn }, { waitingFor, MOST_WAITING }] = await Promise.all([
-      parts(database),
-      import('../../actions/subscribers/subscribers.ts'),
-      import('../../postgres/subscribers/changes.ts'),
-    ]);
     const waiting = await waitingFor(database.sql, (await requireOwn(database.sql, name)).id);
     if (waiting > 0 && !yes) {
-      const { confirmed } = await import('../terminal/confirm.ts');
       const many = `${waiting < MOST_WAITING ? '' : 'at least '}${counted(waiting, 'delivery waits', 'deliveries wait')}`;
       const question = `${many} for ${name}, and will never be made. Remove it?`;
       const otherwise = `${many} for ${name}, and would never be made: say --yes to remove it all the same`;
@@ -166,11 +169,7 @@ async function rotate(
   { overlap, json }: JsonOption & { readonly overlap: Milliseconds },
 ): Promise<void> {
   await withDatabase(context, async (database) => {
-    const [{ rotateSecret, means }, { databaseNow }, { isoTimeOrNull }] = await Promise.all([
-      parts(database),
-      import('../../postgres/reports/overview.ts'),
-      import('../../domain/values/time.ts'),
-    ]);
+    const { means } = meansOf(database);
     const { secret, oldKeysUntil } = await rotateSecret(means, name, { overlap, now: await databaseNow(database.sql) });
     const oldSecretsUntil = isoTimeOrNull(oldKeysUntil);
     if (json) return printJson(context, { secret, oldSecretsUntil });
@@ -204,13 +203,10 @@ const NO_HEADER = new Option('--no-header', 'no headers of its own any more')
   });
 
 /** Declares the command and what it can do. */
-export function register(program: Command, context: CliContext): void {
-  const command = program
-    .command('subscribers')
-    .summary('show, add, change and test who is told')
-    .description(
-      'Who is told by webhook, and of what. Running daemons follow changes at once. What the settings name is shown, and changed there.',
-    );
+export function register(command: Command, context: CliContext): void {
+  command.description(
+    'Who is told by webhook, and of what. Running daemons follow changes at once. What the settings name is shown, and changed there.',
+  );
   const json = (sub: Command): Command => sub.option('--json', 'write JSON');
   json(command.command('list', { isDefault: true }).summary('show all of them')).action((options: JsonOption) =>
     list(context, options),

@@ -2,8 +2,11 @@
 
 import { setTimeout as rest } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { peopleKind } from '../../channels/registry.ts';
+import { channelSetting } from '../../config/channels.ts';
 import { nearest } from '../../config/kinds/nearest.ts';
-import { PEOPLE_KIND_NAMES, PEOPLE_KINDS, type PeopleKind } from '../../config/kinds/people-kinds.ts';
+import { PEOPLE_KINDS, type PeopleKind } from '../../config/kinds/people-kinds.ts';
+import { loadSettings } from '../../config/load-settings.ts';
 import type { ChannelSettings, Settings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { examples } from '../terminal/arguments.ts';
@@ -26,7 +29,6 @@ interface Tested {
 }
 
 async function test(context: CliContext, kind: PeopleKind, { channel, json }: TestOptions): Promise<void> {
-  const { loadSettings } = await import('../../config/load-settings.ts');
   const settings = loadSettings(context.env);
   const ofKind = settings.channels.filter((each) => each.kind === kind);
   const chosen = chooseChannels(ofKind, kind, channel ?? null);
@@ -67,10 +69,6 @@ function chooseChannels(
 
 /** Sends until one is refused. */
 async function testChannel(chosen: ChannelSettings, settings: Settings): Promise<Tested> {
-  const [{ peopleKind }, { channelSetting }] = await Promise.all([
-    import('../../channels/registry.ts'),
-    import('../../config/channels.ts'),
-  ]);
   const { kind, name } = chosen;
   const { open, examples: exampleEvents } = peopleKind(kind);
   const { channel, spacing } = open(chosen, { setting: channelSetting(settings, chosen), settings });
@@ -94,17 +92,10 @@ function sentence(context: CliContext, kind: PeopleKind, { channel, ok, messages
     : `${styled(context, 'red', 'failed')}  ${channel}: ${detail}`;
 }
 
-/** Declares a command for each kind. */
-export function register(program: Command, context: CliContext): void {
-  for (const kind of PEOPLE_KIND_NAMES) registerKind(program, context, kind);
-}
-
-function registerKind(program: Command, context: CliContext, kind: PeopleKind): void {
+/** Declares the command of a kind. */
+export function registerKind(ofKind: Command, context: CliContext, kind: PeopleKind): void {
   const { title, variable } = PEOPLE_KINDS[kind];
-  const ofKind = program
-    .command(kind)
-    .summary(`see that messages arrive in ${title}, and how they look`)
-    .description(`Shows that messages arrive in ${title}, and how they look.`);
+  ofKind.description(`Shows that messages arrive in ${title}, and how they look.`);
   const command = ofKind
     .command('test')
     .summary('post three messages, marked as a test')

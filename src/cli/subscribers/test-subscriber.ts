@@ -1,8 +1,15 @@
 /** Trying out whether a subscriber can be reached. */
 
+import { deliveryDetails } from '../../actions/subscribers/body.ts';
+import { waitAdvice } from '../../actions/subscribers/outlook.ts';
+import { secretsOf } from '../../actions/subscribers/secrets.ts';
+import { testSubscriber as announceTest, offAdvice, requireSubscriber } from '../../actions/subscribers/subscribers.ts';
+import { waitForAttempt } from '../../actions/subscribers/wait.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
@@ -15,23 +22,6 @@ export async function testSubscriber(
 ): Promise<void> {
   await withDatabase(context, async (database) => {
     const { sql, settings } = database;
-    const [
-      { requireSubscriber, offAdvice, testSubscriber: announceTest },
-      { deliveryDetails },
-      { databaseNow },
-      { waitForAttempt },
-      { findDelivery },
-      { waitAdvice },
-      { secretsOf },
-    ] = await Promise.all([
-      import('../../actions/subscribers/subscribers.ts'),
-      import('../../actions/subscribers/body.ts'),
-      import('../../postgres/reports/overview.ts'),
-      import('../../actions/subscribers/wait.ts'),
-      import('../../postgres/deliveries/delivery-list.ts'),
-      import('../../actions/subscribers/outlook.ts'),
-      import('../../actions/subscribers/secrets.ts'),
-    ]);
     const subscriber = await requireSubscriber(sql, name);
     if (subscriber.audience === 'people')
       throw new AppError('invalid', `${name} is for people; try it with: purchase-watch ${subscriber.kind} test`);

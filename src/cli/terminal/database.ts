@@ -1,9 +1,14 @@
 /** The database that the daemon uses, for the length of one command. */
+
 import { join, resolve } from 'node:path';
+import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { LivingReplica } from '../../postgres/shards/replicas.ts';
+import { connect, type Sql } from '../../postgres/connection/database.ts';
+import { describeConnectionError } from '../../postgres/connection/database-url.ts';
+import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
+import { type LivingReplica, livingReplicas } from '../../postgres/shards/replicas.ts';
+import { isGone } from '../../runtime/process/process-identity.ts';
 import type { CliContext } from './context.ts';
 
 /** Where the schema's files are. */
@@ -23,11 +28,6 @@ export async function withDatabase<T>(
   work: (database: OpenDatabase) => Promise<T>,
   { raw = null }: { raw?: 'existing' | 'create' | null } = {},
 ): Promise<T> {
-  const [{ loadSettings }, { connect }, { describeConnectionError }] = await Promise.all([
-    import('../../config/load-settings.ts'),
-    import('../../postgres/connection/database.ts'),
-    import('../../postgres/connection/database-url.ts'),
-  ]);
   const settings = loadSettings(env);
   const embedded = settings.databaseUrl === null ? await openEmbedded(settings.dataDir, raw === 'create') : null;
   const url = settings.databaseUrl ?? embedded!.url;
@@ -61,7 +61,6 @@ async function openEmbedded(dataDir: string, create: boolean) {
 }
 
 async function requireSchema(sql: Sql): Promise<void> {
-  const { pendingMigrations } = await import('../../postgres/migrations/migrate.ts');
   const pending = await pendingMigrations(sql, MIGRATIONS);
   if (pending.length === 0) return;
   throw new AppError(
@@ -84,10 +83,6 @@ function explained(error: unknown, describe: (error: unknown) => string): unknow
 
 /** The daemons that are alive: their lease holds, and their process was not seen to be gone. */
 export async function livingDaemons(sql: Sql): Promise<LivingReplica[]> {
-  const [{ livingReplicas }, { isGone }] = await Promise.all([
-    import('../../postgres/shards/replicas.ts'),
-    import('../../runtime/process/process-identity.ts'),
-  ]);
   return (await livingReplicas(sql)).filter(({ process }) => !isGone(process));
 }
 

@@ -1,0 +1,92 @@
+/**
+ * The commands in the order of the help. The file of a command is loaded when that command runs, so that `--help` starts
+ * without the database driver, the HTTP client and the schema, and no command with what only others need.
+ */
+import type { Command } from 'commander';
+import { PEOPLE_KIND_NAMES, PEOPLE_KINDS } from '../config/kinds/people-kinds.ts';
+import type { CliContext } from './terminal/context.ts';
+
+export interface CommandEntry {
+  /** Its name, with its arguments as the help of the program shows them. */
+  readonly usage: string;
+  readonly summary: string;
+  load(): Promise<{ register(command: Command, context: CliContext): void }>;
+}
+
+export const COMMANDS: readonly CommandEntry[] = [
+  { usage: 'start [options]', summary: 'run the daemon', load: () => import('./daemon/start.ts') },
+  { usage: 'demo [options]', summary: 'see the whole product at work, on this machine', load: () => import('./daemon/demo.ts') },
+  { usage: 'simulate [options]', summary: 'run a stand-in for the checkout service', load: () => import('./daemon/simulate.ts') },
+  { usage: 'watch [options] [id...]', summary: 'register purchases', load: () => import('./purchases/watch.ts') },
+  { usage: 'unwatch [options] <id>', summary: 'stop watching a purchase', load: () => import('./purchases/unwatch.ts') },
+  {
+    usage: 'status [options] [id]',
+    summary: 'show how everything is, or one purchase',
+    load: () => import('./daemon/status.ts'),
+  },
+  { usage: 'poll [options] <id>', summary: 'ask for a purchase now', load: () => import('./purchases/poll.ts') },
+  { usage: 'invoice [options] <id>', summary: "show a purchase's invoice", load: () => import('./purchases/invoice.ts') },
+  {
+    usage: 'why [options] <id>',
+    summary: 'why a purchase has (not) been polled, flagged or announced',
+    load: () => import('./purchases/why.ts'),
+  },
+  {
+    usage: 'audit [options]',
+    summary: 'prove that every change was announced to everybody who wants it',
+    load: () => import('./daemon/audit.ts'),
+  },
+  {
+    usage: 'incidents',
+    summary: 'show what is wrong, look after it, say what it was',
+    load: () => import('./incidents/incidents.ts'),
+  },
+  { usage: 'silences', summary: 'hear nothing of some incidents for a time', load: () => import('./incidents/silences.ts') },
+  {
+    usage: 'plan [options] [state]',
+    summary: 'show when purchases will be polled, and how many calls that makes',
+    load: () => import('./daemon/plan.ts'),
+  },
+  {
+    usage: 'rehearse [options]',
+    summary: 'show what would have been said in a past time under other settings',
+    load: () => import('./incidents/rehearse.ts'),
+  },
+  { usage: 'subscribers', summary: 'show, add, change and test who is told', load: () => import('./subscribers/subscribers.ts') },
+  {
+    usage: 'deliveries',
+    summary: 'show what was sent to whom, and send one again',
+    load: () => import('./subscribers/deliveries.ts'),
+  },
+  { usage: 'replay [options]', summary: 'send a subscriber past events again', load: () => import('./subscribers/replay.ts') },
+  {
+    usage: 'listen [options]',
+    summary: 'show verified events as they come, on this machine',
+    load: () => import('./listen/listen.ts'),
+  },
+  { usage: 'migrate [options]', summary: 'bring the database schema up to date', load: () => import('./daemon/migrate.ts') },
+  {
+    usage: 'config [options]',
+    summary: 'show every setting and where it came from, without secrets',
+    load: () => import('./daemon/config.ts'),
+  },
+  { usage: 'key', summary: 'make keys of the API', load: () => import('./daemon/key.ts') },
+  {
+    usage: 'doctor [options]',
+    summary: 'check credentials, clocks, database and receivers',
+    load: () => import('./daemon/doctor.ts'),
+  },
+  {
+    usage: 'forget [options] <id>',
+    summary: "erase a purchase, and a person's data with it",
+    load: () => import('./purchases/forget.ts'),
+  },
+  ...PEOPLE_KIND_NAMES.map((kind) => ({
+    usage: kind,
+    summary: `see that messages arrive in ${PEOPLE_KINDS[kind].title}, and how they look`,
+    load: async () => {
+      const { registerKind } = await import('./subscribers/test-channels.ts');
+      return { register: (command: Command, context: CliContext) => registerKind(command, context, kind) };
+    },
+  })),
+];
