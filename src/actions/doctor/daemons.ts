@@ -6,14 +6,14 @@ import { untilText } from '../../domain/explain/standing.ts';
 import { REPLICA_WORDS, replicaRemedy } from '../../domain/incidents/replica-trouble.ts';
 import { type DaemonSilence, unwritableText } from '../../domain/replicas/daemon-silence.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
-import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { unownedShards } from '../../postgres/connection/inspect.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { databaseNow, dueLag, waitingDeliveries, waitingOf } from '../../postgres/reports/overview.ts';
 import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
 import { daemonSilence, livingReplicas } from '../../postgres/shards/replicas.ts';
-import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
+import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { isGone } from '../../runtime/process/process-identity.ts';
 import { type Finding, type Reporter, reporterOf } from './finding.ts';
 import { isLeftAlone } from './receivers.ts';
@@ -100,61 +100,64 @@ async function failingSites(sql: Sql): Promise<Finding[]> {
 
 async function outbox(sql: Sql, { untested }: Tested): Promise<Finding[]> {
   const [all, subscribers, now] = await Promise.all([waitingDeliveries(sql), readSubscribers(sql), databaseNow(sql)]);
-  return subscribers.flatMap(({ id, name, audience, status, statusReason, health, unreached }) => {
-    const report = reporterOf(`receiver ${name}`);
+  return subscribers.flatMap((subscriber) => {
+    const { id, name, audience } = subscriber;
     const { pending, inFlight, parked, atLeast, dueSince } = waitingOf(all, id);
     const waits = waitText(pending + inFlight + parked, atLeast);
-    const spared = untested && audience !== 'people' && isLeftAlone({ status, health }, now);
+    const spared = untested && audience !== 'people' && isLeftAlone(subscriber, now);
     const found = spared ? `${waits}; it was sent no test event` : waits;
-    const anyway = spared ? '; to send it one all the same: "purchase-watch doctor --all"' : '';
-    if (status === 'off') {
-      return [
-        report.warning(
-          `it is switched off (${reasonText(statusReason)}); ${found}`,
-          // People's, which only another address helps.
-          audience === 'people'
-            ? 'give it another address in the settings'
-            : `if it is to be told again, see that it takes events and switch it on: "purchase-watch subscribers change ${name} --status active"${anyway}`,
-        ),
-      ];
-    }
-    if (health?.pausedUntil != null) {
-      const until = health.pausedUntil > now ? `until ${untilText(health.pausedUntil, now)}` : 'and being tried again';
-      const why = `${afterFailures(health.failures)} (${reasonText(health.lastError)})`;
-      return [
-        report.warning(
-          `it is paused ${until} ${why}; ${found}`,
-          isAskedFor(health)
-            ? `nothing needs to be done: what waits goes out in order by itself then${anyway}`
-            : `mend the receiver; what waits goes out in order by itself, at once with "purchase-watch subscribers resume ${name}"${anyway}`,
-        ),
-      ];
-    }
-    if (unreached !== null) {
-      const long = humanDuration(Math.max(Math.round(now - unreached.since), 0));
-      if (isUntried(unreached)) {
-        return [
-          report.warning(
-            `a daemon has sent nothing to it for ${long} (${reasonText(unreached.error)}); ${found}`,
-            'give every daemon the same settings, the SECRETS_KEY above all under which it was added, and restart them; what waits goes out in order then',
-          ),
-        ];
-      }
-      return [
-        report.warning(
-          `nothing gets through to it for ${long}, for a reason of ours (${reasonText(unreached.error)}); ${found}`,
-          `mend the name server, the proxy or the network of this machine; what waits goes out in order by itself, at once with "purchase-watch subscribers resume ${name}"`,
-        ),
-      ];
-    }
-    if (dueSince === null || now - dueSince < STUCK) return [];
-    return [
-      report.warning(
-        `${found}, the oldest could have gone ${humanDuration(Math.round(now - dueSince))} ago`,
-        'see "purchase-watch deliveries"',
-      ),
-    ];
+    const trouble = subscriberTrouble(subscriber, now, spared) ?? lateTrouble(dueSince, now);
+    if (trouble === null) return [];
+    const text = trouble.isAboutWaiting ? `${found}, ${trouble.wrong}` : `${trouble.wrong}; ${found}`;
+    return [reporterOf(`receiver ${name}`).warning(text, trouble.todo)];
   });
+}
+
+interface Trouble {
+  readonly wrong: string;
+  readonly todo: string;
+  /** Whether it is about how long deliveries have waited. */
+  readonly isAboutWaiting?: true;
+}
+
+/** Why a subscriber gets nothing at present, or null. `spared`: it was sent no test event for that reason. */
+function subscriberTrouble(subscriber: StoredSubscriber, now: Instant, spared: boolean): Trouble | null {
+  const { name, audience, status, statusReason, health, unreached } = subscriber;
+  const anyway = spared ? '; to send it one all the same: "purchase-watch doctor --all"' : '';
+  if (status === 'off') {
+    // Only another address helps a channel for people.
+    const todo =
+      audience === 'people'
+        ? 'give it another address in the settings'
+        : `if it is to be told again, see that it takes events and switch it on: "purchase-watch subscribers change ${name} --status active"${anyway}`;
+    return { wrong: `it is switched off (${reasonText(statusReason)})`, todo };
+  }
+  const atOnce = `what waits goes out in order by itself, at once with "purchase-watch subscribers resume ${name}"`;
+  if (health?.pausedUntil != null) {
+    const until = health.pausedUntil > now ? `until ${untilText(health.pausedUntil, now)}` : 'and being tried again';
+    const todo = isAskedFor(health)
+      ? `nothing needs to be done: what waits goes out in order by itself then${anyway}`
+      : `mend the receiver; ${atOnce}${anyway}`;
+    return { wrong: `it is paused ${until} ${afterFailures(health.failures)} (${reasonText(health.lastError)})`, todo };
+  }
+  if (unreached === null) return null;
+  const long = humanDuration(Math.max(Math.round(now - unreached.since), 0));
+  const why = reasonText(unreached.error);
+  return isUntried(unreached)
+    ? {
+        wrong: `a daemon has sent nothing to it for ${long} (${why})`,
+        todo: 'give every daemon the same settings, the SECRETS_KEY above all under which it was added, and restart them; what waits goes out in order then',
+      }
+    : {
+        wrong: `nothing gets through to it for ${long}, for a reason of ours (${why})`,
+        todo: `mend the name server, the proxy or the network of this machine; ${atOnce}`,
+      };
+}
+
+function lateTrouble(dueSince: Instant | null, now: Instant): Trouble | null {
+  if (dueSince === null || now - dueSince < STUCK) return null;
+  const wrong = `the oldest could have gone ${humanDuration(Math.round(now - dueSince))} ago`;
+  return { wrong, todo: 'see "purchase-watch deliveries"', isAboutWaiting: true };
 }
 
 /** A sentence within a sentence. */

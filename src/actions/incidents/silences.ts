@@ -46,16 +46,19 @@ export interface SilenceProblem {
 }
 
 /** What is wrong with what the fields say together, one problem a field at most. */
-export function silenceProblems(
-  wish: SilenceWish,
-  { now, subscribers, siteProblem, isWrong, words }: SilenceFacts,
-): SilenceProblem[] {
+export function silenceProblems(wish: SilenceWish, facts: SilenceFacts): SilenceProblem[] {
+  const found = new Map<SilenceField, SilenceProblem>();
+  for (const each of [...scopeProblems(wish, facts), ...nameProblems(wish, facts), ...timeProblems(wish, facts)])
+    if (!facts.isWrong(each.field) && !found.has(each.field)) found.set(each.field, each);
+  return [...found.values()];
+}
+
+/** Fields that do not go together, or name too little. */
+function scopeProblems(wish: SilenceWish, { isWrong, words }: SilenceFacts): SilenceProblem[] {
   const found: SilenceProblem[] = [];
+  const refuse = (field: SilenceField, problem: string): void => void found.push({ field, problem });
   const isGiven = (field: SilenceField): boolean => wish[field] !== undefined || isWrong(field);
-  const refuse = (field: SilenceField, problem: string, note: { isUnknownSite?: true } = {}): void => {
-    if (!isWrong(field) && found.every((each) => each.field !== field)) found.push({ field, problem, ...note });
-  };
-  const isNarrow = isGiven('site') || isGiven('state') || isGiven('kind') || isGiven('subscriber');
+  const isNarrow = (['site', 'state', 'kind', 'subscriber'] as const).some(isGiven);
   if (!isNarrow && wish.everything !== true)
     refuse('everything', `must be ${words.yes} to silence all incidents; or name a site, state, kind or subscriber`);
   if (isNarrow && wish.everything === true)
@@ -63,24 +66,38 @@ export function silenceProblems(
   if (wish.kind === 'unreachable' && isGiven('state'))
     refuse('state', 'cannot go with kind unreachable, which is about whole sites');
   const isOfSubscribers = wish.kind === 'subscriber' || isGiven('subscriber');
-  for (const field of ['site', 'state'] as const) {
-    if (isOfSubscribers && isGiven(field)) refuse(field, 'cannot go with incidents of subscribers, which are of no site');
-    if (wish.kind === 'replica' && isGiven(field)) refuse(field, 'cannot go with kind replica, which is about no site');
+  for (const field of (['site', 'state'] as const).filter(isGiven)) {
+    if (isOfSubscribers) refuse(field, 'cannot go with incidents of subscribers, which are of no site');
+    else if (wish.kind === 'replica') refuse(field, 'cannot go with kind replica, which is about no site');
   }
   if (isGiven('subscriber') && isGiven('kind') && wish.kind !== 'subscriber')
     refuse('kind', 'must be subscriber, or left out, when a subscriber is named');
-  if (wish.subscriber !== undefined && !isWrong('subscriber') && !subscribers.includes(wish.subscriber)) {
-    const hint = suggestion(wish.subscriber.slice(0, 100), subscribers);
-    refuse('subscriber', `is no subscriber${hint}; ${words.listSubscribers} lists them`);
+  return found;
+}
+
+/** Names of which there is none. */
+function nameProblems({ subscriber, site }: SilenceWish, facts: SilenceFacts): SilenceProblem[] {
+  const { subscribers, siteProblem, isWrong, words } = facts;
+  const found: SilenceProblem[] = [];
+  if (subscriber !== undefined && !isWrong('subscriber') && !subscribers.includes(subscriber)) {
+    const hint = suggestion(subscriber.slice(0, 100), subscribers);
+    found.push({ field: 'subscriber', problem: `is no subscriber${hint}; ${words.listSubscribers} lists them` });
   }
-  const unknown = wish.site === undefined || isWrong('site') ? null : siteProblem(wish.site);
-  if (unknown !== null) refuse('site', unknown, { isUnknownSite: true });
-  const { startsAt = now, endsAt } = wish;
-  if (startsAt < now - SKEW) refuse('startsAt', `must not be in the past; it is ${isoTime(now)} now. Leave it out to begin now`);
+  const unknown = site === undefined || isWrong('site') ? null : siteProblem(site);
+  if (unknown !== null) found.push({ field: 'site', problem: unknown, isUnknownSite: true });
+  return found;
+}
+
+function timeProblems({ startsAt: from, endsAt }: SilenceWish, { now, words }: SilenceFacts): SilenceProblem[] {
+  const startsAt = from ?? now;
+  const found: SilenceProblem[] = [];
+  if (startsAt < now - SKEW)
+    found.push({ field: 'startsAt', problem: `must not be in the past; it is ${isoTime(now)} now. Leave it out to begin now` });
   if (endsAt === undefined) return found;
-  if (endsAt <= now) refuse('endsAt', `must be in the future; it is ${isoTime(now)} now`);
-  else if (endsAt > now + LONGEST) refuse('endsAt', `must be at most 30 days ahead, so by ${isoTime(now + LONGEST)}`);
-  else if (startsAt >= endsAt) refuse('startsAt', `must be before ${words.endsAt}`);
+  if (endsAt <= now) found.push({ field: 'endsAt', problem: `must be in the future; it is ${isoTime(now)} now` });
+  else if (endsAt > now + LONGEST)
+    found.push({ field: 'endsAt', problem: `must be at most 30 days ahead, so by ${isoTime(now + LONGEST)}` });
+  else if (startsAt >= endsAt) found.push({ field: 'startsAt', problem: `must be before ${words.endsAt}` });
   return found;
 }
 

@@ -13,7 +13,8 @@ import { livingReplicas } from '../../postgres/shards/replicas.ts';
 import { findSubscriber, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { deliveryName } from './names.ts';
 import { Refused } from './refused.ts';
-import { type Means, offAdvice, requireSubscriber, unreachableReason } from './subscribers.ts';
+import { type Means, requireSubscriber, unreachableReason } from './subscribers.ts';
+import { offAdvice } from './test-event.ts';
 
 /** The key that opens addresses. Left out, nothing is known of whether they can be read. */
 export type Opening = Pick<Means, 'secrets'>;

@@ -12,13 +12,11 @@ import {
 } from '../../channels/outgoing/sealed.ts';
 import { newSigningKey } from '../../config/kinds/signing-key.ts';
 import { REFUSED_CREDENTIALS } from '../../domain/deliveries/subscriber-health.ts';
-import { draftOf } from '../../domain/events/events.ts';
 import { formatDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { bringForward } from '../../postgres/deliveries/bring-forward.ts';
-import { announceTest } from '../../postgres/events/test-events.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import {
   deleteSubscriber,
@@ -123,21 +121,24 @@ export async function changeSubscriber({ sql, secrets }: Means, name: string, ch
   const { url, status, format, headers, asymmetric, ...wishes } = changes;
   for (;;) {
     const row = await (isOnlyStatus(changes) ? requireSubscriber(sql, name) : requireOwn(sql, name));
-    // One that is off already keeps the reason it was switched off for.
-    const changed = status === undefined || status === row.status ? undefined : status;
-    const next =
-      changed === undefined ? undefined : { is: changed, reason: changed === 'off' ? 'It was switched off by hand.' : null };
+    const next = statusChange(row, status);
     const box = secrets === null ? null : await sealingNow(sql, secrets);
     const reach = reachChanges(box, row, { url, format, headers, asymmetric });
     // Somebody else may change the options at the same time; then theirs are what this change starts from.
     if ((await updateSubscriber(sql, row.id, { ...wishes, reach, status: next })) || reach?.was === undefined) {
       // What waits because of how it was waits for nothing any more.
       const isCured = reach?.options !== undefined && isRefusing(row);
-      if (changed === 'active' || reach?.isElsewhere || isCured)
+      if (next?.is === 'active' || reach?.isElsewhere || isCured)
         await bringForward(sql, row.id, { kind: 'all' }, await databaseNow(sql));
       return requireSubscriber(sql, name);
     }
   }
+}
+
+/** The status with its reason, where it changes: a subscriber that is off already keeps the reason it was switched off for. */
+function statusChange(row: StoredSubscriber, status: Changes['status']) {
+  if (status === undefined || status === row.status) return undefined;
+  return { is: status, reason: status === 'off' ? 'It was switched off by hand.' : null };
 }
 
 function isOnlyStatus({ status, ...others }: Changes): boolean {
@@ -219,23 +220,6 @@ export async function rotateSecret(
 function tooManyKeys(name: string, keys: readonly SigningKey[]): string {
   const first = new Date(Math.min(...keys.map(({ until }) => until ?? Number.POSITIVE_INFINITY))).toISOString();
   return `${MOST_KEYS} secrets of ${JSON.stringify(name)} sign already, one of them until ${first}; rotate after that, or end the old ones at once with an overlap of 0s`;
-}
-
-/** Why a subscriber is off and how to switch it on, or null while it is on. */
-export function offAdvice({ name, status, statusReason }: StoredSubscriber): string | null {
-  if (status !== 'off') return null;
-  const remedy = `purchase-watch subscribers change ${name} --status active, or PATCH /v1/subscribers/${name} with {"status": "active"}`;
-  return `${name} is off (${(statusReason ?? 'no reason is known').replace(/\.$/, '')}); switch it on: ${remedy}`;
-}
-
-/** Has a test event sent to a subscriber and nobody else; answers its delivery's id. Throws Refused when it is off. */
-export async function testSubscriber(sql: Queries, subscriber: StoredSubscriber, now: Instant): Promise<number> {
-  const { id, name } = subscriber;
-  const off = offAdvice(subscriber);
-  if (off !== null) throw new Refused('subscriber_off', `nothing was sent: ${off}`);
-  const note = 'A test: nothing happened to any purchase.';
-  const draft = draftOf('subscriber.test', { at: Math.floor(now) }, { subscriber: name, note });
-  return announceTest(sql, { subscriber: id, draft });
 }
 
 /** Why nothing can be sent to it although it is there, or null. */

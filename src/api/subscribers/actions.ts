@@ -5,13 +5,8 @@ import { type Addresses, deliveryDetails, subscriberBody } from '../../actions/s
 import { readMoment } from '../../actions/subscribers/moment.ts';
 import { resumeSubscriber, waitAdvice } from '../../actions/subscribers/outlook.ts';
 import { drainOf, replay, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
-import {
-  DEFAULT_OVERLAP,
-  MOST_OVERLAP,
-  requireSubscriber,
-  rotateSecret,
-  testSubscriber,
-} from '../../actions/subscribers/subscribers.ts';
+import { DEFAULT_OVERLAP, MOST_OVERLAP, requireSubscriber, rotateSecret } from '../../actions/subscribers/subscribers.ts';
+import { testSubscriber } from '../../actions/subscribers/test-event.ts';
 import { waitForAttempt } from '../../actions/subscribers/wait.ts';
 import { isoTimeOrNull } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';

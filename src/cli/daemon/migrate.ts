@@ -12,23 +12,36 @@ interface MigrateOptions {
   readonly json?: true;
 }
 
-async function migrateCommand(context: CliContext, { dryRun, json }: MigrateOptions): Promise<void> {
+async function migrateCommand(context: CliContext, options: MigrateOptions): Promise<void> {
+  if (options.dryRun) {
+    // It changes nothing, so it makes no database either.
+    await withDatabase(
+      context,
+      async ({ sql }) => {
+        const pending = await pendingMigrations(sql, MIGRATIONS);
+        if (options.json) printJson(context, { pending });
+        else printNames(context, 'pending', pending);
+      },
+      { raw: 'existing' },
+    );
+    return;
+  }
   await withDatabase(
     context,
     async ({ sql }) => {
       const onStep = (step: string) => context.stderr.write(`${printable(step)}\n`);
-      const migrated = dryRun ? null : await migrate(sql, MIGRATIONS, onStep);
-      const names = migrated === null ? await pendingMigrations(sql, MIGRATIONS) : migrated.applied;
-      const advice = migrated?.advice;
-      if (json)
-        return printJson(context, dryRun ? { pending: names } : { applied: names, ...(advice === undefined ? {} : { advice }) });
-      for (const name of names) printLine(context, `${dryRun ? 'pending' : 'applied'}  ${name}`);
-      if (names.length === 0) printLine(context, 'the schema is up to date');
+      const { applied, advice } = await migrate(sql, MIGRATIONS, onStep);
+      if (options.json) return printJson(context, { applied, ...(advice === undefined ? {} : { advice }) });
+      printNames(context, 'applied', applied);
       if (advice !== undefined) printLine(context, styled(context, 'yellow', advice));
     },
-    // A dry run changes nothing, so it makes no database either.
-    dryRun ? { raw: 'existing' } : { raw: 'create' },
+    { raw: 'create' },
   );
+}
+
+function printNames(context: CliContext, word: 'pending' | 'applied', names: readonly string[]): void {
+  for (const name of names) printLine(context, `${word}  ${name}`);
+  if (names.length === 0) printLine(context, 'the schema is up to date');
 }
 
 /** Declares the command. */

@@ -1,7 +1,7 @@
 /** `listen` says when what it refused has led to a pause: otherwise nothing comes, and nobody knows why. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { offAdvice } from '../../actions/subscribers/subscribers.ts';
+import { offAdvice } from '../../actions/subscribers/test-event.ts';
 import { FAILURES_TO_PAUSE } from '../../domain/deliveries/subscriber-health.ts';
 import { afterFailures } from '../../domain/deliveries/subscriber-state.ts';
 import { untilText } from '../../domain/explain/standing.ts';

@@ -3,7 +3,8 @@
 import { hostname } from 'node:os';
 import { readName } from '../../actions/subscribers/rules.ts';
 import { secretsOf } from '../../actions/subscribers/secrets.ts';
-import { addSubscriber, removeSubscriber, requireSubscriber, testSubscriber } from '../../actions/subscribers/subscribers.ts';
+import { addSubscriber, removeSubscriber, requireSubscriber } from '../../actions/subscribers/subscribers.ts';
+import { testSubscriber } from '../../actions/subscribers/test-event.ts';
 import { waitForAttempt } from '../../actions/subscribers/wait.ts';
 import { refusedUrl } from '../../channels/http/address.ts';
 import { humanDuration } from '../../domain/values/duration.ts';

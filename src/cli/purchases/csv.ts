@@ -7,24 +7,28 @@
 export function splitCells(text: string, separator: string): string[] | 'open' | 'broken' {
   const cells: string[] = [];
   for (let at = 0; ; ) {
-    const start = afterBlanks(text, at, separator);
-    if (text[start] === '"') {
-      const close = closingQuote(text, start + 1);
-      if (close < 0) return 'open';
-      cells.push(text.slice(start + 1, close).replaceAll('""', '"'));
-      const end = afterBlanks(text, close + 1, separator);
-      if (end === text.length) return cells;
-      if (text[end] !== separator) return 'broken';
-      at = end + 1;
-    } else {
-      const end = text.indexOf(separator, at);
-      const cell = text.slice(at, end < 0 ? undefined : end);
-      if (cell.includes('"')) return 'broken';
-      cells.push(cell);
-      if (end < 0) return cells;
-      at = end + 1;
-    }
+    const found = cellAt(text, at, separator);
+    if (typeof found === 'string') return found;
+    cells.push(found.cell);
+    if (found.end === text.length) return cells;
+    at = found.end + 1;
   }
+}
+
+/** The cell that begins here; `end` is where the separator after it stands, or the text ends. */
+function cellAt(text: string, at: number, separator: string): { cell: string; end: number } | 'open' | 'broken' {
+  const start = afterBlanks(text, at, separator);
+  if (text[start] !== '"') {
+    const next = text.indexOf(separator, at);
+    const end = next < 0 ? text.length : next;
+    const cell = text.slice(at, end);
+    return cell.includes('"') ? 'broken' : { cell, end };
+  }
+  const close = closingQuote(text, start + 1);
+  if (close < 0) return 'open';
+  const end = afterBlanks(text, close + 1, separator);
+  const isWhole = end === text.length || text[end] === separator;
+  return isWhole ? { cell: text.slice(start + 1, close).replaceAll('""', '"'), end } : 'broken';
 }
 
 function afterBlanks(text: string, from: number, separator: string): number {

@@ -38,24 +38,37 @@ export async function* recordsOf(
         yield { first: line.number, last: line.number, read };
         continue;
       }
-      const taken: Line[] = [];
-      let whole: Read | 'unfinished' = read;
-      for (let text = line.text!; whole === 'unfinished' && taken.length < MOST_LINES && text.length < LONGEST; ) {
-        const more = await next();
-        if (more === null) break;
-        taken.push(more);
-        if (more.text === null) break;
-        text = `${text}\n${more.text}`;
-        // Only a quotation mark can close the cell.
-        if (more.text.includes('"')) whole = reader.line(text);
-      }
-      if (whole === 'unfinished' || whole === 'nothing' || ('problem' in whole && whole.problem === BROKEN_QUOTES)) {
+      const { whole, taken } = await readOn(line.text!, next, reader);
+      if (whole === null) {
         yield { first: line.number, last: line.number, read: { problem: BROKEN_QUOTES } };
         ahead = [...taken, ...ahead];
       } else yield { first: line.number, last: taken.at(-1)!.number, read: whole };
     }
   } finally {
-    // Whoever stops listening half-way leaves no file open.
+    // A consumer that stops half-way leaves no file open.
     await source.return?.();
   }
+}
+
+/** Takes the lines that close the cell which opens in `begun`; `whole` is null when none closes it as CSV should. */
+async function readOn(
+  begun: string,
+  next: () => Promise<Line | null>,
+  reader: ReturnType<typeof registrationReader>,
+): Promise<{ whole: RecordRead['read'] | null; taken: Line[] }> {
+  const taken: Line[] = [];
+  let text = begun;
+  while (taken.length < MOST_LINES && text.length < LONGEST) {
+    const more = await next();
+    if (more === null) break;
+    taken.push(more);
+    if (more.text === null) break;
+    text = `${text}\n${more.text}`;
+    // Only a quotation mark can close the cell.
+    const read = more.text.includes('"') ? reader.line(text) : 'unfinished';
+    if (read === 'unfinished') continue;
+    const isBroken = read === 'nothing' || ('problem' in read && read.problem === BROKEN_QUOTES);
+    return { whole: isBroken ? null : read, taken };
+  }
+  return { whole: null, taken };
 }

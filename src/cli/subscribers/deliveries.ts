@@ -136,19 +136,8 @@ async function retry(
   }
   const stray = Object.keys(all)[0];
   if (stray !== undefined) throw new AppError('invalid', `--${stray === 'dryRun' ? 'dry-run' : stray}: only with --subscriber`);
-  await withDatabase(context, async ({ sql, settings }) => {
-    const again: { id: string; status: string; note: string | null }[] = [];
-    const refused: { id: string; code: string; detail: string }[] = [];
-    for (const id of ids) {
-      try {
-        const { delivery, waits } = await sendAgain(sql, id, { secrets: secretsOf(settings) });
-        again.push({ id: deliveryName(id), status: delivery.status, note: waits });
-      } catch (error) {
-        // The others are not to blame for one that cannot be sent.
-        if (!(error instanceof Refused)) throw error;
-        refused.push({ id: deliveryName(id), code: error.reason, detail: error.message });
-      }
-    }
+  await withDatabase(context, async (database) => {
+    const { again, refused } = await sendEachAgain(database, ids);
     if (json) {
       const retried = again.map(({ id }) => id);
       printJson(context, { retried, deliveries: again, ...(refused.length > 0 && { refused }) });
@@ -157,9 +146,25 @@ async function retry(
         printLine(context, `${id}: ${note === null ? 'scheduled; the running daemon sends it now' : `due again. ${note}`}`);
     }
     if (refused.length === 0) return;
-    const told = refused.map(({ id, detail }) => (detail.includes(id) ? detail : `${id}: ${detail}`));
-    throw new AppError('not_found', told.join('; '));
+    const problems = refused.map(({ id, detail }) => (detail.includes(id) ? detail : `${id}: ${detail}`));
+    throw new AppError('not_found', problems.join('; '));
   });
+}
+
+/** Has each delivery sent again; one that cannot be sent does not keep the others back. */
+async function sendEachAgain({ sql, settings }: OpenDatabase, ids: readonly number[]) {
+  const again: { id: string; status: string; note: string | null }[] = [];
+  const refused: { id: string; code: string; detail: string }[] = [];
+  for (const id of ids) {
+    try {
+      const { delivery, waits } = await sendAgain(sql, id, { secrets: secretsOf(settings) });
+      again.push({ id: deliveryName(id), status: delivery.status, note: waits });
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      refused.push({ id: deliveryName(id), code: error.reason, detail: error.message });
+    }
+  }
+  return { again, refused };
 }
 
 /** The row behind `dlv_42`. */

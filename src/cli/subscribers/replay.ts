@@ -1,16 +1,15 @@
 /** `replay`: sends a subscriber what it missed. */
-
 import type { Command } from 'commander';
 import { readMoment } from '../../actions/subscribers/moment.ts';
-import { waitAdvice } from '../../actions/subscribers/outlook.ts';
-import { drainOf, replay, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
-import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
+import { replay, type replayedBody } from '../../actions/subscribers/replay.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import type { Instant } from '../../domain/values/time.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
+import { withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine } from '../terminal/output.ts';
+import { printOutlook, requireReplayable, resendBody } from './resend.ts';
 import { checked, typesOption } from './subscriber-options.ts';
 
 interface ReplayOptions {
@@ -23,45 +22,42 @@ interface ReplayOptions {
 }
 
 async function run(context: CliContext, options: ReplayOptions): Promise<void> {
-  await withDatabase(context, async ({ sql, settings }) => {
-    const now = await databaseNow(sql);
-    const since = checked('--since', readMoment(options.since, now));
-    const until = options.until === undefined ? Number.POSITIVE_INFINITY : checked('--until', readMoment(options.until, now));
-    if (since > until) throw new AppError('invalid', '--since: is later than --until');
+  await withDatabase(context, async (database) => {
+    const { sql } = database;
+    const time = timeOf(options, await databaseNow(sql));
     const types = typesOption(options.types) ?? null;
-    const subscriber = await requireSubscriber(sql, options.subscriber);
-    const { id, name } = subscriber;
-    const refusal = whyNoReplay(subscriber);
-    if (refusal !== null) throw new AppError('invalid', `--subscriber: ${refusal}`);
+    const subscriber = await requireReplayable(sql, options.subscriber);
     const dryRun = options.dryRun === true;
+    const showsProgress = context.isTTY && !options.json;
     const onProgress = (count: number): void => {
-      if (context.isTTY && !options.json) context.stderr.write(`\r${counted(count, 'event')} so far`);
+      if (showsProgress) context.stderr.write(`\r${counted(count, 'event')} so far`);
     };
-    const replayed = await replay(sql, { subscriber: id, since, until, types }, { dryRun, onProgress });
-    if (context.isTTY && !options.json) context.stderr.write('\r\u001b[K');
-    const { concurrency } = settings.webhooks;
-    const drain = dryRun ? await drainOf(sql, replayed, { subscriber: id, concurrency }) : null;
-    const body = replayedBody(replayed, { dryRun, advice: waitAdvice(subscriber, now), drain });
+    const replayed = await replay(sql, { subscriber: subscriber.id, ...time, types }, { dryRun, onProgress });
+    if (showsProgress) context.stderr.write('\r\u001b[K');
+    const body = await resendBody(database, replayed, { subscriber, dryRun });
     if (options.json) return printJson(context, body);
-    const { count, waiting, oldest, newest, expectedDrain, note } = body;
-    const alone = `${counted(waiting, 'event')} of that time ${waiting === 1 ? 'waits' : 'wait'} to be sent to ${name} in any case`;
-    if (count === 0) {
-      return void printLine(
-        context,
-        waiting > 0 ? `${alone}; there is nothing else` : `there is nothing in that time that ${name} wants`,
-      );
-    }
-    printLine(
-      context,
-      `${counted(count, 'event')} from ${oldest} to ${newest} ${dryRun ? 'would be sent again to' : 'scheduled for'} ${name}`,
-    );
-    if (waiting > 0) printLine(context, `${alone}, and ${waiting === 1 ? 'is' : 'are'} left alone`);
-    if (expectedDrain !== undefined) printLine(context, `until all have arrived: ${expectedDrain.text}`);
-    if (note !== undefined) return void printLine(context, note);
-    if (dryRun) return;
-    const isRunning = (await livingDaemons(sql)).length > 0;
-    printLine(context, isRunning ? 'The running daemon sends them now.' : `They wait: ${NO_DAEMON}.`);
+    printReplayed(context, subscriber.name, body);
+    if (body.count > 0) await printOutlook(context, sql, body);
   });
+}
+
+function timeOf({ since: from, until: to }: ReplayOptions, now: Instant): { since: Instant; until: Instant } {
+  const since = checked('--since', readMoment(from, now));
+  const until = to === undefined ? Number.POSITIVE_INFINITY : checked('--until', readMoment(to, now));
+  if (since > until) throw new AppError('invalid', '--since: is later than --until');
+  return { since, until };
+}
+
+function printReplayed(context: CliContext, name: string, body: ReturnType<typeof replayedBody>): void {
+  const { count, waiting, oldest, newest, dryRun } = body;
+  const alone = `${counted(waiting, 'event')} of that time ${waiting === 1 ? 'waits' : 'wait'} to be sent to ${name} in any case`;
+  if (count === 0) {
+    printLine(context, waiting > 0 ? `${alone}; there is nothing else` : `there is nothing in that time that ${name} wants`);
+    return;
+  }
+  const done = dryRun ? 'would be sent again to' : 'scheduled for';
+  printLine(context, `${counted(count, 'event')} from ${oldest} to ${newest} ${done} ${name}`);
+  if (waiting > 0) printLine(context, `${alone}, and ${waiting === 1 ? 'is' : 'are'} left alone`);
 }
 
 /** Declares the command. */

@@ -3,15 +3,18 @@
 import { deliveryDetails } from '../../actions/subscribers/body.ts';
 import { waitAdvice } from '../../actions/subscribers/outlook.ts';
 import { secretsOf } from '../../actions/subscribers/secrets.ts';
-import { testSubscriber as announceTest, offAdvice, requireSubscriber } from '../../actions/subscribers/subscribers.ts';
+import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
+import { testSubscriber as announceTest, offAdvice } from '../../actions/subscribers/test-event.ts';
 import { waitForAttempt } from '../../actions/subscribers/wait.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
 import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
+import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
+import { livingDaemons, NO_DAEMON, type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
 
 /** `subscribers test`: sends a test event and waits for what becomes of it. */
@@ -21,14 +24,8 @@ export async function testSubscriber(
   { wait, json }: { readonly json?: true; readonly wait: Milliseconds },
 ): Promise<void> {
   await withDatabase(context, async (database) => {
-    const { sql, settings } = database;
-    const subscriber = await requireSubscriber(sql, name);
-    if (subscriber.audience === 'people')
-      throw new AppError('invalid', `${name} is for people; try it with: purchase-watch ${subscriber.kind} test`);
-    // Before the daemons: switching it on is needed in any case.
-    const off = offAdvice(subscriber);
-    if (off !== null) throw new AppError('conflict', `nothing was sent: ${off}`);
-    if ((await livingDaemons(sql)).length === 0) throw new AppError('unavailable', NO_DAEMON);
+    const { sql } = database;
+    const subscriber = await requireTestable(sql, name);
     const now = await databaseNow(sql);
     const id = await announceTest(sql, subscriber, now);
     // Of a pause that lasts longer nothing is to be expected.
@@ -36,15 +33,34 @@ export async function testSubscriber(
     const attempted = !isLong && (await waitForAttempt(sql, id, { within: wait }));
     const body = deliveryDetails((await findDelivery(sql, id))!);
     if (json) printJson(context, body);
-    if (!attempted) {
-      const advice = waitAdvice(await requireSubscriber(sql, name), await databaseNow(sql), { secrets: secretsOf(settings) });
-      const otherwise = `no attempt was recorded within ${humanDuration(wait)}; see "purchase-watch deliveries show ${body.id}" later`;
-      throw new AppError('unavailable', advice === null ? otherwise : `the test (${body.id}) is kept and waits: ${advice}`);
-    }
+    if (!attempted) throw new AppError('unavailable', await whyNoAttempt(database, name, { id: body.id, wait }));
     if (body.status !== 'delivered')
       throw new AppError('unavailable', `${name} did not take the test: ${body.lastError ?? 'no reason is known'}`);
     const { httpStatus = null, tookMs = 0 } = body.attempts.at(-1) ?? {};
     if (!json)
       printLine(context, `${name} took the test: ${httpStatus} within ${humanDuration(tookMs)} (${body.id}, ${body.event.id})`);
   });
+}
+
+/** The subscriber, if a test event can be sent to it now. */
+async function requireTestable(sql: Sql, name: string): Promise<StoredSubscriber> {
+  const subscriber = await requireSubscriber(sql, name);
+  if (subscriber.audience === 'people')
+    throw new AppError('invalid', `${name} is for people; try it with: purchase-watch ${subscriber.kind} test`);
+  // Before the daemons: switching it on is needed in any case.
+  const off = offAdvice(subscriber);
+  if (off !== null) throw new AppError('conflict', `nothing was sent: ${off}`);
+  if ((await livingDaemons(sql)).length === 0) throw new AppError('unavailable', NO_DAEMON);
+  return subscriber;
+}
+
+async function whyNoAttempt(
+  { sql, settings }: OpenDatabase,
+  name: string,
+  { id, wait }: { id: string; wait: Milliseconds },
+): Promise<string> {
+  const advice = waitAdvice(await requireSubscriber(sql, name), await databaseNow(sql), { secrets: secretsOf(settings) });
+  return advice === null
+    ? `no attempt was recorded within ${humanDuration(wait)}; see "purchase-watch deliveries show ${id}" later`
+    : `the test (${id}) is kept and waits: ${advice}`;
 }

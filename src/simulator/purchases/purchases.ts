@@ -1,8 +1,10 @@
 /** All purchases: how they come to be, by request or as the load, and how the oldest are forgotten. */
 import { ControlError } from '../values/control-error.ts';
 import { between, pick, type Random, uuid } from '../values/random.ts';
+import { createBrokenPages } from './broken-pages.ts';
 import { customerOf, personalValues } from './customer.ts';
 import { drawLifeName } from './lives.ts';
+import { createLoad } from './load.ts';
 import {
   advance,
   comeBack,
@@ -56,62 +58,28 @@ export interface PurchasesOptions {
   readonly onForget: (id: string) => void;
 }
 
-/** A clock that jumps by days must not bring millions of customers at once. */
-const MOST_ARRIVALS_AT_ONCE = 10_000;
-
 /** Starts with no purchases and no load. */
 export function createPurchases({ now, random, timeScale, sites, keep, onForget }: PurchasesOptions): Purchases {
   const byId = new Map<string, Purchase>();
-  const brokenPages = new Map<string, { site: string; state: number }>();
+  const pages = createBrokenPages();
+  const load = createLoad(now, random);
   const listeners = new Set<(purchase: PurchaseView) => void>();
   let lastNumber = 0;
   let tidyAt = keep;
-  let perMinute = 0;
-  let nextArrivalAt = Number.POSITIVE_INFINITY;
 
-  const pageKey = (site: Site, state: number): string => `${state} ${site.code}`;
-  const keeps = (site: Site, state: number): boolean => brokenPages.size > 0 && brokenPages.has(pageKey(site, state));
   const current = (purchase: Purchase): Purchase => {
-    advance(purchase, now(), keeps);
+    advance(purchase, now(), pages.keeps);
     return purchase;
   };
 
-  function siteOf(code: string | undefined): Site {
-    const site = code === undefined ? pick(random, sites) : sites.find((known) => known.code === code);
-    if (site === undefined)
-      throw new ControlError(404, `there is no site "${code}"; there are ${sites.map((known) => known.code).join(', ')}`);
-    return site;
-  }
+  const siteOf = (code: string | undefined): Site => (code === undefined ? pick(random, sites) : siteNamed(code, sites));
 
   function create(spec: PurchaseSpec, at: number): Purchase {
     const site = siteOf(spec.site);
     const id = spec.purchaseId ?? uuid(random);
     if (byId.has(id)) throw new ControlError(409, `purchase ${id} exists already`);
-    const { life, steps, usualMethod } = lifeOf(spec.script, site, random, timeScale);
-    const [first] = steps;
-    const purchase: Purchase = {
-      id,
-      number: lastNumber + 1,
-      site,
-      seed: Math.floor(random() * 2 ** 31),
-      life,
-      paymentMethod: paymentMethodOf(spec.paymentMethod) ?? usualMethod,
-      price: priceOf(spec.price) ?? drawPrice(random),
-      currency: spec.currency ?? site.currency,
-      createdAt: at,
-      steps,
-      next: 1,
-      state: 0,
-      enteredAt: at,
-      shown: 0,
-      backAt: null,
-      beingProcessedAt: null,
-      completedAt: null,
-      cancelledAt: null,
-      customerShown: false,
-      history: [],
-    };
-    enter(purchase, first?.state ?? 0, at);
+    const purchase = newPurchase(spec, { id, number: lastNumber + 1, site, at, random, timeScale });
+    enter(purchase, purchase.steps[0]?.state ?? 0, at);
     lastNumber += 1;
     byId.set(id, purchase);
     if (byId.size > tidyAt) forgetOldest();
@@ -157,31 +125,24 @@ export function createPurchases({ now, random, timeScale, sites, keep, onForget 
       return purchase;
     },
     breakPage(selection) {
-      // Whoever was due back before this moment was on time.
+      // A customer who was due back before this moment was on time.
       for (const purchase of byId.values()) current(purchase);
-      for (const { site, state } of selected(selection)) brokenPages.set(pageKey(site, state), { site: site.code, state });
+      pages.break(selected(selection));
     },
     fixPage(selection) {
-      const fixed = new Set(selected(selection).map(({ site, state }) => pageKey(site, state)));
-      for (const purchase of byId.values()) {
-        if (!fixed.has(pageKey(current(purchase).site, purchase.state))) continue;
-        comeBack(purchase, now(), between(random, 2_000, 20_000) / timeScale);
-      }
-      for (const key of fixed) brokenPages.delete(key);
+      const fixed = selected(selection);
+      const isFixed = ({ site, state }: Purchase): boolean => fixed.some((page) => page.site === site && page.state === state);
+      for (const purchase of byId.values())
+        if (isFixed(current(purchase))) comeBack(purchase, now(), between(random, 2_000, 20_000) / timeScale);
+      pages.fix(fixed);
     },
-    broken: () => [...brokenPages.values()],
-    setLoad(wanted) {
-      perMinute = wanted;
-      nextArrivalAt = wanted > 0 ? now() + gap(wanted, random) : Number.POSITIVE_INFINITY;
-    },
-    load: () => perMinute,
+    broken: pages.list,
+    setLoad: load.set,
+    load: load.perMinute,
     arrive() {
-      const until = now();
-      for (let arrived = 0; nextArrivalAt <= until; arrived++) {
-        if (arrived === MOST_ARRIVALS_AT_ONCE) nextArrivalAt = until;
+      for (const at of load.arrivals()) {
         const site = pick(random, sites);
-        create({ site: site.code, script: drawLifeName(random, site.country) }, nextArrivalAt);
-        nextArrivalAt += gap(perMinute, random);
+        create({ site: site.code, script: drawLifeName(random, site.country) }, at);
       }
     },
     onPurchase(callback) {
@@ -196,7 +157,39 @@ export function createPurchases({ now, random, timeScale, sites, keep, onForget 
   };
 }
 
-/** Customers come independently of each other, so the time between two of them is exponentially distributed. */
-function gap(perMinute: number, random: Random): number {
-  return (-Math.log(1 - random()) * 60_000) / perMinute;
+function siteNamed(code: string, sites: readonly Site[]): Site {
+  const site = sites.find((known) => known.code === code);
+  if (site !== undefined) return site;
+  throw new ControlError(404, `there is no site "${code}"; there are ${sites.map((known) => known.code).join(', ')}`);
+}
+
+/** A purchase that has entered no state yet. */
+function newPurchase(
+  spec: PurchaseSpec,
+  about: { id: string; number: number; site: Site; at: number; random: Random; timeScale: number },
+): Purchase {
+  const { id, number, site, at, random, timeScale } = about;
+  const { life, steps, usualMethod } = lifeOf(spec.script, site, random, timeScale);
+  return {
+    id,
+    number,
+    site,
+    seed: Math.floor(random() * 2 ** 31),
+    life,
+    paymentMethod: paymentMethodOf(spec.paymentMethod) ?? usualMethod,
+    price: priceOf(spec.price) ?? drawPrice(random),
+    currency: spec.currency ?? site.currency,
+    createdAt: at,
+    steps,
+    next: 1,
+    state: 0,
+    enteredAt: at,
+    shown: 0,
+    backAt: null,
+    beingProcessedAt: null,
+    completedAt: null,
+    cancelledAt: null,
+    customerShown: false,
+    history: [],
+  };
 }

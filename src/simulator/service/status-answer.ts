@@ -79,16 +79,9 @@ function statusText(purchase: Purchase): string {
     AuthenticationType: opened ? (card ? 0 : 1) : null,
     PaymentMethod: opened ? paymentMethod : null,
     IsRecurringPayment: false,
-    RecPmtToken: card ? customer.recurringToken : null,
-    CardExpirationDate: card ? customer.cardExpires : null,
-    MaskedCardNumber: card ? customer.cardNumber : null,
-    CardBrand: card ? customer.cardBrand : null,
+    ...cardFields(card ? customer : null),
     CustomerToken: paid ? customer.customerToken : null,
-    IsOrganization: business,
-    ReferenceName: business ? customer.referenceName : null,
-    CompanyName: business ? customer.companyName : null,
-    OrganizationNumber: business ? customer.organizationNumber : null,
-    B2BAdditionalInfo: business ? customer.additional : null,
+    ...organizationFields(business ? customer : null),
     NewsLetterValue: customer.newsletter,
     OfferedNewsLetterSettings: true,
     NewsLetterSMSValue: false,
@@ -97,6 +90,25 @@ function statusText(purchase: Purchase): string {
     Attachment: customer.attachment,
     CustomerBalance: purchase.state === STATE.Completed ? rawJSON(purchase.price) : null,
   });
+}
+
+function cardFields(payer: Customer | typeof NOBODY_ANYWHERE | null) {
+  return {
+    RecPmtToken: payer?.recurringToken ?? null,
+    CardExpirationDate: payer?.cardExpires ?? null,
+    MaskedCardNumber: payer?.cardNumber ?? null,
+    CardBrand: payer?.cardBrand ?? null,
+  };
+}
+
+function organizationFields(buyer: Customer | typeof NOBODY_ANYWHERE | null) {
+  return {
+    IsOrganization: buyer !== null,
+    ReferenceName: buyer?.referenceName ?? null,
+    CompanyName: buyer?.companyName ?? null,
+    OrganizationNumber: buyer?.organizationNumber ?? null,
+    B2BAdditionalInfo: buyer?.additional ?? null,
+  };
 }
 
 /** The four digits below the millisecond: any, but always the same for a purchase. */

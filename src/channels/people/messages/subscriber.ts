@@ -148,14 +148,7 @@ function endedDraft(incident: SubscriberIncident): Draft {
     switched_off: 'was switched off by hand',
     removed: 'is not told any more: it was taken away',
   }[outcome ?? ''];
-  const next =
-    outcome === 'switched_off' || outcome === 'removed'
-      ? null
-      : waiting > 0
-        ? `What waits goes out now, ${inWhich(incident)}.${givenUp > 0 ? '' : ' Nothing needs to be done.'}`
-        : outcome === null || text === undefined
-          ? 'It is tried with the next event.'
-          : 'Nothing waits any more.';
+  const next = whatFollows(incident, text !== undefined);
   return {
     headline: `${isWell ? OVER : NEUTRAL} ${who}: ${text ?? 'is tried again; nothing was taken yet'}`,
     facts: [
@@ -172,6 +165,14 @@ function endedDraft(incident: SubscriberIncident): Draft {
         : []),
     ],
   };
+}
+
+/** What happens after the end of an incident; null when nothing does. */
+function whatFollows(incident: SubscriberIncident, isOver: boolean): string | null {
+  const { outcome, waiting, givenUp } = incident;
+  if (outcome === 'switched_off' || outcome === 'removed') return null;
+  if (waiting > 0) return `What waits goes out now, ${inWhich(incident)}.${givenUp > 0 ? '' : ' Nothing needs to be done.'}`;
+  return isOver ? 'Nothing waits any more.' : 'It is tried with the next event.';
 }
 
 function subscriber({ subscriber: name, channel }: SubscriberIncident): readonly [string, string] {

@@ -1,0 +1,43 @@
+/** Sending past events again: what `replay` and `deliveries retry --subscriber` share. */
+import { waitAdvice } from '../../actions/subscribers/outlook.ts';
+import { drainOf, type Replayed, replayedBody, whyNoReplay } from '../../actions/subscribers/replay.ts';
+import { requireSubscriber } from '../../actions/subscribers/subscribers.ts';
+import { AppError } from '../../domain/values/errors.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { livingDaemons, NO_DAEMON, type OpenDatabase } from '../terminal/database.ts';
+import { printLine } from '../terminal/output.ts';
+
+/** The subscriber of this name, if past events can be sent to it; throws AppError `invalid`. */
+export async function requireReplayable(sql: Sql, name: string): Promise<StoredSubscriber> {
+  const subscriber = await requireSubscriber(sql, name);
+  const refusal = whyNoReplay(subscriber);
+  if (refusal !== null) throw new AppError('invalid', `--subscriber: ${refusal}`);
+  return subscriber;
+}
+
+/** What is sent again, or would be; a dry run also reckons how long that takes. */
+export async function resendBody(
+  { sql, settings }: OpenDatabase,
+  replayed: Replayed,
+  { subscriber, dryRun }: { subscriber: StoredSubscriber; dryRun: boolean },
+) {
+  const { concurrency } = settings.webhooks;
+  const drain = dryRun ? await drainOf(sql, replayed, { subscriber: subscriber.id, concurrency }) : null;
+  return replayedBody(replayed, { dryRun, advice: waitAdvice(subscriber, await databaseNow(sql)), drain });
+}
+
+/** How it goes on from here: when all have arrived, what they wait for, who sends them. */
+export async function printOutlook(
+  context: CliContext,
+  sql: Sql,
+  { dryRun, expectedDrain, note }: Pick<ReturnType<typeof replayedBody>, 'dryRun' | 'expectedDrain' | 'note'>,
+): Promise<void> {
+  if (expectedDrain !== undefined) printLine(context, `until all have arrived: ${expectedDrain.text}`);
+  if (note !== undefined) return printLine(context, note);
+  if (dryRun) return;
+  const isRunning = (await livingDaemons(sql)).length > 0;
+  printLine(context, isRunning ? 'The running daemon sends them now.' : `They wait: ${NO_DAEMON}.`);
+}
