@@ -8,7 +8,21 @@ const SRC = join(import.meta.dirname, '../src');
 const REFUSED = [/\banew\b/, /due for ever/, /below the rope/, /keeps? house/i, /\bIN_VAIN\b|\bA_MOMENT\b|\bsmallThings\b/];
 /** In comments of the folders whose comments name actor and thing already. */
 const REFUSED_IN_CLEAR = [/\bwhoever\b/i, /\bnobody\b/i, /\bsomebody\b/i, /how it stands/i, /\btells? of\b/];
-const CLEAR = ['daemon/poller', 'daemon/notifier', 'api', 'client', 'checkout', 'channels/http', 'channels/brokers'];
+const CLEAR = [
+  'actions',
+  'api',
+  'channels',
+  'checkout',
+  'cli',
+  'client',
+  'config',
+  'daemon/notifier',
+  'daemon/poller',
+  'demo',
+  'domain',
+  'receiver',
+  'simulator',
+];
 
 interface Line {
   readonly place: string;
@@ -33,6 +47,6 @@ test('no source holds a phrase that was replaced by a plain one', () => {
 
 test.each(CLEAR)('comments of %s name the actor and the thing', (folder) => {
   const comments = lines.filter((line) => line.place.startsWith(`${folder}/`) && isComment(line));
-  expect(comments.length).toBeGreaterThan(100);
+  expect(comments.length).toBeGreaterThan(20);
   expect(holding(comments, REFUSED_IN_CLEAR)).toEqual([]);
 });

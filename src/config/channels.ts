@@ -109,7 +109,7 @@ export function channelProblems(channels: readonly ChannelSettings[], siteNames:
   });
 }
 
-/** Sites that nobody hears of, and those of whose critical incidents alone somebody does; none where there is no channel at all. */
+/** Sites without a channel, and those with channels for critical incidents alone; none where there is no channel at all. */
 export function unheardSites({ channels, sites }: Pick<Settings, 'channels' | 'sites'>): {
   readonly unheard: readonly string[];
   readonly criticalOnly: readonly string[];

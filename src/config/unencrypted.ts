@@ -1,4 +1,4 @@
-/** Addresses at which whoever is on the line reads along: credentials, purchases, people's data. */
+/** Addresses at which anyone on the line reads along: credentials, purchases, people's data. */
 import { shownAddress } from '../domain/values/shown-address.ts';
 import { channelTitle } from './channels.ts';
 import type { Settings } from './settings.ts';

@@ -139,7 +139,7 @@ async function openSlack(narrator: Narrator) {
   let messages = 0;
   const listener = await listenForPosts(({ body }) => {
     const message = JSON.parse(body.toString()) as Partial<Parameters<typeof renderForTerminal>[0]>;
-    // As Slack does: what says nothing is shown to nobody. `doctor` asks so whether the address lives.
+    // As Slack does: a message without text is not shown. `doctor` asks so whether the address lives.
     const { text, blocks } = message;
     if (text === undefined) return { status: 400, body: 'no_text' };
     messages += 1;

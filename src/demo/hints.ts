@@ -3,10 +3,10 @@ import { isAbsolute, relative } from 'node:path';
 import type { Control } from '../simulator/control/control.ts';
 import { BROKEN_SITE } from './settings.ts';
 
-/** Purchases with such ids are at the service and not registered: that is left to whoever watches. */
+/** Purchases with such ids are at the service and not registered: that is left to the person who watches. */
 const UNREGISTERED = 'try-';
 
-/** Whether a new purchase is one that somebody is to register by hand. */
+/** Whether a new purchase is one that a person is to register by hand. */
 export function isLeftToTheReader(purchaseId: string): boolean {
   return purchaseId.startsWith(UNREGISTERED);
 }

@@ -15,7 +15,7 @@ export const CREDENTIALS = { clientId: 'demo-client', clientSecret: 'demo-secret
 const STUCK_AFTER = '10s';
 const GROUP_WAIT = '10s';
 
-/** The short times, told to whoever watches. */
+/** The short times, shown to the person who watches. */
 export const SHORT_TIMES = `stuck after ${STUCK_AFTER} (15m by default), Slack gathers for ${GROUP_WAIT} (30s by default)`;
 
 /** A signing secret for this run. */

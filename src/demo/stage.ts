@@ -1,4 +1,4 @@
-/** What the demo needs of whoever runs it. */
+/** What the demo needs of the process that runs it. */
 
 export type Style = 'bold' | 'gray' | 'green' | 'red' | 'yellow' | 'cyan';
 

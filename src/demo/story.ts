@@ -38,7 +38,7 @@ const BAD_DAY: readonly Life[] = [
   { site: BROKEN_SITE, script: QUICK },
   { site: 'demo-fi', script: 'card-paid' },
 ];
-/** Does not come back from the bank for so long that nobody waits for it: the story brings this customer back. */
+/** Does not come back from the bank for longer than a person would wait: the story brings this customer back. */
 const LOST: Life = {
   site: 'demo-fi',
   script: [{ state: 'New' }, { state: 'BeingProcessed', after: '20s' }, { state: BROKEN_STATE, after: '40s' }],

@@ -15,7 +15,7 @@ export interface Posted {
   /** Names and values in turn, as they were written. */
   readonly rawHeaders: readonly string[];
   readonly at: Instant;
-  /** Aborted when the caller has gone, or the server closes: nobody waits for the answer then. */
+  /** Aborted when the caller has gone, or the server closes: no client waits for the answer then. */
   readonly signal: AbortSignal;
 }
 
@@ -103,7 +103,7 @@ export async function listenForPosts(
 
   const server = createServer((request, response) => {
     answer(request, response).catch(() => {
-      // Most often the caller broke off, and nobody is left to be answered.
+      // Most often the caller broke off, and no client is left to be answered.
       send(response, { status: 500, body: 'this request could not be answered\n' });
     });
   });

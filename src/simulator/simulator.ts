@@ -64,7 +64,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const sites = (options.sites ?? DEFAULT_SITES).map((site) => ({ ...site, timeZone: site.timeZone ?? 'Europe/Stockholm' }));
   const counters = createCounters();
   const purchases = createPurchases({ now, random, timeScale, sites, keep, onForget: counters.forget });
-  // Sequences of their own: how often somebody asks for a token must not change which purchases come.
+  // Sequences of their own: how often a client asks for a token must not change which purchases come.
   const faults = createFaults(now, createRandom(seed + 1));
   const access = createAccess({
     auth: options.auth ?? 'oauth2',
@@ -112,7 +112,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     await close();
   }
 
-  /** Somebody may have taken the port in the meantime: then again in a second. */
+  /** Another process may have taken the port in the meantime: then again in a second. */
   async function reopen(): Promise<void> {
     await open().catch(() => {
       outage = setTimeout(reopen, 1_000);

@@ -22,7 +22,7 @@ export interface AskedAbout {
 interface Asked {
   readonly answer: Answer;
   readonly tookMs: Milliseconds;
-  /** Whether it had an access token, which nobody gets without credentials. */
+  /** Whether it had an access token, which no client gets without credentials. */
   readonly token: boolean;
   /** The service's clock minus ours, from the Date header; null when no operation answered, or without that header. */
   readonly offset: Milliseconds | null;
@@ -37,7 +37,7 @@ const CREATED_AHEAD: Milliseconds = 300_000;
 const TOO_MANY = 'ask its operator how many calls are allowed and why so few are refused, and run doctor again';
 const OTHER: Record<Auth, Auth> = { oauth2: 'basic', basic: 'oauth2' };
 
-/** `known` is a purchase that the service showed before; without one it is asked about an id that nobody has. */
+/** `known` is a purchase that the service showed before; without one it is asked about an id that does not exist. */
 export async function checkSite(report: Reporter, site: SiteSettings, known: AskedAbout | null): Promise<Finding[]> {
   const purchaseId = known?.purchaseId ?? randomUUID();
   const [configured, other] = await Promise.all([ask(site, site.auth, purchaseId), ask(site, OTHER[site.auth], purchaseId)]);
@@ -103,7 +103,7 @@ function mending(reason: string): string {
   return 'check the base address of the site, whether the service is running, and client id and secret';
 }
 
-/** Whether credentials that nobody has get the same answer: then it says nothing about ours, for the address may be a wrong one. */
+/** Whether made-up credentials get the same answer: then it says nothing about ours, for the address may be a wrong one. */
 async function letsAnybodyIn(site: SiteSettings, purchaseId: string): Promise<boolean> {
   const nobody = { ...site, clientId: `doctor-${randomUUID()}`, clientSecret: randomUUID() };
   return (await ask(nobody, 'basic', purchaseId)).answer.kind === 'unknown';

@@ -10,7 +10,7 @@ import { findIncident, type IncidentRow, listIncidents } from '../../postgres/in
 import { lastSaid, type Said, saidOf } from '../../postgres/incidents/messages.ts';
 import { Refused } from '../subscribers/refused.ts';
 
-/** Open ones that are named to somebody who gave a wrong id. */
+/** Open ones that are named to a person who gave a wrong id. */
 const MOST_NAMED = 5;
 /** Open ones that a mistyped id is compared with. */
 const MOST_COMPARED = 100;
@@ -55,7 +55,7 @@ export interface Care {
   readonly note: string | null;
 }
 
-/** Has somebody look after an open incident and all it tells of; throws Refused. */
+/** Makes a person the owner of an open incident and of its parts; throws Refused. */
 export async function acknowledge(sql: Queries, id: string, care: Care): Promise<IncidentRow> {
   const isOpen = await acknowledgeIncident(sql, { id, ...care });
   const incident = await requireIncident(sql, id);
@@ -63,7 +63,7 @@ export async function acknowledge(sql: Queries, id: string, care: Care): Promise
   return incident;
 }
 
-/** Has nobody look after it any more, so that people are reminded again; throws Refused. */
+/** Ends the care of its owner, so that people are reminded again; throws Refused. */
 export async function release(sql: Queries, id: string): Promise<IncidentRow> {
   const isOpen = await releaseIncident(sql, id);
   const incident = await requireIncident(sql, id);
@@ -71,11 +71,11 @@ export async function release(sql: Queries, id: string): Promise<IncidentRow> {
   return incident;
 }
 
-/** The open incident that tells of this one and of which people are reminded, because nobody looks after it; null: none. */
+/** The open parent of this one of which people are reminded, because it has no owner; null: none. */
 export async function remindingOf(sql: Queries, { parent }: IncidentRow): Promise<string | null> {
   const above = parent === null ? null : await findIncident(sql, parent);
   if (above === null || above.endedAt !== null) return null;
-  // Whoever looks after one that is still higher looks after this one, too; who did before it came back may be gone.
+  // The owner of a parent still higher looks after this one, too; an owner from before it was reopened may be gone.
   if (isLookedAfter(above)) return null;
   return above.parent === null ? above.id : ((await remindingOf(sql, above)) ?? above.id);
 }

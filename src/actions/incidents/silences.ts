@@ -8,9 +8,9 @@ import { addSilence, endSilence, findSilence, type SilenceRow } from '../../post
 import { Refused } from '../subscribers/refused.ts';
 import { silenceName } from './body.ts';
 
-/** What was said before somebody asked for silence cannot be unsaid; clocks differ by so much. */
+/** What was said before a person asked for silence cannot be unsaid; clocks differ by so much. */
 const SKEW: Milliseconds = 10_000;
-/** A silence that nobody remembers must not hide what breaks later. */
+/** A forgotten silence must not hide what breaks later. */
 const LONGEST: Milliseconds = 30 * DAY;
 
 export type SilenceField = 'site' | 'state' | 'kind' | 'subscriber' | 'everything' | 'startsAt' | 'endsAt';
@@ -116,12 +116,12 @@ export interface CheckedSilence {
 export async function silence(sql: Queries, wish: CheckedSilence, now: Instant): Promise<SilenceRow> {
   const { site = null, state = null, subscriber = null, reason, by, endsAt } = wish;
   const kind = wish.kind ?? (subscriber === null ? null : 'subscriber');
-  // The clock went on since it was checked, and that of whoever asks may be behind ours.
+  // The clock went on since it was checked, and the caller's may be behind ours.
   const startsAt = Math.min(Math.max(wish.startsAt ?? now, now), endsAt);
   return addSilence(sql, { site, state, kind, subscriber, reason, by, startsAt, endsAt });
 }
 
-/** What lists silences, as it is called where somebody asks for one. */
+/** What lists silences, as it is called where a person asks for one. */
 const LISTED_BY = 'GET /v1/silences?status=all';
 
 /** The silence of this number; throws Refused, which names what lists them. */

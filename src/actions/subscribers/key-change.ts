@@ -73,7 +73,7 @@ export interface Resealed {
   readonly next: number | null;
 }
 
-/** Seals up to 50 rows after the one of this id again that a previous key opens. One that somebody changes meanwhile is left to the next round. */
+/** Seals up to 50 rows after the one of this id again that a previous key opens. A row that is changed meanwhile is left to the next round. */
 export async function resealSome(sql: Queries, secrets: Secrets, after: number): Promise<Resealed> {
   const rows = await sealedRows(sql, { after, limit: AT_ONCE });
   let resealed = 0;

@@ -1,4 +1,4 @@
-/** What will come of deliveries that are to be sent: at once, later, or not before somebody does something. */
+/** What will come of deliveries that are to be sent: at once, later, or not before a person does something. */
 
 import { isUntried } from '../../domain/deliveries/subscriber-health.ts';
 import { afterFailures, healthStatus, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
@@ -24,7 +24,7 @@ export function waitAdvice(subscriber: StoredSubscriber, now: Instant, opening?:
   return offAdvice(subscriber) ?? unreadableAdvice(subscriber, opening) ?? pauseAdvice(subscriber, now) ?? wayAdvice(subscriber);
 }
 
-/** Of one whose address nobody can read. No pause ends that, so it comes first. */
+/** Of one whose address cannot be read. No pause ends that, so it comes first. */
 function unreadableAdvice(subscriber: StoredSubscriber, opening: Opening | undefined): string | null {
   // Without a key here nothing is known of the daemons' one.
   const why = opening === undefined || opening.secrets === null ? null : unreachableReason(opening, subscriber);

@@ -46,7 +46,7 @@ export function whyNoReplay({ audience, name }: Pick<StoredSubscriber, 'audience
 
 /**
  * Has the events of a range that the subscriber wants sent again, each with its id and bytes. Step by step, so that a
- * million of them hold up nobody; what is broken off can be repeated.
+ * million of them hold up no other work; what is broken off can be repeated.
  */
 export async function replay(sql: Queries, range: ReplayRange, { dryRun, signal, onProgress }: ReplayOptions): Promise<Replayed> {
   const { after, last } = await boundsOf(sql, range);
@@ -87,7 +87,7 @@ export function replayedBody(
   return { count, waiting, oldest: isoTimeOrNull(oldest), newest: isoTimeOrNull(newest), dryRun, ...expected, ...note };
 }
 
-/** Of one that is paused or off nobody knows when it begins, only how long it takes from then on. */
+/** Of one that is paused or off it is not known when it begins, only how long it takes from then on. */
 function onceTold({ ms, text }: Drain, advice: string | null): Drain {
   return advice === null || ms === null ? { ms, text } : { ms: null, text: `${text}, once it is told again` };
 }
@@ -103,7 +103,7 @@ async function unlessDeadlocked<T>(work: () => Promise<T>, tries = 5): Promise<T
 
 /**
  * Has one delivery sent again now. Answers it with its attempts, and why it does not leave at once, or null; throws Refused
- * when there is none, or nobody to send it to.
+ * when there is none, or its subscriber is gone.
  */
 export async function sendAgain(sql: Queries, id: number, opening?: Opening) {
   const again = await retryDelivery(sql, id);

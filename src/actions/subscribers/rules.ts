@@ -31,7 +31,7 @@ export function readName(value: string): Checked<string> {
 
 /**
  * The address of a receiver. Names are resolved when they are dialled, so only addresses written as numbers can be judged
- * here; and without encryption only what the operator allowed is ever called. Behind a proxy nobody here resolves names.
+ * here; and without encryption only what the operator allowed is ever called. Behind a proxy this process resolves no names.
  */
 export function readUrl(
   value: string,
@@ -101,7 +101,7 @@ export function readState(value: string): Checked<number> {
   };
 }
 
-/** A state in the words of a filter: its name, or the number that nobody knows. */
+/** A state in the words of a filter: its name, or the number that the specification does not list. */
 export function stateWord(value: number): string | number {
   const name = stateName(value);
   return name.startsWith('Unknown') ? value : name;

@@ -62,7 +62,7 @@ export interface Extras {
 
 /** How long a replaced key goes on signing unless told otherwise. */
 export const DEFAULT_OVERLAP: Milliseconds = DAY;
-/** Whoever needs longer has lost sight of the change. */
+/** An operator who needs longer has lost sight of the change. */
 export const MOST_OVERLAP: Milliseconds = 30 * DAY;
 /** Receivers look at every signature; more keys at once are a sign of a loop somewhere. */
 const MOST_KEYS = 5;
@@ -74,7 +74,7 @@ export async function requireSubscriber(sql: Queries, name: string): Promise<Sto
   return row;
 }
 
-/** Adds a subscriber; answers it with its secret, which nobody can read again. */
+/** Adds a subscriber; answers it with its secret, which cannot be read again. */
 export async function addSubscriber(
   { sql, secrets }: Means,
   {
@@ -124,7 +124,7 @@ export async function changeSubscriber({ sql, secrets }: Means, name: string, ch
     const next = statusChange(row, status);
     const box = secrets === null ? null : await sealingNow(sql, secrets);
     const reach = reachChanges(box, row, { url, format, headers, asymmetric });
-    // Somebody else may change the options at the same time; then theirs are what this change starts from.
+    // Another caller may change the options at the same time; then those are what this change starts from.
     if ((await updateSubscriber(sql, row.id, { ...wishes, reach, status: next })) || reach?.was === undefined) {
       // What waits because of how it was waits for nothing any more.
       const isCured = reach?.options !== undefined && isRefusing(row);
@@ -208,7 +208,7 @@ export async function rotateSecret(
     if (old.length >= MOST_KEYS) throw new Refused('too_many_secrets', tooManyKeys(name, current));
     const oldKeysUntil = old.length === 0 ? null : Math.max(...old.map(({ until: end }) => end ?? 0));
     const keys = sealKeys(box, name, [{ key: secret, until: null }, ...old]);
-    // Somebody else may rotate at the same time; then theirs is among the old ones.
+    // Another caller may rotate at the same time; then that secret is among the old ones.
     if (await replaceKeys(sql, row.id, { keys, addressHash: newAddressHash(), was: row.addressHash, oldKeysUntil })) {
       if (isRefusing(row)) await bringForward(sql, row.id, { kind: 'all' }, await databaseNow(sql));
       return { secret, oldKeysUntil };
@@ -262,7 +262,7 @@ function requireSecrets(secrets: Secrets | null): Secrets {
   );
 }
 
-/** Under a mistaken key one would be added that no daemon can read: somebody else's row tells. */
+/** Under a mistaken key one would be added that no daemon can read: the rows of other subscribers show it. */
 async function requireCommonKey(sql: Queries, secrets: Secrets): Promise<void> {
   const others = (await readSubscribers(sql)).filter(({ origin }) => origin === 'api');
   if (others.length === 0 || others.some((row) => openStored(secrets, row) !== null)) return;

@@ -13,7 +13,7 @@ export function offAdvice({ name, status, statusReason }: StoredSubscriber): str
   return `${name} is off (${(statusReason ?? 'no reason is known').replace(/\.$/, '')}); switch it on: ${remedy}`;
 }
 
-/** Has a test event sent to a subscriber and nobody else; answers its delivery's id. Throws Refused when it is off. */
+/** Has a test event sent to one subscriber alone; answers its delivery's id. Throws Refused when it is off. */
 export async function testSubscriber(sql: Queries, subscriber: StoredSubscriber, now: Instant): Promise<number> {
   const { id, name } = subscriber;
   const off = offAdvice(subscriber);

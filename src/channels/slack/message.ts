@@ -7,7 +7,7 @@ import { layOut, type SlackMessage } from './layout.ts';
 
 export type { SlackMessage } from './layout.ts';
 
-/** Lays out an event for Slack. Pure; never throws: an event of a shape nobody expected is announced by its type. */
+/** Lays out an event for Slack. Pure; never throws: an event of an unexpected shape is announced by its type. */
 export function slackMessage(body: string, options: MessageOptions): SlackMessage {
   return layOut(eventDraft(body, options));
 }

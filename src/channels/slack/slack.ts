@@ -18,7 +18,7 @@ export interface SlackOptions {
   readonly consoleUrl: string | null;
   /** For one attempt: connection, headers and body together. */
   readonly timeout: Milliseconds;
-  /** Where its address is set, for whoever must set another one. */
+  /** Where its address is set, for the person who must set another one. */
   readonly setting?: string;
 }
 

@@ -44,14 +44,14 @@ export interface TeamsMessage {
 }
 
 /**
- * Teams takes 28 KB and refuses more after the workflow has answered 202, so nobody would hear of it. It counts the card as a
+ * Teams takes 28 KB and refuses more after the workflow has answered 202, so the message would be lost without an error. It counts the card as a
  * text in JSON, which makes it longer: 24 453 bytes were refused as 28 897.
  */
 const MOST_BYTES = 24_000;
 const LONGEST_HEADLINE = 300;
 const LONGEST_TEXT = 3_000;
 
-/** An event as a card. Pure; never throws: an event of a shape nobody expected is announced by its type. */
+/** An event as a card. Pure; never throws: an event of an unexpected shape is announced by its type. */
 export function teamsMessage(body: string, options: MessageOptions): TeamsMessage {
   return laidOut(eventDraft(body, options));
 }

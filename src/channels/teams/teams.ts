@@ -14,7 +14,7 @@ export interface TeamsOptions {
   readonly url: string;
   /** For one attempt: connection, headers and body together. */
   readonly timeout: Milliseconds;
-  /** Where its address is set, for whoever must set another one. */
+  /** Where its address is set, for the person who must set another one. */
   readonly setting: string;
 }
 
@@ -24,7 +24,7 @@ const NOT_TAKEN = /^\s*<|delivery failed/i;
 
 /** A channel to one workflow. Pacing is the caller's. */
 export function createTeamsChannel({ url, timeout, setting }: TeamsOptions): Channel {
-  // Whoever has the signature in its query may post, and the path tells which workflow it is.
+  // The signature in its query lets anyone post who has it, and the path names the workflow.
   const hide = hiding([url, ...new URL(url).searchParams.values().filter((value) => value.length > 8)]);
   const { origin, pathname, search } = new URL(url);
   const pool = new Pool(origin, { allowH2: false, headersTimeout: 0, bodyTimeout: 0, connect: { timeout } });

@@ -106,7 +106,7 @@ async function withoutEncryption(settings: Settings, stored: readonly StoredSubs
 /** Of those that the API and commands added; their addresses are stored encrypted, and not shown here. */
 const MOST_NAMED = 20;
 
-/** What somebody who starts it wants to see: what is watched, where it is kept, who is told. No secrets. */
+/** What the person who starts it wants to see: what is watched, where it is kept, who is told. No secrets. */
 async function summaryOf(
   settings: Settings,
   { app: { url }, stored, worker }: { app: Pick<App, 'url'>; stored: readonly StoredSubscriber[]; worker: boolean },

@@ -5,7 +5,7 @@ import { AppError } from '../../domain/values/errors.ts';
 import { checked } from '../subscribers/subscriber-options.ts';
 import type { CliContext } from '../terminal/context.ts';
 
-/** Accounts that several people share: their names say of nobody who it was. */
+/** Accounts that several people share: their names do not say which person it was. */
 const SHARED: ReadonlySet<string> = new Set([
   'root',
   'admin',
@@ -18,7 +18,7 @@ const SHARED: ReadonlySet<string> = new Set([
   'postgres',
 ]);
 
-/** Who says so: `--by`, or the person whose account this is. Throws AppError `invalid` where that is nobody's own. */
+/** Who says so: `--by`, or the person whose account this is. Throws AppError `invalid` where that account is shared. */
 export function nameOf({ env }: Pick<CliContext, 'env'>, by: string | undefined): string {
   if (by !== undefined) return checked('--by', readWords(by, LONGEST_NAME, 'a name'));
   const own = [env.USER, env.SUDO_USER].find((name) => name !== undefined && name !== '' && !SHARED.has(name.toLowerCase()));

@@ -68,7 +68,7 @@ async function timeOf(sql: Sql, options: Options): Promise<{ from: Instant; to: 
   return { from, to };
 }
 
-/** Who is told. Where nobody is, the rehearsal would be silent, so one that hears everything is made up. */
+/** The channels that are alerted. Without any the rehearsal would be silent, so one that hears everything is made up. */
 async function channelsOf({ channels, slack }: Pick<Settings, 'channels' | 'slack'>) {
   const rules = channelRules({ channels });
   const everything = {

@@ -14,7 +14,7 @@ export interface KeyOptions {
 }
 
 export interface FoundKeys extends Keys {
-  /** A secret that was made now, because none was given; somebody has to be told. */
+  /** A secret that was made now, because none was given; the screen must show it. */
   readonly made: string | null;
 }
 

@@ -102,7 +102,7 @@ async function receiverOf(
     delay,
     fail,
     forwardTo,
-    // The test that is made of a new subscriber tells that the way is open; nobody has to see it.
+    // The test that is made of a new subscriber shows that the way is open; it need not be printed.
     isOwn: ({ type, data }) => {
       const isOurs = !isTested && type === 'subscriber.test' && data.subscriber === name;
       isTested ||= isOurs;
@@ -122,7 +122,7 @@ async function receiverOf(
       if (counted.size >= count) end();
     },
   });
-  // What comes after the end is not shown, so it must come again, to whoever listens then.
+  // What comes after the end is not shown, so it must come again, for the next listener.
   return async (posted) => (signal.aborted ? { status: 503, body: 'nobody listens any more\n' } : receive(posted));
 }
 

@@ -1,4 +1,4 @@
-/** `listen` says when what it refused has led to a pause: otherwise nothing comes, and nobody knows why. */
+/** `listen` says when what it refused has led to a pause: otherwise nothing comes, without a reason on the screen. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { offAdvice } from '../../actions/subscribers/test-event.ts';

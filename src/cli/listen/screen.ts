@@ -15,7 +15,7 @@ export interface Screen {
   refused(detail: string): void;
   /** A line beside the events. */
   say(text?: string): void;
-  /** Where it listens, and what a daemon has to be told so that it sends here; `made` is a secret that nobody knows yet. */
+  /** Where it listens, and what a daemon has to be told so that it sends here; `made` is a secret that no sender knows yet. */
   introduce(here: { readonly url: string; readonly made: string | null }): void;
   /** Says at the end what came. */
   sum(): void;
@@ -48,7 +48,7 @@ export function createScreen(outside: CliContext, { json, full, forward }: Scree
       if (taken.place.time === 1) events += 1;
       else if (taken.place.wasTaken) repeats += 1;
       else tries += 1;
-      // Our bodies are one line; somebody else's, signed with the same secret, may not be.
+      // Our bodies are one line; another sender's, signed with the same secret, may not be.
       const line = json ? harmlessJson(context, /[\r\n]/.test(text) ? JSON.stringify(body) : text) : lineOf(taken);
       printLine(context, line);
       if (!full) return;

@@ -1,4 +1,4 @@
-/** `listen --subscribe`: a subscriber for as long as somebody listens. */
+/** `listen --subscribe`: a subscriber for as long as the command runs. */
 
 import { hostname } from 'node:os';
 import { readName } from '../../actions/subscribers/rules.ts';

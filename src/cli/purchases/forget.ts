@@ -111,7 +111,7 @@ function printPlan(context: CliContext, { purchaseId, site, status, registeredAt
   }
 }
 
-/** Where each is changed by whoever wrote it. */
+/** Where the person who wrote each can change it. */
 const CHANGED_BY: Readonly<Record<Remark['field'], (id: string) => string>> = {
   reason: (id) => `update purchase_watch_internal.silences set reason = '…' where id = ${id.replace('sil_', '')}`,
   'acknowledged note': (id) => `update purchase_watch_internal.incidents set acknowledged_note = null where id = '${id}'`,

@@ -56,7 +56,7 @@ async function whyNot(sql: Sql, { site, purchaseId }: PurchaseRow, wait: Millise
   const none = `no answer was recorded within ${humanDuration(wait)}`;
   if (!configured) return `${none}: site ${site} is not in the daemon's configuration any more`;
   if (failingSince !== null) return `${none}: site ${site} does not answer. ${lastError ?? ''}`.trimEnd();
-  // A few failed calls are not known as the site's trouble yet; when it last answered tells of them all the same.
+  // A few failed calls are not known as the site's trouble yet; the time of its last answer shows them all the same.
   const { now } = await readClock(sql);
   const answered =
     lastSuccessAt === null ? 'has not answered yet' : `last answered ${relative(lastSuccessAt, now).replace('now', 'just now')}`;

@@ -9,7 +9,7 @@ export interface RecordRead {
   readonly read: Exclude<Read, 'nothing'>;
 }
 
-/** A quotation mark that nobody closes must not take the rest of the file with it. */
+/** An unclosed quotation mark must not take the rest of the file with it. */
 const MOST_LINES = 200;
 const LONGEST = 64 * 1_024;
 

@@ -80,7 +80,7 @@ export async function registerFile(
     // Of an id that comes twice the first counts, so two batches with the same one go one after the other.
     while (inFlight.length >= IN_FLIGHT || inFlight.some((other) => !other.ids.isDisjointFrom(ids))) await settleOldest();
     const written = write(batch);
-    written.catch(() => undefined); // Whoever awaits it hears of it.
+    written.catch(() => undefined); // The code that awaits it gets the error.
     inFlight.push({ ids, reached, written });
   }
 
@@ -117,7 +117,7 @@ interface Input {
 async function openInput(file: string, stdin: NodeJS.ReadableStream): Promise<Input> {
   if (file === '-') return { stream: stdin, size: sizeOf((stdin as Partial<ReadStream> & { fd?: number }).fd) };
   try {
-    // Opened first: a stream would tell of a missing file when it is too late to say it well.
+    // Opened first: a stream would report a missing file when it is too late to say it well.
     const handle = await open(file);
     if ((await handle.stat()).isDirectory()) {
       await handle.close();

@@ -1,4 +1,4 @@
-/** One line per event, for somebody who watches them come. */
+/** One line per event, for a person who watches them come. */
 
 import { checkoutEnd } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';

@@ -49,7 +49,7 @@ async function watch(context: CliContext, ids: readonly string[], options: Watch
     if (site !== null) knownSite(site, sites);
     const defaults: Defaults = { site, reference, metadata, sites };
 
-    // What somebody typed is registered as a whole or not at all.
+    // What a person typed is registered as a whole or not at all.
     const checked = ids.map((purchaseId) => checkRegistration({ purchaseId }, defaults));
     const problems = checked.flatMap((each, index) =>
       'problem' in each ? [`${JSON.stringify(ids[index]!.slice(0, SHOWN))}: ${each.problem}`] : [],

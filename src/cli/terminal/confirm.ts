@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { AppError } from '../../domain/values/errors.ts';
 import type { CliContext } from './context.ts';
 
-/** Whether the person at the terminal says yes; where nobody can be asked, throws AppError `invalid` with `otherwise`. */
+/** Whether the person at the terminal says yes; where no person can be asked, throws AppError `invalid` with `otherwise`. */
 export async function confirmed(
   context: CliContext,
   { question, otherwise, forPrograms }: { question: string; otherwise: string; forPrograms: boolean },

@@ -86,5 +86,5 @@ export async function livingDaemons(sql: Sql): Promise<LivingReplica[]> {
   return (await livingReplicas(sql)).filter(({ process }) => !isGone(process));
 }
 
-/** What to tell somebody who needs a daemon and has none. */
+/** The message where a daemon is needed and none runs. */
 export const NO_DAEMON = 'no daemon is running on this database; start one with "purchase-watch start"';

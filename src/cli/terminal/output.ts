@@ -1,4 +1,4 @@
-/** How commands write: tables for people, JSON for programs, colours only where somebody sees them. */
+/** How commands write: tables for people, JSON for programs, colours only on a terminal. */
 import { styleText } from 'node:util';
 import type { CliContext } from './context.ts';
 
@@ -10,7 +10,7 @@ export function styled(context: CliContext, style: Style, text: string): string 
   return plain ? text : styleText(style, text, { validateStream: false });
 }
 
-/** Text from outside on one line: a terminal obeys control characters, and marks that nobody sees change what is read. */
+/** Text from outside on one line: a terminal obeys control characters, and invisible marks change what is read. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escapes);
 }

@@ -6,7 +6,7 @@ import { counted } from './output.ts';
 
 export interface Reached {
   readonly lines: number;
-  /** Read so far, and in all; null when nobody knows. */
+  /** Read so far, and in all; null when it is not known. */
   readonly bytes: number;
   readonly size: number | null;
 }

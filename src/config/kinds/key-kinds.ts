@@ -29,7 +29,7 @@ function isRepetition(text: string): boolean {
 
 const HASH = 'sha256:[0-9a-f]{64}';
 
-/** The SHA-256 hash of a key. Not shown: whoever has it can try keys without asking the daemon. */
+/** The SHA-256 hash of a key. Not shown: a person who has it can try keys without asking the daemon. */
 export const keyHash: Kind<string> = {
   expected: 'sha256: and 64 hexadecimal digits (make a key and its hash with: purchase-watch key new)',
   json: { type: 'string', pattern: `^(?:${HASH})$|\\$\\{` },

@@ -21,7 +21,7 @@ export interface Kind<T> {
   readonly write: (value: T) => unknown;
   /** Beyond the host it may give access, and is not shown. */
   readonly isAddress?: boolean;
-  /** Its value is shown to nobody. */
+  /** Its value is never shown. */
   readonly secret?: boolean;
   /** Names to suggest from when the value is none of them. */
   readonly names?: readonly string[];
@@ -39,7 +39,7 @@ export const text: Kind<string> = {
   write: same,
 };
 
-/** Text that nobody is shown. */
+/** Text that is never shown. */
 export const secret: Kind<string> = { ...text, secret: true };
 
 /** One of a few words, or of many that `expected` sums up. */
@@ -145,7 +145,7 @@ export const receiverUrl: Kind<string> = {
   isAddress: true,
 };
 
-/** An address that whoever has it may post to: a secret. */
+/** An address to which everyone may post who has it: a secret. */
 export const secretUrl: Kind<string> = { ...receiverUrl, expected: 'an http or https address without credentials', secret: true };
 
 /** A Postgres connection string. Several hosts are allowed, which no URL parser reads, so only its beginning is checked. */
@@ -218,7 +218,7 @@ export const encryptionKey: Kind<string> = {
   secret: true,
 };
 
-/** A state by name or number; numbers that nobody knows are allowed. */
+/** A state by name or number; numbers that the specification does not list are allowed. */
 export const state: Kind<number> = {
   expected: 'a state name or number',
   json: { anyOf: [{ enum: STATE_NAMES }, { type: 'integer', minimum: 0 }, { type: 'string', pattern: '^\\d{1,9}$|\\$\\{' }] },

@@ -3,7 +3,7 @@
 export interface PeopleKindWords {
   /** What people call it. */
   readonly title: string;
-  /** How somebody gets an address for one. */
+  /** How a person gets an address for one. */
   readonly how: string;
   /** What makes the channel named `default`; null: only the file names channels. */
   readonly variable: 'SLACK_WEBHOOK_URL' | null;
@@ -36,7 +36,7 @@ export type PeopleKind = keyof typeof words;
 export const PEOPLE_KINDS: Readonly<Record<PeopleKind, PeopleKindWords>> = words;
 export const PEOPLE_KIND_NAMES = Object.keys(words) as PeopleKind[];
 
-/** The title of a kind that somebody noted; null for one that is not for people. */
+/** The title of a kind by its stored name; null for one that is not for people. */
 export function titleOfKind(kind: string | null): string | null {
   return (PEOPLE_KINDS as Readonly<Record<string, PeopleKindWords>>)[kind ?? '']?.title ?? null;
 }

@@ -25,7 +25,7 @@ export function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: st
     const data = { state: stateOrNull(before.state), tries: unknowns, reason: trouble.reason };
     announce(events, before, now, 'purchase.unreadable', before.state, data);
   }
-  // Without a good status nobody asks for the invoice; that must not keep a settled purchase due for good.
+  // Without a good status the invoice is not asked for; that must not keep a settled purchase due for good.
   const wanted = before.invoice === 'wanted' && failures < MOST_INVOICE_FAILURES;
   const invoice = before.invoice === 'wanted' && !wanted ? 'none' : before.invoice;
   const purchase: Purchase = { ...before, polls: before.polls + 1, status, failures, unknowns, invoice, sequence };

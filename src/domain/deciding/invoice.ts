@@ -29,7 +29,7 @@ export type InvoiceSeen =
   | { readonly kind: 'not_completed' | 'not_eligible'; readonly detail: string }
   | Exclude<Observation, { kind: 'seen' | 'same' }>;
 
-/** The same for whoever only asks whether the service answers. */
+/** The same for a caller that only asks whether the service answers. */
 export function observationOf(seen: InvoiceSeen): Observation {
   return 'reason' in seen ? seen : { kind: 'same' };
 }
@@ -54,7 +54,7 @@ export interface InvoiceContext {
   readonly skipped?: SkippedTime;
   /** Whether the site asks for the invoice of what completes. */
   readonly invoices?: boolean;
-  /** Null when it was not asked for: nobody wanted it before this poll, or the site had no time for the call. */
+  /** Null when it was not asked for: no setting wanted it before this poll, or the site had no time for the call. */
   readonly invoice?: InvoiceSeen | null;
 }
 
@@ -69,7 +69,7 @@ export function asksForInvoice({ invoice, state }: Purchase, seen: Observation):
   return seen.kind === 'same' || (seen.kind === 'seen' && seen.state === COMPLETED);
 }
 
-/** What a good poll means for the invoice; null when nobody wants one. `seen` is the state that the poll showed. */
+/** What a good poll means for the invoice; null when none is wanted. `seen` is the state that the poll showed. */
 export function decideInvoice(before: Purchase, seen: number, context: InvoiceContext): InvoiceStep | null {
   const moved = before.state !== seen;
   const completes = moved && seen === COMPLETED && context.invoices === true && before.invoice !== 'ready';

@@ -11,7 +11,7 @@ export interface History {
 }
 
 /**
- * The purchase as its history says. Null when the row agrees with it already. A purchase that somebody stopped stays
+ * The purchase as its history says. Null when the row agrees with it already. A purchase that a person stopped stays
  * stopped, and one that was registered again after it expired is watched.
  */
 export function repaired(row: Purchase, history: History, policy: PollPolicy): Purchase | null {

@@ -117,7 +117,7 @@ function announceStuck(events: EventDraft[], before: Purchase, { state, since }:
   announce(events, before, now, 'purchase.stuck', state, data);
 }
 
-/** How much of the stay in this state does not count, for nobody could ask. */
+/** How much of the stay in this state does not count, because no poll could be made. */
 function excusedTime(before: Purchase, policy: StatePolicy, since: Instant, askedAt: Instant): Milliseconds {
   if (before.seenAt === null) return 0;
   return before.excused + unaskedTime(policy, { since, seenAt: before.seenAt, now: askedAt });

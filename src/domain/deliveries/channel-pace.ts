@@ -17,7 +17,7 @@ const KEPT_FOR_CRITICAL = 2;
 export interface Head {
   /** When its event was made. */
   readonly madeAt: Instant;
-  /** Attempts so far, and those of them that failed through the channel since somebody last asked for another. */
+  /** Attempts so far, and those of them that failed through the channel since a person last asked for another. */
   readonly attempts: number;
   readonly refused: number;
   /** How many wait behind it, as far as is known. */
@@ -26,7 +26,7 @@ export interface Head {
 
 /**
  * Why everything that waits leaves together with the head: the hour had had enough messages (`capped`), it was not taken
- * before (`refused`), nobody could send it when it was due (`late`), the hour allows only one more for now (`last`), or
+ * before (`refused`), no daemon could send it when it was due (`late`), the hour allows only one more for now (`last`), or
  * there are several at once. The first three make a single message a late one.
  */
 export const TOGETHER_REASONS = ['capped', 'refused', 'late', 'last', 'several'] as const;
@@ -51,7 +51,7 @@ export function isLate(reason: TogetherReason): boolean {
 }
 
 /**
- * How long to wait after a message that somebody else sent to the channel. A clock that is ahead of ours makes nobody
+ * How long to wait after a message that another sender posted to the channel. A clock that is ahead of ours makes no one
  * wait for longer than the spacing.
  */
 export function restAfter(

@@ -61,7 +61,7 @@ export interface Patience {
 
 /** With systems: tried once a day in the end, and switched off after nearly a month of that. */
 export const WITH_SYSTEMS: Patience = { longestPause: DAY, failuresToSwitchOff: FAILURES_TO_SWITCH_OFF };
-/** With people: an alarm must not wait for a day because Slack was away for an hour, and nobody else tells them. */
+/** With people: an alarm must not wait for a day because Slack was away for an hour, and no other channel alerts them. */
 export const WITH_PEOPLE: Patience = { longestPause: 5 * MINUTE, failuresToSwitchOff: null };
 
 /** How long the pause lasts that follows so many others. */

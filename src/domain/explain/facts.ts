@@ -34,7 +34,7 @@ export interface PurchaseFacts {
   readonly failures: number;
   readonly unknowns: number;
   readonly lastError: string | null;
-  /** Whether its invoice is to be asked for, was announced, or does not exist; null when nobody asked for it. */
+  /** Whether its invoice is to be asked for, was announced, or does not exist; null when no setting asks for it. */
   readonly invoice: 'wanted' | 'ready' | 'none' | null;
   readonly sequence: number;
   readonly shard: number;
@@ -183,7 +183,7 @@ export interface Facts {
   readonly singles: readonly SingleFacts[];
   /** What is known of its state at its site. */
   readonly known: CountedUsual;
-  /** Whether there is a channel for people, without which nobody hears of incidents. */
+  /** Whether there is a channel for people, without which no person hears of incidents. */
   readonly hasPeople: boolean;
   /** What there is beyond the bounds. */
   readonly more: {

@@ -170,7 +170,7 @@ export interface StuckClock {
   readonly limit: Milliseconds;
   /** Time of the stay that counts. */
   readonly counted: Milliseconds;
-  /** Time in which nobody could ask. */
+  /** Time in which no poll could be made. */
   readonly excused: Milliseconds;
   /** From when on a poll confirms it as stuck. */
   readonly stuckAt: Instant;

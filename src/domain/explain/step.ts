@@ -31,7 +31,7 @@ export interface Step {
   readonly at: Instant | null;
   readonly kind: StepKind;
   readonly text: string;
-  /** Whether somebody may have to do something about it. */
+  /** Whether a person may have to do something about it. */
   readonly wrong?: boolean;
   readonly sequence?: number;
   readonly eventId?: string;

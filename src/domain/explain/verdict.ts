@@ -1,4 +1,4 @@
-/** One sentence for somebody who has just been woken: what is the matter, or that all is well. */
+/** One sentence for a person who has just been woken: what is the matter, or that all is well. */
 
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { usableAnswers } from '../polling/reach.ts';

@@ -25,7 +25,7 @@ export function modeOf({ stuck = 'auto' }: Pick<ChannelRule, 'stuck'>): StuckMod
 
 /**
  * The channels whose rules match an incident of some sites. What is of no site goes to channels for all sites, or where
- * there is none, to every channel. Where none of those takes messages, the others hear it, too: somebody must.
+ * there is none, to every channel. Where none of those takes messages, the others get the alert, too: at least one channel must.
  */
 export function audienceOf(
   incident: Pick<Incident, 'kind' | 'severity' | 'subscriber'>,

@@ -168,7 +168,7 @@ const IDENTITY = numberOf('WaitingForIdentityProvider');
 
 /** So many customers at least make a pattern. */
 const FEW = 3;
-/** Nobody of so many got on or tried again: a page that lets nobody go. */
+/** None of so many customers got on or tried again: a page that lets no customer go. */
 const MANY = 5;
 /** A share of orders begun again that chance and patience do not explain. */
 const BEGUN_AGAIN = 0.5;
@@ -176,7 +176,7 @@ const BEGUN_AGAIN = 0.5;
 const NEARLY_ALL = 0.8;
 /** Some of the session has passed before the customer is sent away, and a poll sees its end later: this share of it. */
 const ABOUT_SESSION_END = 0.2;
-/** More than these are not told: a list of guesses helps nobody. */
+/** More than these are not told: a list of guesses helps no reader. */
 const TOLD = 2;
 
 /** A rule: the sentence that speaks for its cause, or null. */
@@ -230,7 +230,7 @@ function hasBothStates({ parts }: CauseEvidence): boolean {
 const isSudden = ({ lastWellAt, wellBefore, overdueSince }: CausePart): boolean =>
   lastWellAt !== null && wellBefore >= FEW && overdueSince >= FEW;
 
-/** Several got on within an hour, and then nobody any more. */
+/** Several customers got on within an hour, and then none. */
 function suddenly({ parts }: CauseEvidence): string | null {
   const worst = parts.filter(isSudden).sort((a, b) => b.overdueSince - a.overdueSince)[0];
   if (worst === undefined) return null;

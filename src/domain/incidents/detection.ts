@@ -53,12 +53,12 @@ export interface Detection {
     readonly overdue: number;
     /** Different customers among those overdue, the latest twenty. */
     readonly customers: readonly string[];
-    /** After how long at least they were overdue, without time in which nobody could ask. */
+    /** After how long at least they were overdue, without time in which no poll could be made. */
     readonly overdueAfter: Milliseconds;
   } | null;
   /** Customers overdue one after the other with none well in between, since when the first of them came. */
   readonly row: { readonly since: Instant; readonly customers: readonly string[] } | null;
-  /** When somebody left well last. */
+  /** When a customer left well last. */
   readonly lastWellAt: Instant | null;
   readonly alarm: Alarm | null;
   /**
@@ -68,7 +68,7 @@ export interface Detection {
   readonly wellSince: readonly Instant[];
   /** The last twenty outcomes of the run, the latest last; true: overdue. */
   readonly lately: readonly boolean[];
-  /** While an alarm is on: since when nobody is overdue; null while somebody is. */
+  /** While an alarm is on: since when no customer is overdue; null while one is. */
   readonly noneOverdueSince: Instant | null;
   readonly exits: Exits;
 }
@@ -83,9 +83,9 @@ const WELL_AGAIN = 5;
 const TOGETHER = 1 / 15;
 /** As many customers, outcomes and times are remembered. */
 const REMEMBERED = 20;
-/** Nobody overdue for so long ends an alarm, where customers come often enough. */
+/** So long without an overdue customer ends an alarm, where customers come often enough. */
 const NONE_OVERDUE_FOR: Milliseconds = 30 * 60_000;
-/** Where they come seldom, nobody overdue means nothing before so many should have come. */
+/** Where they come seldom, a time without an overdue customer means nothing before so many should have come. */
 const SHOULD_HAVE_COME = 4;
 /** But no longer than this. */
 const LONGEST_QUIET: Milliseconds = DAY;
@@ -118,13 +118,13 @@ export function look(detection: Detection, { overdue, now }: { overdue: number; 
   return cleared(noneOverdueSince === detection.noneOverdueSince ? detection : { ...detection, noneOverdueSince }, now);
 }
 
-/** When the alarm ends if no stay says otherwise before and nobody becomes overdue; null: not by itself, or none is on. */
+/** When the alarm ends if no stay says otherwise before and no customer becomes overdue; null: not by itself, or none is on. */
 export function clearsAt(detection: Detection): Instant | null {
   const { alarm, run, wellSince, noneOverdueSince } = detection;
   if (alarm === null) return null;
   const last = wellSince[WELL_AGAIN - 1];
   const ends = [
-    // Whoever came with them would be overdue by then.
+    // A customer who came with them would be overdue by then.
     ...(last === undefined ? [] : [last + (run?.overdueAfter ?? 0)]),
     ...(noneOverdueSince === null ? [] : [noneOverdueSince + quietOf(detection)]),
   ];
@@ -137,7 +137,7 @@ export function alarmSeverity({ alarm, run, lately }: Detection): 0 | 1 {
   return lately.filter((overdue) => overdue).length * 2 >= lately.length ? 1 : 0;
 }
 
-/** How long nobody must be overdue: where a customer an hour comes, half an hour without one is no good sign. */
+/** How long no customer may be overdue: where a customer an hour comes, half an hour without one is no good sign. */
 function quietOf({ run, noneOverdueSince }: Detection): Milliseconds {
   const apart = run === null || noneOverdueSince === null ? 0 : (noneOverdueSince - run.since) / run.entrants;
   return Math.min(Math.max(SHOULD_HAVE_COME * apart, NONE_OVERDUE_FOR), LONGEST_QUIET);
@@ -186,7 +186,7 @@ function afterOverdue(before: Detection, stay: SiteStay, usual: Usual): Detectio
   const { customer, enteredAt, at, shortest } = stay;
   const wellSince = before.wellSince.filter((came) => came > enteredAt);
   const waiting: Detection = { ...before, wellSince, noneOverdueSince: null };
-  // Whoever tries again on a broken page is one customer still.
+  // A customer who tries again on a broken page is still one customer.
   if (before.run?.customers.includes(customer)) return waiting;
   const { gain, threshold, p0, falseAlarmEvery } = detectorFor(usual.share);
   const run = {
@@ -216,7 +216,7 @@ function afterOverdue(before: Detection, stay: SiteStay, usual: Usual): Detectio
   return { ...is, score, alarm };
 }
 
-/** A late exit that is good ends a row: the page was slow or the customer was, but it let somebody through. */
+/** A late exit that is good ends a row: the page was slow or the customer was, but it let one through. */
 function afterLate(before: Detection, stay: SiteStay): Detection {
   const is = withExit(before, stay);
   if (stay.toState === null || !isGoodExit(stay.toState)) return is;
@@ -239,7 +239,7 @@ function isSparse({ countedFrom }: Detection, { perDay }: Usual, now: Instant): 
   return perDay !== null && perDay < SPARSE_PER_DAY && countedFrom !== null && now - countedFrom >= KNOWN_AFTER;
 }
 
-/** Somebody who came before another left well is in no row: the page let that one through. */
+/** A customer who came before another left well is in no row: the page let that other one through. */
 function withCustomer({ row, lastWellAt }: Detection, { customer, enteredAt }: SiteStay): Detection['row'] {
   if (lastWellAt !== null && enteredAt <= lastWellAt) return row;
   if (row === null) return { since: enteredAt, customers: [customer] };
@@ -247,7 +247,7 @@ function withCustomer({ row, lastWellAt }: Detection, { customer, enteredAt }: S
   return { since: Math.min(row.since, enteredAt), customers: latest(row.customers, customer) };
 }
 
-/** Adds when somebody came that left well, unless another one came at about that time. */
+/** Adds when a customer came who left well, unless another one came at about that time. */
 function withWell(known: readonly Instant[], came: Instant, together: Milliseconds): readonly Instant[] {
   if (known.some((other) => Math.abs(other - came) < together)) return known;
   return [...known, came].sort((a, b) => a - b).slice(-REMEMBERED);

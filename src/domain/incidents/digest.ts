@@ -123,7 +123,7 @@ export interface DigestGroup {
 }
 
 /**
- * Puts the sites that are due together. Sites that nobody is told of are in no group. `all` are the sites with digests: what
+ * Puts the sites that are due together. Sites without a channel are in no group. `all` are the sites with digests: what
  * a recipient heard with another site's digest, it is not told again.
  */
 export function digestGroups(due: readonly DigestSite[], all: readonly DigestSite[], now: Instant): DigestGroup[] {

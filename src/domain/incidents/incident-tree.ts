@@ -54,7 +54,7 @@ export function fold(open: readonly Incident[], { now, newId }: { now: Instant; 
   return folded.map((each) => (isParent(each) && each.site === null ? { ...each, state: commonState(each, folded) } : each));
 }
 
-/** It has no parent, and somebody is waiting there. */
+/** It has no parent, and a customer is waiting there. */
 function isLoose({ parent, quietSince, count }: Incident): boolean {
   return parent === null && quietSince === null && count > 0;
 }

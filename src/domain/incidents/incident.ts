@@ -38,16 +38,16 @@ export interface Incident {
   readonly endedAt: Instant | null;
   readonly count: number;
   readonly peak: number;
-  /** When people were last told, and how many it were then; null while nobody was. */
+  /** When people were last told, and how many it were then; null while no alert was sent. */
   readonly saidAt: Instant | null;
   readonly saidCount: number | null;
   /** How bad it was at most when people were told. */
   readonly saidSeverity: number | null;
   /** When machines were told, which no silence keeps them from. */
   readonly announcedAt: Instant | null;
-  /** Since when somebody looks after it: then nobody is reminded. */
+  /** Since when a person looks after it: then no reminder is sent. */
   readonly acknowledgedAt: Instant | null;
-  /** The incident that tells of this one, too. */
+  /** The incident whose alerts cover this one, too. */
   readonly parent: string | null;
   /** How bad it is now; see `levelOf`. */
   readonly severity: number;
@@ -151,8 +151,8 @@ export function silencedUntil(
 
 /**
  * How an open incident goes on. `symptom` is null when nothing is wrong any more; `silent` is when the silence ends in
- * which it lies, if it lies in one; `arePartsSaid` is whether people heard of one of those that it tells of. One that another
- * incident tells of says nothing itself.
+ * which it lies, if it lies in one; `arePartsSaid` is whether people heard of one of its parts. One whose alerts
+ * another incident sends sends none itself.
  */
 export function judgeIncident(
   before: Incident,
@@ -169,13 +169,13 @@ export function wasSaid({ saidAt, reopenedAt }: Incident): boolean {
   return saidAt !== null && (reopenedAt === null || saidAt >= reopenedAt);
 }
 
-/** Whoever heard that it began hears that it is over, in a silence too: it is what an alarm is waiting for. */
+/** A channel that heard that it began hears that it is over, in a silence too: it is what an alarm is waiting for. */
 function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePartsSaid: boolean): Verdict {
   const quietSince = before.quietSince ?? now;
   const incident: Incident = { ...before, count: 0, quietSince };
   const over: Incident = { ...incident, endedAt: now };
   const endsAt = quietSince + (before.kind === 'stuck' ? policy.quietFor : policy.groupWait);
-  // Nobody heard of it: it ends as quietly as it came.
+  // No channel heard of it: it ends without a message.
   if (before.saidAt === null && before.announcedAt === null && !arePartsSaid)
     return { incident: over, announce: null, say: null, reason: 'over-before-told', lookAgainAt: null };
   if (isWaiting(quietSince, endsAt - quietSince, now))
@@ -213,7 +213,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   if (before.parent !== null) return { incident, announce, say: null, reason: 'told-by-parent', lookAgainAt: null };
   if (silent !== null) return { incident, announce, say: null, reason: 'silenced', lookAgainAt: silent };
 
-  // The alarm is still on, and nobody is there at the moment: there is no news, and perhaps it is over.
+  // The alarm is still on, and no customer is overdue at the moment: there is no news, and perhaps it is over.
   if (before.kind === 'stuck' && symptom.count === 0)
     return { incident, announce, say: null, reason: 'nobody-now', lookAgainAt: null };
 
@@ -257,7 +257,7 @@ function reminderAt(
   return saidAt + (reminded === 0 ? policy.repeatInterval : Math.max(policy.repeatInterval, LATER_REMINDERS));
 }
 
-/** Whether somebody looks after it: whoever did before it came back may be gone. */
+/** Whether a person looks after it: the one who did before it was reopened may be gone. */
 export function isLookedAfter({ acknowledgedAt, reopenedAt }: Pick<Incident, 'acknowledgedAt' | 'reopenedAt'>): boolean {
   return acknowledgedAt !== null && (reopenedAt === null || acknowledgedAt >= reopenedAt);
 }

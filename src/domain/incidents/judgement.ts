@@ -40,7 +40,7 @@ export interface Weighed {
   readonly changed: readonly Detection[];
   readonly dwell: readonly DwellChange[];
   readonly stays: readonly StayChange[];
-  /** Where somebody became overdue who was there before us, and when first. */
+  /** Where a customer became overdue who was there before the watch began, and when first. */
   readonly firstLooks: readonly { readonly site: string; readonly at: Instant }[];
 }
 
@@ -81,7 +81,7 @@ export interface Situation {
   readonly overdue: readonly Overdue[];
   /** What is wrong beside stuck purchases: sites that do not answer, subscribers in trouble. */
   readonly symptoms: readonly Symptom[];
-  /** Those that are open, those of stuck purchases that ended within `REOPENS_WITHIN`, and those that an open one tells of. */
+  /** Those that are open, those of stuck purchases that ended within `REOPENS_WITHIN`, and the parts of open ones. */
   readonly incidents: readonly Incident[];
   readonly silences: readonly Silence[];
   readonly channels: readonly ChannelRule[];
@@ -98,7 +98,7 @@ export interface Message {
 }
 
 export interface Told extends Verdict {
-  /** Of a parent: the incidents it tells of, as they are now. */
+  /** Of a parent: its parts, as they are now. */
   readonly parts: readonly Incident[];
   readonly messages: readonly Message[];
 }
@@ -232,19 +232,19 @@ function parentsOf(begun: readonly Incident[], known: readonly Incident[], open:
   return back.map((parent) => withLivingParent(parent, living));
 }
 
-/** With those that are over and had a parent, which tells of them to its own end; unless they are there again. */
+/** With those that are over and had a parent, whose alerts cover them to its own end; unless they are there again. */
 function withEnded(all: readonly Incident[], known: readonly Incident[]): Incident[] {
   const isThere = (ended: Incident): boolean =>
     all.some((each) => each.id === ended.id || (isLeaf(each) && each.site === ended.site && each.state === ended.state));
   return [...all, ...known.filter((each) => each.endedAt !== null && each.parent !== null && !isThere(each))];
 }
 
-/** A parent that is over speaks for nobody. */
+/** A parent that is over covers no part any more. */
 function withLivingParent(incident: Incident, living: readonly Incident[]): Incident {
   return incident.parent === null || living.some(({ id }) => id === incident.parent) ? incident : { ...incident, parent: null };
 }
 
-/** Until when people hear nothing of it; a parent is silent while all that it tells of is. */
+/** Until when no channel is alerted of it; a parent is silent while all its parts are. */
 function silentFor(incident: Incident, parts: readonly Incident[], { silences, now }: Situation): Instant | null {
   if (parts.length === 0) return silencedUntil(incident, silences, now);
   const own = silencedUntil(incident, silences, now);
@@ -253,7 +253,7 @@ function silentFor(incident: Incident, parts: readonly Incident[], { silences, n
   return own === null ? all : Math.max(own, all ?? own);
 }
 
-/** Whoever heard of it hears on; whoever it concerns from now on hears that it is open. */
+/** A channel that heard of it hears on; a channel that it concerns from now on hears that it is open. */
 function messagesOf(
   { incident, say }: Verdict,
   parts: readonly Incident[],
@@ -268,7 +268,7 @@ function messagesOf(
   const concerned = audienceOf(incident, sites, channels);
   const fresh = concerned.filter((name) => !before.has(name));
   if (say === 'opened') return [{ stage: 'opened', channels: [...new Set([...concerned, ...before])] }];
-  // Whoever heard of it is not told any more, as when a channel was given another name: then whom it concerns takes its place.
+  // The channels that heard of it are gone, as when one was given another name: the channels that it concerns take their place.
   if (before.size === 0) return [{ stage: say === 'reminder' || say === 'grew' ? 'opened' : say, channels: concerned }];
   const isNews = say === 'grew' || say === 'reopened';
   return [

@@ -73,7 +73,7 @@ export interface CheckoutAlert<Checkout> {
 
 export interface CheckoutSituation<Checkout extends StuckCheckout> {
   readonly now: Instant;
-  /** Those of which nobody was alerted yet, and those that are over. */
+  /** Those of which no channel was alerted yet, and those that are over. */
   readonly checkouts: readonly Checkout[];
   readonly channels: readonly ChannelRule[];
   readonly silences: readonly Silence[];
@@ -87,7 +87,7 @@ export interface CheckoutSituation<Checkout extends StuckCheckout> {
 
 export interface CheckoutPlan<Checkout> {
   readonly alerts: readonly CheckoutAlert<Checkout>[];
-  /** Nobody is alerted of these: they came and went, or something else reports them. */
+  /** No channel is alerted of these: they came and went, or something else reports them. */
   readonly dropped: readonly Checkout[];
   readonly lookAgainAt: Instant | null;
 }
@@ -127,7 +127,7 @@ export function planCheckouts<Checkout extends StuckCheckout>(situation: Checkou
   };
 }
 
-/** While an incident is open, whoever wants each checkout gets them in fewer messages. */
+/** While an incident is open, a channel that wants each checkout gets them in fewer messages. */
 function waitOf({ site, state }: StuckCheckout, { policy, hasIncident }: Readings): Milliseconds {
   return hasIncident(site, state) ? Math.max(policy.groupWait, policy.groupInterval) : policy.groupWait;
 }

@@ -132,7 +132,7 @@ export function excuses(reach: Reach, now: Moment): boolean {
   return wait !== null && (wait <= BLIND_AFTER || blindness(reach, now) !== null);
 }
 
-/** The whole site fails, as somebody found who knows. */
+/** The whole site fails, as its breaker or another replica found. */
 export function made(
   reach: Reach,
   { now, reason, error }: { readonly now: Moment; readonly reason: SiteTrouble; readonly error: string },
@@ -146,7 +146,7 @@ export function usableAnswers(failingSince: Instant, lastSuccessAt: Instant | nu
   return lastSuccessAt !== null && lastSuccessAt > failingSince ? 'hardly any usable answer' : 'no usable answer';
 }
 
-/** Why no purchase can be read, for somebody who has just been woken: what is wrong, and what to do. */
+/** Why no purchase can be read, for a person who has just been woken: what is wrong, and what to do. */
 export function siteError({ reason, error }: Pick<ReachTrouble, 'reason' | 'error'>): string {
   switch (reason) {
     case 'throttled':

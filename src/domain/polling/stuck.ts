@@ -4,7 +4,7 @@ import type { StatePolicy } from '../purchases/states.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import { JITTER, plannedInterval } from './poll-plan.ts';
 
-/** A poll may be this late before the lateness counts as time in which nobody could ask. */
+/** A poll may be this late before the lateness counts as time in which no poll could be made. */
 const GRACE: Milliseconds = 5_000;
 
 /** The moment from which a poll confirms the purchase as stuck, or null when this state has no limit. */

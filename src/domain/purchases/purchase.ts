@@ -28,7 +28,7 @@ export interface Purchase {
   readonly state: number | null;
   /** When this stay in the state was first observed. */
   readonly stateSince: Instant | null;
-  /** Time of this stay in which nobody could ask; it never counts towards stuck. */
+  /** Time of this stay in which no poll could be made; it never counts towards stuck. */
   readonly excused: Milliseconds;
   /** When a poll confirmed that the purchase is stuck; null while it is not. */
   readonly stuckSince: Instant | null;
@@ -40,7 +40,7 @@ export interface Purchase {
   readonly failures: number;
   /** Of these, answers that the service does not know the id. */
   readonly unknowns: number;
-  /** Whether its invoice is to be asked for, was announced, or does not exist; null when nobody asked for it. */
+  /** Whether its invoice is to be asked for, was announced, or does not exist; null when no setting asks for it. */
   readonly invoice: 'wanted' | 'ready' | 'none' | null;
   /** Number of events told so far: the last event's `sequence`. */
   readonly sequence: number;

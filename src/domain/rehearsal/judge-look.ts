@@ -44,7 +44,7 @@ export function judgeOnce(
   return { memory: { detections, incidents, heard: withMessages(memory.heard, verdicts), made }, judgement };
 }
 
-/** Open incidents, ended ones that may open again, and those that an open one tells of. */
+/** Open incidents, ended ones that may open again, and the parts of open ones. */
 function stillKnown(memory: Memory, now: Instant): Incident[] {
   const open = new Set(openOf(memory).map(({ id }) => id));
   return memory.incidents.filter(

@@ -10,7 +10,7 @@ import type { RehearsedCheckouts } from './rehearsed-checkouts.ts';
 export interface RehearsedMessage extends Message {
   readonly at: Instant;
   readonly incident: Incident;
-  /** Of a parent: the incidents it tells of. */
+  /** Of a parent: its parts. */
   readonly parts: readonly Incident[];
   /** That of the single state it is about; null for parents and for sites that do not answer. */
   readonly limit: Limit | null;
@@ -24,7 +24,7 @@ export interface RehearsalResult {
   readonly stays: number;
   /** Purchases that would have been flagged. */
   readonly overdue: number;
-  /** Incidents that no other one tells of: opened in the time, open when it began, and when it ended. */
+  /** Incidents without a parent: opened in the time, open when it began, and when it ended. */
   readonly opened: number;
   readonly openBefore: number;
   readonly openAfter: number;

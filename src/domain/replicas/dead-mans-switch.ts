@@ -16,7 +16,7 @@ export interface ChannelQueue {
   readonly maxPerHour: number | null;
 }
 
-/** How it stands with channels for people. */
+/** Whether channels for people take messages. */
 export interface People {
   readonly all: number;
   /** How many of them take messages, as far as is known. */
@@ -25,7 +25,7 @@ export interface People {
   readonly queues: readonly ChannelQueue[];
 }
 
-/** Loops without which nobody would be told of a broken page. */
+/** Loops without which no alert about a broken page is sent. */
 const NEEDED = ['poller', 'judge', 'notifier'];
 /** The loop that renews this replica's lease, without which none of these begins anything. */
 const LEASES = 'ownership';

@@ -143,7 +143,7 @@ function isEnough(dwell: Dwell | null): dwell is Dwell {
 
 /**
  * The working of a limit: `11 min here; usual 38 s, 95 % under 2 min 10 s, limit 6 min 30 s, from 412 purchases`.
- * `spent` is the time in the state that counts, or null where there is no purchase to tell of.
+ * `spent` is the time in the state that counts, or null where no purchase is meant.
  */
 export function workingText(limit: Limit, spent: Milliseconds | null): string {
   const here = spent === null ? '' : `${humanDuration(Math.floor(spent / SECOND) * SECOND)} here; `;

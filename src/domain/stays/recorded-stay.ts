@@ -45,7 +45,7 @@ export interface RehearsedStay {
   readonly limit: Milliseconds;
   /** When a poll would have confirmed that it is overdue; null: never. */
   readonly overdueAt: Instant | null;
-  /** How long it lasted at least and at most, without time in which nobody could ask. */
+  /** How long it lasted at least and at most, without time in which no poll could be made. */
   readonly shortest: Milliseconds;
   readonly longest: Milliseconds;
 }
@@ -64,7 +64,7 @@ function outOfReach(outages: readonly RecordedOutage[], from: Instant, to: Insta
   return sum;
 }
 
-/** The moment at which somebody who came at `from` has been there for `length`, outages not counted. */
+/** The moment at which a customer who came at `from` has been there for `length`, outages not counted. */
 function whenReached(outages: readonly RecordedOutage[], from: Instant, length: Milliseconds): Instant {
   let at = from + length;
   let counted = from;
@@ -80,7 +80,7 @@ function whenReached(outages: readonly RecordedOutage[], from: Instant, length: 
 }
 
 /**
- * Goes through a stay again. Between the last poll in the state and the first one after it nobody knows when it was left;
+ * Goes through a stay again. Between the last poll in the state and the first one after it it is not known when it was left;
  * half-way is assumed. With the limits that held then this gives what was flagged then, for a poll was made at the limit.
  */
 export function rehearseStay(

@@ -60,7 +60,7 @@ const recentQuery = z.object({
   after: z.coerce.number().int().optional(),
   limit: z.coerce.number().int().min(1).max(10_000).optional(),
 });
-/** While the listener is closed nobody could ask for `up`, so over HTTP the outage ends by itself. */
+/** While the listener is closed no call could ask for `up`, so over HTTP the outage ends by itself. */
 const downBody = fields({ for: duration.default('30s') });
 /** So that the answer has left before its connection is closed. */
 const LEAVE_MS = 50;

@@ -1,6 +1,6 @@
 /**
  * Made-up customers. Nothing here can belong to anybody: phone numbers have an area code no country has, mail goes to
- * domains reserved for examples, accounts and cards have check digits and ranges nobody issues. Names are put together
+ * domains reserved for examples, accounts and cards have check digits and ranges that no bank issues. Names are put together
  * from syllables, so that each is rare enough to be searched for wherever personal data must not turn up.
  */
 import { between, createRandom, digits, pick, type Random, tokenText } from '../values/random.ts';
@@ -158,7 +158,7 @@ export function customerOf(seed: number, countryCode: string): Customer {
 }
 
 /**
- * The customer's values that are worth a search: those that identify somebody and are not found in other text by chance.
+ * The customer's values that are worth a search: those that identify a person and are not found in other text by chance.
  * Left out are the country, the card's brand and its expiry (four digits).
  */
 export function personalValues(customer: Customer): string[] {

@@ -163,7 +163,7 @@ function drawSeconds([shortest, longest]: readonly [number, number], random: Ran
   return shortest * (longest / shortest) ** random();
 }
 
-/** Reads a script that somebody spelled out. Without a first step that begins at once, a purchase begins as New. */
+/** Reads a script that is spelled out. Without a first step that begins at once, a purchase begins as New. */
 export function readScript(script: readonly ScriptStep[], timeScale: number): Step[] {
   const steps = script.map((written, index): Step => {
     const state = numberOfState(written.state);

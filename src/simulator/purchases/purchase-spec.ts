@@ -1,4 +1,4 @@
-/** What somebody may ask of a new purchase, and what is drawn when they do not. */
+/** What a caller may ask of a new purchase, and what is drawn otherwise. */
 import { parseAmount } from '../values/amounts.ts';
 import { ControlError } from '../values/control-error.ts';
 import { pick, type Random } from '../values/random.ts';
@@ -29,7 +29,7 @@ export interface PurchaseSpec {
   readonly currency?: string | undefined;
 }
 
-/** The life somebody asked for, or one drawn as the load draws them, and how its customer usually pays. */
+/** The life that was asked for, or one drawn as the load draws them, and how its customer usually pays. */
 export function lifeOf(
   script: PurchaseSpec['script'],
   site: Site,

@@ -1,4 +1,4 @@
-/** One purchase and its way through its life. Time only passes when somebody looks, so a clock may stand still or jump. */
+/** One purchase and its way through its life. Time only passes when a purchase is read, so a clock may stand still or jump. */
 
 import { nameOfState, STATE } from '../values/states.ts';
 import type { Step } from './lives.ts';

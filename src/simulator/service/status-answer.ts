@@ -32,7 +32,7 @@ export function createStatusAnswers(): StatusAnswers {
   };
 }
 
-/** Before the form was shown nobody has typed anything. */
+/** Before the form was shown the customer has typed nothing. */
 const NOBODY = Object.fromEntries(Object.keys(customerOf(0, '')).map((key) => [key, null])) as Record<keyof Customer, null>;
 const NOBODY_ANYWHERE = { ...NOBODY, delivery: NOBODY };
 

@@ -9,13 +9,13 @@ import type { StuckIncident, StuckPart } from './stuck-event.ts';
 export type ToldIncident = StuckIncident | UnreachableIncident | SubscriberIncident | ReplicaIncident;
 
 /**
- * As it is now. One whose end is told stays as it was told. What nobody counts again (the money, the purchases, the causes)
+ * The incident as it is now. One whose end was announced stays as it was announced. What is not counted again (the money, the purchases, the causes)
  * stays as of the event; what is counted only when it is judged is left out.
  */
 export function broughtUpToDate(event: ToldIncident, now: IncidentNow, at: Instant): ToldIncident {
   if (event.stage === 'ended') return event;
   const { count, peak, since, endedAt, level, acknowledged, hasParent } = now;
-  // One that another tells of may be in the care of whoever looks after that.
+  // The owner of its parent may look after it.
   const care = hasParent ? (acknowledged ?? event.acknowledged) : acknowledged;
   const stage = endedAt === null ? event.stage : 'ended';
   const common = { stage, since, endedAt, severity: level, acknowledged: care, at: Math.max(event.at, at) } as const;

@@ -63,14 +63,14 @@ export function earlierParagraph({ earlier, site, state }: StuckIncident): Label
   return [['Last time', said(LONGEST_NOTE), { order: 50, shorter: [said(100), said(0)] }]];
 }
 
-/** A cause that somebody named, in words: A deploy broke the page, says Kim: “the form was blocked”. */
+/** A cause that a person named, in words: A deploy broke the page, says Kim: “the form was blocked”. */
 export function answered({ cause: key, note, by }: Answer, longestNote = LONGEST_NOTE): string {
   const title = plain(causeOf(key)?.title ?? key, WHOLE);
   const who = by === null ? '' : `, says ${plain(by, 60)}`;
   return `${title}${who}${note === null || longestNote === 0 ? '.' : `: “${plain(note, longestNote)}”.`}`;
 }
 
-/** The title of a cause; its key when nobody here knows it. */
+/** The title of a cause; its key when it is not known here. */
 export function causeTitle(key: string): string {
   return plain(causeOf(key)?.title ?? key, 120);
 }

@@ -21,7 +21,7 @@ export interface MessageOptions {
 const LONGEST_URL = 500;
 const LONGEST_NOTE = 300;
 
-/** An event's body as a message before it is laid out. Pure; never throws: one of a shape nobody expected is announced by its type. */
+/** An event's body as a message before it is laid out. Pure; never throws: one of an unexpected shape is announced by its type. */
 export function eventDraft(body: string, { consoleUrl }: MessageOptions): Draft {
   return draftOf(readIncidentEvent(body), consoleUrl);
 }
@@ -97,7 +97,7 @@ export function consoleLink(consoleUrl: string | null, page: string, label = 'Op
   return link(consoleUrl.replace(/\/+$/, '') + page, label);
 }
 
-/** Told once, when a site is asked for the first time and somebody has been waiting there. */
+/** Told once, when a site is asked for the first time and a customer has been waiting there. */
 function firstLookDraft({ site, count, parts, registered, unseen, since }: FirstLook): Draft {
   const where = plain(site, LONGEST_NAME);
   const those = count === 1 ? '1 purchase has' : `${grouped(count)} purchases have`;

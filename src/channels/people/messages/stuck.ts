@@ -1,5 +1,5 @@
 /**
- * What people are shown of stuck purchases. Read it as somebody who was just woken up: the headline says what, where and how
+ * What people are shown of stuck purchases. Read it as a person who was just woken up: the headline says what, where and how
  * bad; then since when and how sure it is, why it may be, and what to do.
  */
 
@@ -65,7 +65,7 @@ function singlesParagraph({ singles }: StuckIncident): Labelled[] {
   ];
 }
 
-/** What somebody said it is or was, which may be before it was reopened; else what it was the last time. */
+/** What a person said it is or was, which may be before it was reopened; else what it was the last time. */
 function saidParagraph(incident: StuckIncident): Labelled[] {
   const { answer } = incident;
   if (answer === null) return earlierParagraph(incident);

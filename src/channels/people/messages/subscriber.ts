@@ -63,7 +63,7 @@ function inWhich({ audience }: SubscriberIncident): string {
   return audience === 'people' ? 'as one message' : 'in order';
 }
 
-/** What happens if nobody does anything. */
+/** What happens if no person does anything. */
 function outlook(incident: SubscriberIncident, at: Instant): string {
   const { audience, trouble, untried, nextTryAt, waiting, givenUp } = incident;
   const how = inWhich(incident);

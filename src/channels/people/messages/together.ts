@@ -33,7 +33,7 @@ export interface FoldOptions {
 
 /** What waited of one incident. */
 interface Thread {
-  /** Whether its beginning is among what waited: nobody in this channel has heard of it. */
+  /** Whether its beginning is among what waited: this channel has not heard of it. */
   readonly isNew: boolean;
   /** The latest of its events, and its place among all. */
   readonly last: ToldIncident;
@@ -134,7 +134,7 @@ function threadsOf(events: readonly PeopleEvent[]): Thread[] {
   return [...threads.values()].filter(({ last, place }) => (toldBy.get(last.incidentId) ?? -1) < place);
 }
 
-/** As it is when it is told. Nobody is reminded of what they have not heard of. */
+/** As it is when it is sent. No channel is reminded of what it has not heard of. */
 function current(thread: Thread, { incidents, now }: FoldOptions): Thread {
   const { last, isNew } = thread;
   const known = incidents.get(last.incidentId);
@@ -147,7 +147,7 @@ function isIncident(event: PeopleEvent): event is ToldIncident {
   return event.kind === 'stuck' || event.kind === 'unreachable' || event.kind === 'subscriber' || event.kind === 'replica';
 }
 
-/** An incident as its own message would tell of it now. */
+/** An incident as its own message would show it now. */
 function aloneDraft(thread: Thread, { consoleUrl, now }: FoldOptions): Draft {
   const { last, isNew, madeAt, isKnown } = thread;
   const draft = draftOf(last, consoleUrl);
@@ -191,7 +191,7 @@ function openLine(thread: Thread, { consoleUrl, now }: FoldOptions): string {
   return `• ${headline}${then}${cause}${link === null ? '' : ` (${link})`}`;
 }
 
-/** What is over, and nobody knew of. */
+/** What is over without a channel having heard of it. */
 function pastLine(incident: ToldIncident): string {
   const period = (from: Instant): string => `from ${moment(from)} to ${moment(incident.endedAt ?? incident.at)}`;
   if (incident.kind === 'subscriber' || incident.kind === 'replica') return draftOf(incident, null).headline;
