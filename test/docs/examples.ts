@@ -15,6 +15,9 @@ export interface Example {
   readonly notRun: string | null;
 }
 
+/** Languages of pictures, which nothing runs. */
+const DRAWINGS = ['mermaid'];
+
 const FENCE = /^( *)```(\S*)[^\n]*\n([\s\S]*?)^ *```/gm;
 
 /** All blocks of all pages but the decisions, page by page, in order. */
@@ -33,7 +36,7 @@ function examplesOf(page: string): Example[] {
     return {
       page,
       line: source.slice(0, found.index).split('\n').length,
-      language: language!,
+      language: DRAWINGS.includes(language!) ? '' : language!,
       text: text!.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
       notRun: /<!-- not run: ([^>]+) -->$/.exec(before)?.[1] ?? null,
     };
