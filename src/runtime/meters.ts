@@ -57,10 +57,10 @@ export interface Meters {
   /** Made when first asked for; keep it rather than asking with every poll. */
   site(name: string): SiteMeter;
   subscriber(name: string): SubscriberMeter;
-  /** Drops the meter of a subscriber that is not told any more. */
+  /** Drops the meter of a subscriber that is deleted. */
   forgetSubscriber(name: string): void;
   /** An event was committed. */
-  told(type: string): void;
+  committed(type: string): void;
   /** Seconds that a statement took which recorded polls, the wait for a connection included, and how many it recorded. */
   readonly recording: { readonly took: Spread; readonly polls: Spread };
   sites(): ReadonlyMap<string, SiteMeter>;
@@ -82,7 +82,7 @@ export function createMeters(): Meters {
     site: (name) => madeOnce(sites, name, createSiteMeter),
     subscriber: (name) => madeOnce(subscribers, name, createSubscriberMeter),
     forgetSubscriber: (name) => void subscribers.delete(name),
-    told: (type) => void events.set(type, (events.get(type) ?? 0) + 1),
+    committed: (type) => void events.set(type, (events.get(type) ?? 0) + 1),
     recording: { took: createSpread(CALL_LIMITS), polls: createSpread(BATCH_LIMITS) },
     sites: () => sites,
     subscribers: () => subscribers,

@@ -3,7 +3,7 @@
  * says and decided as the daemon does, and the stays judged moment by moment.
  */
 
-import { createHeap } from '../../src/daemon/poller/heap.ts';
+import { createHeap } from '../../src/daemon/poller/window/heap.ts';
 import { decide } from '../../src/domain/deciding/decide.ts';
 import type { ChannelRule } from '../../src/domain/incidents/audience.ts';
 import type { AlertPolicy } from '../../src/domain/incidents/incident.ts';

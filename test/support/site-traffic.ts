@@ -1,6 +1,6 @@
 /** Calls to one site in virtual time, as the poller makes them: due purchases, a ceiling, a breaker, retries. */
 
-import { createHeap } from '../../src/daemon/poller/heap.ts';
+import { createHeap } from '../../src/daemon/poller/window/heap.ts';
 import { afterAnswer, allowance, type Breaker, CLOSED, probeSent } from '../../src/domain/polling/breaker.ts';
 import { postponement } from '../../src/domain/polling/poll-plan.ts';
 import { isSiteDoubtful, newSiteAnswers } from '../../src/domain/polling/site-answers.ts';

@@ -38,7 +38,7 @@ import type { Outcome, Telling } from './first-look.ts';
 export interface DigestOptions {
   readonly sql: Sql;
   readonly log: Logger;
-  readonly meters: Pick<Meters, 'told'>;
+  readonly meters: Pick<Meters, 'committed'>;
   /** The configured sites and the zones whose clocks the schedule is read by. */
   readonly sites: readonly { readonly name: string; readonly timeZone: string }[];
   /** A cron expression; null: there are no digests. */
@@ -79,7 +79,7 @@ export function createDigests(options: DigestOptions): Digests {
     }
     const made = due.map(({ site, madeUpTo }) => ({ site, since: madeUpTo }));
     if (!(await saveDigests(sql, { events, sites: made, madeUpTo: now, lease }))) return null;
-    for (const { draft } of events) meters.told(draft.type);
+    for (const { draft } of events) meters.committed(draft.type);
     log.info({ sites: made.map(({ site }) => site), messages: events.length }, 'digest.made');
     return events.length;
   };

@@ -43,7 +43,7 @@ export interface Outcome {
 export interface FirstLookOptions {
   readonly sql: Sql;
   readonly log: Logger;
-  readonly meters: Pick<Meters, 'told'>;
+  readonly meters: Pick<Meters, 'committed'>;
 }
 
 /** Tells the first looks that are due. A site where all of them have gone on meanwhile is not told of, then or later. */
@@ -68,7 +68,7 @@ export async function tellFirstLooks({ sql, log, meters }: FirstLookOptions, tel
   });
   const sites = await saveFirstLooks(sql, { sites: due.map(({ site }) => site), events, now, lease });
   const written = events.filter(({ site }) => sites.includes(site));
-  for (const { draft } of written) meters.told(draft.type);
+  for (const { draft } of written) meters.committed(draft.type);
   for (const { site, found } of seen.filter((each) => sites.includes(each.site))) {
     const count = overdueOf(found);
     if (count > 0) log.warn({ site, count, registered: found.registered }, 'incident.first_look');

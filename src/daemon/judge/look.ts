@@ -97,7 +97,7 @@ export function createLook(options: LookOptions, parts: LookParts): (lease: Judg
     // Another replica judges now, from the same rows.
     if (messages === null) return NOTHING;
     const events = messages.flatMap((story) => story.events);
-    for (const { draft } of events) meters.told(draft.type);
+    for (const { draft } of events) meters.committed(draft.type);
     for (const [index, told] of judgement.verdicts.entries()) report(log, told, messages[index]?.sentence ?? null, hearing);
     return { said: events.length, lookAgainAt, isMore };
   };

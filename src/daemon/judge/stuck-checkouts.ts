@@ -37,7 +37,7 @@ import { RECENT, type UsualReader } from './usual.ts';
 export interface CheckoutAlertsOptions {
   readonly sql: Sql;
   readonly log: Logger;
-  readonly meters: Pick<Meters, 'told'>;
+  readonly meters: Pick<Meters, 'committed'>;
   readonly policy: AlertPolicy;
   readonly sessionLength: Milliseconds;
   readonly limits: Limits;
@@ -138,7 +138,7 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAl
       const results = { stuck, over, dropped: dropped.map(({ id }) => id), events };
       // Another replica judges now, or an earlier statement has written it: the next look reads how it is.
       if (!(await saveCheckouts(sql, { ...results, now, lease }))) return { said: 0, lookAgainAt: null };
-      for (const { draft } of events) meters.told(draft.type);
+      for (const { draft } of events) meters.committed(draft.type);
       report(alerts, hearing);
       return { said: events.length, lookAgainAt };
     },

@@ -7,35 +7,36 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Writes } from '../../runtime/loops/health.ts';
 import type { Meters } from '../../runtime/meters.ts';
-import type { Loader } from './loader.ts';
 import { logOutcome } from './outcome-log.ts';
-import type { Job } from './recorder.ts';
-import type { Window } from './window.ts';
+import type { DecidedPoll } from './recorder.ts';
+import type { Windows } from './window/due-reads.ts';
+import type { PurchaseLoader } from './window/purchase-loader.ts';
+import type { Window } from './window/window.ts';
 
 export interface AfterRecordingOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly meters: Meters;
   readonly ownership: Ownership;
-  readonly loader: Loader;
-  readonly windows: ReadonlyMap<string, Window>;
+  readonly loader: PurchaseLoader;
+  readonly windows: Windows;
   readonly writes: Writes;
   /** Called when events were committed. */
   onEvents(): void;
   /** Called when something happened that the judge weighs. */
   onSymptom(): void;
-  /** Wakes the poller's loop. */
-  wake(): void;
-  /** Starts more calls if there is room. */
-  pump(): void;
+  /** Wakes the loop that loads purchases. */
+  wakeLoader(): void;
+  /** Wakes the loop that starts calls. */
+  wakeCalls(): void;
 }
 
 export interface AfterRecording {
-  onRecorded(batch: readonly Job[], recorded: Recorded): void;
+  onRecorded(batch: readonly DecidedPoll[], recorded: Recorded): void;
   /** The row of a refused poll was repaired. */
-  onRepaired(batch: readonly Job[]): void;
+  onRepaired(batch: readonly DecidedPoll[]): void;
   /** `poison` marks a single poll whose values the database refuses. */
-  onFailed(batch: readonly Job[], error: unknown, poison: boolean): void;
+  onFailed(batch: readonly DecidedPoll[], error: unknown, poison: boolean): void;
   /** How long no purchase is polled because the database could not be written. */
   pause(): Milliseconds;
 }
@@ -49,7 +50,7 @@ export const POISON_REST: Milliseconds = 60_000;
 const SYMPTOMS: ReadonlySet<string> = new Set(['purchase.stuck', 'purchase.recovered', 'purchase.expired']);
 
 export function createAfterRecording(options: AfterRecordingOptions): AfterRecording {
-  const { clock, log, meters, ownership, loader, windows, writes, onEvents, onSymptom, wake, pump } = options;
+  const { clock, log, meters, ownership, loader, windows, writes, onEvents, onSymptom, wakeLoader, wakeCalls } = options;
   /** Failed writes in a row, and until when no purchase is polled because of them. */
   let writeFailures = 0;
   let pausedUntil = Number.NEGATIVE_INFINITY;
@@ -58,49 +59,41 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
     if (lost.length > 0) writes.forget();
   });
 
-  const onRecorded = (batch: readonly Job[], recorded: Recorded): void => {
+  /** Applies one poll and adds the types of its events; answers whether its row is to be loaded by id. */
+  const apply = (poll: DecidedPoll, isAccepted: boolean, lost: ReadonlySet<number>, types: Set<string>): boolean => {
+    const { entry, decided } = poll;
+    const { purchase, transition, events } = decided.outcome;
+    const { site, shard } = purchase;
+    logOutcome(log, entry.purchase, decided.outcome, isAccepted);
+    const isReread = settle(poll, { isAccepted, isLost: lost.has(shard) }, windows.get(site)!, loader);
+    ownership.end(shard, entry.epoch);
+    if (!isAccepted) return isReread;
+    if (transition !== null) meters.site(site).changes += 1;
+    for (const { type } of events) {
+      meters.committed(type);
+      types.add(type);
+    }
+    return isReread;
+  };
+
+  const onRecorded = (batch: readonly DecidedPoll[], recorded: Recorded): void => {
     if (recorded.ids.size > 0) {
       writeFailures = 0;
       writes.done(kindOf(batch));
     }
     const lost = new Set(recorded.lostShards);
-    let told = false;
-    let symptom = false;
-    let reads = false;
-    for (const { entry, stays, decided } of batch) {
-      const { outcome, slot } = decided;
-      const { purchase, nextPollAt, events, transition } = outcome;
-      const accepted = recorded.ids.has(purchase.id);
-      const next = accepted && stays && nextPollAt !== null && slot !== null ? { purchase, dueAt: nextPollAt, slot } : null;
-      const window = windows.get(purchase.site)!;
-      if (next === null) loader.left(purchase.id);
-      // The cursor passed this place while the row was written: the row is loaded by id, or the cursor returns where others come first.
-      const isPassed = accepted && next === null && slot !== null && window.hasPassed(purchase.shard, slot, purchase.id);
-      // Refused although this replica holds the shard: the row is newer than memory, which the row replaces.
-      const isStale = !accepted && !entry.gone && !lost.has(purchase.shard);
-      if (isPassed && window.pressed()) window.rewind(purchase.shard, slot, purchase.id);
-      else if (isPassed || isStale) {
-        loader.readAgain(purchase.id, 0);
-        reads = true;
-      }
-      logOutcome(log, entry.purchase, outcome, accepted);
-      window.settle(entry, next);
-      ownership.end(purchase.shard, entry.epoch);
-      if (!accepted) continue;
-      if (transition !== null) meters.site(purchase.site).changes += 1;
-      for (const { type } of events) meters.told(type);
-      told ||= events.length > 0;
-      symptom ||= events.some(({ type }) => SYMPTOMS.has(type));
-    }
+    const types = new Set<string>();
+    let isAnyReread = false;
+    for (const poll of batch) isAnyReread = apply(poll, recorded.ids.has(poll.entry.purchase.id), lost, types) || isAnyReread;
     for (const shard of lost) ownership.lost(shard);
-    if (told) onEvents();
-    if (symptom) onSymptom();
-    if (reads || [...windows.values()].some((window) => window.hasRoomAgain())) wake();
-    pump();
+    if (types.size > 0) onEvents();
+    if (!SYMPTOMS.isDisjointFrom(types)) onSymptom();
+    if (isAnyReread || hasRoomAgain(windows)) wakeLoader();
+    wakeCalls();
   };
 
   /** Drops purchases from memory and reads their rows again after a pause. */
-  const readRowsAgain = (batch: readonly Job[], rest: Milliseconds): void => {
+  const readRowsAgain = (batch: readonly DecidedPoll[], rest: Milliseconds): void => {
     for (const { entry } of batch) {
       const { id, shard, site } = entry.purchase;
       windows.get(site)?.settle(entry, null);
@@ -109,13 +102,13 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
     }
   };
 
-  const onRepaired = (batch: readonly Job[]): void => {
+  const onRepaired = (batch: readonly DecidedPoll[]): void => {
     readRowsAgain(batch, 0);
-    wake();
-    pump();
+    wakeLoader();
+    wakeCalls();
   };
 
-  const onFailed = (batch: readonly Job[], error: unknown, poison: boolean): void => {
+  const onFailed = (batch: readonly DecidedPoll[], error: unknown, poison: boolean): void => {
     // Whether a broken connection's statement was carried out is not known, and a refused poll may rest on old values: the rows decide.
     readRowsAgain(batch, poison ? POISON_REST : 0);
     if (poison) {
@@ -128,15 +121,45 @@ export function createAfterRecording(options: AfterRecordingOptions): AfterRecor
       writes.failed(kindOf(batch), error);
       pausedUntil = clock.monotonic() + Math.min(FIRST_PAUSE * 2 ** (writeFailures - 1), LONGEST_PAUSE);
       log.error({ error, polls: batch.length }, 'poll.not_recorded');
-      wake();
+      wakeLoader();
     }
-    pump();
+    wakeCalls();
   };
 
   return { onRecorded, onRepaired, onFailed, pause: () => Math.max(pausedUntil - clock.monotonic(), 0) };
 }
 
 /** Changes and polls without a change are written apart, so one can fail while the other succeeds. */
-function kindOf([job]: readonly Job[]): string {
-  return job?.decided.outcome.kind === 'changed' ? 'changes' : 'polls';
+function kindOf([poll]: readonly DecidedPoll[]): string {
+  return poll?.decided.outcome.kind === 'changed' ? 'changes' : 'polls';
+}
+
+/**
+ * Brings the window in line with a purchase's row: `isAccepted` says whether the row was written, `isLost` whether another
+ * replica holds its shard. Answers whether the row is to be loaded by id.
+ */
+function settle(
+  { entry, stays, decided: { slot, outcome } }: DecidedPoll,
+  { isAccepted, isLost }: { readonly isAccepted: boolean; readonly isLost: boolean },
+  window: Window,
+  loader: PurchaseLoader,
+): boolean {
+  const { purchase, nextPollAt } = outcome;
+  const { id, shard } = purchase;
+  const next = isAccepted && stays && nextPollAt !== null && slot !== null ? { purchase, dueAt: nextPollAt, slot } : null;
+  if (next === null) loader.left(id);
+  // The cursor passed this place while the row was written: the row is loaded by id, or the cursor returns where others come first.
+  const isPassed = isAccepted && next === null && slot !== null && window.hasPassed(shard, slot, id);
+  const isRewound = isPassed && window.pressed();
+  if (isRewound) window.rewind(shard, slot, id);
+  // Refused although this replica holds the shard: the row is newer than memory, which the row replaces.
+  const isStale = !isAccepted && !entry.gone && !isLost;
+  const isReread = isStale || (isPassed && !isRewound);
+  if (isReread) loader.readAgain(id, 0);
+  window.settle(entry, next);
+  return isReread;
+}
+
+function hasRoomAgain(windows: Windows): boolean {
+  return [...windows.values()].some((window) => window.hasRoomAgain());
 }

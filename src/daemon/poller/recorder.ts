@@ -9,9 +9,9 @@ import type { RecordContext, Recorded } from '../../postgres/polling/record.ts';
 import { type Decided, recordChanged, recordUnchanged } from '../../postgres/polling/record.ts';
 import { createBatcher } from '../../runtime/loops/batch.ts';
 import type { Meters } from '../../runtime/meters.ts';
-import type { Entry } from './window.ts';
+import type { Entry } from './window/entries.ts';
 
-export interface Job {
+export interface DecidedPoll {
   readonly entry: Entry;
   readonly decided: Decided;
   /** Whether the entry stays in the window once it is written. */
@@ -23,17 +23,17 @@ export interface RecorderOptions {
   readonly replica: string;
   readonly meter?: Meters['recording'];
   /** A batch was written; ids that are missing in the answer were refused. */
-  onRecorded(batch: readonly Job[], recorded: Recorded): void;
+  onRecorded(batch: readonly DecidedPoll[], recorded: Recorded): void;
   /** Tries to repair the purchase of a poll whose values the database refuses. Never rejects. */
-  repair(job: Job): Promise<boolean>;
+  repair(poll: DecidedPoll): Promise<boolean>;
   /** A refused poll's purchase was repaired. */
-  onRepaired(batch: readonly Job[]): void;
+  onRepaired(batch: readonly DecidedPoll[]): void;
   /** A batch could not be written. `poison` marks a single poll whose values the database refuses. */
-  onFailed(batch: readonly Job[], error: unknown, poison: boolean): void;
+  onFailed(batch: readonly DecidedPoll[], error: unknown, poison: boolean): void;
 }
 
 export interface Recorder {
-  add(job: Job): void;
+  add(poll: DecidedPoll): void;
   pending(): number;
   drain(): Promise<void>;
 }
@@ -48,41 +48,45 @@ const SPACING = 15;
 const BURST = 5;
 
 export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepaired, onFailed }: RecorderOptions): Recorder {
-  const flush = async (jobs: readonly Job[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
-    const live = jobs.filter((job) => !job.entry.gone);
+  const flush = async (polls: readonly DecidedPoll[], write: typeof recordUnchanged | typeof recordChanged): Promise<void> => {
+    const live = polls.filter((poll) => !poll.entry.gone);
     if (live.length === 0) {
-      onRecorded(jobs, { ids: new Set(), lostShards: [], events: 0 });
+      onRecorded(polls, { ids: new Set(), lostShards: [], events: 0 });
       return;
     }
     const begun = performance.now();
     try {
       const recorded = await write(
         sql,
-        live.map((job) => job.decided),
+        live.map((poll) => poll.decided),
         context(replica, live),
       );
       meter?.took.add((performance.now() - begun) / 1_000);
       meter?.polls.add(live.length);
-      onRecorded(jobs, recorded);
+      onRecorded(polls, recorded);
     } catch (error) {
-      if (!isAboutData(error)) return onFailed(jobs, error, false);
-      if (live.length === 1) return (await repair(live[0]!)) ? onRepaired(jobs) : onFailed(jobs, error, true);
+      if (!isAboutData(error)) return onFailed(polls, error, false);
+      if (live.length === 1) return (await repair(live[0]!)) ? onRepaired(polls) : onFailed(polls, error, true);
       // A refused batch is written in halves, so that one refused row does not keep the others from being written.
-      const middle = jobs.length >> 1;
-      await flush(jobs.slice(0, middle), write);
-      await flush(jobs.slice(middle), write);
+      const middle = polls.length >> 1;
+      await flush(polls.slice(0, middle), write);
+      await flush(polls.slice(middle), write);
     }
   };
-  const unchanged = createBatcher<Job>((batch) => flush(batch, recordUnchanged), { most: MOST, linger: LINGER, parallel: 1 });
+  const unchanged = createBatcher<DecidedPoll>((batch) => flush(batch, recordUnchanged), {
+    most: MOST,
+    linger: LINGER,
+    parallel: 1,
+  });
   const atOnce = { most: MOST, linger: 0, spacing: SPACING, burst: BURST, parallel: 1 };
-  const changed = createBatcher<Job>((batch) => flush(batch, recordChanged), atOnce);
-  const firstSights = createBatcher<Job>((batch) => flush(batch, recordChanged), atOnce);
+  const changed = createBatcher<DecidedPoll>((batch) => flush(batch, recordChanged), atOnce);
+  const firstSights = createBatcher<DecidedPoll>((batch) => flush(batch, recordChanged), atOnce);
   const batchers = [unchanged, changed, firstSights];
   return {
-    add: (job) => {
-      const { kind, reason } = job.decided.outcome;
+    add: (poll) => {
+      const { kind, reason } = poll.decided.outcome;
       // A purchase is not polled again before its poll is recorded, so its changes keep their order across the batches.
-      (kind !== 'changed' ? unchanged : reason === 'first' ? firstSights : changed).add(job);
+      (kind !== 'changed' ? unchanged : reason === 'first' ? firstSights : changed).add(poll);
     },
     pending: () => batchers.reduce((sum, batcher) => sum + batcher.pending(), 0),
     drain: async () => {
@@ -92,7 +96,7 @@ export function createRecorder({ sql, replica, meter, onRecorded, repair, onRepa
 }
 
 /** The shards a batch relies on, with the epochs under which its polls began. */
-function context(replica: string, jobs: readonly Job[]): RecordContext {
-  const epochs = new Map(jobs.map(({ entry }) => [entry.purchase.shard, entry.epoch]));
+function context(replica: string, polls: readonly DecidedPoll[]): RecordContext {
+  const epochs = new Map(polls.map(({ entry }) => [entry.purchase.shard, entry.epoch]));
   return { replica, holdings: [...epochs].map(([shard, epoch]) => ({ shard, epoch })) };
 }

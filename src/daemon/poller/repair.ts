@@ -8,7 +8,7 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { readHistory, writeRepaired } from '../../postgres/polling/repair.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Meters } from '../../runtime/meters.ts';
-import type { Job } from './recorder.ts';
+import type { DecidedPoll } from './recorder.ts';
 
 export interface RepairOptions {
   readonly sql: Sql;
@@ -22,7 +22,7 @@ const DETAIL =
   'The stored purchase disagreed with its last announced transition, and the database refused every change of it. It was set back to that transition and is polled on; nothing needs to be done.';
 
 /** A function that answers whether it repaired the purchase of a poll that the database refused. It never rejects. */
-export function createRepair({ sql, log, meters, replica, policyFor }: RepairOptions): (job: Job) => Promise<boolean> {
+export function createRepair({ sql, log, meters, replica, policyFor }: RepairOptions): (poll: DecidedPoll) => Promise<boolean> {
   return async ({ entry: { purchase, epoch } }) => {
     const { id, site, purchaseId, shard } = purchase;
     try {

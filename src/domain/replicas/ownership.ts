@@ -35,3 +35,11 @@ export interface Ownership {
   /** Calls back with shards that became ours or ceased to be. */
   onChange(listener: (change: { gained: readonly number[]; lost: readonly number[] }) => void): void;
 }
+
+/** What this replica holds of some shards, as of now. */
+export function holdingsOf({ epochOf }: Pick<Ownership, 'epochOf'>, shards: Iterable<number>): Holding[] {
+  return [...shards].flatMap((shard) => {
+    const epoch = epochOf(shard);
+    return epoch === null ? [] : [{ shard, epoch }];
+  });
+}

@@ -12,10 +12,10 @@ const DAY = 24 * HOUR;
 const EIGHT = Date.parse('2026-11-20T07:00:00Z');
 const STOCKHOLM = 'Europe/Stockholm';
 let database: TestDatabase;
-let told: string[];
+let announced: string[];
 beforeEach(async () => {
   database = await testDatabase();
-  told = [];
+  announced = [];
   await syncSites(database.sql, ['fi', 'no', 'se']);
   // Ids 1 and 2.
   await database.sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('@slack', 'slack', 'people', 'a'), ('@slack-fi', 'slack', 'people', 'b')`;
@@ -34,7 +34,7 @@ function digests({
   return createDigests({
     sql: database.sql,
     log: createLogger({ level: 'silent' }),
-    meters: { told: (type) => void told.push(type) },
+    meters: { committed: (type) => void announced.push(type) },
     sites: Object.entries(zones).map(([name, timeZone]) => ({ name, timeZone })),
     expression,
     limitOf: () => 15 * 60_000,
@@ -107,7 +107,7 @@ describe('when', () => {
         },
       },
     ]);
-    expect(told).toEqual(['incident.digest']);
+    expect(announced).toEqual(['incident.digest']);
   });
 
   test("each site's own clock counts, and sites of one moment are one message", async () => {

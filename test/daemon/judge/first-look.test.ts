@@ -23,7 +23,7 @@ async function tell(now: number, change: Partial<Telling> = {}, replica = 'a') {
   const epoch = (await takeLease(database.sql, { name: 'judge', replica })) ?? -1;
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
   return tellFirstLooks(
-    { sql: database.sql, log: createLogger({ level: 'info', destination }), meters: { told: () => {} } },
+    { sql: database.sql, log: createLogger({ level: 'info', destination }), meters: { committed: () => {} } },
     { now, lease: { name: 'judge', replica, epoch }, recipients: async () => () => [1], ...change },
   );
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createRecorder, type Job, type Recorder } from '../../../src/daemon/poller/recorder.ts';
-import type { Entry } from '../../../src/daemon/poller/window.ts';
+import { createRecorder, type DecidedPoll, type Recorder } from '../../../src/daemon/poller/recorder.ts';
+import type { Entry } from '../../../src/daemon/poller/window/entries.ts';
 import { decide } from '../../../src/domain/deciding/decide.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
 import type { Observation } from '../../../src/domain/purchases/purchase.ts';
@@ -13,8 +13,8 @@ import { type TestDatabase, testDatabase } from '../../support/database.ts';
 const EPOCH = 3;
 let database: TestDatabase;
 let recorder: Recorder;
-let recorded: { batch: readonly Job[]; result: Recorded }[];
-let failed: { batch: readonly Job[]; error: unknown; poison: boolean }[];
+let recorded: { batch: readonly DecidedPoll[]; result: Recorded }[];
+let failed: { batch: readonly DecidedPoll[]; error: unknown; poison: boolean }[];
 
 beforeEach(async () => {
   database = await testDatabase();
@@ -56,7 +56,7 @@ async function watched(count: number): Promise<Entry[]> {
     }));
 }
 
-function polled(entry: Entry, seen: Observation): Job {
+function polled(entry: Entry, seen: Observation): DecidedPoll {
   const now = Date.now() + 1_000;
   const outcome = decide(entry.purchase, seen, { askedAt: now, now, policy: DEFAULT_POLL_POLICY, spread: 0, strikes: 0 });
   return { entry, stays: true, decided: { outcome, askedAt: now, now, slot: entry.slot } };

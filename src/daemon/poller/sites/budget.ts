@@ -2,7 +2,7 @@
  * This replica's part of a site's calls a second, as a leaky bucket: calls are spaced evenly and a pause buys only a
  * small burst, so that in no second more calls leave than allowed.
  */
-import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Milliseconds } from '../../../domain/values/time.ts';
 
 /** A burst makes up for timers that wake late: this much time's worth of calls. */
 const BURST: Milliseconds = 20;

@@ -1,11 +1,11 @@
 /** Whether this replica reaches the checkout services, compared with the other replicas. */
 
-import { outdone, type SiteReach, type Unreached } from '../../domain/replicas/replica-reach.ts';
-import type { Instant } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { dueSlot } from '../../postgres/polling/queue.ts';
-import { purchaseToAsk, readSiteReach } from '../../postgres/polling/site-reach.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import { outdone, type SiteReach, type Unreached } from '../../../domain/replicas/replica-reach.ts';
+import type { Instant } from '../../../domain/values/time.ts';
+import type { Sql } from '../../../postgres/connection/database.ts';
+import { dueSlot } from '../../../postgres/polling/queue.ts';
+import { purchaseToAsk, readSiteReach } from '../../../postgres/polling/site-reach.ts';
+import type { Clock } from '../../../runtime/clock.ts';
 import type { SiteCalls } from './site-calls.ts';
 
 export interface SiteOutsideOptions {
@@ -45,9 +45,9 @@ export function createSiteOutside({ sql, clock, replica, siteCalls }: SiteOutsid
     if (purchase === null) return false;
     const { wait, probe } = calls.take(SHARE);
     if (wait > 0) return false;
-    calls.inFlight += 1;
+    calls.begin(true);
     const seen = await calls.site.pollStatus(purchase.purchaseId, null);
-    calls.inFlight -= 1;
+    calls.end();
     calls.answered(seen, { purchase: purchase.id, probe });
     return seen.kind === 'seen';
   };

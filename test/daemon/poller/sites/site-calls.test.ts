@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createSiteCalls, type SiteCalls } from '../../../src/daemon/poller/site-calls.ts';
-import type { Observation } from '../../../src/domain/purchases/purchase.ts';
-import { listSites, reportSite, syncSites } from '../../../src/postgres/polling/sites.ts';
-import { renewReplica } from '../../../src/postgres/shards/replicas.ts';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import { answer, trouble } from '../../support/a-purchase.ts';
-import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { createSiteCalls, type SiteCalls } from '../../../../src/daemon/poller/sites/site-calls.ts';
+import type { Observation } from '../../../../src/domain/purchases/purchase.ts';
+import { listSites, reportSite, syncSites } from '../../../../src/postgres/polling/sites.ts';
+import { renewReplica } from '../../../../src/postgres/shards/replicas.ts';
+import { createLogger } from '../../../../src/runtime/logger.ts';
+import { answer, trouble } from '../../../support/a-purchase.ts';
+import { type TestDatabase, testDatabase } from '../../../support/database.ts';
 
 const SECOND = 1_000;
 const START = Date.UTC(2026, 10, 20, 9, 15);
@@ -150,9 +150,9 @@ describe('the database', () => {
     expect((await se()).failingSince).toBe(START);
     // A call is on its way, and may show that the site still fails.
     elapsed = 7 * SECOND;
-    siteCalls.inFlight = 1;
+    siteCalls.begin(false);
     siteCalls.look();
-    siteCalls.inFlight = 0;
+    siteCalls.end();
     expect((await se()).failingSince).toBe(START);
     siteCalls.look();
     await reported();

@@ -1,18 +1,18 @@
 /** What the patrol reads while shards change hands: the real queue in a real Postgres. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLoader, type Loader } from '../../../src/daemon/poller/loader.ts';
-import { createWindow, type Window } from '../../../src/daemon/poller/window.ts';
-import { createOwnership, type OwnershipKeeper } from '../../../src/daemon/shards/ownership.ts';
-import type { Sql } from '../../../src/postgres/connection/database.ts';
-import { syncSites } from '../../../src/postgres/polling/sites.ts';
-import { markLeaving, renewReplica } from '../../../src/postgres/shards/replicas.ts';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { createPurchaseLoader, type PurchaseLoader } from '../../../../src/daemon/poller/window/purchase-loader.ts';
+import { createWindow, type Window } from '../../../../src/daemon/poller/window/window.ts';
+import { createOwnership, type OwnershipKeeper } from '../../../../src/daemon/shards/ownership.ts';
+import type { Sql } from '../../../../src/postgres/connection/database.ts';
+import { syncSites } from '../../../../src/postgres/polling/sites.ts';
+import { markLeaving, renewReplica } from '../../../../src/postgres/shards/replicas.ts';
+import { createLogger } from '../../../../src/runtime/logger.ts';
+import { type TestDatabase, testDatabase } from '../../../support/database.ts';
 
 let database: TestDatabase;
 let ownership: OwnershipKeeper;
 let window: Window;
-let loader: Loader;
+let loader: PurchaseLoader;
 let elapsed: number;
 let log: string[];
 /** What happens once a statement that reads the queue, or another one, has been carried out, before its answer is known. */
@@ -32,7 +32,13 @@ beforeEach(async () => {
   const whole = { clock, log: logger, replica: 'a', process: 'm 1 1', ttl: 30_000, renewEvery: 2_000 };
   ownership = createOwnership({ ...whole, sql: database.sql });
   window = createWindow({ capacity: 1_000, epochOf: ownership.epochOf });
-  loader = createLoader({ sql: withMeanwhile(database.sql), clock, log: logger, ownership, windows: new Map([['se', window]]) });
+  loader = createPurchaseLoader({
+    sql: withMeanwhile(database.sql),
+    clock,
+    log: logger,
+    ownership,
+    windows: new Map([['se', window]]),
+  });
   await ownership.tick();
 });
 afterEach(() => database.drop());

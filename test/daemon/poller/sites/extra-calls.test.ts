@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { InvoiceAnswer } from '../../../src/checkout/invoice-details.ts';
-import { createExtraCalls, type ExtraCalls } from '../../../src/daemon/poller/extra-calls.ts';
-import { createSiteCalls, type SiteCalls } from '../../../src/daemon/poller/site-calls.ts';
-import type { Observation } from '../../../src/domain/purchases/purchase.ts';
-import { createLogger } from '../../../src/runtime/logger.ts';
-import { answer, trouble } from '../../support/a-purchase.ts';
+import type { InvoiceAnswer } from '../../../../src/checkout/invoice-details.ts';
+import { createExtraCalls, type ExtraCalls } from '../../../../src/daemon/poller/sites/extra-calls.ts';
+import { createSiteCalls, type SiteCalls } from '../../../../src/daemon/poller/sites/site-calls.ts';
+import type { Observation } from '../../../../src/domain/purchases/purchase.ts';
+import { createLogger } from '../../../../src/runtime/logger.ts';
+import { answer, trouble } from '../../../support/a-purchase.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -53,9 +53,7 @@ beforeEach(() => {
   extraCalls = createExtraCalls({
     siteCalls: new Map([['se', calls]]),
     ownership: { share: () => lease.share, outlasts: () => lease.outlasts, mayBegin: () => lease.mayBegin } as never,
-    needOf: () => SECOND,
-    pump: () => {},
-    onIdle: () => {},
+    wake: () => {},
   });
 });
 const invoiceOf = (differs: { site?: string; signal?: AbortSignal } = {}) =>

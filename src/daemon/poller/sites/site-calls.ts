@@ -1,15 +1,15 @@
 /** Calls of this replica to one site: the ceiling, the breaker, and the reports when the site fails or answers again. */
 
-import type { InvoiceAnswer } from '../../checkout/invoice-details.ts';
-import type { InvoiceSeen } from '../../domain/deciding/invoice.ts';
-import { afterAnswer, allowance, type Breaker, CLOSED, isUsable, probeSent } from '../../domain/polling/breaker.ts';
-import type { Asked } from '../../domain/polling/reach.ts';
-import { isSiteDoubtful, newSiteAnswers } from '../../domain/polling/site-answers.ts';
-import type { Observation } from '../../domain/purchases/purchase.ts';
-import type { Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import type { InvoiceAnswer } from '../../../checkout/invoice-details.ts';
+import type { InvoiceSeen } from '../../../domain/deciding/invoice.ts';
+import { afterAnswer, allowance, type Breaker, CLOSED, isUsable, probeSent } from '../../../domain/polling/breaker.ts';
+import type { Asked } from '../../../domain/polling/reach.ts';
+import { isSiteDoubtful, newSiteAnswers } from '../../../domain/polling/site-answers.ts';
+import type { Observation } from '../../../domain/purchases/purchase.ts';
+import type { Milliseconds } from '../../../domain/values/time.ts';
+import type { Sql } from '../../../postgres/connection/database.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Logger } from '../../../runtime/logger.ts';
 import { createBudget } from './budget.ts';
 import { createSiteReach } from './site-reach.ts';
 import { createTurns, type Turns } from './turns.ts';
@@ -40,10 +40,14 @@ export interface AnsweredCall {
 
 export interface SiteCalls {
   readonly site: PolledSite;
-  inFlight: number;
-  /** Extra calls that wait for their turn, and whether the last turn was given to one. */
+  readonly inFlight: number;
+  /** Extra calls that wait for their turn. */
   readonly turns: Turns;
-  turnGiven: boolean;
+  /** Whether the last call that left was an extra call. */
+  readonly wasExtra: boolean;
+  /** A call leaves, and ends. */
+  begin(isExtra: boolean): void;
+  end(): void;
   /**
    * How long until a call may leave; 0 takes one, infinite waits for an answer. `share` is this replica's part of the ceiling.
    * `probe`: the call stands in for all others, and its answer decides.
@@ -79,6 +83,8 @@ export interface SiteCallsOptions {
 }
 
 const NONE: readonly number[] = [];
+/** A poll (a token and a call, each within the time-out) and its recording must end before the lease does. */
+const TIME_TO_RECORD: Milliseconds = 2_000;
 /** When no purchase was there to probe for so long, a later failure counts as a new one. */
 const NOTHING_TO_ASK: Milliseconds = 10 * 60_000;
 
@@ -88,11 +94,25 @@ export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, sp
   const answers = newSiteAnswers();
   const reach = createSiteReach(site.name, { sql, clock, log, replica, onReported });
 
-  const calls: SiteCalls = {
+  let inFlight = 0;
+  let wasExtra = false;
+
+  return {
     site,
-    inFlight: 0,
+    get inFlight() {
+      return inFlight;
+    },
     turns: createTurns(),
-    turnGiven: false,
+    get wasExtra() {
+      return wasExtra;
+    },
+    begin: (isExtra) => {
+      inFlight += 1;
+      wasExtra = isExtra;
+    },
+    end: () => {
+      inFlight -= 1;
+    },
     take: (share) => {
       const now = clock.monotonic();
       const allowed = allowance(breaker, now);
@@ -116,7 +136,7 @@ export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, sp
         spread: spread(),
         purchase,
         probe,
-        awaited: calls.inFlight,
+        awaited: inFlight,
       };
       breaker = afterAnswer(before, taken, { ...context, answers });
       if (isUsable(taken)) {
@@ -127,20 +147,24 @@ export function createSiteCalls(site: PolledSite, { sql, clock, log, replica, sp
           log.warn({ site: site.name, reason, detail }, breaker.cause === 'throttled' ? 'site.throttled' : 'site.failing');
         if (breaker.cause === 'failing' && taken === seen) reach.fails(taken.kind, detail);
       }
-      reach.report(calls.inFlight);
+      reach.report(inFlight);
     },
     fails: () => breaker.kind !== 'closed',
     excuses: reach.excuses,
     look: () => {
       if (breaker.kind === 'open' && !breaker.probing && clock.monotonic() - breaker.probeAt >= NOTHING_TO_ASK) reach.rest();
-      reach.look(calls.inFlight);
+      reach.look(inFlight);
     },
     restsFor: () => (breaker.kind === 'open' ? Math.max(breaker.probeAt - clock.monotonic(), 1) : 0),
   };
-  return calls;
 }
 
 /** Whether only probes leave, and no earlier call is under way whose answer could show that the site answers. */
 function isCertain(breaker: Breaker): breaker is Extract<Breaker, { kind: 'open' }> {
   return breaker.kind === 'open' && breaker.unless === null;
+}
+
+/** How long a call to a site, and the recording of its answer, may take. */
+export function needOf({ timeout }: PolledSite): Milliseconds {
+  return 2 * timeout + TIME_TO_RECORD;
 }

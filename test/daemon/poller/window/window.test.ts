@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createWindow, type Entry, type Window } from '../../../src/daemon/poller/window.ts';
-import { type Cursor, dueSlot, type QueuedPurchase } from '../../../src/postgres/polling/queue.ts';
-import { aPurchase } from '../../support/a-purchase.ts';
+import type { Entry } from '../../../../src/daemon/poller/window/entries.ts';
+import { createWindow, type Window } from '../../../../src/daemon/poller/window/window.ts';
+import { type Cursor, dueSlot, type QueuedPurchase } from '../../../../src/postgres/polling/queue.ts';
+import { aPurchase } from '../../../support/a-purchase.ts';
 
 const SLOT = 10_000;
 const END = Number.MAX_SAFE_INTEGER;

@@ -1,5 +1,5 @@
 /** Extra calls that wait for their turn among a site's calls: first come, first served. */
-import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Milliseconds } from '../../../domain/values/time.ts';
 
 export interface Turns {
   readonly waiting: number;

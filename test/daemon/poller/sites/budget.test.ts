@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createBudget } from '../../../src/daemon/poller/budget.ts';
+import { createBudget } from '../../../../src/daemon/poller/sites/budget.ts';
 
 /** Asks at each of the moments; answers when calls left. */
 function leaving(rate: number, moments: readonly number[]): number[] {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTurns } from '../../../src/daemon/poller/turns.ts';
+import { createTurns } from '../../../../src/daemon/poller/sites/turns.ts';
 
 const PATIENCE = 60_000;
 

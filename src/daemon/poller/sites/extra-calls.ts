@@ -3,22 +3,18 @@
  * ahead of due polls, count among the site's calls a second and in flight, and are not made while the site fails.
  */
 
-import { type InvoiceReply, noInvoice } from '../../checkout/invoice-details.ts';
-import { type InvoiceSeen, observationOf } from '../../domain/deciding/invoice.ts';
-import type { Observation } from '../../domain/purchases/purchase.ts';
-import type { Ownership } from '../../domain/replicas/ownership.ts';
-import type { Milliseconds } from '../../domain/values/time.ts';
-import type { PolledSite, SiteCalls } from './site-calls.ts';
+import { type InvoiceReply, noInvoice } from '../../../checkout/invoice-details.ts';
+import { type InvoiceSeen, observationOf } from '../../../domain/deciding/invoice.ts';
+import type { Observation } from '../../../domain/purchases/purchase.ts';
+import type { Ownership } from '../../../domain/replicas/ownership.ts';
+import type { Milliseconds } from '../../../domain/values/time.ts';
+import { needOf, type PolledSite, type SiteCalls } from './site-calls.ts';
 
 export interface ExtraCallsOptions {
   readonly siteCalls: ReadonlyMap<string, SiteCalls>;
   readonly ownership: Ownership;
-  /** What a call and its recording may take. */
-  needOf(site: PolledSite): Milliseconds;
-  /** Called when a call waits for its turn or has ended: more calls may start. */
-  pump(): void;
-  /** Called when no extra call is under way any more. */
-  onIdle(): void;
+  /** Wakes the poller when a call waits for its turn or has ended: more calls may start. */
+  wake(): void;
 }
 
 /** A purchase whose invoice is asked for. */
@@ -51,7 +47,7 @@ const SOON: Milliseconds = 1_000;
 /** Pause while the lease is too short for a call; the next renewal extends it. */
 const UNTIL_RENEWED: Milliseconds = 250;
 
-export function createExtraCalls({ siteCalls, ownership, needOf, pump, onIdle }: ExtraCallsOptions): ExtraCalls {
+export function createExtraCalls({ siteCalls, ownership, wake }: ExtraCallsOptions): ExtraCalls {
   let busy = 0;
   let stopped = false;
 
@@ -59,27 +55,26 @@ export function createExtraCalls({ siteCalls, ownership, needOf, pump, onIdle }:
   const inTurn = async <A>(
     calls: SiteCalls,
     { id, signal, may = () => true }: { id: number; signal?: AbortSignal; may?: () => boolean },
-    { ask, told }: { ask(site: PolledSite): Promise<A>; told(answer: A): Observation },
+    { ask, seenIn }: { ask(site: PolledSite): Promise<A>; seenIn(answer: A): Observation },
   ): Promise<A | null> => {
     if (stopped || calls.restsFor() > 0) return null;
     busy += 1;
     try {
       const turn = calls.turns.wait({ patience: calls.site.timeout, signal });
-      pump();
+      wake();
       if (!(await turn)) return null;
       let answer: A;
       try {
         if (!may()) return null;
         answer = await ask(calls.site);
       } finally {
-        calls.inFlight -= 1;
+        calls.end();
       }
-      calls.answered(told(answer), { purchase: id, probe: false });
+      calls.answered(seenIn(answer), { purchase: id, probe: false });
       return answer;
     } finally {
       busy -= 1;
-      pump();
-      onIdle();
+      wake();
     }
   };
 
@@ -93,7 +88,7 @@ export function createExtraCalls({ siteCalls, ownership, needOf, pump, onIdle }:
         calls,
         // The shard may have been lost while the call waited.
         { id, may: () => ownership.mayBegin(shard, needOf(calls.site)) },
-        { ask: (site) => site.pollInvoice(purchaseId), told: observationOf },
+        { ask: (site) => site.pollInvoice(purchaseId), seenIn: observationOf },
       ),
     invoiceOf: async ({ id, site: name, purchaseId, signal }) => {
       const calls = siteCalls.get(name);
@@ -104,7 +99,7 @@ export function createExtraCalls({ siteCalls, ownership, needOf, pump, onIdle }:
         { id, signal },
         {
           ask: (site) => site.invoice(purchaseId),
-          told: (reply) => ('reason' in reply ? reply : { kind: 'same' }),
+          seenIn: (reply) => ('reason' in reply ? reply : { kind: 'same' }),
         },
       );
       if (answer === null) return refused(calls);
@@ -113,7 +108,7 @@ export function createExtraCalls({ siteCalls, ownership, needOf, pump, onIdle }:
       const status = await inTurn(
         calls,
         { id, signal },
-        { ask: (site) => site.pollStatus(purchaseId, null), told: (seen) => seen },
+        { ask: (site) => site.pollStatus(purchaseId, null), seenIn: (seen) => seen },
       );
       if (status === null || status.kind === 'same') return refused(calls);
       return status.kind === 'seen' ? noInvoice(status.state) : status;
@@ -126,8 +121,7 @@ export function createExtraCalls({ siteCalls, ownership, needOf, pump, onIdle }:
       if (!ownership.outlasts(needOf(calls.site))) return UNTIL_RENEWED;
       const { wait } = calls.take(ownership.share());
       if (wait > 0) return wait;
-      calls.turnGiven = true;
-      calls.inFlight += 1;
+      calls.begin(true);
       calls.turns.next();
       return 0;
     },

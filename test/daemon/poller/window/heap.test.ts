@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createHeap } from '../../../src/daemon/poller/heap.ts';
+import { createHeap } from '../../../../src/daemon/poller/window/heap.ts';
 
 const earliestFirst = () => createHeap<number>((a, b) => a < b);
 

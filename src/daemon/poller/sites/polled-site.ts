@@ -1,6 +1,6 @@
 /** What the poller needs of a site: its limits, and the calls that its client makes. */
-import type { CheckoutClient } from '../../checkout/client.ts';
-import type { SiteSettings } from '../../config/settings.ts';
+import type { CheckoutClient } from '../../../checkout/client.ts';
+import type { SiteSettings } from '../../../config/settings.ts';
 
 /** Joins the two. */
 export function polledSite(site: SiteSettings, client: CheckoutClient) {

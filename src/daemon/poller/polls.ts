@@ -1,0 +1,150 @@
+/** Polls one purchase at a time: asks the site, decides what the answer means, and hands the outcome to the recorder. */
+
+import { decide } from '../../domain/deciding/decide.ts';
+import type { PollOutcome } from '../../domain/deciding/outcome.ts';
+import { asksForInvoice, type InvoiceSeen, observationOf } from '../../domain/deciding/invoice.ts';
+import { type PollPolicy, strikesAfter } from '../../domain/polling/poll-plan.ts';
+import { notAhead } from '../../domain/purchases/clock-back.ts';
+import type { Observation } from '../../domain/purchases/purchase.ts';
+import type { Ownership } from '../../domain/replicas/ownership.ts';
+import type { SkippedTime } from '../../domain/values/skipped-time.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Clock, FollowingClock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Meters } from '../../runtime/meters.ts';
+import { POISON_REST } from './after-recording.ts';
+import type { Recorder } from './recorder.ts';
+import type { ExtraCalls } from './sites/extra-calls.ts';
+import type { SiteCalls } from './sites/site-calls.ts';
+import type { Windows } from './window/due-reads.ts';
+import type { Entry } from './window/entries.ts';
+import type { PurchaseLoader } from './window/purchase-loader.ts';
+
+export interface PollsOptions {
+  readonly clock: Clock & Partial<Pick<FollowingClock, 'at'>>;
+  readonly log: Logger;
+  readonly meters: Meters;
+  readonly ownership: Ownership;
+  readonly windows: Windows;
+  readonly loader: PurchaseLoader;
+  readonly extraCalls: ExtraCalls;
+  readonly recorder: Recorder;
+  /** The plan for a site. */
+  policyFor(site: string): PollPolicy;
+  /** Time that the database's clock skipped: by it, no watch expires. */
+  skipped(): SkippedTime;
+  /** Jitter in [-1, 1]. */
+  spread(): number;
+  /** Wakes the poller when a poll has ended. */
+  wake(): void;
+}
+
+export interface Polls {
+  /** Polls a purchase that its window gave out. Never rejects. */
+  poll(calls: SiteCalls, entry: Entry, probe: boolean): Promise<void>;
+  /** Polls that ask for an invoice, too, from their status on until they are decided. */
+  invoicing(): number;
+}
+
+/** A poll whose status was answered. */
+interface Answered {
+  readonly calls: SiteCalls;
+  readonly entry: Entry;
+  readonly seen: Observation;
+  /** When the request left: by the database's clock as it was known then, and by the monotonic clock. */
+  readonly askedAt: Instant;
+  readonly askedMoment: Milliseconds;
+}
+
+export function createPolls(options: PollsOptions): Polls {
+  const { clock, log, meters, ownership, windows, loader, extraCalls, recorder, policyFor, skipped, spread, wake } = options;
+  let invoicing = 0;
+
+  const ask = async (calls: SiteCalls, entry: Entry): Promise<Answered> => {
+    const meter = meters.site(entry.purchase.site);
+    calls.begin(false);
+    ownership.begin(entry.purchase.shard);
+    const askedAt = clock.now();
+    const askedMoment = clock.monotonic();
+    meter.inFlight += 1;
+    const seen = await calls.site.pollStatus(entry.purchase.purchaseId, entry.digest);
+    meter.inFlight -= 1;
+    meter.polled(seen.kind, clock.monotonic() - askedMoment);
+    calls.end();
+    return { calls, entry, seen, askedAt, askedMoment };
+  };
+
+  const askInvoice = async ({ calls, entry }: Answered): Promise<InvoiceSeen | null> => {
+    invoicing += 1;
+    try {
+      return await extraCalls.pollInvoice(calls, entry.purchase);
+    } finally {
+      invoicing -= 1;
+    }
+  };
+
+  /** What follows from the answer, and by which times of the database's clock. */
+  const decided = (answered: Answered, invoice: InvoiceSeen | null) => {
+    const { calls, entry, seen, askedMoment } = answered;
+    const last = invoice === null ? seen : observationOf(invoice);
+    const excused = calls.excuses();
+    entry.strikes = calls.fails() ? 0 : strikesAfter(entry.strikes, last, excused);
+    const read = clock.now();
+    const before = notAhead(entry.purchase, read);
+    // The clock may have stepped while the answer was on its way.
+    const askedAt = clock.at?.(askedMoment) ?? answered.askedAt;
+    // Two replicas' readings of the database's clock differ by a little; time must not run backwards for a purchase.
+    const now = Math.max(read, askedAt, before.seenAt ?? 0);
+    const outcome = decide(before, seen, {
+      ...{ askedAt, now, policy: policyFor(entry.purchase.site), skipped: skipped(), spread: spread() },
+      ...{ strikes: entry.strikes, excused, invoices: calls.site.invoices, invoice },
+    });
+    return { outcome, askedAt, now };
+  };
+
+  const postpone = (entry: Entry, { purchase, reason, nextPollAt }: PollOutcome, now: Instant): void => {
+    const { site, purchaseId, shard } = purchase;
+    log.debug({ site, purchaseId, reason }, 'poll.postponed');
+    windows.get(site)!.settle(entry, { purchase, dueAt: nextPollAt ?? now, slot: entry.slot });
+    ownership.end(shard, entry.epoch);
+  };
+
+  const conclude = (answered: Answered, invoice: InvoiceSeen | null): void => {
+    const { entry, seen } = answered;
+    const { site, shard } = entry.purchase;
+    if (entry.gone) {
+      ownership.end(shard, entry.epoch);
+      return;
+    }
+    const { outcome, askedAt, now } = decided(answered, invoice);
+    if (outcome.kind === 'postponed') {
+      postpone(entry, outcome, now);
+      return;
+    }
+    if (seen.kind === 'seen') entry.digest = seen.digest;
+    const { slot, stays } = windows.get(site)!.place(entry, outcome.nextPollAt, now);
+    recorder.add({ entry, stays, decided: { outcome, askedAt, now, slot } });
+  };
+
+  return {
+    poll: async (calls, entry, probe) => {
+      const { purchase } = entry;
+      const answered = await ask(calls, entry);
+      const { seen } = answered;
+      try {
+        calls.answered(seen, { purchase: purchase.id, probe, asked: purchase });
+        const isInvoiceDue = entry.purchase.invoice === 'wanted' && !entry.gone && asksForInvoice(entry.purchase, seen);
+        conclude(answered, isInvoiceDue ? await askInvoice(answered) : null);
+      } catch (error) {
+        // A bug that one purchase triggers must not end the polling of all others.
+        const { site, purchaseId, id, shard } = purchase;
+        log.error({ error, site, purchaseId }, 'poll.undecided');
+        windows.get(site)?.settle(entry, null);
+        loader.readAgain(id, POISON_REST);
+        ownership.end(shard, entry.epoch);
+      }
+      wake();
+    },
+    invoicing: () => invoicing,
+  };
+}

@@ -1,0 +1,99 @@
+/** Writes whether this replica reads purchases of a site, one report after the other, and knows what all replicas found. */
+import { isoTime, type Milliseconds } from '../../../domain/values/time.ts';
+import type { Sql } from '../../../postgres/connection/database.ts';
+import { bringPollsForward } from '../../../postgres/polling/bring-polls-forward.ts';
+import {
+  readSiteCondition,
+  reportSite,
+  type SiteCondition,
+  type SiteReport,
+  type SiteVerdict,
+} from '../../../postgres/polling/sites.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Logger } from '../../../runtime/logger.ts';
+
+export interface SiteReachOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Each replica writes for itself whether it reads the site. */
+  readonly replica: string;
+  /** The database knows that the site fails, or that it is back. */
+  onReported(): void;
+}
+
+/** A report without what its writer adds. */
+export type SiteFindings = Omit<SiteReport, 'site' | 'replica'>;
+
+export interface SiteReports {
+  /** Over all replicas, as of the last report; null before the first one. */
+  condition(): SiteCondition | null;
+  /** Of the last report that was written or is being written; null before the first one. */
+  verdict(): SiteVerdict | null;
+  /** Whether a report says something new, or the last one is a few seconds old. */
+  isWanted(verdict: SiteVerdict, error: string | null): boolean;
+  /** Writes a report behind those that are being written, and logs what it changes. */
+  add(findings: SiteFindings, error: string | null): void;
+}
+
+/** A report without news is written at most this often. */
+const REPORT_EVERY: Milliseconds = 5_000;
+
+export function createSiteReports(site: string, { sql, clock, log, replica, onReported }: SiteReachOptions): SiteReports {
+  let condition: SiteCondition | null = null;
+  let verdict: SiteVerdict | null = null;
+  let error: string | null = null;
+  let addedAt: Milliseconds = Number.NEGATIVE_INFINITY;
+  let isAnnounced = false;
+  let unwritten = 0;
+  let writing: Promise<void> = Promise.resolve();
+
+  const isFailing = (): boolean => condition !== null && condition.failing !== null;
+
+  const write = async (report: SiteReport, before: SiteVerdict | null): Promise<void> => {
+    try {
+      condition ??= await readSiteCondition(sql, site);
+      const failing = condition?.failing ?? null;
+      // Before the site's recovery is written: after a crash in between, the next replica that reads the site does both.
+      if (report.verdict === 'reads' && failing !== null)
+        await bringPollsForward(sql, { site, since: failing.since, now: report.at });
+      condition = await reportSite(sql, report);
+      if ((failing !== null) !== isFailing()) onReported();
+    } catch (failure) {
+      // The next answer or probe writes it again.
+      verdict = before;
+      log.warn({ error: failure, site }, 'site.report_failed');
+    }
+    unwritten -= 1;
+  };
+
+  const announce = ({ verdict: found, failing }: SiteFindings): void => {
+    if (found === 'unclear') return;
+    // The breaker logs outages.
+    const isNew = failing !== null && failing.reason !== 'unreachable';
+    if (isNew === isAnnounced) return;
+    isAnnounced = isNew;
+    if (!isNew) log.info({ site }, 'site.readable');
+    else log.error({ site, reason: failing.reason, since: isoTime(failing.since), detail: failing.error }, 'site.not_readable');
+  };
+
+  return {
+    condition: () => condition,
+    verdict: () => verdict,
+    isWanted: (found, why) => {
+      const isBack = found === 'reads' && (verdict !== 'reads' || (unwritten === 0 && isFailing()));
+      const isNews = isBack || (verdict === 'fails') !== (found === 'fails') || (why !== null && why !== error);
+      return isNews || clock.monotonic() - addedAt >= REPORT_EVERY;
+    },
+    add: (findings, why) => {
+      const before = verdict;
+      addedAt = clock.monotonic();
+      verdict = findings.verdict;
+      error = why;
+      unwritten += 1;
+      announce(findings);
+      // Reports are written one after the other: an older one must not overtake a newer one on another connection.
+      writing = writing.then(() => write({ site, replica, ...findings }, before));
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/** Reads the queues of all sites in as few statements as possible, and says what to read next. */
+import type { Instant } from '../../../domain/values/time.ts';
+import { dueSlot, type QueueRead } from '../../../postgres/polling/queue.ts';
+import type { Window } from './window.ts';
+
+/** What is to be read into a window. */
+export interface WindowRead extends QueueRead {
+  readonly window: Window;
+}
+
+/** By site. */
+export type Windows = ReadonlyMap<string, Window>;
+
+const ROWS_PER_SHARD = 300;
+/** Room for fewer rows than this is worth a query only while no poll is due. */
+const FEWEST_ROWS = 64;
+/** What one statement reads at most: index ranges, and rows. */
+const MOST_RANGES = 4_096;
+const MOST_ROWS = 20_000;
+
+/** Reads of many sites in as few statements as their ranges and rows allow, in order. */
+export function inStatements(reads: readonly WindowRead[]): WindowRead[][] {
+  const statements: WindowRead[][] = [];
+  let ranges = 0;
+  let rows = 0;
+  for (const read of reads) {
+    const { length } = read.cursors;
+    ranges += length;
+    rows += length * read.limit;
+    if (statements.length === 0 || ranges > MOST_RANGES || rows > MOST_ROWS) {
+      statements.push([]);
+      ranges = length;
+      rows = length * read.limit;
+    }
+    statements.at(-1)!.push(read);
+  }
+  return statements;
+}
+
+/** The next read of each site's queue that has something to read, and room for it. May evict what is due later. */
+export function nextReads(windows: Windows, now: Instant): WindowRead[] {
+  return [...windows].flatMap(([site, window]) => nextRead(site, window, now) ?? []);
+}
+
+/** Sets for each window whether something due has no room. Answers whether there is more to read at once. */
+export function setPressures(windows: Windows, now: Instant): boolean {
+  let isMore = false;
+  for (const [site, window] of windows) {
+    const isReadable = nextRead(site, window, now) !== null;
+    window.setPressure(!isReadable && window.behind(dueSlot(now)).length > 0);
+    isMore ||= isReadable;
+  }
+  return isMore;
+}
+
+function nextRead(site: string, window: Window, now: Instant): WindowRead | null {
+  const slot = dueSlot(now);
+  // Overdue purchases first, whatever their age; then those due in this slot; then those due soon.
+  const through = [slot - 1, slot, slot + 1].find((each) => window.behind(each).length > 0);
+  if (through === undefined) return null;
+  const behind = window.behind(through);
+  const room = through > slot ? window.roomAhead() : window.makeRoom(Math.max(behind.length, FEWEST_ROWS), through);
+  // A few rows are not worth a query while polls are making room.
+  const isWaiting = room < FEWEST_ROWS && (window.nextDue() ?? Number.POSITIVE_INFINITY) <= now;
+  if (room === 0 || isWaiting) return null;
+  // With little room, only some shards: those that are furthest behind.
+  const cursors = behind.length <= room ? behind : behind.toSorted((a, b) => a.slot - b.slot || a.id - b.id).slice(0, room);
+  return { window, site, cursors, through, limit: Math.min(Math.floor(room / cursors.length), ROWS_PER_SHARD) };
+}

@@ -1,0 +1,53 @@
+/** Loads the purchases that were changed from outside: each change leaves a nudge, which is dropped once its purchase is loaded. */
+import { holdingsOf, type Ownership } from '../../../domain/replicas/ownership.ts';
+import type { Sql } from '../../../postgres/connection/database.ts';
+import { dropNudges, dropNudgesOf, type QueuedPurchase, readNudged } from '../../../postgres/polling/queue.ts';
+
+export interface NudgedOptions {
+  readonly sql: Sql;
+  readonly ownership: Ownership;
+  /** Takes loaded rows into memory. */
+  take(rows: readonly QueuedPurchase[]): void;
+}
+
+export interface Nudged {
+  /** Shards were gained: their nudges are older than the rows that are about to be read. */
+  gained(shards: readonly number[]): void;
+  /** Drops the old nudges of gained shards. */
+  dropOld(): Promise<void>;
+  /** Loads nudged purchases of these shards; answers whether there are more. */
+  load(shards: readonly number[]): Promise<boolean>;
+}
+
+const NUDGES_AT_ONCE = 5_000;
+
+export function createNudged({ sql, ownership, take }: NudgedOptions): Nudged {
+  const { replica, epochOf } = ownership;
+  /** Gained shards whose old nudges are still there. */
+  const fresh = new Set<number>();
+  return {
+    gained: (shards) => {
+      for (const shard of shards) fresh.add(shard);
+    },
+    dropOld: async () => {
+      if (fresh.size === 0) return;
+      const holdings = holdingsOf(ownership, fresh);
+      await dropNudgesOf(sql, { replica, holdings });
+      // A shard that was lost and gained meanwhile is fresh again.
+      for (const { shard, epoch } of holdings) if (epochOf(shard) === epoch) fresh.delete(shard);
+      for (const shard of fresh) if (epochOf(shard) === null) fresh.delete(shard);
+    },
+    load: async (shards) => {
+      const holdings = holdingsOf(ownership, shards);
+      const { rows, orphans, more } = await readNudged(sql, { shards, limit: NUDGES_AT_ONCE });
+      if (rows.length + orphans.length === 0) return false;
+      take(rows);
+      // Only now, when the rows are in memory or ahead of their cursor. A shard that changed hands meanwhile keeps its nudges.
+      const kept = holdings.filter(({ shard, epoch }) => epochOf(shard) === epoch);
+      // Nudges of deleted purchases are dropped too, or they would fill every read in the end.
+      const nudges = [...orphans, ...rows.flatMap((row) => row.nudges)];
+      await dropNudges(sql, nudges, { replica, holdings: kept });
+      return more;
+    },
+  };
+}

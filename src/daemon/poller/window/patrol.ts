@@ -1,0 +1,61 @@
+/** Loads rows that are long overdue, but in no replica's memory and beyond no cursor, and logs them, because that is a bug. */
+import { holdingsOf, type Ownership } from '../../../domain/replicas/ownership.ts';
+import type { Milliseconds } from '../../../domain/values/time.ts';
+import type { Sql } from '../../../postgres/connection/database.ts';
+import { dueSlot, loadDue, type QueuedPurchase } from '../../../postgres/polling/queue.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Logger } from '../../../runtime/logger.ts';
+import { inStatements, type WindowRead, type Windows } from './due-reads.ts';
+
+export interface PatrolOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ownership: Ownership;
+  readonly windows: Windows;
+  /** Whether a purchase waits to be loaded by id, or has just left memory. */
+  isElsewhere(id: number): boolean;
+  /** Takes loaded rows into memory. */
+  take(rows: readonly QueuedPurchase[]): void;
+}
+
+const EVERY: Milliseconds = 60_000;
+/** How many slots late a purchase must be, and how many of a shard are loaded. */
+const OVERDUE_SLOTS = 6;
+const ROWS_PER_SHARD = 10;
+
+/** A function that looks once a minute at the shards that this replica owned when the load began. */
+export function createPatrol(options: PatrolOptions): (owned: readonly number[]) => Promise<void> {
+  const { sql, clock, log, ownership, windows, isElsewhere, take } = options;
+  let nextAt = clock.monotonic() + EVERY;
+
+  /** Only of windows whose cursors have read what is looked for. */
+  const readsOf = (shards: readonly number[], through: number): WindowRead[] =>
+    [...windows]
+      .filter(([, window]) => !window.pressed() && window.behind(through).length === 0)
+      .map(([site, window]) => {
+        const cursors = shards.map((shard) => ({ shard, slot: -1, id: 0 }));
+        return { window, site, cursors, through, limit: ROWS_PER_SHARD };
+      });
+
+  return async (owned) => {
+    if (clock.monotonic() < nextAt || !ownership.outlasts(0)) return;
+    nextAt = clock.monotonic() + EVERY;
+    const epochs = new Map(holdingsOf(ownership, owned).map(({ shard, epoch }) => [shard, epoch]));
+    // A shard that was released meanwhile left memory with all its purchases, and once the lease has ended others may have written its rows.
+    const isHeld = (shard: number): boolean => {
+      const epoch = epochs.get(shard);
+      return epoch !== undefined && ownership.mayGoOn(shard, epoch, 0);
+    };
+    for (const together of inStatements(readsOf([...epochs.keys()], dueSlot(clock.now()) - OVERDUE_SLOTS))) {
+      const results = await loadDue(sql, together);
+      results.forEach(({ rows }, index) => {
+        const { site, window } = together[index]!;
+        const lost = rows.filter(({ purchase: { id, shard } }) => isHeld(shard) && !window.knows(id) && !isElsewhere(id));
+        if (lost.length === 0) return;
+        log.warn({ site, purchases: lost.length }, 'queue.found_overdue');
+        take(lost);
+      });
+    }
+  };
+}

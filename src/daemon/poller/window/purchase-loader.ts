@@ -1,0 +1,88 @@
+/** Loads purchases that are due soon, or were changed from outside, into the windows. */
+
+import type { Ownership } from '../../../domain/replicas/ownership.ts';
+import type { Milliseconds } from '../../../domain/values/time.ts';
+import type { Sql } from '../../../postgres/connection/database.ts';
+import { loadDue, loadPurchases, type QueuedPurchase } from '../../../postgres/polling/queue.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Logger } from '../../../runtime/logger.ts';
+import { inStatements, nextReads, setPressures, type Windows } from './due-reads.ts';
+import { createNudged } from './nudged.ts';
+import { createPatrol } from './patrol.ts';
+import { createRereads } from './rereads.ts';
+
+export interface PurchaseLoaderOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ownership: Ownership;
+  /** Purchases of sites that are not configured keep their rows and are left alone. */
+  readonly windows: Windows;
+}
+
+export interface PurchaseLoader {
+  /** Loads once; answers whether there is more to load at once. Calls must not overlap. */
+  load(): Promise<boolean>;
+  /** Notes that a purchase was written and left its window: a load under way may hold an older row of it. */
+  left(id: number): void;
+  /** Loads a purchase's row again after a pause, whatever memory knows. */
+  readAgain(id: number, rest: Milliseconds): void;
+}
+
+export function createPurchaseLoader({ sql, clock, log, ownership, windows }: PurchaseLoaderOptions): PurchaseLoader {
+  const rereads = createRereads(clock);
+  const take = (rows: readonly QueuedPurchase[]): void => {
+    for (const row of rows) if (!rereads.hasLeft(row.purchase.id)) windows.get(row.purchase.site)?.put(row);
+  };
+  const nudged = createNudged({ sql, ownership, take });
+  const isElsewhere = (id: number): boolean => rereads.hasLeft(id) || rereads.has(id);
+  const patrol = createPatrol({ sql, clock, log, ownership, windows, isElsewhere, take });
+
+  ownership.onChange(({ gained, lost }) => {
+    for (const window of windows.values()) {
+      window.drop(lost);
+      window.gain(gained);
+    }
+    nudged.gained(gained);
+  });
+
+  const loadById = async (): Promise<boolean> => {
+    const ids = rereads.takeDue();
+    if (ids.length === 0) return false;
+    const rows = await loadPurchases(sql, ids);
+    rereads.done(ids);
+    take(rows);
+    return true;
+  };
+
+  /** Reads on in the queues; answers whether there is more to read at once. */
+  const readDue = async (): Promise<boolean> => {
+    for (const together of inStatements(nextReads(windows, clock.now()))) {
+      const results = await loadDue(sql, together);
+      results.forEach(({ rows, cursors }, index) => {
+        together[index]!.window.moved(together[index]!.cursors, cursors);
+        // Purchases that pause are loaded by id when their pause is over.
+        take(rows.filter(({ purchase: { id } }) => !rereads.has(id)));
+      });
+    }
+    return setPressures(windows, clock.now());
+  };
+
+  return {
+    load: async () => {
+      rereads.begin();
+      try {
+        await nudged.dropOld();
+        const owned = ownership.owned();
+        if (owned.length === 0) return false;
+        const more = [await loadById(), await nudged.load(owned), await readDue()];
+        await patrol(owned);
+        return more.includes(true) || rereads.haveSomeLeft;
+      } finally {
+        rereads.end();
+      }
+    },
+    left: rereads.left,
+    readAgain: rereads.add,
+  };
+}

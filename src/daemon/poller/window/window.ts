@@ -1,0 +1,129 @@
+/**
+ * The due purchases of one site in this replica's shards, in memory and in order. It can be thrown away at any moment:
+ * the rows are the truth, and the next owner of a shard reads them again.
+ *
+ * Each shard has a cursor: every row at or before it in (slot, id) order is in memory, or has been put beyond it. After a
+ * poll, a purchase that is due again within what the cursor has passed stays in memory and its row keeps its slot, so the
+ * queue's index is not touched; one that is due later leaves memory and is written with its true slot, where the cursor
+ * comes to it.
+ *
+ * A full window holds what is due first: purchases of later slots leave it, and their cursors move back to them. While
+ * something due has no room (pressure), a purchase leaves memory with its poll, for a later slot than the present one.
+ */
+
+import type { Purchase } from '../../../domain/purchases/purchase.ts';
+import type { Instant } from '../../../domain/values/time.ts';
+import { dueSlot, type QueuedPurchase } from '../../../postgres/polling/queue.ts';
+import { type Cursors, createCursors } from './cursors.ts';
+import { createEntries, type Entries, type Entry, type Next } from './entries.ts';
+
+export interface Window extends Pick<Entries, 'take' | 'takeOneOf' | 'nextDue'>, Omit<Cursors, 'drop'> {
+  /** Room for more; 0 when full. */
+  room(): number;
+  /** The part of the room for purchases that are not due yet. */
+  roomAhead(): number;
+  /** Evicts purchases of later slots than this one if there is less room than wanted; answers the room. */
+  makeRoom(wanted: number, slot: number): number;
+  /** Takes over a row in place of an older version. A row beyond its cursor, or without room, is left to the cursor. */
+  put(row: QueuedPurchase): void;
+  knows(id: number): boolean;
+  /** Drops a purchase whose row is gone; its answer is dropped too. */
+  remove(id: number): void;
+  /** Where a row must lie for its next poll, and whether its entry stays in memory. */
+  place(entry: Entry, nextPollAt: Instant | null, now: Instant): { slot: number | null; stays: boolean };
+  /** A busy entry is idle again: it stays with these values, or leaves. */
+  settle(entry: Entry, next: Next | null): void;
+  /** Drops shards with their purchases. */
+  drop(shards: readonly number[]): void;
+  /** Sets that something due has no room: polled purchases then leave memory instead of staying. */
+  setPressure(pressure: boolean): void;
+  pressed(): boolean;
+  /** Whether something due had no room, and polls have made some. */
+  hasRoomAgain(): boolean;
+}
+
+/** The part of a window for purchases that are not due yet; the rest is for those that a change from outside makes due. */
+const AHEAD = 3 / 4;
+
+/** Whether a row is another version than memory: changed from outside, or written by a poll that memory does not know. */
+function isNewer(row: Purchase, known: Purchase): boolean {
+  return row.revision !== known.revision || row.polls > known.polls;
+}
+
+/** A window on one site's queue. */
+export function createWindow({ capacity, epochOf }: { capacity: number; epochOf: (shard: number) => number | null }): Window {
+  const entries = createEntries();
+  const cursors = createCursors();
+  let pressure = false;
+
+  const room = (): number => Math.max(0, capacity - entries.size);
+  const roomAhead = (): number => Math.max(0, Math.ceil(capacity * AHEAD) - entries.size);
+  const makeRoom = (wanted: number, slot: number): number => {
+    if (room() >= wanted) return room();
+    for (const { purchase, slot: own } of entries.evict(slot)) cursors.rewind(purchase.shard, own, purchase.id);
+    return room();
+  };
+  const put = (row: QueuedPurchase): void => {
+    const { purchase, nextPollAt, slot } = row;
+    const { id, shard } = purchase;
+    const known = entries.get(id);
+    if (known && !isNewer(purchase, known.purchase)) return;
+    if (known?.busy) {
+      known.newer = row;
+      return;
+    }
+    if (known) entries.remove(known);
+    const epoch = epochOf(shard);
+    if (nextPollAt === null || slot === null || epoch === null || !cursors.hasPassed(shard, slot, id)) return;
+    if (makeRoom(1, slot) === 0) {
+      cursors.rewind(shard, slot, id);
+      pressure = true;
+      return;
+    }
+    const idle = { busy: false, digest: null, strikes: 0, gone: false, newer: null };
+    entries.add({ purchase, dueAt: nextPollAt, slot, epoch, ...idle });
+  };
+
+  return {
+    ...cursors,
+    take: entries.take,
+    takeOneOf: entries.takeOneOf,
+    nextDue: entries.nextDue,
+    room,
+    roomAhead,
+    makeRoom,
+    put,
+    knows: (id) => entries.get(id) !== undefined,
+    remove: (id) => {
+      const entry = entries.get(id);
+      if (entry) entries.remove(entry);
+    },
+    place: (entry, nextPollAt, now) => {
+      if (nextPollAt === null) return { slot: null, stays: false };
+      const slot = dueSlot(nextPollAt);
+      // Not in the present slot again: purchases that are due in it and have no room yet come first.
+      if (pressure) return { slot: Math.max(slot, dueSlot(now) + 1), stays: false };
+      if (!cursors.hasPassed(entry.purchase.shard, slot, entry.purchase.id)) return { slot, stays: false };
+      // In a window that fills up, a row is written where its purchase is due, so that it can be evicted.
+      return { slot: roomAhead() > 0 ? Math.min(entry.slot, slot) : slot, stays: true };
+    },
+    settle: (entry, next) => {
+      if (entry.gone) return;
+      // A row that was read just after its record holds the same values as the record.
+      const newer = entry.newer !== null && next !== null && !isNewer(entry.newer.purchase, next.purchase) ? null : entry.newer;
+      entry.newer = null;
+      if (newer === null && next !== null) return entries.putBack(entry, next);
+      entries.remove(entry);
+      if (newer !== null) put(newer);
+    },
+    drop: (shards) => {
+      cursors.drop(shards);
+      entries.removeShards(shards);
+    },
+    setPressure: (value) => {
+      pressure = value;
+    },
+    pressed: () => pressure,
+    hasRoomAgain: () => pressure && roomAhead() > 0,
+  };
+}

@@ -1,0 +1,52 @@
+/** The rest of one loop between two rounds. It is made before the loop and before the parts that wake the loop. */
+import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Clock } from '../clock.ts';
+
+export interface Rest {
+  /** Ends the rest under way, or the next one when none is. Wake-ups during a round are taken together. */
+  wake(): void;
+  /** Resolves with a wake-up, or after `longest`. One loop rests at a time. */
+  take(longest: Milliseconds): Promise<void>;
+}
+
+export function createRest({ monotonic }: Pick<Clock, 'monotonic'>): Rest {
+  let isWoken = false;
+  let end: (() => void) | null = null;
+  let timer: { readonly handle: NodeJS.Timeout; readonly at: Milliseconds } | null = null;
+
+  const wake = (): void => {
+    if (end === null) {
+      isWoken = true;
+      return;
+    }
+    const resolve = end;
+    end = null;
+    resolve();
+  };
+  /** One timer, for the earliest moment: setting a timer for each rest would cost more than a needless round. */
+  const wakeIn = (wait: Milliseconds): void => {
+    const at = monotonic() + wait;
+    if (timer !== null && timer.at <= at) return;
+    if (timer !== null) clearTimeout(timer.handle);
+    const handle = setTimeout(() => {
+      timer = null;
+      wake();
+    }, wait);
+    // A loop that rests does not keep the process alive.
+    timer = { handle: handle.unref(), at };
+  };
+
+  return {
+    wake,
+    take: (longest) => {
+      if (isWoken) {
+        isWoken = false;
+        return Promise.resolve();
+      }
+      if (longest < Number.POSITIVE_INFINITY) wakeIn(Math.max(longest, 1));
+      return new Promise((resolve) => {
+        end = resolve;
+      });
+    },
+  };
+}
