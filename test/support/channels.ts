@@ -3,8 +3,8 @@
 import { configuredSubscribers } from '../../src/channels/recipients.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
-import { createKnownSubscribers } from '../../src/daemon/notifier/known-subscribers.ts';
 import { createNotifier } from '../../src/daemon/notifier/notifier.ts';
+import { createKnownSubscribers } from '../../src/daemon/notifier/subscribers/known-subscribers.ts';
 import { createOwnership } from '../../src/daemon/shards/ownership.ts';
 import type { EventDraft } from '../../src/domain/events/events.ts';
 import type { Sql } from '../../src/postgres/connection/database.ts';

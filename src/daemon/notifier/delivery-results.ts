@@ -12,12 +12,12 @@ import { type SwitchedOff, switchOff } from '../../postgres/subscribers/subscrib
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Writes } from '../../runtime/loops/health.ts';
-import type { SubscriberPauses } from './subscriber-pauses.ts';
-import type { Recipient, SubscriberQueue } from './subscriber-queue.ts';
+import type { Recipient, Subscriber } from './subscribers/subscriber.ts';
+import type { SubscriberPauses } from './subscribers/subscriber-pauses.ts';
 
 /** An attempt that ended and whose result is not written yet. */
-export interface Job {
-  readonly queue: SubscriberQueue;
+export interface AttemptResult {
+  readonly subscriber: Subscriber;
   readonly delivery: DueDelivery;
   readonly settlement: Settlement;
   /** Results of the deliveries that were sent in the same message: written in the same statement, or not at all. */
@@ -40,8 +40,8 @@ const UNWRITABLE_ADVICE = 'It was sent, and is sent once more after a restart; r
 export function settlementOf(
   {
     recipient: { schedule },
-    standing,
-  }: { recipient: Pick<Recipient, 'schedule'>; standing: { ours: { since: Instant | null } } },
+    health,
+  }: { readonly recipient: Pick<Recipient, 'schedule'>; readonly health: { readonly own: { readonly since: Instant | null } } },
   delivery: DueDelivery,
   result: SendResult,
   { now, spread, isReplaced }: { now: Instant; spread: number; isReplaced: boolean },
@@ -62,7 +62,7 @@ export function settlementOf(
       ...failed,
       status: 'pending',
       fault: 'ours',
-      dueAt: afterOurFailure({ now, since: standing.ours.since ?? now, spread }),
+      dueAt: afterOurFailure({ now, since: health.own.since ?? now, spread }),
     };
   }
   if (result.isLimit === true && result.retryAfter !== null) {
@@ -77,7 +77,7 @@ export function settlementOf(
 /** Logs the result of an attempt: a success at level debug, a failure unless it repeats an earlier one. */
 export function report(
   log: Logger,
-  { recipient }: SubscriberQueue,
+  { recipient }: Subscriber,
   { event }: DueDelivery,
   settlement: Settlement,
   off: SwitchedOff | null,
@@ -120,38 +120,38 @@ export interface Settled {
  * deliveries stay in memory and are not sent again. Gives up only when the daemon stops: the next daemon then sends the
  * unsettled deliveries again, with the same id.
  */
-export async function settleSurely(jobs: readonly Job[], context: ResultsContext): Promise<Settled> {
+export async function settleSurely(results: readonly AttemptResult[], context: ResultsContext): Promise<Settled> {
   const { clock, log, writes, stopped, onTrouble } = context;
   for (let rest = FIRST_REST; ; rest = Math.min(2 * rest, LONGEST_REST)) {
     try {
-      const written = await settleOnce(jobs, context);
+      const written = await settleOnce(results, context);
       writes.done(RESULTS);
       return { written, unwritable: new Set() };
     } catch (error) {
-      if (isAboutData(error)) return settleApart(jobs, context, error);
+      if (isAboutData(error)) return settleApart(results, context, error);
       onTrouble();
       writes.failed(RESULTS, error);
-      log.error({ error, deliveries: jobs.length, retryInMs: rest }, 'delivery.not_settled');
-      if (stopped.aborted) return { written: new Set(), unwritable: new Set(jobs.map(({ delivery }) => delivery.id)) };
+      log.error({ error, deliveries: results.length, retryInMs: rest }, 'delivery.not_settled');
+      if (stopped.aborted) return { written: new Set(), unwritable: new Set(results.map(({ delivery }) => delivery.id)) };
       await clock.sleep(rest, stopped);
     }
   }
 }
 
 /** Writes a batch in halves when the database refuses it, so that one refused result does not keep the others from being written. */
-async function settleApart(jobs: readonly Job[], context: ResultsContext, error: unknown): Promise<Settled> {
-  const [job] = jobs;
-  if (jobs.length <= 1) {
-    if (job !== undefined)
+async function settleApart(results: readonly AttemptResult[], context: ResultsContext, error: unknown): Promise<Settled> {
+  const [result] = results;
+  if (results.length <= 1) {
+    if (result !== undefined)
       context.log.error(
-        { error, subscriber: job.queue.recipient.name, eventId: job.delivery.event.id, advice: UNWRITABLE_ADVICE },
+        { error, subscriber: result.subscriber.recipient.name, eventId: result.delivery.event.id, advice: UNWRITABLE_ADVICE },
         'delivery.unsettleable',
       );
-    return { written: new Set(), unwritable: new Set(jobs.map(({ delivery }) => delivery.id)) };
+    return { written: new Set(), unwritable: new Set(results.map(({ delivery }) => delivery.id)) };
   }
-  const middle = jobs.length >> 1;
-  const first = await settleSurely(jobs.slice(0, middle), context);
-  const second = await settleSurely(jobs.slice(middle), context);
+  const middle = results.length >> 1;
+  const first = await settleSurely(results.slice(0, middle), context);
+  const second = await settleSurely(results.slice(middle), context);
   return { written: first.written.union(second.written), unwritable: first.unwritable.union(second.unwritable) };
 }
 
@@ -161,17 +161,18 @@ function notAhead(settlement: Settlement, now: Instant): Settlement {
   return isAhead(at, now) ? { ...settlement, at: now, dueAt: dueAt - at + now } : settlement;
 }
 
-async function settleOnce(jobs: readonly Job[], context: ResultsContext): Promise<ReadonlySet<number>> {
+async function settleOnce(results: readonly AttemptResult[], context: ResultsContext): Promise<ReadonlySet<number>> {
   const { sql, clock, ownership, subscriberPauses } = context;
   const now = clock.now();
   const epochs = new Map<number, number>();
-  for (const { delivery, epoch } of jobs) epochs.set(delivery.shard, epoch);
+  for (const { delivery, epoch } of results) epochs.set(delivery.shard, epoch);
   const holdings = [...epochs].map(([shard, epoch]) => ({ shard, epoch }));
-  for (const { queue, off } of jobs) if (off !== null) await switchOff(sql, { subscriber: queue.recipient.id, ...off });
-  for (const queue of new Set(jobs.map((job) => job.queue))) await subscriberPauses.save(queue);
+  for (const { subscriber, off } of results)
+    if (off !== null) await switchOff(sql, { subscriber: subscriber.recipient.id, ...off });
+  for (const subscriber of new Set(results.map((result) => result.subscriber))) await subscriberPauses.save(subscriber);
   return settle(
     sql,
-    jobs.flatMap(({ settlement, along }) => [settlement, ...along].map((each) => notAhead(each, now))),
+    results.flatMap(({ settlement, along }) => [settlement, ...along].map((each) => notAhead(each, now))),
     { replica: ownership.replica, holdings },
   );
 }

@@ -6,13 +6,13 @@ import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { hasTaken } from '../../postgres/deliveries/subscriber-health.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { SubscriberQueue } from './subscriber-queue.ts';
+import type { Subscriber } from './subscribers/subscriber.ts';
 
 /** See `Outside` in daemon/shards/reach.ts. */
 export interface ReceiverOutside {
   readonly reason: 'reaches_no_receiver';
   /** Notes the end of an attempt. */
-  ended(queue: SubscriberQueue, result: SendResult): void;
+  ended(subscriber: Subscriber, result: SendResult): void;
   mayFail(): boolean;
   outdone(): Promise<Unreached | null>;
   stillFails(): Promise<boolean>;
@@ -27,7 +27,7 @@ const NOTHING = { id: 'evt_none', type: 'none', body: '{}' };
 
 export function createReceiverOutside({ sql, clock }: { sql: Sql; clock: Pick<Clock, 'now'> }): ReceiverOutside {
   /** Subscribers that gave no answer since the last answer of any subscriber. */
-  const silent = new Map<SubscriberQueue, { readonly since: Instant; readonly error: string }>();
+  const silent = new Map<Subscriber, { readonly since: Instant; readonly error: string }>();
   let attempts = 0;
   const reached = (): void => {
     silent.clear();
@@ -36,13 +36,13 @@ export function createReceiverOutside({ sql, clock }: { sql: Sql; clock: Pick<Cl
 
   return {
     reason: 'reaches_no_receiver',
-    ended: (queue, result) => {
+    ended: (subscriber, result) => {
       const isReached = result.httpStatus !== null || result.kind !== 'failed';
       if (isReached) {
         if (attempts > 0) reached();
       } else if (result.reason !== 'stopped') {
         attempts += 1;
-        silent.set(queue, { since: silent.get(queue)?.since ?? clock.now(), error: result.detail });
+        silent.set(subscriber, { since: silent.get(subscriber)?.since ?? clock.now(), error: result.detail });
       }
     },
     mayFail: () => attempts >= FEWEST,
@@ -54,14 +54,14 @@ export function createReceiverOutside({ sql, clock }: { sql: Sql; clock: Pick<Cl
     },
     stillFails: async () => {
       // Channels for people are left out: they would make a message of the event. After the time away the next alert shows whether they are reached.
-      const [queue] = [...silent.keys()].filter(({ recipient }) => recipient.channel.sendAll === undefined);
-      if (queue === undefined) return attempts > 0;
+      const [subscriber] = [...silent.keys()].filter(({ recipient }) => recipient.channel.sendAll === undefined);
+      if (subscriber === undefined) return attempts > 0;
       let isConnected = false;
       const mayLeave = (): boolean => {
         isConnected = true;
         return false;
       };
-      await queue.recipient.channel.send(NOTHING, { attempt: 1, now: clock.now(), mayLeave });
+      await subscriber.recipient.channel.send(NOTHING, { attempt: 1, now: clock.now(), mayLeave });
       if (isConnected) reached();
       return !isConnected;
     },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSlots } from '../../../src/daemon/notifier/slots.ts';
+import { createSlots } from '../../../../src/daemon/notifier/sending/slots.ts';
 
 const [shop, books, news] = [{}, {}, {}];
 /** How many of so many it gets. */

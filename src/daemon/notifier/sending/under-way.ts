@@ -1,9 +1,9 @@
 /** Shows slow attempts to people: an attempt that takes more than a moment is noted in the database, and the note is erased at its end. */
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { endUnderWay, noteUnderWay } from '../../postgres/deliveries/under-way.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import type { Instant, Milliseconds } from '../../../domain/values/time.ts';
+import type { Sql } from '../../../postgres/connection/database.ts';
+import { endUnderWay, noteUnderWay } from '../../../postgres/deliveries/under-way.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Logger } from '../../../runtime/logger.ts';
 
 export interface UnderWayNotes {
   began(delivery: { readonly id: number; readonly shard: number }, epoch: number): void;

@@ -1,23 +1,10 @@
 import { expect, test } from 'vitest';
-import { createSubscriberQueue, type SubscriberQueue } from '../../../src/daemon/notifier/subscriber-queue.ts';
-import { WITH_SYSTEMS } from '../../../src/domain/deliveries/subscriber-health.ts';
-import type { DueDelivery, Rank } from '../../../src/postgres/deliveries/deliveries.ts';
+import { createSubscriberQueue, type SubscriberQueue } from '../../../../src/daemon/notifier/subscribers/subscriber-queue.ts';
+import type { DueDelivery, Rank } from '../../../../src/postgres/deliveries/deliveries.ts';
 
 function queue(): SubscriberQueue {
-  const channel = { send: () => Promise.reject(new Error('not sent here')), close: async () => {} };
-  return createSubscriberQueue({
-    id: 1,
-    name: 'shop',
-    addressHash: 'x',
-    channel,
-    concurrency: 4,
-    spacing: 0,
-    timeout: 1_000,
-    schedule: [],
-    patience: WITH_SYSTEMS,
-  });
+  return createSubscriberQueue();
 }
-
 function delivery(lane: number, position: number, rank: Rank = 0): DueDelivery {
   const event = { id: `evt_${position}`, type: 'purchase.stuck', body: '{}', createdAt: 0 };
   return {

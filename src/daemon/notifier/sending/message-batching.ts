@@ -3,7 +3,7 @@
  * channel has had its messages of this hour. The counts are in the database, so that a restart and another replica know them.
  */
 
-import { readIncidentEvent } from '../../channels/people/events/incident-event.ts';
+import { readIncidentEvent } from '../../../channels/people/events/incident-event.ts';
 import {
   allowedFrom,
   isLastOfTheHour,
@@ -11,16 +11,16 @@ import {
   restAfter,
   type TogetherReason,
   togetherBecause,
-} from '../../domain/deliveries/channel-pace.ts';
-import { isAhead } from '../../domain/values/clock-ahead.ts';
-import { HOUR, type Instant, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
-import { messagesTaken, waitingInLane } from '../../postgres/deliveries/channel-lane.ts';
-import type { DueDelivery } from '../../postgres/deliveries/deliveries.ts';
-import { type IncidentNow, incidentsNow } from '../../postgres/incidents/current.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import type { SubscriberQueue } from './subscriber-queue.ts';
+} from '../../../domain/deliveries/channel-pace.ts';
+import { HOUR, type Instant, type Milliseconds } from '../../../domain/values/time.ts';
+import type { Sql } from '../../../postgres/connection/database.ts';
+import { messagesTaken, waitingInLane } from '../../../postgres/deliveries/channel-lane.ts';
+import type { DueDelivery } from '../../../postgres/deliveries/deliveries.ts';
+import { type IncidentNow, incidentsNow } from '../../../postgres/incidents/current.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Logger } from '../../../runtime/logger.ts';
+import { noteMessage } from '../subscribers/pace.ts';
+import type { Subscriber } from '../subscribers/subscriber.ts';
 
 /** Events in one message at most. */
 const MOST_TOGETHER = 500;
@@ -46,12 +46,7 @@ interface Together {
 
 export interface MessageBatching {
   /** Decides about the first delivery of a lane. Never rejects. */
-  plan(queue: SubscriberQueue, head: DueDelivery): Promise<BatchPlan>;
-}
-
-/** Whether the subscriber is held back by its messages of this hour, by the last reading. A hold that began before the clock was set back is over. */
-export function isHeldBack({ heldUntil }: Pick<SubscriberQueue, 'heldUntil'>, now: Instant): boolean {
-  return heldUntil !== null && heldUntil > now && !isAhead(heldUntil, now);
+  plan(subscriber: Subscriber, head: DueDelivery): Promise<BatchPlan>;
 }
 
 export interface MessageBatchingOptions {
@@ -62,9 +57,12 @@ export interface MessageBatchingOptions {
   read<T>(work: () => Promise<T>): Promise<T>;
 }
 
+/** What the hour and the last message leave: nothing may be sent yet, or one message, which may be the last of the hour. */
+type Room = Exclude<BatchPlan, { kind: 'go' | 'unknown' }> | { readonly kind: 'room'; readonly isLast: boolean };
+
 export function createMessageBatching({ sql, clock, log, read }: MessageBatchingOptions): MessageBatching {
   /** Loads all waiting deliveries of the head's lane into memory, up to the size of one message. */
-  const gather = (queue: SubscriberQueue, head: DueDelivery): Promise<void> =>
+  const gather = ({ queue }: Subscriber, head: DueDelivery): Promise<void> =>
     read(async () => {
       const waiting = await waitingInLane(sql, { ...head, most: MOST_TOGETHER });
       // The lane left memory meanwhile: the delivery is sent alone, and a later load finds the rest.
@@ -72,41 +70,42 @@ export function createMessageBatching({ sql, clock, log, read }: MessageBatching
       for (const delivery of waiting) if (!queue.has(delivery.id)) queue.add(delivery);
     });
 
-  const plan = async (queue: SubscriberQueue, head: DueDelivery): Promise<BatchPlan> => {
-    const { id, name, maxPerHour, spacing } = queue.recipient;
-    const now = clock.now();
-    let isLast = false;
+  const roomFor = async ({ recipient, queue, pace }: Subscriber, head: DueDelivery, now: Instant): Promise<Room> => {
+    const { id, name, maxPerHour, spacing } = recipient;
     const messages = await messagesTaken(sql, { subscriber: id, since: now - HOUR, now, most: maxPerHour ?? 1 });
     const [last] = messages;
     // The last message was sent by another daemon, or by this one before a restart, and its spacing is not over yet.
-    if (last !== undefined && last > queue.takenAt) {
-      queue.takenAt = last;
+    if (last !== undefined && last > pace.takenAt) {
+      noteMessage(pace, last);
       const wait = restAfter(last, { spacing, now });
       if (wait > 0) return { kind: 'rest', wait };
     }
-    if (maxPerHour !== undefined) {
-      const spoken = { messages, maxPerHour };
-      const from = allowedFrom(spoken, false);
-      const hasUrgent = from > now && [head, ...queue.behind(head)].some(isUrgent);
-      const urgentFrom = hasUrgent ? allowedFrom(spoken, true) : from;
-      if (urgentFrom > now) {
-        // Logged once for each hold.
-        if (queue.heldUntil === null) log.warn({ subscriber: name, maxPerHour, waitMs: urgentFrom - now }, 'channel.capped');
-        return { kind: 'wait', until: Math.min(urgentFrom, now + LOOK_AGAIN) };
-      }
-      isLast = isLastOfTheHour(spoken, now);
-    }
+    if (maxPerHour === undefined) return { kind: 'room', isLast: false };
+    const sent = { messages, maxPerHour };
+    const from = allowedFrom(sent, false);
+    const hasUrgent = from > now && [head, ...queue.behind(head)].some(isUrgent);
+    const urgentFrom = hasUrgent ? allowedFrom(sent, true) : from;
+    if (urgentFrom <= now) return { kind: 'room', isLast: isLastOfTheHour(sent, now) };
+    // Logged once for each hold.
+    if (pace.heldUntil === null) log.warn({ subscriber: name, maxPerHour, waitMs: urgentFrom - now }, 'channel.capped');
+    return { kind: 'wait', until: Math.min(urgentFrom, now + LOOK_AGAIN) };
+  };
+
+  const plan = async (subscriber: Subscriber, head: DueDelivery): Promise<BatchPlan> => {
+    const { queue, pace, health } = subscriber;
+    const now = clock.now();
+    const room = await roomFor(subscriber, head, now);
+    if (room.kind !== 'room') return room;
     const { attempts, attemptsBefore, event } = head;
-    const behind = queue.behind(head).length;
     // A message that Slack asked to have later is counted here alone.
-    const refusals = queue.standing.health?.failures ?? 0;
+    const refused = Math.max(attempts - attemptsBefore, health.current?.failures ?? 0);
     const reason = togetherBecause(
-      { madeAt: event.createdAt, attempts, refused: Math.max(attempts - attemptsBefore, refusals), behind },
-      { isHeld: queue.heldUntil !== null, isLast },
+      { madeAt: event.createdAt, attempts, refused, behind: queue.behind(head).length },
+      { isHeld: pace.heldUntil !== null, isLast: room.isLast },
       now,
     );
     if (reason === null) return { kind: 'go', along: [], together: null };
-    await gather(queue, head);
+    await gather(subscriber, head);
     const along = queue.takeAlong(head, MOST_TOGETHER - 1);
     if (along.length === 0 && !isLate(reason)) return { kind: 'go', along, together: null };
     const incidents = await incidentsNow(sql, [head, ...along].flatMap(incidentOf));
@@ -114,9 +113,9 @@ export function createMessageBatching({ sql, clock, log, read }: MessageBatching
   };
 
   return {
-    plan: (queue, head) =>
-      plan(queue, head).catch((error: unknown) => {
-        log.warn({ error, subscriber: queue.recipient.name }, 'delivery.not_planned');
+    plan: (subscriber, head) =>
+      plan(subscriber, head).catch((error: unknown) => {
+        log.warn({ error, subscriber: subscriber.recipient.name }, 'delivery.not_planned');
         return { kind: 'unknown' };
       }),
   };

@@ -1,10 +1,10 @@
 /** So many messages an hour, and what becomes of a channel that is broken: the real notifier with a real database. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isHeldBack } from '../../../src/daemon/notifier/message-batching.ts';
-import { listDeliveries } from '../../../src/postgres/deliveries/delivery-list.ts';
-import { hearingChannels } from '../../../src/postgres/subscribers/symptoms.ts';
-import { startChannels, type TestChannels } from '../../support/channels.ts';
-import { SLACK_ANSWERS } from '../../support/slack-stand-in.ts';
+import { isHeldBack } from '../../../../src/daemon/notifier/subscribers/pace.ts';
+import { listDeliveries } from '../../../../src/postgres/deliveries/delivery-list.ts';
+import { hearingChannels } from '../../../../src/postgres/subscribers/symptoms.ts';
+import { startChannels, type TestChannels } from '../../../support/channels.ts';
+import { SLACK_ANSWERS } from '../../../support/slack-stand-in.ts';
 
 let t: TestChannels;
 afterEach(() => t?.stop());

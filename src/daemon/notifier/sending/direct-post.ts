@@ -1,13 +1,13 @@
 /** Posts to the channels for people without the outbox, while the database cannot keep a delivery. */
 
-import type { ConfiguredSubscriber } from '../../channels/recipients.ts';
-import { eventBody } from '../../domain/events/events.ts';
-import type { IncidentEventType } from '../../domain/events/people-events.ts';
-import { audienceOf, type ChannelRule } from '../../domain/incidents/audience.ts';
-import type { JsonValue } from '../../domain/values/exact-json.ts';
-import { newEventId } from '../../postgres/events/events.ts';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Logger } from '../../runtime/logger.ts';
+import type { ConfiguredSubscriber } from '../../../channels/recipients.ts';
+import { eventBody } from '../../../domain/events/events.ts';
+import type { IncidentEventType } from '../../../domain/events/people-events.ts';
+import { audienceOf, type ChannelRule } from '../../../domain/incidents/audience.ts';
+import type { JsonValue } from '../../../domain/values/exact-json.ts';
+import { newEventId } from '../../../postgres/events/events.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Logger } from '../../../runtime/logger.ts';
 
 export interface DirectPosts {
   /** Posts to every channel that gets alerts about replicas; false when no channel accepted the message. Never rejects. */

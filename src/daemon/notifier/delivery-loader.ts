@@ -1,0 +1,134 @@
+/** Loads due deliveries into the subscribers' queues: all queues with room in one statement, because every commit triggers a load. */
+
+import type { Ownership } from '../../domain/replicas/ownership.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import {
+  type DueDelivery,
+  type LaneHead,
+  loadDueDeliveries,
+  REPLAYED,
+  type Wanted,
+} from '../../postgres/deliveries/deliveries.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { pausedUntil } from './subscribers/health-in-memory.ts';
+import type { Subscriber } from './subscribers/subscriber.ts';
+
+/** Deliveries in memory at most: of one subscriber, and of all. */
+const MOST_OF_ONE = 4_096;
+const MOST_IN_MEMORY = 16_384;
+/** Rows read at once for one subscriber, alone and beside others: a backlog must not delay the new events of others. */
+const MOST_AT_ONCE = 2_048;
+const MOST_BESIDE = 512;
+/** A subscriber with a small allowance needs no more rows than this for each delivery it may have in flight. */
+const PER_FLIGHT = 64;
+const LEAST = 16;
+/** An event is due from the moment it was made, but visible only after its commit, usually within this time. The sweep finds later ones. */
+const LATE_COMMITS: Milliseconds = 2_000;
+
+export interface DeliveryLoader {
+  /**
+   * Reads due deliveries for the subscribers with room; with `late`, retries and replays too. Answers which deliveries to put
+   * off, because an earlier one of their lane is due later, and how many were taken into memory.
+   */
+  load(subscribers: readonly Subscriber[], late: boolean): Promise<{ blocked: LaneHead[]; added: number }>;
+  /** Whether the outbox may hold more for this subscriber, and its queue has room. */
+  wants(subscriber: Subscriber, parties: number): boolean;
+}
+
+export interface DeliveryLoaderOptions {
+  readonly sql: Sql;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly ownership: Pick<Ownership, 'owned' | 'epochOf'>;
+}
+
+/** One read of the outbox. */
+interface Load {
+  readonly now: Instant;
+  readonly wanted: readonly Wanted[];
+  readonly subscribers: ReadonlyMap<number, Subscriber>;
+  /** What takes where the read of each subscriber ended. */
+  readonly ends: ReadonlyMap<number, ReturnType<Subscriber['reading']['begin']>>;
+}
+
+export function createDeliveryLoader({ sql, clock, ownership }: DeliveryLoaderOptions): DeliveryLoader {
+  const plan = (subscribers: readonly Subscriber[], late: boolean, hasShards: boolean): Load => {
+    const now = clock.now();
+    const wanted: Wanted[] = [];
+    const chosen = new Map<number, Subscriber>();
+    const ends = new Map<number, ReturnType<Subscriber['reading']['begin']>>();
+    for (const subscriber of subscribers) {
+      const { reading, recipient } = subscriber;
+      const free = hasShards ? roomOf(subscriber, Math.max(subscribers.length, 1), now) : 0;
+      // A queue that gets room triggers another load, as a gained shard does.
+      if (free === 0) reading.expectMore(hasShards);
+      else {
+        wanted.push(...wantedOf(subscriber, free, late));
+        chosen.set(recipient.id, subscriber);
+        ends.set(recipient.id, reading.begin());
+      }
+    }
+    return { now, wanted, subscribers: chosen, ends };
+  };
+
+  /** Takes a row into memory; answers whether it did, or the row's lane where an earlier delivery keeps it back. */
+  const take = (row: DueDelivery, { queue, reading, health }: Subscriber, isHeld: boolean, now: Instant): boolean | LaneHead => {
+    // The subscriber was paused during the read and dropped its queue, or another replica held the shard meanwhile and may have sent the delivery.
+    if (!isHeld || pausedUntil(health, clock.now()) !== null) reading.restart();
+    else if (queue.has(row.id)) return false;
+    else if (row.behind === null || queue.has(row.behind.id)) {
+      queue.add(row);
+      return true;
+    } else {
+      const { subscriber, lane, rank, position, behind } = row;
+      // The earlier delivery was settled just now, or is due as well and was beyond the limit of the read.
+      if (behind.dueAt <= now) reading.restart();
+      const isReplayed = rank === REPLAYED;
+      return { head: behind.id, subscriber, lane, position: position - 1, isReplayed, dueAt: behind.dueAt, rank: behind.rank };
+    }
+    return false;
+  };
+
+  return {
+    wants: (subscriber, parties) => subscriber.reading.mayHoldMore && roomOf(subscriber, parties, clock.now()) > 0,
+    load: async (subscribers, late) => {
+      const shards = ownership.owned();
+      const epochs = new Map(shards.map((shard) => [shard, ownership.epochOf(shard)]));
+      const { now, wanted, subscribers: chosen, ends } = plan(subscribers, late, shards.length > 0);
+      const except = [...chosen.values()].flatMap(({ queue }) => [...queue.ids()]);
+      const { rows, more } = await loadDueDeliveries(sql, { wanted, except }, { shards, now });
+      const taken = rows.map((row) => {
+        const isHeld = ownership.epochOf(row.shard) === epochs.get(row.shard);
+        return take(row, chosen.get(row.subscriber)!, isHeld, now);
+      });
+      for (const [id, end] of ends) {
+        const until = more.get(id);
+        // A row that is committed now may have been due a moment ago, and Postgres keeps microseconds.
+        end(Math.max(Math.floor(Math.min(until ?? now, now - LATE_COMMITS)) - 1, 0), until !== undefined);
+      }
+      const blocked = taken.filter((each) => typeof each !== 'boolean');
+      return { blocked, added: taken.filter((each) => each === true).length };
+    },
+  };
+}
+
+/** How many more deliveries the subscriber's queue takes; 0: none that are worth a query. `parties`: how many share the memory. */
+function roomOf({ queue, health }: Subscriber, parties: number, now: Instant): number {
+  const most = Math.min(MOST_OF_ONE, Math.max(Math.floor(MOST_IN_MEMORY / parties), 2 * LEAST));
+  // Only from half of the room on: less is not worth a query.
+  if (pausedUntil(health, now) !== null || queue.size >= most / 2) return 0;
+  const atOnce = parties > 1 ? MOST_BESIDE : MOST_AT_ONCE;
+  return Math.min(most - queue.size, Math.max(PER_FLIGHT * health.allowance, LEAST), atOnce);
+}
+
+/** What to read for a subscriber with so much room. */
+function wantedOf({ recipient, reading }: Subscriber, free: number, late: boolean): Wanted[] {
+  // Now and then from the beginning, so that no due delivery is missed for good.
+  const dueSince = late ? 0 : reading.readUntil;
+  const { id } = recipient;
+  const newOnes = { subscriber: id, from: 0, upTo: 0, dueSince } as const;
+  if (!late && !reading.mayHoldMore) return [{ ...newOnes, room: free }];
+  // A part of the room is reserved for retries and replays, or new events would keep them out for good.
+  const lateOnes = { subscriber: id, room: Math.ceil(free / 8), from: 1, upTo: REPLAYED, dueSince: 0 } as const;
+  return [{ ...newOnes, room: Math.ceil((free * 7) / 8) }, lateOnes];
+}

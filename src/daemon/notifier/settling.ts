@@ -1,0 +1,140 @@
+/** Settles attempts that ended: decides the next state of each delivery, writes the results in batches, and applies what was written. */
+import type { Ownership } from '../../domain/replicas/ownership.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import type { Settlement } from '../../postgres/deliveries/settle.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { createBatcher } from '../../runtime/loops/batch.ts';
+import type { Writes } from '../../runtime/loops/health.ts';
+import type { Meters } from '../../runtime/meters.ts';
+import type { DeliveryLoader } from './delivery-loader.ts';
+import { type AttemptResult, report, type Settled, settlementOf, settleSurely } from './delivery-results.ts';
+import type { ReceiverOutside } from './receiver-outside.ts';
+import type { RetryTimes } from './retry-times.ts';
+import type { EndedAttempt } from './sending/attempts.ts';
+import type { StartList } from './sending/start-list.ts';
+import type { KnownSubscribers } from './subscribers/known-subscribers.ts';
+import { noteMessage } from './subscribers/pace.ts';
+import type { Subscriber } from './subscribers/subscriber.ts';
+import type { SubscriberPauses } from './subscribers/subscriber-pauses.ts';
+
+export interface SettlingOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ownership: Ownership;
+  readonly meters: Meters;
+  readonly writes: Writes;
+  readonly knownSubscribers: KnownSubscribers;
+  readonly subscriberPauses: SubscriberPauses;
+  readonly loader: DeliveryLoader;
+  readonly startList: StartList;
+  readonly retryTimes: RetryTimes;
+  readonly outside: ReceiverOutside;
+  /** The notifier stops: results that cannot be written are given up. */
+  readonly stopped: AbortSignal;
+  /** Jitter in [0, 1]. */
+  spread(): number;
+  /** Wakes the notifier's loop, which loads deliveries. */
+  wake(): void;
+}
+
+export interface Settling {
+  add(ended: EndedAttempt): void;
+  /** Results that are not written yet. */
+  pending(): number;
+  drain(): Promise<void>;
+  /** Whether results cannot be written at present, so that nothing more should be sent. */
+  isStuck(): boolean;
+}
+
+/** Results written in one statement at most, and the pause between two statements under load: larger batches cost less per result. */
+const MOST_SETTLED = 1_000;
+const BETWEEN_SETTLINGS: Milliseconds = 30;
+
+export function createSettling(options: SettlingOptions): Settling {
+  const { clock, log, meters, ownership, knownSubscribers, loader, startList, retryTimes, outside, stopped, spread, wake } =
+    options;
+  let isStuck = false;
+  const onTrouble = (): void => {
+    isStuck = true;
+  };
+
+  const resultOf = ({ subscriber, delivery, epoch, result, off, along, isReplaced }: EndedAttempt): AttemptResult => {
+    const now = clock.now();
+    const settlement = settlementOf(subscriber, delivery, result, { now, spread: spread(), isReplaced });
+    const shared = along.map((each) => settlementOf(subscriber, each, result, { now, spread: 0, isReplaced }));
+    return { subscriber, delivery, epoch, off, settlement, along: shared };
+  };
+
+  const count = ({ subscriber, delivery, result, along }: EndedAttempt, { at, status }: Settlement): void => {
+    const { name } = subscriber.recipient;
+    const meter = meters.subscriber(name);
+    if (along.length > 0) log.info({ subscriber: name, events: 1 + along.length }, 'delivery.together');
+    for (const { event } of along) meter.attempted('delivered', at - event.createdAt);
+    const outcome = result.kind === 'failed' && status === 'exhausted' ? 'exhausted' : result.kind;
+    meter.attempted(outcome, at - delivery.event.createdAt);
+  };
+
+  /** Takes a written result over into memory. */
+  const apply = ({ subscriber, delivery, settlement, along }: AttemptResult, { written, unwritable }: Settled): void => {
+    const { queue, reading } = subscriber;
+    // The delivery stays in memory as sent, so that it is not sent again; after a restart it is loaded from the outbox.
+    if (unwritable.has(delivery.id)) return;
+    if (written.has(delivery.id) && settlement.status !== 'pending') {
+      queue.done(delivery);
+      // Deliveries behind it became due.
+      if (settlement.number > 1 || along.length > 0) reading.expectMore(true);
+      return;
+    }
+    // The delivery waits for a retry, or its shard was lost: the outbox has to be read again.
+    queue.giveUp(delivery);
+    reading.restart();
+  };
+
+  const flush = async (results: readonly AttemptResult[]): Promise<void> => {
+    const settled = await settleSurely(results, { ...options, onTrouble });
+    const wasStuck = isStuck && !stopped.aborted;
+    if (wasStuck) isStuck = false;
+    const subscribers = new Set<Subscriber>();
+    for (const result of results) {
+      subscribers.add(result.subscriber);
+      ownership.end(result.delivery.shard, result.epoch);
+      apply(result, settled);
+    }
+    const parties = knownSubscribers.count();
+    let isWanted = wasStuck;
+    for (const subscriber of subscribers) {
+      startList.add(subscriber);
+      isWanted ||= loader.wants(subscriber, parties);
+    }
+    // All subscribers waited for the database, or there is room for more.
+    if (isWanted) wake();
+  };
+  const batcher = createBatcher<AttemptResult>(flush, {
+    most: MOST_SETTLED,
+    linger: 0,
+    spacing: BETWEEN_SETTLINGS,
+    parallel: 1,
+  });
+
+  return {
+    add: (ended) => {
+      const { subscriber, delivery, result, off } = ended;
+      outside.ended(subscriber, result);
+      // Deliveries of the same message share its success. A failure counts for the first one; the others wait behind it.
+      const counted = result.kind === 'delivered' ? ended : { ...ended, along: [] };
+      const settled = resultOf(counted);
+      const { settlement } = settled;
+      if (result.kind === 'delivered') noteMessage(subscriber.pace, settlement.at);
+      count(counted, settlement);
+      report(log, subscriber, delivery, settlement, off);
+      if (settlement.status === 'pending' && off === null) retryTimes.note(settlement.dueAt);
+      batcher.add(settled);
+    },
+    pending: batcher.pending,
+    drain: batcher.drain,
+    isStuck: () => isStuck,
+  };
+}

@@ -1,0 +1,151 @@
+/**
+ * The subscribers to which this replica delivers, read from the database now and then and after each change. A new
+ * subscriber gets a queue, a changed address gets a new channel, and a deleted subscriber leaves memory.
+ */
+
+import { resumeSubscriber } from '../../../actions/subscribers/outlook.ts';
+import { allowedDigest } from '../../../channels/webhook/open.ts';
+import type { Settings } from '../../../config/settings.ts';
+import { SCHEDULE_WITH_PEOPLE } from '../../../domain/deliveries/delivery-plan.ts';
+import { WITH_PEOPLE, WITH_SYSTEMS } from '../../../domain/deliveries/subscriber-health.ts';
+import { eraseHealth, pausedUnderOtherAddresses } from '../../../postgres/deliveries/subscriber-health.ts';
+import { readSubscribers, type StoredSubscriber } from '../../../postgres/subscribers/subscribers.ts';
+import type { FoundHealth } from './found-health.ts';
+import { beginAgain, type StoredHealth, storedIn } from './health-in-memory.ts';
+import { createOpenChannels, type OpenChannelsOptions, type Placed } from './open-channels.ts';
+import { createSubscriber, type Recipient, type Subscriber, unload } from './subscriber.ts';
+
+export interface KnownSubscribers {
+  /** Brings memory in line with the database. Answers the health of each subscriber, and what was known of it before the read. */
+  refresh(): Promise<readonly FoundHealth[]>;
+  /** All subscribers, those that are off too. */
+  all(): Iterable<Subscriber>;
+  /** Active subscribers. */
+  active(): Subscriber[];
+  /** The number of active subscribers. */
+  count(): number;
+  /** Whether the subscriber is still active. */
+  isActive(subscriber: Subscriber): boolean;
+  /** Sends the subscriber nothing more until the database says that the subscriber is active. */
+  switchedOff(subscriber: Subscriber): void;
+  /** Closes every channel after its attempts under way have ended. */
+  close(): Promise<void>;
+}
+
+/** A subscriber with the version and the place of its address. */
+interface Entry {
+  readonly subscriber: Subscriber;
+  /** The hash of the address and keys with which the channel was opened; null until the change is complete. */
+  version: string | null;
+  place: string | null;
+}
+
+const NOTHING: StoredHealth = { health: null, unreached: null };
+
+export function createKnownSubscribers(options: OpenChannelsOptions): KnownSubscribers {
+  const { sql, settings } = options;
+  const channels = createOpenChannels(options);
+  const entries = new Map<number, Entry>();
+  let off: ReadonlySet<number> = new Set();
+  /** Subscribers that were switched off since the last read. */
+  const switchedSince = new Set<number>();
+  /** Whether pauses that began under other settings were ended (once, at the start). */
+  let hasCured = false;
+
+  const forget = (id: number): void => {
+    const entry = entries.get(id);
+    entries.delete(id);
+    if (entry) channels.close(entry.subscriber.recipient.channel);
+  };
+
+  /** Replaces a known subscriber's channel, or adds the subscriber. */
+  const place = async (row: StoredSubscriber, opened: Placed): Promise<Entry> => {
+    const recipient = recipientOf(row, opened, settings);
+    const known = entries.get(row.id);
+    if (known === undefined) {
+      const added: Entry = { subscriber: createSubscriber(recipient), version: null, place: opened.place };
+      entries.set(row.id, added);
+      return added;
+    }
+    const { subscriber } = known;
+    // Attempts under way end on the old channel.
+    channels.close(subscriber.recipient.channel);
+    subscriber.recipient = recipient;
+    // A new address begins without failures; new keys, headers or formats keep the health.
+    if (known.place !== opened.place) {
+      const { health, unreached } = storedIn(subscriber.health);
+      if (health !== null || unreached !== null) await eraseHealth(sql, row.id);
+      beginAgain(subscriber.health, recipient.concurrency);
+    }
+    known.place = opened.place;
+    return known;
+  };
+
+  const bringInLine = async (row: StoredSubscriber): Promise<void> => {
+    // Subscribers of the settings do not change while the daemon runs; the hash in the row may be that of another daemon.
+    const version = row.origin === 'api' || row.audience === 'people' ? row.addressHash : 'configuration';
+    if (entries.get(row.id)?.version === version) return;
+    const opened = channels.open(row, version);
+    if (opened === null) forget(row.id);
+    // Last: if an earlier step fails, the next read repeats all of them.
+    else (await place(row, opened)).version = version;
+  };
+
+  return {
+    refresh: async () => {
+      const before = new Map([...entries].map(([id, { subscriber }]) => [id, storedIn(subscriber.health)]));
+      switchedSince.clear();
+      if (!hasCured) await endCuredPauses(options);
+      hasCured = true;
+      const rows = await readSubscribers(sql);
+      // A subscriber may have been switched off here after the database was read.
+      off = new Set([...rows.filter(({ status }) => status === 'off').map(({ id }) => id), ...switchedSince]);
+      for (const row of rows) await bringInLine(row);
+      const known = new Set(rows.map(({ id }) => id));
+      for (const id of [...entries.keys()]) if (!known.has(id)) forget(id);
+      await channels.noteUntried(rows);
+      return rows.flatMap(({ id, ...is }) => {
+        const subscriber = entries.get(id)?.subscriber;
+        return subscriber === undefined ? [] : [{ subscriber, is, was: before.get(id) ?? NOTHING }];
+      });
+    },
+    all: () => [...entries.values()].map(({ subscriber }) => subscriber),
+    active: () => [...entries.values()].map(({ subscriber }) => subscriber).filter(({ recipient }) => !off.has(recipient.id)),
+    count: () => {
+      // Called for every delivery; hardly any subscriber is off.
+      let count = entries.size;
+      for (const id of off) if (entries.has(id)) count -= 1;
+      return count;
+    },
+    isActive: (subscriber) =>
+      entries.get(subscriber.recipient.id)?.subscriber === subscriber && !off.has(subscriber.recipient.id),
+    switchedOff: (subscriber) => {
+      switchedSince.add(subscriber.recipient.id);
+      off = new Set(off).add(subscriber.recipient.id);
+      // A subscriber that is off takes no memory; when it is switched on, its deliveries are read from the beginning.
+      unload(subscriber);
+    },
+    close: async () => {
+      for (const id of [...entries.keys()]) forget(id);
+      await channels.closed();
+    },
+  };
+}
+
+function recipientOf(
+  { id, name, audience }: StoredSubscriber,
+  { place: _place, ...opened }: Placed,
+  settings: Settings,
+): Recipient {
+  return audience === 'people'
+    ? { id, name, ...opened, schedule: SCHEDULE_WITH_PEOPLE, patience: WITH_PEOPLE }
+    : { id, name, ...opened, schedule: settings.webhooks.schedule, patience: WITH_SYSTEMS };
+}
+
+/** Once, at the start: two daemons with different settings must not end each other's pauses by turns. */
+async function endCuredPauses({ sql, log, settings }: OpenChannelsOptions): Promise<void> {
+  for (const subscriber of await pausedUnderOtherAddresses(sql, allowedDigest(settings.webhooks))) {
+    await resumeSubscriber(sql, subscriber);
+    log.info({ subscriber, detail: 'Its address was refused, and other addresses are allowed now.' }, 'subscriber.resumed');
+  }
+}

@@ -1,0 +1,109 @@
+/** Opens subscribers' channels, and shows people which subscribers this replica cannot open. */
+import { unreadable } from '../../../actions/subscribers/subscribers.ts';
+import type { Channel } from '../../../channels/outgoing/channel.ts';
+import type { Opened } from '../../../channels/outgoing/channel-kind.ts';
+import { openReach } from '../../../channels/outgoing/sealed.ts';
+import type { ConfiguredSubscriber } from '../../../channels/recipients.ts';
+import { openWebhook } from '../../../channels/webhook/open.ts';
+import type { Settings } from '../../../config/settings.ts';
+import { isUntried } from '../../../domain/deliveries/subscriber-health.ts';
+import { AppError } from '../../../domain/values/errors.ts';
+import type { Sql } from '../../../postgres/connection/database.ts';
+import { eraseUnreached, saveUntried } from '../../../postgres/deliveries/subscriber-health.ts';
+import type { StoredSubscriber } from '../../../postgres/subscribers/subscribers.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import type { Logger } from '../../../runtime/logger.ts';
+import type { Secrets } from '../../../runtime/secrets/secrets.ts';
+
+/** An open channel and its address; `place` is null for subscribers of the settings, whose address does not change. */
+export type Placed = Opened & { readonly addressHash: string; readonly place: string | null };
+
+export interface OpenChannelsOptions {
+  readonly sql: Sql;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly settings: Settings;
+  readonly secrets: Secrets | null;
+  /** This replica's id: an address that this replica cannot use, another may. */
+  readonly replica: string;
+  readonly configured: readonly ConfiguredSubscriber[];
+}
+
+export interface OpenChannels {
+  /** Opens the channel of a version of the subscriber's address and keys; null when that is not possible, which is logged once. */
+  open(row: StoredSubscriber, version: string): Placed | null;
+  /** Closes a channel after its attempts under way have ended. */
+  close(channel: Channel): void;
+  /** Resolves when all channels that were to be closed are closed. */
+  closed(): Promise<void>;
+  /** Writes which API-made subscribers this replica cannot open, and erases that once it can. */
+  noteUntried(rows: readonly StoredSubscriber[]): Promise<void>;
+}
+
+export function createOpenChannels(options: OpenChannelsOptions): OpenChannels {
+  const { sql, clock, log, replica } = options;
+  /** Subscribers whose channel could not be opened, with the reason. */
+  const unopened = new Map<number, { readonly version: string; readonly detail: string }>();
+  const closing = new Set<Promise<void>>();
+
+  const noteOne = async ({ id, origin, status, unreached }: StoredSubscriber): Promise<void> => {
+    const why = unopened.get(id);
+    if (why === undefined) {
+      if (isUntried(unreached)) await eraseUnreached(sql, id, replica, { untried: true });
+    } else if (origin === 'api' && status === 'active' && !(isUntried(unreached) && unreached?.error === why.detail)) {
+      await saveUntried(sql, id, { since: clock.now(), error: why.detail, replica });
+    }
+  };
+
+  return {
+    open: (row, version) => {
+      const opened = tryToOpen(row, options);
+      if ('channel' in opened) {
+        unopened.delete(row.id);
+        return opened;
+      }
+      const { detail } = opened;
+      if (unopened.get(row.id)?.version !== version)
+        log.error({ subscriber: row.name, detail: `${detail} What is for it waits.` }, 'subscriber.unreachable');
+      unopened.set(row.id, { version, detail });
+      return null;
+    },
+    close: (channel) => {
+      const closed = channel.close().catch((error: unknown) => log.warn({ error }, 'channel.not_closed'));
+      closing.add(closed);
+      void closed.finally(() => closing.delete(closed));
+    },
+    closed: async () => void (await Promise.all(closing)),
+    noteUntried: async (rows) => {
+      const known = new Set(rows.map(({ id }) => id));
+      for (const id of [...unopened.keys()]) if (!known.has(id)) unopened.delete(id);
+      for (const row of rows) await noteOne(row);
+    },
+  };
+}
+
+/** The channel, or why it cannot be opened: a subscriber without a channel must not keep the others from getting their deliveries. */
+function tryToOpen(row: StoredSubscriber, options: OpenChannelsOptions): Placed | { detail: string } {
+  try {
+    return row.origin === 'api' ? openStored(row, options) : openConfigured(row, options);
+  } catch (error) {
+    if (error instanceof AppError) return { detail: `It cannot be called: ${error.message}.` };
+    throw error;
+  }
+}
+
+function openStored(row: StoredSubscriber, { secrets, settings }: OpenChannelsOptions): Placed | { detail: string } {
+  const reach = openReach(secrets, row);
+  if (reach !== null) return { ...openWebhook(reach, settings, 'api'), addressHash: row.addressHash, place: reach.url };
+  return { detail: unreadable(secrets) };
+}
+
+function openConfigured(row: StoredSubscriber, { configured }: OpenChannelsOptions): Placed | { detail: string } {
+  const found = configured.find(({ definition }) => definition.name === row.name);
+  // What is sent to an old address of a channel for people may be lost, and a refusal of the old address says nothing about the new one.
+  if (found !== undefined && row.audience === 'people' && found.definition.addressHash !== row.addressHash) {
+    return { detail: 'Another daemon was started later with another address for it.' };
+  }
+  if (found !== undefined) return { ...found.open(), addressHash: found.definition.addressHash, place: null };
+  return { detail: 'It is in the configuration of another daemon, not in that of this one.' };
+}

@@ -1,0 +1,139 @@
+/**
+ * The deliveries in memory of one subscriber: lanes, each sent in order and one delivery at a time. A bounded part of the
+ * outbox; the rows stay the truth.
+ */
+
+import { type DueDelivery, REPLAYED } from '../../../postgres/deliveries/deliveries.ts';
+import { createReadyLanes, type Lane } from './ready-lanes.ts';
+
+export interface SubscriberQueue {
+  /** Ids of the deliveries in memory. */
+  ids(): Iterable<number>;
+  readonly size: number;
+  /** Whether a delivery could be sent now. */
+  readonly isReady: boolean;
+  has(id: number): boolean;
+  /** Adds a delivery to its lane, in the order of events and behind the deliveries being sent. */
+  add(delivery: DueDelivery): void;
+  /** The first delivery of the next lane that may be sent; it stays in memory until `done` or `dropLane`. `late`: how many retries or replays may start. */
+  next(late: number): DueDelivery | null;
+  /** The deliveries behind a delivery in its lane, in order. */
+  behind(delivery: DueDelivery): readonly DueDelivery[];
+  /** Marks up to so many of these as sent in the same message as a delivery; answers them. They are settled with it. */
+  takeAlong(delivery: DueDelivery, most: number): readonly DueDelivery[];
+  /** Puts a delivery that was taken but not sent back to the front. */
+  putBack(delivery: DueDelivery): void;
+  /** The delivery and those of the same message were sent: the lane continues. */
+  done(delivery: DueDelivery): void;
+  /** Drops the delivery's lane, which is loaded from the outbox again; not when the lane was loaded again since. */
+  giveUp(delivery: DueDelivery): void;
+  /** Drops a lane, which is loaded from the outbox again. */
+  dropLane(lane: number): void;
+  dropShards(shards: ReadonlySet<number>): void;
+  /** Drops all but the deliveries being sent. */
+  dropWaiting(): void;
+}
+
+/** No deliveries. */
+export function createSubscriberQueue(): SubscriberQueue {
+  const lanes = new Map<number, Lane>();
+  const ids = new Set<number>();
+  /** Lanes whose first delivery is not in flight. */
+  const ready = createReadyLanes();
+
+  /** The lane whose first delivery this is; undefined when the lane was dropped, or loaded again since. */
+  const laneOf = (delivery: DueDelivery): Lane | undefined => {
+    const lane = lanes.get(delivery.lane);
+    return lane?.waiting[0] === delivery ? lane : undefined;
+  };
+  const drop = (lane: Lane): void => {
+    for (const { id } of lane.waiting) ids.delete(id);
+    // A stale entry in the list of ready lanes may keep the lane in memory for a while, so it is emptied.
+    lane.waiting.length = 0;
+    ready.remove(lane);
+    lanes.delete(lane.id);
+  };
+
+  return {
+    ids: () => ids,
+    get size() {
+      return ids.size;
+    },
+    get isReady() {
+      return !ready.isEmpty;
+    },
+    has: (id) => ids.has(id),
+    add: (delivery) => {
+      ids.add(delivery.id);
+      const lane = lanes.get(delivery.lane);
+      if (lane === undefined) {
+        const made: Lane = { id: delivery.lane, waiting: [delivery], sending: 0, readyAt: null };
+        lanes.set(delivery.lane, made);
+        ready.add(made);
+        return;
+      }
+      const { waiting, sending } = lane;
+      // A new delivery is nearly always the last; a retry may be older than those that wait.
+      let place = waiting.length;
+      while (place > sending && isBehind(waiting[place - 1]!, delivery)) place -= 1;
+      waiting.splice(place, 0, delivery);
+      if (sending === 0) ready.add(lane);
+    },
+    next: (late) => {
+      const lane = ready.next(late);
+      if (lane === null) return null;
+      lane.sending = 1;
+      return lane.waiting[0]!;
+    },
+    behind: (delivery) => laneOf(delivery)?.waiting.slice(1) ?? [],
+    takeAlong: (delivery, most) => {
+      const lane = laneOf(delivery);
+      if (lane === undefined) return [];
+      lane.sending = Math.min(1 + most, lane.waiting.length);
+      return lane.waiting.slice(1, lane.sending);
+    },
+    putBack: (delivery) => {
+      const lane = laneOf(delivery);
+      if (lane === undefined) return;
+      lane.sending = 0;
+      ready.add(lane, true);
+    },
+    done: (delivery) => {
+      const lane = lanes.get(delivery.lane);
+      // The lane was dropped meanwhile, and may have been loaded again.
+      if (lane?.waiting[0]?.id !== delivery.id) return;
+      // At least the delivery itself, in case the lane was loaded again.
+      for (const { id } of lane.waiting.splice(0, Math.max(lane.sending, 1))) ids.delete(id);
+      lane.sending = 0;
+      if (lane.waiting.length > 0) {
+        ready.add(lane);
+        return;
+      }
+      ready.remove(lane);
+      lanes.delete(lane.id);
+    },
+    giveUp: (delivery) => {
+      const lane = laneOf(delivery);
+      if (lane) drop(lane);
+    },
+    dropLane: (id) => {
+      const lane = lanes.get(id);
+      if (lane) drop(lane);
+    },
+    dropShards: (shards) => {
+      for (const lane of [...lanes.values()]) if (shards.has(lane.waiting[0]!.shard)) drop(lane);
+    },
+    dropWaiting: () => {
+      for (const lane of [...lanes.values()]) {
+        if (lane.sending === 0) drop(lane);
+        else for (const { id } of lane.waiting.splice(lane.sending)) ids.delete(id);
+      }
+    },
+  };
+}
+
+/** Whether `waiting` comes after `other` in their lane: replays come last, the rest in the order of events. */
+function isBehind(waiting: DueDelivery, other: DueDelivery): boolean {
+  const [one, two] = [waiting.rank === REPLAYED, other.rank === REPLAYED];
+  return one === two ? waiting.position > other.position : one;
+}
