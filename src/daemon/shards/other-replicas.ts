@@ -1,0 +1,54 @@
+/** The other replicas, as this one sees them: whose lease has ended, and how many take shards. */
+import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { expireReplica, forgetReplica, type OtherReplica } from '../../postgres/shards/replicas.ts';
+import type { FollowingClock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { isGone } from '../../runtime/process/process-identity.ts';
+
+export interface OtherReplicasOptions {
+  readonly sql: Sql;
+  readonly clock: Pick<FollowingClock, 'monotonic'>;
+  readonly log: Logger;
+  /** This replica's lease: another one may be longer. */
+  readonly ttl: Milliseconds;
+}
+
+/**
+ * A function that deletes replicas whose process or lease ended, and answers how many take shards. A lease ended once its row
+ * has stood unchanged for the lease's length by this process' own clock. The database's clock does not count, for it may step
+ * by hours.
+ */
+export function createOtherReplicas({ sql, clock, log, ttl }: OtherReplicasOptions) {
+  let seen = new Map<string, { readonly renewal: string; readonly since: Milliseconds }>();
+
+  /** Whether the replica still takes shards. */
+  const takesShards = async (row: OtherReplica, now: Milliseconds): Promise<boolean> => {
+    const unchangedMs = now - seen.get(row.id)!.since;
+    const leaseMs = Math.max(row.leaseMs, ttl);
+    if (isGone(row.process)) {
+      log.warn({ replica: row.id }, 'replica.gone');
+      await forgetReplica(sql, row.id, unchangedMs);
+      return false;
+    }
+    if (unchangedMs >= leaseMs && (await expireReplica(sql, { ...row, unchangedMs }))) {
+      const detail = 'It did not renew its lease in time. The other replicas take over its purchases and deliveries.';
+      log.warn({ replica: row.id, leaseMs, detail }, 'replica.expired');
+      return false;
+    }
+    return !row.leaving;
+  };
+
+  return async (rows: readonly OtherReplica[]): Promise<number> => {
+    const now = clock.monotonic();
+    seen = new Map(
+      rows.map(({ id, renewal }) => {
+        const before = seen.get(id);
+        return [id, before?.renewal === renewal ? before : { renewal, since: now }];
+      }),
+    );
+    let taking = 0;
+    for (const row of rows) if (await takesShards(row, now)) taking += 1;
+    return taking;
+  };
+}

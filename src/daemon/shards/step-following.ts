@@ -1,0 +1,54 @@
+/** Notes each step of the database's clock before a shard changes hands, and brings what was written before a step back in line. */
+import type { Holding } from '../../domain/replicas/ownership.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { forgetStepBack, noteStepBack } from '../../postgres/shards/replicas.ts';
+import type { HeldShards } from './held-shards.ts';
+
+export interface StepFollowingOptions {
+  readonly sql: Sql;
+  readonly replica: string;
+  readonly shards: HeldShards;
+  /**
+   * The database's clock stepped by so much, back when negative, and what was written to these shards before; asked again
+   * with the next tick while it fails.
+   */
+  readonly onStep?: ((step: Milliseconds, holdings: readonly Holding[]) => Promise<void>) | undefined;
+}
+
+export interface StepFollowing {
+  /** The database's clock stepped by so much since the reading before. */
+  add(step: Milliseconds): void;
+  /** Before any shard is released: its next owner must know of the step, too. */
+  note(): Promise<void>;
+  /** Brings the shards that were written to before a step back in line with the clock. */
+  follow(): Promise<void>;
+}
+
+export function createStepFollowing({ sql, replica, shards, onStep }: StepFollowingOptions): StepFollowing {
+  /** By how much the clock stepped since its last step was noted. */
+  let stepped: Milliseconds = 0;
+  return {
+    add: (step) => {
+      stepped += step;
+    },
+    note: async () => {
+      if (stepped < 0) {
+        await noteStepBack(sql, replica, -stepped);
+        shards.setBack(-stepped);
+      } else if (stepped > 0) await onStep?.(stepped, []);
+      stepped = 0;
+    },
+    follow: async () => {
+      const { holdings, by } = shards.ahead();
+      if (holdings.length === 0) return;
+      await onStep?.(-by, holdings);
+      await forgetStepBack(
+        sql,
+        replica,
+        holdings.map(({ shard }) => shard),
+      );
+      shards.caughtUp();
+    },
+  };
+}
