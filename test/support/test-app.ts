@@ -1,10 +1,11 @@
 /** The whole product for one test: own database, simulator, receiver and Slack stand-in, clock in the test's hand. */
 
 import { expect } from 'vitest';
-import { type App, createApp, type Replacements } from '../../src/app.ts';
+import { type App, createApp } from '../../src/app.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import type { StuckMode } from '../../src/domain/incidents/audience.ts';
+import type { Replacements } from '../../src/parts.ts';
 import { findPurchases, register } from '../../src/postgres/purchases/purchases.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';

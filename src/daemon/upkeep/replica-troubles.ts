@@ -24,14 +24,19 @@ export interface TroublesOptions {
   readonly sources: readonly (() => readonly TroubleSeen[])[];
   /** Whether this replica held the judge's lease last, or cannot know who did: one of several replicas posts. */
   mayAlert(): boolean;
+  /** Written here alone. */
+  readonly posted: PostedAlert;
   /** Posts to the channels for people; false when none took it. */
   post(stage: 'opened' | 'ended', data: { readonly [key: string]: JsonValue }): Promise<boolean>;
 }
 
+/** Whether people were alerted by a post of this replica, and it is not over: the judge need not alert them again. */
+export interface PostedAlert {
+  isPosted: boolean;
+}
+
 export interface Troubles {
   tick(): Promise<Milliseconds>;
-  /** People were alerted by a post of this replica, and it is not over: the judge need not alert them again. */
-  isPosted(): boolean;
 }
 
 const EVERY: Milliseconds = 5_000;
@@ -44,15 +49,15 @@ const STORED_FOR: Milliseconds = 3 * EVERY;
 const SILENT: readonly string[] = ['not_judging', 'not_settling'];
 
 export function createTroubles(options: TroublesOptions): Troubles {
-  const { sql, clock, log, replica, sources, mayAlert, post } = options;
+  const { sql, clock, log, replica, sources, mayAlert, post, posted: shared } = options;
   const host = `${hostname()} (process ${process.pid})`;
   /** Rows of this replica may be there. */
   let hasRows = false;
   let storedAt: Milliseconds = Number.NEGATIVE_INFINITY;
   let saving: Promise<void> | null = null;
   let alert: DirectAlert | null = null;
-  /** What people were told last. */
-  let told: readonly ReplicaTrouble[] = [];
+  /** What was posted to people last. */
+  let alerted: readonly ReplicaTrouble[] = [];
   let notBefore: Milliseconds = Number.NEGATIVE_INFINITY;
   let rest: Milliseconds = FIRST_REST;
   /** The reasons that were logged last. */
@@ -90,10 +95,10 @@ export function createTroubles(options: TroublesOptions): Troubles {
     const next = directAlert(alert, { isTroubled: troubles.length > 0, isBlind, mayAlert: mayAlert(), now });
     alert = next.after;
     if (next.post === null || alert === null || now < notBefore) return;
-    const said = next.post === 'opened' ? troubles : told;
+    const said = next.post === 'opened' ? troubles : alerted;
     if (await post(next.post, dataOf(said, next.post, clock.now()))) {
       alert = posted(alert, next.post);
-      told = said;
+      alerted = said;
       rest = FIRST_REST;
       log.warn({ stage: next.post, detail: replicaSentence(said, next.post === 'ended') }, 'replica.posted');
       return;
@@ -112,9 +117,9 @@ export function createTroubles(options: TroublesOptions): Troubles {
       // Not longer than a moment: a database that does not answer is what people must know of.
       if (saving !== null) await Promise.race([saving, clock.sleep(EVERY / 2, new AbortController().signal)]);
       await alertDirectly(troubles);
+      shared.isPosted = alert?.isSaid === true;
       return EVERY;
     },
-    isPosted: () => alert?.isSaid === true,
   };
 }
 

@@ -1,0 +1,154 @@
+/** Builds and joins all parts of the daemon, each from those before it. */
+import { ulid } from 'ulid';
+import { secretsOf } from './actions/subscribers/secrets.ts';
+import type { Front } from './api/access/front.ts';
+import { type ConfiguredSubscriber, longestAttempt } from './channels/recipients.ts';
+import type { CheckoutClient } from './checkout/client.ts';
+import { channelCeilings, channelRules } from './config/channels.ts';
+import type { Settings, SiteSettings } from './config/settings.ts';
+import { createJudge } from './daemon/judge/judge.ts';
+import { createNotifier } from './daemon/notifier/notifier.ts';
+import { createDirectPosts } from './daemon/notifier/sending/direct-post.ts';
+import { createKnownSubscribers } from './daemon/notifier/subscribers/known-subscribers.ts';
+import { createPoller } from './daemon/poller/poller.ts';
+import { polledSite } from './daemon/poller/sites/polled-site.ts';
+import { createActivity } from './daemon/shards/activity.ts';
+import { createClockStep } from './daemon/shards/clock-step.ts';
+import { createErasures } from './daemon/shards/erasures.ts';
+import { createQueueWarning } from './daemon/shards/notification-queue.ts';
+import { createOwnership } from './daemon/shards/ownership.ts';
+import { createReach, type Reach } from './daemon/shards/reach.ts';
+import { createSkippedTime } from './daemon/shards/skipped-time.ts';
+import { createHeartbeat } from './daemon/upkeep/dead-mans-switch.ts';
+import { createTroubles, type PostedAlert } from './daemon/upkeep/replica-troubles.ts';
+import { createResealing } from './daemon/upkeep/resealing.ts';
+import { createUpkeep } from './daemon/upkeep/upkeep.ts';
+import { troublesSeen } from './domain/replicas/loop-health.ts';
+import type { Sql } from './postgres/connection/database.ts';
+import type { Store } from './postgres/open.ts';
+import { createLimits, type Limits } from './postgres/stays/limits.ts';
+import { type Clock, type FollowingClock, realClock } from './runtime/clock.ts';
+import type { Logger } from './runtime/logger.ts';
+import { createHealth, type Health } from './runtime/loops/health.ts';
+import { createLoops, type Loops } from './runtime/loops/loops.ts';
+import { createMeters, type Meters } from './runtime/meters.ts';
+import { processIdentity } from './runtime/process/process-identity.ts';
+import type { Secrets } from './runtime/secrets/secrets.ts';
+
+export interface Replacements {
+  /** Held by a test. */
+  readonly clock?: Clock & Partial<FollowingClock>;
+  readonly log?: Logger;
+  /** In [0, 1), for jitter. */
+  readonly random?: () => number;
+  /** How long the database may owe an answer. */
+  readonly databaseAnswersWithin?: number;
+  /** Purchases in memory at most. */
+  readonly windowCapacity?: number;
+  /** Without API and console: only /healthz, /readyz and /metrics. */
+  readonly worker?: boolean;
+  /** The socket that is open already; `start` opens one otherwise. */
+  readonly front?: Front;
+  /** Breaks off what waits while the app is created. */
+  readonly signal?: AbortSignal;
+}
+
+const RENEW_EVERY = 2_000;
+
+/** What all parts are built from. */
+export interface Base {
+  readonly settings: Settings;
+  readonly replacements: Replacements;
+  readonly store: Store;
+  readonly sql: Sql;
+  readonly log: Logger;
+  readonly clock: Clock & Partial<FollowingClock>;
+  readonly replica: string;
+  readonly secrets: Secrets | null;
+  readonly configured: readonly ConfiguredSubscriber[];
+  readonly meters: Meters;
+  readonly health: Health;
+  readonly loops: Loops;
+  readonly limits: Limits;
+}
+
+/** What every part needs. */
+export function createBase(given: Pick<Base, 'settings' | 'replacements' | 'store' | 'log' | 'configured'>): Base {
+  const { settings, replacements, store, log } = given;
+  const { sql } = store;
+  const clock = replacements.clock ?? realClock();
+  const health = createHealth(() => Date.now(), clock.monotonic);
+  const limits = createLimits({ sql, clock, policy: settings.policy });
+  const parts = { meters: createMeters(), health, loops: createLoops({ clock, log, health }), limits };
+  return { ...given, ...parts, sql, clock, replica: `rep_${ulid()}`, secrets: secretsOf(settings) };
+}
+
+/** Each site with the client of its checkout service. */
+export type Clients = readonly { readonly site: SiteSettings; readonly client: CheckoutClient }[];
+
+/** What runs, each part built from those before it. */
+export function createParts(base: Base, clients: Clients) {
+  const { sql, clock, log, replica, settings, replacements, secrets, health, limits, meters } = base;
+  const { wake } = base.loops;
+  const random = replacements.random ?? Math.random;
+  const longest = Math.max(...settings.sites.map((site) => 2 * site.timeout), longestAttempt(settings));
+  const skippedTime = createSkippedTime({ sql, clock });
+  const { skipped } = skippedTime;
+  const ownership = createOwnership({
+    ...{ skippedTime, sql, clock, log, replica, process: processIdentity(), renewEvery: RENEW_EVERY },
+    ttl: longest + 4 * RENEW_EVERY,
+    secretsKeys: secrets?.keyIds ?? [],
+    onNotificationQueue: createQueueWarning(log),
+    onStep: createClockStep({ sql, clock, log, replica }),
+  });
+  const poller = createPoller({
+    ...{ sql, clock, log, ownership, meters, skipped, policyFor: limits.policyFor },
+    writes: health.writesOf('poller'),
+    sites: clients.map(({ site, client }) => polledSite(site, client)),
+    spread: () => random() * 2 - 1,
+    capacity: replacements.windowCapacity ?? 100_000,
+    onEvents: () => wake('notifier'),
+    onSymptom: () => wake('judge'),
+    wake: () => wake('poller'),
+  });
+  ownership.onChange(() => wake('poller'));
+  const knownSubscribers = createKnownSubscribers(base);
+  const notifier = createNotifier({
+    ...{ sql: base.store.outbox, clock, log, ownership, meters, knownSubscribers, spread: random },
+    writes: health.writesOf('notifier'),
+    wake: () => wake('notifier'),
+  });
+  const outsides = [poller.outside, notifier.outside];
+  const reach = createReach({ clock, log, setAway: ownership.setAway, outsides });
+  const erasures = createErasures({ sql, parts: [poller, notifier] });
+  const resealing = createResealing({ sql, clock, log, secrets });
+  const upkeep = createUpkeep({ sql, clock, log, replica, skipped, resealing, retention: settings.store.retention });
+  const activity = createActivity({ sql, meters });
+  return {
+    ...{ ownership, poller, knownSubscribers, notifier, reach, erasures, upkeep, activity },
+    ...createAlerting(base, reach),
+  };
+}
+
+/** What alerts people: the judge, the posts of a replica in trouble, and the dead man's switch. */
+function createAlerting(base: Base, reach: Reach) {
+  const { sql, clock, log, replica, settings, health, meters, limits, configured, loops } = base;
+  const channels = channelRules(settings);
+  const posted: PostedAlert = { isPosted: false };
+  const judge = createJudge({
+    ...{ sql, clock, log, replica, meters, limits, channels, sites: settings.sites },
+    ...{ policy: settings.slack, digest: settings.slack.digest, sessionLength: settings.policy.sessionLength },
+    isReplicaPosted: () => posted.isPosted,
+    onEvents: () => loops.wake('notifier'),
+  });
+  const troubles = createTroubles({
+    ...{ sql, clock, log, replica, posted },
+    sources: [() => troublesSeen(health.seen()), reach.troubles],
+    mayAlert: () => judge.hadLease() !== false,
+    post: createDirectPosts({ clock, log, configured, channels }).post,
+  });
+  const url = settings.slack.deadMansSwitch;
+  const ceilings = channelCeilings(settings);
+  const heartbeat = url === null ? null : createHeartbeat({ sql, clock, log, replica, health, ceilings, url });
+  return { judge, troubles, heartbeat };
+}
