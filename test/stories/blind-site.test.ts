@@ -106,7 +106,8 @@ test('a service that answers one call now and then and fails all others: one ale
   // The first one came before `groupWait` was over, and the others every minute or two.
   expect(reads[0]! - begun).toBeLessThan(30 * SECOND);
   expect(reads.length).toBeGreaterThanOrEqual(4);
-  expect(control.counters().calls.status).toBeGreaterThan(15 * reads.length);
+  // How many fail in between depends on which of the purchases that are due together is asked first.
+  expect(control.counters().calls.status).toBeGreaterThan(10 * reads.length);
   expect(ofSite(t)).toMatchObject([{ type: 'site.unreachable', data: { reason: 'unreachable' } }]);
   expect(t.slack.received.map(({ text }) => text)).toEqual([expect.stringContaining('hardly any usable answer')]);
   expect((await siteOf(t)).failingSince).not.toBeNull();
