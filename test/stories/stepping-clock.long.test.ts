@@ -120,7 +120,7 @@ test.skipIf(!canStep())(
     const skips = async () => (await sql`select from purchase_watch_internal.database_clock, unnest(skipped)`).count;
     await expect.poll(skips, { timeout: 10_000 }).toBe(1);
     await first.end('SIGKILL');
-    await sql`update purchase_watch_internal.leases set done_at = now() - interval '200 days' where name = 'keeper'`;
+    await sql`update purchase_watch_internal.leases set done_at = now() - interval '200 days' where name = 'upkeep'`;
     const polls = async () =>
       (
         await sql<[{ polls: number; left: number }]>`

@@ -2,7 +2,7 @@
 import { SHARDS } from '../../domain/replicas/ownership.ts';
 
 /** Work that one replica does at a time: rows of `leases`. */
-export const LEASES = { judge: 'judge', upkeep: 'keeper', deadMansSwitch: 'heartbeat' } as const;
+export const LEASES = { judge: 'judge', upkeep: 'upkeep', deadMansSwitch: 'heartbeat' } as const;
 export type LeaseName = (typeof LEASES)[keyof typeof LEASES];
 
 /** SQL: each shard as a row `g (shard)`. Written out, because for a parameter the planner expects a thousand rows. */

@@ -35,7 +35,7 @@ afterEach(async () => {
 
 /** A heartbeat whose loops did their work so long ago. */
 function heartbeat({ replica = 'rep_1', goodAgo = {}, failing = '', timeout = 10_000, monotonic = () => 0 }: Options = {}) {
-  const loops = Object.entries({ poller: 0, judge: 0, notifier: 0, ownership: 0, keeper: 0, ...goodAgo }).map(([name, ago]) => ({
+  const loops = Object.entries({ poller: 0, judge: 0, notifier: 0, ownership: 0, upkeep: 0, ...goodAgo }).map(([name, ago]) => ({
     ...{ name, goodAgo: ago },
     failing: name === failing ? { for: MINUTE, error: 'No space left on device (53100)' } : null,
   }));
@@ -97,7 +97,7 @@ test.each(['poller', 'judge', 'notifier', 'ownership'])(
 );
 
 test('a loop that rests for less than two minutes, and one that nobody needs, do not matter', async () => {
-  const beat = heartbeat({ goodAgo: { judge: 2 * MINUTE, keeper: 24 * 60 * MINUTE } });
+  const beat = heartbeat({ goodAgo: { judge: 2 * MINUTE, upkeep: 24 * 60 * MINUTE } });
   await beat.tick();
   expect(monitor.received).toHaveLength(1);
   await beat.close();

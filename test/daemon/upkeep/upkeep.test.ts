@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-async function keeperOf(replica: string, retention = {}): Promise<Upkeep> {
+async function upkeepOf(replica: string, retention = {}): Promise<Upkeep> {
   await renewReplica(database.sql, { id: replica, process: 'test', ttl: 60_000 });
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
   return createUpkeep({
@@ -35,8 +35,8 @@ async function keeperOf(replica: string, retention = {}): Promise<Upkeep> {
   });
 }
 
-async function keep(keeper: Upkeep): Promise<void> {
-  while ((await keeper.tick()) <= 1_000);
+async function keep(upkeep: Upkeep): Promise<void> {
+  while ((await upkeep.tick()) <= 1_000);
 }
 
 async function addEnded(count: number): Promise<void> {
@@ -50,65 +50,65 @@ const left = async (): Promise<number> =>
   (await database.sql<[{ count: number }]>`select count(*)::int as count from purchase_watch.purchases`)[0].count;
 
 test('a database clock that skips time makes nothing old enough to be deleted', async () => {
-  const keeper = await keeperOf('a');
+  const upkeep = await upkeepOf('a');
   await addEnded(3);
   // Ten days more than the purchases need are what the clock skipped.
   skipped = [{ from: clock.now() - 30 * DAY, until: clock.now() - 10 * DAY }];
   clock.advance('24h');
-  await keep(keeper);
+  await keep(upkeep);
   expect(await left()).toBe(3);
   clock.advance('240h');
-  await keep(keeper);
+  await keep(upkeep);
   expect(await left()).toBe(0);
 });
 
 test('old purchases go at the set time, once, with one line that says how many', async () => {
-  const keeper = await keeperOf('a');
+  const upkeep = await upkeepOf('a');
   await addEnded(3);
-  await keep(keeper);
+  await keep(upkeep);
   expect(await left()).toBe(3);
   clock.advance('24h');
-  await keep(keeper);
+  await keep(upkeep);
   expect(await left()).toBe(0);
   await addEnded(2);
-  await keep(keeper);
+  await keep(upkeep);
   expect(await left()).toBe(2);
   const lines = log.map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(lines).toMatchObject([{ event: 'retention.done', purchases: 3, attempts: 0, siteEvents: 0, incidents: 0 }]);
 });
 
 test('a run of a clock that was set back since does not keep others waiting until that clock catches up', async () => {
-  await database.sql`update purchase_watch_internal.leases set done_at = now() + interval '90 days' where name = 'keeper'`;
-  const keeper = await keeperOf('a');
+  await database.sql`update purchase_watch_internal.leases set done_at = now() + interval '90 days' where name = 'upkeep'`;
+  const upkeep = await upkeepOf('a');
   await addEnded(1);
-  await keep(keeper);
+  await keep(upkeep);
   expect(await left()).toBe(0);
   await addEnded(1);
-  await keep(keeper);
+  await keep(upkeep);
   expect(await left()).toBe(1);
 });
 
 test('a run that was missed while no daemon ran is done by the next one', async () => {
   await addEnded(1);
-  await database.sql`update purchase_watch_internal.leases set done_at = now() - interval '3 days' where name = 'keeper'`;
-  await keep(await keeperOf('a'));
+  await database.sql`update purchase_watch_internal.leases set done_at = now() - interval '3 days' where name = 'upkeep'`;
+  await keep(await upkeepOf('a'));
   expect(await left()).toBe(0);
 });
 
 test('what is kept for ever stays', async () => {
   await addEnded(1);
   const forever = Number.POSITIVE_INFINITY;
-  const keeper = await keeperOf('a', { settled: forever, attempts: forever, events: forever });
+  const upkeep = await upkeepOf('a', { settled: forever, attempts: forever, events: forever });
   clock.advance('24h');
-  await keep(keeper);
+  await keep(upkeep);
   expect(await left()).toBe(1);
   expect(log.join()).toContain('retention.done');
 });
 
 test('one replica at a time does it, and the next one goes on where it ended', async () => {
   await addEnded(1_200);
-  await database.sql`update purchase_watch_internal.leases set done_at = now() - interval '3 days' where name = 'keeper'`;
-  const [a, b] = [await keeperOf('a'), await keeperOf('b')];
+  await database.sql`update purchase_watch_internal.leases set done_at = now() - interval '3 days' where name = 'upkeep'`;
+  const [a, b] = [await upkeepOf('a'), await upkeepOf('b')];
   expect(await a.tick()).toBeLessThanOrEqual(1_000);
   expect(await left()).toBe(1_000);
   await keep(b);
@@ -121,12 +121,12 @@ test('one replica at a time does it, and the next one goes on where it ended', a
 });
 
 test('counters are folded', async () => {
-  const keeper = await keeperOf('a');
+  const upkeep = await upkeepOf('a');
   await addEnded(3);
   const unfolded = async () =>
     (await database.sql<[{ count: number }]>`select count(*)::int as count from purchase_watch_internal.count_changes`)[0].count;
   expect(await unfolded()).toBeGreaterThan(0);
-  await keep(keeper);
+  await keep(upkeep);
   expect(await unfolded()).toBe(0);
   const [total] = await database.sql`select sum(count)::int as count from purchase_watch_internal.purchase_counts`;
   expect(total).toEqual({ count: 3 });
@@ -142,7 +142,7 @@ test('what came for a subscriber while it was being deleted is given up', async 
       insert into purchase_watch_internal.events (id, type, site, shard, created_at, body)
       values ('evt_1', 'site.reachable', 'se', 0, now(), '{}') returning position)
     insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at) select position, 0, id, 0, now() from event, gone`;
-  await keep(await keeperOf('one'));
+  await keep(await upkeepOf('one'));
   expect(await sql`select status from purchase_watch_internal.deliveries`).toEqual([{ status: 'suppressed' }]);
 });
 
@@ -162,7 +162,7 @@ test('what waits for a channel for people that is off is given up after three da
       returning position, id)
     insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
     select e.position, 0, s.id, 0, now() from event e, purchase_watch_internal.subscribers s`;
-  await keep(await keeperOf('one'));
+  await keep(await upkeepOf('one'));
   const given = await sql`
     select s.name, e.id, d.last_error from purchase_watch_internal.deliveries d join purchase_watch_internal.events e on e.position = d.event
     join purchase_watch_internal.subscribers s on s.id = d.subscriber where d.status = 'suppressed' order by e.id`;

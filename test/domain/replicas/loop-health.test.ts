@@ -34,7 +34,7 @@ describe('what keeps a replica from its work', () => {
   });
 
   test('is nothing while loops do their work, or others fail', () => {
-    expect(troublesSeen([loop('poller'), loop('keeper', 5 * MINUTE), loop('judge', null, null)])).toEqual([]);
+    expect(troublesSeen([loop('poller'), loop('upkeep', 5 * MINUTE), loop('judge', null, null)])).toEqual([]);
   });
 
   test('is each reason once, with the longest failure', () => {

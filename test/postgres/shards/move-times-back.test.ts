@@ -37,7 +37,7 @@ test('incidents and sites keep how long each thing has lasted, and what came fir
       ('inc_old', 'unreachable', 'no', ${at(-60)}, ${at(-70)}, ${at(-50)}, 1, 0, ${at(-51)}, null, 1, 1)`;
   await database.sql`
     update purchase_watch_internal.sites set failing_since = ${at(280)}, first_look_since = ${at(299)}, digest_at = ${at(200)} where name = 'se'`;
-  await database.sql`update purchase_watch_internal.leases set done_at = ${at(250)} where name = 'keeper'`;
+  await database.sql`update purchase_watch_internal.leases set done_at = ${at(250)} where name = 'upkeep'`;
   await setBack();
   expect(await minutes('incidents', 'opened_at, since, said_at, announced_at, reopened_at')).toEqual([
     [-60, -70, -50, -51, null],
