@@ -2,7 +2,7 @@
 import type { Registry } from 'prom-client';
 import type { Spread } from './meters.ts';
 
-/** One number of a family, with the labels that tell it from the others. */
+/** One number of a family, with the labels that distinguish it from the others. */
 export interface Sample {
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number | Spread;
@@ -24,7 +24,7 @@ export interface MetricsPage {
   render(): Promise<string>;
 }
 
-/** How finely the event loop's delay is watched: a process nobody asks for metrics does not watch it at all. */
+/** How finely the event loop's delay is watched: a process whose metrics are never read does not watch it at all. */
 const LOOP_PRECISION = 50;
 
 /** A page of the given families, and of the process itself. Loads what it needs only now: many never ask. */

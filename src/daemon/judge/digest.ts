@@ -1,4 +1,4 @@
-/** Digests: what has happened at sites, told when a schedule says so by each site's own clock. */
+/** Digests: what has happened at sites, sent by a schedule and each site's own clock. */
 
 import { draftOf } from '../../domain/events/events.ts';
 import {
@@ -48,11 +48,11 @@ export interface DigestOptions {
 }
 
 export interface Digests {
-  /** Tells the digests that are due, each once, whoever else runs or ran. */
+  /** Writes the digests that are due, each once over all replicas and restarts. */
   tell(telling: Telling): Promise<Outcome>;
 }
 
-/** Makes what tells digests. Between two moments of the schedule it costs nothing. */
+/** Makes the writer of digests. Between two moments of the schedule it costs nothing. */
 export function createDigests(options: DigestOptions): Digests {
   const { sql, log, meters, sites, expression } = options;
   if (expression === null) return { tell: async () => ({ said: 0, lookAgainAt: null }) };
@@ -63,7 +63,7 @@ export function createDigests(options: DigestOptions): Digests {
   let idleUntil: Instant | null = Number.NEGATIVE_INFINITY;
   let lookedAt: Instant = Number.NEGATIVE_INFINITY;
 
-  /** Answers how many events were written; null when somebody else judges by now. */
+  /** Answers how many events were written; null when another replica judges by now. */
   const tellDue = async (all: readonly DigestSite[], now: Instant, lease: Lease): Promise<number | null> => {
     const due = all.filter(({ site, madeUpTo }) => isDigestDue(zones.get(site)!.latest(now), madeUpTo, now));
     if (due.length === 0) return 0;
@@ -88,7 +88,7 @@ export function createDigests(options: DigestOptions): Digests {
     tell: async ({ now, lease, recipients }) => {
       if (idleUntil === null || (now < idleUntil && !isAhead(lookedAt, now))) return { said: 0, lookAgainAt: idleUntil };
       const known = (await digestsMade(sql)).filter(({ site }) => zones.has(site));
-      // What was before the first digest is not told by it: from now on everything is.
+      // The first digest does not hold what was before it; each later one holds everything since the one before.
       const unknown = known.filter(({ madeUpTo }) => madeUpTo === null).map(({ site }) => ({ site, since: now }));
       const isNoted = unknown.length === 0 || (await saveDigests(sql, { events: [], sites: unknown, madeUpTo: now, lease }));
       const recipientsOf = await recipients();
@@ -141,7 +141,7 @@ async function factsOf(
 /** The digest of a group of sites; nothing when there is nothing to say. */
 async function eventsOf(sql: Sql, group: DigestGroup, facts: readonly SiteFacts[], until: Instant): Promise<NewEvent[]> {
   const { recipients } = group;
-  // Nothing about a subscriber is sent to it, and what all of these heard just now is not told twice.
+  // Nothing about a subscriber is sent to that subscriber, and what all of these got just now is not sent twice.
   const subscribers =
     group.troubleSince < until ? await troubleSince(sql, { since: group.troubleSince, except: recipients }) : [];
   const data = buildDigest({ until, sites: facts, subscribers, countedTo: MOST_COUNTED });

@@ -1,5 +1,5 @@
 /**
- * The first look at a site: purchases that had been waiting before anybody watched them are told once, in one message, and
+ * The first look at a site: purchases that had waited before they were watched are alerted once, in one message, and
  * nothing is concluded from them.
  */
 
@@ -23,7 +23,7 @@ import type { Meters } from '../../runtime/meters.ts';
 /** After the first who is found, so long is waited for others: a backlog is one message. */
 const GATHERING: Milliseconds = 5 * 60_000;
 
-/** Ids of the subscribers that are told of a site. */
+/** Ids of the subscribers that get alerts about a site. */
 export type RecipientsOf = (site: string) => readonly number[];
 
 /** The moment, and the lease under which it is judged. */
@@ -46,7 +46,7 @@ export interface FirstLookOptions {
   readonly meters: Pick<Meters, 'committed'>;
 }
 
-/** Tells the first looks that are due. A site where all of them have gone on meanwhile is not told of, then or later. */
+/** Writes the first looks that are due. A site where all purchases have gone on meanwhile gets none, then or later. */
 export async function tellFirstLooks({ sql, log, meters }: FirstLookOptions, telling: Telling): Promise<Outcome> {
   const { now, lease } = telling;
   const waiting = await firstLooks(sql);

@@ -1,4 +1,4 @@
-/** What is written of a verdict: the events that tell it, with all that people need to know of it. */
+/** The events that announce a verdict, with all that people need to know of it. */
 
 import { draftOf, type EventDraft } from '../../domain/events/events.ts';
 import { type IncidentEventData, readPeopleEvent } from '../../domain/events/people-events.ts';
@@ -86,7 +86,7 @@ export function createIncidentMessages({
     return { events: [...forMachines, ...events(told, now, data, context)], sentence: null };
   };
 
-  /** For people alone; whom it is about is not told, for that is who does not listen. */
+  /** For people alone; the subscriber that the incident is about does not get it, because nothing reaches that subscriber. */
   const subscriberStory = async (told: Told, name: string, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
     const { incident } = told;
     const condition = await subscriberCondition(sql, { name, since: incident.since });
@@ -95,7 +95,7 @@ export function createIncidentMessages({
     return { events: events(told, now, data, context, condition?.id ?? null), sentence };
   };
 
-  /** For people alone. At the end it names what people were told last. */
+  /** For people alone. At the end it names the troubles that people were alerted of last. */
   const replicaStory = async (told: Told, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
     const { incident } = told;
     const troubles = incident.endedAt === null ? await replicaTroubles(sql) : await troublesTold(sql, incident.id);
@@ -144,7 +144,7 @@ export function createIncidentMessages({
 /** What an event about an incident holds. */
 type AboutIncident = IncidentEventData<'incident.opened'>;
 
-/** The troubles of replicas that people were told last. */
+/** The troubles of replicas that people were alerted of last. */
 async function troublesTold(sql: Sql, incident: string): Promise<readonly ReplicaTrouble[]> {
   const last = await lastSaid(sql, incident);
   const data = last === null ? null : readPeopleEvent(last.body)?.data;

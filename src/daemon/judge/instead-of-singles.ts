@@ -18,7 +18,7 @@ export interface InsteadOfSingles {
 
 const NOTHING: InsteadOfSingles = { singles: null, takenOver: [] };
 
-/** Asked when an incident is said to have begun: from then on its state alerts nobody by single checkouts. */
+/** Read when an incident's start is announced: from then on people get no alerts about single checkouts in its state. */
 export async function insteadOfSingles(
   sql: Sql,
   { say, incident, parts, messages }: Told,

@@ -15,7 +15,7 @@ import { createUsualReader } from './usual.ts';
 export interface JudgeOptions extends LookOptions {
   readonly replica: string;
   readonly sessionLength: Milliseconds;
-  /** When digests are told, as a cron expression; null: never. */
+  /** When digests are sent, as a cron expression; null: never. */
   readonly digest: string | null;
   /** Something was said: the notifier has work. */
   onEvents(): void;

@@ -80,7 +80,7 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAl
     const checkouts = stored.map((each): Checkout => {
       const { id, site, state, stuckAt, firstSight, isPaid } = each;
       const alerted = each.alerted === null ? null : each.alerted.flatMap((channel) => nameOf(channel) ?? []);
-      // Nobody waits for a checkout whose order is paid.
+      // The customer of a paid order does not wait for the checkout.
       const overAt = each.overAt ?? (alerted === null && isPaid ? now : null);
       const isBacklog = firstSight && backlogs.includes(site);
       return { id, site, state, stuckAt, isBacklog, alerted, overAt, stored: each };

@@ -50,7 +50,7 @@ export async function stuckData(told: Told, context: StuckContext) {
     .filter(({ site, state }) => places.some((place) => place.site === site && place.state === state))
     .flatMap(({ since }) => since ?? []);
   return {
-    // The one who waits longest now: whoever came first may have left.
+    // The customer who waits longest now: the first one may have left.
     ...(waitingSince.length === 0 ? {} : { since: isoTime(Math.min(...waitingSince)) }),
     state: incident.state === null ? null : namedState(incident.state),
     count: left ?? incident.count,
@@ -93,7 +93,7 @@ export async function stuckData(told: Told, context: StuckContext) {
   };
 }
 
-/** The causes that people were told last. */
+/** The causes that people were alerted of last. */
 async function causesTold(sql: Sql, incident: string): Promise<readonly { cause: string; why: string | null }[]> {
   const last = await lastSaid(sql, incident);
   const data = last === null ? null : readPeopleEvent(last.body)?.data;

@@ -14,7 +14,7 @@ export function troubleOf({ status, failures, givenUp, ourFailingSince }: Subscr
   return givenUp > 0 ? 'losing' : 'failing';
 }
 
-/** How it came to an end, with what is known: nobody is told that a subscriber is well that was only left alone. */
+/** How the incident ended, as far as is known: a subscriber that was only left alone is not reported as well. */
 export function outcomeOf(
   incident: Pick<Incident, 'since' | 'saidSeverity'>,
   condition: SubscriberCondition | null,
@@ -50,7 +50,7 @@ export function subscriberData(incident: Incident, condition: SubscriberConditio
   };
 }
 
-/** What is the matter and where to look, for somebody who reads nothing but the log. */
+/** What is wrong and where to look, for a person who reads nothing but the log. */
 export function subscriberSentence(incident: Incident, condition: SubscriberCondition | null): string {
   const { subscriber: name, since } = incident;
   if (incident.endedAt !== null) return `${name}: ${ENDED[outcomeOf(incident, condition)]}`;

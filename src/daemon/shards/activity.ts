@@ -1,4 +1,4 @@
-/** Tells the other replicas, by way of the database, how much this one did; a daemon with nothing to do writes nothing. */
+/** Writes to the database how much this replica did, for the other replicas; a daemon with nothing to do writes nothing. */
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type Activity, addActivity } from '../../postgres/shards/activity.ts';

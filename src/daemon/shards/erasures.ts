@@ -5,7 +5,7 @@ import { erasedAfter, lastErasure } from '../../postgres/purchases/forget.ts';
 
 export interface ErasuresOptions {
   readonly sql: Sql;
-  /** Whoever holds purchases in memory, by row id. */
+  /** The parts that hold purchases in memory, by row id. */
   readonly parts: readonly { forget(purchase: number): void }[];
 }
 

@@ -10,16 +10,16 @@ export interface ListeningOptions {
   readonly log: Logger;
   readonly loops: Pick<Loops, 'wake' | 'all'>;
   readonly notifier: {
-    /** The next look is at who is told, too. */
+    /** The next load reads the subscribers, too. */
     subscribersChanged(): void;
-    /** The next look is at what is not new, too. */
+    /** The next load reads retries and replays, too. */
     replayed(): void;
   };
-  /** Whoever waits for events; null in a worker. */
+  /** The feed, which waits for events; null in a worker. */
   readonly feed: { wake(): void } | null;
 }
 
-/** Listens until stopped. Whatever may have been missed while the connection was away is looked for. */
+/** Listens until stopped. Wakes every loop when the connection is back, because notifications may have been missed. */
 export function wakeOnNotify({ databaseUrl, log, loops, notifier, feed }: ListeningOptions): Listener {
   const wakeUps = createWakeUps((hint, loop) => {
     if (hint === 'subscribers') notifier.subscribersChanged();

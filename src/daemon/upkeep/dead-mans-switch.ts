@@ -1,6 +1,6 @@
 /**
  * The dead man's switch: an address that is called every minute while all is well. When the calls stop, for whatever reason,
- * somebody who does not depend on us notices. The replica that judges calls it, because what it says of its own judge is what
+ * a service outside notices. The replica that judges calls it, because what it says of its own judge is what
  * counts.
  */
 
@@ -20,7 +20,7 @@ export interface HeartbeatOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly replica: string;
-  /** A secret: whoever has it may keep the alarm quiet. The operator's own, so it may lead anywhere. */
+  /** A secret: with it anyone can keep the alarm quiet. The operator sets it, so it may be any address. */
   readonly url: string;
   /** The loops of this process. */
   readonly health: Pick<Health, 'seen'>;

@@ -28,7 +28,7 @@ export interface Sweep {
   step(): Promise<boolean>;
 }
 
-// The feed waits for whoever writes to the table of events, a deletion too: a batch takes some 40 ms.
+// The feed waits for every statement that writes to the table of events, a deletion too: a batch takes some 40 ms.
 const PURCHASES_AT_ONCE = 200;
 const ATTEMPTS_AT_ONCE = 5_000;
 const EVENTS_AT_ONCE = 200;

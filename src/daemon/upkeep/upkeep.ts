@@ -45,7 +45,7 @@ const MANY = 10_000;
 const SMALL_TABLES_EVERY: Milliseconds = 3_600_000;
 const SMALL_TABLES_KEPT: Milliseconds = 86_400_000;
 const ROWS_AT_ONCE = 5_000;
-/** Between two batches, so that whoever works live comes first: as long as the batch took, within these bounds. */
+/** Pause between two batches, so that polls and deliveries come first: as long as the batch took, within these bounds. */
 const SHORTEST_PAUSE: Milliseconds = 50;
 const LONGEST_PAUSE: Milliseconds = 1_000;
 

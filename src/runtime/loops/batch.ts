@@ -13,9 +13,9 @@ export interface BatchOptions {
   readonly most: number;
   /** How long an item may wait for company. 0: it goes at once, or when the flush before it has ended. */
   readonly linger: Milliseconds;
-  /** From the start of one flush to that of the next, on average: keeps batches worth their while under load. 0 unless told. */
+  /** From the start of one flush to that of the next, on average: keeps batches large under load. 0 unless given. */
   readonly spacing?: Milliseconds;
-  /** So many flushes may follow one another at once after a quiet while, before the spacing holds: 1 unless told. */
+  /** How many flushes may follow one another at once after a pause, before the spacing holds: 1 unless given. */
   readonly burst?: number;
   /** Flushes under way at once. */
   readonly parallel: number;

@@ -26,7 +26,7 @@ export function createLoops({ clock, log, health }: { clock: Clock; log: Logger;
           health.good(name);
         },
         onError: (error) => {
-          // Said once, not with every try.
+          // Logged once, not with every try.
           if (!failing) log.error({ error, loop: name }, 'loop.failed');
           failing = true;
           health.bad(name, error);

@@ -11,9 +11,9 @@ export interface Loop {
 
 export interface LoopOptions {
   readonly clock: Pick<Clock, 'sleep'>;
-  /** Told of a tick that failed; the loop goes on after `restAfterError`. */
+  /** Called after a tick that failed; the loop goes on after `restAfterError`. */
   onError(error: unknown): void;
-  /** Told of every tick that ended well. */
+  /** Called after every tick that ended well. */
   onTick?(): void;
   readonly restAfterError?: Milliseconds;
 }
@@ -23,7 +23,7 @@ export function repeat(tick: () => Promise<Milliseconds>, { clock, onError, onTi
   let stopped = false;
   let woken = false;
   let rest = new AbortController();
-  /** After a failure the rest is kept, whoever wakes: a wake-up must not turn a failing tick into a busy loop. */
+  /** After a failure the rest is kept despite wake-ups: a wake-up must not turn a failing tick into a busy loop. */
   let failed = false;
 
   const run = async (): Promise<void> => {

@@ -20,7 +20,7 @@ const time: typeof Temporal = globalThis.Temporal ?? ((await import('temporal-po
 
 /**
  * Reads a cron expression of five fields, or six with seconds in front, as clocks in a zone (IANA name) show it; UTC unless
- * told. Every local time that the expression names is one moment: one that the clocks show twice is the first of the two, one
+ * given. Every local time that the expression names is one moment: one that the clocks show twice is the first of the two, one
  * that they skip comes as much later as they skipped. Throws RangeError when there is no such zone.
  */
 export function createSchedule(expression: string, timeZone = 'UTC'): Schedule {

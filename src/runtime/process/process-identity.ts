@@ -28,7 +28,7 @@ export function isGone(identity: string): boolean {
 function machine(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    // Two containers on one machine may each have a process 1: the namespace tells them apart.
+    // Two containers on one machine may each have a process 1: the namespace distinguishes them.
     return `${boot}/${readlinkSync('/proc/self/ns/pid')}`;
   } catch {
     return hostname();

@@ -41,7 +41,7 @@ function make(dataDir: string, path: string): void {
   try {
     writeFileSync(draft, `${randomBytes(32).toString('base64')}\n`, { flag: 'wx', mode: 0o600, flush: true });
     const { uid, gid } = statSync(dataDir);
-    // Made as root in somebody else's folder, it must be theirs, so that they can use it without root as well.
+    // Made by root in another user's folder, the key must belong to that user, who may start the daemon without root later.
     if (process.getuid?.() === 0 && uid !== 0) chownSync(draft, uid, gid);
     linkSync(draft, path);
   } catch (error) {

@@ -1,11 +1,11 @@
 /**
- * Encrypts what must be stored and nobody may read: AES-256-GCM. Each text is bound to its place, so that a row's
+ * Encrypts what must be stored and stay unreadable: AES-256-GCM. Each text is bound to its place, so that a row's
  * ciphertext copied into another one cannot be opened there. Keys can be replaced: one seals, several open.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 
 export interface Secrets {
-  /** Names of the keys that open, the current one first. Nobody can tell a key from its name. */
+  /** Names of the keys that open, the current one first. A key cannot be derived from its name. */
   readonly keyIds: readonly string[];
   /** Encrypts a text for a place, such as `subscriber shop url`. */
   seal(text: string, place: string): Buffer;
@@ -13,7 +13,7 @@ export interface Secrets {
   open(sealed: Uint8Array, place: string): string | null;
   /** Whether the key that seals is the one that this was encrypted with, for this place. */
   isCurrent(sealed: Uint8Array, place: string): boolean;
-  /** 32 bytes that tell texts apart, and that nobody without the key can compare with guesses. */
+  /** 32 bytes that differ for different texts, and that cannot be compared with guesses without the key. */
   fingerprint(text: string): Buffer;
   /** The same under each key, in the order of `keyIds`: what was stored may be any of them. */
   fingerprints(text: string): Buffer[];
@@ -22,7 +22,7 @@ export interface Secrets {
 }
 
 const ALGORITHM = 'aes-256-gcm';
-/** The first byte tells how the rest is to be read. */
+/** The first byte is the version of the format. */
 const VERSION = 1;
 const NONCE = 12;
 const TAG = 16;
