@@ -121,7 +121,7 @@ test('deliveries of a shard that is given away stay for its next owner, and thos
 });
 
 test('while results cannot be written nothing more leaves, and afterwards everything does', async () => {
-  const repair = await refuseWrites(sql, [['deliveries', 'update']]);
+  const repair = await refuseWrites(sql, [['purchase_watch_internal.deliveries', 'update']]);
   const [shard] = ownership.owned() as [number];
   await addDeliveries([shard], 1);
   await notifier.tick();
