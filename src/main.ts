@@ -7,7 +7,7 @@ import { AppError } from './domain/values/errors.ts';
 import { packageVersion } from './runtime/process/package-version.ts';
 import type { TakeSignals } from './runtime/process/signals.ts';
 
-/** These run until they are told to stop, and handle that themselves. */
+/** These run until a signal, and handle it themselves. */
 const LONG_RUNNING: ReadonlySet<string> = new Set(['start', 'demo', 'simulate', 'listen']);
 
 const DONE = 0;

@@ -16,11 +16,11 @@ const CLEAR = [
   'cli',
   'client',
   'config',
-  'daemon/notifier',
-  'daemon/poller',
+  'daemon',
   'demo',
   'domain',
   'receiver',
+  'runtime',
   'simulator',
 ];
 
