@@ -1,6 +1,7 @@
 /** `audit`: proves that what happened was announced, to everybody who wants it. */
 
 import type { Command } from 'commander';
+import { counted, grouped } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
@@ -11,7 +12,7 @@ import type { AuditCheck } from '../../postgres/upkeep/audit-checks.ts';
 import { durationArgument, examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
-import { counted, printable, printJson, printLine, styled } from '../terminal/output.ts';
+import { printable, printJson, printLine, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
 
 interface Options {
@@ -79,9 +80,9 @@ function progressOn(context: CliContext): { show: NonNullable<AuditOptions['onPr
   return {
     show: (kind, count) => {
       // A terminal shows it in place; elsewhere a line now and then is enough.
-      if (isShown) context.stderr.write(`\r\u001b[K${count.toLocaleString('en').replaceAll(',', ' ')} ${kind} …`);
+      if (isShown) context.stderr.write(`\r\u001b[K${grouped(count)} ${kind} …`);
       else if (count - said >= LINE_EVERY) {
-        context.stderr.write(`${count.toLocaleString('en').replaceAll(',', ' ')} ${kind} …\n`);
+        context.stderr.write(`${grouped(count)} ${kind} …\n`);
         said = count;
       } else if (count < said) said = 0;
     },

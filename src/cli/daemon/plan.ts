@@ -5,6 +5,7 @@ import { forecast, pollsToSee, pollsUntil } from '../../domain/polling/poll-fore
 import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
 import { type NamedState, namedState, numberOf, STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
 import { type ShownLimit, shownLimit } from '../../domain/stays/dwell.ts';
+import { grouped } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { DAY, HOUR, type Milliseconds } from '../../domain/values/time.ts';
@@ -104,8 +105,6 @@ function comparedWith(callsPerHour: number, sites: readonly { name: string; maxR
   return sites.map(({ name, maxRps }) => ({ site: name, maxRps, shareOfCeiling: callsPerHour / (maxRps * 3_600) }));
 }
 
-const count = (value: number) => value.toLocaleString('en').replaceAll(',', ' ');
-
 const title = (context: CliContext, { name, value }: NamedState) => styled(context, 'bold', `${name} (${value})`);
 
 function printWaiting(context: CliContext, plan: WaitingPlan): void {
@@ -116,8 +115,8 @@ function printWaiting(context: CliContext, plan: WaitingPlan): void {
     const from = steady.fromMs === 0 ? 'from the start' : `once it has been there for ${humanDuration(steady.fromMs)}`;
     printLine(context, `  then    every ${humanDuration(steady.everyMs)}, ${from}`);
   }
-  const givenUp = `${count(counts.untilGivenUp)} until it is given up after ${humanDuration(giveUpAfterMs)}`;
-  printLine(context, `  in all  ${count(counts.firstHour)} in the first hour, ${count(counts.firstDay)} in 24 h, ${givenUp}`);
+  const givenUp = `${grouped(counts.untilGivenUp)} until it is given up after ${humanDuration(giveUpAfterMs)}`;
+  printLine(context, `  in all  ${grouped(counts.firstHour)} in the first hour, ${grouped(counts.firstDay)} in 24 h, ${givenUp}`);
   printLine(context, `  stuck   ${stuckText(plan)}`);
   if (!plan.stuckAfterIsAuto) return;
   printLine(context, `          ${LEARNED}`);
@@ -202,10 +201,10 @@ function printTraffic(context: CliContext, calls: ReturnType<typeof traffic>, sh
   printLine(context);
   printLine(
     context,
-    styled(context, 'bold', `${count(purchasesPerHour)} purchases an hour, each settled after ${humanDuration(settleAfterMs)}`),
+    styled(context, 'bold', `${grouped(purchasesPerHour)} purchases an hour, each settled after ${humanDuration(settleAfterMs)}`),
   );
-  printLine(context, `  calls   ${callsPerPurchase} for a purchase, ${count(callsPerHour)} an hour (${perSecond} a second)`);
-  printLine(context, `  open    about ${count(watchedAtOnce)} at any moment`);
+  printLine(context, `  calls   ${callsPerPurchase} for a purchase, ${grouped(callsPerHour)} an hour (${perSecond} a second)`);
+  printLine(context, `  open    about ${grouped(watchedAtOnce)} at any moment`);
   for (const { site, maxRps, shareOfCeiling } of shares) {
     const share = `${(shareOfCeiling * 100).toFixed(shareOfCeiling < 0.1 ? 1 : 0)} % of the ceiling of site ${site} (${maxRps} calls a second)`;
     printLine(context, `  share   ${share}${shareOfCeiling > 1 ? styled(context, 'red', ': too much, polls will be late') : ''}`);

@@ -66,7 +66,4 @@ export function printFacts(
   }
 }
 
-/** A count with its noun: `1 purchase`, `12 000 purchases`. */
-export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${count.toLocaleString('en').replaceAll(',', ' ')} ${count === 1 ? noun : plural}`;
-}
+export { counted } from '../../domain/values/counts.ts';

@@ -1,6 +1,7 @@
 /** Incidents about subscribers: what their events hold, and the same as a sentence for the log. */
 
 import { type Incident, SUBSCRIBER_TROUBLES, type SubscriberTrouble } from '../../domain/incidents/incident.ts';
+import { counted } from '../../domain/values/counts.ts';
 import { isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { MOST_COUNTED, type SubscriberCondition } from '../../postgres/subscribers/symptoms.ts';
 
@@ -79,5 +80,5 @@ const ENDED: Readonly<Record<SubscriberOutcome, string>> = {
 };
 
 function many(count: number, [one, more]: readonly [string, string]): string {
-  return count === 1 ? `1 delivery ${one}` : `${count >= MOST_COUNTED ? 'at least ' : ''}${count} deliveries ${more}`;
+  return counted(count, `delivery ${one}`, `deliveries ${more}`, MOST_COUNTED);
 }

@@ -1,5 +1,6 @@
 /** How long it takes until what is sent again has arrived, by what was measured lately. */
 
+import { grouped } from '../values/counts.ts';
 import { humanDuration } from '../values/duration.ts';
 import type { Milliseconds } from '../values/time.ts';
 
@@ -50,5 +51,3 @@ export function expectedDrain({ count, purchases }: { count: number; purchases: 
     text: `about ${humanDuration(ms)}: ${atOnce} at a time${several}, ${humanDuration(median)} each (${last})${before}`,
   };
 }
-
-const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ' ');

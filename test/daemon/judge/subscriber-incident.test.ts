@@ -98,7 +98,7 @@ describe('the log says in a sentence', () => {
     ],
     [
       { ...failing, waiting: 1_000, givenUp: 3 },
-      'shop takes nothing since 2026-11-20T09:00:00.000Z (failures in a row: 12); at least 1000 deliveries wait, 3 deliveries were given up. The last error: The receiver answered 503.',
+      'shop takes nothing since 2026-11-20T09:00:00.000Z (failures in a row: 12); at least 1 000 deliveries wait, 3 deliveries were given up. The last error: The receiver answered 503.',
     ],
     [
       { ...WELL, givenUp: 1, lastError: 'The receiver answered 422.' },

@@ -5,11 +5,12 @@
 
 import { enoughKnown, tooLittleKnown } from '../../../domain/incidents/stuck-checkouts.ts';
 import { stateName } from '../../../domain/purchases/states.ts';
+import { apart, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { Checkouts, ToldOver, ToldReason, ToldStuck } from '../events/checkouts-event.ts';
 import { waitingFor } from './advice.ts';
 import { causeParagraphs } from './causes.ts';
-import { apart, type Draft, grouped, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
+import { type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 
 /** Checkouts named in one message, and an id that is never cut. */

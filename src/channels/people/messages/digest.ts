@@ -5,10 +5,11 @@
 
 import type { DigestData } from '../../../domain/events/people-events.ts';
 import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
+import { counted, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import { waitingFor } from './advice.ts';
-import { customers, type Draft, grouped, type Labelled, LONGEST_NAME, lasting } from './draft.ts';
+import { customers, type Draft, type Labelled, LONGEST_NAME, lasting } from './draft.ts';
 import { cut, moment, plain } from './mrkdwn.ts';
 
 const SIGN = '📋';
@@ -26,7 +27,7 @@ type Row<List extends 'incidents' | 'overdue' | 'stays' | 'pace'> = Site[List][n
 /** Lays a digest out, given when it was made and its data. What could not be read is left out. */
 export function digestDraft({ at, data }: { readonly at: Instant; readonly data: DigestData }): Draft {
   const { sites, quiet, since } = data;
-  const said = { until: data.until ?? at, countedTo: data.countedTo ?? Number.POSITIVE_INFINITY };
+  const said = { until: data.until ?? at, countedTo: data.countedTo };
   const counts = countsOf(sites);
   const { all, open, overdue } = counts;
   return {
@@ -34,7 +35,7 @@ export function digestDraft({ at, data }: { readonly at: Instant; readonly data:
     facts: [
       ...(since === null ? [] : [['Since', moment(since)] as const]),
       ['Incidents', all === 0 ? 'none' : `${grouped(all)}, ${open === 0 ? 'all over' : `${grouped(open)} still open`}`],
-      ['Overdue now', overdue === 0 ? 'nobody' : purchases(overdue)],
+      ['Overdue now', overdue === 0 ? 'nobody' : counted(overdue, 'purchase')],
     ],
     paragraphs: [...siteParagraphs(sites, said), ...subscribersParagraph(data, said), ...quietParagraph(quiet)],
   };
@@ -43,7 +44,7 @@ export function digestDraft({ at, data }: { readonly at: Instant; readonly data:
 /** What holds for all of a digest. */
 interface Said {
   readonly until: Instant;
-  readonly countedTo: number;
+  readonly countedTo: number | null;
 }
 
 interface Counts {
@@ -69,9 +70,9 @@ function headline(sites: readonly string[], counts: Counts): string {
 }
 
 function totals({ all, open, overdue }: Counts): string {
-  const incidents = all === 0 ? 'no incidents' : `${grouped(all)} ${all === 1 ? 'incident' : 'incidents'}`;
+  const incidents = all === 0 ? 'no incidents' : counted(all, 'incident');
   const standing = open === 0 ? '' : ` (${grouped(open)} still open)`;
-  const waiting = overdue === 0 ? 'nobody overdue now' : `${purchases(overdue)} overdue now`;
+  const waiting = overdue === 0 ? 'nobody overdue now' : `${counted(overdue, 'purchase')} overdue now`;
   return `${incidents}${standing}, ${waiting}`;
 }
 
@@ -156,7 +157,7 @@ function incidentText({ what, openedAt, endedAt, owner, cause }: ToldIncident, u
 function overdueText({ state, count: number, since }: Row<'overdue'>, until: Instant): string[] {
   if (number === 0) return [];
   const oldest = since === null ? '' : `, ${number === 1 ? '' : 'the oldest '}for ${lasting(since, until)}`;
-  return [`Overdue now: ${purchases(number)} ${waitingFor(state)}${oldest}`];
+  return [`Overdue now: ${counted(number, 'purchase')} ${waitingFor(state)}${oldest}`];
 }
 
 function staysText({ state, entrants, overdue, share: now, usualShare: usual }: Row<'stays'>): string {
@@ -172,16 +173,16 @@ function paceText({ state, p95Ms: p95, usualP95Ms: usual, limitMs: limit }: Row<
   ];
 }
 
-function lostText(number: number, what: string, countedTo: number): string[] {
-  return number === 0 ? [] : [`${counted(number, countedTo)} ${number === 1 ? 'purchase' : 'purchases'} ${what}`];
+function lostText(number: number, what: string, countedTo: number | null): string[] {
+  return number === 0 ? [] : [`${counted(number, 'purchase', 'purchases', countedTo)} ${what}`];
 }
 
 function subscribersParagraph({ subscribers }: DigestData, { countedTo }: Said): Labelled[] {
   const lines = subscribers.flatMap(({ subscriber: name, givenUp, parked, off }) => {
     const parts = [
       ...(off ? ['is switched off'] : []),
-      ...(givenUp > 0 ? [`${counted(givenUp, countedTo)} given up`] : []),
-      ...(parked > 0 ? [`${counted(parked, countedTo)} waiting until it takes something again`] : []),
+      ...(givenUp > 0 ? [`${grouped(givenUp, countedTo)} given up`] : []),
+      ...(parked > 0 ? [`${grouped(parked, countedTo)} waiting until it takes something again`] : []),
     ];
     return parts.length === 0 ? [] : [`${plain(name, LONGEST_NAME)}: ${parts.join(', ')}`];
   });
@@ -213,15 +214,6 @@ function nameOf({ site }: Site): string {
 
 function sum<T>(rows: readonly T[], of: (row: T) => number): number {
   return rows.reduce((total, row) => total + of(row), 0);
-}
-
-function purchases(number: number): string {
-  return number === 1 ? '1 purchase' : `${grouped(number)} purchases`;
-}
-
-/** A number that is only counted so far. */
-function counted(number: number, countedTo: number): string {
-  return `${number >= countedTo ? 'at least ' : ''}${grouped(number)}`;
 }
 
 function inHundred(part: number): string {

@@ -1,5 +1,6 @@
 /** A message before it is laid out. */
 
+import { counted } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import type { IncidentHead } from '../events/incident-head.ts';
@@ -44,17 +45,6 @@ export function signOf({ severity }: Pick<IncidentHead, 'severity'>): string {
   return severity === 'warning' ? WARNING : ALARM;
 }
 
-/** A number with its thousands apart. */
-export function grouped(count: number): string {
-  return apart(String(count));
-}
-
-/** The thousands of a decimal number apart, its digits untouched; any other text as it is. */
-export function apart(amount: string): string {
-  const [, sign = '', integer = '', rest = ''] = /^(-?)(\d+)(\.\d+)?$/.exec(amount) ?? [];
-  return integer === '' ? amount : `${sign}${integer.replace(/(?<=\d)(?=(\d{3})+$)/g, ' ')}${rest}`;
-}
-
 export function customers(count: number): string {
-  return count === 1 ? '1 customer' : `${grouped(count)} customers`;
+  return counted(count, 'customer');
 }

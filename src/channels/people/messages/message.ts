@@ -1,11 +1,12 @@
 /** What people are shown of an event: reads it, and has it drafted by what it is about. */
 
+import { counted, grouped } from '../../../domain/values/counts.ts';
 import { type FirstLook, type OtherEvent, type PeopleEvent, readIncidentEvent } from '../events/incident-event.ts';
 import { type IncidentHead, isLookedAfter } from '../events/incident-head.ts';
 import { waitingFor } from './advice.ts';
 import { checkoutsDraft } from './checkouts.ts';
 import { digestDraft } from './digest.ts';
-import { type Draft, grouped, type Labelled, LONGEST_NAME, NEUTRAL, OVER } from './draft.ts';
+import { type Draft, type Labelled, LONGEST_NAME, NEUTRAL, OVER } from './draft.ts';
 import { code, link, moment, plain } from './mrkdwn.ts';
 import { replicaDraft } from './replica.ts';
 import { unreachableDraft } from './site.ts';
@@ -100,7 +101,7 @@ export function consoleLink(consoleUrl: string | null, page: string, label = 'Op
 /** Told once, when a site is asked for the first time and a customer has been waiting there. */
 function firstLookDraft({ site, count, parts, registered, unseen, since }: FirstLook): Draft {
   const where = plain(site, LONGEST_NAME);
-  const those = count === 1 ? '1 purchase has' : `${grouped(count)} purchases have`;
+  const those = counted(count, 'purchase has', 'purchases have');
   const line = (part: FirstLook['parts'][number]): string => `• ${waitingFor(part.state)}: ${grouped(part.count)}`;
   const states = parts.slice(0, 15).map(line).join('\n');
   return {

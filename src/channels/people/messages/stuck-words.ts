@@ -2,11 +2,12 @@
 
 import type { NamedState } from '../../../domain/purchases/states.ts';
 import { ENOUGH_EXITS } from '../../../domain/stays/dwell.ts';
+import { apart, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import { DAY, HOUR } from '../../../domain/values/time.ts';
 import type { StuckIncident, StuckPart, ToldAlarm, Working } from '../events/stuck-event.ts';
 import { waitingFor } from './advice.ts';
-import { apart, customers, grouped, LONGEST_HEADLINE, LONGEST_NAME, lasting, OVER, signOf } from './draft.ts';
+import { customers, LONGEST_HEADLINE, LONGEST_NAME, lasting, OVER, signOf } from './draft.ts';
 import { plain } from './mrkdwn.ts';
 
 /** Currencies named at most. */

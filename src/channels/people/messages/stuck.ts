@@ -4,11 +4,12 @@
  */
 
 import { enoughKnown } from '../../../domain/incidents/stuck-checkouts.ts';
+import { grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { StuckIncident, StuckPart } from '../events/stuck-event.ts';
 import { waitingFor } from './advice.ts';
 import { answered, causeParagraphs, earlierParagraph } from './causes.ts';
-import { customers, type Draft, grouped, type Labelled, LONGEST_NAME } from './draft.ts';
+import { customers, type Draft, type Labelled, LONGEST_NAME } from './draft.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 import { beganAt, moneyText, shareText, stuckHeadline, trustText, workingText } from './stuck-words.ts';
 

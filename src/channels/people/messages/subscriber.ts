@@ -3,6 +3,7 @@
 import { titleOfKind } from '../../../config/kinds/people-kinds.ts';
 import { FAILURES_TO_SWITCH_OFF, WITH_PEOPLE } from '../../../domain/deliveries/subscriber-health.ts';
 import { isAskedFor } from '../../../domain/deliveries/subscriber-state.ts';
+import { counted, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import type { SubscriberIncident } from '../events/incident-event.ts';
@@ -24,8 +25,8 @@ export function subscriberDraft(incident: SubscriberIncident): Draft {
       ...(trouble === 'unreached' ? [['Not reached since', moment(ourFailingSince ?? since)] as const] : []),
       ...(trouble === 'off' ? [['Off since', moment(offSince ?? since)] as const] : []),
       ...(trouble === 'given_up' ? [['Since', moment(since)] as const] : []),
-      ['Deliveries waiting', counted(waiting, incident)],
-      ...(givenUp > 0 ? [['Deliveries given up', counted(givenUp, incident)] as const] : []),
+      ['Deliveries waiting', grouped(waiting, incident.countedTo)],
+      ...(givenUp > 0 ? [['Deliveries given up', grouped(givenUp, incident.countedTo)] as const] : []),
     ],
     paragraphs: [
       [trouble === 'off' ? 'Why' : 'The last error', lastError === null ? 'None is known.' : plain(lastError, LONGEST_ERROR)],
@@ -155,8 +156,8 @@ function endedDraft(incident: SubscriberIncident): Draft {
       subscriber(incident),
       ['Began', moment(Math.min(since, openedAt))],
       ['Over', moment(over)],
-      ...(outcome === 'removed' ? [] : [['Deliveries waiting', counted(waiting, incident)] as const]),
-      ...(givenUp > 0 ? [['Deliveries given up', counted(givenUp, incident)] as const] : []),
+      ...(outcome === 'removed' ? [] : [['Deliveries waiting', grouped(waiting, incident.countedTo)] as const]),
+      ...(givenUp > 0 ? [['Deliveries given up', grouped(givenUp, incident.countedTo)] as const] : []),
     ],
     paragraphs: [
       ...(next === null ? [] : [['What happens now', next] as const]),
@@ -184,10 +185,6 @@ function serviceOf({ channel }: SubscriberIncident): string {
   return titleOfKind(channel) ?? 'its service';
 }
 
-function counted(count: number, { countedTo }: SubscriberIncident): string {
-  return countedTo !== null && count >= countedTo ? `${count} or more` : String(count);
-}
-
-function deliveries(count: number, incident: SubscriberIncident, [one, more]: readonly [string, string]): string {
-  return count === 1 ? `1 delivery ${one}` : `${counted(count, incident)} deliveries ${more}`;
+function deliveries(count: number, { countedTo }: SubscriberIncident, [one, more]: readonly [string, string]): string {
+  return counted(count, `delivery ${one}`, `deliveries ${more}`, countedTo);
 }

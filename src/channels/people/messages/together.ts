@@ -4,6 +4,7 @@
  */
 
 import type { TogetherReason } from '../../../domain/deliveries/channel-pace.ts';
+import { counted, grouped } from '../../../domain/values/counts.ts';
 import { type Instant, MINUTE } from '../../../domain/values/time.ts';
 import type { IncidentNow } from '../../../postgres/incidents/current.ts';
 import { joined } from '../events/checkouts-event.ts';
@@ -12,7 +13,7 @@ import { broughtUpToDate, type ToldIncident } from '../events/incident-now.ts';
 import type { StuckIncident } from '../events/stuck-event.ts';
 import { causeTitle } from './causes.ts';
 import { checkoutLines } from './checkouts.ts';
-import { customers, type Draft, grouped, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
+import { customers, type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
 import { consoleLink, draftOf, incidentPage } from './message.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 import { wordsOfSite } from './site.ts';
@@ -95,7 +96,10 @@ function draftTogether(threads: readonly Thread[], others: readonly PeopleEvent[
     const draft = aloneDraft(first, options);
     return { ...draft, paragraphs: [...draft.paragraphs, ...rest] };
   }
-  const [going, over] = [counted(open.length, 'goes', 'go'), counted(ended.length, 'is', 'are')];
+  const [going, over] = [
+    counted(open.length, 'incident goes', 'incidents go'),
+    counted(ended.length, 'incident is', 'incidents are'),
+  ];
   const sign = first === undefined ? (ended.length > 0 ? OVER : NEUTRAL) : signOf(first.last);
   const said = [...(open.length > 0 ? [`${going} on`] : []), ...(ended.length > 0 ? [`${over} over`] : [])].join(', ');
   const link = consoleLink(consoleUrl, '/incidents');
@@ -214,10 +218,6 @@ function lines(label: string, all: readonly string[], order: number): Labelled[]
   };
   const fewer = [8, 5, 3, 1].filter((most) => most < Math.min(all.length, MOST_LINES));
   return [[label, some(MOST_LINES), { order, shorter: fewer.map(some) }]];
-}
-
-function counted(count: number, one: string, many: string): string {
-  return count === 1 ? `1 incident ${one}` : `${grouped(count)} incidents ${many}`;
 }
 
 /** Why it is one message, or comes late. */

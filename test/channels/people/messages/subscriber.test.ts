@@ -95,7 +95,7 @@ describe('a subscriber that takes nothing', () => {
   test('for so long that events are given up is shown with how to send them again', () => {
     const text = shown('incident.grew', losing).replace(/ +/g, ' ');
     for (const part of [
-      'Deliveries waiting 1000 or more',
+      'Deliveries waiting at least 1 000',
       'Deliveries given up 3',
       'is not sent again by itself',
       'purchase-watch deliveries --subscriber shop --status exhausted',
