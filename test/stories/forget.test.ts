@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { countErasable, erase } from '../../src/postgres/purchases/forget.ts';
+import { countErasable, erase } from '../../src/postgres/purchases/erase.ts';
 import { findPurchases, requestPoll } from '../../src/postgres/purchases/purchases.ts';
 import { onDatabase } from '../cli/command.ts';
 import { aStatePolicy } from '../support/a-purchase.ts';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { EVENT_TYPES } from '../../src/domain/events/system-events.ts';
 import { connect, type Sql } from '../../src/postgres/connection/database.ts';
-import { countErasable, erase } from '../../src/postgres/purchases/forget.ts';
+import { countErasable, erase } from '../../src/postgres/purchases/erase.ts';
 import { findPurchases } from '../../src/postgres/purchases/purchases.ts';
 import { openStream } from '../api/event-stream.ts';
 import { aStatePolicy } from '../support/a-purchase.ts';

@@ -19,7 +19,7 @@ import { parameter, siteField, stateField, subscriberParameter, wordParameter } 
 import type { IssueNote } from '../http/invalid.ts';
 
 /** What a subscriber's fields are checked against. */
-export interface Known {
+export interface CheckedAgainst {
   readonly sites: readonly string[];
   readonly webhooks: Parameters<typeof readUrl>[1];
 }
@@ -37,7 +37,7 @@ export const subscriberName = subscriberParameter.openapi({
 });
 
 /** An address may hold a token, so no message repeats it. */
-export function urlField({ webhooks }: Known) {
+export function urlField({ webhooks }: CheckedAgainst) {
   return parameter((value) => readUrl(value, webhooks), { hideValue: true }).openapi({
     type: 'string',
     format: 'uri',
@@ -96,7 +96,7 @@ function listOf<Item extends z.ZodType>(item: Item, description: string) {
 export const typesField = listOf(typeField, 'Of which events it is told; null for all.');
 
 /** Of what a subscriber is told; what is absent stays as it is, or is all. */
-export function wishFields({ sites }: Known) {
+export function wishFields({ sites }: CheckedAgainst) {
   return {
     types: typesField.nullish(),
     sites: listOf(siteField(sites), 'Of which sites; null for all.').nullish(),

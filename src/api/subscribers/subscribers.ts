@@ -14,8 +14,8 @@ import { strict } from '../http/invalid.ts';
 import { pageAnswer, pageParameters, readPage } from '../http/page.ts';
 import { problems } from '../http/problems.ts';
 import {
+  type CheckedAgainst,
   extraFields,
-  type Known,
   nameField,
   secretField,
   subscriberName,
@@ -28,7 +28,7 @@ export interface SubscriberParts {
   readonly sql: Sql;
   readonly changes: Sql;
   readonly secrets: Secrets | null;
-  readonly known: Known;
+  readonly known: CheckedAgainst;
   /** Those that the settings name. */
   readonly configured: Addresses['configured'];
 }
@@ -100,7 +100,7 @@ const listRoute = createRoute({
   },
 });
 
-const addRoute = (means: { sql: Sql; secrets: Secrets | null }, known: Known) =>
+const addRoute = (means: { sql: Sql; secrets: Secrets | null }, known: CheckedAgainst) =>
   createRoute({
     method: 'post',
     path: '/v1/subscribers',
@@ -151,7 +151,7 @@ const readRoute = createRoute({
   },
 });
 
-const changeRoute = (known: Known) =>
+const changeRoute = (known: CheckedAgainst) =>
   createRoute({
     method: 'patch',
     path: '/v1/subscribers/{id}',

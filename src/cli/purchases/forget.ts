@@ -8,12 +8,12 @@ import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import {
   countErasable,
+  type Erasable,
   type ErasedCounts,
   erase,
   eraseMentions,
   erasures,
-  type Forgettable,
-} from '../../postgres/purchases/forget.ts';
+} from '../../postgres/purchases/erase.ts';
 import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
 import { findRemarks, namesOf, type Remark, referencesOf } from '../../postgres/purchases/remarks.ts';
 import { examples } from '../terminal/arguments.ts';
@@ -139,7 +139,7 @@ function whoAsks(): string {
   }
 }
 
-async function whyNot(sql: Sql, purchase: Forgettable): Promise<string> {
+async function whyNot(sql: Sql, purchase: Erasable): Promise<string> {
   const [still] = await findPurchases(sql, purchase);
   if (still === undefined) return `${purchase.purchaseId} was erased or deleted by somebody else meanwhile`;
   return 'another session keeps rows of this purchase locked, so nothing was erased; end its transaction and try again';

@@ -1,7 +1,7 @@
 /** Drops erased purchases from the memory of this replica, as the table of erasures says. */
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { erasedAfter, lastErasure } from '../../postgres/purchases/forget.ts';
+import { erasedAfter, lastErasure } from '../../postgres/purchases/erase.ts';
 
 export interface ErasuresOptions {
   readonly sql: Sql;

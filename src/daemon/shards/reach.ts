@@ -35,25 +35,25 @@ const EVERY: Milliseconds = 5_000;
 
 interface Watched {
   readonly outside: Outside;
-  standing: Participation;
+  participation: Participation;
   /** Set from the first time that the shards are left until something is reached again. */
   trouble: Unreached | null;
 }
 
 export function createReach({ clock, log, outsides, setAway }: ReachOptions): Reach {
-  const watched = outsides.map((outside): Watched => ({ outside, standing: TAKING_PART, trouble: null }));
+  const watched = outsides.map((outside): Watched => ({ outside, participation: TAKING_PART, trouble: null }));
 
   const look = async (each: Watched): Promise<void> => {
-    const { outside, standing: before } = each;
+    const { outside, participation: before } = each;
     const isAway = before.awayUntil !== null;
     if (isAway ? !(await outside.stillFails()) : !outside.mayFail()) return over(each);
     const unreached = await outside.outdone();
-    each.standing = afterLook(before, {
+    each.participation = afterLook(before, {
       isUnreached: isAway || unreached !== null,
       othersReach: unreached !== null,
       now: clock.monotonic(),
     });
-    const { awayUntil } = each.standing;
+    const { awayUntil } = each.participation;
     if (awayUntil !== null && !isAway) {
       each.trouble ??= unreached;
       const forAtMostMs = Math.round(awayUntil - clock.monotonic());
@@ -65,14 +65,14 @@ export function createReach({ clock, log, outsides, setAway }: ReachOptions): Re
   };
   const over = (each: Watched): void => {
     if (each.trouble !== null) log.info({ reason: each.outside.reason }, 'replica.back');
-    each.standing = TAKING_PART;
+    each.participation = TAKING_PART;
     each.trouble = null;
   };
 
   return {
     tick: async () => {
       for (const each of watched) await look(each);
-      setAway(watched.some(({ standing }) => standing.awayUntil !== null));
+      setAway(watched.some(({ participation }) => participation.awayUntil !== null));
       return EVERY;
     },
     troubles: () =>

@@ -52,17 +52,17 @@ export interface DeliveryFilter {
   readonly event?: string | undefined;
 }
 
-/** What decides where a delivery `d` of a subscriber `s` stands, as columns; `h` is its health, `f` whether it is in flight. */
-export const STANDING_COLUMNS = `
+/** What decides the status of a delivery `d` of a subscriber `s`, as columns; `h` is its health, `f` whether it is in flight. */
+export const STATUS_COLUMNS = `
   d.status as stored, f.since as "inFlightSince", s.configured, s.status as "subscriberStatus",
   s.status_reason as "statusReason", h.failures, h.paused_until as "pausedUntil",
   h.last_error as "healthError", d.last_error as "lastError", now() as now`;
 /** Goes with them, after `d` and `s`. */
-export const STANDING_JOINS = `
+export const STATUS_JOINS = `
   left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
   left join purchase_watch_internal.deliveries_in_flight() f on f.delivery = d.id`;
 
-export interface StandingRow {
+export interface StatusRow {
   readonly stored: StoredStatus;
   readonly inFlightSince: Instant | null;
   readonly configured: boolean;
@@ -76,7 +76,7 @@ export interface StandingRow {
 }
 
 /** A row with what those columns say, instead of them. */
-export function standingOf<Row extends StandingRow>(row: Row) {
+export function withShownStatus<Row extends StatusRow>(row: Row) {
   const { stored, inFlightSince, configured, subscriberStatus, statusReason, failures, pausedUntil, healthError, now, ...rest } =
     row;
   const health = failures === null ? null : { failures, failingSince: null, pausedUntil, lastError: healthError };
@@ -91,14 +91,14 @@ export function standingOf<Row extends StandingRow>(row: Row) {
 const COLUMNS = `
   d.id::float8 as id, s.name as subscriber, e.id as "eventId", e.type, e.site, e.sequence, p.purchase_id as "purchaseId",
   e.created_at as "createdAt", d.due_at as "dueAt",
-  d.settled_at as "settledAt", d.attempts, d.rank = 2 as replayed, ${STANDING_COLUMNS}`;
+  d.settled_at as "settledAt", d.attempts, d.rank = 2 as replayed, ${STATUS_COLUMNS}`;
 
 const JOINED = `
   join purchase_watch_internal.subscribers s on s.id = d.subscriber
   join purchase_watch_internal.events e on e.position = d.event
-  left join purchase_watch.purchases p on p.id = e.purchase ${STANDING_JOINS}`;
+  left join purchase_watch.purchases p on p.id = e.purchase ${STATUS_JOINS}`;
 
-type Row = Omit<DeliveryRow, 'status' | 'reason' | 'parkedUntil'> & StandingRow;
+type Row = Omit<DeliveryRow, 'status' | 'reason' | 'parkedUntil'> & StatusRow;
 
 /** A page of deliveries, newest first. `before` is the last id of the page before. */
 export async function listDeliveries(
@@ -107,7 +107,7 @@ export async function listDeliveries(
 ): Promise<DeliveryRow[]> {
   const rows = await sql<Row[]>`
     select ${sql.unsafe(COLUMNS)} from (${chosen(sql, filter, before, limit)}) d ${sql.unsafe(JOINED)} order by d.id desc`;
-  return rows.map(standingOf);
+  return rows.map(withShownStatus);
 }
 
 /** Whether nothing is sent to a subscriber `s` at present: see `parkedBecause` in domain/deliveries/subscriber-state.ts. */
@@ -195,7 +195,7 @@ export async function findDelivery(
       select attempts, settled_at, took_ms, http_status, 'delivered', null, excerpt from purchase_watch_internal.deliveries
       where id = ${id} and status = 'delivered' and took_ms is not null) a
     order by number`;
-  return { ...standingOf(row), tries };
+  return { ...withShownStatus(row), tries };
 }
 
 /** What has to be through before anything else of the lane of a delivery that waits: itself, or one before it; null when it is settled. */

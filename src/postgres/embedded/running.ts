@@ -87,7 +87,7 @@ const UNREADY: Readonly<Record<Greeting, string>> = {
 
 async function restAfter(failed: Attempt | null): Promise<void> {
   if (failed === null) return;
-  failed.explain();
+  failed.throwIfFatal();
   await delay(TRY_AGAIN);
 }
 

@@ -18,7 +18,7 @@ export interface Attempt {
   readonly pid: number | undefined;
   hasEnded(): boolean;
   /** Throws why it ended, unless another attempt may do better. */
-  explain(): void;
+  throwIfFatal(): void;
   /** The end of what it wrote to the log. */
   lastWords(): string;
   /** Ends it at once; it has served no client. */
@@ -38,7 +38,7 @@ export function attemptStart(cluster: Cluster, socketFolder: string): Attempt {
     pid: server.pid,
     hasEnded,
     lastWords,
-    explain: () => {
+    throwIfFatal: () => {
       if (failure !== undefined) throw cannotRun('postgres', cluster.home, failure);
       if (server.exitCode === HELD) return;
       const said = lastWords();

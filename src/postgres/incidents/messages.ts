@@ -3,7 +3,7 @@
 import type { DeliveryStatus } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
-import { STANDING_COLUMNS, STANDING_JOINS, type StandingRow, standingOf } from '../deliveries/delivery-list.ts';
+import { STATUS_COLUMNS, STATUS_JOINS, type StatusRow, withShownStatus } from '../deliveries/delivery-list.ts';
 
 export interface Said {
   readonly channel: string;
@@ -20,17 +20,17 @@ const MOST_SAID = 500;
 
 /** Messages about an incident with their receivers, first to last. */
 export async function saidOf(sql: Queries, id: string): Promise<Said[]> {
-  const rows = await sql<(Omit<Said, 'status'> & StandingRow)[]>`
+  const rows = await sql<(Omit<Said, 'status'> & StatusRow)[]>`
     select s.name as channel, substr(e.type, length('incident.') + 1) as stage,
-      coalesce(d.settled_at, e.created_at) as at, ${sql.unsafe(STANDING_COLUMNS)}
+      coalesce(d.settled_at, e.created_at) as at, ${sql.unsafe(STATUS_COLUMNS)}
     from (
       select position, type, created_at from purchase_watch_internal.events
       where incident = ${id} and type like 'incident.%' order by position desc limit ${MOST_EVENTS}) e
     join purchase_watch_internal.deliveries d on d.event = e.position
-    join purchase_watch_internal.subscribers s on s.id = d.subscriber ${sql.unsafe(STANDING_JOINS)}
+    join purchase_watch_internal.subscribers s on s.id = d.subscriber ${sql.unsafe(STATUS_JOINS)}
     order by e.position desc, s.name desc limit ${MOST_SAID}`;
   return rows
-    .map(standingOf)
+    .map(withShownStatus)
     .toReversed()
     .map(({ channel, stage, at, status }) => ({ channel, stage, at, status }));
 }

@@ -1,21 +1,155 @@
-/**
- * How purchases are deleted with everything that hangs on them, without ever waiting for a lock. Whoever records, settles
- * or sends again holds rows of one purchase and may come to want another; so a deletion takes what is free at the moment
- * and leaves the rest for its next turn, and nobody ends up waiting in a circle.
- */
+/** Erases a purchase, a person's data with it, and leaves a line that says so without naming it. */
+
+import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
+import { lockingWhole } from './lock-whole.ts';
+
+/** Rows of each kind. `mentions` are events of the site, and about incidents, whose text holds the id. */
+export interface ErasedCounts {
+  readonly transitions: number;
+  readonly events: number;
+  readonly deliveries: number;
+  readonly attempts: number;
+  readonly mentions: number;
+  /** Deliveries that were not made yet, of mentions too. */
+  readonly pending: number;
+}
+
+/** A purchase to be erased. */
+export interface Erasable {
+  /** Of the row. */
+  readonly id: number;
+  readonly site: string;
+  readonly purchaseId: string;
+}
+
+/** When and by whom a purchase was erased. */
+export interface Erasure {
+  readonly at: Instant;
+  readonly site: string;
+  readonly by: string;
+  readonly counts: ErasedCounts;
+}
+
+/** What stands in for the id: it can be compared, and not read back. */
+export function fingerprint(site: string, purchaseId: string): string {
+  return createHash('sha256').update(`${site}/${purchaseId}`).digest('hex');
+}
+
+/** Events of no purchase whose body may name some; those about several sites are of none. The text of the id is looked for as it stands in JSON, in its quotes. */
+const mentioning = (sql: Queries, { site, purchaseId }: Pick<Erasable, 'site' | 'purchaseId'>) => sql`
+  e.purchase is null and e.site in (${site}, '') and (e.type = 'site.unknown_state' or e.type like 'incident.%')
+  and strpos(e.body, ${JSON.stringify(purchaseId)}) > 0`;
+
+/** How much there is to erase. */
+export async function countErasable(sql: Queries, purchase: Erasable): Promise<ErasedCounts> {
+  const [row] = await sql<[ErasedCounts]>`
+    with mention as (select e.position from purchase_watch_internal.events e where ${mentioning(sql, purchase)}),
+    event as (select position from purchase_watch_internal.events where purchase = ${purchase.id}),
+    delivery as (
+      select d.id, d.status, d.took_ms from event e join purchase_watch_internal.deliveries d on d.event = e.position)
+    select (select count(*) from purchase_watch_internal.purchase_transitions where purchase = ${purchase.id})::float8 as transitions,
+      (select count(*) from event)::float8 as events, (select count(*) from delivery)::float8 as deliveries,
+      ((select count(*) from delivery d join purchase_watch_internal.attempts a on a.delivery = d.id)
+        -- The one that delivered is kept in the delivery itself.
+        + (select count(*) from delivery where status = 'delivered' and took_ms is not null))::float8 as attempts,
+      (select count(*) from mention)::float8 as mentions,
+      ((select count(*) from delivery where status = 'pending')
+        + (select count(*) from mention m join purchase_watch_internal.deliveries d on d.event = m.position where d.status = 'pending'))::float8 as pending`;
+  return row;
+}
+
+/** Whoever works on a purchase holds its rows for the length of a statement. */
+const LOOK_AGAIN: Milliseconds = 50;
 
 /**
- * The part of a statement that locks the events and deliveries of the purchases that an earlier part, `candidate`, has
- * locked: `event`, `delivery`, and in `busy` the ids of those of which somebody holds a row.
+ * Erases a purchase with everything that hangs on it or names it, notes that in one line, and tells the daemons to drop
+ * it from memory; one statement. Answers when, or null when nothing was erased: somebody
+ * worked on it all the time, or it is gone.
  */
-export const lockingWhole = (sql: Queries) => sql`
-    event as materialized (
-      select e.position, e.purchase from candidate c join purchase_watch_internal.events e on e.purchase = c.id for update of e skip locked),
-    delivery as materialized (
-      select d.id, d.status, e.purchase from event e join purchase_watch_internal.deliveries d on d.event = e.position for update of d skip locked),
-    busy as (
-      select c.id from candidate c join purchase_watch_internal.events e on e.purchase = c.id
-      where not exists (select from event l where l.position = e.position)
-      union select e.purchase from event e join purchase_watch_internal.deliveries d on d.event = e.position
-      where not exists (select from delivery l where l.id = d.id))`;
+export async function erase(
+  sql: Queries,
+  purchase: Erasable,
+  { by, counts, within }: { by: string; counts: ErasedCounts; within: Milliseconds },
+): Promise<Instant | null> {
+  const deadline = performance.now() + within;
+  for (;;) {
+    const [row] = await eraseFree(sql, purchase, { by, counts });
+    if (row !== undefined) return row.at;
+    const [there] = await sql`select from purchase_watch.purchases where id = ${purchase.id}`;
+    if (there === undefined || performance.now() > deadline) return null;
+    await delay(LOOK_AGAIN);
+  }
+}
+
+const eraseFree = (sql: Queries, purchase: Erasable, { by, counts }: { by: string; counts: ErasedCounts }) => sql<
+  { at: Instant }[]
+>`
+    with candidate as materialized (
+      select id from purchase_watch.purchases where id = ${purchase.id} for update skip locked),
+    ${lockingWhole(sql)},
+    ${lockingMentions(sql, purchase)},
+    free as materialized (
+      select id from candidate where not exists (select from busy) and not exists (select from mention_busy)),
+    removed as (delete from purchase_watch.purchases p using free f where p.id = f.id returning p.id),
+    mention_removed as (
+      delete from purchase_watch_internal.events e using mention m where e.position = m.position and exists (select from free)),
+    nudge_removed as (delete from purchase_watch_internal.nudges n using free f where n.purchase = f.id),
+    -- Nearly empty: the judge takes its rows within seconds.
+    stay_unnamed as (update purchase_watch_internal.stays s set purchase = null from free f where s.purchase = f.id),
+    noted as (
+      insert into purchase_watch_internal.forgotten (site, sha256, by, counts, purchase)
+      select ${purchase.site}, ${fingerprint(purchase.site, purchase.purchaseId)}, ${by} || ', role ' || current_user,
+        ${JSON.stringify(counts)}::text::jsonb, id from removed
+      returning at)
+    select at,
+      pg_notify('purchase_watch_wake', 'forgotten ' || ${purchase.id}::bigint), pg_notify('purchase_watch_wake', 'judge')
+    from noted`;
+
+/** The number of the latest erasure; 0 when there was none. */
+export async function lastErasure(sql: Queries): Promise<number> {
+  const [row] = await sql<[{ id: number }]>`select coalesce(max(id), 0)::float8 as id from purchase_watch_internal.forgotten`;
+  return row.id;
+}
+
+/** Erasures after a number, in order: each with the row id of its purchase, null where only an older version noted it. */
+export function erasedAfter(sql: Queries, id: number, most: number): Promise<{ id: number; purchase: number | null }[]> {
+  return sql<{ id: number; purchase: number | null }[]>`
+    select id::float8 as id, purchase::float8 as purchase from purchase_watch_internal.forgotten where id > ${id}::bigint order by id limit ${most}`;
+}
+
+/** The same as `lockingWhole`, for events of no purchase that name this one. */
+const lockingMentions = (sql: Queries, purchase: Erasable) => sql`
+    found as materialized (select e.position from purchase_watch_internal.events e where ${mentioning(sql, purchase)}),
+    mention as materialized (
+      select e.position from found f join purchase_watch_internal.events e on e.position = f.position for update of e skip locked),
+    mention_delivery as materialized (
+      select d.id from mention m join purchase_watch_internal.deliveries d on d.event = m.position for update of d skip locked),
+    mention_busy as (
+      select f.position from found f where not exists (select from mention m where m.position = f.position)
+      union all select m.position from mention m join purchase_watch_internal.deliveries d on d.event = m.position
+      where not exists (select from mention_delivery l where l.id = d.id))`;
+
+/** Erases what came to name a purchase while it was being erased: the judge had read it just before. Answers how many. */
+export async function eraseMentions(sql: Queries, purchase: Erasable): Promise<number> {
+  const rows = await sql`
+    with ${lockingMentions(sql, purchase)}
+    delete from purchase_watch_internal.events e using mention m
+    where e.position = m.position and not exists (select from mention_busy)`;
+  return rows.count;
+}
+
+/** When purchases of this id were erased, at one site or at any, the latest first. */
+export async function erasures(
+  sql: Queries,
+  { purchaseId, site }: { purchaseId: string; site: string | null },
+): Promise<Erasure[]> {
+  const names = await sql<{ name: string }[]>`
+    select name from purchase_watch_internal.sites where ${site === null ? sql`true` : sql`name = ${site}`}`;
+  const hashes = names.map(({ name }) => fingerprint(name, purchaseId));
+  return sql<Erasure[]>`
+    select at, site, by, counts from purchase_watch_internal.forgotten
+    where sha256 = any(${hashes}::text[]) order by at desc`;
+}

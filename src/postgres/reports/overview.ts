@@ -3,7 +3,7 @@
 import type { DeliveryStatus } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
-import { STANDING_COLUMNS, STANDING_JOINS, type StandingRow, standingOf } from '../deliveries/delivery-list.ts';
+import { STATUS_COLUMNS, STATUS_JOINS, type StatusRow, withShownStatus } from '../deliveries/delivery-list.ts';
 import { EVERY_SHARD } from '../migrations/names.ts';
 
 /** The time by the database's clock. */
@@ -129,15 +129,15 @@ export interface ToldRow {
 
 /** Who was told what of a purchase, in the order of its events. */
 export async function toldOf(sql: Queries, purchase: number): Promise<ToldRow[]> {
-  const rows = await sql<(Omit<ToldRow, 'status' | 'reason'> & StandingRow)[]>`
+  const rows = await sql<(Omit<ToldRow, 'status' | 'reason'> & StatusRow)[]>`
     select e.sequence, e.type, s.name as subscriber, d.attempts,
       e.created_at as "createdAt", d.due_at as "dueAt",
-      d.settled_at as "settledAt", ${sql.unsafe(STANDING_COLUMNS)}
+      d.settled_at as "settledAt", ${sql.unsafe(STATUS_COLUMNS)}
     from purchase_watch_internal.events e
     join purchase_watch_internal.deliveries d on d.event = e.position
-    join purchase_watch_internal.subscribers s on s.id = d.subscriber ${sql.unsafe(STANDING_JOINS)}
+    join purchase_watch_internal.subscribers s on s.id = d.subscriber ${sql.unsafe(STATUS_JOINS)}
     where e.purchase = ${purchase} order by e.sequence, s.name`;
-  return rows.map(standingOf);
+  return rows.map(withShownStatus);
 }
 
 /** Registered ids that follow a text in each site's index, for somebody who mistyped or shortened one. */

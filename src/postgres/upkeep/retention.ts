@@ -2,7 +2,7 @@
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import type { LeaseName } from '../migrations/names.ts';
-import { lockingWhole } from '../purchases/erase.ts';
+import { lockingWhole } from '../purchases/lock-whole.ts';
 import type { Lease } from '../shards/replicas.ts';
 
 /** Where a walk over ended purchases stands; the time is text, for it has microseconds. */

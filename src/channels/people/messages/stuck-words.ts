@@ -103,7 +103,7 @@ function roughly(days: number): string {
 }
 
 /** After how long a customer counts as overdue, and where that comes from. */
-export function workingText(limitMs: number, dwell: Working | null): string {
+export function overdueText(limitMs: number, dwell: Working | null): string {
   const limit = humanDuration(Math.min(limitMs, 1_000 * DAY));
   if (dwell === null) return limit;
   const { usualMs, p95Ms, purchases, source } = dwell;

@@ -11,7 +11,7 @@ import { waitingFor } from './advice.ts';
 import { answered, causeParagraphs, earlierParagraph } from './causes.ts';
 import { customers, type Draft, type Labelled, LONGEST_NAME } from './draft.ts';
 import { code, moment, plain } from './mrkdwn.ts';
-import { beganAt, moneyText, shareText, stuckHeadline, trustText, workingText } from './stuck-words.ts';
+import { beganAt, moneyText, overdueText, shareText, stuckHeadline, trustText } from './stuck-words.ts';
 
 /** Purchases named at most. */
 const NAMED_PURCHASES = 5;
@@ -40,7 +40,7 @@ function openDraft(incident: StuckIncident): Draft {
       ...(waiting.length === 0 ? [] : [['Money waiting', moneyText(incident), { order: 90 }] as const]),
       ...(limitMs === null
         ? []
-        : [['Overdue after', workingText(limitMs, dwell), { order: 60, shorter: [workingText(limitMs, null)] }] as const]),
+        : [['Overdue after', overdueText(limitMs, dwell), { order: 60, shorter: [overdueText(limitMs, null)] }] as const]),
       ...(severity === null ? [] : [['Severity', severity] as const]),
     ],
     paragraphs: [

@@ -2,17 +2,17 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import {
   countErasable,
+  type Erasable,
   erase,
   eraseMentions,
   erasures,
-  type Forgettable,
   fingerprint,
-} from '../../../src/postgres/purchases/forget.ts';
+} from '../../../src/postgres/purchases/erase.ts';
 import { register } from '../../../src/postgres/purchases/purchases.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
 let database: TestDatabase;
-let purchase: Forgettable;
+let purchase: Erasable;
 beforeEach(async () => {
   database = await testDatabase();
   await syncSites(database.sql, ['se', 'fi']);
@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-async function watched(purchaseId: string): Promise<Forgettable> {
+async function watched(purchaseId: string): Promise<Erasable> {
   await register(database.sql, [{ purchaseId, site: 'se', reference: null, metadata: null }]);
   const [row] = await database.sql<[{ id: number }]>`select id from purchase_watch.purchases where purchase_id = ${purchaseId}`;
   return { id: row.id, site: 'se', purchaseId };
