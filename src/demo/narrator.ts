@@ -44,13 +44,13 @@ export function createNarrator(stage: Stage): Narrator {
     },
     say: (text) => show(`${clock()}  ${stage.paint('cyan', text)}`),
     arrival: ({ event, took }) => {
-      const { site, purchaseId } = event.data;
+      const { site = '', purchaseId = '' } = event.data as { site?: string; purchaseId?: string };
       const { text, style } = wordsFor(event);
-      const id = (purchaseId ?? '').slice(0, ID_LENGTH).padEnd(ID_LENGTH);
+      const id = purchaseId.slice(0, ID_LENGTH).padEnd(ID_LENGTH);
       const change = text.padEnd(CHANGE_WIDTH);
       const webhook = stage.paint('gray', `webhook ✓ ${String(took).padStart(4)} ms`);
       pace.line(
-        `${clock()}  ${(site ?? '').padEnd(SITE_WIDTH)}  ${id}  ${style === null ? change : stage.paint(style, change)}  ${webhook}`,
+        `${clock()}  ${site.padEnd(SITE_WIDTH)}  ${id}  ${style === null ? change : stage.paint(style, change)}  ${webhook}`,
       );
     },
     show,
@@ -58,30 +58,29 @@ export function createNarrator(stage: Stage): Narrator {
   };
 }
 
-/** With the digits it came with. */
-function amountOf({ invoice, currency }: Arrival['event']['data']): string {
-  const amount = invoice?.totalAmount ?? '?';
-  return `${isDecimal(amount) ? amount.rawJSON : amount} ${currency ?? ''}`.trimEnd();
-}
-
-function wordsFor({ type, timestamp, data }: Arrival['event']): { text: string; style: Style | null } {
-  const stay = data.stateSince == null ? '' : ` after ${humanDuration(Date.parse(timestamp) - Date.parse(data.stateSince))}`;
-  switch (type) {
+function wordsFor(event: Arrival['event']): { text: string; style: Style | null } {
+  const stay = (since: string | null): string =>
+    since === null ? '' : ` after ${humanDuration(Date.parse(event.timestamp) - Date.parse(since))}`;
+  switch (event.type) {
     case 'purchase.state_changed': {
-      const to = data.to?.name ?? '?';
-      const end = checkoutEnd(to);
+      const { from, to } = event.data;
+      const end = checkoutEnd(to.name);
       const style = end === 'paid' ? 'green' : end === null ? null : 'yellow';
-      return { text: data.from == null ? `first seen: ${to}` : `${data.from.name} → ${to}`, style };
+      return { text: from === null ? `first seen: ${to.name}` : `${from.name} → ${to.name}`, style };
     }
     case 'purchase.stuck':
-      return { text: `STUCK in ${data.state?.name ?? '?'}${stay}`, style: 'red' };
+      return { text: `STUCK in ${event.data.state.name}${stay(event.data.stateSince)}`, style: 'red' };
     case 'purchase.recovered':
-      return { text: `moved on${stay}`, style: 'green' };
-    case 'purchase.invoice_ready':
-      return { text: `invoice of ${amountOf(data)}, due ${data.invoice?.dueDate?.slice(0, 10) ?? '?'}`, style: null };
+      return { text: `moved on${stay(event.data.stateSince)}`, style: 'green' };
+    case 'purchase.invoice_ready': {
+      const { totalAmount, dueDate } = event.data.invoice;
+      const amount = isDecimal(totalAmount) ? totalAmount.rawJSON : (totalAmount ?? '?');
+      const price = `${amount} ${event.data.currency ?? ''}`.trimEnd();
+      return { text: `invoice of ${price}, due ${dueDate?.slice(0, 10) ?? '?'}`, style: null };
+    }
     case 'subscriber.test':
       return { text: 'a test: it arrives, and is well signed', style: null };
     default:
-      return { text: type, style: 'yellow' };
+      return { text: event.type, style: 'yellow' };
   }
 }

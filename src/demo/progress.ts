@@ -34,11 +34,11 @@ export function createProgress(): Progress {
       webhooks += 1;
       took.push(milliseconds);
       if (took.length > REMEMBERED) took.shift();
+      if (!('purchaseId' in data)) return;
       const id = data.purchaseId;
-      if (id === undefined) return;
       purchases.add(id);
       if (type === 'purchase.state_changed') changes += 1;
-      if (type === 'purchase.state_changed' && data.to?.name === 'Completed') completed += 1;
+      if (type === 'purchase.state_changed' && data.to.name === 'Completed') completed += 1;
       if (type === 'purchase.stuck') {
         everStuck.add(id);
         stuckNow.add(id);

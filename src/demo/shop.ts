@@ -1,28 +1,11 @@
 /** The shop's own system in the demo: takes webhooks as a merchant's would, and trusts only those with a good signature. */
 
-import type { NamedState } from '../domain/purchases/states.ts';
-import type { Decimal } from '../domain/values/exact-json.ts';
+import type { SystemEvent } from '../domain/events/system-events.ts';
 import { judge } from '../receiver/genuine.ts';
 import { listenForPosts, type PostListener } from '../receiver/posts.ts';
 
-/** What the demo reads of an event. */
-export interface ShopEvent {
-  readonly id: string;
-  readonly type: string;
-  /** ISO 8601: when it was seen. */
-  readonly timestamp: string;
-  readonly data: {
-    /** Absent in a test of the subscriber. */
-    readonly site?: string;
-    readonly purchaseId?: string;
-    readonly from?: NamedState | null;
-    readonly to?: NamedState;
-    readonly state?: NamedState | null;
-    readonly stateSince?: string | null;
-    readonly currency?: string | null;
-    readonly invoice?: { readonly totalAmount: Decimal | number | null; readonly dueDate: string | null };
-  };
-}
+/** An event with its id and when it was seen (ISO 8601). */
+export type ShopEvent = SystemEvent & { readonly id: string; readonly timestamp: string };
 
 export interface Arrival {
   readonly event: ShopEvent;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSigner } from '../../src/channels/outgoing/signature.ts';
 import { createNarrator } from '../../src/demo/narrator.ts';
-import { openShop } from '../../src/demo/shop.ts';
+import { openShop, type ShopEvent } from '../../src/demo/shop.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
@@ -31,8 +31,9 @@ test('what is about no purchase is told in a line, too', () => {
   const lines: string[] = [];
   const narrator = createNarrator({ write: (line) => void lines.push(line), paint: (_, text) => text });
   const timestamp = new Date().toISOString();
-  const tested = { id: 'evt_1', type: 'subscriber.test', timestamp, data: {} };
-  const away = { id: 'evt_2', type: 'site.unreachable', timestamp, data: { site: 'demo-se' } };
+  const tested: ShopEvent = { id: 'evt_1', type: 'subscriber.test', timestamp, data: { subscriber: 'shop', note: 'a test' } };
+  const outage = { site: 'demo-se', since: timestamp, reason: null, lastError: null };
+  const away: ShopEvent = { id: 'evt_2', type: 'site.unreachable', timestamp, data: outage };
   for (const event of [tested, away]) narrator.arrival({ event, took: 3 });
   narrator.stop();
   expect(lines.map((line) => line.slice(10).trim())).toEqual([

@@ -147,3 +147,13 @@ export type EventData<Type extends EventType> = z.input<(typeof SYSTEM_EVENTS)[T
 
 /** The same without what every event of a purchase has. */
 export type OwnData<Type extends PurchaseEventType> = Omit<EventData<Type>, keyof typeof HEAD | keyof typeof ATTACHED>;
+
+/** A type of event for systems with what it holds. */
+export type SystemEvent = { [Type in EventType]: { readonly type: Type; readonly data: EventData<Type> } }[EventType];
+
+/** The event of a type and its data; null where the type is not known, or its schema does not fit. */
+export function readSystemEvent(type: string, data: unknown): SystemEvent | null {
+  const known = EVENT_TYPES.find((each) => each === type);
+  const read = known === undefined ? null : SYSTEM_EVENTS[known].shape.data.safeParse(data);
+  return read?.success ? ({ type, data: read.data } as SystemEvent) : null;
+}

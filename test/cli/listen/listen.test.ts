@@ -8,6 +8,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { SendResult } from '../../../src/channels/outgoing/channel.ts';
 import { createSigner } from '../../../src/channels/outgoing/signature.ts';
 import { createWebhookChannel } from '../../../src/channels/webhook/webhook.ts';
+import type { EventData } from '../../../src/domain/events/system-events.ts';
+import { namedState } from '../../../src/domain/purchases/states.ts';
 import { readSubscribers } from '../../../src/postgres/subscribers/subscribers.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
@@ -84,16 +86,18 @@ function sender(url: string, keys: readonly string[] = [SECRET], format: 'standa
     channel.send({ id, type: 'purchase.state_changed', body }, { attempt: 1, now: at });
 }
 
-const NAMES = ['New', 'BeingProcessed', 'Completed', 'Error', 'WaitingForIdentityProvider'];
-const named = (value: number) => ({ value, name: NAMES[value] });
-
 function changed(
   id: string,
   sequence: number,
   { from = null, to = 2, at = new Date() }: { from?: number | null; to?: number; at?: Date } = {},
 ) {
-  const data = { site: 'se', purchaseId: '2f1c9a7e', sequence, from: from === null ? null : named(from), to: named(to) };
-  const body = { id, type: 'purchase.state_changed', timestamp: at.toISOString(), data: { ...data, price: 7, currency: 'SEK' } };
+  const timestamp = at.toISOString();
+  const data: EventData<'purchase.state_changed'> = {
+    ...{ site: 'se', purchaseId: '2f1c9a7e', sequence, from: from === null ? null : namedState(from), to: namedState(to) },
+    ...{ notBefore: null, notAfter: timestamp, final: false, reference: null, metadata: null },
+    ...{ price: 7, currency: 'SEK', orderReference: null },
+  };
+  const body = { id, type: 'purchase.state_changed', timestamp, data };
   return JSON.stringify(body).replace('"price":7', '"price":249.50');
 }
 
