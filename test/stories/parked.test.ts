@@ -117,7 +117,7 @@ test('one that is not answered yet is in flight, and nothing else', async () => 
   const sending = t.app.deliverOnce();
   await expect.poll(async () => (await list()).map(({ status }) => status)).toEqual(['in_flight']);
   expect((await why()).steps.filter(({ kind }) => kind === 'delivery').map(({ text }) => text)).toEqual([
-    expect.stringMatching(/^default is being told: attempt 1 has been under way for /),
+    expect.stringMatching(/^being delivered to default: attempt 1 has been under way for /),
   ]);
   looked.resolve();
   await sending;

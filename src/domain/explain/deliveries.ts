@@ -29,12 +29,12 @@ const list = (values: readonly (string | number)[]): string => values.join(', ')
 
 function reasonText(reason: NoDelivery, subscriber: SubscriberFacts, events = 'this'): string {
   const { name, audience, types, sites, states } = subscriber;
-  if (reason === 'not_configured') return `${name} is not told: it is not configured any more`;
-  if (reason === 'site') return `${name} is not told: it hears of ${list(sites ?? [])} only`;
-  if (reason === 'state') return `${name} is not told: it hears of the states ${list((states ?? []).map(stateName))} only`;
-  if (reason === 'earlier') return `${name} was not told: it was made, or its filters were set, later than ${events}`;
-  if (types !== null) return `${name} is not told: it hears of ${list(types)} only`;
-  return `${name} is not told: ${audience === 'people' ? 'it hears of incidents, not of single purchases' : 'it hears of purchases and sites only'}`;
+  if (reason === 'not_configured') return `not delivered to ${name}: it is not configured any more`;
+  if (reason === 'site') return `not delivered to ${name}: it gets ${list(sites ?? [])} only`;
+  if (reason === 'state') return `not delivered to ${name}: it gets the states ${list((states ?? []).map(stateName))} only`;
+  if (reason === 'earlier') return `not delivered to ${name}: it was made, or its filters were set, later than ${events}`;
+  if (types !== null) return `not delivered to ${name}: it gets ${list(types)} only`;
+  return `not delivered to ${name}: ${audience === 'people' ? 'it gets incidents, not single purchases' : 'it gets events of purchases and sites only'}`;
 }
 
 /** Deliveries and attempts of an event, one subscriber after the other. `skip`: those of whom one reason holds for all events. */
@@ -63,7 +63,7 @@ export function toldSteps(
     const text =
       reason !== null
         ? reasonText(reason, subscriber)
-        : `${subscriber.name} should be told and there is no delivery for it; "purchase-watch audit" finds all such gaps`;
+        : `${subscriber.name} should get it and there is no delivery for it; "purchase-watch audit" finds all such gaps`;
     steps.push({
       at: null,
       kind: 'delivery',
@@ -110,12 +110,12 @@ function deliveryStep(facts: Facts, told: Told): { step: Step; matter: Matter | 
     return { step: { at, kind, text: suppressedText(told) }, matter: null };
   }
   if (delivery.status === 'exhausted') {
-    const text = `${name} was never told: ${counted(delivery.attempts)} failed, and no more will be made${error(delivery)}`;
+    const text = `never delivered to ${name}: ${counted(delivery.attempts)} failed, and no more will be made${error(delivery)}`;
     return {
       step: { at, kind, text, wrong: true },
       matter: {
         code: 'delivery_exhausted',
-        text: `${name} was never told of event ${event.sequence}: ${counted(delivery.attempts)} failed.`,
+        text: `Event ${event.sequence} was never delivered to ${name}: ${counted(delivery.attempts)} failed.`,
       },
     };
   }
@@ -125,13 +125,13 @@ function deliveryStep(facts: Facts, told: Told): { step: Step; matter: Matter | 
 function deliveredText({ subscriber: { name }, delivery, attempts, event }: Told): string {
   const last = attempts.find((each) => each.number === delivery.attempts);
   const tries = delivery.attempts === 1 ? 'at the first attempt' : `at attempt ${delivery.attempts}`;
-  if (last === undefined) return `${name} was told ${tries}`;
+  if (last === undefined) return `delivered to ${name} ${tries}`;
   const answer = last.httpStatus === null ? '' : `HTTP ${last.httpStatus}, `;
-  return `${name} was told ${tries} (${answer}${humanDuration(Math.max(0, last.at - event.at))} after the event)`;
+  return `delivered to ${name} ${tries} (${answer}${humanDuration(Math.max(0, last.at - event.at))} after the event)`;
 }
 
 function suppressedText({ subscriber: { name }, delivery }: Told): string {
-  return `${name} was not told: ${delivery.lastError === null ? 'it was switched off then' : sentence(delivery.lastError)}`;
+  return `not delivered to ${name}: ${delivery.lastError === null ? 'it was switched off then' : sentence(delivery.lastError)}`;
 }
 
 /** Why it has not been sent yet: what holds it back the longest comes first. */
@@ -141,22 +141,22 @@ function pendingStep(facts: Facts, told: Told): { step: Step; matter: Matter | n
   const common = { at: null, kind: 'delivery' } as const;
   const before = beforeText(facts, told);
   if (!subscriber.configured) {
-    return { step: { ...common, text: `${name} is not told: ${before}it is not configured any more` }, matter: null };
+    return { step: { ...common, text: `not delivered to ${name}: ${before}it is not configured any more` }, matter: null };
   }
   if (subscriber.status !== 'active') {
     const why = subscriber.statusReason === null ? '' : ` (${sentence(subscriber.statusReason)})`;
     return {
-      step: { ...common, text: `${name} is not told: ${before}it is switched off${why}`, wrong: true },
+      step: { ...common, text: `not delivered to ${name}: ${before}it is switched off${why}`, wrong: true },
       matter: {
         code: 'subscriber_off',
-        text: `${name} has not been told of event ${event.sequence}, because it is switched off${why}.`,
+        text: `Event ${event.sequence} is not delivered to ${name}, because it is switched off${why}.`,
       },
     };
   }
   if (delivery.inFlightSince !== null) {
     const long = humanDuration(Math.max(0, facts.now - delivery.inFlightSince));
     return {
-      step: { ...common, text: `${name} is being told: attempt ${delivery.attempts + 1} has been under way for ${long}` },
+      step: { ...common, text: `being delivered to ${name}: attempt ${delivery.attempts + 1} has been under way for ${long}` },
       matter: null,
     };
   }
@@ -165,10 +165,10 @@ function pendingStep(facts: Facts, told: Told): { step: Step; matter: Matter | n
   if (pause !== null) {
     const then = behind === null ? '' : `; then ${behind}`;
     return {
-      step: { ...common, text: `${name} is not told yet: ${before}it is ${pause}${then}`, wrong: true },
+      step: { ...common, text: `not delivered to ${name} yet: ${before}it is ${pause}${then}`, wrong: true },
       matter: {
         code: 'subscriber_paused',
-        text: `${name} has not been told of event ${event.sequence}, because it is ${pause}; ${pauseRemedy(subscriber)}.`,
+        text: `Event ${event.sequence} is not delivered to ${name}, because it is ${pause}; ${pauseRemedy(subscriber)}.`,
       },
     };
   }
@@ -178,18 +178,18 @@ function pendingStep(facts: Facts, told: Told): { step: Step; matter: Matter | n
   const way = wayText(told);
   if (way !== null) {
     return {
-      step: { ...common, text: `${name} has not been told yet: ${before === '' ? `${way}; ` : before}${when}`, wrong: true },
+      step: { ...common, text: `not delivered to ${name} yet: ${before === '' ? `${way}; ` : before}${when}`, wrong: true },
       matter: {
         code: 'subscriber_unreached',
-        text: `${name} has not been told of event ${event.sequence} yet: ${way}${error(delivery)}; ${when}.`,
+        text: `Event ${event.sequence} is not delivered to ${name} yet: ${way}${error(delivery)}; ${when}.`,
       },
     };
   }
   const matter: Matter = {
     code: 'delivery_failing',
-    text: `${name} has not been told of event ${event.sequence} yet: ${counted(tries)} failed${error(delivery)}; ${when}.`,
+    text: `Event ${event.sequence} is not delivered to ${name} yet: ${counted(tries)} failed${error(delivery)}; ${when}.`,
   };
-  const text = `${name} has not been told yet: ${before}${when}`;
+  const text = `not delivered to ${name} yet: ${before}${when}`;
   return { step: { ...common, text, wrong: tries > 0 }, matter: tries > 0 ? matter : null };
 }
 
@@ -267,7 +267,7 @@ function stateStep(facts: Facts, subscriber: SubscriberFacts): Pick<Step, 'text'
   if (!subscriber.configured) {
     // Its state when it was removed says nothing any more; and a subscriber that has its name now gets a step of its own.
     if (facts.subscribers.some((each) => each.name === name && each.configured)) return null;
-    return { text: `${name} was removed, and is told of nothing any more`, reason: 'not_configured' };
+    return { text: `${name} was removed, and gets nothing any more`, reason: 'not_configured' };
   }
   if (status !== 'active')
     return { text: `${name} is switched off${statusReason === null ? '' : `: ${statusReason}`}`, wrong: true };
@@ -280,7 +280,7 @@ function stateStep(facts: Facts, subscriber: SubscriberFacts): Pick<Step, 'text'
     const text = `we do not get through to ${name} for ${long}, for a reason of ours${why}; what is for it goes out in order once we do`;
     return { text, wrong: true };
   }
-  return facts.events.length > 0 ? null : { text: `${name} (${kind}) will be told of what it hears of, once something happens` };
+  return facts.events.length > 0 ? null : { text: `${name} (${kind}) gets the events it wants, once something happens` };
 }
 
 /** Why no event of this purchase will ever be for the subscriber as it is now. */

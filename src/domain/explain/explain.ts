@@ -135,7 +135,7 @@ function attemptSteps({ deliveries, subscribers, events, owner }: Facts): Step[]
     if (delivery.inFlightSince !== null) return [];
     const { sequence, id: eventId } = event;
     const attempt = delivery.attempts + 1;
-    const text = `attempt ${attempt} to tell ${subscriber.name} of event ${sequence}`;
+    const text = `attempt ${attempt} to deliver event ${sequence} to ${subscriber.name}`;
     const at = Math.max(delivery.dueAt, subscriber.health?.pausedUntil ?? 0);
     return [{ at, kind: 'attempt', text, attempt, subscriber: subscriber.name, sequence, eventId }];
   });

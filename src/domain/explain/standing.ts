@@ -136,9 +136,9 @@ const excusedText = (excused: number): string =>
   excused === 0 ? '' : `, without ${humanDuration(excused)} in which nobody could ask`;
 
 /** Nothing can be said without a channel for people, whatever the incident's own times are. */
-export const NOBODY_HEARS = 'nobody is told, because no channel for people is set (SLACK_WEBHOOK_URL or slack.channels)';
+export const NOBODY_HEARS = 'nobody is alerted, because no channel for people is set (SLACK_WEBHOOK_URL or slack.channels)';
 /** It was time to tell, and all channels are about something else. */
-export const NO_CHANNEL_HEARS = 'no channel hears of it (by its sites and severity)';
+export const NO_CHANNEL_HEARS = 'no channel gets it (by its sites and severity)';
 
 /** Until when something lasts: `15:19:29Z (2 h more)`, with the date when that is not soon. */
 export function untilText(at: Instant, now: Instant): string {
@@ -156,11 +156,11 @@ function incidentStep({ now, purchase, hasPeople }: Facts, incident: IncidentFac
     ? NOBODY_HEARS
     : saidAt === null
       ? silencedUntil === null
-        ? 'people have not been told yet (it is collected for slack.groupWait first)'
-        : 'people have not been told'
+        ? 'people are not alerted yet (it is collected for slack.groupWait first)'
+        : 'people are not alerted'
       : !heard
         ? NO_CHANNEL_HEARS
-        : `people were last told ${humanDuration(now - saidAt)} ago`;
+        : `people were last alerted ${humanDuration(now - saidAt)} ago`;
   const seen =
     acknowledgedAt === null
       ? ''
@@ -174,7 +174,7 @@ function missingIncident(facts: Facts, channels: readonly ChannelRule[] | undefi
   const { purchase, incidents, owner, site } = facts;
   if (purchase.stuckSince === null || incidents.some(({ kind }) => kind === 'stuck')) return [];
   const text = !site.configured
-    ? `no incident: those of former sites are not told`
+    ? `no incident: people are not alerted of former sites`
     : owner.daemons === 0
       ? `no incident is open: ${owner.silence.takesWrites ? 'no daemon is there to open one' : 'the database takes no writes'}`
       : 'no incident is open: one is when so many become overdue here that the page must be broken';

@@ -32,7 +32,7 @@ function noDaemon({ purchase, owner, deliveries }: Facts): Matter | null {
   return {
     code: 'no_daemon',
     text: owner.silence.takesWrites
-      ? 'No daemon is running on this database, so nothing is polled and nobody is told: start one with "purchase-watch start".'
+      ? 'No daemon is running on this database, so nothing is polled or delivered: start one with "purchase-watch start".'
       : unwritableAdvice(owner.silence),
   };
 }
@@ -98,12 +98,12 @@ function peopleText(facts: Facts): string {
   const incident = incidents.find(({ kind }) => kind === 'stuck');
   const single = singles.find(({ since, alertedAt }) => since === purchase.stateSince && alertedAt !== null);
   if (incident === undefined && single !== undefined) return `${singleStanding(facts, undefined)}`;
-  if (incident === undefined) return 'no incident is open, so people are not told of it';
+  if (incident === undefined) return 'no incident is open, so people are not alerted';
   if (!hasPeople) return `its incident is open, and ${NOBODY_HEARS}`;
   if (incident.silencedUntil !== null) return `its incident is silenced until ${untilText(incident.silencedUntil, now)}`;
-  if (incident.saidAt === null) return 'its incident is open and has not been told yet';
+  if (incident.saidAt === null) return 'its incident is open and people are not alerted yet';
   if (!incident.heard) return `its incident is open, and ${NO_CHANNEL_HEARS}`;
-  return `its incident was last told ${lasting(incident.saidAt, now)} ago`;
+  return `people were last alerted of its incident ${lasting(incident.saidAt, now)} ago`;
 }
 
 /** How long something has lasted. */
@@ -141,7 +141,7 @@ function wellText(facts: Facts, none: readonly string[]): string {
 
 function toldText(facts: Facts, none: readonly string[]): string {
   const { deliveries, subscribers, events, only } = facts;
-  if (events.length === 0) return 'there was nothing to tell yet';
+  if (events.length === 0) return 'there is no event yet';
   const told = deliveries.filter(({ status }) => status === 'delivered');
   const present = new Set(subscribers.filter(({ configured }) => configured).map(({ id }) => id));
   // What waits for one that was removed is not on its way.
@@ -150,13 +150,13 @@ function toldText(facts: Facts, none: readonly string[]): string {
   if (waiting > 0) return waiting === 1 ? 'one delivery is on its way' : `${waiting} deliveries are on their way`;
   if (names.length > 0)
     return only === null
-      ? `whoever wants its events was told (${names.join(', ')})`
-      : `${only} was told of what it wants${present.size === 0 ? ', and was removed later' : ''}`;
-  if (only !== null && deliveries.length === 0) return none[0] ?? `${only} was told of none of its events`;
-  if (deliveries.length === 0) return 'nobody was told, because no subscriber wants its events';
+      ? `its events were delivered (to ${names.join(', ')})`
+      : `${only} got what it wants${present.size === 0 ? ', and was removed later' : ''}`;
+  if (only !== null && deliveries.length === 0) return none[0] ?? `${only} got none of its events`;
+  if (deliveries.length === 0) return 'no subscriber wants its events';
   const meant = new Set(deliveries.map(({ subscriber }) => subscriber));
   const gone = [...meant].filter((id) => !present.has(id)).length;
   const how = gone === 0 ? 'switched off' : gone === meant.size ? 'removed' : 'switched off or removed';
-  if (only !== null) return `${only} was ${how} and was not told`;
-  return `its subscribers were ${how} and were not told`;
+  if (only !== null) return `${only} was ${how} and got nothing`;
+  return `its subscribers were ${how} and got nothing`;
 }

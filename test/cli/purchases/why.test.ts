@@ -40,16 +40,16 @@ describe('a stuck purchase of which the shop has not heard', () => {
     const { stdout } = await why(STORY_ID);
     const [, verdict] = stdout.split('\n\n');
     expect(verdict).toMatch(
-      /^Stuck in WaitingForCardPayments for 22 min .*; its incident was last told .* ago\.\nshop has not been told of event 3 yet: 3 attempts failed/,
+      /^Stuck in WaitingForCardPayments for 22 min .*; people were last alerted of its incident .* ago\.\nEvent 3 is not delivered to shop yet: 3 attempts failed/,
     );
   });
 
   test('for one subscriber tells only of that one, also when it is told nothing', async () => {
     const { stdout } = await why(STORY_ID, '--subscriber', 'ledger');
     expect(stdout).not.toContain('shop');
-    expect(stdout).toContain('ledger is not told: it hears of the states Completed only');
+    expect(stdout).toContain('not delivered to ledger: it gets the states Completed only');
     expect((await why(STORY_ID, '--subscriber', '@slack')).stdout).toContain(
-      '@slack is not told: it hears of incidents, not of single purchases',
+      'not delivered to @slack: it gets incidents, not single purchases',
     );
   });
 
@@ -81,8 +81,10 @@ describe('a stuck purchase of which the shop has not heard', () => {
   test('says that nobody is told of its incident, once Slack is not configured any more', async () => {
     await database.sql`update purchase_watch_internal.subscribers set configured = false where audience = 'people'`;
     const { stdout } = await why(STORY_ID);
-    expect(stdout).toMatch(/^Stuck in .*; its incident is open, and nobody is told, because no channel for people is set .*\.$/m);
-    expect(stdout).not.toMatch(/last told/);
+    expect(stdout).toMatch(
+      /^Stuck in .*; its incident is open, and nobody is alerted, because no channel for people is set .*\.$/m,
+    );
+    expect(stdout).not.toMatch(/last alerted/);
     await database.sql`update purchase_watch_internal.subscribers set configured = true where audience = 'people'`;
   });
 
@@ -90,13 +92,13 @@ describe('a stuck purchase of which the shop has not heard', () => {
     const { sql } = database;
     await sql`update purchase_watch_internal.incidents set heard = '{}' where id = 'inc_story'`;
     expect((await why(STORY_ID)).stdout).toMatch(
-      /^.* incident inc_story: .*; no channel hears of it \(by its sites and severity\)$/m,
+      /^.* incident inc_story: .*; no channel gets it \(by its sites and severity\)$/m,
     );
     await sql`
       insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, count, peak, said_at, heard)
       values ('inc_above', 'stuck', 'se', now(), now(), 3, 3, now() - interval '1 minute', '{1}')`;
     await sql`update purchase_watch_internal.incidents set parent = 'inc_above' where id = 'inc_story'`;
-    expect((await why(STORY_ID)).stdout).toMatch(/ incident inc_story: .*; people were last told 1 min/);
+    expect((await why(STORY_ID)).stdout).toMatch(/ incident inc_story: .*; people were last alerted 1 min/);
     await sql`update purchase_watch_internal.incidents set heard = '{1}', parent = null where id = 'inc_story'`;
     await sql`delete from purchase_watch_internal.incidents where id = 'inc_above'`;
   });
@@ -105,7 +107,7 @@ describe('a stuck purchase of which the shop has not heard', () => {
     const { sql } = database;
     await sql`update purchase_watch_internal.subscribers set configured = false, status = 'off', matching_since = now() where name = 'shop'`;
     const { stdout } = await why(STORY_ID);
-    expect(stdout).toMatch(/^.* shop was removed, and is told of nothing any more$/m);
+    expect(stdout).toMatch(/^.* shop was removed, and gets nothing any more$/m);
     expect(stdout).not.toMatch(/shop is (switched off|paused)/);
     await sql`update purchase_watch_internal.subscribers set configured = true, status = 'active', matching_since = now() - interval '1 day' where name = 'shop'`;
   });
@@ -159,13 +161,13 @@ describe('with a daemon', () => {
     t.receiver.respondAlways({ status: 503 });
     t.simulator.control.setState(id, 'BeingProcessed');
     await onDatabase(t.database, ['poll', id]);
-    await expect.poll(() => why(id)).toMatch(/default has not been told yet: \d of 10 attempts failed/);
+    await expect.poll(() => why(id)).toMatch(/not delivered to default yet: \d of 10 attempts failed/);
     t.simulator.control.setState(id, 'Completed');
     await onDatabase(t.database, ['poll', id]);
     const text = await why(id);
     expect(text).toMatch(/ default waits: it gets events in order, and event 2 \(evt_\w+\) is not delivered yet/);
     expect(text).toMatch(/attempt 1 failed: http_503 \(took /);
-    expect(text).toMatch(/attempt \d to tell default of event 2/);
+    expect(text).toMatch(/attempt \d to deliver event 2 to default/);
   });
 });
 
@@ -174,7 +176,7 @@ test('without a daemon, that is the first thing said', async () => {
   try {
     await onDatabase(database, ['watch', 'p-1']);
     const { stdout } = await onDatabase(database, ['why', 'p-1']);
-    expect(stdout).toMatch(/\n\nNo daemon is running on this database, so nothing is polled and nobody is told: start one/);
+    expect(stdout).toMatch(/\n\nNo daemon is running on this database, so nothing is polled or delivered: start one/);
     expect(stdout).toMatch(/registered on the command line/);
     // A daemon that runs there could renew its lease no more.
     await database.sql`

@@ -192,7 +192,7 @@ describe('a subscriber that was removed', () => {
     ['not reached', { health: null, unreached: { failures: 3, since: T, error: 'No route.' } }],
   ])('when it was %s is removed, and nothing else', (_, differs) => {
     expect(texts(explained({ subscribers: [removed(differs)] }).standing, 'subscriber')).toEqual([
-      'shop was removed, and is told of nothing any more',
+      'shop was removed, and gets nothing any more',
     ]);
   });
   test('is left out of how things stand when another one has its name', () => {
@@ -200,22 +200,18 @@ describe('a subscriber that was removed', () => {
     expect(texts(explained({ subscribers }).standing, 'subscriber')).toEqual([expect.stringMatching(/^shop is paused, and is/)]);
   });
   test.each<[string, Parameters<typeof theFacts>[0], RegExp]>([
-    ['was not told', { deliveries: [untold], only: 'shop' }, /; shop was removed and was not told\.$/],
-    ['was alone', { deliveries: [untold] }, /; its subscribers were removed and were not told\.$/],
+    ['was not told', { deliveries: [untold], only: 'shop' }, /; shop was removed and got nothing\.$/],
+    ['was alone', { deliveries: [untold] }, /; its subscribers were removed and got nothing\.$/],
     [
       'was not the only one',
       {
         subscribers: [removed(), aSubscriber({ id: 2, name: 'books' })],
         deliveries: [untold, aDelivery({ ...untold, id: 8, subscriber: 2 })],
       },
-      /; its subscribers were switched off or removed and were not told\.$/,
+      /; its subscribers were switched off or removed and got nothing\.$/,
     ],
-    [
-      'is not told what waits',
-      { deliveries: [aDelivery()], attempts: [] },
-      /; its subscribers were removed and were not told\.$/,
-    ],
-    ['was told', { only: 'shop' }, /; shop was told of what it wants, and was removed later\.$/],
+    ['is not told what waits', { deliveries: [aDelivery()], attempts: [] }, /; its subscribers were removed and got nothing\.$/],
+    ['was told', { only: 'shop' }, /; shop got what it wants, and was removed later\.$/],
   ])('and %s is not called switched off', (_, facts, verdict) => {
     expect(explained({ subscribers: [removed()], ...facts }).verdict).toMatch(verdict);
   });
@@ -441,22 +437,22 @@ describe('the stuck clock', () => {
   test('that ran out is the verdict, with the incident it belongs to', () => {
     const { verdict, standing, next } = explained({ purchase: stuck, incidents: [incident] });
     expect(verdict).toBe(
-      'Stuck in WaitingForCardPayments for 20 min (the limit is 15 min); its incident was last told 4 min ago.',
+      'Stuck in WaitingForCardPayments for 20 min (the limit is 15 min); people were last alerted of its incident 4 min ago.',
     );
     expect(texts(standing, 'stuck_clock')).toEqual([
       'stuck: a poll confirmed it after 15 min in WaitingForCardPayments; limit 15 min as configured',
     ]);
     expect(texts(standing, 'incident')).toEqual([
-      'incident inc_1: 3 customers stuck in WaitingForCardPayments; people were last told 4 min ago',
+      'incident inc_1: 3 customers stuck in WaitingForCardPayments; people were last alerted 4 min ago',
     ]);
     expect(texts(next, 'stuck_clock')).toEqual([]);
   });
   test.each<[string, Partial<IncidentFacts>, RegExp]>([
-    ['collected', { saidAt: null }, /people have not been told yet \(it is collected for slack\.groupWait first\)$/],
+    ['collected', { saidAt: null }, /people are not alerted yet \(it is collected for slack\.groupWait first\)$/],
     ['acknowledged', { acknowledgedAt: NOW - MINUTE, acknowledgedBy: 'Ann' }, /; acknowledged 1 min ago by Ann$/],
     ['silenced', { silencedUntil: NOW + 2 * HOUR }, /; silenced until 11:25:00Z \(2 h more\)$/],
     ['silenced for long', { silencedUntil: NOW + DAY }, /; silenced until 2026-11-21 09:25:00Z \(1 d more\)$/],
-    ['heard by nobody', { heard: false }, /; no channel hears of it \(by its sites and severity\)$/],
+    ['heard by nobody', { heard: false }, /; no channel gets it \(by its sites and severity\)$/],
     ['one customer', { count: 1 }, /: 1 customer stuck in /],
     ['of the site', { kind: 'unreachable', state: null }, /: site se does not answer;/],
   ])('tells that the incident is %s', (_, differs, text) => {
@@ -466,15 +462,15 @@ describe('the stuck clock', () => {
   test('says that nobody is told, when there is no Slack', () => {
     const { verdict, standing } = explained({ purchase: stuck, incidents: [incident], hasPeople: false });
     expect(verdict).toMatch(
-      /; its incident is open, and nobody is told, because no channel for people is set \(SLACK_WEBHOOK_URL or slack\.channels\)\.$/,
+      /; its incident is open, and nobody is alerted, because no channel for people is set \(SLACK_WEBHOOK_URL or slack\.channels\)\.$/,
     );
     expect(texts(standing, 'incident')).toEqual([
-      'incident inc_1: 3 customers stuck in WaitingForCardPayments; nobody is told, because no channel for people is set (SLACK_WEBHOOK_URL or slack.channels)',
+      'incident inc_1: 3 customers stuck in WaitingForCardPayments; nobody is alerted, because no channel for people is set (SLACK_WEBHOOK_URL or slack.channels)',
     ]);
   });
   test('does not say that people were told, when no channel is about it', () => {
     const { verdict } = explained({ purchase: stuck, incidents: [{ ...incident, heard: false }] });
-    expect(verdict).toMatch(/; its incident is open, and no channel hears of it \(by its sites and severity\)\.$/);
+    expect(verdict).toMatch(/; its incident is open, and no channel gets it \(by its sites and severity\)\.$/);
   });
   test('names the limit as that of now where another one held', () => {
     const flagged = { stateSince: NOW - 20 * MINUTE, stuckSince: NOW - 20 * MINUTE + 48_000 };
@@ -486,7 +482,7 @@ describe('the stuck clock', () => {
   });
   test('says that one alone is no incident', () => {
     const { verdict, standing } = explained({ purchase: stuck });
-    expect(verdict).toMatch(/; no incident is open, so people are not told of it\.$/);
+    expect(verdict).toMatch(/; no incident is open, so people are not alerted\.$/);
     expect(texts(standing, 'incident')).toEqual([
       'no incident is open: one is when so many become overdue here that the page must be broken',
     ]);
@@ -559,14 +555,14 @@ describe('who was told', () => {
   }));
 
   test('at once needs one line', () => {
-    expect(told({})).toEqual(['shop was told at the first attempt (HTTP 200, 12 ms after the event)']);
-    expect(told({ attempts: [] })).toEqual(['shop was told at the first attempt']);
+    expect(told({})).toEqual(['delivered to shop at the first attempt (HTTP 200, 12 ms after the event)']);
+    expect(told({ attempts: [] })).toEqual(['delivered to shop at the first attempt']);
   });
   test('after failures, attempt by attempt', () => {
     const delivery = aDelivery({ status: 'delivered', attempts: 2 });
     const second = { delivery: 7, number: 2, at: NOW, tookMs: 5, outcome: 'delivered', fault: null, httpStatus: 204 };
     expect(told({ deliveries: [delivery], attempts: [attempts[0]!, second] })).toEqual([
-      'shop was told at attempt 2 (HTTP 204, 1 min after the event)',
+      'delivered to shop at attempt 2 (HTTP 204, 1 min after the event)',
       'attempt 1 failed: http_503 (took 12 ms)',
       'attempt 2 succeeded (HTTP 204, took 5 ms)',
     ]);
@@ -574,12 +570,12 @@ describe('who was told', () => {
   test('not yet: the next attempt is told, and is the matter', () => {
     const { verdict, next } = explained({ deliveries: [failed], attempts });
     expect(told({ deliveries: [failed], attempts })[0]).toBe(
-      'shop has not been told yet: 2 of 10 attempts failed (The receiver answers 503); next attempt in 3 min',
+      'not delivered to shop yet: 2 of 10 attempts failed (The receiver answers 503); next attempt in 3 min',
     );
     expect(verdict).toBe(
-      'shop has not been told of event 1 yet: 2 attempts failed (The receiver answers 503); next attempt in 3 min.',
+      'Event 1 is not delivered to shop yet: 2 attempts failed (The receiver answers 503); next attempt in 3 min.',
     );
-    expect(texts(next, 'attempt')).toEqual(['attempt 3 to tell shop of event 1']);
+    expect(texts(next, 'attempt')).toEqual(['attempt 3 to deliver event 1 to shop']);
   });
   const PAUSED = {
     failures: 6,
@@ -592,18 +588,18 @@ describe('who was told', () => {
       'never',
       { status: 'exhausted', attempts: 10, lastError: 'No.' },
       {},
-      /^shop was never told: 10 attempts failed, and no more will be made \(No\)/,
+      /^never delivered to shop: 10 attempts failed, and no more will be made \(No\)/,
       'delivery_exhausted',
     ],
-    ['off then', { status: 'suppressed' }, {}, /^shop was not told: it was switched off then$/, undefined],
+    ['off then', { status: 'suppressed' }, {}, /^not delivered to shop: it was switched off then$/, undefined],
     [
       'off now',
       {},
       { status: 'off', statusReason: 'It answered 410.' },
-      /^shop is not told: it is switched off \(It answered 410\)$/,
+      /^not delivered to shop: it is switched off \(It answered 410\)$/,
       'subscriber_off',
     ],
-    ['not configured', {}, { configured: false }, /^shop is not told: it is not configured any more$/, undefined],
+    ['not configured', {}, { configured: false }, /^not delivered to shop: it is not configured any more$/, undefined],
     [
       'behind another',
       { behind: 99 },
@@ -611,40 +607,40 @@ describe('who was told', () => {
       /^shop waits: it gets events in order, and an earlier event is not delivered yet$/,
       undefined,
     ],
-    ['due', { dueAt: NOW - 2 * SECOND }, {}, /^shop has not been told yet: due for 2 s, and on its way$/, undefined],
+    ['due', { dueAt: NOW - 2 * SECOND }, {}, /^not delivered to shop yet: due for 2 s, and on its way$/, undefined],
     [
       'once more',
       { attempts: 10, attemptsBefore: 10 },
       {},
-      /^shop has not been told yet: it is sent once more by hand; due/,
+      /^not delivered to shop yet: it is sent once more by hand; due/,
       undefined,
     ],
     [
       'again by a replay',
       { attempts: 1, attemptsBefore: 1, replayed: true },
       {},
-      /^shop has not been told yet: it is sent again, after all that is new; due/,
+      /^not delivered to shop yet: it is sent again, after all that is new; due/,
       undefined,
     ],
     [
       'on its way',
       { inFlightSince: NOW - 3 * SECOND },
       { health: PAUSED },
-      /^shop is being told: attempt 1 has been under way for 3 s$/,
+      /^being delivered to shop: attempt 1 has been under way for 3 s$/,
       undefined,
     ],
     [
       'paused',
       {},
       { health: PAUSED },
-      /^shop is not told yet: it is paused until \S+Z \(3 min more\) after 6 failures in a row \(The receiver answered 503\)$/,
+      /^not delivered to shop yet: it is paused until \S+Z \(3 min more\) after 6 failures in a row \(The receiver answered 503\)$/,
       'subscriber_paused',
     ],
     [
       'paused, then behind another',
       { behind: 99 },
       { health: PAUSED },
-      /^shop is not told yet: it is paused until .*; then it gets events in order, and an earlier event is not delivered yet$/,
+      /^not delivered to shop yet: it is paused until .*; then it gets events in order, and an earlier event is not delivered yet$/,
       'subscriber_paused',
     ],
     [
@@ -658,14 +654,14 @@ describe('who was told', () => {
       'off, which counts more than a pause',
       {},
       { status: 'off', statusReason: 'It answered 410.', health: PAUSED },
-      /^shop is not told: it is switched off/,
+      /^not delivered to shop: it is switched off/,
       'subscriber_off',
     ],
     [
       'suppressed for a reason',
       { status: 'suppressed', lastError: 'The subscriber was deleted before it was told.' },
       {},
-      /^shop was not told: The subscriber was deleted before it was told$/,
+      /^not delivered to shop: The subscriber was deleted before it was told$/,
       undefined,
     ],
   ])('%s', (_, delivery, subscriber, text, code) => {
@@ -689,13 +685,13 @@ describe('who was told', () => {
     const deliveries = [aDelivery({ attempts: 1, attemptsBefore: 1, lastError: 'No name server answered.' })];
     const facts = { deliveries, attempts };
     expect(told(facts)).toEqual([
-      'shop has not been told yet: the last attempt failed for a reason of ours, which does not count (No name server answered); due for 0 s, and on its way',
+      'not delivered to shop yet: the last attempt failed for a reason of ours, which does not count (No name server answered); due for 0 s, and on its way',
       'attempt 1 failed: no_name_server (a fault of ours, took 5 ms)',
     ]);
     expect(explained(facts).matters).toEqual([
       {
         code: 'subscriber_unreached',
-        text: 'shop has not been told of event 1 yet: we do not get through to it, for a reason of ours (No name server answered); due for 0 s, and on its way.',
+        text: 'Event 1 is not delivered to shop yet: we do not get through to it, for a reason of ours (No name server answered); due for 0 s, and on its way.',
       },
     ]);
   });
@@ -708,9 +704,9 @@ describe('who was told', () => {
     });
     const why = 'for a reason of ours (The proxy made no connection: it answered 502)';
     expect(matters.map(({ code }) => code)).toEqual(['subscriber_unreached']);
-    expect(verdict).toMatch(`shop has not been told of event 1 yet: we do not get through to it, ${why}; due for`);
+    expect(verdict).toMatch(`Event 1 is not delivered to shop yet: we do not get through to it, ${why}; due for`);
     expect(steps.filter(({ wrong }) => wrong).map(({ text }) => text)).toContainEqual(
-      expect.stringContaining(`shop has not been told yet: we do not get through to it, ${why}; due for`),
+      expect.stringContaining(`not delivered to shop yet: we do not get through to it, ${why}; due for`),
     );
   });
   test('what is replayed waits behind what is new, though that came later', () => {
@@ -718,7 +714,7 @@ describe('who was told', () => {
     const deliveries = [aDelivery({ replayed: true, behind: 101 }), aDelivery({ id: 8, event: 101, dueAt: NOW + MINUTE })];
     expect(told({ events, deliveries, attempts: [] })).toEqual([
       'shop waits: it is replayed, which comes after what is new, and event 2 (evt_2) is not delivered yet',
-      'shop has not been told yet: next attempt in 1 min',
+      'not delivered to shop yet: next attempt in 1 min',
     ]);
   });
   test('what comes next comes when the pause is over', () => {
@@ -742,16 +738,16 @@ describe('who was told', () => {
   });
 
   test.each<[string, Partial<SubscriberFacts>, string]>([
-    ['types', { types: ['purchase.stuck'] }, 'shop is not told: it hears of purchase.stuck only'],
-    ['audience', { audience: 'people' }, 'shop is not told: it hears of incidents, not of single purchases'],
-    ['sites', { sites: ['fi', 'no'] }, 'shop is not told: it hears of fi, no only'],
-    ['states', { states: [2, 3] }, 'shop is not told: it hears of the states Completed, Error only'],
+    ['types', { types: ['purchase.stuck'] }, 'not delivered to shop: it gets purchase.stuck only'],
+    ['audience', { audience: 'people' }, 'not delivered to shop: it gets incidents, not single purchases'],
+    ['sites', { sites: ['fi', 'no'] }, 'not delivered to shop: it gets fi, no only'],
+    ['states', { states: [2, 3] }, 'not delivered to shop: it gets the states Completed, Error only'],
     [
       'age',
       { matchingSince: NOW - 30 * SECOND },
-      'shop was not told: it was made, or its filters were set, later than these events',
+      'not delivered to shop: it was made, or its filters were set, later than these events',
     ],
-    ['configuration', { configured: false }, 'shop is not told: it is not configured any more'],
+    ['configuration', { configured: false }, 'not delivered to shop: it is not configured any more'],
   ])('and who was not, because of its %s', (_, subscriber, text) => {
     const facts = { deliveries: [], subscribers: [aSubscriber(subscriber)] };
     expect(told(facts)).toEqual([]);
@@ -764,8 +760,8 @@ describe('who was told', () => {
     const deliveries = [aDelivery({ event: 101, status: 'delivered', attempts: 1 })];
     const facts = { events, deliveries, subscribers: [aSubscriber({ states: [CARD] })], attempts: [] };
     expect(told(facts)).toEqual([
-      'shop is not told: it hears of the states WaitingForCardPayments only',
-      'shop was told at the first attempt',
+      'not delivered to shop: it gets the states WaitingForCardPayments only',
+      'delivered to shop at the first attempt',
     ]);
   });
   test('a delivery that should be there and is not is a gap', () => {
@@ -805,9 +801,9 @@ describe('the story', () => {
       'registered: registered with SQL, by the role cart',
       'watched: registered again, and watched again from here on',
       'transition: first seen: New',
-      'delivery: shop was told at the first attempt',
+      'delivery: delivered to shop at the first attempt',
       'transition: New → Completed, which is final (some time in the 1 min before)',
-      expect.stringMatching(/^delivery: shop should be told/),
+      expect.stringMatching(/^delivery: shop should get it/),
       'ended: watching was stopped by hand',
     ]);
   });
@@ -831,7 +827,7 @@ describe('the verdict', () => {
     [
       'all is well',
       {},
-      /^All is well: WaitingForCardPayments for 1 min, last polled 1 s ago; whoever wants its events was told \(shop\)\.$/,
+      /^All is well: WaitingForCardPayments for 1 min, last polled 1 s ago; its events were delivered \(to shop\)\.$/,
     ],
     [
       'just registered',
@@ -849,7 +845,7 @@ describe('the verdict', () => {
       /^Watching was stopped 1 h ago \(last seen: WaitingForCardPayments\)/,
     ],
     ['expired', { purchase: { status: 'expired', nextPollAt: null } }, /^Watching was given up after too long without a change/],
-    ['nobody wants it', { subscribers: [], deliveries: [] }, /nobody was told, because no subscriber wants its events\.$/],
+    ['nobody wants it', { subscribers: [], deliveries: [] }, /no subscriber wants its events\.$/],
     [
       'no daemon',
       { owner: { replica: null, leaseUntil: null, daemons: 0, othersDue: 0, silence: SILENCE } },
