@@ -41,7 +41,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'show what is wrong, look after it, say what it was',
     load: () => import('./incidents/incidents.ts'),
   },
-  { usage: 'silences', summary: 'hear nothing of some incidents for a time', load: () => import('./incidents/silences.ts') },
+  { usage: 'silences', summary: 'get no alerts about some incidents for a time', load: () => import('./incidents/silences.ts') },
   {
     usage: 'plan [options] [state]',
     summary: 'show when purchases will be polled, and how many calls that makes',
@@ -52,7 +52,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'show what would have been said in a past time under other settings',
     load: () => import('./incidents/rehearse.ts'),
   },
-  { usage: 'subscribers', summary: 'show, add, change and test who is told', load: () => import('./subscribers/subscribers.ts') },
+  { usage: 'subscribers', summary: 'show, add, change and test receivers', load: () => import('./subscribers/subscribers.ts') },
   {
     usage: 'deliveries',
     summary: 'show what was sent to whom, and send one again',

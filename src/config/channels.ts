@@ -102,7 +102,7 @@ export function channelProblems(channels: readonly ChannelSettings[], siteNames:
             `${at}.webhookUrl: is the address (not shown) of channel ${twin.name}, too, which would get everything twice; make another incoming webhook, or join the two`,
           ]),
       ...(sites?.length === 0
-        ? [`${at}.sites: is empty, so the channel would hear of nothing; name sites, or leave it out for all`]
+        ? [`${at}.sites: is empty, so the channel would get nothing; name sites, or leave it out for all`]
         : []),
       ...unknown,
     ];

@@ -46,7 +46,7 @@ function nobody(report: Reporter, silence: DaemonSilence): Finding {
       unwritableText(silence),
       'do not start another one; daemons go on by themselves once the database takes writes',
     );
-  return report.warning('none is running on this database', 'nothing is polled or told until you run "purchase-watch start"');
+  return report.warning('none is running on this database', 'nothing is polled or sent until you run "purchase-watch start"');
 }
 
 async function owning(report: Reporter, sql: Sql, count: number): Promise<Finding> {
@@ -129,7 +129,7 @@ function subscriberTrouble(subscriber: StoredSubscriber, now: Instant, spared: b
     const todo =
       audience === 'people'
         ? 'give it another address in the settings'
-        : `if it is to be told again, see that it takes events and switch it on: "purchase-watch subscribers change ${name} --status active"${anyway}`;
+        : `if it is to get events again, see that it takes events and switch it on: "purchase-watch subscribers change ${name} --status active"${anyway}`;
     return { wrong: `it is switched off (${reasonText(statusReason)})`, todo };
   }
   const atOnce = `what waits goes out in order by itself, at once with "purchase-watch subscribers resume ${name}"`;

@@ -23,7 +23,7 @@ export async function checkHeartbeat(report: Reporter, sql: Sql, ceilings: Reado
   const todo = isDeaf
     ? 'no channel for people takes messages, so it is held back: mend one of them'
     : late !== null
-      ? `what ${late} is to be told does not leave, so it is held back: see that a daemon with the same settings runs, and restart it`
+      ? `deliveries to ${late} do not leave, so the call is held back: see that a daemon with the same settings runs, and restart it`
       : 'see that a daemon runs with the same settings; why it is not called is in its log (heartbeat.withheld, heartbeat.failed)';
   return [report.warning(found, todo)];
 }

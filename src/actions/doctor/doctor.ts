@@ -149,7 +149,7 @@ function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiK
   if (subscribers.length === 0 && channels.length === 0) {
     found.push(
       report.warning(
-        'they name nobody who is told',
+        'they name neither a subscriber nor a channel',
         'set WEBHOOK_URL or SLACK_WEBHOOK_URL, unless subscribers are made by the API or read the feed',
       ),
     );
@@ -158,7 +158,7 @@ function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiK
   if (unheard.length > 0) {
     found.push(
       report.warning(
-        `nobody hears of incidents at ${unheard.join(', ')}: no channel has ${unheard.length === 1 ? 'it' : 'them'}`,
+        `people are not alerted of incidents at ${unheard.join(', ')}: no channel has ${unheard.length === 1 ? 'it' : 'them'}`,
         'add what is missing to the sites of a channel, or leave out its sites for all',
       ),
     );
@@ -166,7 +166,7 @@ function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiK
   if (criticalOnly.length > 0) {
     found.push(
       report.warning(
-        `nobody hears of warnings at ${criticalOnly.join(', ')}: the channels for ${criticalOnly.length === 1 ? 'it' : 'them'} have severity: critical`,
+        `people are not alerted of warnings at ${criticalOnly.join(', ')}: the channels for ${criticalOnly.length === 1 ? 'it' : 'them'} have severity: critical`,
         'leave out the severity of a channel, or make one for warnings: most incidents begin as one, and digests go there',
       ),
     );
@@ -174,7 +174,7 @@ function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiK
   if (channels.length === 0) {
     found.push(
       report.warning(
-        'nobody hears of incidents: neither SLACK_WEBHOOK_URL nor slack.channels is set',
+        'people are not alerted of incidents: neither SLACK_WEBHOOK_URL nor slack.channels is set',
         'make an incoming webhook in Slack and set it; "purchase-watch slack test" shows whether messages arrive',
       ),
     );

@@ -126,7 +126,7 @@ interface Entry {
 const ENTRY = new Map([
   [true, 'is accepted'],
   [false, 'is refused'],
-  [null, 'gets no answer that tells'],
+  [null, 'gets no clear answer'],
 ]);
 
 function credentials(report: Reporter, auth: Auth, { answer, configured, other }: Entry): Finding {

@@ -89,7 +89,7 @@ export function replayedBody(
 
 /** Of one that is paused or off it is not known when it begins, only how long it takes from then on. */
 function onceTold({ ms, text }: Drain, advice: string | null): Drain {
-  return advice === null || ms === null ? { ms, text } : { ms: null, text: `${text}, once it is told again` };
+  return advice === null || ms === null ? { ms, text } : { ms: null, text: `${text}, once it gets events again` };
 }
 
 async function unlessDeadlocked<T>(work: () => Promise<T>, tries = 5): Promise<T> {
@@ -112,6 +112,6 @@ export async function sendAgain(sql: Queries, id: number, opening?: Opening) {
   if (delivery === null) throw new Refused('delivery_not_found', `there is no delivery ${deliveryName(id)}`);
   throw new Refused(
     'subscriber_not_found',
-    `the subscriber ${JSON.stringify(delivery.subscriber)} of this delivery is not told any more`,
+    `the subscriber ${JSON.stringify(delivery.subscriber)} of this delivery gets nothing any more`,
   );
 }

@@ -153,13 +153,13 @@ const overviewSchema = z
         waiting: z.object({
           pending: z.int().openapi({ description: 'Deliveries that wait for their turn or their next try.' }),
           inFlight: z.int().openapi({ description: 'Deliveries of which an attempt has been under way for a moment.' }),
-          parked: z.int().openapi({ description: 'Deliveries that wait until the subscriber is told again.' }),
+          parked: z.int().openapi({ description: 'Deliveries that wait until the subscriber gets events again.' }),
           atLeast: z.boolean().openapi({ description: 'There are more than the ten thousand that were counted.' }),
           dueSince: timeSchema.nullable().openapi({ description: 'Since when the oldest could have gone, parked or not.' }),
         }),
       }),
     ),
-    incidents: z.object({ open: z.int().openapi({ description: 'Those that no other one tells of.' }) }),
+    incidents: z.object({ open: z.int().openapi({ description: 'Those that are part of no other one.' }) }),
     replicas: z.array(z.object({ id: z.string(), startedAt: timeSchema, shards: z.int() })),
   })
   .openapi('Overview');
@@ -170,7 +170,7 @@ const overviewRoute = createRoute({
   security: needs('read'),
   summary: 'How everything is',
   description:
-    'Purchases by site, status and state with the oldest of each, how far polling and telling are behind, rates, sites, subscribers, incidents and replicas. Costs the same whatever is registered.',
+    'Purchases by site, status and state with the oldest of each, how far polling and delivering are behind, rates, sites, subscribers, incidents and replicas. Costs the same whatever is registered.',
   tags: ['Operations'],
   responses: {
     200: jsonAnswer('As it is now.', overviewSchema),

@@ -53,7 +53,7 @@ export const PURCHASE_METRICS: readonly Metric<DatabaseNumbers>[] = [
     type: 'gauge',
     name: 'incidents_open',
     labels: ['site', 'kind'],
-    help: 'Incidents that have not ended and that no other one tells of. Those of several sites, of subscribers and of replicas are of no site.',
+    help: 'Incidents that have not ended and that are part of no other one. Those of several sites, of subscribers and of replicas are of no site.',
     read: openIncidents,
   },
 ];

@@ -21,7 +21,7 @@ export const REPLICA_METRICS: readonly Metric<Replica>[] = [
     type: 'gauge',
     name: 'shards_owned',
     labels: [],
-    help: 'Shards, of 64, whose purchases this replica polls and tells.',
+    help: 'Shards, of 64, whose purchases this replica polls, and whose events it delivers.',
     read: ({ engine }) => [{ value: engine.shardsOwned() }],
   },
   {

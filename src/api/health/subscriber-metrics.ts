@@ -8,7 +8,7 @@ export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
     type: 'gauge',
     name: 'subscriber_up',
     labels: ['subscriber'],
-    help: 'Whether the subscriber is told; 0 when it is switched off.',
+    help: 'Whether the subscriber gets events; 0 when it is switched off.',
     read: ({ subscribers }) =>
       subscribers.map(({ name, status }) => ({ labels: { subscriber: name }, value: status === 'off' ? 0 : 1 })),
   },
@@ -16,7 +16,7 @@ export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
     type: 'gauge',
     name: 'subscriber_paused',
     labels: ['subscriber'],
-    help: 'Whether the subscriber is left alone because it failed; 0 when it is told, and when it is switched off.',
+    help: 'Whether the subscriber is left alone because it failed; 0 when it gets events, and when it is switched off.',
     read: ({ subscribers }) =>
       subscribers.map(({ name, ...each }) => ({
         labels: { subscriber: name },

@@ -96,8 +96,8 @@ export const incidentSchema = z
       .openapi({ description: 'Null when it is about a subscriber, about replicas of the daemon, or about several sites.' }),
     state: stateOrNull.openapi({ description: 'Null when it is about no state, or about several.' }),
     subscriber: z.string().nullable().openapi({ description: 'The subscriber that takes nothing, or not everything.' }),
-    parent: z.string().nullable().openapi({ description: 'The incident that tells of this one, too.' }),
-    parts: z.array(partSchema).openapi({ description: 'Those it tells of, open ones first, the largest first; 200 at most.' }),
+    parent: z.string().nullable().openapi({ description: 'The incident that this one is part of.' }),
+    parts: z.array(partSchema).openapi({ description: 'Its parts, open ones first, the largest first; 200 at most.' }),
     status: z.enum(['open', 'ended']),
     severity: z.enum(['warning', 'critical']),
     openedAt: timeSchema,
@@ -113,11 +113,11 @@ export const incidentSchema = z
     alarm: z.union([alarmSchema, z.null()]).openapi({ description: 'What it rests on; null where it rests on no count.' }),
     saidAt: timeSchema
       .nullable()
-      .openapi({ description: 'When people were last told: on Slack, or in the log where Slack takes nothing.' }),
-    owner: z.string().nullable().openapi({ description: 'Who looks after it, or after the incident that tells of it.' }),
+      .openapi({ description: 'When people were last alerted: on Slack, or in the log where Slack takes nothing.' }),
+    owner: z.string().nullable().openapi({ description: 'Who looks after it, or after the incident that it is part of.' }),
     acknowledged: z.union([acknowledgementSchema, z.null()]),
     answer: z.union([answerSchema, z.null()]).openapi({ description: 'What it was, as a person said.' }),
-    silencedUntil: timeSchema.nullable().openapi({ description: 'While a silence keeps people from hearing of it.' }),
+    silencedUntil: timeSchema.nullable().openapi({ description: 'While a silence keeps people from being alerted of it.' }),
   })
   .openapi('Incident');
 
@@ -132,8 +132,8 @@ export const incidentDetailsSchema = incidentSchema
   .extend({
     causes: z
       .array(z.object({ cause: z.string(), why: z.string() }))
-      .openapi({ description: 'The likely causes, as people were told them last.' }),
-    said: z.array(saidSchema).openapi({ description: 'Who was told what, first to last.' }),
+      .openapi({ description: 'The likely causes, as people were alerted of them last.' }),
+    said: z.array(saidSchema).openapi({ description: 'Who was alerted of what, first to last.' }),
   })
   .openapi('IncidentDetails');
 

@@ -82,7 +82,7 @@ const readRoute = createRoute({
   path: '/v1/incidents/{id}',
   security: needs('read'),
   summary: 'Read an incident',
-  description: 'With what people were told of it.',
+  description: 'With what people were alerted of.',
   tags: ['Incidents'],
   request: oneIncident,
   responses: {
@@ -97,7 +97,7 @@ const acknowledgeRoute = createRoute({
   security: needs('operate'),
   summary: 'Say that you look after an incident',
   description:
-    'Nobody is reminded of it any more; that it grows, and that it is over, is still told. It counts for the incidents that it tells of, too, but for those that somebody looks after already. Said again, it counts for whoever said it last.',
+    'Nobody is reminded of it any more; people are still alerted when it grows and when it is over. It counts for its parts, too, but for those that somebody looks after already. Said again, it counts for whoever said it last.',
   tags: ['Incidents'],
   middleware: [exactJson(BODY_LIMIT)] as const,
   request: {

@@ -125,7 +125,7 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }) =>
     security: needs('operate'),
     summary: 'Silence incidents for a time',
     description:
-      'While it holds, people are told of no incident that matches, but for the end of one they have heard of. What is still wrong when it ends is told then. Webhooks and the feed are not silenced.',
+      'While it holds, people are alerted of no incident that matches, but for the end of one of which they were alerted before. When it ends, they are alerted of what is still wrong. Webhooks and the feed are not silenced.',
     tags: ['Incidents'],
     middleware: [exactJson(BODY_LIMIT), idempotent(means)] as const,
     request: {

@@ -53,15 +53,13 @@ export const explanationSchema = z
       nextPollAt: timeSchema.nullable(),
       polls: z.int(),
       shard: z.int(),
-      replica: z.string().nullable().openapi({ description: 'Who polls it and tells of it; null while nobody does.' }),
+      replica: z.string().nullable().openapi({ description: 'Who polls it and delivers its events; null while nobody does.' }),
     }),
     verdict: z.string().openapi({ description: 'In one sentence what is the matter, or that all is well.' }),
     matters: z
       .array(z.object({ code: z.enum(MATTER_CODES), text: z.string() }))
       .openapi({ description: 'All that is the matter, the gravest first; empty when all is well.' }),
-    steps: z
-      .array(stepSchema)
-      .openapi({ description: 'What happened, first to last; who was told of an event follows that event.' }),
+    steps: z.array(stepSchema).openapi({ description: 'What happened, first to last; who got an event follows that event.' }),
     standing: z.array(stepSchema).openapi({ description: 'How things stand now.' }),
     next: z.array(stepSchema).openapi({ description: 'What comes, soonest first.' }),
   })

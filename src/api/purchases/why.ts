@@ -52,7 +52,7 @@ const whyRoute = createRoute({
   security: needs('read'),
   summary: 'Explain a purchase',
   description:
-    'What happened to it, how things stand, what comes, and in one sentence what is the matter: the same as the command `why`. With `subscriber`, who was told is narrowed to that one.',
+    'What happened to it, how things stand, what comes, and in one sentence what is the matter: the same as the command `why`. With `subscriber`, its deliveries are narrowed to that one.',
   tags: ['Purchases'],
   request: {
     params: z.object({ id: purchaseIdField }),

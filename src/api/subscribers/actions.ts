@@ -42,7 +42,7 @@ export function mountSubscriberActions(app: Api, parts: ActionParts): void {
     if (subscriber.audience === 'people') {
       throw new Problem(
         'invalid_request',
-        `${subscriber.name} is told of incidents, not of events; try it with "purchase-watch ${subscriber.kind} test".`,
+        `${subscriber.name} gets incidents, not events; try it with "purchase-watch ${subscriber.kind} test".`,
       );
     }
     const { wait = 0 } = c.req.valid('query');
@@ -139,7 +139,7 @@ const rotateRoute = (connection: Connection) =>
           'application/json': {
             schema: strict({
               overlap: durationParameter(MOST_OVERLAP).optional().openapi({
-                description: 'How long the old secret signs too; 24h unless told, 30d at most, 0 to drop it at once.',
+                description: 'How long the old secret signs too; 24h by default, 30d at most, 0 to drop it at once.',
                 example: '24h',
               }),
             }),
@@ -170,7 +170,7 @@ const resumeRoute = createRoute({
   security: needs('operate'),
   summary: 'End the pause of a subscriber',
   description:
-    'For one whose receiver was mended: what is parked for it goes out at once, in order, few at first. One that is told already stays as it is; one that is off is switched on with PATCH (`subscriber_off`). Should it still fail, it is paused again.',
+    'For one whose receiver was mended: what is parked for it goes out at once, in order, few at first. One that gets events already stays as it is; one that is off is switched on with PATCH (`subscriber_off`). Should it still fail, it is paused again.',
   tags: ['Subscribers'],
   request: { params: z.object({ id: subscriberName }) },
   responses: {

@@ -19,7 +19,7 @@ export function mountDeliveries(app: Api, { sql, changes }: { sql: Sql; changes:
   app.openapi(listRoute, async (c) => {
     const { cursor, limit, ...filter } = c.req.valid('query');
     if (filter.site !== undefined && filter.purchase === undefined) {
-      const detail = 'tells which purchase is meant, so it needs purchase; leave it out, or name both';
+      const detail = 'says which purchase is meant, so it needs purchase; leave it out, or name both';
       throw new Problem('invalid_request', `site: ${detail}.`, { errors: [{ field: 'site', value: filter.site, detail }] });
     }
     const { page, nextCursor } = await readPage(

@@ -93,7 +93,7 @@ function listOf<Item extends z.ZodType>(item: Item, description: string) {
     .openapi({ description });
 }
 
-export const typesField = listOf(typeField, 'Of which events it is told; null for all.');
+export const typesField = listOf(typeField, 'Which events it gets; null for all.');
 
 /** Of what a subscriber is told; what is absent stays as it is, or is all. */
 export function wishFields({ sites }: CheckedAgainst) {
@@ -174,7 +174,7 @@ export const deliverySchema = z
     id: z.string(),
     status: z.enum(DELIVERY_STATUSES).openapi({
       description:
-        'pending waits for its turn or its next try; in_flight: an attempt has been under way for a moment; parked waits until its subscriber is told again; delivered; exhausted: the schedule is used up; suppressed: it is never sent.',
+        'pending waits for its turn or its next try; in_flight: an attempt has been under way for a moment; parked waits until its subscriber gets events again; delivered; exhausted: the schedule is used up; suppressed: it is never sent.',
     }),
     reason: z.string().nullable().openapi({ description: 'Why it is parked or suppressed; null when it is neither.' }),
     subscriber: z.string(),

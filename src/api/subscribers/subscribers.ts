@@ -107,7 +107,7 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }, known: CheckedAg
     security: needs('operate'),
     summary: 'Add a subscriber',
     description:
-      'It is told of what happens from now on; what happened before can be sent with `replay`. The answer shows the secret that signs, and nothing shows it again.',
+      'It gets what happens from now on; what happened before can be sent with `replay`. The answer shows the secret that signs, and nothing shows it again.',
     tags: ['Subscribers'],
     middleware: [exactJson(BODY_LIMIT), idempotent(means)] as const,
     request: {
@@ -194,7 +194,7 @@ const removeRoute = createRoute({
   tags: ['Subscribers'],
   request: oneSubscriber,
   responses: {
-    204: { description: 'It is told nothing any more.' },
+    204: { description: 'It gets nothing any more.' },
     ...problems(...CHANGE_PROBLEMS, 'invalid_request', 'subscriber_not_found', 'subscriber_configured'),
   },
 });

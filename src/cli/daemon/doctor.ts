@@ -53,7 +53,7 @@ function printFinding(context: CliContext, { about, verdict, found, todo }: Find
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Checks with real calls whether everything works: settings, database, daemons, the port of the API, each site with its credentials, clocks and time zone, and everybody who is told. Receivers get a signed event of the type subscriber.test, but for those that are paused or off; nothing shows in Slack. Runs with and without a daemon, and changes nothing.',
+      'Checks with real calls whether everything works: settings, database, daemons, the port of the API, each site with its credentials, clocks and time zone, and everybody who gets events or alerts. Receivers get a signed event of the type subscriber.test, but for those that are paused or off; nothing shows in Slack. Runs with and without a daemon, and changes nothing.',
     )
     .option('--site <name>', 'of the sites, only this one')
     .option('--no-send', 'send nothing to receivers and Slack')

@@ -224,7 +224,7 @@ function printPolling(context: CliContext, { lag, daemons, silence, now }: Overv
 function printSubscribers(context: CliContext, { subscribers, troubled, now }: Overview): void {
   printLine(context);
   if (subscribers.length === 0)
-    return void printLine(context, 'No subscribers: nobody is told. Set WEBHOOK_URL or SLACK_WEBHOOK_URL.');
+    return void printLine(context, 'No subscribers: nothing is sent. Set WEBHOOK_URL or SLACK_WEBHOOK_URL.');
   printTable(
     context,
     ['subscriber', 'kind', 'status', 'waiting', 'due since'],

@@ -76,14 +76,14 @@ async function warn(settings: Settings, stored: readonly StoredSubscriber[], log
   const { channels, subscribers, webhooks } = settings;
   const { unheard, criticalOnly } = unheardSites(settings);
   for (const site of unheard)
-    log.warn({ site, advice: 'add it to the sites of a channel: none hears of it' }, 'incidents.told_to_nobody');
+    log.warn({ site, advice: 'add it to the sites of a channel: none gets its incidents' }, 'incidents.told_to_nobody');
   for (const site of criticalOnly)
     log.warn(
       { site, severity: 'warning', advice: 'add it to a channel without severity: critical: its warnings reach nobody' },
       'incidents.told_to_nobody',
     );
   if (channels.length === 0)
-    log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it nobody hears of incidents' }, 'incidents.told_to_nobody');
+    log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it people are not alerted of incidents' }, 'incidents.told_to_nobody');
   for (const { name: key, detail } of endingKeys(settings.apiKeys, Date.now()))
     log.warn({ key, detail, advice: ENDING_KEY_ADVICE }, 'api.key_expires');
   for (const each of await withoutEncryption(settings, stored))

@@ -28,7 +28,7 @@ async function status(context: CliContext, purchaseId: string | undefined, { sit
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Without an id: sites and whether they answer, purchases by status and state, what is stuck, open incidents, whether polling keeps up, daemons and subscribers. With an id: what is known of the purchase, how it changed, and who was told.',
+      'Without an id: sites and whether they answer, purchases by status and state, what is stuck, open incidents, whether polling keeps up, daemons and subscribers. With an id: what is known of the purchase, how it changed, and who got its events.',
     )
     .argument('[id]', 'a Purchase ID')
     .option('--site <name>', 'only this site')

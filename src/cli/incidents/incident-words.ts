@@ -21,7 +21,7 @@ export function whatOf({ kind, state, count, peak, endedAt, parts }: IncidentRow
   const most = endedAt === null ? count : peak;
   if (kind === 'replica') return `${counted(most, 'replica')} cannot do ${most === 1 ? 'its' : 'their'} work`;
   if (kind === 'subscriber')
-    return `not told everything; ${counted(most, 'delivery waits or was given up', 'deliveries wait or were given up')}`;
+    return `does not get everything; ${counted(most, 'delivery waits or was given up', 'deliveries wait or were given up')}`;
   const states = new Set(parts.flatMap((part) => part.state ?? [])).size;
   const where = state !== null ? stateName(state) : states < 2 ? 'several states' : `${states} states`;
   return `${counted(most, 'customer')} overdue in ${where}${endedAt === null ? '' : ' at worst'}`;

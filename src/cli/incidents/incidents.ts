@@ -44,12 +44,12 @@ async function acknowledge(context: CliContext, id: string, { json, ...options }
   await withDatabase(context, async ({ sql }) => {
     const incident = await lookAfter(sql, id, care);
     if (json) return printJson(context, incidentBody(incident));
-    const more = incident.parts.length === 0 ? '' : `, and all ${incident.parts.length} that it tells of`;
+    const more = incident.parts.length === 0 ? '' : `, and all ${incident.parts.length} that are part of it`;
     const speaker = await remindingOf(sql, incident);
     const quiet =
       speaker === null
         ? ': nobody is reminded of it any more'
-        : `. ${speaker} tells of it and still reminds: purchase-watch incidents acknowledge ${speaker}`;
+        : `. It is part of ${speaker}, which still reminds: purchase-watch incidents acknowledge ${speaker}`;
     printLine(context, `${care.by} looks after ${id}${more}${quiet}`);
     printLine(context, `Say what it was, once you know: purchase-watch incidents answer ${id} --cause …`);
   });
@@ -62,7 +62,7 @@ async function release(context: CliContext, id: string, { json }: JsonOption): P
     const owner = incident.acknowledgedBy;
     const said = owner === null ? 'nobody looks after' : `${owner}, who looks after ${incident.parent}, still looks after`;
     const speaker = owner === null ? await remindingOf(sql, incident) : null;
-    const reminds = owner !== null ? '' : speaker === null ? ': people are reminded of it again' : `; ${speaker} tells of it`;
+    const reminds = owner !== null ? '' : speaker === null ? ': people are reminded of it again' : `; it is part of ${speaker}`;
     printLine(context, `${said} ${id}${reminds}`);
   });
 }
@@ -125,7 +125,7 @@ export function register(command: Command, context: CliContext): void {
     .addOption(new Option('--cursor <incident>', 'go on after this one').argParser(read(readIncidentId)))
     .action((options: ListOptions) => list(context, options));
   one('show')
-    .summary('show one: what it rests on, likely causes, who was told what, who looks after it')
+    .summary('show one: what it rests on, likely causes, who was alerted of what, who looks after it')
     .action((id: string, options: JsonOption) => show(context, id, options));
   one('acknowledge')
     .summary('say that you look after it: nobody is reminded any more')

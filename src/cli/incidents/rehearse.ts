@@ -106,8 +106,8 @@ export function register(command: Command, context: CliContext): void {
       'Goes through the recorded changes of state of a past time again and prints which messages about incidents and single stuck checkouts would have been sent, when and to which channel, beside what was really sent. With --config, the states, polling and slack of that file are tried. The 14 days before teach what is usual. Only reads, so a daemon may run meanwhile.',
     )
     .requiredOption('--from <moment>', 'from when: a duration back such as 7d, or a time with its zone')
-    .option('--to <moment>', 'up to when; now unless told')
-    .option('--config <file>', 'settings to try; the present ones unless told')
+    .option('--to <moment>', 'up to when; by default now')
+    .option('--config <file>', 'settings to try; by default the present ones')
     .option('--site <name>', 'only this site')
     .option('--ignore-silences', 'as if there had been no silences')
     .option('--json', 'write JSON')

@@ -147,7 +147,7 @@ function printWaiting(context: CliContext, { incident, told }: IncidentStory, no
   if (ids.length === 0 && sums.length === 0 && before === null) return;
   printLine(context, '');
   printFacts(context, [
-    ['as told', when(told.at, now)],
+    ['as alerted', when(told.at, now)],
     ['waiting', sums.length === 0 ? null : sums.join(', ')],
     ['oldest', ids.length === 0 ? null : ids.join(', ')],
     ['last time', before],
@@ -157,12 +157,12 @@ function printWaiting(context: CliContext, { incident, told }: IncidentStory, no
 function printSaid(context: CliContext, { incident, said }: IncidentStory, now: Instant): void {
   printLine(context, '');
   if (said.length === 0) {
-    const through = incident.parent === null ? '' : `; ${incident.parent} tells of it`;
-    return void printLine(context, `Nobody was told${incident.endedAt === null ? ' yet' : ''}${through}.`);
+    const through = incident.parent === null ? '' : `; it is part of ${incident.parent}`;
+    return void printLine(context, `Nobody was alerted${incident.endedAt === null ? ' yet' : ''}${through}.`);
   }
   printTable(
     context,
-    ['told', 'what', 'when', 'status'],
+    ['alerted', 'what', 'when', 'status'],
     said.map(({ channel, stage, at, status }) => [channel, stage, when(at, now), status]),
   );
 }

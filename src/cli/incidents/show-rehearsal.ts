@@ -113,7 +113,7 @@ export function showRehearsal(context: CliContext, body: RehearsalBody): void {
       ? 'Nothing was recorded before: what is usual had to be learned on the way.'
       : `What is usual was learned from the time since ${day(taughtSince)}.`,
   );
-  if (body.channelInvented) remark('No Slack channel is configured: shown as for one that hears everything.');
+  if (body.channelInvented) remark('No Slack channel is configured: shown as for one that gets everything.');
   if (body.silencesIgnored) remark('Silences are ignored.');
 
   messages(context, 'Would have been said', rehearsed.said);
@@ -135,7 +135,7 @@ export function showRehearsal(context: CliContext, body: RehearsalBody): void {
   const { incidents, unsaid, openBefore, openAfter } = rehearsed;
   printLine(
     context,
-    `${counted(incidents, 'incident')}${unsaid === 0 ? '' : `, ${unsaid} of them told to nobody`}; open at the beginning ${openBefore}, at the end ${openAfter}`,
+    `${counted(incidents, 'incident')}${unsaid === 0 ? '' : `, ${unsaid} of them without an alert`}; open at the beginning ${openBefore}, at the end ${openAfter}`,
   );
   for (const { site: its, state, text } of limits) remark(`${its} ${state.name}: ${text}`);
   messages(context, 'Was really said', really.said);

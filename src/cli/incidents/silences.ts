@@ -57,7 +57,7 @@ async function add(context: CliContext, { json, ...options }: SilenceOptions & J
     printLine(context, `${silenceName(row.id)}: ${matterOf(row)}, ${spanOf(row, after)}${warning}`);
     printLine(
       context,
-      `What is still wrong then is told then. End it before its time: purchase-watch silences end ${silenceName(row.id)}`,
+      `People are alerted of what is still wrong then. End it before its time: purchase-watch silences end ${silenceName(row.id)}`,
     );
   });
 }
@@ -69,7 +69,7 @@ async function end(context: CliContext, id: number, { json }: JsonOption): Promi
     await lift(sql, id);
     if (json) return printJson(context, silenceBody(await requireSilence(sql, id), await databaseNow(sql)));
     const name = silenceName(id);
-    printLine(context, wasOver ? `${name} was over already` : `${name} is over: what is still wrong is told now`);
+    printLine(context, wasOver ? `${name} was over already` : `${name} is over: people are alerted now of what is still wrong`);
   });
 }
 
@@ -89,7 +89,7 @@ function limitArgument(text: string): number {
 /** Declares the command and what it can do. */
 export function register(command: Command, context: CliContext): void {
   command.description(
-    'While a silence holds, people are told of no incident that matches, but for the end of one they have heard of. What is still wrong when it ends is told then. Webhooks and the feed are not silenced. One that begins later is a maintenance window.',
+    'While a silence holds, people are alerted of no incident that matches, but for the end of one of which they were alerted before. When it ends, they are alerted of what is still wrong. Webhooks and the feed are not silenced. One that begins later is a maintenance window.',
   );
   const json = (sub: Command): Command => sub.option('--json', 'write JSON');
   json(command.command('list', { isDefault: true }))
@@ -121,6 +121,6 @@ export function register(command: Command, context: CliContext): void {
     ['silences', 'what is silenced, and what will be'],
     ["silences add --site se --for 2h --reason 'new checkout page' --by Kim", 'from now on'],
     ["silences add --kind unreachable --from 2026-11-20T22:00:00Z --for 2h --reason 'the service moves' --by Kim", 'a window'],
-    ['silences end sil_42', 'hear of everything again'],
+    ['silences end sil_42', 'be alerted of everything again'],
   ]);
 }

@@ -1,4 +1,4 @@
-/** Shows one purchase: what is known, how it changed, and who was told. */
+/** Shows one purchase: what is known, how it changed, and who got its events. */
 
 import { purchaseBody, transitionBody } from '../../api/purchases/purchase-body.ts';
 import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
@@ -103,7 +103,7 @@ function printTransitions(context: CliContext, transitions: readonly TransitionR
 
 function printTold(context: CliContext, told: readonly ToldRow[], now: Instant): void {
   if (told.length === 0)
-    return void printLine(context, '\nNobody was told of it: nothing has happened yet, or no subscriber wants its events.');
+    return void printLine(context, '\nNothing was delivered: nothing has happened yet, or no subscriber wants its events.');
   printLine(context);
   printTable(
     context,

@@ -30,16 +30,16 @@ async function why(context: CliContext, purchaseId: string, { site, subscriber, 
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Tells in one sentence what is the matter with a purchase, then in order what happened to it and who was told, how things stand, and what comes and why then. Run it with the settings of the daemon: it explains the next poll by them.',
+      'Says in one sentence what is the matter with a purchase, then in order what happened to it and who got its events, how things stand, and what comes and why then. Run it with the settings of the daemon: it explains the next poll by them.',
     )
     .argument('<id>', 'its Purchase ID')
     .option('--site <name>', 'the site, when several have this id')
-    .option('--subscriber <name>', 'only what this subscriber was told, or why it was not')
+    .option('--subscriber <name>', 'only what this subscriber got, or why it got nothing')
     .option('--json', 'write JSON, with exact times: what GET /v1/purchases/{id}/why answers')
     .action((id: string, options: WhyOptions) => why(context, id, options));
   examples(command, [
     ['why 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11', 'the whole story'],
-    ['why 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --subscriber shop', 'why this one was (not) told'],
+    ['why 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --subscriber shop', 'why this one got its events or not'],
     ['why 3f6b8a52-6c7e-4a53-9d43-2f9b1f0a7c11 --json | jq -r .verdict', 'one sentence'],
   ]);
 }

@@ -33,7 +33,7 @@ interface ListOptions extends JsonOption, DeliveryFilter {
 
 async function list(context: CliContext, { json, limit, cursor, ...filter }: ListOptions): Promise<void> {
   if (filter.site !== undefined && filter.purchase === undefined) {
-    throw new AppError('invalid', '--site: tells which purchase is meant, so it needs --purchase');
+    throw new AppError('invalid', '--site: says which purchase is meant, so it needs --purchase');
   }
   await withDatabase(context, async ({ sql }) => {
     const rows = await listDeliveries(sql, { filter, before: cursor ?? null, limit: limit + 1 });
@@ -74,7 +74,7 @@ function when({ status, settledAt, dueAt, parkedUntil }: Timed, now: Instant): s
   if (settledAt !== null) return relative(settledAt, now);
   if (status === 'in_flight') return 'now';
   if (status === 'parked')
-    return parkedUntil === null ? 'once it is told again' : `after the pause, ${relative(parkedUntil, now)}`;
+    return parkedUntil === null ? 'once it gets events again' : `after the pause, ${relative(parkedUntil, now)}`;
   return dueAt <= now ? `due since ${relative(dueAt, now).replace(/ ago$/, '')}` : `next ${relative(dueAt, now)}`;
 }
 
@@ -208,10 +208,8 @@ export function register(command: Command, context: CliContext): void {
       ...(before ?? []),
       deliveryArgument(text),
     ])
-    .option('--subscriber <name>', 'instead of ids: all that this one was not told, after what is new')
-    .addOption(
-      new Option('--status <status>', 'with it: those given up (unless told otherwise), or never sent').choices(NOT_TOLD),
-    )
+    .option('--subscriber <name>', 'instead of ids: all that was not delivered to this one, after what is new')
+    .addOption(new Option('--status <status>', 'with it: those given up (by default), or never sent').choices(NOT_TOLD))
     .option('--dry-run', 'with it: only count, and say how long it would take')
     .option('--yes', 'with it: do not ask')
     .option('--json', 'write JSON')

@@ -68,7 +68,7 @@ export function register(command: Command, context: CliContext): void {
     )
     .requiredOption('--subscriber <name>', 'to whom')
     .requiredOption('--since <moment>', 'from when: a duration back such as 2h, or a time with its zone')
-    .option('--until <moment>', 'up to when; now unless told')
+    .option('--until <moment>', 'up to when; by default now')
     .option('--types <list>', 'only these types of events, separated by commas')
     .option('--dry-run', 'only count, and say how long it would take')
     .option('--json', 'write JSON')

@@ -52,7 +52,10 @@ async function list(context: CliContext, { json }: JsonOption): Promise<void> {
     const bodies = (await readSubscribers(database.sql)).map((row) => subscriberBody(row, addresses));
     if (json) return printJson(context, { data: bodies });
     if (bodies.length === 0) {
-      return void printLine(context, 'No subscribers: nobody is told. Add one with: purchase-watch subscribers add <name> <url>');
+      return void printLine(
+        context,
+        'No subscribers: nothing is sent. Add one with: purchase-watch subscribers add <name> <url>',
+      );
     }
     printTable(
       context,
@@ -140,7 +143,7 @@ async function resume(context: CliContext, name: string, { json }: JsonOption): 
     printLine(
       context,
       wasPaused
-        ? `${name} is told: what was parked for it goes out in order, a few at first`
+        ? `${name} gets events: what was parked for it goes out in order, a few at first`
         : `${name} is not paused: nothing was changed`,
     );
   });
@@ -205,7 +208,7 @@ const NO_HEADER = new Option('--no-header', 'no headers of its own any more')
 /** Declares the command and what it can do. */
 export function register(command: Command, context: CliContext): void {
   command.description(
-    'Who is told by webhook, and of what. Running daemons follow changes at once. What the settings name is shown, and changed there.',
+    'Who gets events by webhook, and which. Running daemons follow changes at once. What the settings name is shown, and changed there.',
   );
   const json = (sub: Command): Command => sub.option('--json', 'write JSON');
   json(command.command('list', { isDefault: true }).summary('show all of them')).action((options: JsonOption) =>
@@ -249,7 +252,7 @@ export function register(command: Command, context: CliContext): void {
   json(
     command
       .command('remove <name>')
-      .summary('tell it nothing any more; asks when deliveries wait for it')
+      .summary('send it nothing any more; asks when deliveries wait for it')
       .option('--yes', 'do not ask'),
   ).action((name: string, options: JsonOption & { yes?: true }) => remove(context, name, options));
   json(
@@ -270,7 +273,7 @@ export function register(command: Command, context: CliContext): void {
   ).action((name: string, options: JsonOption & { overlap: Milliseconds }) => rotate(context, name, options));
   namesItsCommands(command);
   examples(command, [
-    ['subscribers', 'who is told'],
+    ['subscribers', 'who gets events'],
     ['subscribers add books https://books.example/hooks --types purchase.state_changed', 'one more'],
     ['subscribers change books --status active', 'send what waits'],
     ['subscribers test books', 'does it answer?'],

@@ -151,11 +151,11 @@ const stuckMode = kind.oneOf(STUCK_MODES);
 
 /** What a channel for people hears. What is not given is that of all channels. */
 const hearing = {
-  sites: openList(kind.text, 'Names of the sites it hears of', 'all'),
+  sites: openList(kind.text, 'Names of the sites that it gets incidents of', 'all'),
   severity: preset(
     kind.oneOf(['warning', 'critical']),
     'warning',
-    'The least urgent that it hears of; with `critical` neither digests nor first looks',
+    'The least urgent that it gets; with `critical` neither digests nor first looks',
   ),
   stuck: open(stuckMode, 'When a single stuck checkout alerts it: `auto`, `each` or `incidents`', 'as `slack.stuck`'),
 };
@@ -183,10 +183,10 @@ const slack = section({
     'auto',
     'When a single stuck checkout alerts people: `each` always, `incidents` never (only when a page counts as broken), `auto` while fewer than 100 stays or 20 customers a day are known of its state and site',
   ),
-  groupWait: preset(kind.duration, '30s', 'Time a new incident gathers purchases before it is told'),
-  quietFor: preset(kind.duration, '10m', 'Time without symptoms after which stuck purchases are told as over'),
+  groupWait: preset(kind.duration, '30s', 'Time a new incident gathers purchases before people are alerted'),
+  quietFor: preset(kind.duration, '10m', 'Time without symptoms after which an incident of stuck purchases is over'),
   groupInterval: preset(kind.duration, '5m', 'Shortest time between two messages about a growing incident'),
-  repeatInterval: preset(kind.duration, '4h', 'Time after which an open incident is told again'),
+  repeatInterval: preset(kind.duration, '4h', 'Time after which people are reminded of an open incident'),
   digest: optional(kind.cron, "When a summary is sent, as a cron expression by each site's own clock (its `timeZone`)"),
   maxPerHour: preset(
     messagesPerHour,

@@ -55,7 +55,7 @@ export function subscriberData(incident: Incident, condition: SubscriberConditio
 export function subscriberSentence(incident: Incident, condition: SubscriberCondition | null): string {
   const { subscriber: name, since } = incident;
   if (incident.endedAt !== null) return `${name}: ${ENDED[outcomeOf(incident, condition)]}`;
-  if (condition === null) return `${name} is not told any more.`;
+  if (condition === null) return `${name} gets nothing any more.`;
   const { failures, failingSince, ourFailingSince, lastError, statusReason, waiting, givenUp } = condition;
   const nothing = `${name} takes nothing since ${isoTime(failingSince ?? since)} (failures in a row: ${failures})`;
   const error = lastError === null ? '' : ` The last error: ${lastError}`;
@@ -76,7 +76,7 @@ const ENDED: Readonly<Record<SubscriberOutcome, string>> = {
   quiet: 'no delivery was given up any more.',
   tried_again: 'is tried again; nothing was taken yet.',
   switched_off: 'was switched off by hand.',
-  removed: 'is not told any more: it was taken away.',
+  removed: 'gets nothing any more: it was taken away.',
 };
 
 function many(count: number, [one, more]: readonly [string, string]): string {

@@ -7,7 +7,7 @@ export type StoredStatus = 'pending' | 'delivered' | 'exhausted' | 'suppressed';
 
 /**
  * What is shown. `pending` waits for its turn or its next try, of `in_flight` an attempt has been under way for a moment,
- * `parked` waits until its subscriber is told again.
+ * `parked` waits until its subscriber gets events again.
  */
 export const DELIVERY_STATUSES = ['pending', 'in_flight', 'parked', 'delivered', 'exhausted', 'suppressed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

@@ -132,7 +132,7 @@ const replicaData = z.object({
   ...HEAD,
   troubles: listOf(
     z.object({ replica: z.string(), host: z.string(), reason: z.enum(REPLICA_TROUBLES), since: time, error: orNull(z.string()) }),
-  ).describe('What keeps replicas of the daemon from their work; at the end, what people were told last.'),
+  ).describe('What keeps replicas of the daemon from their work; at the end, what people were alerted of last.'),
 });
 
 const firstLookData = z.object({

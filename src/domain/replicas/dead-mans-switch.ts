@@ -58,5 +58,5 @@ export function reasonToWithhold(loops: readonly LoopSeen[], people: People, now
   }
   if (people.all > 0 && people.hearing === 0) return 'No channel for people takes messages.';
   const late = lateChannel(people.queues, now);
-  return late === null ? null : `What ${late} is to be told has been due for a quarter of an hour and has not left.`;
+  return late === null ? null : `Deliveries to ${late} have been due for a quarter of an hour and have not left.`;
 }

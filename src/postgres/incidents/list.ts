@@ -34,7 +34,7 @@ export interface IncidentRow extends Incident {
   readonly answer: IncidentAnswer | null;
   /** Its parts, the largest first. */
   readonly parts: readonly IncidentPart[];
-  /** When the silence ends that keeps people from hearing of it; null when none does, or when it is over. */
+  /** When the silence ends that keeps people from being alerted of it; null when none does, or when it is over. */
   readonly silencedUntil: Instant | null;
 }
 

@@ -165,7 +165,7 @@ export async function suppressForDeleted(sql: Queries): Promise<void> {
         cross join lateral (
           select q.id from purchase_watch_internal.deliveries q where q.subscriber = s.id and q.status = 'pending' limit ${AT_ONCE}) d
         where s.deleted_at is not null limit ${AT_ONCE})
-      update purchase_watch_internal.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The subscriber was deleted before it was told.'
+      update purchase_watch_internal.deliveries d set status = 'suppressed', settled_at = now(), last_error = 'The subscriber was deleted before the delivery.'
       from waiting where d.id = waiting.id and d.status = 'pending' returning 1`;
     if (rows.length < AT_ONCE) return;
   }

@@ -43,7 +43,7 @@ test('each channel is tried without a message, and what to set is named', async 
   expect(about('slack ops')).toEqual([
     expect.stringMatching(/^failed: Slack answered 410 channel_is_archived.*set slack\.channels\.ops\.webhookUrl to it$/),
   ]);
-  expect(about('settings').join('\n')).not.toContain('nobody hears');
+  expect(about('settings').join('\n')).not.toContain('people are not alerted');
 });
 
 test('an answer that is a name which every object has says nothing of a channel', async () => {
@@ -54,15 +54,19 @@ test('an answer that is a name which every object has says nothing of a channel'
 
 test('a site that no channel hears of is named', async () => {
   const about = await doctor(`slack: { channels: { ops: { webhookUrl: "\${OPS}", sites: [se] } } }`);
-  expect(about('settings')).toContainEqual(expect.stringMatching(/^warning: nobody hears of incidents at fi: no channel/));
+  expect(about('settings')).toContainEqual(
+    expect.stringMatching(/^warning: people are not alerted of incidents at fi: no channel/),
+  );
 });
 
 test('a site whose warnings no channel hears of is named', async () => {
   const about = await doctor(`slack: { channels: { ops: { webhookUrl: "\${OPS}", severity: critical } } }`);
   expect(about('settings')).toContainEqual(
-    expect.stringMatching(/^warning: nobody hears of warnings at se, fi: the channels for them have severity: critical/),
+    expect.stringMatching(
+      /^warning: people are not alerted of warnings at se, fi: the channels for them have severity: critical/,
+    ),
   );
-  expect(about('settings').join('\n')).not.toContain('nobody hears of incidents');
+  expect(about('settings').join('\n')).not.toContain('people are not alerted of incidents');
 });
 
 test('the dead man’s switch is not called from here; when it was called, and why not, is said', async () => {
@@ -81,7 +85,7 @@ test('the dead man’s switch is not called from here; when it was called, and w
     insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status)
     select position, 0, ${row!.id}, 0, now() - interval '20 minutes', 'pending' from event`;
   expect(await look()).toEqual([
-    expect.stringMatching(/^warning: it was called 10 min ago for the last time → what @slack is to be told does not leave/),
+    expect.stringMatching(/^warning: it was called 10 min ago for the last time → deliveries to @slack do not leave/),
   ]);
   await switchOff(database.sql, { subscriber: row!.id, reason: 'no_service', addressHash: 'a' });
   expect(await look()).toEqual([

@@ -101,7 +101,7 @@ describe('a replay tried dry', () => {
     const { body } = await post('shop/replay', { since: '2h', dryRun: true });
     expect(body.expectedDrain).toEqual({
       ms: null,
-      text: expect.stringMatching(/^about 400 ms: .*\(the median of its last 200 deliveries\), once it is told again$/),
+      text: expect.stringMatching(/^about 400 ms: .*\(the median of its last 200 deliveries\), once it gets events again$/),
     });
     expect(body.note).toMatch(/^They would wait: shop is paused/);
   });

@@ -136,7 +136,9 @@ describe('without a daemon', () => {
       ),
     );
     expect(about('settings')).toContainEqual(
-      expect.stringMatching(/^warning: nobody hears of incidents: neither SLACK_WEBHOOK_URL nor slack.channels is set → make/),
+      expect.stringMatching(
+        /^warning: people are not alerted of incidents: neither SLACK_WEBHOOK_URL nor slack.channels is set → make/,
+      ),
     );
     expect(about('daemons')[0]).toMatch(/^warning: none is running on this database/);
     expect(about('site default').slice(1, 3)).toEqual([
@@ -156,7 +158,7 @@ describe('without a daemon', () => {
       'oauth2 where only basic works',
       { auth: 'basic' },
       {},
-      /^failed: oauth2 \(configured\) gets no answer that tells .*; basic is accepted → set auth .* to basic$/,
+      /^failed: oauth2 \(configured\) gets no clear answer .*; basic is accepted → set auth .* to basic$/,
     ],
     [
       'basic where only oauth2 works',
@@ -175,7 +177,7 @@ describe('without a daemon', () => {
     ['oauth2', /There is no token endpoint at the base address .* → correct the base address/],
     [
       'basic',
-      /basic \(configured\) gets no answer that tells .* → whatever the credentials, the answer is the same: correct the base address/,
+      /basic \(configured\) gets no clear answer .* → whatever the credentials, the answer is the same: correct the base address/,
     ],
   ])('a wrong base address is not taken for a service that knows no id: %s', async (auth, expected) => {
     const { url } = await simulatorOf({ auth: 'both' });
@@ -370,7 +372,7 @@ describe('without a daemon', () => {
     const { about } = await doctor({ ...env, CHECKOUT_BASE_URL: url }, '--no-send');
     expect(about('receiver shop')).toEqual([
       expect.stringMatching(
-        /^warning: it is switched off \(it answered 410\); 0 deliveries wait → if it is to be told again, .*change shop --status active"$/,
+        /^warning: it is switched off \(it answered 410\); 0 deliveries wait → if it is to get events again, .*change shop --status active"$/,
       ),
     ]);
   });

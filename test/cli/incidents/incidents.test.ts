@@ -149,7 +149,7 @@ describe('show', () => {
   });
 
   test('one that nobody was told of, one that is over, one about few customers, and one that tells of others', async () => {
-    expect((await command('incidents', 'show', 'inc_card')).stdout).toContain('\nNobody was told yet.\n');
+    expect((await command('incidents', 'show', 'inc_card')).stdout).toContain('\nNobody was alerted yet.\n');
     const over = (await command('incidents', 'show', 'inc_old')).stdout;
     expect(over).toMatch(/^status +over since .*, after 2 h, critical$/m);
     expect(over).not.toContain('incidents acknowledge');
@@ -218,7 +218,7 @@ describe('looking after one', () => {
   test('covers what it tells of, and can be given up', async () => {
     await family();
     expect((await command('incidents', 'acknowledge', 'inc_both', '--by', 'Kim')).stdout).toMatch(
-      /^Kim looks after inc_both, and all 2 that it tells of: /,
+      /^Kim looks after inc_both, and all 2 that are part of it: /,
     );
     expect((await command('incidents')).stdout).toMatch(/^inc_fi .* Kim$/m);
     expect((await command('incidents', 'release', 'inc_fi')).stdout).toBe(
@@ -229,9 +229,9 @@ describe('looking after one', () => {
     );
     expect((await json('incidents', 'show', 'inc_card')).owner).toBeNull();
     expect((await command('incidents', 'acknowledge', 'inc_fi', '--by', 'Ann')).stdout).toMatch(
-      /^Ann looks after inc_fi\. inc_both tells of it and still reminds: purchase-watch incidents acknowledge inc_both$/m,
+      /^Ann looks after inc_fi\. It is part of inc_both, which still reminds: purchase-watch incidents acknowledge inc_both$/m,
     );
-    expect((await command('incidents', 'release', 'inc_fi')).stdout).toBe('nobody looks after inc_fi; inc_both tells of it\n');
+    expect((await command('incidents', 'release', 'inc_fi')).stdout).toBe('nobody looks after inc_fi; it is part of inc_both\n');
     expect((await command('incidents', 'release', 'inc_old')).stderr).toMatch(/the incident inc_old is over/);
   });
 

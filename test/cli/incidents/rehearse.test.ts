@@ -173,7 +173,7 @@ test('silences hold unless they are to be ignored', async () => {
   await database.sql`
     insert into purchase_watch_internal.silences (created_at, starts_at, ends_at, site, reason, created_by)
     values (to_timestamp(${BROKEN - HOUR} / 1000.0), to_timestamp(${BROKEN} / 1000.0), to_timestamp(${BROKEN + 2 * HOUR} / 1000.0), 'se', 'deploy', 'Kim')`;
-  expect((await rehearse()).stdout).toContain('1 incident, 1 of them told to nobody;');
+  expect((await rehearse()).stdout).toContain('1 incident, 1 of them without an alert;');
   expect((await rehearse('--ignore-silences')).stdout).toContain('1 incident;');
   await database.sql`delete from purchase_watch_internal.silences`;
 });

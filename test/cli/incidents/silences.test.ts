@@ -27,7 +27,7 @@ test('one is added, listed and ended', async () => {
   expect((await command('silences')).stdout).toMatch(
     new RegExp(`^${id} +active +stuck in WaitingForCardPayments at se +until .* +Kim +The service moves\\.$`, 'm'),
   );
-  expect((await command('silences', 'end', id!)).stdout).toBe(`${id} is over: what is still wrong is told now\n`);
+  expect((await command('silences', 'end', id!)).stdout).toBe(`${id} is over: people are alerted now of what is still wrong\n`);
   expect((await command('silences', 'end', id!)).stdout).toBe(`${id} was over already\n`);
   expect((await command('silences', 'list')).stdout).toBe(
     'No silence holds or is to come. Those that are over: purchase-watch silences --all\n',

@@ -67,7 +67,7 @@ describe('deliveries', () => {
     const whenOf = async (subscriber: string) =>
       (await command('deliveries', '--status', 'parked', '--subscriber', subscriber, '--limit', '1')).stdout;
     expect(await whenOf('shop')).toMatch(/ parked +0 +after the pause, in \d min +paused until /);
-    expect(await whenOf('books')).toMatch(/ parked +0 +once it is told again +switched off: /);
+    expect(await whenOf('books')).toMatch(/ parked +0 +once it gets events again +switched off: /);
   });
 
   test('are listed by what is shown, with the reason', async () => {
@@ -235,7 +235,7 @@ describe('a pause', () => {
       /nothing was resumed: books is off .*switch it on: .*change books --status active/,
     );
     expect((await command('subscribers', 'resume', 'nobody')).exitCode).toBe(1);
-    expect((await command('subscribers', 'resume', 'shop')).stdout).toMatch(/^shop is told: /);
+    expect((await command('subscribers', 'resume', 'shop')).stdout).toMatch(/^shop gets events: /);
     expect((await command('subscribers', 'resume', 'shop')).stdout).toBe('shop is not paused: nothing was changed\n');
     expect(JSON.parse((await command('subscribers', 'resume', 'shop', '--json')).stdout).health.status).toBe('ok');
     expect((await command('deliveries', '--status', 'pending', '--subscriber', 'shop', '--limit', '1')).stdout).toMatch(

@@ -121,7 +121,7 @@ test.each(['poller', 'judge', 'notifier'])(
 );
 
 describe('what is due for a channel for people and does not leave', () => {
-  const LATE = 'heartbeat.withheld: What @slack is to be told has been due for a quarter of an hour and has not left.';
+  const LATE = 'heartbeat.withheld: Deliveries to @slack have been due for a quarter of an hour and have not left.';
   const at = (ago: number) => database.sql`to_timestamp(${Date.now() - ago}::float8 / 1000)`;
   /** Deliveries to a channel: so many that wait since so long, and messages taken so long ago. */
   async function lane({ dueAgo = null as number | null, takenAgo = [] as number[], channel = '@slack', kind = 'slack' } = {}) {

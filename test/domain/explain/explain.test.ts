@@ -659,9 +659,9 @@ describe('who was told', () => {
     ],
     [
       'suppressed for a reason',
-      { status: 'suppressed', lastError: 'The subscriber was deleted before it was told.' },
+      { status: 'suppressed', lastError: 'The subscriber was deleted before the delivery.' },
       {},
-      /^not delivered to shop: The subscriber was deleted before it was told$/,
+      /^not delivered to shop: The subscriber was deleted before the delivery$/,
       undefined,
     ],
   ])('%s', (_, delivery, subscriber, text, code) => {

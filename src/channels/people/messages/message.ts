@@ -129,7 +129,7 @@ function otherDraft({ id, type }: OtherEvent): Draft {
     return {
       headline: `${OVER} This is a test: purchase-watch can post here`,
       facts: [],
-      paragraphs: [['What to do', 'Nothing. Incidents will be told in this channel.']],
+      paragraphs: [['What to do', 'Nothing. People will be alerted of incidents in this channel.']],
     };
   }
   return {

@@ -36,7 +36,7 @@ function openDraft(incident: StuckIncident): Draft {
       ['Stuck now', peak > count ? `${customers(count)} (${grouped(peak)} at the worst)` : customers(count)],
       ...(share === null ? [] : [['Share', share] as const]),
       ['Since', `${moment(alarm?.since ?? since)}${late}`],
-      ...(stage === 'reopened' ? [['First told of', moment(openedAt)] as const] : []),
+      ...(stage === 'reopened' ? [['First alerted', moment(openedAt)] as const] : []),
       ...(waiting.length === 0 ? [] : [['Money waiting', moneyText(incident), { order: 90 }] as const]),
       ...(limitMs === null
         ? []

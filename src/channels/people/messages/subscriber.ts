@@ -44,8 +44,8 @@ function headline(incident: SubscriberIncident): string {
   if (trouble === 'off') {
     const long = lasting(offSince ?? since, at);
     return isNews
-      ? `${who} was switched off ${long} ago: it is told nothing`
-      : `${who} is still switched off, after ${long}: it is told nothing`;
+      ? `${who} was switched off ${long} ago: it gets nothing`
+      : `${who} is still switched off, after ${long}: it gets nothing`;
   }
   if (trouble === 'unreached') {
     const long = lasting(ourFailingSince ?? since, at);
@@ -70,7 +70,7 @@ function outlook(incident: SubscriberIncident, at: Instant): string {
   const how = inWhich(incident);
   const lost = givenUp === 0 ? '' : ' What was given up used up its schedule and is not sent again by itself.';
   if (trouble === 'off' && audience === 'people')
-    return `Nothing is sent to it. What is to be told there is kept for three days, and as long as its incident is open; it goes out ${how} once the channel is on again.${lost}`;
+    return `Nothing is sent to it. What is for it is kept for three days, and as long as its incident is open; it goes out ${how} once the channel is on again.${lost}`;
   if (trouble === 'off') {
     const kept = waiting === 0 ? '' : ' What waited when it was switched off is kept, and goes out in order once it is on again.';
     return `Nothing is sent to it.${kept} What has happened since then is not sent to it by itself, not even later.${lost}`;
@@ -147,7 +147,7 @@ function endedDraft(incident: SubscriberIncident): Draft {
     takes_again: `takes events again, after ${lasted}`,
     quiet: 'no delivery was given up any more for an hour',
     switched_off: 'was switched off by hand',
-    removed: 'is not told any more: it was taken away',
+    removed: 'gets nothing any more: it was taken away',
   }[outcome ?? ''];
   const next = whatFollows(incident, text !== undefined);
   return {

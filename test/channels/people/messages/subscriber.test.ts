@@ -58,15 +58,15 @@ test.each([
   ['incident.opened', failing, '🔴 shop has taken nothing for 15 min 30 s: 412 deliveries wait'],
   ['incident.reminder', failing, '🔴 shop has still taken nothing, after 15 min 30 s: 412 deliveries wait'],
   ['incident.grew', losing, '🔴 shop has taken nothing for 15 min 30 s, and deliveries are given up'],
-  ['incident.opened', off, '🔴 shop was switched off 1 min ago: it is told nothing'],
-  ['incident.reminder', off, '🔴 shop is still switched off, after 1 min: it is told nothing'],
+  ['incident.opened', off, '🔴 shop was switched off 1 min ago: it gets nothing'],
+  ['incident.reminder', off, '🔴 shop is still switched off, after 1 min: it gets nothing'],
   ['incident.opened', givenUp, '🔴 shop: 3 deliveries were given up'],
   ['incident.opened', { ...givenUp, givenUp: 1 }, '🔴 shop: 1 delivery was given up'],
   ['incident.ended', ended, '✅ shop: takes events again, after 1 h 23 min'],
   ['incident.ended', { ...ended, outcome: 'quiet' }, '✅ shop: no delivery was given up any more for an hour'],
   ['incident.ended', { ...ended, outcome: 'tried_again' }, '⚪ shop: is tried again; nothing was taken yet'],
   ['incident.ended', { ...ended, outcome: 'switched_off' }, '⚪ shop: was switched off by hand'],
-  ['incident.ended', { ...ended, outcome: 'removed' }, '⚪ shop: is not told any more: it was taken away'],
+  ['incident.ended', { ...ended, outcome: 'removed' }, '⚪ shop: gets nothing any more: it was taken away'],
 ])('the headline of %s says it all', (type, data, expected) => {
   const made = message(type, data);
   expect([headline(made), messageProblem(made)]).toEqual([expected, null]);
@@ -127,7 +127,7 @@ describe('a subscriber that was switched off', () => {
     const text = shown('incident.opened', { ...off, origin: 'configuration', subscriber: '@slack', channel: 'slack' });
     expect(text).toContain('in the settings and restart the daemon');
     expect(text).toContain(
-      'What is to be told there is kept for three days, and as long as its incident is open; it goes out as one message once the channel is on again.',
+      'What is for it is kept for three days, and as long as its incident is open; it goes out as one message once the channel is on again.',
     );
     expect(text).not.toMatch(/--status active|missed|not even later/);
   });
