@@ -5,28 +5,12 @@ import type { PollPolicy } from '../domain/polling/poll-plan.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 import type { ApiKey } from './api-keys.ts';
 import type { PeopleKind } from './kinds/people-kinds.ts';
+import type { FileSettings } from './schema/file-schema.ts';
 
 /** One merchant account at the checkout service. */
-export interface SiteSettings {
-  name: string;
-  /** Without a slash at the end. */
-  baseUrl: string;
-  auth: 'oauth2' | 'basic';
-  clientId: string;
-  clientSecret: string;
-  /** IANA name: the zone of the service's local date-times. */
-  timeZone: string;
-  /** Calls a second over all replicas together. */
-  maxRps: number;
-  /** Calls in flight per replica. */
-  concurrency: number;
-  /** One call, headers and body. */
-  timeout: Milliseconds;
-  /** Whether the invoice of each completed purchase is asked for. */
-  invoices: boolean;
-}
+export type SiteSettings = { name: string } & NonNullable<FileSettings['sites']>[string];
 
-/** Who is told, and of what; null means "of everything". */
+/** Who gets events, and which; null means all. */
 interface NamedSubscriber {
   name: string;
   /** A broker's may hold credentials. */
@@ -79,7 +63,7 @@ export interface RabbitSettings extends NamedSubscriber, BrokerCertificate {
 
 export type SubscriberSettings = WebhookSettings | NatsSettings | RabbitSettings;
 
-/** The kind of channel by which a subscriber is told. */
+/** The kind of channel by which a subscriber gets events. */
 export type ChannelKind = SubscriberSettings['kind'] | PeopleKind;
 
 export interface Settings {
@@ -91,40 +75,10 @@ export interface Settings {
   /** Those for people; `default` of the variable first. */
   channels: readonly ChannelSettings[];
   /** What holds for all channels for people. */
-  slack: {
-    /** When a single stuck checkout alerts the channels that have no mode of their own. */
-    stuck: StuckMode;
-    /** Messages to a channel within an hour, for those that have no number of their own. */
-    maxPerHour: number;
-    /** Called every minute while all is well; a secret. Null: nothing is called. */
-    deadMansSwitch: string | null;
-    groupWait: Milliseconds;
-    quietFor: Milliseconds;
-    groupInterval: Milliseconds;
-    repeatInterval: Milliseconds;
-    /** A cron expression; null: no digest. */
-    digest: string | null;
-  };
+  slack: Omit<FileSettings['slack'], 'channels'>;
   subscribers: SubscriberSettings[];
-  webhooks: {
-    /** The waits between one try and the next. */
-    schedule: Milliseconds[];
-    timeout: Milliseconds;
-    /** Deliveries in flight per subscriber and replica. */
-    concurrency: number;
-    /** Ranges that are not public and may be called by subscribers of the settings: CIDR, with a port or without. */
-    allowAddresses: string[];
-    /** The same for subscribers that the API and commands make. */
-    apiAllowAddresses: string[];
-    /** Through which webhooks are sent; a secret where it holds credentials. Null: they are sent directly. */
-    proxy: string | null;
-  };
-  store: {
-    /** The specification's field names. */
-    fields: string[];
-    /** How long what is kept; infinity: for ever. `at` is a cron expression. */
-    retention: { settled: Milliseconds; attempts: Milliseconds; events: Milliseconds; at: string };
-  };
+  webhooks: FileSettings['webhooks'];
+  store: FileSettings['store'];
   /** None: only programs of this machine may call the API, and need no key. */
   apiKeys: ApiKey[];
   secretsKey: string | null;
@@ -150,7 +104,7 @@ interface NamedChannel {
   readonly webhookUrl: string;
   /** Null: all, and what is of no site. */
   readonly sites: readonly string[] | null;
-  /** The least urgent that it hears of. */
+  /** The least urgent that it gets. */
   readonly severity: 'warning' | 'critical';
   /** Messages within an hour, at most; null: there is no such limit. */
   readonly maxPerHour: number | null;
@@ -165,6 +119,6 @@ interface OwnOfKind {
   readonly alerts: { readonly secret: string; readonly oldSecrets: readonly string[] };
 }
 
-/** One channel for people of a kind, and what it hears of. */
+/** One channel for people of a kind, and what it gets. */
 export type ChannelOf<Kind extends PeopleKind> = NamedChannel & { readonly kind: Kind } & OwnOfKind[Kind];
 export type ChannelSettings = { readonly [Kind in PeopleKind]: ChannelOf<Kind> }[PeopleKind];
