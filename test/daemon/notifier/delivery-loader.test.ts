@@ -78,6 +78,8 @@ test('what is read a second time goes on from there, unless something happened w
 test('nothing is taken into memory of a shard that was lost and gained again during the read', async () => {
   const changing = loading(((...given: Parameters<Sql>) => {
     const query = sql(...given);
+    // Parts of the statement are made in the same way.
+    if (!given[0].join('').includes('cross join lateral')) return query;
     return query.then(async (rows: unknown) => {
       await sql`update purchase_watch_internal.shards set epoch = epoch + 1 where id = 7`;
       await ownership.tick();
