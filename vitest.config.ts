@@ -15,7 +15,7 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 30_000,
-    hookTimeout: 60_000,
+    hookTimeout: 120_000,
     // Stories share two cores with daemons, databases and brokers, and some still count on their speed. What fails twice, fails.
     retry: 1,
     // What is waited for comes in milliseconds; a machine at its limit may take seconds.

