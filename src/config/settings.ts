@@ -11,15 +11,8 @@ import type { FileSettings } from './schema/file-schema.ts';
 export type SiteSettings = { name: string } & NonNullable<FileSettings['sites']>[string];
 
 /** Who gets events, and which; null means all. */
-interface NamedSubscriber {
+interface NamedSubscriber extends Pick<FileSettings['subscribers'][string], 'url' | 'format' | 'oldSecrets' | 'signingKey'> {
   name: string;
-  /** A broker's may hold credentials. */
-  url: string;
-  format: 'standard' | 'cloudevents';
-  /** Those that `secret` replaces; each signs beside it. */
-  oldSecrets: string[];
-  /** `whsk_` and base64 of an ed25519 key that signs beside the secret; null: only the secret does. */
-  signingKey: string | null;
   types: string[] | null;
   sites: string[] | null;
   /** State numbers. */
