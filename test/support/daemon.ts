@@ -12,6 +12,12 @@ export interface Daemon {
   end(signal: NodeJS.Signals): Promise<number | string>;
 }
 
+/** For the environment of a process that runs our sources: it starts in half the time. */
+export const quickStart = (): Record<string, string> => {
+  const { NODE_COMPILE_CACHE } = process.env;
+  return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE };
+};
+
 const BIN = join(import.meta.dirname, '../../bin/purchase-watch.mjs');
 
 /**
@@ -26,7 +32,7 @@ export function startDaemon(
   const command = [process.execPath, BIN, ...args];
   const limited = openFiles === undefined ? command : ['sh', '-c', 'ulimit -n "$0" && exec "$@"', `${openFiles}`, ...command];
   const child = spawn(limited[0]!, limited.slice(1), {
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...quickStart(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';

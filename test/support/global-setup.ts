@@ -20,13 +20,18 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const prefix = `pw_test_${randomBytes(4).toString('hex')}_`;
   project.provide('runPrefix', prefix);
+  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
+  chmodSync(folder, 0o755);
+  // Workers, and the processes that `quickStart` is for, compile each module once in a run.
+  process.env.NODE_COMPILE_CACHE ??= join(folder, 'compile-cache');
   const external = process.env.TEST_DATABASE_URL;
   if (external !== undefined) {
     project.provide('serverUrl', external);
-    return () => dropDatabases(external, prefix);
+    return async () => {
+      await dropDatabases(external, prefix);
+      rmSync(folder, { recursive: true, force: true });
+    };
   }
-  const folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
-  chmodSync(folder, 0o755);
   // Nothing here has to survive a power cut.
   const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' };
   const dataDir = join(folder, 'data');

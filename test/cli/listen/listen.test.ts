@@ -11,6 +11,7 @@ import { createWebhookChannel } from '../../../src/channels/webhook/webhook.ts';
 import type { EventData } from '../../../src/domain/events/system-events.ts';
 import { namedState } from '../../../src/domain/purchases/states.ts';
 import { readSubscribers } from '../../../src/postgres/subscribers/subscribers.ts';
+import { quickStart } from '../../support/daemon.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { runCommand } from '../run.ts';
@@ -32,7 +33,10 @@ interface Listener {
 }
 
 async function listener(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Listener> {
-  const child = spawn(process.execPath, [BIN, 'listen', '--port', '0', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [BIN, 'listen', '--port', '0', ...args], {
+    env: { ...quickStart(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const ended = once(child, 'close');
   const text = { out: '', err: '' };
   let look = (): void => undefined;
