@@ -1,11 +1,9 @@
 /** `plan`: what the poll plan will do, before it does it. */
 
 import { type Command, Option } from 'commander';
-import { readState } from '../../actions/subscribers/rules.ts';
-import { loadSettings } from '../../config/load-settings.ts';
 import { forecast, pollsToSee, pollsUntil } from '../../domain/polling/poll-forecast.ts';
 import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
-import { type NamedState, namedState, numberOf, stateName } from '../../domain/purchases/states.ts';
+import { type NamedState, namedState, numberOf, STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
 import { type ShownLimit, shownLimit } from '../../domain/stays/dwell.ts';
 import { grouped } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
@@ -136,10 +134,10 @@ function printFinal(context: CliContext, { state, rechecksMs }: FinalPlan): void
   printLine(context, `${title(context, state)}  final, ${rechecks}`);
 }
 
-function stateArgument(text: string): number {
-  const found = readState(text);
-  if ('is' in found) return found.is;
-  throw new AppError('invalid', `${JSON.stringify(text)} ${found.problem}`);
+function stateArgument(text: string, suggest: (given: string, known: readonly string[]) => string): number {
+  const value = stateValue(text);
+  if (value !== null) return value;
+  throw new AppError('invalid', `${JSON.stringify(text)} is not a state name or number${suggest(text, STATE_NAMES)}`);
 }
 
 /** Limits as they are learned now at these sites; null where there is no database, or none that can be read. */
@@ -165,8 +163,12 @@ function learnedAt({ sites, limits }: SiteLimits, state: number): LearnedLimit[]
 }
 
 async function plan(context: CliContext, given: string | undefined, options: PlanOptions): Promise<void> {
+  const [{ loadSettings }, { suggestion }] = await Promise.all([
+    import('../../config/load-settings.ts'),
+    import('../../config/kinds/nearest.ts'),
+  ]);
   const { policy, sites } = loadSettings(context.env);
-  const chosen = given === undefined ? null : stateArgument(given);
+  const chosen = given === undefined ? null : stateArgument(given, suggestion);
   const values = chosen === null ? [...policy.states.keys()].sort((a, b) => a - b) : [chosen];
   const isAuto = values.some((value) => policyOf(policy, value).auto);
   const names = sites.map(({ name }) => name);
