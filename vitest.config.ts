@@ -1,15 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 const LONG = 'test/**/*.long.test.ts';
-/**
- * Tests of one part each. They leave nothing behind in their process, so that it loads the product once for many files.
- * Not the brokers': those count the sockets of their process.
- */
-const PARTS = [
-  'test/{actions,api,checkout,cli,client,config,domain,postgres,runtime,simulator}/**/*.test.ts',
-  'test/channels/*.test.ts',
-  'test/channels/!(brokers)/**/*.test.ts',
-];
+/** Tests without database, connections and timers. They leave nothing behind in their process, so that it loads the product once for all. */
+const PURE = ['test/{config,domain,simulator}/**/*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -23,8 +16,8 @@ export default defineConfig({
     // Most stories wait for a database, another process or a timer most of the time, so two cores carry more workers than two.
     maxWorkers: 4,
     projects: [
-      { extends: true, test: { name: 'parts', include: PARTS, exclude: [LONG], isolate: false } },
-      { extends: true, test: { name: 'stories', include: ['test/**/*.test.ts'], exclude: [LONG, ...PARTS] } },
+      { extends: true, test: { name: 'pure', include: PURE, exclude: [LONG], isolate: false } },
+      { extends: true, test: { name: 'stories', include: ['test/**/*.test.ts'], exclude: [LONG, ...PURE] } },
       // What kills processes and waits for them, waits in real seconds, or goes through thousands of cases.
       { extends: true, test: { name: 'long', include: [LONG] } },
     ],

@@ -1,27 +1,26 @@
-/** The rest of one loop between two rounds. It is made before the loop and before the parts that wake the loop. */
+/** The rest of a loop between two rounds. It is made before the loop and before the parts that wake the loop. */
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Clock } from '../clock.ts';
 
 export interface Rest {
   /** Ends the rest under way, or the next one when none is. Wake-ups during a round are taken together. */
   wake(): void;
-  /** Resolves with a wake-up, or after `longest`. One loop rests at a time. */
+  /** Resolves with a wake-up, or after `longest`; rests that are taken at the same time end together, with the earliest. */
   take(longest: Milliseconds): Promise<void>;
 }
 
 export function createRest({ monotonic }: Pick<Clock, 'monotonic'>): Rest {
   let isWoken = false;
-  let end: (() => void) | null = null;
+  let resting: PromiseWithResolvers<void> | null = null;
   let timer: { readonly handle: NodeJS.Timeout; readonly at: Milliseconds } | null = null;
 
   const wake = (): void => {
-    if (end === null) {
+    if (resting === null) {
       isWoken = true;
       return;
     }
-    const resolve = end;
-    end = null;
-    resolve();
+    resting.resolve();
+    resting = null;
   };
   /** One timer, for the earliest moment: setting a timer for each rest would cost more than a needless round. */
   const wakeIn = (wait: Milliseconds): void => {
@@ -44,9 +43,8 @@ export function createRest({ monotonic }: Pick<Clock, 'monotonic'>): Rest {
         return Promise.resolve();
       }
       if (longest < Number.POSITIVE_INFINITY) wakeIn(Math.max(longest, 1));
-      return new Promise((resolve) => {
-        end = resolve;
-      });
+      resting ??= Promise.withResolvers();
+      return resting.promise;
     },
   };
 }

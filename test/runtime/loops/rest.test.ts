@@ -66,3 +66,11 @@ test('is at least a millisecond, so that a loop without rest lets others run', a
   await vi.advanceTimersByTimeAsync(1);
   expect(ended).toEqual([1]);
 });
+
+test('rests that are taken at the same time end together', async () => {
+  void loop(100);
+  void loop(40);
+  void loop(Number.POSITIVE_INFINITY);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(ended).toEqual([40, 40, 40]);
+});
