@@ -55,7 +55,7 @@ function errorFields(error: Error, depth: number): Record<string, unknown> {
   return { ...own, ...inner, name, message, stack, ...(cause === undefined ? {} : { cause: safe(cause, depth + 1) }) };
 }
 
-/** Secrets inside texts, as libraries put them into messages: addresses with credentials, tokens, signing secrets. */
+/** Secrets inside texts, as libraries put them into messages: addresses with credentials or a signature, tokens, signing secrets. */
 function scrubbed(line: string): string {
   return line
     .replace(/:\/\/[^\s"'\\<>]*@/g, '://…@')
@@ -63,7 +63,7 @@ function scrubbed(line: string): string {
     .replace(/whsec_[A-Za-z0-9+/]+=*/g, 'whsec_…')
     .replace(/pwk_[A-Za-z0-9_-]+/g, 'pwk_…')
     .replace(/(hooks\.slack\.com\/)[^\s"'\\<>]+/g, '$1…')
-    .replace(/\b((?:client_secret|access_token|password)=)[^\s&"'\\]+/gi, '$1…');
+    .replace(/\b((?:client_secret|access_token|password|sig)=)[^\s&"'\\]+/gi, '$1…');
 }
 
 const COLOURS = { trace: 'gray', debug: 'gray', info: 'green', warn: 'yellow', error: 'red', fatal: 'red' } as const;

@@ -69,6 +69,7 @@ test.each<[string, (log: ReturnType<typeof createLogger>) => void]>([
   ['a token in a text', (log) => log.warn({ detail: `got Bearer ${HIDDEN} back` }, 'x')],
   ['a signing secret in a text', (log) => log.warn({ detail: `whsec_${HIDDEN}` }, 'x')],
   ['a Slack address', (log) => log.warn({ url: `https://hooks.slack.com/services/${HIDDEN}` }, 'x')],
+  ['a Teams address', (log) => log.warn({ url: `https://x.logic.azure.com/workflows/1/run?sp=run&sig=${HIDDEN}&x=1` }, 'x')],
   ['a form', (log) => log.warn({ detail: `client_secret=${HIDDEN}&grant_type=x` }, 'x')],
   ['an event', (log) => log.warn(`failed at https://u:${HIDDEN}@x/`)],
 ])('%s that holds a secret or a person is hidden', (_, log) => {

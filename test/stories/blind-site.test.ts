@@ -136,6 +136,8 @@ test('credentials that the token endpoint refuses show with the first answer aft
   await live(t, MINUTE, 10 * SECOND);
   expect(ofSite(t)).toMatchObject([{ type: 'site.unreachable', data: { reason: 'refused' } }]);
   expect(t.slack.received[0]!.text).toContain('refuses the credentials');
+  const opened = t.log.map((line) => JSON.parse(line)).filter(({ event }) => event === 'incident.opened');
+  expect(opened).toMatchObject([{ kind: 'unreachable', site: 'default', severity: 'critical', reason: 'refused' }]);
 });
 
 test('ids that the service does not know are no trouble of the site: many beside one that is read, or alone at a quiet site', async () => {

@@ -1,4 +1,4 @@
-/** Goes through a recorded time again under given settings, and reads what was really said in it. Writes nothing. */
+/** Goes through a recorded time again under given settings, and reads which alerts were really sent in it. Writes nothing. */
 
 import { readPeopleEvent } from '../../domain/events/people-events.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';

@@ -3,13 +3,14 @@
 import { isUntried } from '../../domain/deliveries/subscriber-health.ts';
 import { afterFailures, healthStatus, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
 import { untilText } from '../../domain/explain/standing.ts';
+import { noDaemonText } from '../../domain/replicas/daemon-silence.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { bringForward } from '../../postgres/deliveries/bring-forward.ts';
 import { type DeliveryRow, findDelivery, laneHead } from '../../postgres/deliveries/delivery-list.ts';
 import { eraseFailures, eraseHealth } from '../../postgres/deliveries/subscriber-health.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
-import { livingReplicas } from '../../postgres/shards/replicas.ts';
+import { daemonSilence, livingReplicas } from '../../postgres/shards/replicas.ts';
 import { findSubscriber, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { deliveryName } from './names.ts';
 import { Refused } from './refused.ts';
@@ -70,7 +71,7 @@ export async function whyItWaits(
   ]);
   const advice = subscriber === null ? null : waitAdvice(subscriber, now, opening);
   if (advice !== null) return `It waits: ${advice}.`;
-  if (daemons.length === 0) return 'It waits: no daemon is running on this database; start one with "purchase-watch start".';
+  if (daemons.length === 0) return `It waits: ${noDaemonText(await daemonSilence(sql))}.`;
   if (head === null || head.id === id) return null;
   const when = head.dueAt > now ? `, which is tried again at ${untilText(head.dueAt, now)}` : '';
   return `It waits for ${deliveryName(head.id)}, ${headText(delivery, (await findDelivery(sql, head.id))?.replayed === true)}${when}.`;

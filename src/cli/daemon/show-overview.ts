@@ -3,7 +3,7 @@
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { namedState, stateName } from '../../domain/purchases/states.ts';
-import { unwritableAdvice } from '../../domain/replicas/daemon-silence.ts';
+import { NO_DAEMON, unwritableAdvice } from '../../domain/replicas/daemon-silence.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
@@ -18,7 +18,7 @@ import { careOf, lengthOf, placeOf, whatOf } from '../incidents/incident-words.t
 import { statusWord } from '../subscribers/show-health.ts';
 import { printTrouble } from '../subscribers/show-trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { livingDaemons, NO_DAEMON } from '../terminal/database.ts';
+import { livingDaemons } from '../terminal/database.ts';
 import { counted, printable, printJson, printLine, printTable, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
 import { relative } from '../terminal/times.ts';

@@ -1,4 +1,4 @@
-/** `rehearse`: what would have been said in a past time, had other settings held. */
+/** `rehearse`: which alerts would have been sent in a past time under other settings. */
 
 import type { Command } from 'commander';
 import { rehearse } from '../../actions/rehearse/rehearse.ts';
@@ -68,7 +68,7 @@ async function timeOf(sql: Sql, options: Options): Promise<{ from: Instant; to: 
   return { from, to };
 }
 
-/** The channels that are alerted. Without any the rehearsal would be silent, so one that hears everything is made up. */
+/** The channels that are alerted. Without any the rehearsal would show no alert, so one that gets every alert is made up. */
 async function channelsOf({ channels, slack }: Pick<Settings, 'channels' | 'slack'>) {
   const rules = channelRules({ channels });
   const everything = {

@@ -1,8 +1,9 @@
-/** How `rehearse` shows what would have been said, and what was. */
+/** How `rehearse` shows which alerts would have been sent, and which were. */
 
 import { rehearsedBody, rehearsedCheckoutsBody } from '../../actions/rehearse/message.ts';
 import type { Rehearsed } from '../../actions/rehearse/rehearse.ts';
-import { slackMessage } from '../../channels/slack/message.ts';
+import { eventDraft } from '../../channels/people/messages/message.ts';
+import { unmarked } from '../../channels/people/messages/mrkdwn.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { workingText } from '../../domain/stays/dwell.ts';
@@ -59,12 +60,12 @@ interface Asked {
   readonly invented: boolean;
 }
 
-/** Everything that is told of a rehearsal. */
+/** A rehearsal as programs get it. */
 export function rehearsalBody(rehearsed: Rehearsed, { from, to, site, config, ignoreSilences, invented }: Asked): RehearsalBody {
   const incidentMessages = rehearsed.messages.map((message) => shown(rehearsedBody(message), message.at, message.channels));
   const singles = rehearsed.checkouts.map((message) => shown(rehearsedCheckoutsBody(message), message.at, message.channels));
   const said = [...incidentMessages, ...singles].toSorted((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
-  // With channels, what none of them was told was not said; without any, it is what would have been.
+  // With channels, an alert that none of them got was not sent; without any, every alert is shown.
   const told = rehearsed.really.messages.filter(({ channels }) => invented || channels.length > 0);
   const really = told.map(({ at, channels, body }) => shown(body, at, channels));
   const sums = (messages: readonly ShownMessage[], overdue: number): Sums => ({
@@ -91,16 +92,13 @@ export function rehearsalBody(rehearsed: Rehearsed, { from, to, site, config, ig
 
 const STAGES = ['opened', 'reopened', 'grew', 'reminder', 'ended', 'checkouts'] as const;
 
-/** The headline is that of the message in Slack, without its markup. */
+/** The headline is the one that all channels show, without markup. */
 function shown(body: string, at: Instant, channels: readonly string[]): ShownMessage {
   const { type, data } = JSON.parse(body) as { type: string; data: { incidentId?: string; kind: ShownMessage['kind'] } };
-  const [headline = ''] = slackMessage(body, { consoleUrl: null }).text.split('\n');
-  const plain = headline.replace(/^\*|\*$/g, '').replace(/&(amp|lt|gt);/g, (_, name: 'amp' | 'lt' | 'gt') => ENTITIES[name]);
+  const headline = unmarked(eventDraft(body, { consoleUrl: null }).headline);
   const stage = type.replace(/^incident\./, '');
-  return { at: isoTime(at), stage, channels, incidentId: data.incidentId ?? null, kind: data.kind, headline: plain };
+  return { at: isoTime(at), stage, channels, incidentId: data.incidentId ?? null, kind: data.kind, headline };
 }
-
-const ENTITIES = { amp: '&', lt: '<', gt: '>' } as const;
 
 /** Writes it for people: first the messages, then the numbers, then those that were really sent. */
 export function showRehearsal(context: CliContext, body: RehearsalBody): void {
@@ -110,13 +108,13 @@ export function showRehearsal(context: CliContext, body: RehearsalBody): void {
   const remark = (text: string): void => printLine(context, styled(context, 'gray', text));
   remark(
     taughtSince === null
-      ? 'Nothing was recorded before: what is usual had to be learned on the way.'
+      ? 'Nothing was recorded before: what is usual had to be learned from the time itself.'
       : `What is usual was learned from the time since ${day(taughtSince)}.`,
   );
-  if (body.channelInvented) remark('No Slack channel is configured: shown as for one that gets everything.');
+  if (body.channelInvented) remark('No channel for people is configured: shown as for one Slack channel that gets every alert.');
   if (body.silencesIgnored) remark('Silences are ignored.');
 
-  messages(context, 'Would have been said', rehearsed.said);
+  messages(context, 'Would have been sent', rehearsed.said);
   printLine(context);
   printTable(
     context,
@@ -138,7 +136,7 @@ export function showRehearsal(context: CliContext, body: RehearsalBody): void {
     `${counted(incidents, 'incident')}${unsaid === 0 ? '' : `, ${unsaid} of them without an alert`}; open at the beginning ${openBefore}, at the end ${openAfter}`,
   );
   for (const { site: its, state, text } of limits) remark(`${its} ${state.name}: ${text}`);
-  messages(context, 'Was really said', really.said);
+  messages(context, 'Was really sent', really.said);
 }
 
 const rate = ({ messages: said, perDay }: Sums): string => (perDay === null ? String(said) : `${said} (${perDay} a day)`);
@@ -150,7 +148,7 @@ function messages(context: CliContext, title: string, said: readonly ShownMessag
   printTable(
     context,
     ['at (UTC)', 'channels', 'stage', 'headline'],
-    said.map(({ at, channels, stage, headline }) => [day(at), channels.join(', ') || 'nobody', stage, headline]),
+    said.map(({ at, channels, stage, headline }) => [day(at), channels.join(', ') || 'none', stage, headline]),
   );
 }
 

@@ -15,7 +15,7 @@ import { databaseNow } from '../../postgres/reports/overview.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { checked, urlArgument, type WishOptions, wishesOf } from '../subscribers/subscriber-options.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
+import { missingDaemon, withDatabase } from '../terminal/database.ts';
 
 export interface Subscription {
   /** What to do about subscribers of earlier runs that were killed; a line each. */
@@ -86,7 +86,8 @@ function isLeftOver(name: string): boolean {
 
 function test(context: CliContext, name: string, signal: AbortSignal): Promise<string> {
   return withDatabase(context, async ({ sql }) => {
-    if ((await livingDaemons(sql)).length === 0) return `${NO_DAEMON}; until then nothing comes`;
+    const missing = await missingDaemon(sql);
+    if (missing !== null) return `${missing}; until then nothing comes`;
     const began = performance.now();
     const id = await testSubscriber(sql, await requireSubscriber(sql, name), await databaseNow(sql));
     const attempted = await waitForAttempt(sql, id, { within: TEST_WITHIN, signal });

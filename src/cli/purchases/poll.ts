@@ -10,7 +10,7 @@ import { listSites } from '../../postgres/polling/sites.ts';
 import { findPurchases, type PurchaseRow, requestPoll } from '../../postgres/purchases/purchases.ts';
 import { durationArgument, examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
+import { missingDaemon, withDatabase } from '../terminal/database.ts';
 import { relative } from '../terminal/times.ts';
 import { findPurchase } from './purchase.ts';
 import { showPurchase } from './show-purchase.ts';
@@ -32,7 +32,8 @@ async function poll(context: CliContext, purchaseId: string, { site, wait, json 
         `${purchaseId} is not watched any more; take it up again with: purchase-watch watch ${purchaseId}`,
       );
     }
-    if ((await livingDaemons(sql)).length === 0) throw new AppError('unavailable', NO_DAEMON);
+    const missing = await missingDaemon(sql);
+    if (missing !== null) throw new AppError('unavailable', missing);
     await requestPoll(sql, before.id);
     const after = await waitForPoll(sql, before, wait);
     await showPurchase(context, sql, after, { json: json === true, policy });

@@ -1,13 +1,14 @@
 /** `watch`: registers purchases. */
 
 import { type Command, InvalidArgumentError } from 'commander';
+import { NO_DAEMON } from '../../domain/replicas/daemon-silence.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { type Registration, register as registerPurchases } from '../../postgres/purchases/purchases.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { livingDaemons, NO_DAEMON, withDatabase } from '../terminal/database.ts';
+import { livingDaemons, withDatabase } from '../terminal/database.ts';
 import { counted, printable, printJson, printLine, styled } from '../terminal/output.ts';
 import { progressOn } from '../terminal/progress.ts';
 import { knownSite } from '../terminal/site.ts';

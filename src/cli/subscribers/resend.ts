@@ -7,7 +7,7 @@ import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { livingDaemons, NO_DAEMON, type OpenDatabase } from '../terminal/database.ts';
+import { missingDaemon, type OpenDatabase } from '../terminal/database.ts';
 import { printLine } from '../terminal/output.ts';
 
 /** The subscriber of this name, if past events can be sent to it; throws AppError `invalid`. */
@@ -38,6 +38,6 @@ export async function printOutlook(
   if (expectedDrain !== undefined) printLine(context, `until all have arrived: ${expectedDrain.text}`);
   if (note !== undefined) return printLine(context, note);
   if (dryRun) return;
-  const isRunning = (await livingDaemons(sql)).length > 0;
-  printLine(context, isRunning ? 'The running daemon sends them now.' : `They wait: ${NO_DAEMON}.`);
+  const missing = await missingDaemon(sql);
+  printLine(context, missing === null ? 'The running daemon sends them now.' : `They wait: ${missing}.`);
 }

@@ -14,7 +14,7 @@ import { findDelivery } from '../../postgres/deliveries/delivery-list.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
 import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { livingDaemons, NO_DAEMON, type OpenDatabase, withDatabase } from '../terminal/database.ts';
+import { missingDaemon, type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
 
 /** `subscribers test`: sends a test event and waits for what becomes of it. */
@@ -50,7 +50,8 @@ async function requireTestable(sql: Sql, name: string): Promise<StoredSubscriber
   // Before the daemons: switching it on is needed in any case.
   const off = offAdvice(subscriber);
   if (off !== null) throw new AppError('conflict', `nothing was sent: ${off}`);
-  if ((await livingDaemons(sql)).length === 0) throw new AppError('unavailable', NO_DAEMON);
+  const missing = await missingDaemon(sql);
+  if (missing !== null) throw new AppError('unavailable', missing);
   return subscriber;
 }
 

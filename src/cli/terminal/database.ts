@@ -3,11 +3,12 @@
 import { join, resolve } from 'node:path';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
+import { noDaemonText } from '../../domain/replicas/daemon-silence.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { connect, type Sql } from '../../postgres/connection/database.ts';
 import { describeConnectionError } from '../../postgres/connection/database-url.ts';
 import { pendingMigrations } from '../../postgres/migrations/migrate.ts';
-import { type LivingReplica, livingReplicas } from '../../postgres/shards/replicas.ts';
+import { daemonSilence, type LivingReplica, livingReplicas } from '../../postgres/shards/replicas.ts';
 import { isGone } from '../../runtime/process/process-identity.ts';
 import type { CliContext } from './context.ts';
 
@@ -86,5 +87,7 @@ export async function livingDaemons(sql: Sql): Promise<LivingReplica[]> {
   return (await livingReplicas(sql)).filter(({ process }) => !isGone(process));
 }
 
-/** The message where a daemon is needed and none runs. */
-export const NO_DAEMON = 'no daemon is running on this database; start one with "purchase-watch start"';
+/** Why no daemon is alive and what to do; null while one is. */
+export async function missingDaemon(sql: Sql): Promise<string | null> {
+  return (await livingDaemons(sql)).length > 0 ? null : noDaemonText(await daemonSilence(sql));
+}

@@ -6,7 +6,7 @@ import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { Detection } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
 import type { Overdue, Told } from '../../domain/incidents/judgement.ts';
-import { type ReplicaTrouble, replicaData, replicaSentence } from '../../domain/incidents/replica-trouble.ts';
+import { type ReplicaTrouble, reasonsOf, replicaData, replicaSentence } from '../../domain/incidents/replica-trouble.ts';
 import type { SiteTrouble } from '../../domain/polling/reach.ts';
 import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -22,10 +22,12 @@ import { stuckData } from './stuck-incident.ts';
 import { subscriberData, subscriberSentence } from './subscriber-incident.ts';
 import type { UsualReader } from './usual.ts';
 
-/** Events, and for the log what they say in a sentence, where names and counts do not. */
+/** Events, and for the log what they say in a sentence, where names and counts do not, and what the incident rests on in a word. */
 export interface IncidentMessage {
   readonly events: readonly NewEvent[];
   readonly sentence: string | null;
+  /** Why a site cannot be read, what is wrong with a subscriber, or the rule that found stuck customers; null where none is known any more. */
+  readonly reason: string | null;
   /** Row ids of the last single alerts at places where an incident says that it takes over. */
   readonly takenOver?: readonly number[];
 }
@@ -83,7 +85,7 @@ export function createIncidentMessages({
               shard: SITE_SHARD,
             },
           ];
-    return { events: [...forMachines, ...events(told, now, data, context)], sentence: null };
+    return { events: [...forMachines, ...events(told, now, data, context)], sentence: null, reason: trouble.reason };
   };
 
   /** For people alone; the subscriber that the incident is about does not get it, because nothing reaches that subscriber. */
@@ -92,7 +94,7 @@ export function createIncidentMessages({
     const condition = await subscriberCondition(sql, { name, since: incident.since });
     const sentence = subscriberSentence(incident, condition);
     const data = { ...(await head(incident)), kind: 'subscriber', ...subscriberData(incident, condition) } as const;
-    return { events: events(told, now, data, context, condition?.id ?? null), sentence };
+    return { events: events(told, now, data, context, condition?.id ?? null), sentence, reason: data.trouble };
   };
 
   /** For people alone. At the end it names the troubles that people were alerted of last. */
@@ -100,7 +102,8 @@ export function createIncidentMessages({
     const { incident } = told;
     const troubles = incident.endedAt === null ? await replicaTroubles(sql) : await troublesTold(sql, incident.id);
     const data = { ...(await head(incident)), kind: 'replica', ...replicaData(troubles) } as const;
-    return { events: events(told, now, data, context), sentence: replicaSentence(troubles, incident.endedAt !== null) };
+    const sentence = replicaSentence(troubles, incident.endedAt !== null);
+    return { events: events(told, now, data, context), sentence, reason: reasonsOf(troubles)[0] ?? null };
   };
 
   /** What every incident's event begins with. */
@@ -129,14 +132,14 @@ export function createIncidentMessages({
   return {
     storyOf: async (told, now, context) => {
       const { incident, announce, say } = told;
-      if (say === null && (announce === null || incident.kind === 'stuck')) return { events: [], sentence: null };
+      if (say === null && (announce === null || incident.kind === 'stuck')) return { events: [], sentence: null, reason: null };
       if (incident.subscriber !== null) return subscriberStory(told, incident.subscriber, now, context);
       if (incident.kind === 'unreachable') return unreachableStory(told, now, context);
       if (incident.kind === 'replica') return replicaStory(told, now, context);
       const { singles, takenOver } = await insteadOfSingles(sql, told, { channels: rules, usual, now });
       const stuck = await stuckData(told, { ...context, sql, limits, sessionLength });
       const data = { ...(await head(incident)), kind: 'stuck', ...stuck, singles } as const;
-      return { events: events(told, now, data, context), sentence: null, takenOver };
+      return { events: events(told, now, data, context), sentence: null, reason: data.alarm?.rule ?? null, takenOver };
     },
   };
 }

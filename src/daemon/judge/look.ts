@@ -6,7 +6,7 @@
 import { ulid } from 'ulid';
 import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
 import { calm, type Detection } from '../../domain/incidents/detection.ts';
-import type { AlertPolicy, Incident, Silence } from '../../domain/incidents/incident.ts';
+import { type AlertPolicy, type Incident, levelOf, type Silence } from '../../domain/incidents/incident.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';
 import { type Judgement, judge, type Overdue, type Told, type Weighed, weigh } from '../../domain/incidents/judgement.ts';
 import type { Symptom } from '../../domain/incidents/symptom.ts';
@@ -98,7 +98,7 @@ export function createLook(options: LookOptions, parts: LookParts): (lease: Judg
     if (messages === null) return NOTHING;
     const events = messages.flatMap((story) => story.events);
     for (const { draft } of events) meters.committed(draft.type);
-    for (const [index, told] of judgement.verdicts.entries()) report(log, told, messages[index]?.sentence ?? null, hearing);
+    for (const [index, told] of judgement.verdicts.entries()) report(log, told, messages[index], hearing);
     return { said: events.length, lookAgainAt, isMore };
   };
 }
@@ -181,15 +181,20 @@ async function write(
 function report(
   log: Logger,
   { say, announce, incident, parts, messages }: Told,
-  sentence: string | null,
+  message: IncidentMessage | undefined,
   hearing: readonly string[],
 ): void {
   if (say === null && (announce === null || incident.parent !== null)) return;
   const { id, kind, site, state, subscriber, count } = incident;
   const places = parts.filter(isLeaf).map((part) => `${part.site} ${namedState(part.state!).name}`);
   const place = subscriber === null ? { site, state: state === null ? null : namedState(state).name } : { subscriber };
-  const said = sentence === null ? {} : { said: sentence };
-  const about = { incident: id, kind, ...place, ...(places.length === 0 ? {} : { places }), count, ...said };
+  const { sentence = null, reason = null } = message ?? {};
+  const why = {
+    severity: levelOf(incident),
+    ...(reason === null ? {} : { reason }),
+    ...(sentence === null ? {} : { said: sentence }),
+  };
+  const about = { incident: id, kind, ...place, ...(places.length === 0 ? {} : { places }), count, ...why };
   const isHeard = messages.some(({ channels: told }) => told.some((channel) => hearing.includes(channel)));
   if (say === null) log.info(about, `incident.${announce}_silenced`);
   else if (isHeard || say === 'ended') log.warn(about, `incident.${say}`);

@@ -79,7 +79,7 @@ export function explainPurchase(
 }
 
 function byPolicy(policy: PollPolicy): (state: number) => Limit {
-  return (state) => configuredLimit(policyOf(policy, state).stuckAfter, null);
+  return (state) => configuredLimit(policyOf(policy, state).stuckAfter, null, state);
 }
 
 function nextSteps(facts: Facts, policy: PollPolicy): Step[] {

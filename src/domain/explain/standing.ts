@@ -4,6 +4,7 @@ import type { ChannelRule } from '../incidents/audience.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { usableAnswers } from '../polling/reach.ts';
 import { stateName } from '../purchases/states.ts';
+import { NO_DAEMON } from '../replicas/daemon-silence.ts';
 import { SHARDS } from '../replicas/ownership.ts';
 import { type Limit, shownLimit, workingText } from '../stays/dwell.ts';
 import { humanDuration } from '../values/duration.ts';
@@ -93,9 +94,7 @@ function shardStep({ purchase, owner, now }: Facts): Step {
   const common = { at: null, kind: 'shard' } as const;
   const name = `shard ${purchase.shard} of ${SHARDS}`;
   if (owner.daemons === 0) {
-    const text = owner.silence.takesWrites
-      ? 'no daemon is running on this database; start one with "purchase-watch start"'
-      : 'no daemon can renew its lease: the database takes no writes';
+    const text = owner.silence.takesWrites ? NO_DAEMON : 'no daemon can renew its lease: the database takes no writes';
     return { ...common, wrong: true, text };
   }
   if (owner.replica === null || owner.leaseUntil === null) {

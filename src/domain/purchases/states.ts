@@ -150,6 +150,11 @@ export function knownState(value: number): State | undefined {
   return BY_NUMBER[value];
 }
 
+/** The default plan of a state number, listed or not. */
+export function defaultPolicyOf(value: number): StatePolicy {
+  return knownState(value)?.plan ?? DEFAULT_STATE_POLICY;
+}
+
 /** The number of a state that the specification lists. */
 export function numberOf(name: StateName): number {
   return STATE_NAMES.indexOf(name);

@@ -3,6 +3,9 @@
 import { humanDuration } from '../values/duration.ts';
 import type { Milliseconds } from '../values/time.ts';
 
+/** The message where a daemon is needed, none runs, and one that is started would work. */
+export const NO_DAEMON = 'no daemon is running on this database; start one with "purchase-watch start"';
+
 /** What the database shows of daemons while no lease lasts. */
 export interface DaemonSilence {
   /** False for a standby, and where transactions are read-only: then no daemon can renew its lease. */
@@ -17,7 +20,12 @@ export function unwritableText({ silentMs }: Pick<DaemonSilence, 'silentMs'>): s
   return `No daemon has renewed its lease for ${humanDuration(Math.round(silentMs))}; the database takes no writes, so none can`;
 }
 
-/** The same with what not to do. */
+/** The message where a daemon is needed and none runs: a part of a sentence, with what to do. */
+export function noDaemonText({ takesWrites }: Pick<DaemonSilence, 'takesWrites'>): string {
+  return takesWrites ? NO_DAEMON : 'no daemon can work while the database takes no writes; do not start another one';
+}
+
+/** `unwritableText` with what not to do. */
 export function unwritableAdvice(silence: Pick<DaemonSilence, 'silentMs'>): string {
   return `${unwritableText(silence)}. Do not start another one.`;
 }

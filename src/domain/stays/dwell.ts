@@ -3,6 +3,7 @@
  * buckets on a logarithmic scale, once by the shortest and once by the longest time that the polls around the exit allow. Pure.
  */
 
+import { defaultPolicyOf } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
 import { MINUTE, type Milliseconds, SECOND } from '../values/time.ts';
 
@@ -106,6 +107,8 @@ export interface Limit {
    * beside it; null while that is fewer than `ENOUGH_EXITS`. Of `default` what there is so far, which may be a single exit.
    */
   readonly dwell: Dwell | null;
+  /** Of `configured`: whether it is the default of the state, so that no person need have written it. */
+  readonly isDefault?: boolean;
 }
 
 /** The longest limit that a session of this length has room for. */
@@ -132,9 +135,9 @@ export function autoLimit({
   return { ms: clamped(fallback), source: 'default', dwell: own };
 }
 
-/** The limit that settings name, with what is known of the site's customers beside it. */
-export function configuredLimit(ms: Milliseconds | null, own: Dwell | null): Limit {
-  return { ms, source: 'configured', dwell: isEnough(own) ? own : null };
+/** The limit of a state in the settings, which is the state's default unless they name another, with what is known of the site's customers beside it. */
+export function configuredLimit(ms: Milliseconds | null, own: Dwell | null, state: number): Limit {
+  return { ms, source: 'configured', dwell: isEnough(own) ? own : null, isDefault: ms === defaultPolicyOf(state).stuckAfter };
 }
 
 function isEnough(dwell: Dwell | null): dwell is Dwell {
@@ -150,16 +153,17 @@ export function workingText(limit: Limit, spent: Milliseconds | null): string {
   return `${here}${limitText(limit)}`;
 }
 
-function limitText({ ms, source, dwell }: Limit): string {
+function limitText({ ms, source, dwell, isDefault }: Limit): string {
   if (ms === null) return 'no limit';
   const limit = `limit ${humanDuration(ms)}`;
   if (source === 'default') {
     return `${limit}, the default, as too little is known yet (${dwell?.purchases ?? 0} of ${ENOUGH_EXITS} purchases)`;
   }
-  if (dwell === null) return `${limit} as configured`;
+  const written = `${limit}${isDefault ? ', the default' : ' as configured'}`;
+  if (dwell === null) return written;
   const known = `usual ${humanDuration(dwell.usual)}, 95 % under ${humanDuration(dwell.p95)}`;
   const from = `from ${dwell.purchases} purchases${source === 'pooled' ? ' of all sites' : ''}`;
-  if (source === 'configured') return `${known}, ${from}; ${limit} as configured`;
+  if (source === 'configured') return `${known}, ${from}; ${written}`;
   return `${known}, ${limit}${clampText(ms, dwell)}, ${from}`;
 }
 

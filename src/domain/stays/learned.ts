@@ -90,7 +90,7 @@ export function createLearned(policy: PollPolicy): Learned {
     limitOf: (site, state) => {
       const { stuckAfter, auto } = policyOf(policy, state);
       const ofSite = own.get(`${site} ${state}`) ?? null;
-      if (!auto || stuckAfter === null) return configuredLimit(stuckAfter, ofSite);
+      if (!auto || stuckAfter === null) return configuredLimit(stuckAfter, ofSite, state);
       return autoLimit({ own: ofSite, pooled: pooled.get(state) ?? null, fallback: stuckAfter, most });
     },
   };

@@ -35,7 +35,7 @@ export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick
   const limitOf = (site: string, state: number): Limit => {
     const { stuckAfter, auto } = policyOf(policy, state);
     const ofSite = own.get(keyOf(site, state)) ?? null;
-    if (!auto || stuckAfter === null) return configuredLimit(stuckAfter, ofSite);
+    if (!auto || stuckAfter === null) return configuredLimit(stuckAfter, ofSite, state);
     return autoLimit({ own: ofSite, pooled: pooled.get(state) ?? null, fallback: stuckAfter, most });
   };
 

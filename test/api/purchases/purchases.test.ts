@@ -59,7 +59,7 @@ describe('reading one', () => {
       usualMs: null,
       p95Ms: null,
       purchases: null,
-      text: expect.stringMatching(/^10 min (\d+ s )?here; limit 15 min as configured$/),
+      text: expect.stringMatching(/^10 min (\d+ s )?here; limit 15 min, the default$/),
     });
     for (const [state, status] of [
       [0, 'watching'],

@@ -125,7 +125,7 @@ describe('show', () => {
     expect(stdout).toMatch(
       /^rests on +14 of 16 customers became overdue, usually 3 in 100; noticed 11 min after the first of them came; a false alarm comes once in about 5 700 customers$/m,
     );
-    expect(stdout).toMatch(/^working +limit 15 min as configured$/m);
+    expect(stdout).toMatch(/^working +limit 15 min, the default$/m);
     expect(stdout).toMatch(
       /^Likely cause: The bank's return request lacks the session \(return_request\)\n {2}All 12 customers overdue wait .*\n {2}Only card payments .*\n {2}Take the purchase id .*\n {2}docs\/alerts\.md#the-banks-return-request-lacks-the-session$/m,
     );

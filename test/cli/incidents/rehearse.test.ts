@@ -86,9 +86,9 @@ test('what would have been said stands beside what was', async () => {
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   const time = (at: number) => isoTime(at).slice(0, 19).replace('T', ' ');
   expect(stdout).toMatch(new RegExp(`^${time(T)} to ${time(T + 4 * HOUR)} UTC, under the default settings$`, 'm'));
-  expect(stdout).toContain('No Slack channel is configured');
+  expect(stdout).toContain('No channel for people is configured');
   expect(stdout).toMatch(new RegExp(`^${time(BROKEN + 21 * MINUTE + 30 * SECOND)} +@slack +opened +.*se: .*card payment`, 'm'));
-  expect(stdout).toMatch(/^Was really said:\nat .*\n\S+ \S+ +@slack +opened +.*se: .*4 customers.*\n$/m);
+  expect(stdout).toMatch(/^Was really sent:\nat .*\n\S+ \S+ +@slack +opened +.*se: .*4 customers.*\n$/m);
   expect(stdout).toMatch(/^messages +\d +1$/m);
   expect(stdout).toMatch(/^purchases flagged as overdue +15 +0$/m);
   expect(stdout).toMatch(/^1 incident; open at the beginning 0, at the end 0$/m);
@@ -138,7 +138,7 @@ test('settings to try are taken from a file, and what they say from its states a
 
 test('limits that nobody reaches, and states without any, say nothing', async () => {
   const patient = settings('states: { WaitingForCardPayments: { stuckAfter: 1h } }');
-  expect((await rehearse('--config', patient)).stdout).toMatch(/^Would have been said: nothing$/m);
+  expect((await rehearse('--config', patient)).stdout).toMatch(/^Would have been sent: nothing$/m);
   const never = settings(
     'states: { WaitingForCardPayments: { stuckAfter: never }, WaitingForIdentityProvider: { stuckAfter: never } }',
   );
@@ -159,7 +159,7 @@ test('what no channel was told was not said, while there are channels', async ()
     perDay: null,
     said: [],
   });
-  expect((await rehearse()).stdout).toMatch(/^Was really said:\nat .*\n\S+ \S+ +nobody +opened /m);
+  expect((await rehearse()).stdout).toMatch(/^Was really sent:\nat .*\n\S+ \S+ +none +opened /m);
   await sql`
     insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at) select ${kept[0]!.event}, 0, ${kept[0]!.subscriber}, ${kept[0]!.shard}, now()`;
 });

@@ -104,7 +104,7 @@ describe('without a daemon', () => {
   test('status of one purchase', async () => {
     const { stdout } = await command('status', '3f6b8a52-6c7e');
     expect(stdout).toMatch(/^stuck +yes, confirmed 3 min ago$/m);
-    expect(stdout).toMatch(/^limit +20 min( \d+ s)? here; limit 15 min as configured$/m);
+    expect(stdout).toMatch(/^limit +20 min( \d+ s)? here; limit 15 min, the default$/m);
     expect(stdout).toContain('No change was seen yet.');
   });
 

@@ -190,7 +190,12 @@ test('without a daemon, that is the first thing said', async () => {
     const env = { DATABASE_URL: database.url, CHECKOUT_BASE_URL: 'http://127.0.0.1:1', PORT: '0' };
     const doctor = await runCommand(['doctor'], { ...env, CHECKOUT_CLIENT_ID: 'a', CHECKOUT_CLIENT_SECRET: 'b' });
     expect(doctor.stdout).toMatch(new RegExp(`^failed   daemons: ${closed.source}\\n +→ do not start another one`, 'm'));
-    for (const text of [why, status, doctor.stdout]) expect(text).not.toMatch(/start one|no(ne| daemon) is running/);
+    const poll = await onDatabase(database, ['poll', 'p-1']);
+    expect([poll.exitCode, poll.stderr]).toEqual([
+      1,
+      expect.stringMatching(/no daemon can work while the database takes no writes; do not start another one/),
+    ]);
+    for (const text of [why, status, doctor.stdout, poll.stderr]) expect(text).not.toMatch(/start one|no(ne| daemon) is running/);
   } finally {
     await database.drop();
   }

@@ -399,7 +399,7 @@ describe('the stuck clock', () => {
   const clock = (purchase: Partial<PurchaseFacts>) => texts(explained({ purchase }).standing, 'stuck_clock');
   test('says how far it has run and what was excused', () => {
     expect(clock({ stateSince: NOW - 5 * MINUTE, excused: 2 * MINUTE })).toEqual([
-      'stuck clock in WaitingForCardPayments: 3 min here; limit 15 min as configured, without 2 min in which nobody could ask',
+      'stuck clock in WaitingForCardPayments: 3 min here; limit 15 min, the default, without 2 min in which nobody could ask',
     ]);
     const { next } = explained({ purchase: { stateSince: NOW - 5 * MINUTE, excused: 2 * MINUTE } });
     expect(next.find(({ kind }) => kind === 'stuck_clock')).toMatchObject({
@@ -410,7 +410,7 @@ describe('the stuck clock', () => {
   test('excuses the outage that goes on', () => {
     const [text] = clock({ stateSince: NOW - 20 * MINUTE, lastPolledAt: NOW - 18 * MINUTE, seenAt: NOW - 18 * MINUTE });
     expect(text).toMatch(
-      /^stuck clock in WaitingForCardPayments: 2 min 18 s here; limit 15 min as configured, without 17 min 42 s in which nobody could ask$/,
+      /^stuck clock in WaitingForCardPayments: 2 min 18 s here; limit 15 min, the default, without 17 min 42 s in which nobody could ask$/,
     );
   });
   test.each<[string, Partial<PurchaseFacts>, string | undefined]>([
@@ -440,7 +440,7 @@ describe('the stuck clock', () => {
       'Stuck in WaitingForCardPayments for 20 min (the limit is 15 min); people were last alerted of its incident 4 min ago.',
     );
     expect(texts(standing, 'stuck_clock')).toEqual([
-      'stuck: a poll confirmed it after 15 min in WaitingForCardPayments; limit 15 min as configured',
+      'stuck: a poll confirmed it after 15 min in WaitingForCardPayments; limit 15 min, the default',
     ]);
     expect(texts(standing, 'incident')).toEqual([
       'incident inc_1: 3 customers stuck in WaitingForCardPayments; people were last alerted 4 min ago',
@@ -477,7 +477,7 @@ describe('the stuck clock', () => {
     const { verdict, standing } = explained({ purchase: flagged, incidents: [incident] });
     expect(verdict).toMatch(/^Stuck in WaitingForCardPayments for 20 min \(the limit is now 15 min\);/);
     expect(texts(standing, 'stuck_clock')).toEqual([
-      'stuck: a poll confirmed it after 48 s in WaitingForCardPayments; now: limit 15 min as configured',
+      'stuck: a poll confirmed it after 48 s in WaitingForCardPayments; now: limit 15 min, the default',
     ]);
   });
   test('says that one alone is no incident', () => {

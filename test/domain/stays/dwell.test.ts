@@ -173,6 +173,9 @@ describe('an automatic limit', () => {
   });
 });
 
+/** WaitingForCardPayments, which has 15 min by default. */
+const CARD = 6;
+
 describe('the working', () => {
   const text = (limit: Limit, spent: number | null = 11 * MINUTE) => workingText(limit, spent);
   test.each<[string, Limit, string]>([
@@ -198,10 +201,25 @@ describe('the working', () => {
     ],
     [
       'a configured limit beside what is known',
-      configuredLimit(900_000, aDwell()),
-      '11 min here; usual 38 s, 95 % under 2 min 10 s, from 412 purchases; limit 15 min as configured',
+      configuredLimit(600_000, aDwell(), CARD),
+      '11 min here; usual 38 s, 95 % under 2 min 10 s, from 412 purchases; limit 10 min as configured',
     ],
-    ['a configured limit alone', configuredLimit(900_000, aDwell({ purchases: 49 })), '11 min here; limit 15 min as configured'],
+    [
+      'the default of the state beside what is known',
+      configuredLimit(900_000, aDwell(), CARD),
+      '11 min here; usual 38 s, 95 % under 2 min 10 s, from 412 purchases; limit 15 min, the default',
+    ],
+    ['the default of the state alone', configuredLimit(900_000, null, CARD), '11 min here; limit 15 min, the default'],
+    [
+      'a limit of a state that has none by default',
+      configuredLimit(900_000, null, 17),
+      '11 min here; limit 15 min as configured',
+    ],
+    [
+      'a configured limit alone',
+      configuredLimit(600_000, aDwell({ purchases: 49 }), CARD),
+      '11 min here; limit 10 min as configured',
+    ],
     [
       'a default',
       { ms: 900_000, source: 'default', dwell: aDwell({ purchases: 12 }) },
@@ -212,7 +230,7 @@ describe('the working', () => {
       { ms: 900_000, source: 'default', dwell: null },
       '11 min here; limit 15 min, the default, as too little is known yet (0 of 50 purchases)',
     ],
-    ['no limit', configuredLimit(null, null), '11 min here; no limit'],
+    ['no limit', configuredLimit(null, null, CARD), '11 min here; no limit'],
   ])('of %s', (_, limit, working) => expect(text(limit)).toBe(working));
 
   test('without a purchase is that of the state', () => {
@@ -230,7 +248,7 @@ describe('the working', () => {
       purchases: 412,
       text: '11 min here; usual 38 s, 95 % under 2 min 10 s, limit 6 min 30 s, from 412 purchases of all sites',
     });
-    expect(shownLimit(configuredLimit(600_000, null), 0)).toMatchObject({ usualMs: null, p95Ms: null, purchases: null });
-    expect(shownLimit(configuredLimit(null, aDwell()), 660_000)).toBeNull();
+    expect(shownLimit(configuredLimit(600_000, null, CARD), 0)).toMatchObject({ usualMs: null, p95Ms: null, purchases: null });
+    expect(shownLimit(configuredLimit(null, aDwell(), CARD), 660_000)).toBeNull();
   });
 });

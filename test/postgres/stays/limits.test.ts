@@ -58,8 +58,8 @@ test('a limit that is configured stays, with what is known beside it', async () 
   await addExits(database.sql, clock.now(), [{ site: 'se', state: CARD, exits: 50, dwell: 130_000 }]);
   await limits.refresh();
   expect(limits.limitOf('se', CARD)).toMatchObject({ ms: 15 * MINUTE, source: 'configured', dwell: { purchases: 50 } });
-  expect(limits.limitOf('fi', CARD)).toEqual({ ms: 15 * MINUTE, source: 'configured', dwell: null });
-  expect(limits.limitOf('se', 0)).toEqual({ ms: null, source: 'configured', dwell: null });
+  expect(limits.limitOf('fi', CARD)).toEqual({ ms: 15 * MINUTE, source: 'configured', dwell: null, isDefault: true });
+  expect(limits.limitOf('se', 0)).toEqual({ ms: null, source: 'configured', dwell: null, isDefault: true });
   expect(limits.policyFor('se')).toBe(DEFAULT_POLL_POLICY);
 });
 

@@ -22,7 +22,7 @@ const WORDS: ReadonlyMap<string, Words> = new Map([
     {
       what: 'the checkout service refuses every call as one too many (429)',
       remedy:
-        'Lower `maxRps` of the site (CHECKOUT_MAX_RPS) below what the service allows, and look for other programs that use the same credentials. If that does not help, ask the operator of the service what the limit is.',
+        'Ask the operator of the checkout service how many calls a second it allows, and lower `maxRps` of the site (CHECKOUT_MAX_RPS) below that. Other programs that use the same credentials count, too.',
     },
   ],
   [

@@ -121,6 +121,11 @@ test('the end says how long it was, how bad, and how many moved on', () => {
   expect(shown).toMatch(/Over +2026-11-20 10:27 UTC/);
 });
 
+test('a site that refuses every call as one too many says first whom to ask', () => {
+  const { text } = message('incident.opened', { ...unreachable, reason: 'throttled' });
+  expect(text).toMatch(/What to do\W+Ask the operator of the checkout service how many calls a second it allows/);
+});
+
 test('an unreachable site says what the last error was and that nothing is lost', () => {
   const { text } = message('incident.opened', unreachable);
   expect(text).toContain('The last call ended with: The service answered 503.');
