@@ -2,7 +2,7 @@
 import type { OpenApiDocument, Schema } from '../src/api/reference/page-model.ts';
 import { createApi } from '../src/api/routes.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../src/domain/deliveries/delivery-plan.ts';
-import { EVENT_TYPES, SYSTEM_EVENTS } from '../src/domain/events/system-events.ts';
+import { EVENT_TYPES, SYSTEM_EVENTS } from '../src/domain/events/system-event-types.ts';
 import { DEFAULT_POLL_POLICY } from '../src/domain/polling/poll-plan.ts';
 
 /** What the client exports; what these refer to follows. */

@@ -3,7 +3,7 @@
  * deliveries and notifications. One that comes alone is a transaction of its own; what is planned while a commit is under
  * way goes with the next one. Purchases come in random order, each one's events in theirs.
  */
-import type { EventDraft } from '../../src/domain/events/events.ts';
+import type { EventDraft } from '../../src/domain/events/make-event.ts';
 import { namedState } from '../../src/domain/purchases/states.ts';
 import { connect, type Sql } from '../../src/postgres/connection/database.ts';
 import { announcing, type NewEvent } from '../../src/postgres/events/events.ts';

@@ -1,6 +1,6 @@
 /** The shop's own system in the demo: takes webhooks as a merchant's would, and trusts only those with a good signature. */
 
-import type { SystemEvent } from '../domain/events/system-events.ts';
+import type { SystemEvent } from '../domain/events/system-event-types.ts';
 import { judge } from '../receiver/genuine.ts';
 import { listenForPosts, type PostListener } from '../receiver/posts.ts';
 

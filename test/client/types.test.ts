@@ -22,7 +22,7 @@ import type { JsonObject } from '../../src/client/json.ts';
 import { purchaseOf } from '../../src/client/purchase.ts';
 import type { InvoiceFacts } from '../../src/domain/deciding/invoice.ts';
 import { type JsonSchema, systemEventsSchema } from '../../src/domain/events/documents.ts';
-import { type EventType, SYSTEM_EVENTS } from '../../src/domain/events/system-events.ts';
+import { type EventType, SYSTEM_EVENTS } from '../../src/domain/events/system-event-types.ts';
 import type { PurchaseStatus as KnownStatus } from '../../src/domain/purchases/purchase.ts';
 import { parseExact } from '../../src/domain/values/exact-json.ts';
 

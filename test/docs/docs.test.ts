@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { markdownReference } from '../../src/config/reference.ts';
 import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/domain/deliveries/delivery-plan.ts';
-import { EVENT_TYPES } from '../../src/domain/events/system-events.ts';
+import { EVENT_TYPES } from '../../src/domain/events/system-event-types.ts';
 import { DEFAULT_STATE_POLICIES, STATE_NAMES } from '../../src/domain/purchases/states.ts';
 import { formatDuration, humanDuration } from '../../src/domain/values/duration.ts';
 import { LIFE_NAMES, PAYMENT_METHOD } from '../../src/simulator/purchases/lives.ts';
@@ -75,6 +75,26 @@ test('every command of the README exists', async () => {
     );
     expect(text).toContain('Usage: purchase-watch');
   }
+});
+
+/** What somebody new wants to change first, and the file where that begins. */
+const FIRST_CHANGES: readonly (readonly [row: RegExp, file: string])[] = [
+  [/poll interval/, 'src/domain/purchases/states.ts'],
+  [/channel/, 'src/channels/registry.ts'],
+  [/field of a purchase in the API/, 'src/api/purchases/purchase-body.ts'],
+  [/headline/, 'src/channels/people/messages/'],
+  [/metric/, 'src/api/health/'],
+  [/event type/, 'src/domain/events/system-event-types.ts'],
+  [/retention rule/, 'src/postgres/upkeep/retention.ts'],
+  [/column/, 'src/postgres/'],
+  [/flag/, 'src/cli/commands.ts'],
+  [/migration/, 'test/postgres/migrations/landed.test.ts'],
+  [/simulator/, 'src/simulator/values/states.ts'],
+  [/probe/, 'src/domain/polling/breaker.ts'],
+];
+test.each(FIRST_CHANGES)('CONTRIBUTING.md says where to change what %s matches', (row, file) => {
+  const rows = [...read('CONTRIBUTING.md').matchAll(/^\| ([^|]+) \| ([^|]+) \|$/gm)].filter(([, what]) => row.test(what!));
+  expect(rows.map(([, , files]) => files).join('\n')).toContain(`\`${file}\``);
 });
 
 test('every file and folder that CONTRIBUTING.md names exists', () => {

@@ -1,7 +1,7 @@
 /** Any login of the database may notify, with any text at any rate: it costs a few looks, and changes nothing. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { EVENT_TYPES } from '../../src/domain/events/system-events.ts';
+import { EVENT_TYPES } from '../../src/domain/events/system-event-types.ts';
 import { connect, type Sql } from '../../src/postgres/connection/database.ts';
 import { countErasable, erase } from '../../src/postgres/purchases/erase.ts';
 import { findPurchases } from '../../src/postgres/purchases/purchases.ts';

@@ -1,5 +1,5 @@
 /** Events as the daemon writes them, though nothing happened. */
-import type { EventDraft } from '../../src/domain/events/events.ts';
+import type { EventDraft } from '../../src/domain/events/make-event.ts';
 import type { Queries } from '../../src/postgres/connection/database.ts';
 import { announcing, SITE_SHARD } from '../../src/postgres/events/events.ts';
 

@@ -6,7 +6,7 @@ import type { Settings } from '../../src/config/settings.ts';
 import { createNotifier } from '../../src/daemon/notifier/notifier.ts';
 import { createKnownSubscribers } from '../../src/daemon/notifier/subscribers/known-subscribers.ts';
 import { createOwnership } from '../../src/daemon/shards/ownership.ts';
-import type { EventDraft } from '../../src/domain/events/events.ts';
+import type { EventDraft } from '../../src/domain/events/make-event.ts';
 import type { Sql } from '../../src/postgres/connection/database.ts';
 import { announcing, SITE_SHARD } from '../../src/postgres/events/events.ts';
 import { syncSubscribers } from '../../src/postgres/subscribers/subscribers.ts';

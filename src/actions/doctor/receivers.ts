@@ -10,7 +10,7 @@ import { configuredSubscribers } from '../../channels/recipients.ts';
 import { configuredReach, openWebhook } from '../../channels/webhook/open.ts';
 import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import type { ChannelSettings, Settings } from '../../config/settings.ts';
-import { eventBody } from '../../domain/events/events.ts';
+import { eventBody } from '../../domain/events/make-event.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';

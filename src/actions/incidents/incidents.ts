@@ -1,7 +1,7 @@
 /** Responding to incidents: what the API and the command line do, once for both. */
 
 import { suggestion } from '../../config/kinds/nearest.ts';
-import { type PeopleEventBody, readPeopleEvent } from '../../domain/events/people-events.ts';
+import { type PeopleEventBody, readPeopleEvent } from '../../domain/events/people-event-types.ts';
 import { isLookedAfter } from '../../domain/incidents/incident.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';

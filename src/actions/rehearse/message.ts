@@ -1,6 +1,6 @@
 /** A rehearsed message as the event that the daemon would have written, without what only the moment itself could tell. */
 
-import { eventBody } from '../../domain/events/events.ts';
+import { eventBody } from '../../domain/events/make-event.ts';
 import type { Alarm } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';

@@ -1,6 +1,6 @@
 /** Goes through a recorded time again under given settings, and reads which alerts were really sent in it. Writes nothing. */
 
-import { readPeopleEvent } from '../../domain/events/people-events.ts';
+import { readPeopleEvent } from '../../domain/events/people-event-types.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { AlertPolicy } from '../../domain/incidents/incident.ts';
 import type { PollPolicy } from '../../domain/polling/poll-plan.ts';

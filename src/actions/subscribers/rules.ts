@@ -13,7 +13,7 @@ import { receiverUrl, signingSecret } from '../../config/kinds/kinds.ts';
 import { OWN_NAME } from '../../config/kinds/names.ts';
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { addressKind } from '../../config/kinds/subscriber-kinds.ts';
-import { EVENT_TYPES, type EventType } from '../../domain/events/system-events.ts';
+import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
 import { STATE_NAMES, stateName, stateValue } from '../../domain/purchases/states.ts';
 import { isShortened } from '../../domain/values/shown-address.ts';
 

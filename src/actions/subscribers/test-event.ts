@@ -1,5 +1,5 @@
 /** Test events: one subscriber, and no other, gets an event that says it is a test. */
-import { draftOf } from '../../domain/events/events.ts';
+import { draftOf } from '../../domain/events/make-event.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { announceTest } from '../../postgres/events/test-events.ts';

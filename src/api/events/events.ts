@@ -1,7 +1,7 @@
 /** The event feed, page by page. */
 
 import { createRoute, z } from '@hono/zod-openapi';
-import { EVENT_TYPES } from '../../domain/events/system-events.ts';
+import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import { needs } from '../access/scopes.ts';
 import { type Api, goneSignal, jsonAnswer } from '../http/definitions.ts';
 import { durationParameter } from '../http/fields.ts';

@@ -1,6 +1,6 @@
 /** Parameters of the feed, and its cursor. */
 import { suggestion } from '../../config/kinds/nearest.ts';
-import { EVENT_TYPES, type EventType } from '../../domain/events/system-events.ts';
+import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
 import type { FeedPlace } from '../../postgres/events/feed.ts';
 import { parameter } from '../http/fields.ts';
 import type { After } from './follow-feed.ts';

@@ -1,6 +1,6 @@
 /** Wakes readers that wait for events: all readers of the process share one look at how far the feed is complete. */
 
-import { EVENT_TYPES } from '../../domain/events/system-events.ts';
+import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type FeedHorizon, type FeedPlace, hasEvents, isFeedHeld, readHorizon } from '../../postgres/events/feed.ts';

@@ -1,6 +1,6 @@
 /** Reading on in the feed, and waiting for what comes. */
 
-import { EVENT_TYPES, type EventType } from '../../domain/events/system-events.ts';
+import { EVENT_TYPES, type EventType } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import {
   comparePlaces,

@@ -1,7 +1,7 @@
 /** The event feed as server-sent events. */
 
 import { createRoute, z } from '@hono/zod-openapi';
-import { EVENT_TYPES } from '../../domain/events/system-events.ts';
+import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { FedEvent } from '../../postgres/events/feed.ts';
 import type { Logger } from '../../runtime/logger.ts';

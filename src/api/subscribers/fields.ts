@@ -13,7 +13,7 @@ import {
 import { CHANNEL_KINDS } from '../../channels/registry.ts';
 import { DELIVERY_STATUSES } from '../../domain/deliveries/delivery-status.ts';
 import { HEALTH_STATUSES } from '../../domain/deliveries/subscriber-state.ts';
-import { EVENT_TYPES } from '../../domain/events/system-events.ts';
+import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import { isJsonObject } from '../http/body.ts';
 import { parameter, siteField, stateField, subscriberParameter, wordParameter } from '../http/fields.ts';
 import type { IssueNote } from '../http/invalid.ts';

@@ -1,7 +1,7 @@
 /** Messages as long as real ones can become, to see them in Slack: names and numbers are made up, and they say so. */
 
-import { eventBody } from '../../domain/events/events.ts';
-import type { IncidentEventType } from '../../domain/events/people-events.ts';
+import { eventBody } from '../../domain/events/make-event.ts';
+import type { IncidentEventType } from '../../domain/events/people-event-types.ts';
 import { CAUSES } from '../../domain/incidents/causes.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { JsonValue } from '../../domain/values/exact-json.ts';

@@ -1,6 +1,6 @@
 /** One line per event, for a person who watches them come. */
 
-import { readSystemEvent } from '../../domain/events/system-events.ts';
+import { readSystemEvent } from '../../domain/events/system-event-types.ts';
 import { checkoutEnd } from '../../domain/purchases/states.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { isDecimal } from '../../domain/values/exact-json.ts';

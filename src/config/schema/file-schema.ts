@@ -1,7 +1,7 @@
 /** The settings file, section by section: its check, its defaults and its meaning in one place. */
 
 import * as z from 'zod';
-import { EVENT_TYPES } from '../../domain/events/system-events.ts';
+import { EVENT_TYPES } from '../../domain/events/system-event-types.ts';
 import { STUCK_MODES } from '../../domain/incidents/audience.ts';
 import { STATE_NAMES } from '../../domain/purchases/states.ts';
 import { absentable, entry, list, open, openList, optional, preset, required, section } from '../kinds/field.ts';

@@ -1,6 +1,6 @@
 /** Digests: what has happened at sites, sent by a schedule and each site's own clock. */
 
-import { draftOf } from '../../domain/events/events.ts';
+import { draftOf } from '../../domain/events/make-event.ts';
 import {
   buildDigest,
   type DigestGroup,

@@ -3,7 +3,7 @@
  * nothing is concluded from them.
  */
 
-import { draftOf } from '../../domain/events/events.ts';
+import { draftOf } from '../../domain/events/make-event.ts';
 import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { type Instant, isoTime, type Milliseconds } from '../../domain/values/time.ts';

@@ -1,7 +1,7 @@
 /** The events that announce a verdict, with all that people need to know of it. */
 
-import { draftOf, type EventDraft } from '../../domain/events/events.ts';
-import { type IncidentEventData, readPeopleEvent } from '../../domain/events/people-events.ts';
+import { draftOf, type EventDraft } from '../../domain/events/make-event.ts';
+import { type IncidentEventData, readPeopleEvent } from '../../domain/events/people-event-types.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { Detection } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';

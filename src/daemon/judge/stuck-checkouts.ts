@@ -1,7 +1,7 @@
 /** Alerts people of single stuck checkouts, where `slack.stuck` asks for it: see domain/incidents/stuck-checkouts.ts for when. */
 
-import { draftOf } from '../../domain/events/events.ts';
-import type { IncidentEventData } from '../../domain/events/people-events.ts';
+import { draftOf } from '../../domain/events/make-event.ts';
+import type { IncidentEventData } from '../../domain/events/people-event-types.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import { type RankedCause, rankCauses } from '../../domain/incidents/causes.ts';
 import type { AlertPolicy } from '../../domain/incidents/incident.ts';

@@ -1,6 +1,6 @@
 /** What an event about stuck purchases holds: where, how many, since when, how it was noticed, why it may be. */
 
-import { readPeopleEvent } from '../../domain/events/people-events.ts';
+import { readPeopleEvent } from '../../domain/events/people-event-types.ts';
 import { type CauseEvidence, exitsTogether, rankCauses } from '../../domain/incidents/causes.ts';
 import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
 import type { Incident } from '../../domain/incidents/incident.ts';

@@ -1,6 +1,6 @@
 /** What follows from a poll without a good answer: the purchase's own trouble, or the site's. */
 
-import { type EventDraft, stateOrNull } from '../events/events.ts';
+import { type EventDraft, stateOrNull } from '../events/make-event.ts';
 import { failureBackoff, giveUpMoment, nextRecheck, policyOf, postponement, withJitter } from '../polling/poll-plan.ts';
 import type { Purchase, Trouble } from '../purchases/purchase.ts';
 import type { StatePolicy } from '../purchases/states.ts';

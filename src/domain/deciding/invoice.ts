@@ -3,7 +3,7 @@
  * wanted is due; its poll asks for the status as always and then, when that says Completed, for the invoice. Pure.
  */
 
-import type { InvoiceEventFacts } from '../events/system-events.ts';
+import type { InvoiceEventFacts } from '../events/system-event-types.ts';
 import {
   failureBackoff,
   type PollPolicy,

@@ -1,7 +1,7 @@
 /** What a poll comes to, and what deciding needs to know: shared by good answers and failures. */
 
-import { type EventDraft, purchaseDraftOf, stateOrNull } from '../events/events.ts';
-import type { OwnData, PurchaseEventType } from '../events/system-events.ts';
+import { type EventDraft, purchaseDraftOf, stateOrNull } from '../events/make-event.ts';
+import type { OwnData, PurchaseEventType } from '../events/system-event-types.ts';
 import type { PollPolicy } from '../polling/poll-plan.ts';
 import type { Details, Purchase } from '../purchases/purchase.ts';
 import type { Stay } from '../stays/stay.ts';

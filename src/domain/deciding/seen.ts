@@ -1,6 +1,6 @@
 /** What follows from a good answer: the stay it belongs to, what is announced, when the next poll is due. */
 
-import { type EventDraft, stateOrNull } from '../events/events.ts';
+import { type EventDraft, stateOrNull } from '../events/make-event.ts';
 import { giveUpMoment, nextPoll, nextRecheck, policyOf } from '../polling/poll-plan.ts';
 import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
 import type { Details, Purchase } from '../purchases/purchase.ts';

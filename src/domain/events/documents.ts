@@ -1,7 +1,7 @@
 /** The contracts of events as JSON Schema (2020-12), for programs in any language. */
 import { z } from 'zod';
-import { PEOPLE_EVENTS } from './people-events.ts';
-import { EVENT_TYPES, type EventType, purchaseEventData, SYSTEM_EVENTS } from './system-events.ts';
+import { PEOPLE_EVENTS } from './people-event-types.ts';
+import { EVENT_TYPES, type EventType, purchaseEventData, SYSTEM_EVENTS } from './system-event-types.ts';
 
 /** A JSON Schema, as far as it is read here. */
 export interface JsonSchema {

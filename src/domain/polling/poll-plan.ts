@@ -1,6 +1,7 @@
 /**
  * When to ask again (contract, "States"): the time already spent in the state × growth, between `first` and `most`,
- * ± 10 % jitter, and never past the moment the purchase would count as stuck.
+ * ± 10 % jitter, and never past the moment the purchase would count as stuck. The defaults of each state are in
+ * `domain/purchases/states.ts`.
  */
 
 import { blame, type Observation, type Purchase } from '../purchases/purchase.ts';

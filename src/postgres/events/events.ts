@@ -1,7 +1,7 @@
 /** Events and their deliveries: always written together, in the transaction of what they announce. */
 
 import { monotonicFactory } from 'ulid';
-import { type EventDraft, eventBody } from '../../domain/events/events.ts';
+import { type EventDraft, eventBody } from '../../domain/events/make-event.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';

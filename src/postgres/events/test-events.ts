@@ -1,5 +1,5 @@
 /** Test events, which one subscriber gets and no other. */
-import { type EventDraft, eventBody } from '../../domain/events/events.ts';
+import { type EventDraft, eventBody } from '../../domain/events/make-event.ts';
 import type { Queries } from '../connection/database.ts';
 import { newEventId, SITE_SHARD } from './events.ts';
 

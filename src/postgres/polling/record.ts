@@ -7,7 +7,7 @@
  */
 
 import type { PollOutcome, Transition } from '../../domain/deciding/outcome.ts';
-import { completedEvents, draftOf } from '../../domain/events/events.ts';
+import { completedEvents, draftOf } from '../../domain/events/make-event.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Stay } from '../../domain/stays/stay.ts';

@@ -6,7 +6,7 @@ import { exampleOf, type OpenApiDocument, type Operation, type Schema } from '..
 import { createApi } from '../../../src/api/routes.ts';
 import { type ApiKey, hashOfKey } from '../../../src/config/api-keys.ts';
 import { SCOPES, type Scope } from '../../../src/config/kinds/key-kinds.ts';
-import { EVENT_TYPES } from '../../../src/domain/events/system-events.ts';
+import { EVENT_TYPES } from '../../../src/domain/events/system-event-types.ts';
 import { announce } from '../../support/announce.ts';
 import { PLANS, startTestApi, type TestApi } from '../api.ts';
 import { schemaChecker } from '../schema-checker.ts';

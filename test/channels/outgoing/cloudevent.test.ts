@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { toCloudEvent } from '../../../src/channels/outgoing/cloudevent.ts';
 import { createWebhookChannel } from '../../../src/channels/webhook/webhook.ts';
-import { type EventDraft, eventBody } from '../../../src/domain/events/events.ts';
+import { type EventDraft, eventBody } from '../../../src/domain/events/make-event.ts';
 import { decimal } from '../../../src/domain/values/exact-json.ts';
 import { startReceiver } from '../../support/receiver.ts';
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { SendResult } from '../../../src/channels/outgoing/channel.ts';
 import { createSigner } from '../../../src/channels/outgoing/signature.ts';
 import { createWebhookChannel } from '../../../src/channels/webhook/webhook.ts';
-import type { EventData } from '../../../src/domain/events/system-events.ts';
+import type { EventData } from '../../../src/domain/events/system-event-types.ts';
 import { namedState } from '../../../src/domain/purchases/states.ts';
 import { readSubscribers } from '../../../src/postgres/subscribers/subscribers.ts';
 import { quickStart } from '../../support/daemon.ts';

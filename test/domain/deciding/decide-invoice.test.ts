@@ -7,7 +7,7 @@ import {
   MOST_INVOICE_FAILURES,
 } from '../../../src/domain/deciding/invoice.ts';
 import type { DecideContext, PollOutcome } from '../../../src/domain/deciding/outcome.ts';
-import { completedEvents } from '../../../src/domain/events/events.ts';
+import { completedEvents } from '../../../src/domain/events/make-event.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
 import type { Observation, Purchase } from '../../../src/domain/purchases/purchase.ts';
 import { decimal } from '../../../src/domain/values/exact-json.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { digestOfDetails } from '../../../src/checkout/client.ts';
 import { decide } from '../../../src/domain/deciding/decide.ts';
 import type { DecideContext, PollOutcome } from '../../../src/domain/deciding/outcome.ts';
-import { completedEvents } from '../../../src/domain/events/events.ts';
+import { completedEvents } from '../../../src/domain/events/make-event.ts';
 import { DEFAULT_POLL_POLICY, type PollPolicy, policyOf, strikesAfter } from '../../../src/domain/polling/poll-plan.ts';
 import { stuckMoment } from '../../../src/domain/polling/stuck.ts';
 import type { Observation, Purchase } from '../../../src/domain/purchases/purchase.ts';

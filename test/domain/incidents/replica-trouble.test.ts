@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readPeopleEvent } from '../../../src/domain/events/people-events.ts';
+import { readPeopleEvent } from '../../../src/domain/events/people-event-types.ts';
 import { levelOf } from '../../../src/domain/incidents/incident.ts';
 import {
   type ReplicaTrouble,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { EVENT_TYPES } from '../../../src/domain/events/system-events.ts';
+import { EVENT_TYPES } from '../../../src/domain/events/system-event-types.ts';
 import { connect, type Queries, type Sql } from '../../../src/postgres/connection/database.ts';
 import {
   comparePlaces,

@@ -1,6 +1,6 @@
 /** Events about single stuck checkouts, as they are read back from their body. */
 
-import type { CheckoutsData } from '../../../domain/events/people-events.ts';
+import type { CheckoutsData } from '../../../domain/events/people-event-types.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 
 export type ToldStuck = CheckoutsData['stuck'][number];

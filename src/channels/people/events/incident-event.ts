@@ -7,7 +7,7 @@ import {
   type IncidentData,
   type PeopleEventBody,
   readPeopleEvent,
-} from '../../../domain/events/people-events.ts';
+} from '../../../domain/events/people-event-types.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import { type Checkouts, checkoutsOf } from './checkouts-event.ts';
 import { type Told, withHead } from './incident-head.ts';

@@ -1,5 +1,5 @@
 /** What every event about an incident has, whatever it is about. */
-import type { IncidentData, IncidentStage } from '../../../domain/events/people-events.ts';
+import type { IncidentData, IncidentStage } from '../../../domain/events/people-event-types.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 
 /** Who looks after an incident. */

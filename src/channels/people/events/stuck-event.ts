@@ -1,6 +1,6 @@
 /** Events about stuck purchases, as they are read back from their body. */
 
-import type { IncidentData } from '../../../domain/events/people-events.ts';
+import type { IncidentData } from '../../../domain/events/people-event-types.ts';
 import { type IncidentHead, type Told, withHead } from './incident-head.ts';
 
 /** At least one part: one for each state of each site that the incident is about. */

@@ -4,7 +4,7 @@ import type { Answer, StuckIncident } from '../events/stuck-event.ts';
 import { advice, waitingFor } from './advice.ts';
 import { type Labelled, LONGEST_NAME } from './draft.ts';
 import { code, day, plain } from './mrkdwn.ts';
-import { affected } from './stuck-words.ts';
+import { affected } from './stuck-headline.ts';
 
 /** What speaks for a cause and what an operator noted are shortened; texts of our own are short. */
 const LONGEST_WHY = 240;

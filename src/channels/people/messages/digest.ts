@@ -1,9 +1,9 @@
 /**
- * What people are shown of a digest (data as domain/events/people-events.ts describes it). It is read over coffee: how many incidents, what is
+ * What people are shown of a digest (data as domain/events/people-event-types.ts describes it). It is read over coffee: how many incidents, what is
  * still open, who is overdue; then site by site. Nothing in it is an alarm.
  */
 
-import type { DigestData } from '../../../domain/events/people-events.ts';
+import type { DigestData } from '../../../domain/events/people-event-types.ts';
 import { CAUSES, isCauseKey } from '../../../domain/incidents/causes.ts';
 import { counted, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';

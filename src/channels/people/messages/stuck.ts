@@ -11,7 +11,8 @@ import { waitingFor } from './advice.ts';
 import { answered, causeParagraphs, earlierParagraph } from './causes.ts';
 import { customers, type Draft, type Labelled, LONGEST_NAME } from './draft.ts';
 import { code, moment, plain } from './mrkdwn.ts';
-import { beganAt, moneyText, overdueText, shareText, stuckHeadline, trustText } from './stuck-words.ts';
+import { moneyText, overdueText, shareText, trustText } from './stuck-facts.ts';
+import { beganAt, stuckHeadline } from './stuck-headline.ts';
 
 /** Purchases named at most. */
 const NAMED_PURCHASES = 5;

@@ -17,7 +17,7 @@ import { customers, type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, O
 import { consoleLink, draftOf, incidentPage } from './message.ts';
 import { code, moment, plain } from './mrkdwn.ts';
 import { wordsOfSite } from './site.ts';
-import { beganAt, stuckPlace, stuckWhere } from './stuck-words.ts';
+import { beganAt, stuckPlace, stuckWhere } from './stuck-headline.ts';
 
 export interface FoldOptions {
   /** Who shows the message. */

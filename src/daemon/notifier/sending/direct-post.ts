@@ -1,8 +1,8 @@
 /** Posts to the channels for people without the outbox, while the database cannot keep a delivery. */
 
 import type { ConfiguredSubscriber } from '../../../channels/recipients.ts';
-import { eventBody } from '../../../domain/events/events.ts';
-import type { IncidentEventType } from '../../../domain/events/people-events.ts';
+import { eventBody } from '../../../domain/events/make-event.ts';
+import type { IncidentEventType } from '../../../domain/events/people-event-types.ts';
 import { audienceOf, type ChannelRule } from '../../../domain/incidents/audience.ts';
 import type { JsonValue } from '../../../domain/values/exact-json.ts';
 import { newEventId } from '../../../postgres/events/events.ts';

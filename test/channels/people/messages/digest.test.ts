@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { slackMessage } from '../../../../src/channels/slack/message.ts';
 import { renderForTerminal } from '../../../../src/channels/slack/terminal.ts';
-import { eventBody } from '../../../../src/domain/events/events.ts';
+import { eventBody } from '../../../../src/domain/events/make-event.ts';
 import {
   buildDigest,
   type DigestIncident,

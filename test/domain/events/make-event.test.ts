@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
-import { completedEvents, type EventDraft, eventBody, purchaseDraftOf, stateOrNull } from '../../../src/domain/events/events.ts';
-import { EVENT_TYPES } from '../../../src/domain/events/system-events.ts';
+import {
+  completedEvents,
+  type EventDraft,
+  eventBody,
+  purchaseDraftOf,
+  stateOrNull,
+} from '../../../src/domain/events/make-event.ts';
+import { EVENT_TYPES } from '../../../src/domain/events/system-event-types.ts';
 import type { Attached, Details } from '../../../src/domain/purchases/purchase.ts';
 import { decimal, parseExact } from '../../../src/domain/values/exact-json.ts';
 import { isoTime, isoTimeOrNull } from '../../../src/domain/values/time.ts';

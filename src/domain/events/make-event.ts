@@ -1,4 +1,4 @@
-/** Events as they are made. A body is made once, kept as text and never made again: the fields of its data keep their order. */
+/** Makes events; their types are in system-event-types.ts and people-event-types.ts. A body is made once, kept as text and never made again: the fields of its data keep their order. */
 
 import { parseMetadata } from '../purchases/metadata.ts';
 import type { Attached, Details, Purchase } from '../purchases/purchase.ts';
@@ -6,8 +6,8 @@ import { type NamedState, namedState } from '../purchases/states.ts';
 import { cutJson, isAmount } from '../values/bounds.ts';
 import { type Decimal, isDecimal, type JsonValue, parseExact, stringifyExact } from '../values/exact-json.ts';
 import { type Instant, isoTime } from '../values/time.ts';
-import type { IncidentEventData, IncidentEventType } from './people-events.ts';
-import type { EventData, EventType, OwnData, PurchaseEventType } from './system-events.ts';
+import type { IncidentEventData, IncidentEventType } from './people-event-types.ts';
+import type { EventData, EventType, OwnData, PurchaseEventType } from './system-event-types.ts';
 
 /** An event before it has an id: its place in the purchase's order (null for events of a site) and what it holds. */
 export interface EventDraft {
