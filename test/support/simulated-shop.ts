@@ -3,7 +3,7 @@
  * says and decided as the daemon does, and the stays judged moment by moment.
  */
 
-import { createHeap } from '../../src/daemon/poller/window/heap.ts';
+import TinyQueue from 'tinyqueue';
 import { decide } from '../../src/domain/deciding/decide.ts';
 import type { ChannelRule } from '../../src/domain/incidents/audience.ts';
 import type { AlertPolicy } from '../../src/domain/incidents/incident.ts';
@@ -69,7 +69,7 @@ export function simulateShop(options: ShopOptions): Shop {
   const { control } = createSimulator({ seed, now: () => now, sites, keep: 1_000_000 });
   const end = START + days * DAY;
   const stays: RecordedStay[] = [];
-  const queue = createHeap<{ at: number; run: () => void }>((a, b) => a.at < b.at);
+  const queue = new TinyQueue<{ at: number; run: () => void }>([], (a, b) => a.at - b.at);
   let id = 0;
   let polls = 0;
 

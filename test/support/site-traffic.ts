@@ -1,6 +1,6 @@
 /** Calls to one site in virtual time, as the poller makes them: due purchases, a ceiling, a breaker, retries. */
 
-import { createHeap } from '../../src/daemon/poller/window/heap.ts';
+import TinyQueue from 'tinyqueue';
 import { afterAnswer, allowance, type Breaker, CLOSED, probeSent } from '../../src/domain/polling/breaker.ts';
 import { postponement } from '../../src/domain/polling/poll-plan.ts';
 import { isSiteDoubtful, newSiteAnswers } from '../../src/domain/polling/site-answers.ts';
@@ -46,7 +46,7 @@ export function siteTraffic(options: TrafficOptions): Traffic {
   const openings: Traffic['openings'] = [];
   const calls: Traffic['calls'] = [];
   const due = new Map<number, number>();
-  const queue = createHeap<{ readonly purchase: number; readonly at: number }>((a, b) => a.at < b.at);
+  const queue = new TinyQueue<{ readonly purchase: number; readonly at: number }>([], (a, b) => a.at - b.at);
   const wait = (purchase: number, at: number): void => {
     due.set(purchase, at);
     queue.push({ purchase, at });
@@ -60,7 +60,7 @@ export function siteTraffic(options: TrafficOptions): Traffic {
   let mayLeaveAt = 0;
   let failures = 0;
   let finishedAt: number | null = null;
-  const coming = createHeap<{ readonly at: number; run(): void }>((a, b) => a.at < b.at);
+  const coming = new TinyQueue<{ readonly at: number; run(): void }>([], (a, b) => a.at - b.at);
   const schedule = (at: number, run: () => void): void => coming.push({ at, run });
 
   /** The purchase that has been due for longest, or is due first. */

@@ -1,8 +1,8 @@
 /** Purchases of one site in memory, by id and by the time at which they are due. */
+import TinyQueue from 'tinyqueue';
 import type { Purchase } from '../../../domain/purchases/purchase.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import { dueSlot, type QueuedPurchase } from '../../../postgres/polling/queue.ts';
-import { createHeap, type Heap } from './heap.ts';
 
 export interface Entry {
   purchase: Purchase;
@@ -48,7 +48,7 @@ export interface Entries {
 /** No entries. */
 export function createEntries(): Entries {
   const entries = new Map<number, Entry>();
-  const emptyHeap = (): Heap<Entry> => createHeap<Entry>((a, b) => a.dueAt < b.dueAt);
+  const emptyHeap = () => new TinyQueue<Entry>([], (a, b) => a.dueAt - b.dueAt);
   let heap = emptyHeap();
   /** No entry that could be evicted lies in a later slot. */
   let latest = -1;
