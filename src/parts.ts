@@ -111,7 +111,6 @@ export function createParts(base: Base, clients: Clients) {
     onSymptom: () => wake('judge'),
     wake: () => wake('poller'),
   });
-  ownership.onChange(() => wake('poller'));
   const knownSubscribers = createKnownSubscribers(base);
   const notifier = createNotifier({
     ...{ sql: base.store.outbox, clock, log, ownership, meters, knownSubscribers, spread: random },

@@ -181,7 +181,7 @@ function createParts(options: PollerOptions, wakeCalls: () => void) {
   const callParts = { sql, clock, log, replica, spread, onReported: onSymptom };
   const siteCalls = new Map(sites.map((site) => [site.name, createSiteCalls(site, callParts)]));
   const extraCalls = createExtraCalls({ siteCalls, ownership, wake: wakeCalls });
-  const loader = createPurchaseLoader({ sql, clock, log, ownership, windows });
+  const loader = createPurchaseLoader({ sql, clock, log, ownership, windows, wake: options.wake });
   const afterRecording = createAfterRecording({ ...options, loader, windows, wakeLoader: options.wake, wakeCalls });
   const repair = createRepair({ sql, log, meters, replica, policyFor });
   const recorder = createRecorder({ sql, replica, meter: meters.recording, repair, ...afterRecording });

@@ -18,6 +18,8 @@ export interface PurchaseLoaderOptions {
   readonly ownership: Ownership;
   /** Purchases of sites that are not configured keep their rows and are left alone. */
   readonly windows: Windows;
+  /** Wakes the loop that loads. */
+  wake(): void;
 }
 
 export interface PurchaseLoader {
@@ -29,7 +31,7 @@ export interface PurchaseLoader {
   readAgain(id: number, rest: Milliseconds): void;
 }
 
-export function createPurchaseLoader({ sql, clock, log, ownership, windows }: PurchaseLoaderOptions): PurchaseLoader {
+export function createPurchaseLoader({ sql, clock, log, ownership, windows, wake }: PurchaseLoaderOptions): PurchaseLoader {
   const rereads = createRereads(clock);
   const take = (rows: readonly QueuedPurchase[]): void => {
     for (const row of rows) if (!rereads.hasLeft(row.purchase.id)) windows.get(row.purchase.site)?.put(row);
@@ -44,6 +46,7 @@ export function createPurchaseLoader({ sql, clock, log, ownership, windows }: Pu
       window.gain(gained);
     }
     nudged.gained(gained);
+    wake();
   });
 
   const loadById = async (): Promise<boolean> => {

@@ -15,6 +15,7 @@ let window: Window;
 let loader: PurchaseLoader;
 let elapsed: number;
 let log: string[];
+let woken: number;
 /** What happens once a statement that reads the queue, or another one, has been carried out, before its answer is known. */
 let meanwhile: (() => Promise<void>) | null;
 const READS_QUEUE = '(q.due_slot, q.id) >';
@@ -24,6 +25,7 @@ beforeEach(async () => {
   await syncSites(database.sql, ['se']);
   elapsed = 0;
   log = [];
+  woken = 0;
   meanwhile = null;
   statement = READS_QUEUE;
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
@@ -38,6 +40,9 @@ beforeEach(async () => {
     log: logger,
     ownership,
     windows: new Map([['se', window]]),
+    wake: () => {
+      woken += 1;
+    },
   });
   await ownership.tick();
 });
@@ -140,4 +145,13 @@ test('the patrol reads nothing of a shard that was lost after the load began', a
   expect(meanwhile).toBeNull();
   expect(ownership.owned()).toEqual([]);
   expect(found()).toEqual([]);
+});
+
+test('gaining shards and losing one wakes the loop that loads', async () => {
+  expect(woken).toBe(1);
+  await database.sql`update purchase_watch_internal.shards set owner = 'b', epoch = epoch + 1 where id = 7`;
+  await renewReplica(database.sql, { id: 'b', process: 'n 1 1', ttl: 30_000 });
+  await markLeaving(database.sql, 'b');
+  await ownership.tick();
+  expect(woken).toBe(2);
 });
