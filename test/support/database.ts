@@ -23,7 +23,8 @@ export async function testDatabase({ empty = false } = {}): Promise<TestDatabase
   const name = `${inject('runPrefix')}${randomBytes(4).toString('hex')}`;
   template ??= asAdmin(migratedTemplate);
   const source = empty ? 'template0' : await template;
-  await asAdmin((admin) => admin`create database ${admin(name)} template ${admin(source)}`);
+  const strategy = inject('copyStrategy');
+  await asAdmin((admin) => admin`create database ${admin(name)} template ${admin(source)} strategy ${admin(strategy)}`);
   const url = urlOf(name);
   const sql = connect(url);
   return {
