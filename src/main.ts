@@ -20,7 +20,7 @@ async function createProgram(argv: readonly string[], context: CliContext): Prom
   const help = new Help();
   const program = new Command('purchase-watch')
     .description(
-      'Watches purchases at a checkout service that has no callbacks: records every change of state once, says when a checkout is stuck, and tells Slack and your own systems.',
+      'Watches purchases at a checkout service that has no callbacks: records every change of state once, detects stuck checkouts, alerts people, and delivers signed webhooks to your own systems.',
     )
     .version(packageVersion(), '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show this help')

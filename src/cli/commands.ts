@@ -49,7 +49,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     usage: 'rehearse [options]',
-    summary: 'show what would have been said in a past time under other settings',
+    summary: 'show which alerts would have been sent in a past time under other settings',
     load: () => import('./incidents/rehearse.ts'),
   },
   { usage: 'subscribers', summary: 'show, add, change and test receivers', load: () => import('./subscribers/subscribers.ts') },

@@ -106,7 +106,7 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
 
     await tellStory({ control: simulator.control, narrator, progress, messages: slack.messages, signal });
     narrator.headline('6  What you saw', recap(progress, { messages: slack.messages(), took: took() }));
-    if (once) return void stage.write('  Without --once the demo goes on, and says what to open and try.');
+    if (once) return void stage.write('  Without --once the demo goes on, and shows what to open and try.');
 
     const databaseFile = join(home, 'database-url');
     writePrivately(databaseFile, app.databaseUrl);

@@ -62,6 +62,6 @@ export function hints({ home, apiUrl, checkoutUrl, databaseFile, ids }: HintPart
     `    -c "select purchase_watch.watch('${ids.sql}', site => '${BROKEN_SITE}')"`,
     '',
     'Watch your own shop',
-    '  npx purchase-watch start   says which settings it needs',
+    '  npx purchase-watch start   lists the settings it needs',
   ];
 }

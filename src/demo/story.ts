@@ -58,15 +58,16 @@ export async function tellStory({ control, narrator, progress, messages, signal 
   const until = async (happened: () => boolean): Promise<void> => {
     const deadline = performance.now() + PATIENCE;
     while (!happened()) {
-      if (performance.now() > deadline) return narrator.say('This takes longer than it should; the log says more. Going on.');
+      if (performance.now() > deadline)
+        return narrator.say('This takes longer than expected; the log has the details. The demo goes on.');
       await delay(LOOK_AGAIN, undefined, { signal });
     }
   };
 
   narrator.headline('1  Customers shop', [
     'Each gets a Purchase ID at the checkout service, and the shop registers it with purchase-watch.',
-    'The service never calls back, so purchase-watch asks. What it sees change, the shop hears once:',
-    'each line is a webhook that the shop just got, signature checked (✓), so soon after the poll.',
+    'The service never calls back, so purchase-watch asks. Each change becomes one webhook to the shop:',
+    'a line below is a webhook that just arrived, with its signature checked (✓) and the time since the poll.',
   ]);
   let customers = sendCustomers(control, GOOD_DAY, ARRIVALS.good);
   const lost = control.add(LOST);
@@ -76,7 +77,7 @@ export async function tellStory({ control, narrator, progress, messages, signal 
     await until(() => progress.stuckNow.size >= 1);
     narrator.headline('2  One customer does not come back from the bank', [
       'The site is new here, so too little is known to judge it by the share of stuck customers.',
-      'Until it is, each stuck checkout alerts people by itself, gathered for a moment, and once more when it is over:',
+      'So each stuck checkout alerts people by itself, and once more when it is over:',
     ]);
     const silent = messages();
     await until(() => messages() > silent);
@@ -87,15 +88,15 @@ export async function tellStory({ control, narrator, progress, messages, signal 
 
     narrator.headline(`3  Now the page of ${BROKEN_SITE} breaks`, [
       'A deploy went wrong: customers who come back from their bank get a page that cannot render again.',
-      `Nobody sees an error. The service just goes on saying ${BROKEN_STATE}. The other site is fine.`,
+      `No error shows anywhere: the service answers ${BROKEN_STATE} on every poll. The other site works.`,
     ]);
     control.breakPage({ site: BROKEN_SITE, states: [BROKEN_STATE] });
     customers.stop();
     customers = sendCustomers(control, BAD_DAY, ARRIVALS.bad);
     await until(() => progress.stuckNow.size >= 1);
-    narrator.say('The first customer is over the limit, and one more poll has confirmed it: stuck.');
+    narrator.say('The first customer has waited longer than the limit, and one more poll confirmed it: stuck.');
     narrator.headline('4  Slack gets one message, however many are stuck', [
-      'With the fourth in a row the page counts as broken. What has one cause is one message:',
+      'With the fourth stuck customer in a row the page counts as broken, and the incident is one message:',
     ]);
 
     const before = messages();
@@ -104,12 +105,14 @@ export async function tellStory({ control, narrator, progress, messages, signal 
 
     customers.stop();
     customers = sendCustomers(control, BAD_DAY, ARRIVALS.bad);
-    narrator.headline('5  The page is fixed', ['Whoever reads the message rolls the deploy back. Customers come back and pay.']);
-    const told = messages();
+    narrator.headline('5  The page is fixed', [
+      'A person who read the message rolls the deploy back. Customers come back and pay.',
+    ]);
+    const alertedBefore = messages();
     control.fixPage({ site: BROKEN_SITE, states: [BROKEN_STATE] });
     await until(() => progress.stuckNow.size === 0);
-    narrator.say('All of them have moved on. Once five who came later got on as well, Slack hears that it is over.');
-    await until(() => messages() > told);
+    narrator.say('All of them have moved on. After five later customers got on as well, Slack gets a message that it is over.');
+    await until(() => messages() > alertedBefore);
     customers.stop();
     customers = sendCustomers(control, GOOD_DAY, ARRIVALS.recovery);
     await delay(READING, undefined, { signal });

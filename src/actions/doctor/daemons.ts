@@ -132,11 +132,11 @@ function subscriberTrouble(subscriber: StoredSubscriber, now: Instant, spared: b
         : `if it is to get events again, see that it takes events and switch it on: "purchase-watch subscribers change ${name} --status active"${anyway}`;
     return { wrong: `it is switched off (${reasonText(statusReason)})`, todo };
   }
-  const atOnce = `what waits goes out in order by itself, at once with "purchase-watch subscribers resume ${name}"`;
+  const atOnce = `its waiting deliveries are then sent in order, at once with "purchase-watch subscribers resume ${name}"`;
   if (health?.pausedUntil != null) {
     const until = health.pausedUntil > now ? `until ${untilText(health.pausedUntil, now)}` : 'and being tried again';
     const todo = isAskedFor(health)
-      ? `nothing needs to be done: what waits goes out in order by itself then${anyway}`
+      ? `nothing needs to be done: its waiting deliveries are sent in order when the pause is over${anyway}`
       : `mend the receiver; ${atOnce}${anyway}`;
     return { wrong: `it is paused ${until} ${afterFailures(health.failures)} (${reasonText(health.lastError)})`, todo };
   }
@@ -146,10 +146,10 @@ function subscriberTrouble(subscriber: StoredSubscriber, now: Instant, spared: b
   return isUntried(unreached)
     ? {
         wrong: `a daemon has sent nothing to it for ${long} (${why})`,
-        todo: 'give every daemon the same settings, the SECRETS_KEY above all under which it was added, and restart them; what waits goes out in order then',
+        todo: 'give every daemon the same settings, the SECRETS_KEY above all under which it was added, and restart them; waiting deliveries are then sent in order',
       }
     : {
-        wrong: `nothing gets through to it for ${long}, for a reason of ours (${why})`,
+        wrong: `nothing gets through to it for ${long}, for a reason on this side (${why})`,
         todo: `mend the name server, the proxy or the network of this machine; ${atOnce}`,
       };
 }

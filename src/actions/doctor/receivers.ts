@@ -77,7 +77,7 @@ export async function checkBroker(report: Reporter, { name, open }: TriedBroker)
   if (result.reason === 'unroutable' || result.reason === 'no_stream') {
     return [report.warning(found, 'make what it names, unless events of purchases have a place and only this test has none')];
   }
-  return [report.failed(found, 'mend the broker or what leads to it; what waits is sent by itself afterwards')];
+  return [report.failed(found, 'mend the broker or the network to it; waiting deliveries are then sent automatically')];
 }
 
 export async function checkWebhook(
@@ -131,7 +131,7 @@ function todoFor(reason: string, { url, namedBy }: { url: string; namedBy: Named
   if (reason === 'proxy_refused') return 'have the proxy allow this address, if it is meant';
   if (reason === 'unknown_host') return "correct the subscriber's address";
   if (reason === 'redirected') return "change the subscriber's address to where it really is";
-  return 'mend the receiver; what waits is sent by itself afterwards';
+  return 'mend the receiver; waiting deliveries are then sent automatically';
 }
 
 /** Whether a channel for people is alive, without showing a message there. */

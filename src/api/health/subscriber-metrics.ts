@@ -35,7 +35,7 @@ export const SUBSCRIBER_METRICS: readonly Metric<DatabaseNumbers>[] = [
     type: 'gauge',
     name: 'subscriber_unreached',
     labels: ['subscriber'],
-    help: 'Whether nothing gets through to the subscriber for a reason of ours: name server, proxy, network or a wrong SECRETS_KEY.',
+    help: 'Whether nothing gets through to the subscriber for a reason on this side: name server, proxy, network or a wrong SECRETS_KEY.',
     read: ({ subscribers }) =>
       subscribers.map(({ name, unreached }) => ({ labels: { subscriber: name }, value: unreached === null ? 0 : 1 })),
   },

@@ -23,7 +23,7 @@ interface Options {
 
 /** What each check proves, said after the count of what it looked at. */
 const PROVEN: Readonly<Record<AuditCheck, (checked: number) => string>> = {
-  transitions: (n) => `${counted(n, 'transition')}, each with its event, which says the same`,
+  transitions: (n) => `${counted(n, 'transition')}, each with its event and the same states`,
   announcements: (n) => `${counted(n, 'announced change')}, each with its transition`,
   sequences: (n) => `${counted(n, 'purchase')}, their events numbered without a gap`,
   chains: (n) => `${counted(n, 'purchase')}, each change beginning where the one before ended`,

@@ -71,19 +71,19 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
   throw new AppError('unavailable', `the stop did not end well within SHUTDOWN_TIMEOUT (${afterMs} ms); the log says what hung`);
 }
 
-/** Says once what keeps people and systems from hearing anything, what others may hear, and which keys end. */
+/** Logs once which incidents no channel gets, what is sent without encryption, which receivers are refused, and which keys end. */
 async function warn(settings: Settings, stored: readonly StoredSubscriber[], log: Logger): Promise<void> {
   const { channels, subscribers, webhooks } = settings;
   const { unheard, criticalOnly } = unheardSites(settings);
   for (const site of unheard)
-    log.warn({ site, advice: 'add it to the sites of a channel: none gets its incidents' }, 'incidents.told_to_nobody');
+    log.warn({ site, advice: 'add it to the sites of a channel: none gets its incidents' }, 'incidents.not_alerted');
   for (const site of criticalOnly)
     log.warn(
-      { site, severity: 'warning', advice: 'add it to a channel without severity: critical: its warnings reach nobody' },
-      'incidents.told_to_nobody',
+      { site, severity: 'warning', advice: 'add it to a channel without severity: critical: no channel gets its warnings' },
+      'incidents.not_alerted',
     );
   if (channels.length === 0)
-    log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it people are not alerted of incidents' }, 'incidents.told_to_nobody');
+    log.warn({ advice: 'set SLACK_WEBHOOK_URL: without it people are not alerted of incidents' }, 'incidents.not_alerted');
   for (const { name: key, detail } of endingKeys(settings.apiKeys, Date.now()))
     log.warn({ key, detail, advice: ENDING_KEY_ADVICE }, 'api.key_expires');
   for (const each of await withoutEncryption(settings, stored))
@@ -106,7 +106,7 @@ async function withoutEncryption(settings: Settings, stored: readonly StoredSubs
 /** Of those that the API and commands added; their addresses are stored encrypted, and not shown here. */
 const MOST_NAMED = 20;
 
-/** What the person who starts it wants to see: what is watched, where it is kept, who is told. No secrets. */
+/** What the person who starts it wants to see: what is watched, where it is kept, who gets events and alerts. No secrets. */
 async function summaryOf(
   settings: Settings,
   { app: { url }, stored, worker }: { app: Pick<App, 'url'>; stored: readonly StoredSubscriber[]; worker: boolean },
@@ -118,7 +118,7 @@ async function summaryOf(
     database:
       databaseUrl === null ? `embedded Postgres, data in ${resolve(dataDir)}` : `Postgres at ${describeTarget(databaseUrl)}`,
     api: worker ? `none (--worker); health and metrics at ${url()}` : url(),
-    told: [
+    receivers: [
       ...subscribers.map((each) => `${each.name} (${shownAddress(each.url)})`),
       ...added.slice(0, MOST_NAMED).map(({ name }) => `${name} (added)`),
       ...(added.length > MOST_NAMED ? [`${added.length - MOST_NAMED} more that were added`] : []),
@@ -129,12 +129,15 @@ async function summaryOf(
   };
 }
 
-function printSummary(context: CliContext, { sites, database, api, told }: Awaited<ReturnType<typeof summaryOf>>): void {
+function printSummary(context: CliContext, { sites, database, api, receivers }: Awaited<ReturnType<typeof summaryOf>>): void {
   printFacts(context, [
     [sites.length === 1 ? 'site' : 'sites', sites.join(', ')],
     ['database', database],
     ['API', api ?? ''],
-    ['told', told.length === 0 ? 'nobody: set WEBHOOK_URL and WEBHOOK_SECRET, or SLACK_WEBHOOK_URL' : told.join(', ')],
+    [
+      'receivers',
+      receivers.length === 0 ? 'none: set WEBHOOK_URL and WEBHOOK_SECRET, or SLACK_WEBHOOK_URL' : receivers.join(', '),
+    ],
   ]);
   printLine(context, styled(context, 'gray', 'Register purchases with "purchase-watch watch <id>". Ctrl-C ends the daemon.'));
   printLine(context);

@@ -48,7 +48,7 @@ async function acknowledge(context: CliContext, id: string, { json, ...options }
     const speaker = await remindingOf(sql, incident);
     const quiet =
       speaker === null
-        ? ': nobody is reminded of it any more'
+        ? ': no more reminders are sent'
         : `. It is part of ${speaker}, which still reminds: purchase-watch incidents acknowledge ${speaker}`;
     printLine(context, `${care.by} looks after ${id}${more}${quiet}`);
     printLine(context, `Say what it was, once you know: purchase-watch incidents answer ${id} --cause …`);
@@ -128,7 +128,7 @@ export function register(command: Command, context: CliContext): void {
     .summary('show one: what it rests on, likely causes, who was alerted of what, who looks after it')
     .action((id: string, options: JsonOption) => show(context, id, options));
   one('acknowledge')
-    .summary('say that you look after it: nobody is reminded any more')
+    .summary('say that you look after it: no more reminders are sent')
     .addOption(BY)
     .option('--note <text>', 'for the others')
     .action((id: string, options: CareOptions) => acknowledge(context, id, options));

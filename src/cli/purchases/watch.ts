@@ -184,7 +184,7 @@ export function register(command: Command, context: CliContext): void {
     'after',
     `
 Files: one purchase a line. A CSV begins with a header that names purchase_id and, if you like, site, reference and
-metadata; JSON lines have purchaseId and the same. Lines that cannot be registered are told by number, the others are
+metadata; JSON lines have purchaseId and the same. Lines that cannot be registered are listed by number, the others are
 registered (exit code 1). A million ids take no more memory than a thousand.`,
   );
   examples(command, [

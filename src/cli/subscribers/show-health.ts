@@ -26,7 +26,7 @@ export function statusText(shown: Shown): string {
 function reasonText({ statusReason, health }: Shown): string | null {
   if (health.status === 'off' || health.status === 'ok') return statusReason === null ? null : `: ${statusReason}`;
   if (health.status === 'unreached') {
-    const ours = `, for a reason of ours since ${health.ourFailingSince?.slice(0, 19)}Z`;
+    const ours = `, for a reason on this side since ${health.ourFailingSince?.slice(0, 19)}Z`;
     return health.ourError === null ? ours : `${ours}: ${health.ourError}`;
   }
   return ` ${afterFailures(health.failures)}${health.lastError === null ? '' : `: ${health.lastError}`}`;

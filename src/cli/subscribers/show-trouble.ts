@@ -32,7 +32,7 @@ function said(trouble: TroubledSubscriber, now: Instant): string {
     const many = `${parked < MOST_PARKED ? '' : 'at least '}${counted(parked, 'delivery waits', 'deliveries wait')}`;
     if (untried)
       return `${name} is sent nothing for ${long}: ${sentence(ourError ?? 'no reason is known')} ${many}. Restart every daemon with the settings that it was added under; see: purchase-watch doctor`;
-    return `${name} is not reached for ${long}, for a reason of ours: ${sentence(ourError ?? 'no reason is known')} ${many}. Mended? Try at once: purchase-watch subscribers resume ${name}`;
+    return `${name} is not reached for ${long}, for a reason on this side: ${sentence(ourError ?? 'no reason is known')} ${many}. Mended? Try at once: purchase-watch subscribers resume ${name}`;
   }
   if (failing > 0) {
     const many =

@@ -143,7 +143,7 @@ async function resume(context: CliContext, name: string, { json }: JsonOption): 
     printLine(
       context,
       wasPaused
-        ? `${name} gets events: what was parked for it goes out in order, a few at first`
+        ? `${name} gets events: its parked deliveries are sent in order, a few at first`
         : `${name} is not paused: nothing was changed`,
     );
   });

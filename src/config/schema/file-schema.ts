@@ -80,7 +80,7 @@ const EVEN_WHEN_WRONG = {
 };
 
 const headers = z
-  .record(z.string(), entry(kindOfSubscriber.headerValue, 'A header that every POST to it has; its value is shown to nobody'))
+  .record(z.string(), entry(kindOfSubscriber.headerValue, 'A header that every POST to it has; its value is never shown'))
   .superRefine((given, context) => {
     for (const name of Object.keys(given)) {
       const problem = isHeaderName(name) ? headerNameProblem(name) : UNSHOWN_NAME;
@@ -199,7 +199,7 @@ const slack = section({
     .describe('Further channels by name; `default` is the one of SLACK_WEBHOOK_URL'),
   deadMansSwitch: optional(
     kind.secretUrl,
-    'Address that is called (GET) every minute while all is well, so that somebody else notices when the calls stop',
+    'Address that is called (GET) every minute while all is well, so that another service notices when the calls stop',
   ),
 });
 
@@ -278,7 +278,7 @@ export const file = section({
     .record(stateKey, statePlan)
     .prefault({})
     .describe(
-      'Plans by state name or number, merged over the defaults field by field. `default` serves numbers that nobody knows; every known state has a plan of its own, which `default` leaves as it is',
+      'Plans by state name or number, merged over the defaults field by field. `default` serves numbers that the specification does not list; every known state has a plan of its own, which `default` leaves as it is',
     )
     .meta({ propertyNames: { anyOf: [{ enum: stateKeys }, { pattern: '^\\d{1,9}$' }] } }),
   polling: absentable(polling),

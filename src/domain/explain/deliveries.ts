@@ -199,7 +199,8 @@ function beforeText({ attempts }: Facts, { delivery, schedule }: Told): string {
   if (tries > 0) return `${tries} of ${schedule.length + 1} attempts failed${error(delivery)}; `;
   if (delivery.attempts === 0) return delivery.replayed ? 'it is sent by a replay; ' : '';
   const last = attempts.find((each) => each.delivery === delivery.id && each.number === delivery.attempts);
-  if (last?.fault === 'ours') return `the last attempt failed for a reason of ours, which does not count${error(delivery)}; `;
+  if (last?.fault === 'ours')
+    return `the last attempt failed for a reason on this side, which does not count${error(delivery)}; `;
   return delivery.replayed ? 'it is sent again, after all that is new; ' : 'it is sent once more by hand; ';
 }
 
@@ -273,11 +274,11 @@ function stateStep(facts: Facts, subscriber: SubscriberFacts): Pick<Step, 'text'
     return { text: `${name} is switched off${statusReason === null ? '' : `: ${statusReason}`}`, wrong: true };
   const pause = pauseText(facts, subscriber);
   if (pause !== null)
-    return { text: `${name} is ${pause}; what is for it is parked and goes out in order afterwards`, wrong: true };
+    return { text: `${name} is ${pause}; its deliveries are parked and are sent in order afterwards`, wrong: true };
   if (unreached !== null) {
     const why = unreached.error === null ? '' : ` (${sentence(unreached.error)})`;
     const long = humanDuration(Math.max(0, facts.now - unreached.since));
-    const text = `we do not get through to ${name} for ${long}, for a reason of ours${why}; what is for it goes out in order once we do`;
+    const text = `we do not get through to ${name} for ${long}, for a reason on this side${why}; its deliveries are sent in order once one gets through`;
     return { text, wrong: true };
   }
   return facts.events.length > 0 ? null : { text: `${name} (${kind}) gets the events it wants, once something happens` };

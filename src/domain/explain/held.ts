@@ -18,7 +18,7 @@ export const sentence = (text: string): string => text.replace(/\.$/, '');
 export function wayText({ subscriber: { unreached }, delivery, attempts }: Held): string | null {
   const last = attempts.find((each) => each.number === delivery.attempts);
   if (unreached === null && last?.fault !== 'ours') return null;
-  return `we do not get through to it, for a reason of ours${delivery.lastError === null && unreached?.error ? ` (${sentence(unreached.error)})` : ''}`;
+  return `we do not get through to it, for a reason on this side${delivery.lastError === null && unreached?.error ? ` (${sentence(unreached.error)})` : ''}`;
 }
 
 /** Until when nothing is sent to it, and why; null while it is told. */

@@ -177,11 +177,11 @@ function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePart
   const endsAt = quietSince + (before.kind === 'stuck' ? policy.quietFor : policy.groupWait);
   // No channel heard of it: it ends without a message.
   if (before.saidAt === null && before.announcedAt === null && !arePartsSaid)
-    return { incident: over, announce: null, say: null, reason: 'over-before-told', lookAgainAt: null };
+    return { incident: over, announce: null, say: null, reason: 'over-before-alert', lookAgainAt: null };
   if (isWaiting(quietSince, endsAt - quietSince, now))
     return { incident, announce: null, say: null, reason: 'quiet', lookAgainAt: endsAt };
   if (before.parent !== null)
-    return { incident: over, announce: 'ended', say: null, reason: 'told-by-parent', lookAgainAt: null };
+    return { incident: over, announce: 'ended', say: null, reason: 'alerted-by-parent', lookAgainAt: null };
   if (!wasSaid(before) && !arePartsSaid)
     return { incident: over, announce: 'ended', say: null, reason: 'over-while-silenced', lookAgainAt: null };
   return {
@@ -210,12 +210,12 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
     return { incident: going, announce: null, say: null, reason: 'collecting', lookAgainAt: tellAt };
   const announce = isNew ? 'opened' : null;
   const incident: Incident = isNew ? { ...going, announcedAt: now } : going;
-  if (before.parent !== null) return { incident, announce, say: null, reason: 'told-by-parent', lookAgainAt: null };
+  if (before.parent !== null) return { incident, announce, say: null, reason: 'alerted-by-parent', lookAgainAt: null };
   if (silent !== null) return { incident, announce, say: null, reason: 'silenced', lookAgainAt: silent };
 
   // The alarm is still on, and no customer is overdue at the moment: there is no news, and perhaps it is over.
   if (before.kind === 'stuck' && symptom.count === 0)
-    return { incident, announce, say: null, reason: 'nobody-now', lookAgainAt: null };
+    return { incident, announce, say: null, reason: 'no-channel-now', lookAgainAt: null };
 
   const { reminders } = before;
   const said: Incident = {
@@ -237,7 +237,7 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
   const remindAt = reminderAt(before, { saidAt: before.saidAt, reminded: reminders, policy });
   if (remindAt !== null && now >= remindAt) return tell('reminder', 'still');
   const lookAgainAt = isNews ? before.saidAt + policy.groupInterval : remindAt;
-  return { incident, announce, say: null, reason: 'told', lookAgainAt };
+  return { incident, announce, say: null, reason: 'alerted', lookAgainAt };
 }
 
 /** Whether it is so much worse than people know that they are to be alerted again. */

@@ -67,7 +67,7 @@ export interface SubscriberCondition {
   /** Failures in a row; 0 when it is well. */
   readonly failures: number;
   readonly failingSince: Instant | null;
-  /** Since when we do not get through to it, for a reason of ours. */
+  /** Since when we do not get through to it, for a reason on this side. */
   readonly ourFailingSince: Instant | null;
   /** Nothing is even tried: what is stored of it cannot be used by a daemon. */
   readonly untried: boolean;

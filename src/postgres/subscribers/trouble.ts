@@ -11,7 +11,7 @@ export interface TroubledSubscriber {
   /** While it is paused or failed lately. */
   readonly failures: number;
   readonly failingSince: Instant | null;
-  /** Since when nothing gets through to it for a reason of ours, or null; and the reason. */
+  /** Since when nothing gets through to it for a reason on this side, or null; and the reason. */
   readonly ourFailingSince: Instant | null;
   /** Nothing is even tried: what is stored of it cannot be used by a daemon. */
   readonly untried: boolean;

@@ -92,7 +92,7 @@ test('start says what it watches and where it keeps it, in log lines alone and w
   const summary = lines.map((line) => JSON.parse(line)).find(({ event }) => event === 'started');
   expect(summary).toMatchObject({
     sites: [`default (${simulator.url})`],
-    told: ['bus (nats://127.0.0.1:9)', 'books (added)', 'Slack'],
+    receivers: ['bus (nats://127.0.0.1:9)', 'books (added)', 'Slack'],
   });
   expect(summary.database).toMatch(/^Postgres at 127\.0\.0\.1:\d+\/…$/);
   const { code, text } = await daemon.stop('SIGTERM');
@@ -103,7 +103,7 @@ test('start says what it watches and where it keeps it, in log lines alone and w
   await database.drop();
 });
 
-test('start warns once of what nobody will hear, in log lines alone', async () => {
+test('start warns once of incidents that no channel gets, in log lines alone', async () => {
   const [database, simulator] = [await testDatabase(), createSimulator()];
   await simulator.start();
   // Nothing is refused of a broker in a private network, so nothing is said of it.
@@ -125,9 +125,9 @@ test('start warns once of what nobody will hear, in log lines alone', async () =
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-    .filter(({ event }) => event === 'incidents.told_to_nobody' || event === 'subscriber.address_refused');
+    .filter(({ event }) => event === 'incidents.not_alerted' || event === 'subscriber.address_refused');
   expect(warnings).toMatchObject([
-    { event: 'incidents.told_to_nobody', level: 'warn', advice: expect.stringContaining('SLACK_WEBHOOK_URL') },
+    { event: 'incidents.not_alerted', level: 'warn', advice: expect.stringContaining('SLACK_WEBHOOK_URL') },
     {
       event: 'subscriber.address_refused',
       subscriber: 'default',
@@ -139,7 +139,7 @@ test('start warns once of what nobody will hear, in log lines alone', async () =
   await database.drop();
 });
 
-test('start warns of sites of whose warnings nobody hears', async () => {
+test('start warns of sites whose warnings no channel gets', async () => {
   const [database, simulator] = [await testDatabase(), createSimulator()];
   await simulator.start();
   const directory = mkdtempSync(join(tmpdir(), 'pw-start-'));
@@ -153,10 +153,10 @@ test('start warns of sites of whose warnings nobody hears', async () => {
     PURCHASE_WATCH_CONFIG: file,
     PORT: '0',
   });
-  const line = /^.*"event":"incidents.told_to_nobody".*$/m.exec(await daemon.until(/"incidents.told_to_nobody".*\n/))![0];
+  const line = /^.*"event":"incidents.not_alerted".*$/m.exec(await daemon.until(/"incidents.not_alerted".*\n/))![0];
   expect(JSON.parse(line)).toMatchObject({
     ...{ level: 'warn', site: 'default', severity: 'warning' },
-    advice: 'add it to a channel without severity: critical: its warnings reach nobody',
+    advice: 'add it to a channel without severity: critical: no channel gets its warnings',
   });
   const { text } = await daemon.stop('SIGTERM');
   expect(text).not.toContain('secret-path');

@@ -187,9 +187,7 @@ describe('looking after one', () => {
     const { exitCode, stdout } = await command('incidents', 'acknowledge', 'inc_card', '--note', 'I look at the deploy.');
     expect([exitCode, stdout]).toEqual([
       0,
-      expect.stringMatching(
-        /^kim looks after inc_card: nobody is reminded of it any more\n.*incidents answer inc_card --cause …\n$/,
-      ),
+      expect.stringMatching(/^kim looks after inc_card: no more reminders are sent\n.*incidents answer inc_card --cause …\n$/),
     ]);
     expect((await command('incidents')).stdout).toMatch(/^inc_card .* kim$/m);
     expect((await command('incidents', 'show', 'inc_card')).stdout).toMatch(/^owner +kim, .*: I look at the deploy\.$/m);

@@ -32,7 +32,9 @@ test('a test of one that is paused waits, and says until when and how to end tha
 });
 
 test('resume says when there was nothing to end', async () => {
-  expect((await command('subscribers', 'resume', 'shop')).stdout).toMatch(/^shop gets events: what was parked for it goes out/);
+  expect((await command('subscribers', 'resume', 'shop')).stdout).toMatch(
+    /^shop gets events: its parked deliveries are sent in order/,
+  );
   expect(await command('subscribers', 'resume', 'shop')).toMatchObject({
     exitCode: 0,
     stdout: 'shop is not paused: nothing was changed\n',

@@ -685,13 +685,13 @@ describe('who was told', () => {
     const deliveries = [aDelivery({ attempts: 1, attemptsBefore: 1, lastError: 'No name server answered.' })];
     const facts = { deliveries, attempts };
     expect(told(facts)).toEqual([
-      'not delivered to shop yet: the last attempt failed for a reason of ours, which does not count (No name server answered); due for 0 s, and on its way',
+      'not delivered to shop yet: the last attempt failed for a reason on this side, which does not count (No name server answered); due for 0 s, and on its way',
       'attempt 1 failed: no_name_server (a fault of ours, took 5 ms)',
     ]);
     expect(explained(facts).matters).toEqual([
       {
         code: 'subscriber_unreached',
-        text: 'Event 1 is not delivered to shop yet: we do not get through to it, for a reason of ours (No name server answered); due for 0 s, and on its way.',
+        text: 'Event 1 is not delivered to shop yet: we do not get through to it, for a reason on this side (No name server answered); due for 0 s, and on its way.',
       },
     ]);
   });
@@ -702,7 +702,7 @@ describe('who was told', () => {
       deliveries: [aDelivery()],
       attempts: [],
     });
-    const why = 'for a reason of ours (The proxy made no connection: it answered 502)';
+    const why = 'for a reason on this side (The proxy made no connection: it answered 502)';
     expect(matters.map(({ code }) => code)).toEqual(['subscriber_unreached']);
     expect(verdict).toMatch(`Event 1 is not delivered to shop yet: we do not get through to it, ${why}; due for`);
     expect(steps.filter(({ wrong }) => wrong).map(({ text }) => text)).toContainEqual(
@@ -725,7 +725,7 @@ describe('who was told', () => {
     });
     expect(next.find(({ kind }) => kind === 'attempt')?.at).toBe(PAUSED.pausedUntil);
     expect(texts(standing, 'subscriber')[0]).toMatch(
-      /^shop is paused until .* what is for it is parked and goes out in order afterwards$/,
+      /^shop is paused until .* its deliveries are parked and are sent in order afterwards$/,
     );
   });
   test('later, for one event waits behind another', () => {

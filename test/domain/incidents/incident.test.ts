@@ -247,7 +247,7 @@ describe('an incident that is back', () => {
 
 test('an incident that another one tells of says nothing itself', () => {
   const child: Incident = { ...opened, parent: 'inc_2' };
-  expect(judge(child, T + MINUTE, 40)).toMatchObject({ say: null, reason: 'told-by-parent' });
+  expect(judge(child, T + MINUTE, 40)).toMatchObject({ say: null, reason: 'alerted-by-parent' });
   const quiet = judge(judge(child, T + MINUTE, 40).incident, T + HOUR, 0).incident;
   expect(judge(quiet, T + HOUR + 10 * MINUTE, 0)).toMatchObject({ say: null, incident: { endedAt: T + HOUR + 10 * MINUTE } });
 });

@@ -74,7 +74,7 @@ describe('a subscriber is in trouble', () => {
     expect(await found()).toEqual([['shop', 'failing', 3, 900]]);
   });
 
-  test('when nothing gets through to it for as long, for a reason of ours; what it does itself counts more', async () => {
+  test('when nothing gets through to it for as long, for a reason on this side; what it does itself counts more', async () => {
     await deliveries(3, 'pending');
     await sql`
       insert into purchase_watch_internal.subscriber_health (subscriber, our_failures, our_failing_since, our_error, our_replica)

@@ -72,7 +72,7 @@ function outlook(incident: SubscriberIncident, at: Instant): string {
   if (trouble === 'off' && audience === 'people')
     return `Nothing is sent to it. What is for it is kept for three days, and as long as its incident is open; it goes out ${how} once the channel is on again.${lost}`;
   if (trouble === 'off') {
-    const kept = waiting === 0 ? '' : ' What waited when it was switched off is kept, and goes out in order once it is on again.';
+    const kept = waiting === 0 ? '' : ' What waited when it was switched off is kept, and is sent in order once it is on again.';
     return `Nothing is sent to it.${kept} What has happened since then is not sent to it by itself, not even later.${lost}`;
   }
   if (trouble === 'given_up') return `Other deliveries get through.${lost}`;

@@ -51,8 +51,8 @@ export function createSubscriberPauses(options: HealthWritesOptions): Subscriber
     const { failures, pausedUntil: until, lastError: detail } = after;
     const pausedForMs = until! - clock.now();
     const advice = isAskedFor(after)
-      ? 'nothing: the receiver asked for this rest, and what is for it goes out in order afterwards'
-      : `mend the receiver; what is for it waits and goes out in order, at once with: purchase-watch subscribers resume ${name}`;
+      ? 'nothing: the receiver asked for this pause, and its parked deliveries are sent in order afterwards'
+      : `mend the receiver; its parked deliveries are then sent in order, at once with: purchase-watch subscribers resume ${name}`;
     log.warn({ subscriber: name, failures, pausedForMs, detail, advice }, 'subscriber.paused');
   };
 

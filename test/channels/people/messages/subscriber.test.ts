@@ -147,7 +147,7 @@ describe('a channel of Slack that takes nothing', () => {
     }
   });
 
-  test('for a reason of ours, or takes messages again, says that what waits goes out as one', () => {
+  test('for a reason on this side, or takes messages again, says that what waits goes out as one', () => {
     expect(shown('incident.opened', { ...slack, trouble: 'unreached' })).toContain('all that waits goes out as one message');
     expect(shown('incident.ended', { ...ended, channel: 'slack' })).toContain('What waits goes out now, as one message.');
   });
