@@ -1,15 +1,24 @@
 /** Upkeep: folds the counters, and deletes what is older than the settings say. One replica at a time does it. */
 
 import { KEPT_WHILE_OFF } from '../../domain/deliveries/channel-pace.ts';
+import { USUAL_DAYS } from '../../domain/flow/flow.ts';
 import { isAhead } from '../../domain/values/clock-ahead.ts';
 import { type SkippedTime, timeBefore } from '../../domain/values/skipped-time.ts';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { LEASES } from '../../postgres/migrations/names.ts';
+import { foldTransitionCounts } from '../../postgres/polling/transition-counts.ts';
 import { dropEmptyCounts, foldCounts } from '../../postgres/reports/counts.ts';
 import { takeLease } from '../../postgres/shards/replicas.ts';
 import { suppressForDeleted, suppressForOff } from '../../postgres/subscribers/changes.ts';
-import { doneAt, markDone, removeActivity, removeAnswers } from '../../postgres/upkeep/retention.ts';
+import {
+  doneAt,
+  markDone,
+  removeActivity,
+  removeAnswers,
+  removeDeliveryActivity,
+  removeTransitionCounts,
+} from '../../postgres/upkeep/retention.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createSchedule } from '../../runtime/loops/schedule.ts';
@@ -44,6 +53,8 @@ const MANY = 10_000;
 /** Old minutes and old answers go every hour, whatever the settings say. */
 const SMALL_TABLES_EVERY: Milliseconds = 3_600_000;
 const SMALL_TABLES_KEPT: Milliseconds = 86_400_000;
+/** The days that say what is usual (domain/flow/flow.ts), and the day on which they are read. */
+const TRANSITION_COUNTS_KEPT: Milliseconds = (USUAL_DAYS + 1) * DAY;
 const ROWS_AT_ONCE = 5_000;
 /** Pause between two batches, so that polls and deliveries come first: as long as the batch took, within these bounds. */
 const SHORTEST_PAUSE: Milliseconds = 50;
@@ -72,6 +83,9 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
     if (clock.monotonic() < smallTablesAt) return;
     const before = ago(SMALL_TABLES_KEPT);
     while ((await removeActivity(sql, { before, limit: ROWS_AT_ONCE })) >= ROWS_AT_ONCE);
+    while ((await removeDeliveryActivity(sql, { before, limit: ROWS_AT_ONCE })) >= ROWS_AT_ONCE);
+    const counts = { before: ago(TRANSITION_COUNTS_KEPT), limit: ROWS_AT_ONCE };
+    while ((await removeTransitionCounts(sql, counts)) >= ROWS_AT_ONCE);
     while ((await removeAnswers(sql, { before, limit: ROWS_AT_ONCE })) >= ROWS_AT_ONCE);
     await dropEmptyCounts(sql);
     // An event that was being written while its subscriber was deleted.
@@ -109,7 +123,8 @@ export function createUpkeep({ sql, clock, skipped, log, replica, retention, res
       }
       await adopt(epoch);
       if (clock.monotonic() >= foldAt) {
-        if ((await foldCounts(sql)) >= MANY) return SOON;
+        const folded = Math.max(await foldCounts(sql), await foldTransitionCounts(sql));
+        if (folded >= MANY) return SOON;
         foldAt = clock.monotonic() + FOLD_EVERY;
       }
       await sweepSmallTables();

@@ -18,6 +18,7 @@ import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent, SITE_SHARD } from '../events/events.ts';
 import { customerOf } from '../stays/customer.ts';
 import { loadAttached } from './queue.ts';
+import { countingTransitions } from './transition-counts.ts';
 
 /** A decided poll with where its row must lie in the queue. */
 export interface Decided {
@@ -104,6 +105,7 @@ export async function recordChanged(
     with held as materialized (${heldShards(sql, replica, holdings)}),
     written as (${updatePurchases(sql, batch)}),
     transition as (${insertTransitions(sql, moves)}),
+    ${moves.length === 0 ? sql`` : sql`${countingTransitions(sql)},`}
     ${stays.length === 0 ? sql`` : sql`stay as (${insertStays(sql, stays)}),`}
     detail as (${writeDetails(sql, detailed)}),
     unknown as (${noteUnknownStates(sql, oddities)}),
@@ -166,7 +168,7 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
     })}
     join held on held.id = r.shard
     where p.id = r.id and p.revision = r.revision and p.polls = r.polls - 1
-    returning p.id`;
+    returning p.id, p.site`;
 
 // `from` is what this replica believes; where the last transition says otherwise, the foreign key refuses the whole batch.
 const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonly id: number })[]) => sql`
@@ -182,7 +184,8 @@ const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonl
       not_before: ['timestamptz', (m) => m.notBefore],
       not_after: ['timestamptz', (m) => m.notAfter],
     })}
-    join written using (id)`;
+    join written using (id)
+    returning purchase, from_state, to_state, not_after`;
 
 // Who was there before us is known by a first transition that begins nowhere, of a purchase that was registered before the
 // site had been asked, or soon after.

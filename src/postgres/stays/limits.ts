@@ -16,6 +16,8 @@ export interface Limits {
   policyFor(site: string): PollPolicy;
   /** The limit of a state at a site, with what it rests on. */
   limitOf(site: string, state: number): Limit;
+  /** How long customers who got on stayed in a state of a site, or of all sites (null), from however few; null: none is known. */
+  dwellIn(site: string | null, state: number): Dwell | null;
 }
 
 /** So far back exits count: long enough for sparse sites, short enough to follow a page that has changed. */
@@ -73,6 +75,7 @@ export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick
       return made;
     },
     limitOf,
+    dwellIn: (site, state) => (site === null ? pooled.get(state) : own.get(keyOf(site, state))) ?? null,
   };
 }
 

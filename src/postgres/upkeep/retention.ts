@@ -106,6 +106,23 @@ export async function removeActivity(sql: Queries, { before, limit }: Batch): Pr
   return (await batchOf(sql, 'activity', { condition: olderThan(sql, 'minute', before), limit })).count;
 }
 
+/** Deletes the counts of attempts in minutes before a moment. */
+export async function removeDeliveryActivity(sql: Queries, { before, limit }: Batch): Promise<number> {
+  return (await batchOf(sql, 'delivery_activity', { condition: olderThan(sql, 'minute', before), limit })).count;
+}
+
+/** Deletes counts of transitions before a moment. Looks them up by site, for the table holds weeks. */
+export async function removeTransitionCounts(sql: Queries, { before, limit }: Batch): Promise<number> {
+  const rows = await sql`
+    with old as materialized (
+      select c.at from purchase_watch_internal.sites s cross join lateral (
+        select ctid as at from purchase_watch_internal.transition_counts
+        where site = s.name and ${olderThan(sql, 'bucket', before)} order by bucket limit ${limit} for update skip locked) c
+      limit ${limit})
+    delete from purchase_watch_internal.transition_counts where ctid = any(array(select at from old))`;
+  return rows.count;
+}
+
 /** Deletes kept answers to requests with an Idempotency-Key that were made before a moment. */
 export async function removeAnswers(sql: Queries, { before, limit }: Batch): Promise<number> {
   const rows = await sql`

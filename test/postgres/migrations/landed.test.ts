@@ -16,6 +16,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0007_upkeep.sql': 'a38f21b001e35c38517b23e2ab25b3a1e949eba69e4bcdec7673211602ce77ac',
   '0008_views.sql': '2dd07c0ec3e6fa51e6da7639cd8c6776d51d865bd509b2f4472df47ffef74f9a',
   '0009_roles.sql': '447f1dbfcc79dde66719bd36c850100ffe0ad8a46758b37698d28119efc6273e',
+  '0010_flow.sql': 'f197df2f7cfadb432ecff286372457fc6d090f91c7d74529048d86ba6c76f99f',
 };
 
 const hashOf = (name: string): string =>

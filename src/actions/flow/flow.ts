@@ -1,0 +1,147 @@
+/** The flow of purchases as it is now: the last hour's transitions beside the usual ones, and what waits in each state. */
+
+import { stuckClock } from '../../domain/explain/poll.ts';
+import { agesOf, edgesOf, hourUntil, showsAges, type Waiting } from '../../domain/flow/flow.ts';
+import { levelOf } from '../../domain/incidents/incident.ts';
+import { policyOf } from '../../domain/polling/poll-plan.ts';
+import { namedState } from '../../domain/purchases/states.ts';
+import { shownLimit } from '../../domain/stays/dwell.ts';
+import { type Instant, isoTime } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
+import { purchaseTotals, type Total } from '../../postgres/reports/counts.ts';
+import { countedEdges, longestWaiting, usualEdges, type WaitingRow } from '../../postgres/reports/flow.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import type { Limits } from '../../postgres/stays/limits.ts';
+
+/** Purchases of which the ages are read in one state over all sites; and of each site, however many there are, at least this number. */
+const MOST_READ = 1_000;
+const LEAST_READ = 10;
+/** There is one open incident at most for each state of a site. */
+const MOST_INCIDENTS = 500;
+
+export interface FlowWanted {
+  /** Null: all sites. */
+  readonly site: string | null;
+  /** Read lately; see `learnedLimits`. */
+  readonly limits: Limits;
+}
+
+/** Reads the flow of all sites or of one, as programs and people are shown it. */
+export async function readFlow(sql: Sql, { site, limits }: FlowWanted) {
+  const now = await databaseNow(sql);
+  const hour = hourUntil(now);
+  const open = { status: 'open', kind: 'stuck', ...(site === null ? {} : { site }) } as const;
+  const [counted, usual, totals, incidents] = await Promise.all([
+    countedEdges(sql, hour, site),
+    usualEdges(sql, hour, site),
+    purchaseTotals(sql),
+    listIncidents(sql, { filter: open, before: null, limit: MOST_INCIDENTS }),
+  ]);
+  const watched = totals.filter((each) => each.status === 'watching' && (site === null || each.site === site));
+  const edges = edgesOf(counted, usual);
+  const states = new Set([
+    ...edges.flatMap(({ from, to }) => (from === null ? [to] : [from, to])),
+    ...[...watched, ...incidents].flatMap(({ state }) => (state === null ? [] : [state])),
+  ]);
+  const waiting = await readWaiting(sql, { watched, limits, now });
+  return {
+    at: isoTime(now),
+    site,
+    from: isoTime(hour.from),
+    to: isoTime(hour.to),
+    usualDays: usual.length === 0 ? null : Math.min(...usual.map(({ days }) => days)),
+    notSeenYet: sumOf(watched.filter(({ state }) => state === null)),
+    edges: edges.map(({ from, to, ...edge }) => ({
+      from: from === null ? null : { ...namedState(from) },
+      to: { ...namedState(to) },
+      ...edge,
+    })),
+    states: [...states]
+      .sort((a, b) => a - b)
+      .map((state) => ({
+        ...stateFlow(state, { site, limits, watched, waiting }),
+        came: edges.reduce((sum, edge) => sum + (edge.to === state ? edge.count : 0), 0),
+        incidents: incidents.filter((each) => each.state === state).flatMap(incidentHere),
+      })),
+  };
+}
+
+const sumOf = (totals: readonly Total[]): number => totals.reduce((sum, { count }) => sum + count, 0);
+
+interface Found {
+  readonly site: string | null;
+  readonly limits: Limits;
+  readonly watched: readonly Total[];
+  readonly waiting: ReadonlyMap<number, readonly Waiting[]>;
+}
+
+function stateFlow(state: number, { site, limits, watched, waiting }: Found) {
+  const here = watched.filter((each) => each.state === state);
+  const count = sumOf(here);
+  const ages = waiting.get(state);
+  const dwell = limits.dwellIn(site, state);
+  return {
+    state: { ...namedState(state) },
+    final: policyOf(limits.policyFor(site ?? here[0]?.site ?? ''), state).final,
+    watching: count,
+    stuck: sumOf(here.filter(({ stuck }) => stuck)),
+    usual: dwell === null ? null : { usualMs: dwell.usual, p95Ms: dwell.p95, purchases: dwell.purchases },
+    limits: sitesOf(here, site).flatMap((name) => {
+      const limit = shownLimit(limits.limitOf(name, state), null);
+      return limit === null ? [] : [{ site: name, limit }];
+    }),
+    ages: ages === undefined ? null : shownAges(ages, count),
+  };
+}
+
+/** The sites whose limits are shown: the site asked for, or all that watch purchases in the state. */
+function sitesOf(here: readonly Total[], site: string | null): string[] {
+  return site === null ? [...new Set(here.map((each) => each.site))] : [site];
+}
+
+function shownAges(waiting: readonly Waiting[], count: number) {
+  const { oldest, buckets, unread } = agesOf(waiting, count);
+  return {
+    oldest: oldest.map(({ age, share, stuck }) => ({
+      ageMs: Math.round(age),
+      share: share === null ? null : Math.round(share * 1_000) / 1_000,
+      stuck,
+    })),
+    buckets: buckets === null ? null : [...buckets],
+    unread,
+  };
+}
+
+/** The purchases that wait in each state whose ages are shown, as far as they are read. */
+async function readWaiting(
+  sql: Sql,
+  { watched, limits, now }: { watched: readonly Total[]; limits: Limits; now: Instant },
+): Promise<ReadonlyMap<number, readonly Waiting[]>> {
+  const places = new Map(
+    watched.flatMap(({ site, state }) => {
+      if (state === null) return [];
+      const { stuckAfter, final } = policyOf(limits.policyFor(site), state);
+      const isShown = showsAges({ state, final, hasLimit: stuckAfter !== null });
+      return isShown ? [[`${site}/${state}`, { site, state }] as const] : [];
+    }),
+  );
+  const sites = new Set([...places.values()].map(({ site }) => site)).size;
+  const most = Math.max(Math.floor(MOST_READ / Math.max(sites, 1)), LEAST_READ);
+  const rows = await longestWaiting(sql, [...places.values()], most);
+  const found = Map.groupBy(rows, ({ state }) => state);
+  return new Map([...found].map(([state, ofState]) => [state, ofState.map((row) => waitingOf(row, { limits, now }))]));
+}
+
+function waitingOf(row: WaitingRow, { limits, now }: { limits: Limits; now: Instant }): Waiting {
+  const clock = stuckClock({ purchase: row, now }, limits.policyFor(row.site));
+  const stuck = row.stuckSince !== null;
+  if (clock === null) return { age: Math.max(now - row.stateSince - row.excused, 0), share: null, stuck };
+  return { age: clock.counted, share: clock.counted / clock.limit, stuck };
+}
+
+/** What an open incident of a state of a site is called; one of several sites is named by its parts. */
+function incidentHere(incident: IncidentRow) {
+  const { id, site, since, parent } = incident;
+  return site === null ? [] : [{ id, site, severity: levelOf(incident), since: isoTime(since), parent }];
+}
