@@ -1,10 +1,9 @@
 /** Messages as long as real ones can become, to see them in Slack: names and numbers are made up, and they say so. */
 
-import { eventBody } from '../../domain/events/make-event.ts';
-import type { IncidentEventType } from '../../domain/events/people-event-types.ts';
+import { draftOf, type EventDraft, eventBody } from '../../domain/events/make-event.ts';
+import type { IncidentEventData } from '../../domain/events/people-event-types.ts';
 import { CAUSES } from '../../domain/incidents/causes.ts';
 import { namedState } from '../../domain/purchases/states.ts';
-import type { JsonValue } from '../../domain/values/exact-json.ts';
 import { type Instant, isoTime, MINUTE } from '../../domain/values/time.ts';
 import type { OutgoingEvent } from '../outgoing/channel.ts';
 
@@ -16,44 +15,62 @@ const CURRENCIES = ['SEK', 'NOK', 'DKK', 'EUR', 'PLN', 'GBP', 'CHF', 'USD'];
 
 /** An incident at many sites that has just been found, one that is over, and single stuck checkouts. */
 export function exampleEvents(now: Instant): OutgoingEvent[] {
-  return [example('opened', now, openedData(now)), example('ended', now, endedData(now)), checkouts(now)];
+  const opened = draftOf('incident.opened', { at: now }, openedData(now));
+  const ended = draftOf('incident.ended', { at: now }, endedData(now));
+  return [example(opened), example(ended), example(draftOf('incident.checkouts', { at: now }, checkoutsData(now)))];
+}
+
+function example(draft: EventDraft): OutgoingEvent {
+  const id = draft.type.replace('incident.', 'evt_test_');
+  return { id, type: draft.type, body: eventBody(id, draft) };
 }
 
 /** More checkouts than one message names, each with the longest id. */
-function checkouts(now: Instant): OutgoingEvent {
-  const place = { site: long('test-site-', LONGEST_SITE), state: { ...namedState(6) } };
-  const named = (number: number): { [key: string]: JsonValue } => ({
+function checkoutsData(now: Instant): IncidentEventData<'incident.checkouts'> {
+  const place = { site: long('test-site-', LONGEST_SITE), state: namedState(6) };
+  const named = (number: number) => ({
     ...{ ...place, purchaseId: long(`test-purchase-${number}-`, LONGEST_ID), orderReference: `TEST-${number}` },
     ...{ price: `${1_234 + number}.50`, currency: 'SEK', since: isoTime(now - (15 + number) * MINUTE) },
   });
-  const data = {
+  const stuck = Array.from({ length: 30 }, (_, index) => ({ ...named(index), stuckSince: isoTime(now), limitMs: 15 * MINUTE }));
+  const over = { outcome: 'got_on', to: namedState(2), overAt: isoTime(now) } as const;
+  return {
     ...{ kind: 'checkouts', severity: 'warning', test: true, stuckCount: 30, overCount: 2 },
-    stuck: Array.from({ length: 30 }, (_, index) => ({ ...named(index), limitMs: 15 * MINUTE })),
-    over: [31, 32].map((number) => ({ ...named(number), outcome: 'got_on', to: { ...namedState(2) }, overAt: isoTime(now) })),
+    stuck,
+    over: [31, 32].map((number) => ({ ...named(number), ...over })),
     reasons: [
       { ...place, mode: 'auto', counted: 14, perDay: 5, isLast: false, count: 30, lastWellAt: isoTime(now - 180 * MINUTE) },
     ],
     causes: longestCauses().map((cause) => ({ cause, why: 'Somebody made this up for the test.' })),
   };
-  const type: IncidentEventType = 'incident.checkouts';
-  const id = 'evt_test_checkouts';
-  return { id, type, body: eventBody(id, { type, sequence: null, at: now, state: null, data }) };
 }
 
-function example(stage: 'opened' | 'ended', now: Instant, data: { [key: string]: JsonValue }): OutgoingEvent {
-  const type: IncidentEventType = `incident.${stage}`;
-  const id = `evt_test_${stage}`;
-  const common = { incidentId: 'inc_test', kind: 'stuck', severity: 'critical', test: true };
-  return { id, type, body: eventBody(id, { type, sequence: null, at: now, state: null, data: { ...common, ...data } }) };
-}
+/** What an example about stuck customers holds whatever it reports. */
+const COMMON = {
+  incidentId: 'inc_test',
+  kind: 'stuck',
+  severity: 'critical',
+  test: true,
+  reopenedAt: null,
+  acknowledged: null,
+  answer: null,
+  singles: null,
+} as const;
 
-function openedData(now: Instant): { [key: string]: JsonValue } {
+function openedData(now: Instant): IncidentEventData<'incident.opened'> {
   const parts = Array.from({ length: MEMBERS }, (_, index) => {
     const count = MEMBERS - index;
-    return { site: long(`test-site-${index}-`, LONGEST_SITE), state: { ...namedState(4 + (index % 2) * 2) }, count, peak: count };
+    return {
+      site: long(`test-site-${index}-`, LONGEST_SITE),
+      state: namedState(4 + (index % 2) * 2),
+      count,
+      peak: count,
+      ended: false,
+    };
   });
   const count = parts.reduce((sum, part) => sum + part.count, 0);
   return {
+    ...COMMON,
     ...{ site: null, state: null, openedAt: isoTime(now - MINUTE), endedAt: null, since: isoTime(now - 25 * MINUTE) },
     ...{ count, peak: count, parts, noticedAfterMs: 24 * MINUTE, limitMs: null, dwell: null },
     alarm: {
@@ -72,16 +89,20 @@ function openedData(now: Instant): { [key: string]: JsonValue } {
       ...{ cause: 'unknown', note: 'the form of the bank was blocked by our content security policy', by: 'a test' },
       ...{ at: isoTime(now - 30 * 24 * 60 * MINUTE), site: parts[0]!.site, state: parts[0]!.state },
     },
-    acknowledged: null,
+    movedOn: null,
     includes: parts.map((_, index) => `inc_test_${index}`),
   };
 }
 
-function endedData(now: Instant): { [key: string]: JsonValue } {
+function endedData(now: Instant): IncidentEventData<'incident.ended'> {
   const [openedAt, endedAt] = [isoTime(now - 95 * MINUTE), isoTime(now)];
-  const [site, state] = [long('test-site-', LONGEST_SITE), { ...namedState(6) }];
+  const [site, state] = [long('test-site-', LONGEST_SITE), namedState(6)];
   const causes = longestCauses().map((cause) => ({ cause, why: null }));
-  return { site, state, openedAt, endedAt, since: openedAt, count: 3, peak: MEMBERS, movedOn: 180, causes };
+  return {
+    ...{ ...COMMON, site, state, openedAt, endedAt, since: openedAt, count: 3, peak: MEMBERS, movedOn: 180, causes },
+    ...{ parts: [], limitMs: null, dwell: null, alarm: null, lately: null, noticedAfterMs: null, purchases: [] },
+    ...{ waiting: [], unpriced: 0, earlier: null, includes: [] },
+  };
 }
 
 /** The two with the longest texts. */
