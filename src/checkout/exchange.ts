@@ -3,6 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Milliseconds } from '../domain/values/time.ts';
+import { UNPACKED } from '../runtime/http/unpacked.ts';
 import type { Call, Failure, Reply } from './call.ts';
 import type { Borrower, Connections, Slot } from './connections.ts';
 import { type Deadlines, Lapsing } from './deadlines.ts';
@@ -19,9 +20,6 @@ export interface Line {
   /** Of a body; a longer one is not read to its end. */
   readonly maxBytes: number;
 }
-
-/** Answers are read as they come: unpacking a compressed one could take any amount of memory. */
-const UNPACKED = ['accept-encoding', 'identity'];
 
 export class Exchange extends Lapsing implements Borrower, Dispatcher.DispatchHandler {
   #slot: Slot | null = null;

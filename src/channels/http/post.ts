@@ -4,12 +4,12 @@
  */
 
 import type { Dispatcher, Pool } from 'undici';
-import type { Milliseconds } from '../../domain/values/time.ts';
+import { readRetryAfter } from '../../domain/deliveries/retry-after.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { UNPACKED } from '../../runtime/http/unpacked.ts';
 
 /** More of an answer is not read: it is not used, and a receiver could send without end. */
 const MOST_READ = 16 * 1024;
-/** Answers are kept as they come: unpacking a compressed one could take any amount of memory. */
-const UNPACKED = ['accept-encoding', 'identity'];
 
 export interface PostRequest {
   readonly path: string;
@@ -125,4 +125,15 @@ export function post(pool: Pool, request: PostRequest): Promise<PostOutcome> {
     const { path, headers, body } = request;
     pool.dispatch({ method: 'POST', path, headers: [...headers, ...UNPACKED], body }, new Exchange(request, resolve));
   });
+}
+
+/** The value of a header, of several the first; empty when there is none. */
+export function headerOf(headers: PostOutcome['headers'], name: string): string {
+  const value = headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? '';
+}
+
+/** How long an answer asks us to wait; null when it says nothing that can be read. */
+export function retryAfterOf(headers: PostOutcome['headers'], now: Instant): Milliseconds | null {
+  return readRetryAfter(headerOf(headers, 'retry-after'), { date: headerOf(headers, 'date'), now });
 }

@@ -3,12 +3,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { IncomingWebhook } from '@slack/webhook';
 import { Pool } from 'undici';
-import { readRetryAfter } from '../../domain/deliveries/retry-after.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hiding } from '../http/hiding.ts';
 import { networkFailureOf } from '../http/network-failure.ts';
-import { type PostOutcome, post } from '../http/post.ts';
+import { type PostOutcome, post, retryAfterOf } from '../http/post.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from '../outgoing/channel.ts';
 import { type SlackMessage, slackFolded, slackMessage } from './message.ts';
 
@@ -46,12 +45,8 @@ type Answer =
 
 function answerOf({ status, headers, body, error, isSent }: PostOutcome, now: Instant): Answer {
   if (status === null || error !== null) return { kind: 'silent', error, isSent };
-  const retryAfter = readRetryAfter(first(headers['retry-after']), { date: first(headers.date), now });
+  const retryAfter = retryAfterOf(headers, now);
   return { kind: 'answered', status, word: body, retryAfter };
-}
-
-function first(header: string | string[] | undefined): string {
-  return (Array.isArray(header) ? header[0] : header) ?? '';
 }
 
 /** A channel to one incoming webhook. Pacing is the caller's: Slack takes about one message per second. */

@@ -1,12 +1,11 @@
 /** The Teams channel: incident events as cards through a workflow of Teams, whose address is a secret. */
 
 import { Pool } from 'undici';
-import { readRetryAfter } from '../../domain/deliveries/retry-after.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hiding } from '../http/hiding.ts';
 import { networkFailureOf } from '../http/network-failure.ts';
-import { DeadlinePassed, type PostOutcome, post } from '../http/post.ts';
+import { DeadlinePassed, type PostOutcome, post, retryAfterOf } from '../http/post.ts';
 import type { Channel, SendOptions, SendResult } from '../outgoing/channel.ts';
 import { type TeamsMessage, teamsFolded, teamsMessage } from './card.ts';
 
@@ -74,7 +73,7 @@ function judge(outcome: PostOutcome, { hide, setting, timeout, tookMs, now }: Ci
     const detail = `Teams has no such workflow any more (${status}). Make a new one and set ${setting} to its address.`;
     return { kind: 'gone', reason: `http_${status}`, detail, ...attempted };
   }
-  const retryAfter = readRetryAfter(first(headers['retry-after']), { date: first(headers.date), now });
+  const retryAfter = retryAfterOf(headers, now);
   const isLimit = status === 429 && retryAfter !== null;
   const reason = isTaken ? 'unexpected_answer' : `http_${status}`;
   return { kind: 'failed', reason, detail: detailOf(status, setting), fault: 'receiver', retryAfter, isLimit, ...attempted };
@@ -87,8 +86,4 @@ function detailOf(status: number, setting: string): string {
     return `Teams refuses the address (${status}): see that ${setting} holds all of it, and that the workflow may be called by anyone.`;
   if (status === 400) return 'Teams answered 400: the workflow is switched off, or does not take cards.';
   return `Teams answered ${status}.`;
-}
-
-function first(header: string | string[] | undefined): string {
-  return (Array.isArray(header) ? header[0] : header) ?? '';
 }

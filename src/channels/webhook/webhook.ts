@@ -1,7 +1,6 @@
 /** The webhook channel: signed POSTs to one receiver (contract, "Events and webhooks"). */
 
 import { Pool } from 'undici';
-import { readRetryAfter } from '../../domain/deliveries/retry-after.ts';
 import { WITH_SYSTEMS } from '../../domain/deliveries/subscriber-health.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
@@ -11,7 +10,7 @@ import { dialledBy, type NamedBy, permission } from '../http/address.ts';
 import { excerpt } from '../http/excerpt.ts';
 import { type Hide, hidingOf } from '../http/hiding.ts';
 import { networkFailureOf } from '../http/network-failure.ts';
-import { DeadlinePassed, type PostOutcome, post } from '../http/post.ts';
+import { DeadlinePassed, headerOf, type PostOutcome, post, retryAfterOf } from '../http/post.ts';
 import { createProxiedConnector, createPublicConnector, ownPart, type Resolve } from '../http/public-address.ts';
 import { createTunnels, type Tunnels } from '../http/tunnel.ts';
 import type { Channel, OutgoingEvent, SendOptions, SendResult } from '../outgoing/channel.ts';
@@ -139,12 +138,12 @@ function judge(
     return { kind: 'gone', reason: 'http_410', detail, httpStatus: status, ...attempted };
   }
   const redirected = status >= 300 && status < 400 && headers.location !== undefined;
-  const retryAfter = readRetryAfter(first(headers['retry-after']), { date: first(headers.date), now });
+  const retryAfter = retryAfterOf(headers, now);
   return {
     kind: 'failed',
     reason: redirected ? 'redirected' : `http_${status}`,
     detail: redirected
-      ? redirectDetail(status, first(headers.location), url, hide)
+      ? redirectDetail(status, headerOf(headers, 'location'), url, hide)
       : `The receiver answered ${status}${restText(retryAfter)}.`,
     httpStatus: status,
     retryAfter,
@@ -169,8 +168,4 @@ function redirectDetail(status: number, location: string, url: URL, hide: Hide):
   const target = URL.parse(location, url);
   const where = (target === null ? '' : excerpt(shownAddress(target.href), hide)) || 'somewhere else';
   return `The receiver answered ${status} and points to ${where}. Redirects are not followed: change the subscriber's address.`;
-}
-
-function first(header: string | string[] | undefined): string {
-  return (Array.isArray(header) ? header[0] : header) ?? '';
 }
