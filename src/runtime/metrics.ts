@@ -19,21 +19,16 @@ export interface MetricFamily {
   read(): readonly Sample[];
 }
 
-export interface MetricsPage {
-  readonly contentType: string;
-  render(): Promise<string>;
-}
-
 /** How finely the event loop's delay is watched: a process whose metrics are never read does not watch it at all. */
 const LOOP_PRECISION = 50;
 
-/** A page of the given families, and of the process itself. Loads what it needs only now: many never ask. */
-export async function createMetricsPage(families: readonly MetricFamily[]): Promise<MetricsPage> {
+/** A registry of the given families, and of the process itself. Loads prom-client only now: many processes are never asked. */
+export async function createRegistry(families: readonly MetricFamily[]): Promise<Registry> {
   const { Registry, collectDefaultMetrics } = await import('prom-client');
   const registry = new Registry();
   for (const family of families) registry.registerMetric(asMetric(family));
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_PRECISION });
-  return { contentType: registry.contentType, render: () => registry.metrics() };
+  return registry;
 }
 
 /** What a registry asks of a metric: its numbers, when they are wanted. */

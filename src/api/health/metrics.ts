@@ -4,7 +4,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { Sql } from '../../postgres/connection/database.ts';
 import type { Health } from '../../runtime/loops/health.ts';
 import type { Meters } from '../../runtime/meters.ts';
-import { createMetricsPage, type MetricsPage } from '../../runtime/metrics.ts';
+import { createRegistry } from '../../runtime/metrics.ts';
 import { packageVersion } from '../../runtime/process/package-version.ts';
 import { needs } from '../access/scopes.ts';
 import type { Api } from '../http/definitions.ts';
@@ -17,14 +17,14 @@ import { metricFamilies } from './metric-families.ts';
 export function mountMetrics(app: Api, { sql, health, engine }: { sql: Sql; health: Health; engine: Engine }): void {
   const readNumbers = databaseNumbers(sql);
   let numbers: DatabaseNumbers | null = null;
-  let page: Promise<MetricsPage> | null = null;
+  let registry: ReturnType<typeof createRegistry> | null = null;
   const forgetGone = goneForgetter(engine.meters);
   app.openapi(metricsRoute, async (c) => {
-    page ??= createMetricsPage(metricFamilies({ version: packageVersion(), health, engine, numbers: () => numbers }));
-    const { contentType, render } = await page;
+    registry ??= createRegistry(metricFamilies({ version: packageVersion(), health, engine, numbers: () => numbers }));
+    const page = await registry;
     numbers = await readNumbers();
     if (numbers !== null) forgetGone(numbers);
-    return c.text(await render(), 200, { 'content-type': contentType });
+    return c.text(await page.metrics(), 200, { 'content-type': page.contentType });
   });
 }
 

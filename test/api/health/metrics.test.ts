@@ -9,7 +9,7 @@ import { connect } from '../../../src/postgres/connection/database.ts';
 import { recentActivity } from '../../../src/postgres/shards/activity.ts';
 import { createHealth } from '../../../src/runtime/loops/health.ts';
 import { createMeters } from '../../../src/runtime/meters.ts';
-import { createMetricsPage } from '../../../src/runtime/metrics.ts';
+import { createRegistry } from '../../../src/runtime/metrics.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { startTestApi } from '../api.ts';
 import { lint, type ParsedFamily, parseMetrics } from '../exposition.ts';
@@ -187,7 +187,7 @@ test('spreads count each value at its limit and above', async () => {
   for (const took of [1, 1.5, 30_000]) meters.site('default').polled('seen', took);
   const engine = { meters, shardsOwned: () => 0, unwritten: () => 0 };
   const families = metricFamilies({ version: '1', health: createHealth(() => 0), engine, numbers: () => null });
-  const page = parseMetrics(await (await createMetricsPage(families)).render());
+  const page = parseMetrics(await (await createRegistry(families)).metrics());
   const buckets = page.get('purchase_watch_poll_duration_seconds')!.samples.map(({ labels, value }) => [labels.le, value]);
   expect(buckets.slice(0, 2)).toEqual([
     ['0.001', 1],
