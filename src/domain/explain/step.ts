@@ -1,8 +1,8 @@
 /** The pieces an explanation is made of. */
 
-import type { PurchaseStatus } from '../purchases/purchase.ts';
 import type { ShownLimit } from '../stays/dwell.ts';
 import type { Instant } from '../values/time.ts';
+import type { PurchaseFacts } from './facts.ts';
 
 export const STEP_KINDS = [
   'registered',
@@ -80,23 +80,10 @@ export type MatterCode = (typeof MATTER_CODES)[number];
 export interface Explanation {
   /** The moment all of it is about. */
   readonly now: Instant;
-  readonly purchase: {
-    readonly purchaseId: string;
-    readonly site: string;
-    readonly reference: string | null;
-    readonly status: PurchaseStatus;
-    readonly state: number | null;
-    readonly stateSince: Instant | null;
-    readonly stuckSince: Instant | null;
-    readonly registeredAt: Instant;
-    readonly registeredBy: string | null;
-    readonly watchedSince: Instant;
-    readonly lastPolledAt: Instant | null;
-    readonly nextPollAt: Instant | null;
-    readonly polls: number;
-    readonly shard: number;
-    readonly replica: string | null;
-  };
+  readonly purchase: Omit<
+    PurchaseFacts,
+    'id' | 'excused' | 'endedAt' | 'seenAt' | 'failures' | 'unknowns' | 'lastError' | 'invoice' | 'sequence'
+  > & { readonly replica: string | null };
   /** What is the matter, or that all is well. */
   readonly verdict: string;
   readonly matters: readonly Matter[];

@@ -97,14 +97,7 @@ export async function checkPurchases(sql: Queries, { after, through, site, since
       union all
       select site, purchase_id, null, format('is in %s and has no transitions', purchase_watch_internal.state_name(state))
       from p where state is not null and not exists (select from t where t.purchase = p.id)),
-    told as materialized (
-      select e.position, d.subscriber, d.count from e
-      cross join lateral (
-        select d.subscriber, count(*) as count from purchase_watch_internal.deliveries d where d.event = e.position group by d.subscriber) d),
-    wanted as materialized (
-      select e.position, e.site, e.purchase_id, e.sequence, e.type, s.id, s.name
-      from e join purchase_watch_internal.subscribers s on ${expected(sql)}),
-    undelivered as (${undelivered(sql)}),
+    ${undelivered(sql)},
     lost as (
       select null::text as site, null::text as "purchaseId", t.sequence, format('a transition of the purchase in row %s, which is not there', t.purchase) as detail
       from purchase_watch_internal.purchase_transitions t
@@ -121,13 +114,21 @@ export async function checkPurchases(sql: Queries, { after, through, site, since
     union all ${report(sql, 'orphans', { checked: '(select) nothing where false', gap: 'lost' })}`;
 }
 
-/** From `wanted` (who should be told of which event) and `told` (how many deliveries there are). */
+/** How many deliveries of the events in `e` there are (`told`), who should get which (`wanted`), and where the two differ. */
 const undelivered = (sql: Queries) => sql`
-  select w.site, w.purchase_id as "purchaseId", w.sequence, format('%s has no delivery for %s', w.type, w.name) as detail
-  from wanted w where not exists (select from told where told.position = w.position and told.subscriber = w.id)
-  union all
-  select e.site, e.purchase_id, e.sequence, format('%s has %s deliveries for %s', e.type, told.count, s.name)
-  from told join e on e.position = told.position join purchase_watch_internal.subscribers s on s.id = told.subscriber where told.count > 1`;
+  told as materialized (
+    select e.position, d.subscriber, d.count from e
+    cross join lateral (
+      select d.subscriber, count(*) as count from purchase_watch_internal.deliveries d where d.event = e.position group by d.subscriber) d),
+  wanted as materialized (
+    select e.position, e.site, e.purchase_id, e.sequence, e.type, s.id, s.name
+    from e join purchase_watch_internal.subscribers s on ${expected(sql)}),
+  undelivered as (
+    select w.site, w.purchase_id as "purchaseId", w.sequence, format('%s has no delivery for %s', w.type, w.name) as detail
+    from wanted w where not exists (select from told where told.position = w.position and told.subscriber = w.id)
+    union all
+    select e.site, e.purchase_id, e.sequence, format('%s has %s deliveries for %s', e.type, told.count, s.name)
+    from told join e on e.position = told.position join purchase_watch_internal.subscribers s on s.id = told.subscriber where told.count > 1)`;
 
 /** Events of no single purchase, by position. */
 export async function checkSiteEvents(sql: Queries, { after, through, site, since }: Range): Promise<Report[]> {
@@ -138,14 +139,7 @@ export async function checkSiteEvents(sql: Queries, { after, through, site, sinc
       where e.purchase is null and e.position > ${after}::bigint and e.position <= ${through}::bigint
         and ${site === null ? sql`true` : sql`e.site = ${site}`}
         and ${since === null ? sql`true` : sql`e.created_at >= ${since}::timestamptz`}),
-    told as materialized (
-      select e.position, d.subscriber, d.count from e
-      cross join lateral (
-        select d.subscriber, count(*) as count from purchase_watch_internal.deliveries d where d.event = e.position group by d.subscriber) d),
-    wanted as materialized (
-      select e.position, e.site, e.purchase_id, e.sequence, e.type, s.id, s.name
-      from e join purchase_watch_internal.subscribers s on ${expected(sql)}),
-    undelivered as (${undelivered(sql)})
+    ${undelivered(sql)}
     ${report(sql, 'site_events', { checked: 'e', gap: 'undelivered' })}`;
 }
 
