@@ -11,6 +11,7 @@ import type { Secrets } from '../runtime/secrets/secrets.ts';
 import { mountEvents } from './events/events.ts';
 import { createFeedHub, type FeedHub } from './events/feed-hub.ts';
 import { mountStream, type StreamLimits } from './events/stream.ts';
+import { mountActivity } from './health/activity.ts';
 import { mountFlow } from './health/flow.ts';
 import type { Engine } from './health/metric.ts';
 import { mountOverview } from './health/overview.ts';
@@ -65,6 +66,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountStream(app, { feed, log, limits: streams });
   mountOverview(app, { sql });
   mountFlow(app, { sql, limits });
+  mountActivity(app, { sql });
   mountInvoice(app, { sql, changes, invoiceOf });
   // Parts without these settings know of no channel.
   const channels = channelRules({ channels: settings.channels ?? [] });

@@ -24,6 +24,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'show how everything is, or one purchase',
     load: () => import('./daemon/status.ts'),
   },
+  {
+    usage: 'flow [options]',
+    summary: 'show how purchases go from state to state, and where they wait',
+    load: () => import('./daemon/flow.ts'),
+  },
   { usage: 'poll [options] <id>', summary: 'ask for a purchase now', load: () => import('./purchases/poll.ts') },
   { usage: 'invoice [options] <id>', summary: "show a purchase's invoice", load: () => import('./purchases/invoice.ts') },
   {

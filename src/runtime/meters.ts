@@ -40,6 +40,10 @@ export interface SiteMeter {
   changes: number;
   /** Purchases whose row was set back to what had been announced of them. */
   repairs: number;
+  /** A poll began so long after it was due; less than nothing when it was made before. */
+  began(lag: Milliseconds): void;
+  /** The greatest lag of the polls that began since this was last asked; 0 when none was late. */
+  takeLag(): Milliseconds;
   /** A poll ended. */
   polled(outcome: ObservationKind, took: Milliseconds): void;
 }
@@ -102,12 +106,21 @@ function madeOnce<Meter>(meters: Map<string, Meter>, name: string, make: () => M
 function createSiteMeter(): SiteMeter {
   const polls = { seen: 0, same: 0, unknown: 0, malformed: 0, throttled: 0, refused: 0, unreachable: 0 };
   const took = createSpread(CALL_LIMITS);
+  let greatestLag: Milliseconds = 0;
   return {
     polls,
     took,
     inFlight: 0,
     changes: 0,
     repairs: 0,
+    began: (lag) => {
+      if (lag > greatestLag) greatestLag = lag;
+    },
+    takeLag: () => {
+      const taken = greatestLag;
+      greatestLag = 0;
+      return taken;
+    },
     polled: (outcome, milliseconds) => {
       polls[outcome] += 1;
       took.add(milliseconds / 1_000);

@@ -27,6 +27,8 @@ export interface FlowWanted {
   readonly limits: Limits;
 }
 
+export type Flow = Awaited<ReturnType<typeof readFlow>>;
+
 /** Reads the flow of all sites or of one, as programs and people are shown it. */
 export async function readFlow(sql: Sql, { site, limits }: FlowWanted) {
   const now = await databaseNow(sql);

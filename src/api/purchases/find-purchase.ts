@@ -1,7 +1,9 @@
-/** The one purchase that a path means. */
+/** The purchase, site or subscriber that a request names. */
+import { suggestion } from '../../config/kinds/nearest.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
+import { isSubscriberKnown, subscriberNames } from '../../postgres/reports/explain.ts';
 import { siteProblem } from '../http/fields.ts';
 import { Problem } from '../http/problems.ts';
 
@@ -38,4 +40,16 @@ async function unknownSite(sql: Sql, name: string): Promise<string | null> {
     name,
     sites.map((site) => site.name),
   );
+}
+
+/** Throws when there is and was no such subscriber. */
+export async function requireSubscriber(sql: Sql, name: string): Promise<void> {
+  if (!(await isSubscriberKnown(sql, name))) throw await noSubscriber(sql, name);
+}
+
+/** The problem of a caller who named a subscriber that is not there. */
+export async function noSubscriber(sql: Sql, name: string): Promise<Problem> {
+  const names = await subscriberNames(sql);
+  const detail = `is not a subscriber${suggestion(name, names)}; ${names.length === 0 ? 'there are none' : `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`}`;
+  return new Problem('invalid_request', `subscriber: ${detail}.`, { errors: [{ field: 'subscriber', value: name, detail }] });
 }

@@ -1,12 +1,11 @@
 /** Why a purchase has (not) been polled, flagged or announced. */
 
 import { createRoute, z } from '@hono/zod-openapi';
-import { suggestion } from '../../config/kinds/nearest.ts';
 import { explainPurchase } from '../../domain/explain/explain.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { explainFacts, subscriberNames } from '../../postgres/reports/explain.ts';
+import { explainFacts } from '../../postgres/reports/explain.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
 import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
@@ -14,7 +13,7 @@ import { purchaseIdField, siteParameter, subscriberParameter } from '../http/fie
 import { strict } from '../http/invalid.ts';
 import { Problem, problems } from '../http/problems.ts';
 import { explanationBody, explanationSchema } from './explanation-body.ts';
-import { findPurchase } from './find-purchase.ts';
+import { findPurchase, noSubscriber } from './find-purchase.ts';
 
 /** Mounts the call. */
 export function mountWhy(
@@ -38,12 +37,6 @@ export function mountWhy(
       200,
     );
   });
-}
-
-async function noSubscriber(sql: Sql, name: string): Promise<Problem> {
-  const names = await subscriberNames(sql);
-  const detail = `is not a subscriber${suggestion(name, names)}; ${names.length === 0 ? 'there are none' : `there ${names.length === 1 ? 'is' : 'are'} ${names.join(', ')}`}`;
-  return new Problem('invalid_request', `subscriber: ${detail}.`, { errors: [{ field: 'subscriber', value: name, detail }] });
 }
 
 const whyRoute = createRoute({

@@ -67,6 +67,7 @@ export function createPolls(options: PollsOptions): Polls {
     const askedAt = clock.now();
     const askedMoment = clock.monotonic();
     meter.inFlight += 1;
+    meter.began(askedAt - entry.dueAt);
     const seen = await calls.site.pollStatus(entry.purchase.purchaseId, entry.digest);
     meter.inFlight -= 1;
     meter.polled(seen.kind, clock.monotonic() - askedMoment);

@@ -1,5 +1,6 @@
 /** What was done in each minute, over all replicas: for the rates that people are shown. */
 
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
@@ -12,21 +13,50 @@ export interface Activity {
   readonly changes: number;
 }
 
+/** The same, with how long after its time the latest poll began. */
+export interface PollActivity extends Activity {
+  readonly greatestLag: Milliseconds;
+}
+
 /** Adds work to the present minute. */
-export async function addActivity(sql: Queries, work: readonly Activity[]): Promise<void> {
+export async function addActivity(sql: Queries, work: readonly PollActivity[]): Promise<void> {
   await sql`
-    insert into purchase_watch_internal.activity as a (site, minute, polls, failed_polls, changes)
-    select site, date_trunc('minute', now()), polls, failed, changes
+    insert into purchase_watch_internal.activity as a (site, minute, polls, failed_polls, changes, greatest_lag_ms)
+    select site, date_trunc('minute', now()), polls, failed, changes, lag
     from ${columns(sql, work, 'r', {
       site: ['text', ({ site }) => site],
       polls: ['bigint', (w) => w.polls],
       failed: ['bigint', (w) => w.failedPolls],
       changes: ['bigint', (w) => w.changes],
+      lag: ['bigint', (w) => Math.round(w.greatestLag)],
     })}
     -- One order for everybody, so that two replicas never wait for each other.
     order by site
     on conflict (site, minute) do update set polls = a.polls + excluded.polls, failed_polls = a.failed_polls + excluded.failed_polls,
-      changes = a.changes + excluded.changes`;
+      changes = a.changes + excluded.changes, greatest_lag_ms = greatest(a.greatest_lag_ms, excluded.greatest_lag_ms)`;
+}
+
+/** Attempts of one replica for one subscriber since it last wrote them. */
+export interface DeliveryActivity {
+  /** Its name. */
+  readonly subscriber: string;
+  readonly delivered: number;
+  readonly failedAttempts: number;
+}
+
+/** Adds attempts to the present minute. */
+export async function addDeliveryActivity(sql: Queries, work: readonly DeliveryActivity[]): Promise<void> {
+  await sql`
+    insert into purchase_watch_internal.delivery_activity as a (minute, subscriber, delivered, failed_attempts)
+    select date_trunc('minute', now()), subscriber, delivered, failed
+    from ${columns(sql, work, 'r', {
+      subscriber: ['text', ({ subscriber }) => subscriber],
+      delivered: ['bigint', (w) => w.delivered],
+      failed: ['bigint', (w) => w.failedAttempts],
+    })}
+    order by subscriber
+    on conflict (minute, subscriber) do update set delivered = a.delivered + excluded.delivered,
+      failed_attempts = a.failed_attempts + excluded.failed_attempts`;
 }
 
 /** How much was done at a site within the last minutes, the present one included. */
@@ -44,4 +74,46 @@ export async function recentActivity(sql: Queries, minutes: number): Promise<Act
     cross join lateral (
       select * from purchase_watch_internal.activity where site = s.name and minute >= date_trunc('minute', now()) - ${minutes}::float8 * interval '1 minute') a
     group by a.site order by a.site`;
+}
+
+/** Minutes by their begin, the first and the last included. */
+export interface MinuteRange {
+  readonly first: Instant;
+  readonly last: Instant;
+}
+
+/** What was polled in one minute. */
+export interface PolledMinute extends Omit<PollActivity, 'site'> {
+  readonly minute: Instant;
+}
+
+/** What was polled in each minute at all sites or at one (`site`), in order; minutes without a poll or change are missing. */
+export async function polledMinutes(sql: Queries, { first, last }: MinuteRange, site: string | null): Promise<PolledMinute[]> {
+  return sql<PolledMinute[]>`
+    select a.minute, sum(a.polls)::float8 as polls, sum(a.failed_polls)::float8 as "failedPolls", sum(a.changes)::float8 as changes,
+      max(a.greatest_lag_ms)::float8 as "greatestLag"
+    from purchase_watch_internal.sites s
+    cross join lateral (
+      select * from purchase_watch_internal.activity
+      where site = s.name and minute between ${first}::timestamptz and ${last}::timestamptz) a
+    where ${site === null ? sql`true` : sql`s.name = ${site}`} group by a.minute order by a.minute`;
+}
+
+/** Attempts in one minute. */
+export interface DeliveredMinute extends Omit<DeliveryActivity, 'subscriber'> {
+  readonly minute: Instant;
+}
+
+/** Attempts of each minute for all subscribers or for one (its name), in order; minutes without any are missing. */
+export async function deliveredMinutes(
+  sql: Queries,
+  { first, last }: MinuteRange,
+  subscriber: string | null,
+): Promise<DeliveredMinute[]> {
+  return sql<DeliveredMinute[]>`
+    select minute, sum(delivered)::float8 as delivered, sum(failed_attempts)::float8 as "failedAttempts"
+    from purchase_watch_internal.delivery_activity
+    where minute between ${first}::timestamptz and ${last}::timestamptz
+      and ${subscriber === null ? sql`true` : sql`subscriber = ${subscriber}`}
+    group by minute order by minute`;
 }

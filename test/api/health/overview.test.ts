@@ -53,7 +53,7 @@ test('says what there is: purchases by group, the oldest, rates, sites, who wait
   await sql`update purchase_watch_internal.sites set failing_since = now(), last_error = 'It is down.' where name = 'se'`;
   await sql`insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, count, peak) values ('inc_1', 'unreachable', 'se', now(), now(), 1, 1)`;
   await sql`insert into purchase_watch_internal.replicas (id, process, expires_at) values ('rep_1', 'here', now() + interval '1 minute')`;
-  await addActivity(sql, [{ site: 'se', polls: 600, failedPolls: 60, changes: 6 }]);
+  await addActivity(sql, [{ site: 'se', polls: 600, failedPolls: 60, changes: 6, greatestLag: 0 }]);
   await deliveries(await subscriber('shop'), 2);
   const body = await overview();
   const [first] = await sql<

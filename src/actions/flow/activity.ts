@@ -1,0 +1,52 @@
+/** What was done in each minute lately, over all replicas: for charts of polls, errors, lag and deliveries. */
+
+import { type Instant, isoTime, MINUTE } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import { type DeliveredMinute, deliveredMinutes, type PolledMinute, polledMinutes } from '../../postgres/shards/activity.ts';
+
+/** Upkeep keeps a day of minutes. */
+export const MOST_MINUTES = 1_440;
+export const DEFAULT_MINUTES = 60;
+
+export interface ActivityWanted {
+  /** Polls at one site; null: at all. */
+  readonly site: string | null;
+  /** Deliveries to one subscriber; null: to all. They belong to no site. */
+  readonly subscriber: string | null;
+  /** How many, the present one included; at most `MOST_MINUTES`. */
+  readonly minutes: number;
+}
+
+/** Reads each minute, the oldest first; minutes in which nothing was done are there with zeros. */
+export async function readActivity(sql: Sql, { site, subscriber, minutes }: ActivityWanted) {
+  const now = await databaseNow(sql);
+  const last = Math.floor(now / MINUTE) * MINUTE;
+  const first = last - (minutes - 1) * MINUTE;
+  const [polled, delivered] = await Promise.all([
+    polledMinutes(sql, { first, last }, site),
+    deliveredMinutes(sql, { first, last }, subscriber),
+  ]);
+  const polls = new Map(polled.map((row) => [row.minute, row]));
+  const deliveries = new Map(delivered.map((row) => [row.minute, row]));
+  return {
+    at: isoTime(now),
+    site,
+    subscriber,
+    minutes: Array.from({ length: minutes }, (_, place) => {
+      const minute = first + place * MINUTE;
+      return minuteBody(minute, polls.get(minute), deliveries.get(minute));
+    }),
+  };
+}
+
+function minuteBody(minute: Instant, polled: PolledMinute | undefined, delivered: DeliveredMinute | undefined) {
+  const { polls = 0, failedPolls = 0, changes = 0 } = polled ?? {};
+  return {
+    at: isoTime(minute),
+    ...{ polls, failedPolls, changes },
+    greatestLagMs: polls === 0 ? null : (polled?.greatestLag ?? 0),
+    delivered: delivered?.delivered ?? 0,
+    failedAttempts: delivered?.failedAttempts ?? 0,
+  };
+}

@@ -1,0 +1,70 @@
+/** What was done in each minute, for charts. */
+
+import { createRoute, z } from '@hono/zod-openapi';
+import { DEFAULT_MINUTES, MOST_MINUTES, readActivity } from '../../actions/flow/activity.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { needs } from '../access/scopes.ts';
+import { type Api, jsonAnswer } from '../http/definitions.ts';
+import { siteParameter, subscriberParameter } from '../http/fields.ts';
+import { strict } from '../http/invalid.ts';
+import { limitParameter } from '../http/page.ts';
+import { problems } from '../http/problems.ts';
+import { requireSite, requireSubscriber } from '../purchases/find-purchase.ts';
+import { timeSchema } from '../purchases/purchase-body.ts';
+
+/** Mounts the call. */
+export function mountActivity(app: Api, { sql }: { sql: Sql }): void {
+  app.openapi(activityRoute, async (c) => {
+    const { site = null, subscriber = null, minutes = DEFAULT_MINUTES } = c.req.valid('query');
+    if (site !== null) await requireSite(sql, site);
+    if (subscriber !== null) await requireSubscriber(sql, subscriber);
+    return c.json(await readActivity(sql, { site, subscriber, minutes }), 200);
+  });
+}
+
+const minuteSchema = z
+  .object({
+    at: timeSchema.openapi({ description: "The minute's begin." }),
+    polls: z.int(),
+    failedPolls: z.int().openapi({ description: 'Polls without a usable answer.' }),
+    changes: z.int().openapi({ description: 'Changes of state.' }),
+    greatestLagMs: z.int().nullable().openapi({
+      description: 'The longest time by which a poll began after it was due; null where no poll was made.',
+    }),
+    delivered: z.int().openapi({ description: 'Attempts of deliveries whose event the receiver took.' }),
+    failedAttempts: z.int(),
+  })
+  .openapi('ActivityMinute');
+
+const activityRoute = createRoute({
+  method: 'get',
+  path: '/v1/activity',
+  security: needs('read'),
+  summary: 'What was done in each minute',
+  description:
+    'Polls of all sites or of one, attempts of deliveries to all subscribers or to one, over all replicas. Replicas write what they did every ten seconds, so the last minute is not whole yet.',
+  tags: ['Operations'],
+  request: {
+    query: strict({
+      site: siteParameter.optional(),
+      subscriber: subscriberParameter.optional(),
+      minutes: limitParameter(MOST_MINUTES)
+        .openapi({ default: DEFAULT_MINUTES, description: 'How many minutes, the present one included.' })
+        .optional(),
+    }),
+  },
+  responses: {
+    200: jsonAnswer(
+      'The minutes, the oldest first.',
+      z
+        .object({
+          at: timeSchema,
+          site: z.string().nullable(),
+          subscriber: z.string().nullable(),
+          minutes: z.array(minuteSchema).openapi({ description: 'Each minute, those in which nothing was done, too.' }),
+        })
+        .openapi('Activity'),
+    ),
+    ...problems('invalid_request', 'unknown_site', 'unauthorized', 'unavailable'),
+  },
+});

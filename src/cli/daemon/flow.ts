@@ -1,0 +1,134 @@
+/** `flow`: how purchases went from state to state in the last hour, and how long they wait in each. */
+
+import type { Command } from 'commander';
+import { type Flow, readFlow } from '../../actions/flow/flow.ts';
+import { humanDuration } from '../../domain/values/duration.ts';
+import { SECOND } from '../../domain/values/time.ts';
+import { listSites } from '../../postgres/polling/sites.ts';
+import { learnedLimits } from '../../postgres/stays/limits.ts';
+import { examples } from '../terminal/arguments.ts';
+import type { CliContext } from '../terminal/context.ts';
+import { withDatabase } from '../terminal/database.ts';
+import { printJson, printLine, printTable, styled } from '../terminal/output.ts';
+import { knownSite } from '../terminal/site.ts';
+import { relative } from '../terminal/times.ts';
+
+interface FlowOptions {
+  readonly site?: string;
+  readonly json?: true;
+}
+
+async function flow(context: CliContext, { site, json }: FlowOptions): Promise<void> {
+  await withDatabase(context, async ({ sql, settings: { policy } }) => {
+    if (site !== undefined)
+      knownSite(
+        site,
+        (await listSites(sql)).map(({ name }) => name),
+      );
+    const found = await readFlow(sql, { site: site ?? null, limits: await learnedLimits(sql, policy) });
+    if (json) return printJson(context, found);
+    printEdges(context, found);
+    printStates(context, found);
+    printWaiting(context, found);
+    printIncidents(context, found);
+  });
+}
+
+function printEdges(context: CliContext, { site, from, to, usualDays, edges }: Flow): void {
+  const where = site === null ? 'all sites' : `site ${site}`;
+  printLine(context, `Changes of state from ${from.slice(0, 10)} ${from.slice(11, 16)} to ${to.slice(11, 16)} UTC, ${where}`);
+  printLine(
+    context,
+    usualDays === null
+      ? 'What is usual at this time of day is not known before three days have been counted.'
+      : `usual: the mean at this time of day on ${usualDays} of the last 14 days`,
+  );
+  printLine(context);
+  if (edges.length === 0) return void printLine(context, 'No purchase changed its state.');
+  printTable(
+    context,
+    ['from', 'to', 'count', 'usual'],
+    edges.map(({ from: before, to: after, count, usual }) => [
+      before?.name ?? 'first seen',
+      after.name,
+      count,
+      usual === null ? '-' : Math.round(usual * 10) / 10,
+    ]),
+  );
+}
+
+function printStates(context: CliContext, { states, notSeenYet }: Flow): void {
+  if (states.length > 0) {
+    printLine(context);
+    printTable(
+      context,
+      ['state', 'now', 'stuck', 'came', 'usual', 'limit'],
+      states.map((each) => [
+        each.state.name,
+        each.watching,
+        each.stuck,
+        each.came,
+        each.usual === null ? '' : humanDuration(each.usual.usualMs),
+        each.final ? 'final' : limitText(each),
+      ]),
+    );
+  }
+  if (notSeenYet > 0) printLine(context, `\nNot seen yet: ${notSeenYet}`);
+}
+
+type FlowState = Flow['states'][number];
+
+function limitText({ limits }: FlowState): string {
+  const lengths = new Set(limits.map(({ limit }) => limit.limitMs));
+  const [only] = lengths;
+  return only === undefined ? 'none' : lengths.size === 1 ? humanDuration(only) : 'by site';
+}
+
+/** States whose purchases wait; the counts of those that wait long are least numbers where not all purchases were read. */
+function printWaiting(context: CliContext, { states }: Flow): void {
+  const rows = states.flatMap(({ state, usual, limits, ages }) => {
+    const [longest] = ages?.oldest ?? [];
+    if (ages === null || longest === undefined) return [];
+    const p95 = usual === null ? '' : humanDuration(usual.p95Ms);
+    const past = (share: number) => (limits.length === 0 ? '' : pastText(ages, share));
+    return [[state.name, humanDuration(Math.floor(longest.ageMs / SECOND) * SECOND), p95, past(0.5), past(1)]];
+  });
+  if (rows.length === 0) return;
+  printLine(context);
+  printTable(context, ['waiting in', 'longest', '95 % under', 'past half', 'past limit'], rows);
+}
+
+function pastText({ oldest, buckets, unread }: NonNullable<FlowState['ages']>, share: number): string {
+  const isPast = (value: number | null): boolean => value !== null && value >= share;
+  const count =
+    buckets === null
+      ? oldest.filter((each) => isPast(each.share)).length
+      : buckets.reduce((sum, bucket) => sum + (isPast(bucket.from) ? bucket.count : 0), 0);
+  return `${count}${unread > 0 ? '+' : ''}`;
+}
+
+function printIncidents(context: CliContext, { at, states }: Flow): void {
+  const open = states.flatMap(({ state, incidents }) => incidents.map((incident) => ({ state, ...incident })));
+  if (open.length > 0) printLine(context);
+  for (const { state, id, site, severity, since } of open) {
+    const text = `incident ${id}, ${severity}, since ${relative(Date.parse(since), Date.parse(at))}`;
+    printLine(context, severity === 'critical' ? styled(context, 'red', text) : text);
+    printLine(context, `  at ${site} in ${state.name}`);
+  }
+}
+
+/** Declares the command. */
+export function register(command: Command, context: CliContext): void {
+  command
+    .description(
+      'The changes of state of the last hour beside what is usual at this time of day; for each state how many purchases are there, are stuck and came, what customers usually take and the limit; how long purchases have waited; open incidents of stuck purchases.',
+    )
+    .option('--site <name>', 'only this site')
+    .option('--json', 'write JSON, as GET /v1/flow answers')
+    .action((options: FlowOptions) => flow(context, options));
+  examples(command, [
+    ['flow', 'of all sites'],
+    ['flow --site se', 'of one'],
+    ["flow --json | jq '.states[] | select(.stuck > 0)'", 'for programs'],
+  ]);
+}

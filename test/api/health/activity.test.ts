@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { addActivity, addDeliveryActivity } from '../../../src/postgres/shards/activity.ts';
+import { startTestApi, type TestApi } from '../api.ts';
+
+let api: TestApi;
+beforeEach(async () => {
+  api = await startTestApi({ sites: ['default', 'se'] });
+});
+afterEach(() => api.stop());
+
+const activity = async (query = '') => {
+  const { status, body } = await api.call('GET', `/v1/activity${query}`);
+  expect(status).toBe(200);
+  return body;
+};
+const back = (minutes: number) => api.sql`
+  with polls as (update purchase_watch_internal.activity set minute = minute - ${minutes} * interval '1 minute')
+  update purchase_watch_internal.delivery_activity set minute = minute - ${minutes} * interval '1 minute'`;
+const IDLE = { polls: 0, failedPolls: 0, changes: 0, greatestLagMs: null, delivered: 0, failedAttempts: 0 };
+// biome-ignore lint/suspicious/noExplicitAny: bodies as they came
+const busy = (body: any) => body.minutes.filter((minute: any) => minute.polls > 0 || minute.delivered > 0);
+
+test('of nothing is each minute with zeros, the oldest first', async () => {
+  const { minutes, site, subscriber } = await activity();
+  expect([minutes.length, site, subscriber]).toEqual([60, null, null]);
+  expect(minutes[0]).toEqual({ at: expect.stringMatching(/:00\.000Z$/), ...IDLE });
+  expect(Date.parse(minutes[59].at) - Date.parse(minutes[0].at)).toBe(59 * 60_000);
+});
+
+test('is added up over sites and subscribers, or of one of each', async () => {
+  const { sql } = api;
+  await sql`insert into purchase_watch_internal.subscribers (name, kind, audience, address_hash) values ('shop', 'webhook', 'systems', 'x'), ('books', 'webhook', 'systems', 'y')`;
+  const work = { polls: 10, failedPolls: 2, changes: 1, greatestLag: 1_500 };
+  // In one transaction, and so in one minute.
+  await sql.begin(async (tx) => {
+    await addActivity(tx, [
+      { site: 'default', ...work },
+      { site: 'se', ...work, greatestLag: 700 },
+    ]);
+    await addDeliveryActivity(tx, [
+      { subscriber: 'shop', delivered: 7, failedAttempts: 1 },
+      { subscriber: 'books', delivered: 0, failedAttempts: 4 },
+    ]);
+  });
+  await back(3);
+  const all = { polls: 20, failedPolls: 4, changes: 2, greatestLagMs: 1_500, delivered: 7, failedAttempts: 5 };
+  expect(busy(await activity('?minutes=5'))).toMatchObject([all]);
+  expect(busy(await activity('?site=se&subscriber=shop'))).toMatchObject([
+    { polls: 10, failedPolls: 2, changes: 1, greatestLagMs: 700, delivered: 7, failedAttempts: 1 },
+  ]);
+  expect(busy(await activity('?minutes=2'))).toEqual([]);
+  await back(-5);
+  expect(busy(await activity('?minutes=1440')), 'minutes ahead of the clock').toEqual([]);
+});
+
+test('what is asked for in vain is refused with what there is', async () => {
+  for (const [query, code, detail] of [
+    ['?minutes=1441', 'invalid_request', 'minutes: must be a whole number from 1 to 1440'],
+    ['?minutes=0', 'invalid_request', 'from 1 to 1440'],
+    ['?site=sweden', 'unknown_site', 'se, default'],
+    ['?subscriber=shop', 'invalid_request', 'there are none'],
+  ] as const) {
+    const { status, body } = await api.call('GET', `/v1/activity${query}`);
+    expect([status, body.code, JSON.stringify(body).includes(detail)], JSON.stringify(body)).toEqual([400, code, true]);
+  }
+});
