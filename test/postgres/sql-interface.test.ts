@@ -22,7 +22,7 @@ const VIEWS: Readonly<Record<string, string>> = {
     stuck_since timestamp with time zone, registered_at timestamp with time zone, registered_by text,
     last_polled_at timestamp with time zone, next_poll_at timestamp with time zone, ended_at timestamp with time zone,
     polls bigint, failures integer, last_error text, reference text, metadata jsonb, price numeric, currency text,
-    order_reference text, details json`,
+    order_reference text, details json, next_poll_reason text`,
   stuck_purchases: `purchase_id text, site text, state integer, state_name text, state_since timestamp with time zone,
     stuck_since timestamp with time zone, last_polled_at timestamp with time zone, reference text, metadata jsonb, details json,
     waiting interval, price numeric, currency text, order_reference text`,

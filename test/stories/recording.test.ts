@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { register, requestPoll, stopPurchase } from '../../src/postgres/purchases/purchases.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 let t: TestApp;
@@ -42,6 +43,35 @@ test.each(['events', 'deliveries', 'purchase_transitions', 'purchase_details'])(
   },
   45_000,
 );
+
+test('why the next poll is planned is recorded with its time, whatever plans it', async () => {
+  const { sql } = t.app;
+  const purchase = await t.watch({ script: [{ state: 'New' }] });
+  const { id } = await t.rowOf(purchase);
+  const planned = async () =>
+    (await sql`select next_poll_reason as reason from purchase_watch.current_purchases where purchase_id = ${purchase}`)[0]!
+      .reason;
+  const pollLater = async () => {
+    t.clock.advance('1m');
+    await t.app.pollOnce();
+    return planned();
+  };
+  // Another purchase that answers well: a failure of the first is its own.
+  await t.watch({ script: [{ state: 'New' }] });
+  expect(await planned()).toBe('first');
+  await t.app.pollOnce();
+  expect(await planned()).toBe('growth');
+  await requestPoll(sql, id);
+  expect(await planned()).toBe('requested');
+  expect(await pollLater()).toBe('growth');
+  t.simulator.control.fail({ kind: 'null-state', times: 1, only: 'status', purchaseId: purchase });
+  expect(await pollLater()).toBe('failure');
+  expect(await pollLater()).toBe('growth');
+  await stopPurchase(sql, id);
+  expect(await planned()).toBeNull();
+  await register(sql, [{ purchaseId: purchase, site: null, reference: null, metadata: null }]);
+  expect(await planned()).toBe('renewed');
+});
 
 test('a result that comes after the shard was taken over is refused, and the purchase is due again', async () => {
   const purchase = await t.watch({ script: [{ state: 'New' }, { state: 'BeingProcessed', after: '10s' }] });

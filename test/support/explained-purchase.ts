@@ -29,9 +29,9 @@ export async function tellStory(sql: Sql, { site = 'se' } = {}): Promise<number>
   const polled = 40 * SECOND;
   const [{ id }] = await sql<[{ id: number }]>`
     insert into purchase_watch.purchases (purchase_id, site, reference, registered_by, registered_at, watched_since, state, state_since,
-      stuck_since, last_polled_at, seen_at, next_poll_at, polls, sequence)
+      stuck_since, last_polled_at, seen_at, next_poll_at, next_poll_reason, polls, sequence)
     values (${STORY_ID}, ${site}, 'ORD-1', 'api', ${at(first)}, ${at(first)}, 6, ${at(card)}, ${at(stuck)}, ${at(polled)}, ${at(polled)},
-      ${at(polled - 129 * SECOND)}, 41, 3)
+      ${at(polled - 129 * SECOND)}, 'growth', 41, 3)
     returning id::float8 as id`;
   await sql`
     insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)

@@ -116,7 +116,7 @@ function observed(
       add(stayThatBecameOverdue({ state, since, excused: 0, limit: ofState.stuckAfter ?? 0, askedAt: now, now }));
     }
     seenAt = now;
-    now = nextPoll(ofState, { now, since, stuckAt, spread: random() * 2 - 1 });
+    now = nextPoll(ofState, { now, since, stuckAt, spread: random() * 2 - 1 }).at;
     let moved = state;
     while (next < moves.length && moves[next]!.at <= now) moved = moves[next++]!.state;
     if (moved === state) continue;

@@ -2,11 +2,12 @@
 
 import { type EventDraft, stateOrNull } from '../events/make-event.ts';
 import { failureBackoff, giveUpMoment, nextRecheck, policyOf, postponement, withJitter } from '../polling/poll-plan.ts';
+import { earlierPoll, type PlannedPoll } from '../polling/poll-reason.ts';
 import type { Purchase, Trouble } from '../purchases/purchase.ts';
 import type { StatePolicy } from '../purchases/states.ts';
 import type { Instant } from '../values/time.ts';
 import { MOST_INVOICE_FAILURES } from './invoice.ts';
-import { announce, type DecideContext, earlierOf, expire, type PollOutcome } from './outcome.ts';
+import { announce, type DecideContext, expire, type PollOutcome } from './outcome.ts';
 
 /** What a poll without a good answer leaves as it was. */
 const NOTHING_SEEN = { transition: null, stay: null, details: null, detailsChanged: false, unknownState: null } as const;
@@ -35,12 +36,25 @@ export function decideOwnTrouble(before: Purchase, trouble: Trouble & { kind: st
   if (polled && now >= giveUpAt) return expire(kept, events, context);
 
   const statePolicy = policyOf(policy, before.state ?? 0);
-  const again = Math.max(now + failureBackoff(statePolicy, failures, spread), now + (trouble.retryAfter ?? 0));
+  const again = tryAgain(now + failureBackoff(statePolicy, failures, spread), now + (trouble.retryAfter ?? 0));
   const asksForInvoice = wanted && status !== 'stopped';
   const rechecked = status === 'settled' ? afterFailedRecheck(purchase, statePolicy, { unknown, again, ...context }) : null;
-  const nextPollAt = polled ? Math.min(again, giveUpAt) : asksForInvoice ? again : rechecked;
+  const invoiced: PlannedPoll | null = asksForInvoice ? { at: again.at, reason: 'invoice' } : rechecked;
+  const next = polled ? earlierPoll({ at: giveUpAt, reason: 'give_up' }, again) : invoiced;
   const changed = events.length > 0 || invoice !== before.invoice;
-  return { ...kept, kind: changed ? 'changed' : 'failed', reason: trouble.reason, nextPollAt, events };
+  return {
+    ...kept,
+    kind: changed ? 'changed' : 'failed',
+    reason: trouble.reason,
+    nextPollAt: next?.at ?? null,
+    nextPollReason: next?.reason ?? null,
+    events,
+  };
+}
+
+/** The poll after a failure: when its wait ends, or later when the service asks for more. */
+function tryAgain(waited: Instant, asked: Instant): PlannedPoll {
+  return asked > waited ? { at: asked, reason: 'retry_after' } : { at: waited, reason: 'failure' };
 }
 
 /** So many failures in a row of a recheck: about two hours with the usual plan. */
@@ -53,11 +67,11 @@ const MOST_RECHECK_FAILURES = 8;
 function afterFailedRecheck(
   { stateSince, failures }: Purchase,
   policy: StatePolicy,
-  { unknown, again, now, skipped }: { unknown: boolean; again: Instant } & Pick<DecideContext, 'now' | 'skipped'>,
-): Instant | null {
+  { unknown, again, now, skipped }: { unknown: boolean; again: PlannedPoll } & Pick<DecideContext, 'now' | 'skipped'>,
+): PlannedPoll | null {
   const planned = nextRecheck(policy, { now, since: stateSince ?? now, skipped });
   const isTriedAgain = policy.recheck.length > 0 && !unknown && failures < MOST_RECHECK_FAILURES;
-  return isTriedAgain ? earlierOf(planned, again) : planned;
+  return isTriedAgain ? earlierPoll(planned, again) : planned;
 }
 
 /** The site's trouble: nothing is recorded, and the purchase is polled again soon. */
@@ -67,6 +81,7 @@ export function postpone(before: Purchase, trouble: Trouble, { now, spread, stri
     reason: trouble.reason,
     purchase: before,
     nextPollAt: now + withJitter(postponement(strikes), spread),
+    nextPollReason: null,
     lastError: trouble.detail,
     events: [],
     ...NOTHING_SEEN,

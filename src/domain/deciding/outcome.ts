@@ -3,6 +3,7 @@
 import { type EventDraft, purchaseDraftOf, stateOrNull } from '../events/make-event.ts';
 import type { OwnData, PurchaseEventType } from '../events/system-event-types.ts';
 import type { PollPolicy } from '../polling/poll-plan.ts';
+import type { PollReason } from '../polling/poll-reason.ts';
 import type { Details, Purchase } from '../purchases/purchase.ts';
 import type { Stay } from '../stays/stay.ts';
 import type { SkippedTime } from '../values/skipped-time.ts';
@@ -29,6 +30,8 @@ export interface PollOutcome {
   /** The purchase as it is from now on. */
   readonly purchase: Purchase;
   readonly nextPollAt: Instant | null;
+  /** What decided that time; null without a next poll, and when nothing is recorded. */
+  readonly nextPollReason: PollReason | null;
   readonly lastError: string | null;
   readonly transition: Transition | null;
   /** What became of a stay in a state with a limit: it ended, or is overdue from now on. */
@@ -101,12 +104,7 @@ export function expire(kept: Kept, events: readonly EventDraft[], { now }: Decid
     reason: 'expired',
     purchase,
     nextPollAt: null,
+    nextPollReason: null,
     events: [...events, expired],
   };
-}
-
-/** The earlier of two moments, each of which may be missing. */
-export function earlierOf(one: Instant | null, other: Instant | null): Instant | null {
-  if (one === null || other === null) return one ?? other;
-  return Math.min(one, other);
 }

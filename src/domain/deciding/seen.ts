@@ -2,13 +2,14 @@
 
 import { type EventDraft, stateOrNull } from '../events/make-event.ts';
 import { giveUpMoment, nextPoll, nextRecheck, policyOf } from '../polling/poll-plan.ts';
+import { earlierPoll, type PlannedPoll } from '../polling/poll-reason.ts';
 import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
 import type { Details, Purchase } from '../purchases/purchase.ts';
 import { isKnownState, namedState, type StatePolicy } from '../purchases/states.ts';
 import { type Stay, stayThatBecameOverdue, stayThatEnded } from '../stays/stay.ts';
 import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../values/time.ts';
 import { decideInvoice } from './invoice.ts';
-import { announce, type DecideContext, earlierOf, expire, type Kept, type PollOutcome, type Transition } from './outcome.ts';
+import { announce, type DecideContext, expire, type Kept, type PollOutcome, type Transition } from './outcome.ts';
 
 /** The answer's content; null when the answer is the same as last time: what was recorded of it still stands. */
 type Answer = { readonly details: Details; readonly detailsDigest: string } | null;
@@ -69,11 +70,14 @@ export function decideSeen(before: Purchase, state: number, answer: Answer, cont
   };
   const planned = whenNext(after, current, context);
   if (planned === 'expired') return expire(kept, events, context);
+  const again = fetched?.again ?? null;
+  const next = status === 'stopped' || again === null ? planned : earlierPoll(planned, { at: again, reason: 'invoice' });
   return {
     ...kept,
     kind: fetched !== null || differs(before, after) ? 'changed' : 'unchanged',
     reason: reasonOf(before, after),
-    nextPollAt: status === 'stopped' ? planned : earlierOf(planned, fetched?.again ?? null),
+    nextPollAt: next?.at ?? null,
+    nextPollReason: next?.reason ?? null,
     events,
   };
 }
@@ -145,7 +149,7 @@ function whenNext(
   after: Purchase,
   { policy, stuckAt: limit, stuckSince }: CurrentStay,
   { now, spread, skipped, policy: all }: DecideContext,
-): Instant | null | 'expired' {
+): PlannedPoll | null | 'expired' {
   const since = after.stateSince ?? now;
   const stuckAt = stuckSince === null ? limit : null;
   if (after.status === 'stopped' || after.status === 'expired') return null;
@@ -153,6 +157,6 @@ function whenNext(
   const giveUpAt = giveUpMoment(after, all, skipped);
   if (now >= giveUpAt) return 'expired';
   // The limit passed while the answer was on its way: only a poll that begins after it may confirm it.
-  if (stuckAt !== null && stuckAt <= now) return now;
-  return Math.min(nextPoll(policy, { now, since, stuckAt, spread }), giveUpAt);
+  if (stuckAt !== null && stuckAt <= now) return { at: now, reason: 'stuck_moment' };
+  return earlierPoll({ at: giveUpAt, reason: 'give_up' }, nextPoll(policy, { now, since, stuckAt, spread }));
 }

@@ -105,7 +105,7 @@ function nextSteps(facts: Facts, policy: PollPolicy): Step[] {
 
 function pollStep(facts: Facts, policy: PollPolicy): Step {
   const { purchase } = facts;
-  const { reason, text } = whyThen(facts, policy);
+  const { reason, text } = whyThen(purchase, policy);
   const at = purchase.nextPollAt;
   if (at === null) return { at, kind: 'poll', reason, text: `${text}${watchAgain(facts)}` };
   const late = lateness(facts);

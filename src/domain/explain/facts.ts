@@ -4,6 +4,7 @@ import type { StoredStatus } from '../deliveries/delivery-status.ts';
 import type { Audience } from '../deliveries/subscriber-health.ts';
 import type { SubscriberState } from '../deliveries/subscriber-state.ts';
 import type { IncidentKind } from '../incidents/symptom.ts';
+import type { PollReason } from '../polling/poll-reason.ts';
 import type { PurchaseStatus } from '../purchases/purchase.ts';
 import type { DaemonSilence } from '../replicas/daemon-silence.ts';
 import type { CountedUsual } from '../stays/usual.ts';
@@ -30,6 +31,8 @@ export interface PurchaseFacts {
   /** The last good answer. */
   readonly seenAt: Instant | null;
   readonly nextPollAt: Instant | null;
+  /** Null without a next poll, and when it was planned before reasons were recorded. */
+  readonly nextPollReason: PollReason | null;
   readonly polls: number;
   readonly failures: number;
   readonly unknowns: number;

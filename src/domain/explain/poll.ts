@@ -1,64 +1,28 @@
-/** Why a purchase is polled next when it is: the plan, read backwards from the row. */
+/** Why a purchase is polled next when it is, in words: the reason was recorded with the time. */
 
-import { failureBackoff, giveUpMoment, JITTER, type PollPolicy, plannedInterval, policyOf } from '../polling/poll-plan.ts';
-import { stuckMoment, unaskedTime } from '../polling/stuck.ts';
+import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
+import type { PollReason } from '../polling/poll-reason.ts';
+import { unaskedTime } from '../polling/stuck.ts';
 import { type StatePolicy, stateName } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
-import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
 import type { Instant, Milliseconds } from '../values/time.ts';
 import type { Facts, PurchaseFacts } from './facts.ts';
-
-/** What made the next poll be when it is. */
-export type PollReason =
-  | 'never'
-  | 'first'
-  | 'renewed'
-  | 'growth'
-  | 'stuck_moment'
-  | 'give_up'
-  | 'failure'
-  | 'recheck'
-  | 'invoice'
-  | 'requested'
-  | 'other_settings';
 
 /** Polls that are late by less than this are merely on their way. */
 const LATE: Milliseconds = 5_000;
 /** Times are kept in microseconds and planned in milliseconds. */
 const ROUNDING: Milliseconds = 2;
 
-const near = (a: Instant, b: Instant): boolean => Math.abs(a - b) <= ROUNDING;
-const withinJitter = (interval: Milliseconds, planned: Milliseconds): boolean =>
-  interval >= planned * (1 - JITTER) - ROUNDING && interval <= planned * (1 + JITTER) + ROUNDING;
-
-/** What the plan is read from. */
-type PollFacts = Pick<Facts, 'purchase' | 'now' | 'skipped'>;
-
 /** Why the next poll is when it is, as a stable word and in words. */
-export function whyThen(facts: PollFacts, policy: PollPolicy): { reason: PollReason; text: string } {
-  const { purchase } = facts;
-  const planned = byPlan(facts, policy);
-  const isPlan = planned.reason !== 'requested' && planned.reason !== 'other_settings' && purchase.failures === 0;
-  if (purchase.invoice !== 'wanted' || isPlan || purchase.nextPollAt === null) return planned;
-  const tries = purchase.failures === 0 ? '' : `, after ${failuresText(purchase.failures)}`;
-  return { reason: 'invoice', text: `its invoice details are asked for with it${tries}` };
-}
-
-function byPlan({ purchase, now, skipped }: PollFacts, policy: PollPolicy): { reason: PollReason; text: string } {
-  const { status, nextPollAt: at, lastPolledAt, failures } = purchase;
+export function whyThen(
+  purchase: PurchaseFacts,
+  policy: PollPolicy,
+): { reason: PollReason | 'never' | 'not_recorded'; text: string } {
+  const { nextPollAt: at, nextPollReason: reason } = purchase;
   const statePolicy = policyOf(policy, purchase.state ?? 0);
   if (at === null) return { reason: 'never', text: whyNever(purchase, statePolicy) };
-  if (status === 'stopped' || status === 'expired') return requested('although watching has ended');
-  if (lastPolledAt === null)
-    return { reason: 'first', text: 'the first one: a purchase is asked for as soon as it is registered' };
-  if (near(at, purchase.watchedSince) && at > lastPolledAt)
-    return { reason: 'renewed', text: 'at once, because it was registered again' };
-  if (near(at, giveUpMoment(purchase, policy, skipped)) && status !== 'settled')
-    return { reason: 'give_up', text: 'the last look before watching is given up' };
-  const recheck = status === 'settled' ? recheckAt(purchase, statePolicy, { at, skipped }) : null;
-  if (recheck !== null) return recheck;
-  if (failures > 0) return afterFailures(purchase, statePolicy, { at, lastPolledAt, now });
-  return status === 'settled' ? unplanned(at, now) : afterGoodPoll(purchase, statePolicy, { at, lastPolledAt, now });
+  if (reason === null) return { reason: 'not_recorded', text: 'planned by an earlier version, which recorded no reason' };
+  return { reason, text: REASON_TEXTS[reason]({ ...purchase, at }, statePolicy) };
 }
 
 function whyNever({ status, state }: PurchaseFacts, policy: StatePolicy): string {
@@ -70,74 +34,47 @@ function whyNever({ status, state }: PurchaseFacts, policy: StatePolicy): string
     : `not polled any more: ${name} is final, and the last recheck has been made`;
 }
 
-function requested(more = ''): { reason: PollReason; text: string } {
-  return { reason: 'requested', text: `somebody asked for it by hand${more === '' ? '' : `, ${more}`}` };
-}
+/** A purchase that is polled at a known time. */
+type Polled = PurchaseFacts & { readonly at: Instant };
 
-/** A time that the plan does not give. By hand means now, so what lies ahead was planned under other settings. */
-function unplanned(at: Instant, now: Instant): { reason: PollReason; text: string } {
-  if (at <= now) return requested();
-  return {
-    reason: 'other_settings',
-    text: 'planned under other settings than these, or before its limit was learned again; the poll after it follows these',
-  };
-}
+const nameOf = ({ state }: Polled): string => stateName(state ?? 0);
+const failuresText = ({ failures }: Polled): string => (failures === 1 ? 'one failed poll' : `${failures} failed polls in a row`);
+const waitText = ({ at, lastPolledAt }: Polled): string => humanDuration(Math.max(0, at - (lastPolledAt ?? at)));
 
-const failuresText = (count: number): string => (count === 1 ? 'one failed poll' : `${count} failed polls in a row`);
+// The settings may have changed since the poll was planned: of lengths, each text has those that the row shows.
+const REASON_TEXTS: Readonly<Record<PollReason, (purchase: Polled, policy: StatePolicy) => string>> = {
+  first: () => 'the first one: a purchase is asked for as soon as it is registered',
+  renewed: () => 'at once, because it was registered again',
+  growth: growthText,
+  stuck_moment: (purchase) =>
+    `the moment from which a poll in ${nameOf(purchase)} confirms it as stuck, by the limit it had when this was planned`,
+  give_up: () => 'the last look before watching is given up',
+  failure: (purchase) => `${waitText(purchase)} after ${failuresText(purchase)}; the wait doubles with each, up to a day`,
+  retry_after: (purchase) =>
+    `${waitText(purchase)} after ${failuresText(purchase)}, because the service itself asked for so much time`,
+  recheck: (purchase) =>
+    `a recheck: ${nameOf(purchase)} is final, and looked at once more ${humanDuration(purchase.at - (purchase.stateSince ?? purchase.at))} later`,
+  invoice: (purchase) =>
+    `its invoice details are asked for with it${purchase.failures === 0 ? '' : `, after ${failuresText(purchase)}`}`,
+  requested: ({ status }) =>
+    `somebody asked for it by hand${status === 'stopped' || status === 'expired' ? ', although watching has ended' : ''}`,
+  site_readable: ({ site }) => `at once, because site ${site} can be read again`,
+  repaired: () => 'at once, because its row was repaired from what was announced of it',
+};
+
+function growthText(purchase: Polled, { poll: { first, growth, most } }: StatePolicy): string {
+  const { at, stateSince } = purchase;
+  const seenAt = purchase.seenAt ?? at;
+  const spent = humanDuration(Math.max(0, seenAt - (stateSince ?? seenAt)));
+  const isFixed = growth === 0 || first >= most;
+  const share = `${Number((growth * 100).toFixed(2))} % of that time, from ${humanDuration(first)} to ${humanDuration(most)}`;
+  const plan = `${isFixed ? humanDuration(first) : share}, give or take 10 %`;
+  return `${humanDuration(at - seenAt)} after the last poll, when it had been in ${nameOf(purchase)} for ${spent}; the wait there is ${plan}`;
+}
 
 /** Whether the last poll got a good answer; failures beside it are of asking for the invoice. */
 export function answeredWell({ failures, seenAt, lastPolledAt }: PurchaseFacts): boolean {
-  return failures === 0 || (seenAt !== null && lastPolledAt !== null && near(seenAt, lastPolledAt));
-}
-
-function afterFailures(
-  { failures }: PurchaseFacts,
-  policy: StatePolicy,
-  { at, lastPolledAt, now }: { at: Instant; lastPolledAt: Instant; now: Instant },
-): { reason: PollReason; text: string } {
-  const planned = failureBackoff(policy, failures, 0);
-  const interval = at - lastPolledAt;
-  if (interval < planned * (1 - JITTER) - ROUNDING) return unplanned(at, now);
-  const asked = withinJitter(interval, planned) ? '' : '; the service itself asked for more time than that';
-  const text = `after ${failuresText(failures)} the wait is ${humanDuration(planned)}, and doubles with each${asked}`;
-  return { reason: 'failure', text };
-}
-
-function recheckAt(
-  { stateSince, state }: PurchaseFacts,
-  policy: StatePolicy,
-  { at, skipped }: { at: Instant; skipped: SkippedTime },
-): { reason: PollReason; text: string } | null {
-  const index = policy.recheck.findIndex((after) => near(at, timeAfter(stateSince ?? 0, after, skipped)));
-  if (index < 0) return null;
-  const which = policy.recheck.length === 1 ? 'the recheck' : `recheck ${index + 1} of ${policy.recheck.length}`;
-  const text = `${which}: ${stateName(state ?? 0)} is final, and looked at once more ${humanDuration(policy.recheck[index]!)} later`;
-  return { reason: 'recheck', text };
-}
-
-function afterGoodPoll(
-  { stateSince, stuckSince, excused, state }: PurchaseFacts,
-  policy: StatePolicy,
-  { at, lastPolledAt, now }: { at: Instant; lastPolledAt: Instant; now: Instant },
-): { reason: PollReason; text: string } {
-  const since = stateSince ?? lastPolledAt;
-  const stuckAt = stuckSince === null ? stuckMoment(policy, since, excused) : null;
-  const name = stateName(state ?? 0);
-  if (stuckAt !== null && (near(at, stuckAt) || (stuckAt <= lastPolledAt && near(at, lastPolledAt)))) {
-    return { reason: 'stuck_moment', text: `the moment from which a poll in ${name} confirms it as stuck` };
-  }
-  const spent = Math.max(0, lastPolledAt - since);
-  const planned = plannedInterval(policy, spent);
-  if (!withinJitter(at - lastPolledAt, planned)) return unplanned(at, now);
-  const { first, most, growth } = policy.poll;
-  const share = `${Number((growth * 100).toFixed(2))} % of the time spent in ${name}`;
-  const text =
-    planned === first
-      ? `the shortest wait in ${name}, ${humanDuration(first)}, give or take 10 %`
-      : planned === most
-        ? `the longest wait in ${name}, ${humanDuration(most)}, give or take 10 %`
-        : `${share} (${humanDuration(spent)} then), give or take 10 %`;
-  return { reason: 'growth', text };
+  return failures === 0 || (seenAt !== null && lastPolledAt !== null && Math.abs(seenAt - lastPolledAt) <= ROUNDING);
 }
 
 /** For how long the next poll is late, or null while it is not, or only on its way. */

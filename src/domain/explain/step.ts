@@ -82,7 +82,7 @@ export interface Explanation {
   readonly now: Instant;
   readonly purchase: Omit<
     PurchaseFacts,
-    'id' | 'excused' | 'endedAt' | 'seenAt' | 'failures' | 'unknowns' | 'lastError' | 'invoice' | 'sequence'
+    'id' | 'excused' | 'endedAt' | 'seenAt' | 'failures' | 'unknowns' | 'lastError' | 'nextPollReason' | 'invoice' | 'sequence'
   > & { readonly replica: string | null };
   /** What is the matter, or that all is well. */
   readonly verdict: string;

@@ -21,7 +21,7 @@ interface Stay {
 
 /** The poll after the one at `at`; the last one is made at the moment of giving up. */
 function pollAfter({ policy, giveUpAfter }: Stay, at: Milliseconds): Milliseconds {
-  return Math.min(nextPoll(policy, { now: at, since: 0, stuckAt: stuckMoment(policy, 0, 0), spread: 0 }), giveUpAfter);
+  return Math.min(nextPoll(policy, { now: at, since: 0, stuckAt: stuckMoment(policy, 0, 0), spread: 0 }).at, giveUpAfter);
 }
 
 /** The wait that growth ends at. */

@@ -8,6 +8,7 @@ import { blame, type Observation, type Purchase } from '../purchases/purchase.ts
 import { DEFAULT_STATE_POLICIES, DEFAULT_STATE_POLICY, type StatePolicy } from '../purchases/states.ts';
 import { type SkippedTime, timeAfter } from '../values/skipped-time.ts';
 import { DAY, type Instant, MINUTE, type Milliseconds } from '../values/time.ts';
+import type { PlannedPoll } from './poll-reason.ts';
 
 export interface PollPolicy {
   /** By state number; the fallback serves numbers that are not listed. */
@@ -55,18 +56,18 @@ export function withJitter(interval: Milliseconds, spread: number): Milliseconds
 export function nextPoll(
   policy: StatePolicy,
   { now, since, stuckAt, spread }: { now: Instant; since: Instant; stuckAt: Instant | null; spread: number },
-): Instant {
-  const planned = now + withJitter(plannedInterval(policy, now - since), spread);
-  return stuckAt !== null && stuckAt > now ? Math.min(planned, stuckAt) : planned;
+): PlannedPoll {
+  const at = now + withJitter(plannedInterval(policy, now - since), spread);
+  return stuckAt !== null && stuckAt > now && stuckAt <= at ? { at: stuckAt, reason: 'stuck_moment' } : { at, reason: 'growth' };
 }
 
 /** The next recheck of a final state after `now`, or null when there is none left. None is passed over by time that the clock skipped. */
 export function nextRecheck(
   policy: StatePolicy,
   { now, since, skipped = [] }: { now: Instant; since: Instant; skipped?: SkippedTime | undefined },
-): Instant | null {
+): PlannedPoll | null {
   const coming = policy.recheck.map((after) => timeAfter(since, after, skipped)).filter((at) => at > now);
-  return coming.length === 0 ? null : Math.min(...coming);
+  return coming.length === 0 ? null : { at: Math.min(...coming), reason: 'recheck' };
 }
 
 /** Polling ends this long after the latest sign of life: registration, its renewal, or a change of state. */

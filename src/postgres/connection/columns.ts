@@ -1,8 +1,18 @@
 /** Rows of the program as a table of a statement: one array for each column, which costs one parameter however many rows there are. */
 import type { Fragment, Queries } from './database.ts';
 
-/** Postgres types that a column may have. */
-type ColumnType = 'bigint' | 'boolean' | 'date' | 'float8' | 'integer' | 'real' | 'smallint' | 'text' | 'timestamptz';
+/** Postgres types that a column may have; the words of `poll_reason` need no quotes. */
+type ColumnType =
+  | 'bigint'
+  | 'boolean'
+  | 'date'
+  | 'float8'
+  | 'integer'
+  | 'purchase_watch_internal.poll_reason'
+  | 'real'
+  | 'smallint'
+  | 'text'
+  | 'timestamptz';
 
 /** What a column takes of a row; null stays null. */
 type Columns<Row> = Readonly<Record<string, readonly [type: ColumnType, value: (row: Row, index: number) => unknown]>>;

@@ -28,7 +28,7 @@ export async function bringPollsForward(
           and p.failures > 0 and p.next_poll_at is not null
         for update skip locked),
       moved as (
-        update purchase_watch.purchases p set next_poll_at = ${now}::timestamptz,
+        update purchase_watch.purchases p set next_poll_at = ${now}::timestamptz, next_poll_reason = 'site_readable',
           due_slot = purchase_watch_internal.due_slot(${now}::timestamptz), revision = p.revision + 1
         from free where p.id = free.id returning p.id, p.shard),
       nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from moved)

@@ -57,7 +57,7 @@ export async function recordUnchanged(
       update purchase_watch.purchases p set
         polls = r.polls, last_polled_at = r.now,
         seen_at = case when r.failures = 0 then r.now else p.seen_at end,
-        next_poll_at = r.next, due_slot = r.slot, excused_ms = r.excused,
+        next_poll_at = r.next, next_poll_reason = r.reason, due_slot = r.slot, excused_ms = r.excused,
         failures = r.failures, unknowns = r.unknowns, last_error = r.error
       from ${columns(sql, batch, 'r', {
         id: ['bigint', (d) => d.outcome.purchase.id],
@@ -66,6 +66,7 @@ export async function recordUnchanged(
         polls: ['bigint', (d) => d.outcome.purchase.polls],
         now: ['timestamptz', (d) => d.now],
         next: ['timestamptz', (d) => d.outcome.nextPollAt],
+        reason: ['purchase_watch_internal.poll_reason', (d) => d.outcome.nextPollReason],
         slot: ['integer', (d) => d.slot],
         excused: ['bigint', (d) => d.outcome.purchase.excused],
         failures: ['integer', (d) => d.outcome.purchase.failures],
@@ -142,7 +143,7 @@ const heldShards = (sql: Queries, replica: string, holdings: readonly Holding[])
 const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
     update purchase_watch.purchases p set
       polls = r.polls, last_polled_at = r.now, seen_at = r.seen,
-      next_poll_at = r.next, due_slot = r.slot, status = r.status, state = r.state,
+      next_poll_at = r.next, next_poll_reason = r.reason, due_slot = r.slot, status = r.status, state = r.state,
       state_since = r.since, stuck_since = r.stuck, excused_ms = r.excused,
       failures = r.failures, unknowns = r.unknowns, invoice = r.invoice, sequence = r.sequence, last_error = r.error,
       ended_at = case when r.status in ('settled', 'expired', 'stopped') then coalesce(case when p.status = r.status then p.ended_at end, r.now) end
@@ -154,6 +155,7 @@ const updatePurchases = (sql: Queries, batch: readonly Decided[]) => sql`
       now: ['timestamptz', (d) => d.now],
       seen: ['timestamptz', (d) => d.outcome.purchase.seenAt],
       next: ['timestamptz', (d) => d.outcome.nextPollAt],
+      reason: ['purchase_watch_internal.poll_reason', (d) => d.outcome.nextPollReason],
       slot: ['integer', (d) => d.slot],
       status: ['text', (d) => d.outcome.purchase.status],
       state: ['integer', (d) => d.outcome.purchase.state],

@@ -38,7 +38,9 @@ export async function writeRepaired(
       state_since = ${stateSince}::timestamptz, stuck_since = ${stuckSince}::timestamptz,
       excused_ms = ${excused}, seen_at = ${seenAt}::timestamptz, sequence = ${sequence}, invoice = ${invoice},
       ended_at = case when ${hasEnded} then coalesce(ended_at, now()) end,
-      next_poll_at = case when ${isPolled} then now() end, due_slot = case when ${isPolled} then purchase_watch_internal.due_slot(now()) end
+      next_poll_at = case when ${isPolled} then now() end,
+      next_poll_reason = case when ${isPolled} then 'repaired'::purchase_watch_internal.poll_reason end,
+      due_slot = case when ${isPolled} then purchase_watch_internal.due_slot(now()) end
     where id = ${id} and revision = ${revision} and polls = ${polls} and exists (select from held) returning 1`;
   return rows.length > 0;
 }

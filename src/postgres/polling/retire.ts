@@ -10,7 +10,7 @@ export async function retireEverything(sql: Sql): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`
       update purchase_watch.purchases set status = case when status in ('watching', 'unreadable') then 'stopped' else status end,
-        stuck_since = null, next_poll_at = null, due_slot = null, ended_at = coalesce(ended_at, now()), revision = revision + 1
+        stuck_since = null, next_poll_at = null, next_poll_reason = null, due_slot = null, ended_at = coalesce(ended_at, now()), revision = revision + 1
       where due_slot is not null or stuck_since is not null or status in ('watching', 'unreadable')`;
     await tx`delete from purchase_watch_internal.nudges`;
     await tx`delete from purchase_watch_internal.stays`;

@@ -11,8 +11,8 @@ import type { Queries } from '../connection/database.ts';
 export async function requestInvoice(sql: Queries, id: number): Promise<Purchase['invoice']> {
   const [row] = await sql<{ invoice: Purchase['invoice'] }[]>`
     with asked as (
-      update purchase_watch.purchases set invoice = 'wanted', next_poll_at = now(), due_slot = purchase_watch_internal.due_slot(now()),
-        revision = revision + 1
+      update purchase_watch.purchases set invoice = 'wanted', next_poll_at = now(), next_poll_reason = 'invoice',
+        due_slot = purchase_watch_internal.due_slot(now()), revision = revision + 1
       where id = ${id} and state = ${COMPLETED} and status <> 'stopped' and (invoice is null or invoice = 'none')
       returning id, shard, invoice),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from asked),

@@ -213,7 +213,7 @@ const newestOfGroups = (sql: Queries, { filter: { site, status, state, stuck }, 
 export async function stopPurchase(sql: Queries, id: number): Promise<void> {
   await sql`
     with stopped as (
-      update purchase_watch.purchases set status = 'stopped', stuck_since = null, next_poll_at = null, due_slot = null,
+      update purchase_watch.purchases set status = 'stopped', stuck_since = null, next_poll_at = null, next_poll_reason = null, due_slot = null,
         ended_at = now(), revision = revision + 1
       where id = ${id} and status <> 'stopped' returning id, shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from stopped)
@@ -227,7 +227,8 @@ export async function stopPurchase(sql: Queries, id: number): Promise<void> {
 export async function requestPoll(sql: Queries, id: number): Promise<number> {
   const [row] = await sql<{ polls: number }[]>`
     with asked as (
-      update purchase_watch.purchases set next_poll_at = now(), due_slot = purchase_watch_internal.due_slot(now()), revision = revision + 1
+      update purchase_watch.purchases set next_poll_at = now(), next_poll_reason = 'requested',
+        due_slot = purchase_watch_internal.due_slot(now()), revision = revision + 1
       where id = ${id} and (next_poll_at is null or next_poll_at > now()) returning id, shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from asked),
     told as (select pg_notify('purchase_watch_wake', 'purchases') from asked)

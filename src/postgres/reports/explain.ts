@@ -55,7 +55,7 @@ export async function explainFacts(
         'stateSince', ${ms('p.state_since')}, 'stuckSince', ${ms('p.stuck_since')}, 'excused', p.excused_ms,
         'registeredAt', ${ms('p.registered_at')}, 'registeredBy', p.registered_by, 'watchedSince', ${ms('p.watched_since')},
         'endedAt', ${ms('p.ended_at')}, 'lastPolledAt', ${ms('p.last_polled_at')}, 'seenAt', ${ms('p.seen_at')},
-        'nextPollAt', ${ms('p.next_poll_at')}, 'polls', p.polls, 'failures', p.failures, 'unknowns', p.unknowns,
+        'nextPollAt', ${ms('p.next_poll_at')}, 'nextPollReason', p.next_poll_reason, 'polls', p.polls, 'failures', p.failures, 'unknowns', p.unknowns,
         'lastError', p.last_error, 'invoice', p.invoice, 'sequence', p.sequence, 'shard', p.shard),
       'site', (select json_build_object('configured', configured, 'failingSince', ${ms('failing_since')},
           'lastSuccessAt', ${ms('last_success_at')}, 'lastError', last_error)

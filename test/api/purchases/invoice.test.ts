@@ -189,13 +189,13 @@ describe('without a service', () => {
   test('having it announced makes the purchase due at once, and asking again changes nothing', async () => {
     const row = async () =>
       (
-        await api.sql`select invoice, revision, next_poll_at <= now() as due, (select count(*)::integer from purchase_watch_internal.nudges) as nudges
+        await api.sql`select invoice, revision, next_poll_at <= now() as due, next_poll_reason as reason, (select count(*)::integer from purchase_watch_internal.nudges) as nudges
         from purchase_watch.purchases where purchase_id = 'p'`
       )[0];
     const { status, exact } = await call('POST', 'p/invoice');
     expect([status, exact]).toEqual([202, { purchaseId: 'p', site: 'se', invoice: 'wanted' }]);
     const once = await row();
-    expect(once).toEqual({ invoice: 'wanted', revision: 1, due: true, nudges: 1 });
+    expect(once).toEqual({ invoice: 'wanted', revision: 1, due: true, reason: 'invoice', nudges: 1 });
     expect((await call('POST', 'p/invoice')).status).toBe(202);
     expect(await row()).toEqual(once);
     await api.sql`update purchase_watch.purchases set invoice = 'ready'`;

@@ -58,7 +58,12 @@ describe('what completes', () => {
   test('is told first, and due again at once for its invoice', () => {
     const after = poll(atBank(), answer(COMPLETED));
     expect(typesOf(after)).toEqual(['purchase.state_changed']);
-    expect(after).toMatchObject({ kind: 'changed', nextPollAt: T, purchase: { invoice: 'wanted', status: 'settled' } });
+    expect(after).toMatchObject({
+      kind: 'changed',
+      nextPollAt: T,
+      nextPollReason: 'invoice',
+      purchase: { invoice: 'wanted', status: 'settled' },
+    });
   });
 
   test('may be completed when it is seen first', () => {
@@ -108,7 +113,8 @@ describe('the invoice', () => {
     const states = new Map(DEFAULT_POLL_POLICY.states).set(COMPLETED, aStatePolicy({ final: true, recheck: [HOUR] }));
     const policy = { ...DEFAULT_POLL_POLICY, states };
     expect(poll(atBank(), answer(COMPLETED), { policy }).nextPollAt).toBe(T);
-    expect(poll(completed(), answer(COMPLETED), { policy, invoice: READY }).nextPollAt).toBe(T - SECOND + HOUR);
+    const rechecked = { nextPollAt: T - SECOND + HOUR, nextPollReason: 'recheck' };
+    expect(poll(completed(), answer(COMPLETED), { policy, invoice: READY })).toMatchObject(rechecked);
   });
 
   test.each([
@@ -192,7 +198,12 @@ describe('trouble', () => {
 
   test('with the status keeps a settled purchase due for its invoice, and not for ever', () => {
     const once = poll(completed(), trouble('malformed'));
-    expect(once).toMatchObject({ kind: 'failed', purchase: { invoice: 'wanted', status: 'settled' }, nextPollAt: T + MINUTE });
+    expect(once).toMatchObject({
+      kind: 'failed',
+      purchase: { invoice: 'wanted', status: 'settled' },
+      nextPollAt: T + MINUTE,
+      nextPollReason: 'invoice',
+    });
     const last = poll(completed({ failures: MOST_INVOICE_FAILURES - 1 }), trouble('malformed'));
     expect(last).toMatchObject({ kind: 'changed', purchase: { invoice: 'none' }, nextPollAt: null });
     // The same for one that was given up and whose invoice somebody asked for; one that was stopped is left alone.

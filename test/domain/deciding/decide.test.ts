@@ -57,7 +57,7 @@ describe('a first observation', () => {
 
   test('begins the stay and plans the next poll', () => {
     expect(first.purchase).toMatchObject({ state: NEW, stateSince: T, seenAt: T, sequence: 1, status: 'watching' });
-    expect(first.nextPollAt).toBe(T + 10 * SECOND);
+    expect(first).toMatchObject({ nextPollAt: T + 10 * SECOND, nextPollReason: 'growth' });
   });
 });
 
@@ -109,13 +109,17 @@ describe('another state', () => {
 
 describe('final states', () => {
   test('settle the purchase: it is not polled any more', () => {
-    expect(poll(atBank(), answer(COMPLETED), T + MINUTE)).toMatchObject({ purchase: { status: 'settled' }, nextPollAt: null });
+    expect(poll(atBank(), answer(COMPLETED), T + MINUTE)).toMatchObject({
+      purchase: { status: 'settled' },
+      nextPollAt: null,
+      nextPollReason: null,
+    });
   });
 
   test('are looked at again when rechecks are planned, and what then comes is announced', () => {
     const policy = planned(COMPLETED, { recheck: [HOUR, DAY] });
     const settled = poll(atBank(), answer(COMPLETED), T, { policy });
-    expect(settled.nextPollAt).toBe(T + HOUR);
+    expect(settled).toMatchObject({ nextPollAt: T + HOUR, nextPollReason: 'recheck' });
     const rechecked = poll(settled.purchase, answer(COMPLETED), T + HOUR, { policy });
     expect(rechecked).toMatchObject({ kind: 'unchanged', nextPollAt: T + DAY });
     const cancelled = poll(rechecked.purchase, answer(CANCELLED), T + DAY, { policy });
@@ -127,7 +131,7 @@ describe('final states', () => {
     const policy = planned(COMPLETED, { recheck: [HOUR] });
     const settled = poll(atBank(), answer(COMPLETED), T, { policy }).purchase;
     const failed = poll(settled, trouble('malformed'), T + HOUR, { policy });
-    expect(failed).toMatchObject({ kind: 'failed', purchase: { status: 'settled' } });
+    expect(failed).toMatchObject({ kind: 'failed', nextPollReason: 'failure', purchase: { status: 'settled' } });
     expect(failed.nextPollAt).toBeGreaterThan(T + HOUR);
   });
 
@@ -135,7 +139,12 @@ describe('final states', () => {
     const policy = planned(COMPLETED, { recheck: [HOUR, DAY] });
     const settled = poll(atBank(), answer(COMPLETED), T, { policy }).purchase;
     const forgotten = poll(settled, trouble('unknown'), T + HOUR, { policy });
-    expect(forgotten).toMatchObject({ kind: 'failed', purchase: { status: 'settled', unknowns: 1 }, nextPollAt: T + DAY });
+    expect(forgotten).toMatchObject({
+      kind: 'failed',
+      purchase: { status: 'settled', unknowns: 1 },
+      nextPollAt: T + DAY,
+      nextPollReason: 'recheck',
+    });
     const last = poll(forgotten.purchase, trouble('unknown'), T + DAY, { policy });
     expect(last).toMatchObject({ kind: 'failed', purchase: { status: 'settled', unknowns: 2 }, nextPollAt: null });
     let { purchase, nextPollAt } = poll(settled, trouble('malformed'), T + DAY, { policy });
@@ -173,7 +182,7 @@ describe('a stuck purchase', () => {
 
   test('is asked exactly at its limit, and called stuck by that answer', () => {
     const before = poll(atBank({ seenAt: limit - 2 * MINUTE }), answer(CARDS), limit - MINUTE);
-    expect(before).toMatchObject({ nextPollAt: limit, purchase: { stuckSince: null } });
+    expect(before).toMatchObject({ nextPollAt: limit, nextPollReason: 'stuck_moment', purchase: { stuckSince: null } });
     const stuck = poll(before.purchase, answer(CARDS), limit);
     expect(stuck).toMatchObject({ kind: 'changed', reason: 'stuck', purchase: { stuckSince: limit } });
     expect(stuck.events).toHaveLength(1);
@@ -188,6 +197,7 @@ describe('a stuck purchase', () => {
     const early = poll(seenLately, answer(CARDS), limit + SECOND, { askedAt: limit - 1 });
     expect(early.purchase.stuckSince).toBeNull();
     expect(early.events).toEqual([]);
+    expect(early).toMatchObject({ nextPollAt: limit + SECOND, nextPollReason: 'stuck_moment' });
   });
 
   test('is called so once, and polled on as planned', () => {
@@ -245,7 +255,10 @@ describe('giving up', () => {
   });
 
   test('comes with a last poll at that very moment', () => {
-    expect(poll(atNew, answer(NEW), T + DAY - SECOND, { policy: soon })).toMatchObject({ nextPollAt: T + DAY });
+    expect(poll(atNew, answer(NEW), T + DAY - SECOND, { policy: soon })).toMatchObject({
+      nextPollAt: T + DAY,
+      nextPollReason: 'give_up',
+    });
     const last = poll(atNew, answer(NEW), T + DAY, { policy: soon });
     expect(last).toMatchObject({ kind: 'changed', reason: 'expired', purchase: { status: 'expired' }, nextPollAt: null });
     expect(typesOf(last)).toEqual(['purchase.expired']);
@@ -275,7 +288,8 @@ describe('giving up', () => {
   test('also comes to a purchase that only ever fails', () => {
     const failed = poll(atNew, trouble('unknown'), T + DAY, { policy: soon });
     expect(typesOf(failed)).toEqual(['purchase.expired']);
-    expect(poll(atNew, trouble('unknown'), T + DAY - 1, { policy: soon }).nextPollAt).toBe(T + DAY);
+    const before = poll(atNew, trouble('unknown'), T + DAY - 1, { policy: soon });
+    expect(before).toMatchObject({ nextPollAt: T + DAY, nextPollReason: 'give_up' });
   });
 
   test('is not undone by a look, and is by a sign of life', () => {
@@ -306,7 +320,9 @@ describe("a purchase's own trouble", () => {
   });
 
   test('heeds a longer Retry-After, and no shorter one', () => {
-    const wait = (retryAfter: number) => poll(atBank(), trouble('unknown', { retryAfter }), T).nextPollAt! - T;
+    const asked = (retryAfter: number) => poll(atBank(), trouble('unknown', { retryAfter }), T);
+    const wait = (retryAfter: number) => asked(retryAfter).nextPollAt! - T;
+    expect([asked(HOUR), asked(1)].map(({ nextPollReason }) => nextPollReason)).toEqual(['retry_after', 'failure']);
     expect([wait(90 * SECOND), wait(1)]).toEqual([90 * SECOND, 5 * SECOND]);
   });
 
@@ -351,7 +367,7 @@ describe("the site's trouble", () => {
   test.each(['throttled', 'refused', 'unreachable'] as const)('%s is held against no purchase', (kind) => {
     const before = atBank({ failures: 1 });
     const outcome = poll(before, trouble(kind), T + MINUTE);
-    expect(outcome).toMatchObject({ kind: 'postponed', events: [], transition: null });
+    expect(outcome).toMatchObject({ kind: 'postponed', nextPollReason: null, events: [], transition: null });
     expect(outcome.purchase).toBe(before);
   });
 
@@ -452,6 +468,13 @@ describe('through any life', () => {
       expect(outcome.events.map(({ sequence }) => sequence)).toEqual(numbers);
       expect(outcome.events.map(({ data }) => data.sequence)).toEqual(numbers);
       expect(outcome.purchase.sequence).toBe(before.sequence + numbers.length);
+    });
+  });
+
+  test('each poll that is planned and recorded has its reason', () => {
+    live(({ outcome }) => {
+      const { kind, nextPollAt, nextPollReason } = outcome;
+      expect(nextPollReason === null).toBe(nextPollAt === null || kind === 'postponed');
     });
   });
 

@@ -13,6 +13,7 @@ import { whyThen } from '../../../src/domain/explain/poll.ts';
 import type { Step } from '../../../src/domain/explain/step.ts';
 import type { ChannelRule } from '../../../src/domain/incidents/audience.ts';
 import { DEFAULT_POLL_POLICY, type PollPolicy } from '../../../src/domain/polling/poll-plan.ts';
+import type { PollReason } from '../../../src/domain/polling/poll-reason.ts';
 import type { Limit } from '../../../src/domain/stays/dwell.ts';
 import { aStatePolicy } from '../../support/a-purchase.ts';
 
@@ -43,6 +44,7 @@ function aPurchase(differs: Partial<PurchaseFacts> = {}): PurchaseFacts {
     lastPolledAt: NOW - SECOND,
     seenAt: NOW - SECOND,
     nextPollAt: NOW - SECOND + 5_900,
+    nextPollReason: 'growth',
     polls: 12,
     failures: 0,
     unknowns: 0,
@@ -217,125 +219,101 @@ describe('a subscriber that was removed', () => {
   });
 });
 
-describe('the next poll is explained by the plan:', () => {
-  const recheck: PollPolicy = {
-    ...DEFAULT_POLL_POLICY,
-    states: new Map([...DEFAULT_POLL_POLICY.states, [COMPLETED, aStatePolicy({ final: true, recheck: [HOUR, DAY] })]]),
-  };
-  const settled = {
-    status: 'settled',
-    state: COMPLETED,
-    stateSince: NOW - 2 * HOUR,
-    lastPolledAt: NOW - HOUR,
-    seenAt: NOW - HOUR,
-  } as const;
-  test.each<[string, Partial<PurchaseFacts>, string, RegExp, PollPolicy?]>([
+describe('the next poll is explained by the reason that was recorded with it:', () => {
+  const settled = { status: 'settled', state: COMPLETED, stateSince: NOW - 2 * HOUR, lastPolledAt: NOW, seenAt: NOW } as const;
+  const recheck = { states: new Map([[COMPLETED, aStatePolicy({ final: true, recheck: [HOUR, DAY] })]]) };
+  const fixed = { fallback: aStatePolicy({ poll: { first: 10_000, growth: 0, most: HOUR } }) };
+  const fraction = { fallback: aStatePolicy({ poll: { first: 500, growth: 0.025, most: HOUR } }) };
+  test.each<[PollReason | null, Partial<PurchaseFacts>, string, Partial<PollPolicy>?]>([
+    ['first', { lastPolledAt: null, seenAt: null }, 'the first one: a purchase is asked for as soon as it is registered'],
+    ['renewed', {}, 'at once, because it was registered again'],
     [
-      'the first',
-      { lastPolledAt: null, polls: 0, state: null, stateSince: null, seenAt: null, nextPollAt: T },
-      'first',
-      /as soon as it is registered/,
-    ],
-    ['registered again', { watchedSince: NOW - 500, nextPollAt: NOW - 500 }, 'renewed', /registered again/],
-    [
-      'the shortest wait',
-      { stateSince: NOW - 3 * SECOND, nextPollAt: NOW + 4 * SECOND },
       'growth',
-      /shortest wait in WaitingForCardPayments, 5 s/,
+      {},
+      '6 s after the last poll, when it had been in WaitingForCardPayments for 59 s; the wait there is 10 % of that time, from 5 s to 5 min, give or take 10 %',
     ],
-    ['a share of the time', {}, 'growth', /^10 % of the time spent in WaitingForCardPayments \(59 s then\)/],
     [
-      'the longest wait',
-      { state: NEW, stateSince: T - 5 * DAY, nextPollAt: NOW + 10 * MINUTE },
       'growth',
-      /longest wait in New, 10 min/,
+      { state: 42 },
+      '6 s after the last poll, when it had been in Unknown(42) for 59 s; the wait there is 10 s, give or take 10 %',
+      fixed,
     ],
     [
-      'a fraction of a percent',
-      { state: 42, stateSince: NOW - 51 * SECOND, nextPollAt: NOW + 250 },
       'growth',
-      /^2\.5 % of the time spent in Unknown\(42\)/,
-      {
-        ...DEFAULT_POLL_POLICY,
-        fallback: aStatePolicy({ poll: { first: 500, growth: 0.025, most: HOUR } }),
-      },
+      { state: 42 },
+      '6 s after the last poll, when it had been in Unknown(42) for 59 s; the wait there is 2.5 % of that time, from 500 ms to 1 h, give or take 10 %',
+      fraction,
     ],
     [
-      'the stuck moment',
-      { stateSince: T, excused: MINUTE, lastPolledAt: NOW, seenAt: NOW, nextPollAt: T + 16 * MINUTE },
       'stuck_moment',
-      /from which a poll in WaitingForCardPayments confirms it/,
+      {},
+      'the moment from which a poll in WaitingForCardPayments confirms it as stuck, by the limit it had when this was planned',
     ],
+    ['give_up', {}, 'the last look before watching is given up'],
     [
-      'the stuck moment that passed under way',
-      { stateSince: NOW - 15 * MINUTE, lastPolledAt: NOW, seenAt: NOW, nextPollAt: NOW },
-      'stuck_moment',
-      /confirms it/,
-    ],
-    [
-      'a failure',
+      'failure',
       { failures: 1, nextPollAt: NOW + 4 * SECOND },
-      'failure',
-      /^after one failed poll the wait is 5 s, and doubles with each$/,
+      '5 s after one failed poll; the wait doubles with each, up to a day',
     ],
     [
-      'many failures',
-      { failures: 4, lastPolledAt: NOW, nextPollAt: NOW + 43 * SECOND },
       'failure',
-      /^after 4 failed polls in a row the wait is 40 s/,
+      { failures: 4, nextPollAt: NOW + 42 * SECOND },
+      '43 s after 4 failed polls in a row; the wait doubles with each, up to a day',
     ],
     [
-      'what the service asked for',
-      { failures: 1, nextPollAt: NOW + MINUTE },
-      'failure',
-      /the service itself asked for more time/,
+      'retry_after',
+      { failures: 1, nextPollAt: NOW + 59 * SECOND },
+      '1 min after one failed poll, because the service itself asked for so much time',
     ],
     [
-      'a recheck',
+      'recheck',
       { ...settled, nextPollAt: NOW + 22 * HOUR },
-      'recheck',
-      /^recheck 2 of 2: Completed is final, and looked at once more 1 d later$/,
+      'a recheck: Completed is final, and looked at once more 1 d later',
       recheck,
     ],
+    ['invoice', { ...settled, invoice: 'wanted' }, 'its invoice details are asked for with it'],
     [
-      'a recheck after one that failed',
-      { ...settled, failures: 1, nextPollAt: NOW + 22 * HOUR },
-      'recheck',
-      /^recheck 2 of 2/,
-      recheck,
-    ],
-    ['no more rechecks', { ...settled, nextPollAt: null }, 'never', /the last recheck has been made/, recheck],
-    ['a final state', { ...settled, nextPollAt: null }, 'never', /^not polled any more: Completed is final$/],
-    ['stopped', { status: 'stopped', nextPollAt: null }, 'never', /watching was stopped/],
-    ['expired', { status: 'expired', nextPollAt: null }, 'never', /watching was given up/],
-    ['asked by hand', { nextPollAt: NOW - 100 }, 'requested', /^somebody asked for it by hand$/],
-    ['asked by hand after the end', { status: 'expired', nextPollAt: NOW - 100 }, 'requested', /although watching has ended/],
-    ['asked by hand while it fails', { failures: 3, nextPollAt: NOW - 100 }, 'requested', /by hand/],
-    ['other settings', { nextPollAt: NOW + HOUR }, 'other_settings', /^planned under other settings than these/],
-    [
-      'the last look',
-      { state: NEW, stateSince: NOW - 30 * DAY + 2 * SECOND, watchedSince: NOW - 40 * DAY, nextPollAt: NOW + 2 * SECOND },
-      'give_up',
-      /last look before watching is given up/,
-    ],
-    ['an invoice', { ...settled, invoice: 'wanted', nextPollAt: NOW }, 'invoice', /^its invoice details are asked for with it$/],
-    [
-      'an invoice again',
-      { ...settled, invoice: 'wanted', failures: 2, nextPollAt: NOW + MINUTE },
       'invoice',
-      /with it, after 2 failed polls in a row$/,
+      { ...settled, invoice: 'wanted', failures: 2 },
+      'its invoice details are asked for with it, after 2 failed polls in a row',
     ],
-  ])('%s', (_, differs, reason, text, polling = DEFAULT_POLL_POLICY) => {
-    const why = whyThen({ purchase: aPurchase(differs), now: NOW, skipped: [] }, polling);
-    expect(why).toEqual({ reason, text: expect.stringMatching(text) });
+    ['requested', {}, 'somebody asked for it by hand'],
+    ['requested', { status: 'expired' }, 'somebody asked for it by hand, although watching has ended'],
+    ['site_readable', { failures: 9 }, 'at once, because site se can be read again'],
+    ['repaired', {}, 'at once, because its row was repaired from what was announced of it'],
+  ])('%s', (nextPollReason, differs, text, policy) => {
+    const why = whyThen(aPurchase({ ...differs, nextPollReason }), { ...DEFAULT_POLL_POLICY, ...policy });
+    expect(why).toEqual({ reason: nextPollReason, text });
   });
 
-  test("knows which time the database's clock skipped", () => {
-    const skipped = [{ from: NOW - 2 * DAY, until: NOW - DAY }];
-    const waiting = { state: NEW, stateSince: NOW - 31 * DAY, watchedSince: NOW - 40 * DAY, nextPollAt: NOW };
-    const { next } = explained({ purchase: waiting, skipped });
-    expect(next).toMatchObject([{ reason: 'give_up' }, { kind: 'give_up', at: NOW }]);
+  test('whatever the settings are now', () => {
+    const purchase = aPurchase({ nextPollAt: NOW + HOUR });
+    expect(whyThen(purchase, DEFAULT_POLL_POLICY)).toMatchObject({
+      reason: 'growth',
+      text: expect.stringMatching(/^1 h after the last poll, when/),
+    });
   });
+
+  test('one that was planned before reasons were recorded says so', () => {
+    const text = 'planned by an earlier version, which recorded no reason';
+    expect(whyThen(aPurchase({ nextPollReason: null }), DEFAULT_POLL_POLICY)).toEqual({ reason: 'not_recorded', text });
+  });
+
+  test.each<[Partial<PurchaseFacts>, string, Partial<PollPolicy>?]>([
+    [settled, 'Completed is final, and the last recheck has been made', recheck],
+    [settled, 'Completed is final'],
+    [{ status: 'stopped' }, 'watching was stopped'],
+    [{ status: 'expired' }, 'watching was given up'],
+  ])('none is planned for %j', (differs, text, policy) => {
+    const why = whyThen(aPurchase({ ...differs, nextPollAt: null, nextPollReason: null }), { ...DEFAULT_POLL_POLICY, ...policy });
+    expect(why).toEqual({ reason: 'never', text: `not polled any more: ${text}` });
+  });
+});
+
+test("the moment of giving up knows which time the database's clock skipped", () => {
+  const skipped = [{ from: NOW - 2 * DAY, until: NOW - DAY }];
+  const waiting = { state: NEW, stateSince: NOW - 31 * DAY, watchedSince: NOW - 40 * DAY, nextPollAt: NOW };
+  expect(explained({ purchase: waiting, skipped }).next).toMatchObject([{ kind: 'poll' }, { kind: 'give_up', at: NOW }]);
 });
 
 describe('a poll that is late', () => {

@@ -13,7 +13,7 @@ const stay = (policy: StatePolicy, giveUpAfter: number) => ({ policy, giveUpAfte
 function walk(policy: StatePolicy, giveUpAfter: number): number[] {
   const polls: number[] = [];
   for (let at = 0; at < giveUpAfter; polls.push(at)) {
-    at = Math.min(nextPoll(policy, { now: at, since: 0, stuckAt: policy.stuckAfter, spread: 0 }), giveUpAfter);
+    at = Math.min(nextPoll(policy, { now: at, since: 0, stuckAt: policy.stuckAfter, spread: 0 }).at, giveUpAfter);
   }
   return polls;
 }

@@ -72,17 +72,18 @@ describe('the wait after a good poll', () => {
 
   test('ends at the stuck moment when that comes first, and pays no heed to one that has passed', () => {
     const at = (stuckAt: number | null) => nextPoll(cards, { now: 100_000, since: 0, stuckAt, spread: 0 });
-    expect(at(null)).toBe(110_000);
-    expect(at(103_000)).toBe(103_000);
-    expect(at(110_001)).toBe(110_000);
-    expect(at(99_000)).toBe(110_000);
+    expect(at(null)).toEqual({ at: 110_000, reason: 'growth' });
+    expect(at(103_000)).toEqual({ at: 103_000, reason: 'stuck_moment' });
+    expect(at(110_000)).toEqual({ at: 110_000, reason: 'stuck_moment' });
+    expect(at(110_001)).toEqual({ at: 110_000, reason: 'growth' });
+    expect(at(99_000)).toEqual({ at: 110_000, reason: 'growth' });
   });
 
   test('never lies in the past, never beyond a coming stuck moment, never further than the longest wait and its jitter', () => {
     fc.assert(
       fc.property(fc.nat(1e9), fc.nat(1e9), fc.option(fc.nat(2e9), { nil: null }), spread, (since, stay, stuckAt, s) => {
         const now = since + stay;
-        const next = nextPoll(cards, { now, since, stuckAt, spread: s });
+        const next = nextPoll(cards, { now, since, stuckAt, spread: s }).at;
         expect(next).toBeGreaterThan(now);
         expect(next).toBeLessThanOrEqual(now + cards.poll.most * 1.1);
         if (stuckAt !== null && stuckAt > now) expect(next).toBeLessThanOrEqual(stuckAt);
@@ -93,20 +94,21 @@ describe('the wait after a good poll', () => {
 
 describe('rechecks of a final state', () => {
   const policy = aStatePolicy({ final: true, recheck: [24 * HOUR, HOUR] });
+  const recheckAt = (at: number) => ({ at, reason: 'recheck' });
 
   test('come each at its time after the first observation, in order of time, and end', () => {
-    expect(nextRecheck(policy, { now: 1_000, since: 1_000 })).toBe(1_000 + HOUR);
-    expect(nextRecheck(policy, { now: 1_000 + HOUR, since: 1_000 })).toBe(1_000 + 24 * HOUR);
+    expect(nextRecheck(policy, { now: 1_000, since: 1_000 })).toEqual(recheckAt(1_000 + HOUR));
+    expect(nextRecheck(policy, { now: 1_000 + HOUR, since: 1_000 })).toEqual(recheckAt(1_000 + 24 * HOUR));
     expect(nextRecheck(policy, { now: 1_000 + 24 * HOUR, since: 1_000 })).toBeNull();
   });
 
   test('that were missed are not made up for', () => {
-    expect(nextRecheck(policy, { now: 5 * HOUR, since: 0 })).toBe(24 * HOUR);
+    expect(nextRecheck(policy, { now: 5 * HOUR, since: 0 })).toEqual(recheckAt(24 * HOUR));
   });
 
   test('are none missed that the clock skipped', () => {
     const skipped = [{ from: 60_000, until: 100 * HOUR }];
-    expect(nextRecheck(policy, { now: 100 * HOUR, since: 0, skipped })).toBe(101 * HOUR - 60_000);
+    expect(nextRecheck(policy, { now: 100 * HOUR, since: 0, skipped })).toEqual(recheckAt(101 * HOUR - 60_000));
   });
 });
 

@@ -2,11 +2,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { decide } from '../../../src/domain/deciding/decide.ts';
 import type { DecideContext } from '../../../src/domain/deciding/outcome.ts';
 import { DEFAULT_POLL_POLICY } from '../../../src/domain/polling/poll-plan.ts';
+import { POLL_REASONS } from '../../../src/domain/polling/poll-reason.ts';
 import type { Observation, Purchase } from '../../../src/domain/purchases/purchase.ts';
 import { decimal } from '../../../src/domain/values/exact-json.ts';
 import { connect, type Sql } from '../../../src/postgres/connection/database.ts';
 import { dueSlot, loadPurchases } from '../../../src/postgres/polling/queue.ts';
 import { type Decided, recordChanged, recordUnchanged } from '../../../src/postgres/polling/record.ts';
+import { writeRepaired } from '../../../src/postgres/polling/repair.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { findPurchases, stopPurchase, transitionsOf } from '../../../src/postgres/purchases/purchases.ts';
 import { renewReplica, takeShards } from '../../../src/postgres/shards/replicas.ts';
@@ -70,15 +72,39 @@ async function live(purchase: Purchase, seen: Observation, at: number): Promise<
 const events = () => sql<{ type: string; sequence: number | null; purchase: number | null; site: string; body: string }[]>`
   select type, sequence, purchase::float8 as purchase, site, body from purchase_watch_internal.events order by position`;
 
+test('the database has the words of the domain for why a poll is planned', async () => {
+  const [type] = await sql`select enum_range(null::purchase_watch_internal.poll_reason)::text[] as words`;
+  expect(type).toEqual({ words: POLL_REASONS });
+});
+
+test('a row that is repaired is due at once, and says why', async () => {
+  const purchase = await watchedOne();
+  const [before] = await sql`
+    update purchase_watch.purchases set next_poll_at = now() + interval '1 day', next_poll_reason = 'growth'
+    returning next_poll_reason as reason`;
+  expect(before).toEqual({ reason: 'growth' });
+  const me = { replica: 'me', holding: { shard: purchase.shard, epoch: EPOCH } };
+  expect(await writeRepaired(sql, { ...purchase, sequence: 2 }, me)).toBe(true);
+  const row = () => sql`select next_poll_at <= now() as due, next_poll_reason as reason from purchase_watch.purchases`;
+  expect(await row()).toEqual([{ due: true, reason: 'repaired' }]);
+  const { purchase: repaired } = await reloaded(purchase);
+  expect(await writeRepaired(sql, { ...repaired, status: 'expired' }, me)).toBe(true);
+  expect(await row()).toEqual([{ due: null, reason: null }]);
+});
+
 describe('what is recorded', () => {
   test('is what was decided: the row, read again, is the purchase in memory', async () => {
     let purchase = await watchedOne();
     let due = T;
     let polls = 0;
+    const reasons: (string | null)[] = [];
     const sees = async (seen: Observation, late = 0): Promise<void> => {
       purchase = await live(purchase, seen, due + late);
       const row = await reloaded(purchase);
       expect(row.purchase).toEqual(purchase);
+      const [planned] = await sql<{ reason: string | null }[]>`
+        select next_poll_reason as reason from purchase_watch.current_purchases where purchase_id = 'p-1'`;
+      if (planned!.reason !== reasons.at(-1)) reasons.push(planned!.reason);
       due = row.nextPollAt ?? due;
       polls += 1;
     };
@@ -94,6 +120,7 @@ describe('what is recorded', () => {
     await sees(answer(2));
     // Moved, stuck, moved, recovered, moved.
     expect(purchase).toMatchObject({ status: 'settled', sequence: 5, state: 2, stuckSince: null });
+    expect(reasons).toEqual(['growth', 'failure', 'growth', 'stuck_moment', 'growth', null]);
     const [shown] = await findPurchases(sql, { purchaseId: 'p-1', site: null });
     expect(shown).toMatchObject({ polls, nextPollAt: null, lastPolledAt: due, lastError: null });
     // Two of them came of one poll: positions keep their order all the same.

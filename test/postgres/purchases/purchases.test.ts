@@ -264,11 +264,11 @@ describe('registering', () => {
     const said = await heard(() => register(sql, [registration('p-1')]));
     expect(said).toEqual(['purchases']);
     expect(await one('p-1')).toMatchObject({ status: 'watching', failures: 0 });
-    const [row] = await sql<{ fresh: boolean; revision: number }[]>`
+    const [row] = await sql<{ fresh: boolean; reason: string; revision: number }[]>`
       select watched_since > now() - interval '1 minute' and next_poll_at between watched_since and now()
-        and due_slot = purchase_watch_internal.due_slot(next_poll_at) as fresh, revision
+        and due_slot = purchase_watch_internal.due_slot(next_poll_at) as fresh, next_poll_reason as reason, revision
       from purchase_watch.purchases`;
-    expect([row, await nudged()]).toEqual([{ fresh: true, revision: 1 }, ['p-1']]);
+    expect([row, await nudged()]).toEqual([{ fresh: true, reason: 'renewed', revision: 1 }, ['p-1']]);
   });
 
   test('two lists with the same ids in other orders do not block each other', async () => {
@@ -303,8 +303,8 @@ describe('stopping', () => {
     const { id } = await one('p-1');
     await stopPurchase(database.sql, id);
     expect(await heard(() => stopPurchase(database.sql, id))).toEqual([]);
-    const [row] = await database.sql`select revision from purchase_watch.purchases`;
-    expect(row).toEqual({ revision: 1 });
+    const [row] = await database.sql`select next_poll_reason as reason, revision from purchase_watch.purchases`;
+    expect(row).toEqual({ reason: null, revision: 1 });
   });
 
   test('ends being stuck', async () => {
@@ -329,6 +329,7 @@ describe('asking now', () => {
     expect(queued!.purchase.revision).toBe(1);
     expect(queued!.nextPollAt).toBeLessThan(Date.now() + 5_000);
     expect(queued!.slot).toBe(Math.floor(queued!.nextPollAt! / 10_000));
+    expect(await sql`select next_poll_reason as reason from purchase_watch.purchases`).toEqual([{ reason: 'requested' }]);
   });
 
   test('again and again does not shut out the answer that is on its way', async () => {
@@ -336,8 +337,8 @@ describe('asking now', () => {
     await nudged();
     const { id } = await one('p-1');
     for (let time = 0; time < 3; time++) await requestPoll(database.sql, id);
-    const [row] = await database.sql`select revision from purchase_watch.purchases`;
-    expect([row, await nudged()]).toEqual([{ revision: 0 }, []]);
+    const [row] = await database.sql`select next_poll_reason as reason, revision from purchase_watch.purchases`;
+    expect([row, await nudged()]).toEqual([{ reason: 'first', revision: 0 }, []]);
   });
 
   test('works for one that is not polled any more', async () => {

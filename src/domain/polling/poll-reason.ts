@@ -1,0 +1,44 @@
+/** What decides when a purchase is polled next. The reason is decided and recorded together with the time. */
+
+import type { Instant } from '../values/time.ts';
+
+/** The words that the database's type `poll_reason` has, in its order. */
+export const POLL_REASONS = [
+  /** It was registered. */
+  'first',
+  /** It was registered again. */
+  'renewed',
+  /** The plan of its state: the time spent there × growth. */
+  'growth',
+  /** From then on a poll confirms it as stuck. */
+  'stuck_moment',
+  /** The last look before watching is given up. */
+  'give_up',
+  /** The wait after failed polls. */
+  'failure',
+  /** The service asked for a longer wait than that. */
+  'retry_after',
+  /** Its final state is looked at once more. */
+  'recheck',
+  /** Its invoice is asked for with the poll. */
+  'invoice',
+  /** A person or program asked for a poll. */
+  'requested',
+  /** Its site can be read again. */
+  'site_readable',
+  /** Its row was repaired. */
+  'repaired',
+] as const;
+export type PollReason = (typeof POLL_REASONS)[number];
+
+/** A poll to come. */
+export interface PlannedPoll {
+  readonly at: Instant;
+  readonly reason: PollReason;
+}
+
+/** The poll that comes first, each of which may be missing; the first one given when both come at once. */
+export function earlierPoll(one: PlannedPoll | null, other: PlannedPoll | null): PlannedPoll | null {
+  if (one === null || other === null) return one ?? other;
+  return other.at < one.at ? other : one;
+}
