@@ -1,7 +1,8 @@
 /** The daemon, once, for the process and for tests: opens the database, builds the parts, starts the loops, stops in time. */
 import { join } from 'node:path';
 import { type Front, openFront } from './api/access/front.ts';
-import { openApi } from './api/open.ts';
+import type { ServedApp } from './api/http/serve.ts';
+import { type OpenApi, openApi } from './api/open.ts';
 import { type ConfiguredSubscriber, configuredSubscribers } from './channels/recipients.ts';
 import { createCheckoutClient } from './checkout/client.ts';
 import type { Settings } from './config/settings.ts';
@@ -175,7 +176,14 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   for (const [name, tick] of loopsOf(parts)) loops.run(name, tick);
   const listener = wakeOnNotify({ databaseUrl, log, loops, notifier, feed: api.feed });
   closers.push(() => listener.stop());
-  front.serve(api.app);
+  front.serve(await withConsole(api, parts));
+}
+
+/** The API with the console before it; a worker has no console, and never loads it. */
+async function withConsole({ app, feed, changes: sql }: OpenApi, { settings, log }: Runnable): Promise<ServedApp> {
+  if (feed === null || sql === null) return app;
+  const { createConsole } = await import('./console/open.ts');
+  return createConsole({ api: app, feed, sql, log, keys: settings.apiKeys, consoleUrl: settings.consoleUrl });
 }
 
 async function stop(parts: Runnable, front: Front | undefined): Promise<boolean> {

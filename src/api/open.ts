@@ -1,6 +1,6 @@
 /** The API as the daemon runs it: with connections of its own and a feed that wakes. A worker has the operators' part only. */
 import type { Milliseconds } from '../domain/values/time.ts';
-import { connect } from '../postgres/connection/database.ts';
+import { connect, type Sql } from '../postgres/connection/database.ts';
 import type { Patience } from '../postgres/connection/server-limits.ts';
 import { createFeedHub, type FeedHub } from './events/feed-hub.ts';
 import { limitedPool } from './http/limited-pool.ts';
@@ -12,6 +12,8 @@ export interface OpenApi {
   readonly app: ServedApp;
   /** To be woken when events are committed; a worker has none. */
   readonly feed: FeedHub | null;
+  /** Connections for changes of few rows; null in a worker. */
+  readonly changes: Sql | null;
   /** Ends the connections to the database, once nothing is under way any more. */
   disconnect(): Promise<unknown>;
 }
@@ -34,7 +36,7 @@ export async function openApi(
   const operators = connect(databaseUrl, { max: worker ? 2 : OPERATORS, name: 'operators', answerWithin, limits });
   if (worker) {
     const app = createOperations({ ...parts, operators });
-    return { app, feed: null, disconnect: () => operators.end({ timeout: 5 }) };
+    return { app, feed: null, changes: null, disconnect: () => operators.end({ timeout: 5 }) };
   }
   // People's questions vary, and must not wait for the loops' connections.
   const soon = 'lock_timeout' in limits ? { ...limits, lock_timeout: Math.min(limits.lock_timeout!, LOCK_WITHIN) } : limits;
@@ -50,6 +52,7 @@ export async function openApi(
   return {
     app: createApi({ ...parts, sql, changes, operators, feed, streams: streamLimits(connections) }),
     feed,
+    changes,
     disconnect: () => Promise.all([readers, changers, operators, feedSql].map((pool) => pool.end({ timeout: 5 }))),
   };
 }

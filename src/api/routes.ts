@@ -8,6 +8,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Health } from '../runtime/loops/health.ts';
 import { createMeters } from '../runtime/meters.ts';
 import type { Secrets } from '../runtime/secrets/secrets.ts';
+import { mountKey } from './access/key.ts';
 import { mountEvents } from './events/events.ts';
 import { createFeedHub, type FeedHub } from './events/feed-hub.ts';
 import { mountStream, type StreamLimits } from './events/stream.ts';
@@ -67,6 +68,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountOverview(app, { sql });
   mountFlow(app, { sql, limits });
   mountActivity(app, { sql });
+  mountKey(app);
   mountInvoice(app, { sql, changes, invoiceOf });
   // Parts without these settings know of no channel.
   const channels = channelRules({ channels: settings.channels ?? [] });

@@ -44,6 +44,7 @@ export function loadSettings(env: NodeJS.ProcessEnv, { requireSite = false }: { 
     apiKeys: apiKeys(sections.api, environment, problems),
     secretsKey: read('SECRETS_KEY'),
     secretsKeyPrevious: read('SECRETS_KEY_PREVIOUS'),
+    consoleUrl: read('CONSOLE_URL'),
     host: read('HOST'),
     port: read('PORT'),
     shutdownTimeout: read('SHUTDOWN_TIMEOUT'),

@@ -77,6 +77,8 @@ export interface Settings {
   secretsKey: string | null;
   /** Keys that it replaces, as they were given: one, or several separated by commas. */
   secretsKeyPrevious: string | null;
+  /** Where people open the console, without the last slash; null: wherever they reach this daemon. */
+  consoleUrl: string | null;
   host: string;
   port: number;
   /** How long a stop may take. */

@@ -74,7 +74,6 @@ test('a site that does not ask for invoices is never asked for one, until somebo
   expect([invoiceCalls(), (await rowOf(purchase)).invoice]).toEqual([0, null]);
   const id = await idOf(purchase);
   expect(await requestInvoice(t.app.sql, id)).toBe('wanted');
-  t.clock.catchUp();
   await pollAndTell();
   expect(typesOf(purchase)).toEqual(['purchase.state_changed', 'purchase.invoice_ready']);
   expect(await requestInvoice(t.app.sql, id)).toBe('ready');

@@ -6,6 +6,7 @@ import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.t
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import type { SilenceRow } from '../../postgres/incidents/silences.ts';
 import type { IncidentStory } from './incidents.ts';
+import { placeOf, whatOf } from './words.ts';
 
 const stateBody = (state: number | null) => (state === null ? null : { ...namedState(state) });
 
@@ -20,6 +21,8 @@ export function incidentBody(row: IncidentRow) {
     state: stateBody(state),
     subscriber,
     parent,
+    where: placeOf(row),
+    what: whatOf(row),
     parts: row.parts.map((part) => ({ ...part, state: stateBody(part.state), endedAt: isoTimeOrNull(part.endedAt) })),
     status: row.endedAt === null ? ('open' as const) : ('ended' as const),
     severity: levelOf(row),

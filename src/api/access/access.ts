@@ -4,19 +4,11 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { type ApiKey, hashOfKey } from '../../config/api-keys.ts';
 import { SCOPES, type Scope, SHORTEST_KEY } from '../../config/kinds/key-kinds.ts';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Milliseconds } from '../../domain/values/time.ts';
+import type { Caller } from '../http/caller.ts';
 import { Problem } from '../http/problems.ts';
 import type { Rule } from './scopes.ts';
 import type { WrongKeys } from './wrong-keys.ts';
-
-/** Who sent a request. */
-export interface Caller {
-  /** The name of the key; null where no keys are configured. */
-  readonly key: string | null;
-  readonly scopes: readonly Scope[];
-  /** When the key expires; null: never. */
-  readonly expires: Instant | null;
-}
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -29,7 +21,8 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 /** Headers that proxies add to what they pass on, in small letters. */
 const OF_PROXIES = /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip)$/;
-const KEYLESS: Caller = { key: null, scopes: SCOPES, expires: null };
+/** Who calls where no key is configured: this machine, with every scope. */
+export const KEYLESS: Caller = { key: null, scopes: SCOPES, expires: null };
 /** With these scopes a key changes something. */
 const CHANGING: readonly Scope[] = ['register', 'operate'];
 
@@ -59,6 +52,8 @@ export function requireKey(parts: AccessParts, ruleOf: (c: Context) => Rule | un
 function createIdentify({ keys, wrongKeys }: AccessParts): (c: Context, call: string | null) => Promise<Caller | null> {
   const known = keys.map((key) => ({ ...key, digest: digestOf(key.hash) }));
   return async (c, call) => {
+    // The console asks within this process, and has checked the session of the person.
+    if (c.env?.caller !== undefined) return c.env.caller;
     if (known.length === 0) return KEYLESS;
     const [, given] = /^Bearer +(\S+) *$/i.exec(c.req.header('authorization') ?? '') ?? [];
     if (given === undefined) return null;

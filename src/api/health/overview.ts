@@ -164,6 +164,9 @@ const overviewSchema = z
   })
   .openapi('Overview');
 
+/** The answer's body. */
+export type OverviewBody = z.output<typeof overviewSchema>;
+
 const overviewRoute = createRoute({
   method: 'get',
   path: '/v1/overview',

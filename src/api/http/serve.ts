@@ -8,6 +8,7 @@ import { AppError } from '../../domain/values/errors.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { limitConnections } from '../limits/connections.ts';
 import { endWithAnswer, isTooLate, type LingerLimits, lingerBeforeClose } from '../limits/linger.ts';
+import type { Caller } from './caller.ts';
 import { Problem, problemResponse } from './problems.ts';
 
 export interface ApiServer {
@@ -25,6 +26,8 @@ export interface ApiBindings {
   readonly closing?: AbortSignal;
   /** The other end of the connection. Absent without a server, and once the connection is gone. */
   readonly address?: string | undefined;
+  /** Who asks, where this process has checked that already; a request from outside never has it. */
+  readonly caller?: Caller;
 }
 
 export interface ServedApp {

@@ -97,6 +97,13 @@ export const incidentSchema = z
     state: stateOrNull.openapi({ description: 'Null when it is about no state, or about several.' }),
     subscriber: z.string().nullable().openapi({ description: 'The subscriber that takes nothing, or not everything.' }),
     parent: z.string().nullable().openapi({ description: 'The incident that this one is part of.' }),
+    where: z
+      .string()
+      .openapi({ description: 'In a few words for people: a site, a subscriber, or how many.', example: 'demo-se' }),
+    what: z.string().openapi({
+      description: 'What is wrong, in a few words for people.',
+      example: '14 customers overdue in WaitingForCardPayments',
+    }),
     parts: z.array(partSchema).openapi({ description: 'Its parts, open ones first, the largest first; 200 at most.' }),
     status: z.enum(['open', 'ended']),
     severity: z.enum(['warning', 'critical']),
@@ -121,6 +128,9 @@ export const incidentSchema = z
   })
   .openapi('Incident');
 
+/** An incident in an answer. */
+export type IncidentBody = z.output<typeof incidentSchema>;
+
 const saidSchema = z.object({
   channel: z.string().openapi({ description: 'The subscriber.' }),
   stage: z.string().openapi({ description: '`opened`, `reopened`, `grew`, `reminder` or `ended`.', example: 'opened' }),
@@ -137,6 +147,9 @@ export const incidentDetailsSchema = incidentSchema
   })
   .openapi('IncidentDetails');
 
+/** One incident, with what people were alerted of. @public */
+export type IncidentDetailsBody = z.output<typeof incidentDetailsSchema>;
+
 export const silenceSchema = z
   .object({
     id: z.string(),
@@ -152,3 +165,6 @@ export const silenceSchema = z
     status: z.enum(['coming', 'active', 'over']),
   })
   .openapi('Silence');
+
+/** A silence in an answer. @public */
+export type SilenceBody = z.output<typeof silenceSchema>;

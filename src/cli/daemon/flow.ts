@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import { type Flow, readFlow } from '../../actions/flow/flow.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import { relative } from '../../domain/values/relative-time.ts';
 import { SECOND } from '../../domain/values/time.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
@@ -11,7 +12,6 @@ import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine, printTable, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
-import { relative } from '../terminal/times.ts';
 
 interface FlowOptions {
   readonly site?: string;

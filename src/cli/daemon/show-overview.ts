@@ -1,10 +1,12 @@
 /** Shows how everything is: sites, purchases, what is stuck, whether polling and telling keep up. */
 
+import { careOf, lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { healthBody } from '../../actions/subscribers/body.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { namedState, stateName } from '../../domain/purchases/states.ts';
 import { NO_DAEMON, unwritableAdvice } from '../../domain/replicas/daemon-silence.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
@@ -14,14 +16,12 @@ import { dueLag, oldestStuck, totalLag, waitingDeliveries, waitingOf } from '../
 import { daemonSilence } from '../../postgres/shards/replicas.ts';
 import { readSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import { troubledSubscribers } from '../../postgres/subscribers/trouble.ts';
-import { careOf, lengthOf, placeOf, whatOf } from '../incidents/incident-words.ts';
 import { statusWord } from '../subscribers/show-health.ts';
 import { printTrouble } from '../subscribers/show-trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { livingDaemons } from '../terminal/database.ts';
 import { counted, printable, printJson, printLine, printTable, styled } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
-import { relative } from '../terminal/times.ts';
 
 type Overview = Awaited<ReturnType<typeof readOverview>>;
 

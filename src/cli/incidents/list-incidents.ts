@@ -2,6 +2,7 @@
 
 import { incidentBody } from '../../actions/incidents/body.ts';
 import { requireIncident } from '../../actions/incidents/incidents.ts';
+import { lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -11,7 +12,6 @@ import { listSites } from '../../postgres/polling/sites.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printJson, printLine, printTable } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
-import { lengthOf, placeOf, whatOf } from './incident-words.ts';
 
 interface Wanted {
   readonly all?: true;

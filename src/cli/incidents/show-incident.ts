@@ -2,12 +2,14 @@
 
 import { incidentDetails } from '../../actions/incidents/body.ts';
 import { type IncidentStory, storyOf } from '../../actions/incidents/incidents.ts';
+import { lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { untilText } from '../../domain/explain/standing.ts';
 import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { workingText } from '../../domain/stays/dwell.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime } from '../../domain/values/time.ts';
 import { readClock } from '../../postgres/connection/database.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
@@ -15,8 +17,6 @@ import { learnedLimits } from '../../postgres/stays/limits.ts';
 import type { CliContext } from '../terminal/context.ts';
 import type { OpenDatabase } from '../terminal/database.ts';
 import { counted, printable, printFacts, printJson, printLine, printTable, styled } from '../terminal/output.ts';
-import { relative } from '../terminal/times.ts';
-import { lengthOf, placeOf, whatOf } from './incident-words.ts';
 
 /** Reads and prints it. */
 export async function showIncident(

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { humanDuration } from '../../domain/values/duration.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import { relative } from '../../domain/values/relative-time.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
@@ -11,7 +12,6 @@ import { findPurchases, type PurchaseRow, requestPoll } from '../../postgres/pur
 import { durationArgument, examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { missingDaemon, withDatabase } from '../terminal/database.ts';
-import { relative } from '../terminal/times.ts';
 import { findPurchase } from './purchase.ts';
 import { showPurchase } from './show-purchase.ts';
 

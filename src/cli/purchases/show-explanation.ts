@@ -6,12 +6,12 @@ import { type ExplainPolicy, explainPurchase } from '../../domain/explain/explai
 import type { Explanation, Step } from '../../domain/explain/step.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import { relative } from '../../domain/values/relative-time.ts';
 import { DAY, type Instant, isoTime } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { explainFacts, subscriberNames } from '../../postgres/reports/explain.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printable, printFacts, printJson, printLine, styled } from '../terminal/output.ts';
-import { relative } from '../terminal/times.ts';
 
 interface Wanted {
   /** The purchase's row. */

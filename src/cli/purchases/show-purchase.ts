@@ -5,6 +5,7 @@ import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
 import { stateName } from '../../domain/purchases/states.ts';
 import type { ShownLimit } from '../../domain/stays/dwell.ts';
 import { isDecimal, type JsonValue } from '../../domain/values/exact-json.ts';
+import { relative } from '../../domain/values/relative-time.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
@@ -14,7 +15,6 @@ import { limitOfPurchase } from '../../postgres/reports/shown.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printFacts, printJson, printLine, printTable, styled } from '../terminal/output.ts';
-import { relative } from '../terminal/times.ts';
 
 /** Prints the purchase with its transitions and deliveries. */
 export async function showPurchase(

@@ -10,6 +10,7 @@ import { unreachableReason } from '../../actions/subscribers/subscribers.ts';
 import { suggestion } from '../../config/kinds/nearest.ts';
 import { DELIVERY_STATUSES, NOT_TOLD } from '../../domain/deliveries/delivery-status.ts';
 import { AppError } from '../../domain/values/errors.ts';
+import { relative } from '../../domain/values/relative-time.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type DeliveryFilter, type DeliveryRow, findDelivery, listDeliveries } from '../../postgres/deliveries/delivery-list.ts';
@@ -20,7 +21,6 @@ import { examples, namesItsCommands } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { printFacts, printJson, printLine, printTable } from '../terminal/output.ts';
-import { relative } from '../terminal/times.ts';
 import { type RetryAllOptions, retryAll } from './retry-all.ts';
 
 interface JsonOption {

@@ -3,11 +3,11 @@
 import { afterFailures, isAskedFor } from '../../domain/deliveries/subscriber-state.ts';
 import { untilText } from '../../domain/explain/standing.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
+import { relative } from '../../domain/values/relative-time.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { MOST_FAILING, MOST_PARKED, type TroubledSubscriber } from '../../postgres/subscribers/trouble.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { counted, printable, printLine, styled } from '../terminal/output.ts';
-import { relative } from '../terminal/times.ts';
 
 /** Prints a line for each of them, or nothing. */
 export function printTrouble(context: CliContext, troubled: readonly TroubledSubscriber[], now: Instant): void {

@@ -53,6 +53,11 @@ export const VARIABLES = {
     kind.encryptionKey,
     'The key that SECRETS_KEY replaces, or several separated by commas: opens what is stored until it is sealed again',
   ),
+  CONSOLE_URL: optional(
+    kind.baseUrl,
+    'Address at which people open the console, such as `https://ops.example.com/purchase-watch`; alerts link to it, and a path in it is where a proxy serves the console',
+    'the address of each request; alerts have no links',
+  ),
   HOST: preset(kind.text, '127.0.0.1', 'Address to listen on'),
   PORT: preset(kind.whole(0, 65_535), 8080, 'Port to listen on; 0 takes a free one'),
   SHUTDOWN_TIMEOUT: preset(

@@ -172,6 +172,8 @@ describe('reading', () => {
       state: { value: 6, name: 'WaitingForCardPayments' },
       subscriber: null,
       parent: null,
+      where: 'se',
+      what: '3 customers overdue in WaitingForCardPayments',
       parts: [],
       status: 'open',
       severity: 'warning',

@@ -1,7 +1,7 @@
 /** Moments as people say them. */
 
-import { humanDuration } from '../../domain/values/duration.ts';
-import { DAY, HOUR, type Instant, MINUTE, SECOND } from '../../domain/values/time.ts';
+import { humanDuration } from './duration.ts';
+import { DAY, HOUR, type Instant, MINUTE, SECOND } from './time.ts';
 
 /** How long ago, or in how long, in the unit that matters: `3 min ago`, `in 12 s`, `now`, `never`. */
 export function relative(at: Instant | null, now: Instant): string {

@@ -2,10 +2,10 @@
 
 import { untilText } from '../../domain/explain/standing.ts';
 import { stateName } from '../../domain/purchases/states.ts';
+import { counted } from '../../domain/values/counts.ts';
 import { humanDuration } from '../../domain/values/duration.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
-import { counted } from '../terminal/output.ts';
 
 /** Where it is: a site, a subscriber, or how many there are of both. */
 export function placeOf({ kind, site, subscriber, parts }: Pick<IncidentRow, 'kind' | 'site' | 'subscriber' | 'parts'>): string {

@@ -1,0 +1,11 @@
+/** Who sends a request, as far as keys tell. */
+import type { Scope } from '../../config/kinds/key-kinds.ts';
+import type { Instant } from '../../domain/values/time.ts';
+
+export interface Caller {
+  /** The name of the key; null where no keys are configured. */
+  readonly key: string | null;
+  readonly scopes: readonly Scope[];
+  /** When the key expires; null: never. */
+  readonly expires: Instant | null;
+}

@@ -1,0 +1,68 @@
+/** Lets in whoever is signed in, and mounts signing in and out. */
+import type { Context, Hono, MiddlewareHandler } from 'hono';
+import { KEYLESS } from '../../api/access/access.ts';
+import type { Caller } from '../../api/http/caller.ts';
+import type { ApiBindings, ServedApp } from '../../api/http/serve.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { below, formOf } from '../frame/request.ts';
+import { type CookieScope, dropSession, keepSession, keepTheme, sessionToken, themeOf } from './cookies.ts';
+import type { Sessions } from './sessions.ts';
+import { signInPage, tryKey } from './sign-in.ts';
+
+export type ConsoleEnv = { Bindings: ApiBindings; Variables: { caller: Caller } };
+
+export interface GuardParts {
+  readonly api: ServedApp;
+  readonly sessions: Sessions;
+  readonly cookies: CookieScope;
+  readonly log: Logger;
+  /** Whether keys are configured; without any, everybody on this machine may do everything. */
+  readonly isKeyed: boolean;
+}
+
+/** Mounts `/sign-in`, asks for a session from there on, and mounts what a signed-in person may do to it. */
+export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, cookies, log, isKeyed }: GuardParts): void {
+  const { base } = cookies;
+  const addressOf = (c: Context<ConsoleEnv>): string => c.env?.address ?? 'unknown';
+  app.get('/sign-in', (c) => c.html(signInPage({ base, theme: themeOf(c), to: below(c.req.query('to')) })));
+  app.post('/sign-in', async (c) => {
+    const form = await formOf(c);
+    const to = below(form.to);
+    const tried = await tryKey(api, form.key ?? '', c.env?.address);
+    if ('refusal' in tried) return c.html(signInPage({ base, theme: themeOf(c), to, refusal: tried.refusal }), tried.status);
+    keepSession(c, await sessions.begin(tried.caller, addressOf(c)), cookies);
+    log.info({ key: tried.caller.key, address: addressOf(c) }, 'console.signed_in');
+    return c.redirect(`${base}${to}`, 303);
+  });
+  app.use(requireSession({ sessions, base, isKeyed }));
+  app.post('/sign-out', async (c) => {
+    const { key } = c.get('caller');
+    const token = sessionToken(c);
+    if ((await formOf(c)).from === 'everywhere' && key !== null) await sessions.endAll(key);
+    else if (token !== null) await sessions.end(token);
+    dropSession(c, cookies);
+    log.info({ key, address: addressOf(c) }, 'console.signed_out');
+    return c.redirect(`${base}/sign-in`, 303);
+  });
+  app.post('/theme', async (c) => {
+    const { theme = '', back } = await formOf(c);
+    keepTheme(c, theme, cookies);
+    return c.redirect(`${base}${below(back?.slice(base.length))}`, 303);
+  });
+}
+
+function requireSession({ sessions, base, isKeyed }: { sessions: Sessions; base: string; isKeyed: boolean }) {
+  const handler: MiddlewareHandler<ConsoleEnv> = async (c, next) => {
+    const token = sessionToken(c);
+    const caller = isKeyed ? (token === null ? null : await sessions.callerOf(token)) : KEYLESS;
+    if (caller !== null) {
+      c.set('caller', caller);
+      return next();
+    }
+    const { pathname, search } = new URL(c.req.url);
+    if (pathname === '/live') return c.text('Sign in again.', 401);
+    const to = c.req.method === 'GET' && pathname !== '/' ? `?to=${encodeURIComponent(pathname + search)}` : '';
+    return c.redirect(`${base}/sign-in${to}`, 303);
+  };
+  return handler;
+}

@@ -1,0 +1,63 @@
+/** Signing in with a key of the API, and out again. */
+
+import type { KeyBody } from '../../api/access/key.ts';
+import type { Caller } from '../../api/http/caller.ts';
+import type { ServedApp } from '../../api/http/serve.ts';
+import { type Html, html, NOTHING } from '../frame/html.ts';
+import { icon } from '../frame/icons.ts';
+import { documentOf, type Theme } from '../frame/page.ts';
+
+/** What the key opened: its caller, or why it opened nothing, in a sentence for people. */
+export type SignIn =
+  | { readonly caller: Caller & { readonly key: string } }
+  | { readonly refusal: string; readonly status: 400 | 401 | 403 | 429 | 503 };
+
+const NOT_READING = 'This key may not read. Sign in with one that has the scope read.';
+
+/** Shows the API the key, so that wrong ones cost what they cost there, and are logged as there. */
+export async function tryKey(api: ServedApp, key: string, address: string | undefined): Promise<SignIn> {
+  if (!/^\S{1,512}$/.test(key)) return { refusal: 'Paste the key, and nothing else: it has no spaces.', status: 400 };
+  const headers = { authorization: `Bearer ${key}` };
+  const response = await api.fetch(new Request('http://console/v1/key', { headers }), { address });
+  const body = (await response.json()) as KeyBody & { detail?: string };
+  if (response.ok && body.key !== null) {
+    const expires = body.expiresAt === null ? null : Date.parse(body.expiresAt);
+    return { caller: { key: body.key, scopes: body.scopes, expires } };
+  }
+  switch (response.status) {
+    case 403:
+      return { refusal: NOT_READING, status: 403 };
+    case 429:
+      return { refusal: `${body.detail ?? ''} Wait ten seconds, then try again.`, status: 429 };
+    case 401:
+      return { refusal: body.detail ?? 'The key is not known here.', status: 401 };
+    default:
+      return { refusal: body.detail ?? 'The daemon cannot check keys now. Try again in a few seconds.', status: 503 };
+  }
+}
+
+interface SignInPage {
+  readonly base: string;
+  readonly theme: Theme;
+  /** Where the person wanted to go, below the base. */
+  readonly to: string;
+  readonly refusal?: string;
+}
+
+/** The page that asks for a key. */
+export function signInPage({ base, theme, to, refusal }: SignInPage): Html {
+  const problem =
+    refusal === undefined
+      ? NOTHING
+      : html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p id="refusal">${refusal}</p></div>`;
+  const wrong = refusal === undefined ? NOTHING : html` aria-describedby="refusal help" aria-invalid="true"`;
+  return documentOf(
+    { title: 'Sign in', base, theme },
+    html`<div class="door"><main id="main"><p class="brand">${icon('mark', 'logo')}purchase-watch</p>
+<div><h1 class="say">Sign in with a key of the API</h1><p class="sub">The key in <code>API_KEY</code> lets you change things; the one in <code>API_READ_KEY</code> lets you look.</p></div>
+<form class="panel" method="post" action="${base}/sign-in">${problem}<input type="hidden" name="to" value="${to}"><input class="vh" type="text" name="user" value="purchase-watch" autocomplete="username" tabindex="-1" aria-hidden="true" readonly>
+<label>Key of the API <input type="password" name="key" required maxlength="512" autocomplete="current-password" autofocus${wrong}></label>
+<p class="small" id="help">You stay signed in for 12 hours, and can sign out everywhere.</p><button class="btn first">Sign in</button></form>
+<p class="small">No key at hand? <code>purchase-watch key new</code> makes one; whoever runs the daemon adds it to the settings.</p></main></div>`,
+  );
+}

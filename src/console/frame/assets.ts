@@ -1,0 +1,63 @@
+/** Styles, scripts and pictures of the pages: from this package and from packages, each under an address that holds its hash. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import type { Handler } from 'hono';
+
+const FOLDER = join(import.meta.dirname, '../../../assets');
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['.css', 'text/css; charset=utf-8'],
+  ['.js', 'text/javascript; charset=utf-8'],
+  ['.svg', 'image/svg+xml'],
+]);
+const FOREVER = 'public, max-age=31536000, immutable';
+
+interface Asset {
+  readonly address: string;
+  readonly type: string;
+  readonly bytes: Buffer<ArrayBuffer>;
+  readonly br: Buffer<ArrayBuffer>;
+  readonly gzip: Buffer<ArrayBuffer>;
+}
+
+function assetOf(name: string, file: string): Asset {
+  const bytes = readFileSync(file);
+  const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 12);
+  const [base, extension] = [name.slice(0, -extname(name).length), extname(name)];
+  const address = `/assets/${base}.${hash}${extension}`;
+  return { address, type: TYPES.get(extension)!, bytes, br: brotliCompressSync(bytes), gzip: gzipSync(bytes) };
+}
+
+const own = (name: string): Asset => assetOf(name, join(FOLDER, name));
+const packaged = (name: string, path: string): Asset => assetOf(name, fileURLToPath(import.meta.resolve(path)));
+
+/** Read once, when the console is opened. */
+const ASSETS = {
+  tokens: own('tokens.css'),
+  styles: own('console.css'),
+  script: own('console.js'),
+  icon: own('icon.svg'),
+  htmx: packaged('htmx.js', 'htmx.org/dist/htmx.min.js'),
+};
+const BY_ADDRESS = new Map(Object.values(ASSETS).map((asset) => [asset.address, asset]));
+
+/** Addresses by name, below the console's base. */
+export const assetAddresses = Object.fromEntries(
+  Object.entries(ASSETS).map(([name, { address }]) => [name, address]),
+) as Readonly<Record<keyof typeof ASSETS, string>>;
+
+/** Answers a file in the smallest form that the browser takes; undefined when there is none at the address. */
+export const serveAsset: Handler = (c) => {
+  const asset = BY_ADDRESS.get(c.req.path);
+  if (asset === undefined) return c.notFound();
+  const accepted = c.req.header('accept-encoding') ?? '';
+  const encoding = /\bbr\b/.test(accepted) ? 'br' : /\bgzip\b/.test(accepted) ? 'gzip' : null;
+  return c.body(encoding === null ? asset.bytes : asset[encoding], 200, {
+    'content-type': asset.type,
+    'cache-control': FOREVER,
+    vary: 'accept-encoding',
+    ...(encoding !== null && { 'content-encoding': encoding }),
+  });
+};

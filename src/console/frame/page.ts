@@ -1,0 +1,172 @@
+/** What every page has: head, rail with the navigation, the line with the live state, and the page's own content. */
+import type { Caller } from '../../api/http/caller.ts';
+import { assetAddresses } from './assets.ts';
+import type { Badges } from './badges.ts';
+import { type Html, html, NOTHING } from './html.ts';
+import { icon, type Shape, SPRITE } from './icons.ts';
+import type { Place } from './place.ts';
+
+/** What a page shows. */
+export interface View {
+  /** Of the tab, without the product's name. */
+  readonly title: string;
+  /** Marked in the navigation; null: none of it. */
+  readonly place: Place | null;
+  /** The way to the page, in words and links. */
+  readonly crumb: Html | string;
+  readonly body: Html;
+  readonly status?: number;
+  /** Whether the page is kept up to date while it is open; a page with a form that a person fills in is not. */
+  readonly isLive?: boolean;
+}
+
+export type Theme = 'system' | 'light' | 'dark';
+
+/** Around the view. */
+export interface Frame {
+  /** Path below which the console lies, without the last slash; empty at the root. */
+  readonly base: string;
+  /** Of this page, with its query. */
+  readonly address: string;
+  readonly theme: Theme;
+  readonly caller: Caller;
+  readonly badges: Badges;
+  readonly at: string;
+  /** Above everything, such as the controls of the demo. */
+  readonly banner?: Html;
+}
+
+const GROUPS: readonly (readonly [name: string, places: readonly (readonly [Place, string, string])[]])[] = [
+  [
+    'Watch',
+    [
+      ['now', 'Now', '/'],
+      ['incidents', 'Incidents', '/incidents'],
+      ['purchases', 'Purchases', '/purchases'],
+      ['sites', 'Sites', '/sites'],
+    ],
+  ],
+  [
+    'Notify',
+    [
+      ['subscribers', 'Subscribers', '/subscribers'],
+      ['deliveries', 'Deliveries', '/deliveries'],
+      ['channels', 'Channels', '/channels'],
+      ['silences', 'Silences', '/silences'],
+    ],
+  ],
+  [
+    'Keep',
+    [
+      ['rehearse', 'Rehearse', '/rehearse'],
+      ['system', 'System', '/system'],
+    ],
+  ],
+];
+
+/** A whole document. `content` is everything below the skip link. */
+export function documentOf({ title, base, theme }: { title: string; base: string; theme: Theme }, content: Html): Html {
+  return html`<!doctype html>
+<html lang="en"${theme === 'system' ? NOTHING : html` data-theme="${theme}"`}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · purchase-watch</title>
+<meta name="color-scheme" content="light dark">
+<meta name="htmx-config" content='{"includeIndicatorCSS":false,"history":false,"defaultTimeout":15000}'>
+<link rel="icon" href="${base}${assetAddresses.icon}">
+<link rel="stylesheet" href="${base}${assetAddresses.tokens}">
+<link rel="stylesheet" href="${base}${assetAddresses.styles}">
+<script src="${base}${assetAddresses.htmx}" defer></script>
+<script src="${base}${assetAddresses.script}" defer></script>
+</head>
+<body data-base="${base}">
+${SPRITE}
+<a class="skip" href="#main">To the content</a>
+${content}
+</body>
+</html>
+`;
+}
+
+/** A page of the console. */
+export function pageOf(view: View, frame: Frame): Html {
+  const { base, theme } = frame;
+  return documentOf(
+    { title: view.title, base, theme },
+    html`${frame.banner ?? NOTHING}<div class="app">${rail(view, frame)}
+${main(view, frame)}
+</div>
+<p class="vh" role="status" aria-live="polite" id="said"></p>
+${keys()}`,
+  );
+}
+
+/** A page for somebody who is not known: without navigation. */
+export function barePage({ title, body }: View, { base, theme }: Pick<Frame, 'base' | 'theme'>): Html {
+  return documentOf({ title, base, theme }, html`<div class="door"><main id="main">${body}</main></div>`);
+}
+
+function main({ crumb, body, isLive = true }: View, { address, at }: Frame): Html {
+  const live = html`<div class="live" id="live"><span class="beat" aria-hidden="true"></span><span data-live-text>As it was at ${at}</span><button class="btn plain" type="button" data-pause title="Key: p" hidden>Pause</button></div>`;
+  const attributes = isLive
+    ? html` hx-get="${address}" hx-trigger="pw:refresh" hx-select="#main" hx-swap="outerMorph" hx-target="this" data-live="yes"`
+    : NOTHING;
+  return html`<main class="main" id="main" data-at="${at}"${attributes}><div class="bar"><span class="crumb">${crumb}</span>${isLive ? live : NOTHING}</div>
+${body}</main>`;
+}
+
+function rail({ place }: View, { base, address, theme, caller, badges }: Frame): Html {
+  const entry = ([key, word, path]: readonly [Place, string, string]): Html => {
+    const badge = badges[key];
+    return html`<li><a href="${base}${path}"${key === place ? html` aria-current="page"` : NOTHING}>${word}${badge === undefined ? NOTHING : mark(badge)}</a></li>`;
+  };
+  return html`<header class="rail">
+<div class="name"><a class="brand" href="${base}/">${icon('mark', 'logo')}purchase-watch</a></div>
+<form class="find" role="search" action="${base}/purchases"><label class="vh" for="find">Find a purchase by id or order reference</label><input id="find" name="q" type="search" placeholder="Id or order" autocomplete="off" maxlength="200"><kbd aria-hidden="true">/</kbd></form>
+<button class="btn to-menu" type="button" popovertarget="menu">Menu</button>
+<nav class="menu" id="menu" popover aria-label="Pages">${GROUPS.map(([name, places]) => html`<div><h2>${name}</h2><ul>${places.map(entry)}</ul></div>`)}
+<div class="foot">${themes(theme, { base, address })}${who(caller, base)}</div></nav>
+</header>`;
+}
+
+function mark({ shape, count, says }: { shape: Shape; count: number; says: string }): Html {
+  return html`<span class="n ${shape}" title="${says}">${icon(shape)}${count}<span class="vh"> ${says}</span></span>`;
+}
+
+function themes(theme: Theme, { base, address }: { base: string; address: string }): Html {
+  const button = (value: Theme, word: string) =>
+    html`<button name="theme" value="${value}" aria-pressed="${String(value === theme)}">${word}</button>`;
+  return html`<form method="post" action="${base}/theme"><input type="hidden" name="back" value="${address}"><fieldset class="seg"><legend class="vh">Colours</legend>${button('system', 'System')}${button('light', 'Light')}${button('dark', 'Dark')}</fieldset></form>`;
+}
+
+function who({ key, scopes }: Caller, base: string): Html {
+  const keysLink = html`<a href="#keys" data-keys>Keys <kbd>?</kbd></a>`;
+  if (key === null) return html`<p>No keys are set: everybody on this machine may do everything. ${keysLink}</p>`;
+  const role = scopes.includes('operate') ? 'operator' : 'may only read';
+  return html`<form method="post" action="${base}/sign-out"><p>Signed in with key <b>${key}</b>, ${role}<br><button class="btn plain" name="from" value="here">Sign out</button> <button class="btn plain" name="from" value="everywhere">everywhere</button> · ${keysLink}</p></form>`;
+}
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ['?', 'Show these keys'],
+  ['/', 'Find a purchase'],
+  ['g n', 'Now'],
+  ['g i', 'Incidents'],
+  ['g p', 'Purchases'],
+  ['g s', 'Sites'],
+  ['g u', 'Subscribers'],
+  ['g d', 'Deliveries'],
+  ['g c', 'Channels'],
+  ['g l', 'Silences'],
+  ['g r', 'Rehearse'],
+  ['g y', 'System'],
+  ['j k', 'Next or previous row'],
+  ['Enter', 'Open the row'],
+  ['p', 'Pause updates, or go on'],
+  ['t', 'Exact times, or relative ones'],
+  ['Esc', 'Close, leave a field'],
+];
+
+function keys(): Html {
+  return html`<dialog id="keys" aria-labelledby="keys-h"><form method="dialog"><h2 id="keys-h">Keys</h2><div class="keys">${KEYS.map(([key, says]) => html`<div><kbd>${key}</kbd><span>${says}</span></div>`)}</div><p class="small">No key changes data. In a field they do nothing.</p><button class="btn" autofocus>Close</button></form></dialog>`;
+}

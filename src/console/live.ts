@@ -1,0 +1,100 @@
+/** Tells open pages that something changed. A page then asks for itself again; nothing about purchases goes through the stream. */
+
+import type { Context } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import { expirySignal } from '../api/access/access.ts';
+import type { FeedHub } from '../api/events/feed-hub.ts';
+import type { Caller } from '../api/http/caller.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
+
+/** At most one refresh in this time, however much happens. */
+const REST: Milliseconds = 1_000;
+/** After a change pages look again, because deliveries, alerts and counts follow it within seconds. */
+const LOOK_AGAIN: readonly Milliseconds[] = [2_000, 10_000];
+/** A comment this often keeps proxies from closing the stream, and shows the page that the daemon lives. */
+const SILENCE: Milliseconds = 15_000;
+const RECONNECT: Milliseconds = 2_000;
+const MOST = 1_000;
+
+export interface Live {
+  /** Answers the stream of one page. */
+  stream(c: Context, caller: Caller): Response;
+  /** Something changed that brings no event, such as an action of a person. */
+  changed(): void;
+}
+
+interface Follower {
+  refresh(): void;
+}
+
+/** One wake-up of the feed serves all pages of this replica. */
+export function createLive(feed: FeedHub): Live {
+  const followers = new Set<Follower>();
+  let following = new AbortController();
+  let timers: NodeJS.Timeout[] = [];
+  const refreshAll = (): void => {
+    for (const follower of followers) follower.refresh();
+  };
+  const changed = (): void => {
+    for (const timer of timers) clearTimeout(timer);
+    refreshAll();
+    timers = LOOK_AGAIN.map((after) => setTimeout(refreshAll, after).unref());
+  };
+  /** Runs while a page is open. */
+  const follow = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      const turn = feed.turn();
+      await feed.next(turn, { within: SILENCE, signal });
+      if (feed.turn() !== turn && !signal.aborted) {
+        changed();
+        await rest(REST, signal);
+      }
+    }
+  };
+  const join = (follower: Follower): void => {
+    followers.add(follower);
+    if (followers.size > 1) return;
+    following = new AbortController();
+    void follow(following.signal);
+  };
+  const leave = (follower: Follower): void => {
+    followers.delete(follower);
+    if (followers.size > 0) return;
+    following.abort();
+    for (const timer of timers) clearTimeout(timer);
+  };
+  return {
+    changed,
+    stream: (c, caller) => {
+      if (followers.size >= MOST) return c.text('Too many pages are open.', 503, { 'retry-after': '30' });
+      const gone = AbortSignal.any([...[c.env?.closing].filter((signal) => signal !== undefined), ...expirySignal(caller)]);
+      const response = streamSSE(c, async (stream) => {
+        const ended = Promise.withResolvers<void>();
+        const send = (event: string): void => void stream.writeSSE({ event, data: '', retry: RECONNECT }).catch(ended.resolve);
+        const follower = { refresh: () => send('refresh') };
+        const beat = setInterval(() => send('beat'), SILENCE);
+        stream.onAbort(ended.resolve);
+        gone.addEventListener('abort', () => ended.resolve());
+        if (gone.aborted) ended.resolve();
+        join(follower);
+        send('beat');
+        await ended.promise;
+        clearInterval(beat);
+        leave(follower);
+      });
+      response.headers.set('x-accel-buffering', 'no');
+      return response;
+    },
+  };
+}
+
+function rest(length: Milliseconds, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(end, length).unref();
+    signal.addEventListener('abort', end, { once: true });
+  });
+}

@@ -1,0 +1,39 @@
+/** Parts that pages share: panels, figures, messages about what was done, and what an empty list says. */
+import { type Html, html, NOTHING } from '../frame/html.ts';
+import { icon } from '../frame/icons.ts';
+
+export interface Panel {
+  /** Of the heading, for links and for screen readers. */
+  readonly id: string;
+  readonly title: string;
+  readonly note?: Html | string;
+  readonly right?: Html;
+  readonly body: Html;
+  readonly foot?: Html;
+}
+
+/** A part of a page under a heading of its own. */
+export function panel({ id, title, note, right, body, foot }: Panel): Html {
+  return html`<section class="panel" aria-labelledby="${id}"><header><h2 id="${id}">${title}</h2>${note === undefined ? NOTHING : html`<p>${note}</p>`}${right === undefined ? NOTHING : html`<div class="right">${right}</div>`}</header>
+${body}${foot === undefined ? NOTHING : html`<footer>${foot}</footer>`}</section>`;
+}
+
+/** What stands where a list would be: what would be here, why it is not, and the next step. */
+export function nothingHere(...paragraphs: readonly (Html | string)[]): Html {
+  return html`<div class="none">${paragraphs.map((text) => html`<p>${text}</p>`)}</div>`;
+}
+
+/** What was just done, after a form was posted. @public */
+export function flash(text: Html | string): Html {
+  return html`<p class="flash" role="status">${icon('ok', 'ok')}<span>${text}</span></p>`;
+}
+
+/** What people wrote: it keeps its direction, and a long text is cut with the whole of it in the title. */
+export function written(text: string): Html {
+  return html`<bdi class="clip" title="${text}">${text}</bdi>`;
+}
+
+/** A pair of a term and what it is. */
+export function facts(pairs: readonly (readonly [term: string, is: Html | string])[]): Html {
+  return html`<dl class="facts">${pairs.map(([term, is]) => html`<dt>${term}</dt><dd>${is}</dd>`)}</dl>`;
+}

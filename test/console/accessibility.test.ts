@@ -1,0 +1,44 @@
+/** Every page in both themes and three widths: no violation that axe finds, nothing in the browser's console, no other host. */
+import axe from 'axe-core';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openPage, startBrowser } from '../support/browser.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const PAGES = ['/'];
+
+let browser: Browser;
+let t: TestApp;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  t = await startTestApp({ realClock: true });
+  await t.watch();
+  await t.app.start();
+});
+
+afterAll(async () => {
+  await t?.stop();
+  await browser?.close();
+});
+
+test.each(['light', 'dark'] as const)('nothing keeps a person out, in %s', async (colorScheme) => {
+  const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()!, colorScheme, bypassCSP: true });
+  const violations: string[] = [];
+  for (const path of PAGES) {
+    for (const width of [320, 768, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.goto(path);
+      await page.evaluate(axe.source);
+      const found = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+      violations.push(
+        ...found.violations.map(({ id, nodes }) => `${path} at ${width}: ${id} ${nodes.map(({ html }) => html).join(' ')}`),
+      );
+      const isWide = await page.locator('html').evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
+      if (isWide) violations.push(`${path} at ${width} scrolls sideways`);
+    }
+  }
+  expect(violations).toEqual([]);
+  expect(misdeeds.found).toEqual([]);
+  await context.close();
+});

@@ -1,0 +1,42 @@
+/** A real Chromium for tests of pages: that of the system, or the one that CHROMIUM_PATH names. */
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+
+const PATHS = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** Without them, a browser looks for updates and names of its maker's hosts, which fail here and take time. */
+const QUIET = [
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+];
+
+/** Starts a browser; its caller closes it. Throws when there is none, with what to install. */
+export async function startBrowser(): Promise<Browser> {
+  const executablePath = PATHS.find((path) => path !== undefined && existsSync(path));
+  if (executablePath === undefined) {
+    throw new Error('tests of the console need Chromium: install the package chromium, or name one in CHROMIUM_PATH');
+  }
+  return chromium.launch({ executablePath, args: QUIET });
+}
+
+/** What a page must not do: print errors, or ask another host. Read it at the end of a test. */
+export interface Misdeeds {
+  readonly found: string[];
+}
+
+/** Opens a page of which misdeeds are noted. */
+export async function openPage(
+  browser: Browser,
+  { origin, ...options }: { readonly origin: string } & Parameters<Browser['newContext']>[0],
+): Promise<{ page: Page; context: BrowserContext; misdeeds: Misdeeds }> {
+  const context = await browser.newContext({ baseURL: origin, ...options });
+  const page = await context.newPage();
+  const found: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') found.push(message.text());
+  });
+  page.on('pageerror', (error) => found.push(String(error)));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(origin)) found.push(`asked ${request.url()}`);
+  });
+  return { page, context, misdeeds: { found } };
+}
