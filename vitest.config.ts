@@ -9,8 +9,6 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 120_000,
-    // Stories share two cores with daemons, databases and brokers, and some still count on their speed. What fails twice, fails.
-    retry: 1,
     // What is waited for comes in milliseconds; a machine at its limit may take seconds.
     expect: { poll: { timeout: 20_000 } },
     // Most stories wait for a database, another process or a timer most of the time, so two cores carry more workers than two.
