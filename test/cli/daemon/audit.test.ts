@@ -18,7 +18,7 @@ test('a whole database is proven line by line', async () => {
   const { exitCode, stdout, stderr } = await audit();
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   expect(stdout.split('\n')).toEqual([
-    'whole  2 transitions, each with its event, which says the same',
+    'whole  2 transitions, each with its event and the same states',
     'whole  2 announced changes, each with its transition',
     'whole  1 purchase, their events numbered without a gap',
     'whole  1 purchase, each change beginning where the one before ended',

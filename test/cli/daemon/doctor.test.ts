@@ -417,7 +417,7 @@ describe('without a daemon', () => {
     const { about } = await doctor(settings);
     expect(about('receiver default')).toEqual([
       expect.stringMatching(
-        /^warning: it is paused until .* after one failure \(The receiver answered 429\); 1 delivery waits; it was sent no test event → nothing needs to be done: .* by itself then; to send it one all the same: "purchase-watch doctor --all"$/,
+        /^warning: it is paused until .* after one failure \(The receiver answered 429\); 1 delivery waits; it was sent no test event → nothing needs to be done: its waiting deliveries are sent in order when the pause is over; to send it one all the same: "purchase-watch doctor --all"$/,
       ),
     ]);
     expect(receiver.received).toEqual([]);
