@@ -14,8 +14,8 @@ const LONGEST_ATTEMPT = 2 * TIMEOUT;
 export const slackKind: PeopleKindOf<ChannelSettings> = {
   audience: 'people',
   longestAttempt: LONGEST_ATTEMPT,
-  open: ({ webhookUrl: url, maxPerHour }, { setting }) => ({
-    channel: createSlackChannel({ url, setting, consoleUrl: null, timeout: TIMEOUT }),
+  open: ({ webhookUrl: url, maxPerHour }, { setting, settings: { consoleUrl } }) => ({
+    channel: createSlackChannel({ url, setting, consoleUrl, timeout: TIMEOUT }),
     concurrency: 1,
     spacing: BETWEEN_MESSAGES,
     timeout: LONGEST_ATTEMPT,

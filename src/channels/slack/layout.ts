@@ -2,7 +2,7 @@
 
 import { type Draft, LONGEST_HEADLINE } from '../people/messages/draft.ts';
 import { fitted, type Piece } from '../people/messages/fitting.ts';
-import { cut } from '../people/messages/mrkdwn.ts';
+import { cut, linked } from '../people/messages/mrkdwn.ts';
 
 type PlainText = { type: 'plain_text'; text: string };
 /** Verbatim: Slack makes links of nothing but what is marked as one, whatever people wrote into a note or an id. */
@@ -35,7 +35,7 @@ const MOST_BLOCKS = 50;
 export function layOut(draft: Draft): SlackMessage {
   const headline = cut(draft.headline, LONGEST_HEADLINE);
   const pieces = fitted(draft, (some) => textOf(headline, some).length <= LONGEST_TEXT);
-  return { text: cut(textOf(headline, pieces), LONGEST_TEXT), blocks: blocksOf(headline, pieces) };
+  return { text: cut(textOf(headline, pieces), LONGEST_TEXT), blocks: [headOf(headline, draft.page), ...blocksOf(pieces)] };
 }
 
 function textOf(headline: string, pieces: readonly Piece[]): string {
@@ -46,9 +46,18 @@ function textOf(headline: string, pieces: readonly Piece[]): string {
   return [headline, ...lines].join('\n');
 }
 
-function blocksOf(headline: string, pieces: readonly Piece[]): SlackBlock[] {
+/** Headers of Slack have no links, so a headline with one is a section. */
+function headOf(headline: string, page: string | undefined): SlackBlock {
+  if (page === undefined) return { type: 'header', text: { type: 'plain_text', text: headline } };
+  return { type: 'section', text: markup(`*${linked(page, headline)}*`, LONGEST_SECTION) };
+}
+
+function markup(text: string, longest: number): Mrkdwn {
+  return { type: 'mrkdwn', text: cut(text, longest), verbatim: true };
+}
+
+function blocksOf(pieces: readonly Piece[]): SlackBlock[] {
   const of = (wanted: Piece['kind']): Piece[] => pieces.filter(({ kind }) => kind === wanted);
-  const markup = (text: string, longest: number): Mrkdwn => ({ type: 'mrkdwn', text: cut(text, longest), verbatim: true });
   const fields = of('fact').map(({ label, text }) => markup(`*${label}*\n${text}`, LONGEST_FIELD));
   const notes = of('note').map(({ text }) => markup(text, LONGEST_SECTION));
   const body: SlackBlock[] = [
@@ -58,7 +67,7 @@ function blocksOf(headline: string, pieces: readonly Piece[]): SlackBlock[] {
     ),
     ...chunks(notes, MOST_FIELDS).map((some): SlackBlock => ({ type: 'context', elements: some })),
   ];
-  return [{ type: 'header', text: { type: 'plain_text', text: headline } }, ...body.slice(0, MOST_BLOCKS - 1)];
+  return body.slice(0, MOST_BLOCKS - 1);
 }
 
 function chunks<T>(list: readonly T[], size: number): T[][] {

@@ -10,9 +10,10 @@ export function renderForTerminal(message: {
   readonly text: string;
   readonly blocks?: readonly SlackBlock[] | undefined;
 }): string {
-  const [headline = '', ...rest] =
-    message.blocks === undefined ? unmarked(message.text).split('\n') : message.blocks.map(blockText);
+  const [first = '', ...rest] = message.blocks === undefined ? unmarked(message.text).split('\n') : message.blocks.map(blockText);
   const body = message.blocks === undefined ? rest.join('\n') : rest.join('\n\n');
+  // A headline is as long as a line, without its link: the notes of the message have the same.
+  const headline = first.replace(/: https?:\S+$/, '');
   const lines = [headline, ...(body === '' ? [] : ['', ...body.split('\n')])].flatMap(wrapped);
   return [`┌─ Slack ${'─'.repeat(WIDTH - 9)}`, ...lines.map((line) => `│ ${line}`.trimEnd()), `└${'─'.repeat(WIDTH - 1)}`].join(
     '\n',

@@ -4,7 +4,7 @@ import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import type { Draft } from '../people/messages/draft.ts';
 import { fitted, type Piece } from '../people/messages/fitting.ts';
 import { eventDraft, type MessageOptions } from '../people/messages/message.ts';
-import { cut } from '../people/messages/mrkdwn.ts';
+import { cut, linked } from '../people/messages/mrkdwn.ts';
 import { type FoldOptions, foldedDraft } from '../people/messages/together.ts';
 import { markdown, plainText } from './markdown.ts';
 
@@ -69,19 +69,25 @@ export function countedBytes(message: TeamsMessage): number {
 /** What yields does so before the end of the message is left out. */
 export function laidOut(draft: Draft): TeamsMessage {
   const headline = cut(draft.headline, LONGEST_HEADLINE);
-  const card = (pieces: readonly Piece[]): TeamsMessage => messageOf(headline, pieces);
+  const card = (pieces: readonly Piece[]): TeamsMessage => messageOf({ ...draft, headline }, pieces);
   const fits = (pieces: readonly Piece[]): boolean => countedBytes(card(pieces)) <= MOST_BYTES;
   let pieces = fitted(draft, fits);
   while (pieces.length > 0 && !fits(pieces)) pieces = pieces.slice(0, -1);
   return card(pieces);
 }
 
-function messageOf(headline: string, pieces: readonly Piece[]): TeamsMessage {
+function messageOf({ headline, page }: Pick<Draft, 'headline' | 'page'>, pieces: readonly Piece[]): TeamsMessage {
   const of = (wanted: Piece['kind']): Piece[] => pieces.filter(({ kind }) => kind === wanted);
   const text = (markup: string): string => markdown(cut(markup, LONGEST_TEXT));
   const facts = of('fact').map(({ label, text: value }) => ({ title: label, value: text(value) }));
   const body: (TextBlock | FactSet)[] = [
-    { type: 'TextBlock', text: markdown(headline), wrap: true, size: 'Large', weight: 'Bolder' },
+    {
+      type: 'TextBlock',
+      text: markdown(page === undefined ? headline : linked(page, headline)),
+      wrap: true,
+      size: 'Large',
+      weight: 'Bolder',
+    },
     ...(facts.length === 0 ? [] : [{ type: 'FactSet', facts } as const]),
     ...of('paragraph').flatMap(({ label, text: said }): TextBlock[] => [
       { type: 'TextBlock', text: markdown(label), wrap: true, weight: 'Bolder', spacing: 'Medium' },

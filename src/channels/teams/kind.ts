@@ -14,8 +14,8 @@ const SPACING: Milliseconds = 1_000;
 export const teamsKind: PeopleKindOf<ChannelSettings> = {
   audience: 'people',
   longestAttempt: TIMEOUT,
-  open: ({ webhookUrl: url, maxPerHour }, { setting }) => ({
-    channel: createTeamsChannel({ url, setting, timeout: TIMEOUT }),
+  open: ({ webhookUrl: url, maxPerHour }, { setting, settings: { consoleUrl } }) => ({
+    channel: createTeamsChannel({ url, setting, consoleUrl, timeout: TIMEOUT }),
     concurrency: 1,
     spacing: SPACING,
     timeout: TIMEOUT,

@@ -16,13 +16,30 @@ function escaped(text: string): string {
   return text.replace(MARKS, '\\$&').replace(LINE_MARKS, '$1\\$2').replace(NUMBERED, '$1\\.').replace(FUNCTIONS, '{\u200b');
 }
 
-/** Markup as Markdown; each line is a paragraph, since cards join single lines. Dates are in UTC, and links spelled out. */
+const LINK = /<(https?:[^|>\n]+)\|([^>\n]*)>/;
+
+/** Markup as Markdown; each line is a paragraph, since cards join single lines. Dates are in UTC. */
 export function markdown(markup: string): string {
-  const text = plainText(markup);
-  return text.split('\n').map(escaped).join('\n\n');
+  return markup.split('\n').map(lineOf).join('\n\n');
 }
 
-/** Markup as text, for where a card shows no Markdown. */
+function lineOf(line: string): string {
+  const [before = '', ...rest] = line.split(LINK);
+  // After a text come the address and the label of a link, and the next text.
+  const parts = rest.map((part, index) => {
+    if (index % 3 === 0) return '';
+    const text = escaped(plainText(part));
+    return index % 3 === 1 ? `[${text}](${plainText(rest[index - 1]!).replace(/[()\\\s]/g, percent)})` : text;
+  });
+  return escaped(plainText(before)) + parts.join('');
+}
+
+/** What would end the address of a link. */
+function percent(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+}
+
+/** Markup as text, for where a card shows no Markdown; links are spelled out. */
 export function plainText(markup: string): string {
   return markup.replace(PIECES, (whole, date, url, label, code, entity: keyof typeof ENTITIES | undefined) => {
     if (entity !== undefined) return ENTITIES[entity];

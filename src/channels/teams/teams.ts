@@ -11,18 +11,19 @@ import { type TeamsMessage, teamsFolded, teamsMessage } from './card.ts';
 
 export interface TeamsOptions {
   readonly url: string;
+  /** Where people find the console; cards link to it. */
+  readonly consoleUrl: string | null;
   /** For one attempt: connection, headers and body together. */
   readonly timeout: Milliseconds;
   /** Where its address is set, for the person who must set another one. */
   readonly setting: string;
 }
 
-const NO_CONSOLE = { consoleUrl: null };
 /** A page of a portal or proxy, and what connectors of before workflows answered with 200 where a message was refused. */
 const NOT_TAKEN = /^\s*<|delivery failed/i;
 
 /** A channel to one workflow. Pacing is the caller's. */
-export function createTeamsChannel({ url, timeout, setting }: TeamsOptions): Channel {
+export function createTeamsChannel({ url, consoleUrl, timeout, setting }: TeamsOptions): Channel {
   // The signature in its query lets anyone post who has it, and the path names the workflow.
   const hide = hiding([url, ...new URL(url).searchParams.values().filter((value) => value.length > 8)]);
   const { origin, pathname, search } = new URL(url);
@@ -39,10 +40,10 @@ export function createTeamsChannel({ url, timeout, setting }: TeamsOptions): Cha
   };
 
   return {
-    send: (event, options) => send(teamsMessage(event.body, NO_CONSOLE), options),
+    send: (event, options) => send(teamsMessage(event.body, { consoleUrl }), options),
     sendAll: (events, { since, until, reason, incidents, ...options }) => {
       const bodies = events.map(({ body }) => body);
-      return send(teamsFolded(bodies, { ...NO_CONSOLE, since, until, now: options.now, reason, incidents }), options);
+      return send(teamsFolded(bodies, { consoleUrl, since, until, now: options.now, reason, incidents }), options);
     },
     close: () => {
       closing ??= pool.close();

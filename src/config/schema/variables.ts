@@ -55,7 +55,7 @@ export const VARIABLES = {
   ),
   CONSOLE_URL: optional(
     kind.baseUrl,
-    'Address at which people open the console, such as `https://ops.example.com/purchase-watch`; alerts link to it, and a path in it is where a proxy serves the console',
+    'Address at which people open the console, such as `https://ops.example.com/purchase-watch`; alerts in Slack and Teams link to it (the headline to its incident, ids to their purchases), and a path in it is where a proxy serves the console',
     'the address of each request; alerts have no links',
   ),
   HOST: preset(kind.text, '127.0.0.1', 'Address to listen on'),

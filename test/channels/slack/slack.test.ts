@@ -54,7 +54,7 @@ test('a message that Slack takes with ok is delivered', async () => {
   const [got] = to.received;
   expect(got?.problem).toBeNull();
   expect(got?.text).toMatch(/^🔴 se: 3 /);
-  expect(got?.blocks?.[0]?.type).toBe('header');
+  expect(got?.blocks?.[0]?.text?.text).toMatch(/^\*<https:\/\/watch\.example\/incidents\/inc_7\|🔴 se: 3 .*>\*$/);
 });
 
 test('200 with anything but ok is not a delivery', async () => {

@@ -31,6 +31,30 @@ test('the longest messages, also together and in letters of many bytes, are with
   expect(JSON.stringify(folded)).toContain('Microsoft Teams did not take them at once');
 });
 
+test('the headline and the ids of a card are links where there is a console', () => {
+  const data = {
+    incidentId: 'inc_7',
+    kind: 'stuck',
+    site: 'se',
+    state: { value: 4, name: 'WaitingForIdentityProvider' },
+    count: 3,
+  };
+  const times = { openedAt: '2026-11-20T09:15:30.000Z', endedAt: null, since: '2026-11-20T09:05:00.000Z' };
+  const timestamp = '2026-11-20T09:17:00.000Z';
+  const event = {
+    id: 'evt_1',
+    type: 'incident.opened',
+    timestamp,
+    data: { ...data, ...times, peak: 3, purchases: ['id_1', 'id2'] },
+  };
+  const { summary, attachments } = teamsMessage(JSON.stringify(event), { consoleUrl: 'https://watch.example/(ops)' });
+  const texts = attachments[0].content.body.flatMap((each) => (each.type === 'TextBlock' ? [each.text] : []));
+  expect(summary).toMatch(/^🔴 se: 3 customers stuck/);
+  expect(texts[0]).toMatch(/^\[🔴 se: 3 customers stuck .*\]\(https:\/\/watch\.example\/%28ops%29\/incidents\/inc_7\)$/);
+  expect(texts).toContainEqual(expect.stringContaining('[id\\_1](https://watch.example/%28ops%29/purchases/se/id_1)'));
+  expect(texts.at(-1)).toBe('[Open in the console](https://watch.example/%28ops%29/incidents/inc_7)');
+});
+
 test('what cannot be shortened any more is left out from the end, and the headline stays', () => {
   const sites = Array.from({ length: 14 }, (_, index) => ({ label: `${index}`, text: '漢'.repeat(2_900) }));
   const card = laidOut({ headline: '🔴 Everything', facts: [], paragraphs: sites.map(({ label, text }) => [label, text]) });

@@ -15,7 +15,12 @@ async function teams(): Promise<TeamsStandIn> {
 }
 
 async function send(url: string, timeout = 10_000): Promise<SendResult> {
-  const channel = createTeamsChannel({ url, timeout, setting: 'teams.channels.ops.webhookUrl' });
+  const channel = createTeamsChannel({
+    url,
+    consoleUrl: 'https://watch.example/ops',
+    timeout,
+    setting: 'teams.channels.ops.webhookUrl',
+  });
   onTestFinished(() => channel.close());
   const result = await channel.send(event!, { attempt: 1, now: NOW });
   expect(JSON.stringify(result), 'the address is a secret').not.toMatch(/a-secret-signature|0123456789abcdef/);
@@ -27,6 +32,7 @@ test('a card that the workflow takes with 202 is delivered', async () => {
   expect(await send(to.url)).toMatchObject({ kind: 'delivered', httpStatus: 202, excerpt: '' });
   const [got] = to.received;
   expect(got).toMatchObject({ problem: null, summary: expect.stringMatching(/^🔴 TEST: 200 sites at once/) });
+  expect(got?.texts[0]).toMatch(/^\[🔴 TEST: .*\]\(https:\/\/watch\.example\/ops\/incidents\/inc_/);
 });
 
 test.each<[string, Answer, object]>([

@@ -11,37 +11,41 @@ import type { Checkouts, ToldOver, ToldReason, ToldStuck } from '../events/check
 import { waitingFor } from './advice.ts';
 import { causeParagraphs } from './causes.ts';
 import { type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
-import { code, moment, plain } from './mrkdwn.ts';
+import { code, moment, plain, purchaseId } from './mrkdwn.ts';
 
-/** Checkouts named in one message, and an id that is never cut. */
+/** Checkouts named in one message. */
 const NAMED = 20;
-const LONGEST_ID = 210;
+/** A command with an id that is never cut. */
+const LONGEST_COMMAND = 240;
+/** Lines with links may be so long together; longer ones are shown without, since Slack takes 3 000. */
+const LONGEST_LINKS = 2_800;
 const LONGEST_ORDER = 80;
 const LONGEST_AMOUNT = 40;
 
 type Named = ToldStuck | ToldOver;
 
 /** A message about checkouts that became stuck, that are over, or both. */
-export function checkoutsDraft(event: Checkouts): Draft {
+export function checkoutsDraft(event: Checkouts, consoleUrl: string | null): Draft {
   const { stuckCount, isTest } = event;
-  const draft = stuckCount > 0 ? stuckCheckouts(event) : overCheckouts(event);
+  const draft = stuckCount > 0 ? stuckCheckouts(event, consoleUrl) : overCheckouts(event, consoleUrl);
   if (!isTest) return draft;
   const test: Labelled = ['This is a TEST', 'Nothing is wrong: ids and amounts are made up.'];
   return { ...draft, paragraphs: [test, ...draft.paragraphs] };
 }
 
 /** A paragraph of the checkouts of a message that is about something else, too. */
-export function checkoutLines(event: Checkouts, order: number): Labelled[] {
+export function checkoutLines(event: Checkouts, order: number, consoleUrl: string | null): Labelled[] {
   return [
     ...namedParagraph(event.stuckCount > 1 ? 'Stuck checkouts' : 'Stuck checkout', event.stuck, event.stuckCount, {
-      line: (each, isAlone) => stuckLine(each, event, isAlone),
+      line: (each, isAlone, links) => stuckLine(each, event, { isAlone, links }),
       order,
+      consoleUrl,
     }),
-    ...overParagraph(event, order),
+    ...overParagraph(event, order, consoleUrl),
   ];
 }
 
-function stuckCheckouts(event: Checkouts): Draft {
+function stuckCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
   const { stuck, stuckCount, over, overCount, causes, reasons, at, isTest } = event;
   const [first] = stuck;
   const isAlone = stuckCount === 1 && first !== undefined;
@@ -53,7 +57,7 @@ function stuckCheckouts(event: Checkouts): Draft {
   const facts: Draft['facts'] = isAlone
     ? [
         ...placeFacts(first),
-        ['Purchase', code(first.purchaseId, LONGEST_ID)],
+        ['Purchase', purchaseId(first.purchaseId, { consoleUrl, site: first.site })],
         ['Order', orderOf(first) ?? 'not known'],
         ['Money', moneyOf(first) ?? 'not known'],
         ['Waiting since', moment(first.since)],
@@ -65,18 +69,18 @@ function stuckCheckouts(event: Checkouts): Draft {
     headline: `${sign}${whereOf(stuck)}: ${many} stuck ${placeOf(stuck)}${long}${money}`,
     facts,
     paragraphs: [
-      ...(isAlone ? [] : checkoutLines({ ...event, over: [], overCount: 0 }, 30)),
+      ...(isAlone ? [] : checkoutLines({ ...event, over: [], overCount: 0 }, 30, consoleUrl)),
       ...causeParagraphs({ causes, parts: reasons.map((reason) => ({ ...reason, peak: reason.count, ended: false })) }),
       ...trustParagraph(event),
       ...reasonParagraph(reasons),
-      ...(over.length + overCount === 0 ? [] : overParagraph(event, 20)),
+      ...(over.length + overCount === 0 ? [] : overParagraph(event, 20, consoleUrl)),
     ],
     notes:
-      first === undefined ? [] : [[`More: ${code(`purchase-watch why ${first.purchaseId}`, LONGEST_ID + 30)}`, { order: 65 }]],
+      first === undefined ? [] : [[`More: ${code(`purchase-watch why ${first.purchaseId}`, LONGEST_COMMAND)}`, { order: 65 }]],
   };
 }
 
-function overCheckouts(event: Checkouts): Draft {
+function overCheckouts(event: Checkouts, consoleUrl: string | null): Draft {
   const { over, overCount, isTest } = event;
   const [first] = over;
   const gotOn = over.filter(isGood).length;
@@ -87,7 +91,7 @@ function overCheckouts(event: Checkouts): Draft {
       headline: `${sign}${whereOf(over)}: the stuck checkout ${outcomeText(first)} after ${lasting(first.since, first.overAt)}${money}`,
       facts: [
         ...placeFacts(first),
-        ['Purchase', code(first.purchaseId, LONGEST_ID)],
+        ['Purchase', purchaseId(first.purchaseId, { consoleUrl, site: first.site })],
         ['Order', orderOf(first) ?? 'not known'],
         ['Money', moneyOf(first) ?? 'not known'],
         ['Over', moment(first.overAt)],
@@ -102,7 +106,7 @@ function overCheckouts(event: Checkouts): Draft {
   return {
     headline: `${sign}${whereOf(over)}: ${grouped(overCount)} stuck checkouts are over, ${counts}`,
     facts: [],
-    paragraphs: [...overParagraph(event, 30), ['What to do', adviceFor(over)]],
+    paragraphs: [...overParagraph(event, 30, consoleUrl), ['What to do', adviceFor(over)]],
   };
 }
 
@@ -132,41 +136,55 @@ function orderOf({ orderReference }: Named): string | null {
   return orderReference === null ? null : code(orderReference, LONGEST_ORDER);
 }
 
-function nameOf(each: Named): string {
+function nameOf(each: Named, consoleUrl: string | null): string {
   const order = orderOf(each);
-  const name = [code(each.purchaseId, LONGEST_ID), ...(order === null ? [] : [`order ${order}`])];
+  const name = [purchaseId(each.purchaseId, { consoleUrl, site: each.site }), ...(order === null ? [] : [`order ${order}`])];
   return [...name, moneyOf(each) ?? 'amount not known'].join(', ');
 }
 
-function stuckLine(each: ToldStuck, { at }: Checkouts, isAlone: boolean): string {
+function stuckLine(each: ToldStuck, { at }: Checkouts, { isAlone, links }: { isAlone: boolean; links: string | null }): string {
   const place = isAlone ? '' : `, ${plain(each.site, LONGEST_NAME)} ${waitingFor(each.state)}`;
-  return `• ${nameOf(each)}, for ${lasting(each.since, at)}${place}`;
+  return `• ${nameOf(each, links)}, for ${lasting(each.since, at)}${place}`;
 }
 
-function overParagraph({ over, overCount }: Checkouts, order: number): Labelled[] {
+function overParagraph({ over, overCount }: Checkouts, order: number, consoleUrl: string | null): Labelled[] {
   return namedParagraph('No longer stuck', over, overCount, {
-    line: (each, isAlone) =>
-      `• ${isGood(each) ? OVER : NEUTRAL} ${nameOf(each)}${isAlone ? '' : `, ${plain(each.site, LONGEST_NAME)}`}: ${outcomeText(each)} after ${lasting(each.since, each.overAt)}`,
+    line: (each, isAlone, links) =>
+      `• ${isGood(each) ? OVER : NEUTRAL} ${nameOf(each, links)}${isAlone ? '' : `, ${plain(each.site, LONGEST_NAME)}`}: ${outcomeText(each)} after ${lasting(each.since, each.overAt)}`,
     order,
+    consoleUrl,
   });
 }
 
-/** Lines that name checkouts; `isAlone`: all of them are of one place, which needs no name. */
+/** How the lines of a paragraph are made; `links` is the console that ids link to, `isAlone`: all of them are of one place, which needs no name. */
+interface LineOptions<Each> {
+  line(each: Each, isAlone: boolean, links: string | null): string;
+  readonly order: number;
+  readonly consoleUrl: string | null;
+}
+
+/** Lines that name checkouts. */
 function namedParagraph<Each extends Named>(
   label: string,
   all: readonly Each[],
   total: number,
-  { line, order }: { line(each: Each, isAlone: boolean): string; order: number },
+  { line, order, consoleUrl }: LineOptions<Each>,
 ): Labelled[] {
   if (all.length === 0) return [];
   const isAlone = new Set(all.map(({ site, state }) => `${site} ${state.value}`)).size === 1;
-  const lines = (most: number): string => {
-    const shown = all.slice(0, most).map((each) => line(each, isAlone));
+  const lines = (most: number, links: string | null): string => {
+    const shown = all.slice(0, most).map((each) => line(each, isAlone, links));
     const more = total - shown.length;
     return [...shown, ...(more > 0 ? [`and ${grouped(more)} more: ${code('purchase-watch status', 40)}`] : [])].join('\n');
   };
-  const shorter = [12, 8, 5, 3, 1].filter((most) => most < Math.min(all.length, NAMED)).map(lines);
-  return [[label, lines(NAMED), { order, shorter }]];
+  const withLinks = (most: number): string => {
+    const made = lines(most, consoleUrl);
+    return made.length <= LONGEST_LINKS ? made : lines(most, null);
+  };
+  const fewer = [12, 8, 5, 3, 1].filter((most) => most < Math.min(all.length, NAMED));
+  // Links go before names do.
+  const shorter = [NAMED, ...fewer].map((most) => lines(most, null));
+  return [[label, withLinks(NAMED), { order, shorter: consoleUrl === null ? shorter.slice(1) : shorter }]];
 }
 
 function isGood({ outcome }: ToldOver): boolean {

@@ -18,6 +18,8 @@ export type Labelled = readonly [label: string, text: string, yields?: Yields];
 export interface Draft {
   /** 150 characters at most. */
   readonly headline: string;
+  /** The page of the console that is about the same; the headline links to it. */
+  readonly page?: string;
   /** A few words each. */
   readonly facts: readonly Labelled[];
   readonly paragraphs: readonly Labelled[];

@@ -1,13 +1,14 @@
 /** What people are shown of an event: reads it, and has it drafted by what it is about. */
 
 import { counted, grouped } from '../../../domain/values/counts.ts';
+import type { Checkouts } from '../events/checkouts-event.ts';
 import { type FirstLook, type OtherEvent, type PeopleEvent, readIncidentEvent } from '../events/incident-event.ts';
 import { type IncidentHead, isLookedAfter } from '../events/incident-head.ts';
 import { waitingFor } from './advice.ts';
 import { checkoutsDraft } from './checkouts.ts';
 import { digestDraft } from './digest.ts';
 import { type Draft, type Labelled, LONGEST_NAME, NEUTRAL, OVER } from './draft.ts';
-import { code, link, moment, plain } from './mrkdwn.ts';
+import { code, consolePage, linked, moment, plain } from './mrkdwn.ts';
 import { replicaDraft } from './replica.ts';
 import { unreachableDraft } from './site.ts';
 import { stuckDraft } from './stuck.ts';
@@ -18,8 +19,6 @@ export interface MessageOptions {
   readonly consoleUrl: string | null;
 }
 
-/** Longer than any sensible console address; a longer one would crowd out the message. */
-const LONGEST_URL = 500;
 const LONGEST_NOTE = 300;
 
 /** An event's body as a message before it is laid out. Pure; never throws: one of an unexpected shape is announced by its type. */
@@ -31,32 +30,36 @@ export function eventDraft(body: string, { consoleUrl }: MessageOptions): Draft 
 export function draftOf(event: PeopleEvent, consoleUrl: string | null): Draft {
   switch (event.kind) {
     case 'other':
-      return withNotes(otherDraft(event), [consoleLink(consoleUrl, '')]);
+      return withPage(otherDraft(event), consoleUrl, '/');
     case 'digest':
-      return withNotes(digestDraft(event), [consoleLink(consoleUrl, '')]);
+      return withPage(digestDraft(event), consoleUrl, '/');
     case 'checkouts':
-      return withNotes(checkoutsDraft(event), [consoleLink(consoleUrl, '/purchases')]);
+      return withPage(checkoutsDraft(event, consoleUrl), consoleUrl, checkoutsPage(event));
     case 'first_look':
-      return withNotes(firstLookDraft(event), [consoleLink(consoleUrl, '')]);
+      return withPage(firstLookDraft(event), consoleUrl, '/');
     default: {
       const draft =
         event.kind === 'stuck'
-          ? stuckDraft(event)
+          ? stuckDraft(event, consoleUrl)
           : event.kind === 'subscriber'
             ? subscriberDraft(event)
             : event.kind === 'replica'
               ? replicaDraft(event)
               : unreachableDraft(event);
-      return withNotes(aboutTest(event, lookedAfter(event, draft)), [
-        ...commands(event),
-        consoleLink(consoleUrl, incidentPage(event.incidentId)),
-      ]);
+      const said = withNotes(aboutTest(event, lookedAfter(event, draft)), commands(event));
+      return withPage(said, consoleUrl, incidentPage(event.incidentId));
     }
   }
 }
 
-function withNotes(draft: Draft, notes: readonly (string | null)[]): Draft {
-  const said = notes.flatMap((note) => (note === null ? [] : [[note, { order: 70 }] as const]));
+/** A draft about what a page of the console shows. */
+export function withPage(draft: Draft, consoleUrl: string | null, path: string): Draft {
+  const page = consolePage(consoleUrl, path);
+  return page === null ? draft : { ...withNotes(draft, [linked(page, 'Open in the console')]), page };
+}
+
+function withNotes(draft: Draft, notes: readonly string[]): Draft {
+  const said = notes.map((note) => [note, { order: 70 }] as const);
   return { ...draft, notes: [...(draft.notes ?? []), ...said] };
 }
 
@@ -89,13 +92,14 @@ function commands(incident: IncidentHead): string[] {
 }
 
 export function incidentPage(incidentId: string): string {
-  return incidentId === '' ? '' : `/incidents#${encodeURIComponent(incidentId.toWellFormed())}`;
+  return incidentId === '' ? '/incidents' : `/incidents/${encodeURIComponent(incidentId.toWellFormed())}`;
 }
 
-/** A link to a page of the console; null when there is no console, or its address is too long. */
-export function consoleLink(consoleUrl: string | null, page: string, label = 'Open in the console'): string | null {
-  if (consoleUrl === null || consoleUrl.length + page.length > LONGEST_URL) return null;
-  return link(consoleUrl.replace(/\/+$/, '') + page, label);
+/** Of the purchase when there is only one. */
+function checkoutsPage({ stuck, stuckCount, over, overCount }: Checkouts): string {
+  const first = stuck[0] ?? over[0];
+  if (first === undefined || stuckCount + overCount > 1) return '/purchases';
+  return `/purchases/${encodeURIComponent(first.site.toWellFormed())}/${encodeURIComponent(first.purchaseId.toWellFormed())}`;
 }
 
 /** Told once, when a site is asked for the first time and a customer has been waiting there. */

@@ -2,6 +2,9 @@
 import type { Instant } from '../../../domain/values/time.ts';
 import { printable } from '../../http/excerpt.ts';
 
+/** An id that is cut is of no use, so one that is as long as any may be is shown whole. */
+const LONGEST_ID = 210;
+
 const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['&', '&amp;'],
   ['<', '&lt;'],
@@ -63,9 +66,29 @@ export function cut(markup: string, longest: number): string {
   return kept.split('`').length % 2 === 0 ? `${kept}\`…` : `${kept}…`;
 }
 
-/** A link with its text. */
-export function link(url: string, label: string): string {
-  return `<${url.replaceAll('&', '&amp;').replaceAll('<', '%3C').replaceAll('>', '%3E').replaceAll('|', '%7C')}|${plain(label, 75)}>`;
+/** A link whose label is markup of one line without marks. */
+export function linked(url: string, label: string): string {
+  return `<${url.replaceAll('&', '&amp;').replaceAll('<', '%3C').replaceAll('>', '%3E').replaceAll('|', '%7C')}|${label.replaceAll('|', '¦')}>`;
+}
+
+/** Longer than any sensible address of the console; a longer one would crowd out the message. */
+const LONGEST_URL = 500;
+
+/** The address of a page of the console; null when there is no console, or the address is too long. */
+export function consolePage(consoleUrl: string | null, page: string): string | null {
+  if (consoleUrl === null || consoleUrl.length + page.length > LONGEST_URL) return null;
+  return consoleUrl.replace(/\/+$/, '') + page;
+}
+
+/** What a service gives out as ids has nothing else; other ids are shown as code, which no mark in them can change. */
+const LINKABLE_ID = /^[\w.:-]+$/;
+
+/** A purchase by its id: a link to its page, or code where there is no console. `site` is null where it is not known: then a search for it. */
+export function purchaseId(id: string, { consoleUrl, site }: { consoleUrl: string | null; site: string | null }): string {
+  if (!LINKABLE_ID.test(id) || site?.isWellFormed() === false) return code(id, LONGEST_ID);
+  const page = site === null ? `/purchases?q=${encodeURIComponent(id)}` : `/purchases/${encodeURIComponent(site)}/${id}`;
+  const address = consolePage(consoleUrl, page);
+  return address === null ? code(id, LONGEST_ID) : linked(address, plain(id, LONGEST_ID));
 }
 
 /** Markup as a terminal shows it: links spelled out, dates by their fallback, no marks. */

@@ -10,22 +10,20 @@ import type { StuckIncident, StuckPart } from '../events/stuck-event.ts';
 import { waitingFor } from './advice.ts';
 import { answered, causeParagraphs, earlierParagraph } from './causes.ts';
 import { customers, type Draft, type Labelled, LONGEST_NAME } from './draft.ts';
-import { code, moment, plain } from './mrkdwn.ts';
+import { code, moment, plain, purchaseId } from './mrkdwn.ts';
 import { moneyText, overdueText, shareText, trustText } from './stuck-facts.ts';
 import { beganAt, stuckHeadline } from './stuck-headline.ts';
 
 /** Purchases named at most. */
 const NAMED_PURCHASES = 5;
-/** An id that is cut is of no use, so one that is as long as any may be is shown whole. */
-const LONGEST_ID = 210;
 /** States of sites named at most. */
 const NAMED_PARTS = 8;
 
-export function stuckDraft(incident: StuckIncident): Draft {
-  return incident.stage === 'ended' ? endedDraft(incident) : openDraft(incident);
+export function stuckDraft(incident: StuckIncident, consoleUrl: string | null): Draft {
+  return incident.stage === 'ended' ? endedDraft(incident) : openDraft(incident, consoleUrl);
 }
 
-function openDraft(incident: StuckIncident): Draft {
+function openDraft(incident: StuckIncident, consoleUrl: string | null): Draft {
   const { stage, openedAt, count, peak, since, alarm, noticedAfterMs, limitMs, dwell, severity, waiting } = incident;
   const share = shareText(incident);
   const trust = alarm === null ? null : trustText(alarm);
@@ -49,7 +47,7 @@ function openDraft(incident: StuckIncident): Draft {
       ...saidParagraph(incident),
       ...causeParagraphs(incident),
       ...(trust === null ? [] : [['How sure this is', trust, { order: 10 }] as const]),
-      ...purchasesParagraph(incident),
+      ...purchasesParagraph(incident, consoleUrl),
       ...singlesParagraph(incident),
     ],
   };
@@ -128,13 +126,15 @@ function partsParagraph({ parts, stage, site, state, includes }: StuckIncident):
   return [['Where', `${lines(NAMED_PARTS)}${told}`, { order: 40, shorter }]];
 }
 
-function purchasesParagraph({ purchases, count }: StuckIncident): Labelled[] {
-  const lines = (most: number): string => {
-    const shown = purchases.slice(0, most).map((id) => code(id, LONGEST_ID));
+function purchasesParagraph({ site, purchases, count }: StuckIncident, consoleUrl: string | null): Labelled[] {
+  const lines = (most: number, links: string | null = null): string => {
+    const shown = purchases.slice(0, most).map((id) => purchaseId(id, { consoleUrl: links, site }));
     const more = count - shown.length;
     return [...shown, ...(more > 0 ? [`and ${grouped(more)} more`] : [])].join('\n');
   };
   if (purchases.length === 0) return [];
-  const shorter = [3, 1].filter((most) => most < Math.min(purchases.length, NAMED_PURCHASES)).map(lines);
-  return [['Oldest purchases', lines(NAMED_PURCHASES), { order: 30, shorter }]];
+  const fewer = [3, 1].filter((most) => most < Math.min(purchases.length, NAMED_PURCHASES)).map((most) => lines(most));
+  // Links go before names do.
+  const shorter = [...(consoleUrl === null ? [] : [lines(NAMED_PURCHASES)]), ...fewer];
+  return [['Oldest purchases', lines(NAMED_PURCHASES, consoleUrl), { order: 30, shorter }]];
 }

@@ -14,8 +14,8 @@ import type { StuckIncident } from '../events/stuck-event.ts';
 import { causeTitle } from './causes.ts';
 import { checkoutLines } from './checkouts.ts';
 import { customers, type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
-import { consoleLink, draftOf, incidentPage } from './message.ts';
-import { code, moment, plain } from './mrkdwn.ts';
+import { draftOf, incidentPage, withPage } from './message.ts';
+import { code, consolePage, linked, moment, plain } from './mrkdwn.ts';
 import { wordsOfSite } from './site.ts';
 import { beganAt, stuckPlace, stuckWhere } from './stuck-headline.ts';
 
@@ -88,7 +88,7 @@ function draftTogether(threads: readonly Thread[], others: readonly PeopleEvent[
       others.filter((event) => event.kind !== 'checkouts').map((event) => `• ${draftOf(event, null).headline}`),
       10,
     ),
-    ...others.flatMap((event) => (event.kind === 'checkouts' ? checkoutLines(event, 25) : [])),
+    ...others.flatMap((event) => (event.kind === 'checkouts' ? checkoutLines(event, 25, consoleUrl) : [])),
   ];
   const [first] = open;
   // One thing goes on: that is the message, the rest comes after it.
@@ -102,8 +102,7 @@ function draftTogether(threads: readonly Thread[], others: readonly PeopleEvent[
   ];
   const sign = first === undefined ? (ended.length > 0 ? OVER : NEUTRAL) : signOf(first.last);
   const said = [...(open.length > 0 ? [`${going} on`] : []), ...(ended.length > 0 ? [`${over} over`] : [])].join(', ');
-  const link = consoleLink(consoleUrl, '/incidents');
-  return {
+  const draft: Draft = {
     headline: `${sign} ${said === '' ? '' : `${said}: `}${grouped(total)} messages in one`,
     facts: [],
     paragraphs: [
@@ -114,11 +113,9 @@ function draftTogether(threads: readonly Thread[], others: readonly PeopleEvent[
       ),
       ...rest,
     ],
-    notes: [
-      ...(open.length === 0 ? [] : [[`More: ${code('purchase-watch incidents', 60)}`] as const]),
-      ...(link === null ? [] : [[link, { order: 70 }] as const]),
-    ],
+    notes: open.length === 0 ? [] : [[`More: ${code('purchase-watch incidents', 60)}`]],
   };
+  return withPage(draft, consoleUrl, '/incidents');
 }
 
 /** By incident, in the order in which they were last told of. One that another one told of later tells is left out. */
@@ -191,8 +188,8 @@ function openLine(thread: Thread, { consoleUrl, now }: FoldOptions): string {
   const [likely] = incident.kind === 'stuck' ? incident.causes : [];
   const cause = likely === undefined ? '' : `. Likely cause: ${causeTitle(likely.cause)}`;
   const page = incidentPage(incident.incidentId);
-  const link = page === '' || page.length > 100 ? null : consoleLink(consoleUrl, page, 'show');
-  return `• ${headline}${then}${cause}${link === null ? '' : ` (${link})`}`;
+  const address = incident.incidentId === '' || page.length > 100 ? null : consolePage(consoleUrl, page);
+  return `• ${headline}${then}${cause}${address === null ? '' : ` (${linked(address, 'show')})`}`;
 }
 
 /** What is over without a channel having heard of it. */

@@ -126,6 +126,26 @@ test('ids at their longest fit into one message, and the number says how many th
   expect(made.text).toContain('What to do');
 });
 
+test('each id links to its purchase, and the headline to the only one, where there is a console', () => {
+  const consoleUrl = 'https://watch.example/ops';
+  const one = slackMessage(body({ stuck: [checkout(1)] }), { consoleUrl });
+  expect(messageProblem(one)).toBeNull();
+  expect(JSON.stringify(one.blocks[0])).toContain('*<https://watch.example/ops/purchases/se/p-1|🟠 se: 1 checkout stuck');
+  expect(one.text).toContain('Purchase: <https://watch.example/ops/purchases/se/p-1|p-1>');
+  const several = slackMessage(body({ stuck: [checkout(1), checkout(2)], over: [over(3)] }), { consoleUrl });
+  expect(JSON.stringify(several.blocks[0])).toContain('*<https://watch.example/ops/purchases|🟠');
+  expect(several.text).toContain('• <https://watch.example/ops/purchases/se/p-2|p-2>, order');
+  expect(several.text).toContain('✅ <https://watch.example/ops/purchases/se/p-3|p-3>, order');
+});
+
+test('links go before names do where there are many checkouts', () => {
+  const example = exampleEvents(Date.parse(at(16))).find(({ type }) => type === 'incident.checkouts')!;
+  const [plain, linked] = [null, 'https://watch.example/ops'].map((consoleUrl) => slackMessage(example.body, { consoleUrl }));
+  const andMore = /and \d+ more: /.exec(plain!.text)![0];
+  expect(messageProblem(linked!)).toBeNull();
+  expect(linked!.text).toContain(andMore);
+});
+
 test('a body of another shape is announced by its type', () => {
   const odd = JSON.stringify({ id: 'evt_1', type: 'incident.checkouts', timestamp: at(1), data: { stuck: [{ site: 3 }] } });
   expect(headline(slackMessage(odd, { consoleUrl: null }))).toBe('purchase-watch: incident.checkouts');

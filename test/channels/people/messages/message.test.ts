@@ -41,9 +41,8 @@ function message(type: string, data: object, timestamp = '2026-11-20T09:17:00.00
   return slackMessage(JSON.stringify({ id: 'evt_1', type, timestamp, data }), { consoleUrl });
 }
 
-function headline({ blocks }: SlackMessage): string {
-  const [first] = blocks;
-  return first?.type === 'header' ? first.text.text : '';
+function headline({ text }: SlackMessage): string {
+  return text.split('\n')[0]!;
 }
 
 test.each([
@@ -101,7 +100,7 @@ test('a stuck incident says where, how many, since when, why, what to do, which,
     'Identify yourself in a test purchase',
     'id5',
     'and 32 more',
-    'Open in the console: https://watch.example/incidents#inc_7',
+    'Open in the console: https://watch.example/incidents/inc_7',
   ]) {
     expect(shown).toContain(part);
   }
@@ -202,6 +201,38 @@ test('a moment is shown in the time zone of the reader, with UTC where Slack can
   expect(message('incident.opened', stuck).text).toContain(
     '<!date^1795165500^{date_short_pretty} at {time}|2026-11-20 09:05 UTC>',
   );
+});
+
+test('the headline links to the incident, and ids to their purchases, where there is a console', () => {
+  const made = message('incident.opened', { ...stuck, purchases: ['id1', 'a|b', '_id_ 3', 'x'.repeat(200)] });
+  expect(messageProblem(made)).toBeNull();
+  expect(made.blocks[0]).toEqual({
+    ...{ type: 'section' },
+    text: { type: 'mrkdwn', text: `*<https://watch.example/incidents/inc_7|${headline(made)}>*`, verbatim: true },
+  });
+  expect(made.text).toContain('<https://watch.example/purchases/se/id1|id1>\n`a|b`\n`_id_ 3`\n');
+  expect(made.text).toContain(`<https://watch.example/purchases/se/${'x'.repeat(200)}|${'x'.repeat(200)}>`);
+  const over = message('incident.ended', { ...stuck, endedAt: '2026-11-20T10:27:30.000Z' });
+  expect(JSON.stringify(over.blocks[0])).toContain('*<https://watch.example/incidents/inc_7|✅ se: no longer stuck');
+});
+
+test('purchases of several sites link to a search, for the message does not say which is where', () => {
+  const parts = ['dk', 'se'].map((site) => ({ site, state: stuck.state, count: 20, peak: 20, ended: false }));
+  const { text } = message('incident.opened', { ...stuck, site: null, state: null, parts });
+  expect(text).toContain('<https://watch.example/purchases?q=id1|id1>');
+});
+
+test('links go before names do where a message becomes too long', () => {
+  const purchases = Array.from({ length: 5 }, (_, index) => `${index}${'x'.repeat(199)}`);
+  const acknowledged = { by: 'Kim', note: 'n'.repeat(290), at: '2026-11-20T09:16:00.000Z' };
+  const far = `https://watch.example/${'p'.repeat(150)}`;
+  const timestamp = '2026-11-20T09:17:00.000Z';
+  const data = { ...stuck, purchases, acknowledged };
+  const body = JSON.stringify({ id: 'evt_1', type: 'incident.opened', timestamp, data });
+  const made = slackMessage(body, { consoleUrl: far });
+  expect(messageProblem(made)).toBeNull();
+  for (const id of purchases) expect(made.text).toContain(`\`${id}\``);
+  expect(made.text).not.toContain('/purchases/se/');
 });
 
 test('without a console address there is no link', () => {

@@ -180,7 +180,7 @@ describe('of several incidents', () => {
     expect(first).toMatch(
       /^• 🔴 dk: 12 customers .+ for 1 h 10 min\. Likely cause: The return page starts a new checkout \(<https/,
     );
-    expect(second).toMatch(/^• 🟠 se: 500 customers .+\(<https:\/\/watch\.example\/incidents#inc_1\|show>\)$/);
+    expect(second).toMatch(/^• 🟠 se: 500 customers .+\(<https:\/\/watch\.example\/incidents\/inc_1\|show>\)$/);
     expect(made.text).toContain('`purchase-watch incidents`');
   });
 
