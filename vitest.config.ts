@@ -7,7 +7,8 @@ const PURE = ['test/{config,domain,simulator}/**/*.test.ts'];
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
-    testTimeout: 30_000,
+    // For what hangs. A story of a minute's work takes several where other processes have the processors.
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     // What is waited for comes in milliseconds; a machine at its limit may take seconds.
     expect: { poll: { timeout: 20_000 } },

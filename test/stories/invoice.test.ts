@@ -28,7 +28,9 @@ const idOf = async (purchaseId: string): Promise<number> => (await findPurchases
 const typesOf = (purchaseId: string): string[] => t.eventsOf(purchaseId).map(({ type }) => type);
 const invoiceCalls = (): number => t.simulator.control.counters().calls.invoice;
 const pollAndTell = async (): Promise<void> => {
+  t.clock.catchUp();
   await t.app.pollOnce();
+  t.clock.catchUp();
   await t.app.deliverOnce();
 };
 

@@ -37,8 +37,8 @@ export interface TestApp {
   /** The events a purchase's webhooks brought, in the order they came. */
   eventsOf(purchaseId: string): ReceivedEvent[];
   /**
-   * Lets time pass as a daemon lives through it: from one due poll to the next, and at least every ten seconds. With `step`,
-   * polls that are due within so many milliseconds are made together.
+   * Lets time pass as a daemon lives through it: from one due poll to the next, and at least every half minute. Polls that are
+   * due within `step` milliseconds, a second unless given, are made together; the last moment is met exactly.
    */
   live(milliseconds: number, step?: number): Promise<void>;
   /** Lets time pass in equal steps, after each of which each daemon makes the passes. */
@@ -60,6 +60,10 @@ export interface StepOptions {
   /** The test's own daemon unless given. */
   readonly by?: readonly App[];
 }
+
+/** Of `live`, in milliseconds. Each step is a pass of every part of the product, sixteen statements when there is nothing to do. */
+const TOGETHER = 1_000;
+const LONGEST_STEP = 30_000;
 
 /** What a daemon does, in the order in which one leads to the other. */
 export const ALL_PASSES = ['pollOnce', 'judgeOnce', 'deliverOnce'] as const;
@@ -144,8 +148,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     ) => {
       const { purchaseId } = simulator.control.add(spec);
       await register(app.sql, [{ purchaseId, site: null, reference, metadata }]);
-      // It is due from now on by the database's clock, which overtakes the test's where the test took seconds to come so far.
-      clock.advance(`${Math.max(Date.now() + 1 - clock.now(), 0)}ms`);
+      clock.catchUp();
       return purchaseId;
     },
     eventsOf,
@@ -153,12 +156,12 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
       eventsOf(purchaseId)
         .filter(({ type }) => type === 'purchase.state_changed')
         .map(({ data }) => data.to.name),
-    live: async (milliseconds, step = 1) => {
+    live: async (milliseconds, step = TOGETHER) => {
       const end = clock.now() + milliseconds;
       while (clock.now() < end) {
         const [due] = await app.sql<{ at: number | null }[]>`
           select (extract(epoch from min(next_poll_at)) * 1000)::float8 as at from purchase_watch.purchases`;
-        const next = Math.ceil(Math.min(Math.max(due?.at ?? end, clock.now() + step), clock.now() + 10_000, end));
+        const next = Math.ceil(Math.min(Math.max(due?.at ?? end, clock.now() + step), clock.now() + LONGEST_STEP, end));
         clock.advance(`${next - clock.now()}ms`);
         await app.pollOnce();
         await app.judgeOnce();

@@ -5,6 +5,8 @@ import type { Clock } from '../../src/runtime/clock.ts';
 export interface TestClock extends Clock {
   /** Moves on, by `1m`, `250ms` and so on. */
   advance(duration: string): void;
+  /** Moves on to the machine's time, where it is later: what the database's own clock has made due is due then, however slow the test was. */
+  catchUp(): void;
 }
 
 /**
@@ -14,16 +16,17 @@ export interface TestClock extends Clock {
 export function testClock({ isWhole = false } = {}): TestClock {
   let now = Date.now() + 1_000;
   let moved = 0;
+  const moveBy = (length: number): void => {
+    now += length;
+    moved += length;
+  };
   return {
     now: () => now,
     monotonic: () => performance.now() + (isWhole ? moved : 0),
     sleep: async (duration) => {
       await new Promise((resolve) => setTimeout(resolve, Math.min(duration, 50)));
     },
-    advance: (duration) => {
-      const length = parseDuration(duration) ?? Number.NaN;
-      now += length;
-      moved += length;
-    },
+    advance: (duration) => moveBy(parseDuration(duration) ?? Number.NaN),
+    catchUp: () => moveBy(Math.max(Date.now() + 1 - now, 0)),
   };
 }
