@@ -14,7 +14,8 @@ const CHUNK = 20_000;
 const STATUS = `case when i % 100 < 70 then 'settled' when i % 100 < 75 then 'stopped' when i % 100 < 80 then 'expired' else 'watching' end`;
 const STATE = `case when i % 100 < 60 then 2 when i % 100 < 65 then 5 when i % 100 < 70 then 8
   when i % 100 = 99 then 6 when i % 100 = 98 then null else (array[0, 1, 4, 6, 7, 9])[1 + (i / 100 + i) % 6] end`;
-const SITE = `(array['default', 'fi', 'no'])[1 + i % 3]`;
+const SITES = ['default', 'fi', 'no'];
+const SITE = `(array[${SITES.map((site) => `'${site}'`).join(', ')}])[1 + i % ${SITES.length}]`;
 
 /** The id of a purchase's nth event. */
 export function eventId(purchase: number, sequence: number): string {
@@ -77,7 +78,7 @@ export async function fillArchive(sql: Sql, { purchases, events }: ArchiveSize, 
 }
 
 /** A purchase of the archive, anywhere in it. */
-export function anyPurchase({ purchases }: ArchiveSize): { number: number; id: string } {
+export function anyPurchase({ purchases }: ArchiveSize): { number: number; id: string; site: string } {
   const number = Math.floor(Math.random() * purchases);
-  return { number, id: purchaseId(number) };
+  return { number, id: purchaseId(number), site: SITES[number % SITES.length]! };
 }

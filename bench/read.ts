@@ -1,8 +1,8 @@
 /** How soon lists, single purchases, the feed and the overview answer where a million purchases and five million events are kept. */
 import { Agent, request } from 'undici';
+import { timesOf } from './answer-times.ts';
 import { type ArchiveSize, anyPurchase, eventId, fillArchive } from './archive.ts';
 import type { Bench } from './bench.ts';
-import { percentile } from './measure.ts';
 import { purchaseId } from './processes/messages.ts';
 import type { Row } from './report.ts';
 
@@ -45,18 +45,7 @@ export const read: Bench = async (lab, { quick, say }) => {
   const agent = new Agent({ connections: 4 });
   const rows: Row[] = [];
   for (const [what, path] of Object.entries(QUESTIONS)) {
-    const took: number[] = [];
-    for (let asked = 0; asked < times + 30; asked++) {
-      const begun = performance.now();
-      const { statusCode, body } = await request(`${url}${path(size)}`, { dispatcher: agent });
-      const text = await body.text();
-      if (statusCode !== 200) throw new Error(`${what}: HTTP ${statusCode}: ${text}`);
-      // The first answers warm up connections, plans and pages.
-      if (asked >= 30) took.push(performance.now() - begun);
-    }
-    say(`${what}: p50 ${percentile(took, 0.5).toFixed(1)} ms`);
-    rows.push({ what: `${what}, p50`, value: percentile(took, 0.5), unit: 'ms' });
-    rows.push({ what: `${what}, p99`, value: percentile(took, 0.99), unit: 'ms', atMost: 50 });
+    rows.push(...(await timesOf(agent, { what, times, url: () => `${url}${path(size)}`, atMost: 50, say })));
   }
   const batches: number[] = [];
   for (let batch = 0; batch < 5; batch++) {

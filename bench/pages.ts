@@ -1,0 +1,113 @@
+/** How soon the console's pages answer and are painted where much is kept, what browsers load, and what open pages cost. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { brotliCompressSync } from 'node:zlib';
+import { Agent, request } from 'undici';
+import { startBrowser } from '../test/support/browser.ts';
+import { timesOf } from './answer-times.ts';
+import { type ArchiveSize, anyPurchase, fillArchive } from './archive.ts';
+import type { Bench } from './bench.ts';
+import type { Part } from './lab.ts';
+import { median } from './measure.ts';
+import type { Row } from './report.ts';
+
+const FULL: ArchiveSize = { purchases: 1_000_000, events: 5 };
+const QUICK: ArchiveSize = { purchases: 50_000, events: 5 };
+/** Addresses that are asked, by name. */
+const PAGES: Readonly<Record<string, (size: ArchiveSize) => string>> = {
+  now: () => '/',
+  incidents: () => '/incidents',
+  purchases: () => '/purchases',
+  'purchases, stuck': () => '/purchases?stuck=true',
+  'a purchase': (size) => `/purchases/${anyPurchase(size).site}/${anyPurchase(size).id}`,
+  sites: () => '/sites',
+  'a site': () => '/sites/default',
+  subscribers: () => '/subscribers',
+  'a subscriber': () => '/subscribers/archive',
+  deliveries: () => '/deliveries',
+  channels: () => '/channels',
+  silences: () => '/silences',
+  rehearse: () => '/rehearse',
+  system: () => '/system',
+};
+const OPEN_PAGES = 200;
+const PAINTS = 5;
+
+export const pages: Bench = async (lab, { quick, say }) => {
+  const size = quick ? QUICK : FULL;
+  const times = quick ? 50 : 200;
+  const database = await lab.database();
+  await fillArchive(database.sql, size, say);
+  const { daemon } = await lab.daemon(database, { every: null, api: true, env: { CHECKOUT_MAX_RPS: '50' } });
+  const url = await daemon.ask<string>('url');
+  const agent = new Agent({ connections: 4 });
+  const rows: Row[] = [];
+  for (const [what, path] of Object.entries(PAGES)) {
+    rows.push(...(await timesOf(agent, { what, times, url: () => `${url}${path(size)}`, atMost: 100, say })));
+  }
+  rows.push(...(await paints(url, say)), {
+    what: 'script and style, compressed',
+    value: await loadedKb(url),
+    unit: 'kB',
+    atMost: 120,
+  });
+  rows.push(await openPages(url, daemon, quick ? 10_000 : 30_000));
+  await agent.close();
+  await daemon.stop();
+  await database.drop();
+  const how = `at ${size.purchases} purchases and ${size.purchases * size.events} events; pages over HTTP one after the other, ${times} of each`;
+  return { bench: 'pages', how, rows };
+};
+
+/** First contentful paint in Chromium, of a browser that has loaded nothing before. */
+async function paints(url: string, say: (line: string) => void): Promise<Row[]> {
+  const browser = await startBrowser();
+  const rows: Row[] = [];
+  try {
+    for (const [what, path] of [
+      ['now', '/'],
+      ['purchases', '/purchases'],
+    ] as const) {
+      const took: number[] = [];
+      for (let paint = 0; paint < PAINTS; paint++) {
+        const context = await browser.newContext();
+        const page = await context.newPage();
+        await page.goto(url + path, { waitUntil: 'load' });
+        const [entry] = await page.evaluate(() =>
+          performance.getEntriesByName('first-contentful-paint').map((each) => each.startTime),
+        );
+        took.push(entry ?? Number.NaN);
+        await context.close();
+      }
+      say(`${what}, first paint: ${median(took).toFixed(0)} ms`);
+      rows.push({ what: `${what}, first contentful paint, median of ${PAINTS}`, value: median(took), unit: 'ms', atMost: 300 });
+    }
+  } finally {
+    await browser.close();
+  }
+  return rows;
+}
+
+/** All scripts and styles that the page of now names, as a browser that takes Brotli loads them. */
+async function loadedKb(url: string): Promise<number> {
+  const html = await (await request(`${url}/`)).body.text();
+  const addresses = [...html.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(([, address]) => address!);
+  const bodies = await Promise.all(addresses.map(async (address) => (await request(url + address)).body.bytes()));
+  return bodies.reduce((sum, bytes) => sum + brotliCompressSync(bytes).length, 0) / 1_000;
+}
+
+/** What the daemon spends on pages that are open while nothing happens, beside what it spends without them. */
+async function openPages(url: string, daemon: Part, ms: number): Promise<Row> {
+  const spent = async (): Promise<number> => {
+    const before = await daemon.usage();
+    await delay(ms);
+    return ((await daemon.usage()).cpuMs - before.cpuMs) / ms;
+  };
+  const without = await spent();
+  const agent = new Agent({ connections: OPEN_PAGES, bodyTimeout: 0 });
+  const streams = await Promise.all(Array.from({ length: OPEN_PAGES }, () => request(`${url}/live`, { dispatcher: agent })));
+  for (const { body } of streams) body.on('data', () => undefined).on('error', () => undefined);
+  await delay(2_000);
+  const beside = await spent();
+  await agent.destroy();
+  return { what: `${OPEN_PAGES} open pages, nothing happening`, value: (beside - without) * 100, unit: '% of a core', atMost: 5 };
+}

@@ -1,0 +1,99 @@
+/** An open page: it follows what happens, waits for its reader, and says when the daemon is gone. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openPage, startBrowser } from '../support/browser.ts';
+import { startTestApp } from '../support/test-app.ts';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+});
+
+const watched = (page: Page): Promise<string | null> => page.locator('.sub').textContent();
+
+test('a page follows what happens without being loaded again, unless its reader pauses it', async () => {
+  const t = await startTestApp({ realClock: true });
+  await t.app.start();
+  const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()! });
+  await page.goto('/');
+  await page.evaluate("document.documentElement.dataset.loaded = 'once'");
+  await page.getByText('Live, updated').waitFor();
+  expect(await watched(page)).toContain('0 purchases are watched');
+
+  await t.watch();
+  await expect.poll(() => watched(page)).toContain('1 purchase is watched');
+  expect(await page.locator('html').getAttribute('data-loaded')).toBe('once');
+
+  await page.keyboard.press('p');
+  await page.getByText('Paused by you').waitFor();
+  await t.watch();
+  await page.getByText('1 change since').waitFor();
+  expect(await watched(page)).toContain('1 purchase is watched');
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await expect.poll(() => watched(page)).toContain('2 purchases are watched');
+  expect(misdeeds.found).toEqual([]);
+  await context.close();
+  await t.stop();
+});
+
+test('a page says that the daemon is gone, keeps what it shows, and goes on with the next daemon', async () => {
+  const t = await startTestApp({ realClock: true });
+  await t.app.start();
+  const origin = t.app.url()!;
+  const { page, context } = await openPage(browser, { origin });
+  await page.goto('/');
+  await page.getByText('Live, updated').waitFor();
+  await t.app.stop();
+  await page.getByText('No answer from the daemon since').waitFor();
+  expect(await page.getByRole('heading', { level: 1 }).isVisible()).toBe(true);
+
+  t.settings.port = Number(new URL(origin).port);
+  const next = await t.another();
+  await next.start();
+  await page.getByText('Live, updated').waitFor();
+  const { purchaseId } = t.simulator.control.add({});
+  const headers = { 'content-type': 'application/json' };
+  await fetch(`${origin}/v1/purchases`, { method: 'POST', headers, body: JSON.stringify({ purchaseId }) });
+  await expect.poll(() => watched(page)).toContain('1 purchase is watched');
+  await context.close();
+  await t.stop();
+});
+
+test('keys go to pages and list themselves', async () => {
+  const t = await startTestApp({ realClock: true });
+  await t.app.start();
+  const { page, context } = await openPage(browser, { origin: t.app.url()! });
+  await page.goto('/');
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('/');
+  await page.keyboard.type('g i');
+  expect(await page.getByRole('searchbox').inputValue()).toBe('g i');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('g');
+  await page.keyboard.press('i');
+  await page.waitForURL('**/incidents');
+  await context.close();
+  await t.stop();
+});
+
+test('a proxy may serve the console below a path, and pass that path or take it away', async () => {
+  const t = await startTestApp({ realClock: true, env: { CONSOLE_URL: 'https://ops.example/watch' } });
+  await t.app.start();
+  for (const address of [`${t.app.url()}/watch/`, `${t.app.url()}/`]) {
+    const html = await (await fetch(address)).text();
+    const links = [...html.matchAll(/(?:href|src|action)="([^"#]+)"/g)].map(([, link]) => link!);
+    expect(links.length).toBeGreaterThan(10);
+    expect(links.filter((link) => !link.startsWith('/watch/'))).toEqual([]);
+    const assets = links.filter((link) => link.includes('/assets/'));
+    for (const asset of assets) expect((await fetch(new URL(asset, t.app.url()!))).status).toBe(200);
+  }
+  expect((await fetch(`${t.app.url()}/watch/healthz`)).status).toBe(200);
+  await t.stop();
+});
