@@ -7,8 +7,10 @@ import type { FeedHub } from '../api/events/feed-hub.ts';
 import type { Caller } from '../api/http/caller.ts';
 import type { Milliseconds } from '../domain/values/time.ts';
 
-/** At most one refresh in this time, however much happens. */
+/** A page is refreshed at most this often, however much happens. */
 const REST: Milliseconds = 1_000;
+/** Pages are refreshed one after the other with this between them, so that many open pages take nothing from polls. */
+const SPACING: Milliseconds = 100;
 /** After a change pages look again, because deliveries, alerts and counts follow it within seconds. */
 const LOOK_AGAIN: readonly Milliseconds[] = [2_000, 10_000];
 /** A comment this often keeps proxies from closing the stream, and shows the page that the daemon lives. */
@@ -32,22 +34,29 @@ export function createLive(feed: FeedHub): Live {
   const followers = new Set<Follower>();
   let following = new AbortController();
   let timers: NodeJS.Timeout[] = [];
-  const refreshAll = (): void => {
-    for (const follower of followers) follower.refresh();
+  /** How long one refresh of all pages takes. */
+  const round = (): Milliseconds => Math.max(REST, followers.size * SPACING);
+  const refreshAll = (after: Milliseconds): void => {
+    let at = after;
+    for (const follower of followers) {
+      timers.push(setTimeout(follower.refresh, at).unref());
+      at += SPACING;
+    }
   };
   const changed = (): void => {
     for (const timer of timers) clearTimeout(timer);
-    refreshAll();
-    timers = LOOK_AGAIN.map((after) => setTimeout(refreshAll, after).unref());
+    timers = [];
+    for (const after of [0, ...LOOK_AGAIN]) refreshAll(after);
   };
   /** Runs while a page is open. */
   const follow = async (signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted) {
-      const turn = feed.turn();
-      await feed.next(turn, { within: SILENCE, signal });
-      if (feed.turn() !== turn && !signal.aborted) {
+    // What happens while the pages rest is found by the turn that was shown last.
+    for (let shown = feed.turn(); !signal.aborted; ) {
+      await feed.next(shown, { within: SILENCE, signal });
+      if (feed.turn() !== shown && !signal.aborted) {
+        shown = feed.turn();
         changed();
-        await rest(REST, signal);
+        await rest(round(), signal);
       }
     }
   };
