@@ -39,7 +39,7 @@ export interface ApiParts {
   readonly operators?: Sql;
   readonly databaseUrl: string;
   readonly settings: Pick<Settings, 'apiKeys' | 'sites' | 'policy' | 'webhooks' | 'subscribers'> &
-    Partial<Pick<Settings, 'channels'>>;
+    Partial<Pick<Settings, 'channels' | 'slack'>>;
   /** Encrypts what is stored of subscribers; without it nothing secret can be stored. */
   readonly secrets?: Secrets | null;
   readonly health: Health;
@@ -79,7 +79,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   const { concurrency } = settings.webhooks;
   mountSubscriberActions(app, { sql: changes, secrets, configured: settings.subscribers, concurrency });
   mountDeliveries(app, { sql, changes });
-  mountIncidents(app, { sql, changes });
+  mountIncidents(app, { sql, changes, alerts: settings.slack ?? null });
   mountSilences(app, { sql, changes, secrets });
   mountDocument(app, { keyed: settings.apiKeys.length > 0 });
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openPage, startBrowser } from '../support/browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-const PAGES = ['/'];
+const PAGES = ['/', '/incidents', '/incidents/inc_card', '/incidents/inc_over', '/silences'];
 
 let browser: Browser;
 let t: TestApp;
@@ -14,6 +14,7 @@ beforeAll(async () => {
   browser = await startBrowser();
   t = await startTestApp({ realClock: true });
   await t.watch();
+  await someIncidents();
   await t.app.start();
 });
 
@@ -21,6 +22,18 @@ afterAll(async () => {
   await t?.stop();
   await browser?.close();
 });
+
+/** An open incident that somebody looks after, and one that ended; silences that hold and that are over. */
+async function someIncidents(): Promise<void> {
+  const { sql } = t.database;
+  await sql`
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, ended_at, quiet_since, count, peak, severity, acknowledged_at, acknowledged_by, answer_cause, answered_by, answered_at)
+    values ('inc_card', 'stuck', 'default', 6, now(), now(), null, null, 3, 4, 1, now(), 'Kim', null, null, null),
+      ('inc_over', 'unreachable', 'default', null, now(), now(), now(), now(), 0, 1, 0, null, null, 'other', 'Kim', now())`;
+  await sql`
+    insert into purchase_watch_internal.silences (kind, reason, created_by, starts_at, ends_at)
+    values ('stuck', 'A new page', 'Kim', now(), now() + interval '2 h'), ('replica', 'A move', 'Kim', now() - interval '2 h', now() - interval '1 h')`;
+}
 
 test.each(['light', 'dark'] as const)('nothing keeps a person out, in %s', async (colorScheme) => {
   const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()!, colorScheme, bypassCSP: true });

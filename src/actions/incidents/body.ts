@@ -1,12 +1,15 @@
 /** Incidents and silences as programs see them, in the API and in the commands' JSON. */
 
-import { levelOf } from '../../domain/incidents/incident.ts';
+import { CAUSES, isCauseKey } from '../../domain/incidents/causes.ts';
+import { type AlertPolicy, levelOf, nextReminderAt } from '../../domain/incidents/incident.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.ts';
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import type { SilenceRow } from '../../postgres/incidents/silences.ts';
 import type { IncidentStory } from './incidents.ts';
 import { placeOf, whatOf } from './words.ts';
+
+type EarlierAnswer = NonNullable<Extract<NonNullable<IncidentStory['told']>['data'], { kind: 'stuck' }>['earlier']>;
 
 const stateBody = (state: number | null) => (state === null ? null : { ...namedState(state) });
 
@@ -42,14 +45,30 @@ export function incidentBody(row: IncidentRow) {
   };
 }
 
-/** The same with what people were told of it. */
-export function incidentDetails({ incident, said, causes }: IncidentStory) {
+/** The same with what people were alerted of; without a policy no reminder is known. */
+export function incidentDetails(
+  { incident, said, causes, told }: IncidentStory,
+  policy: Pick<AlertPolicy, 'repeatInterval'> | null,
+) {
+  const reminderAt = policy === null ? null : nextReminderAt(incident, policy);
+  const earlier = told?.data.kind === 'stuck' ? told.data.earlier : null;
   return {
     ...incidentBody(incident),
-    causes: causes.map((each) => ({ ...each })),
+    causes: causes.map(({ cause, why }) => ({ cause, why, title: titleOf(cause), remedy: remedyOf(cause) })),
+    earlier: earlier === null ? null : earlierBody(earlier),
     said: said.map(({ at, ...each }) => ({ ...each, at: isoTime(at) })),
+    // A reminder that falls into a silence is sent when the silence ends.
+    nextReminderAt: isoTimeOrNull(reminderAt === null ? null : Math.max(reminderAt, incident.silencedUntil ?? 0)),
   };
 }
+
+function earlierBody({ cause, note, by, at }: EarlierAnswer) {
+  return { cause, title: titleOf(cause), note, by, at: isoTimeOrNull(at) };
+}
+
+/** A cause of a later version has no title here: its key is shown. */
+const titleOf = (cause: string): string => (isCauseKey(cause) ? CAUSES[cause].title : cause);
+const remedyOf = (cause: string): string | null => (isCauseKey(cause) ? CAUSES[cause].remedy : null);
 
 /** A silence's id as people and programs see it. */
 export function silenceName(id: number): string {

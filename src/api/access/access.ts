@@ -82,7 +82,7 @@ const LONGEST_TIMER: Milliseconds = 2 ** 31 - 1;
 /** Aborted when the caller's key expires, for answers that have no end; none for a key that never does. */
 export function expirySignal({ expires }: Caller): AbortSignal[] {
   if (expires === null) return [];
-  return [AbortSignal.timeout(Math.min(Math.max(expires - Date.now(), 0), LONGEST_TIMER))];
+  return [AbortSignal.timeout(Math.min(Math.max(Math.ceil(expires - Date.now()), 0), LONGEST_TIMER))];
 }
 
 /** From where a request comes and what it asks for, for the log: nothing that the sender chose. */

@@ -138,16 +138,41 @@ const saidSchema = z.object({
   status: z.enum(DELIVERY_STATUSES),
 });
 
+const earlierSchema = z.object({
+  cause: z.string(),
+  title: z.string(),
+  note: z.string().nullable(),
+  by: z.string().nullable(),
+  at: timeSchema.nullable(),
+});
+
 export const incidentDetailsSchema = incidentSchema
   .extend({
     causes: z
-      .array(z.object({ cause: z.string(), why: z.string() }))
+      .array(
+        z.object({
+          cause: z.string(),
+          why: z.string().openapi({ description: 'What speaks for it.' }),
+          title: z.string().openapi({ description: 'The cause in a few words.', example: 'A deploy broke the page' }),
+          remedy: z
+            .string()
+            .nullable()
+            .openapi({ description: 'What to look at first; null for a cause that a later version named.' }),
+        }),
+      )
       .openapi({ description: 'The likely causes, as people were alerted of them last.' }),
+    earlier: z
+      .union([earlierSchema, z.null()])
+      .openapi({ description: 'What it was the last time this happened, as people were alerted last.' }),
     said: z.array(saidSchema).openapi({ description: 'Who was alerted of what, first to last.' }),
+    nextReminderAt: timeSchema.nullable().openapi({
+      description:
+        'When people are reminded of it unless it changes before; null when no reminder is planned: nobody was alerted, a person looks after it, it is part of another one, or it is over.',
+    }),
   })
   .openapi('IncidentDetails');
 
-/** One incident, with what people were alerted of. @public */
+/** One incident, with what people were alerted of. */
 export type IncidentDetailsBody = z.output<typeof incidentDetailsSchema>;
 
 export const silenceSchema = z
@@ -166,5 +191,5 @@ export const silenceSchema = z
   })
   .openapi('Silence');
 
-/** A silence in an answer. @public */
+/** A silence in an answer. */
 export type SilenceBody = z.output<typeof silenceSchema>;

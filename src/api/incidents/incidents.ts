@@ -3,6 +3,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { incidentBody, incidentDetails } from '../../actions/incidents/body.ts';
 import { acknowledge, answer as answerTo, release, storyOf } from '../../actions/incidents/incidents.ts';
+import type { AlertPolicy } from '../../domain/incidents/incident.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listIncidents } from '../../postgres/incidents/list.ts';
 import { needs } from '../access/scopes.ts';
@@ -25,8 +26,15 @@ import {
 
 const BODY_LIMIT = 16 * 1024;
 
+export interface IncidentsParts {
+  readonly sql: Sql;
+  readonly changes: Sql;
+  /** When people are reminded; null where nothing judges. */
+  readonly alerts: Pick<AlertPolicy, 'repeatInterval'> | null;
+}
+
 /** Mounts list, read, acknowledge with its opposite, and answer. */
-export function mountIncidents(app: Api, { sql, changes }: { sql: Sql; changes: Sql }): void {
+export function mountIncidents(app: Api, { sql, changes, alerts }: IncidentsParts): void {
   app.openapi(listRoute, async (c) => {
     const { cursor, limit, status = 'all', ...others } = c.req.valid('query');
     const filter = { status, ...others };
@@ -36,7 +44,7 @@ export function mountIncidents(app: Api, { sql, changes }: { sql: Sql; changes: 
     return c.json({ data: page.map(incidentBody), nextCursor }, 200);
   });
 
-  app.openapi(readRoute, async (c) => c.json(incidentDetails(await storyOf(sql, c.req.valid('param').id)), 200));
+  app.openapi(readRoute, async (c) => c.json(incidentDetails(await storyOf(sql, c.req.valid('param').id), alerts), 200));
 
   app.openapi(acknowledgeRoute, async (c) => {
     const { by, note = null } = c.req.valid('json');

@@ -26,7 +26,7 @@ export async function showIncident(
   { json }: { json: boolean },
 ): Promise<void> {
   const story = await storyOf(sql, id);
-  if (json) return printJson(context, incidentDetails(story));
+  if (json) return printJson(context, incidentDetails(story, settings.slack));
   const [{ now }, limits] = await Promise.all([readClock(sql), learnedLimits(sql, settings.policy)]);
   const { incident } = story;
   const { kind, site, state } = incident;

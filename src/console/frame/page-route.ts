@@ -43,7 +43,7 @@ export function page(path: string, answer: PageRoute['answer']): PageRoute {
   return { method: 'GET', path, scope: 'read', answer };
 }
 
-/** What a form posts to. @public */
+/** What a form posts to. */
 export function action(path: string, answer: PageRoute['answer'], scope: Scope = 'operate'): PageRoute {
   return { method: 'POST', path, scope, answer };
 }

@@ -1,5 +1,8 @@
 /** Every page of the console. */
 import type { PageRoute } from '../frame/page-route.ts';
+import { incidentPages } from './incidents/incident.ts';
+import { incidentListPages } from './incidents/list.ts';
 import { nowPages } from './now.ts';
+import { silencePages } from './silences/silences.ts';
 
-export const PAGES: readonly PageRoute[] = [...nowPages];
+export const PAGES: readonly PageRoute[] = [...nowPages, ...incidentListPages, ...incidentPages, ...silencePages];

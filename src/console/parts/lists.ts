@@ -23,7 +23,7 @@ export function nothingHere(...paragraphs: readonly (Html | string)[]): Html {
   return html`<div class="none">${paragraphs.map((text) => html`<p>${text}</p>`)}</div>`;
 }
 
-/** What was just done, after a form was posted. @public */
+/** What was just done, after a form was posted. */
 export function flash(text: Html | string): Html {
   return html`<p class="flash" role="status">${icon('ok', 'ok')}<span>${text}</span></p>`;
 }

@@ -250,11 +250,18 @@ function hasGrown(before: Incident, symptom: Symptom): boolean {
 
 /** When people are reminded next, after so many reminders; null while a person looks after it. */
 function reminderAt(
-  incident: Incident,
-  { saidAt, reminded, policy }: { saidAt: Instant; reminded: number; policy: AlertPolicy },
+  incident: Pick<Incident, 'acknowledgedAt' | 'reopenedAt'>,
+  { saidAt, reminded, policy }: { saidAt: Instant; reminded: number; policy: Pick<AlertPolicy, 'repeatInterval'> },
 ): Instant | null {
   if (isLookedAfter(incident)) return null;
   return saidAt + (reminded === 0 ? policy.repeatInterval : Math.max(policy.repeatInterval, LATER_REMINDERS));
+}
+
+/** When people are reminded of an incident unless it changes before; null: no reminder is planned. Silences are not looked at. */
+export function nextReminderAt(incident: Incident, policy: Pick<AlertPolicy, 'repeatInterval'>): Instant | null {
+  const { endedAt, quietSince, parent, saidAt, reminders } = incident;
+  if (endedAt !== null || quietSince !== null || parent !== null || saidAt === null || !wasSaid(incident)) return null;
+  return reminderAt(incident, { saidAt, reminded: reminders, policy });
 }
 
 /** Whether a person looks after it: the one who did before it was reopened may be gone. */

@@ -191,7 +191,9 @@ describe('reading', () => {
       answer: null,
       silencedUntil: null,
       causes: [],
+      earlier: null,
       said: [],
+      nextReminderAt: null,
     });
     expect((await api.call('GET', '/v1/incidents/inc_se_over')).body).toMatchObject({
       status: 'ended',
@@ -272,7 +274,14 @@ describe('reading', () => {
       { channel: '@slack', stage: 'grew', at: '2026-11-20T09:15:00.000Z', status: 'pending' },
       { channel: '@slack', stage: 'ended', at: '2026-11-20T09:15:00.000Z', status: 'pending' },
     ]);
-    expect(causes).toEqual([{ cause: 'deploy', why: 'Nobody got on since 09:03.' }]);
+    expect(causes).toEqual([
+      {
+        cause: 'deploy',
+        why: 'Nobody got on since 09:03.',
+        title: 'A deploy broke the page',
+        remedy: expect.stringContaining('Find out what changed'),
+      },
+    ]);
     expect((await read('inc_default')).said).toHaveLength(1);
     expect((await api.call('GET', '/v1/incidents')).body.data[0]).not.toHaveProperty('said');
   });

@@ -1,0 +1,140 @@
+/** Forms of an incident: look after it, silence it, say what it was. People who may only read see who did. */
+import type { IncidentBody, IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
+import { CAUSES } from '../../../domain/incidents/causes.ts';
+import { type Html, html, NOTHING } from '../../frame/html.ts';
+import type { Ask } from '../../frame/page-route.ts';
+import { type Choice, field, refusalNote, type Tried } from '../../parts/fields.ts';
+import { facts, panel, written } from '../../parts/lists.ts';
+import { matching, openCount, type SilenceScope, scopeText } from '../../parts/silences.ts';
+import { when } from '../../parts/time.ts';
+
+export type Act = 'acknowledge' | 'release' | 'silence' | 'answer';
+
+/** The form that was posted last and refused. */
+export interface Refused extends Tried {
+  readonly act: Act;
+}
+
+export interface CareParts {
+  readonly ask: Ask;
+  readonly incident: IncidentDetailsBody;
+  readonly refused: Refused | null;
+  /** Silences that hold or will. */
+  readonly silences: readonly SilenceBody[];
+  /** What silences are compared with. */
+  readonly open: readonly IncidentBody[];
+  readonly openAtLeast: boolean;
+}
+
+const LONGEST = { by: 200, note: 1_000, reason: 500 };
+
+/** All that a person may do about it. */
+export function care(parts: CareParts): Html {
+  const { ask, incident } = parts;
+  const { endedAt } = incident;
+  if (!ask.mayOperate) return html`${owner(incident, ask)}${answered(incident, ask)}${scopeLine(ask)}`;
+  return html`${endedAt === null ? acknowledging(parts) : owner(incident, ask)}${endedAt === null ? silencing(parts) : NOTHING}${answering(parts)}`;
+}
+
+function scopeLine({ caller }: Ask): Html {
+  return html`<p class="small">Acknowledging, silencing and answering need a key with the scope operate; yours has ${caller.scopes.join(', ')}.</p>`;
+}
+
+/** What a form begins with, or what was typed before it was refused. */
+function triedOf({ refused, ask }: CareParts, act: Act, begin: Readonly<Record<string, string>> = {}): Tried {
+  return refused?.act === act ? refused : { values: { by: ask.caller.key ?? '', ...begin }, refusal: null };
+}
+
+const address = ({ ask, incident }: CareParts): string => `${ask.base}/incidents/${incident.id}`;
+
+const who = (tried: Tried): Html => field({ name: 'by', label: 'Who', tried, isRequired: true, longest: LONGEST.by });
+
+function owner({ acknowledged, endedAt }: IncidentDetailsBody, { now }: Ask): Html {
+  if (acknowledged === null) return NOTHING;
+  const { by, at, note } = acknowledged;
+  const rows: (readonly [string, Html | string])[] = [
+    [endedAt === null ? 'Looks after it' : 'Looked after it', written(by)],
+    ['Since', when(at, now)],
+  ];
+  if (note !== null) rows.push(['Note', html`<bdi>${note}</bdi>`]);
+  return panel({ id: 'owner', title: 'Acknowledged', body: html`<div class="body">${facts(rows)}</div>` });
+}
+
+function acknowledging(parts: CareParts): Html {
+  const { incident, ask } = parts;
+  const tried = triedOf(parts, 'acknowledge');
+  const isOwned = incident.acknowledged !== null;
+  const form = html`<form class="body stack" method="post" action="${address(parts)}" id="acknowledge">${refusalNote(tried, ['by', 'note'])}
+<p class="small">Says that you look after it${isOwned ? ' instead' : ''}. No more reminders are sent; people are still alerted when it grows and when it is over.</p>
+${who(tried)}${field({ name: 'note', label: 'Note for the others', tried, placeholder: 'Taking back the deploy of 14:01', longest: LONGEST.note })}
+<button class="btn${isOwned ? '' : ' first'}" name="act" value="acknowledge">${isOwned ? 'Take it over' : 'Acknowledge'}</button></form>`;
+  if (!isOwned) return panel({ id: 'care', title: 'Acknowledge', body: form });
+  return html`${owner(incident, ask)}<section class="panel" aria-label="Change who looks after it"><form class="body stack" method="post" action="${address(parts)}">
+<p class="small">Without anybody who looks after it, people are reminded of it again.</p><button class="btn" name="act" value="release">Release it</button></form>
+<details id="take-over"${opened(parts, 'acknowledge')}><summary>Take it over</summary>${form}</details></section>`;
+}
+
+const opened = ({ refused }: CareParts, act: Act): Html => (refused?.act === act ? html` open` : NOTHING);
+
+/** What a silence made here may be about: the narrowest first. */
+export function scopesOf({
+  kind,
+  site,
+  state,
+  subscriber,
+}: Pick<IncidentDetailsBody, 'kind' | 'site' | 'state' | 'subscriber'>): SilenceScope[] {
+  const none: SilenceScope = { site: null, state: null, kind: null, subscriber: null };
+  if (kind === 'subscriber') return [subscriber === null ? { ...none, kind } : { ...none, subscriber, kind }];
+  if (kind === 'replica' || site === null) return [{ ...none, kind }];
+  const atSite = { ...none, site };
+  return [state === null ? { ...atSite, kind } : { ...atSite, state }, atSite];
+}
+
+function silencing(parts: CareParts): Html {
+  const { ask, incident, silences, open, openAtLeast } = parts;
+  const choices: Choice[] = scopesOf(incident).map((scope, index) => ({
+    value: String(index),
+    word: `${scopeText(scope)}: ${openCount(matching(scope, open).length, openAtLeast)}`,
+  }));
+  const tried = triedOf(parts, 'silence', { what: '0', endsAt: '2h' });
+  const holding = silences.filter((silence) => matching(silence, [incident]).length > 0);
+  const form = html`<details id="silence-more"${opened(parts, 'silence')}><summary>Silence</summary><form id="silence" class="body stack" method="post" action="${address(parts)}">${refusalNote(tried, ['by', 'reason', 'endsAt'])}
+<p class="small">While it holds, people are alerted of nothing that it matches, but for the end of what they were alerted of before. Webhooks and the feed are not silenced.</p>
+${field({ name: 'what', label: 'What', tried, choices })}${field({ name: 'endsAt', label: 'For, or until', tried, isRequired: true, hint: 'A duration such as 30m, 2h or 1d, or a time with its zone such as 2026-11-20T09:15:00Z; 30 d at most.' })}
+${field({ name: 'reason', label: 'Reason', tried, isRequired: true, placeholder: 'A new checkout page', longest: LONGEST.reason })}${who(tried)}
+<button class="btn" name="act" value="silence">${choices.length === 1 ? `Silence ${openCount(matching(scopesOf(incident)[0]!, open).length, openAtLeast)}` : 'Silence what is chosen'}</button></form></details>`;
+  const list = holding.map(
+    (
+      silence,
+    ) => html`<li>${silence.status === 'active' ? html`Silenced, ends ${when(silence.endsAt, ask.now)}` : html`Will be silenced ${when(silence.startsAt, ask.now)}`}: ${written(silence.reason)}<small class="small">${scopeText(silence)}, by ${written(silence.by)}</small>
+<form method="post" action="${ask.base}/silences"><input type="hidden" name="id" value="${silence.id}"><input type="hidden" name="back" value="/incidents/${incident.id}"><button class="btn" name="act" value="end">End ${silence.id}</button></form></li>`,
+  );
+  return html`<section class="panel" aria-label="Silence">${list.length === 0 ? NOTHING : html`<ul class="rows">${list}</ul>`}${form}</section>`;
+}
+
+function answered({ answer }: IncidentDetailsBody, { now }: Ask): Html {
+  if (answer === null) return NOTHING;
+  return panel({ id: 'answered', title: 'What it was', body: html`<div class="body">${answerFacts(answer, now)}</div>` });
+}
+
+function answerFacts({ cause, note, by, at }: NonNullable<IncidentDetailsBody['answer']>, now: number): Html {
+  const known = Object.entries(CAUSES).find(([key]) => key === cause)?.[1].title ?? cause;
+  const rows: (readonly [string, Html | string])[] = [
+    ['Cause', known],
+    ['By', html`${written(by)}<small>${when(at, now)}</small>`],
+  ];
+  if (note !== null) rows.push(['Note', html`<bdi>${note}</bdi>`]);
+  return facts(rows);
+}
+
+function answering(parts: CareParts): Html {
+  const { ask, incident } = parts;
+  const { answer, causes } = incident;
+  const begin = { cause: answer?.cause ?? causes[0]?.cause ?? 'unknown', note: answer?.note ?? '' };
+  const tried = triedOf(parts, 'answer', begin);
+  const choices = Object.entries(CAUSES).map(([value, { title }]) => ({ value, word: title }));
+  return html`${answered(incident, ask)}<section class="panel" aria-label="Say what it was"><details id="answer-more"${opened(parts, 'answer')}><summary>${answer === null ? 'Say what it was' : 'Say it again'}</summary><form id="answer" class="body stack" method="post" action="${address(parts)}">${refusalNote(tried, ['by', 'note', 'cause'])}
+<p class="small">Kept with the incident, and cited when the same happens again. It does not end it.</p>
+${field({ name: 'cause', label: 'Cause', tried, choices })}${field({ name: 'note', label: 'Note', tried, isLong: true, longest: LONGEST.note })}${who(tried)}
+<button class="btn" name="act" value="answer">Keep the answer</button></form></details></section>`;
+}

@@ -1,0 +1,135 @@
+/** The incidents: those that are open first, then those that ended, page by page. */
+import { INCIDENT_KINDS } from '../../../actions/incidents/rules.ts';
+import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { IncidentBody } from '../../../api/incidents/fields.ts';
+import { counted } from '../../../domain/values/counts.ts';
+import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
+import { icon, status } from '../../frame/icons.ts';
+import { type Ask, page } from '../../frame/page-route.ts';
+import { field } from '../../parts/fields.ts';
+import { nothingHere, panel, written } from '../../parts/lists.ts';
+import { length, since, when } from '../../parts/time.ts';
+
+const MOST_OPEN = 100;
+const ENDED_AT_ONCE = 30;
+
+interface Page {
+  readonly data: readonly IncidentBody[];
+  readonly nextCursor: string | null;
+}
+
+type Filters = Readonly<Record<'status' | 'site' | 'kind', string | undefined>>;
+
+export const incidentListPages = [
+  page('/incidents', async (ask) => {
+    const { status: wanted, site, kind, cursor } = ask.query;
+    const filters: Filters = { status: wanted, site, kind };
+    const read = (of: 'open' | 'ended', limit: number): Promise<Page> =>
+      ask.api.get<Page>('/v1/incidents', {
+        site,
+        kind,
+        status: of,
+        limit,
+        cursor: wanted === of || of === 'ended' ? cursor : null,
+      });
+    const [overview, open, ended] = await Promise.all([
+      ask.api.get<OverviewBody>('/v1/overview'),
+      wanted === 'ended' || (wanted !== 'open' && cursor !== undefined) ? NO_PAGE : read('open', MOST_OPEN),
+      wanted === 'open' ? NO_PAGE : read('ended', ENDED_AT_ONCE),
+    ]);
+    const says = sentence(overview);
+    const body = html`<div class="head"><h1 class="say" data-said>${overview.incidents.open === 0 ? NOTHING : icon('critical', 's-ico critical')}${says}</h1></div>
+<div class="stack">${filterForm(filters, overview, ask)}${lists({ open, ended }, filters, ask)}</div>`;
+    return { title: 'Incidents', place: 'incidents', crumb: 'Incidents', body };
+  }),
+];
+
+const NO_PAGE: Page = { data: [], nextCursor: null };
+
+function sentence({ incidents }: OverviewBody): string {
+  if (incidents.open === 0) return 'No incident is open';
+  return `${counted(incidents.open, 'incident is', 'incidents are')} open`;
+}
+
+function filterForm({ status: wanted, site, kind }: Filters, { sites }: OverviewBody, { base }: Ask): Html {
+  const chip = (value: string, word: string): Html => {
+    const query = new URLSearchParams(
+      Object.entries({ status: value, site, kind }).filter((each): each is [string, string] => !!each[1]),
+    );
+    return html`<a class="chip" href="${base}/incidents?${query.toString()}"${(wanted ?? '') === value ? html` aria-current="true"` : NOTHING}>${word}</a>`;
+  };
+  const tried = { values: { site: site ?? '', kind: kind ?? '' }, refusal: null };
+  const choices = (all: string, values: readonly string[]) => [
+    { value: '', word: all },
+    ...values.map((value) => ({ value, word: value })),
+  ];
+  const names = sites.map((each) => each.site);
+  return html`<form class="filters" action="${base}/incidents"><nav class="filters" aria-label="Open or ended">${chip('', 'Open, then ended')}${chip('open', 'Open')}${chip('ended', 'Ended')}</nav>
+${wanted === undefined || wanted === '' ? NOTHING : html`<input type="hidden" name="status" value="${wanted}">`}
+${field({ name: 'site', label: 'Site', tried, choices: choices('all sites', names) })}${field({ name: 'kind', label: 'Kind', tried, choices: choices('all kinds', INCIDENT_KINDS) })}<button class="btn">Show</button></form>`;
+}
+
+function lists({ open, ended }: { open: Page; ended: Page }, filters: Filters, ask: Ask): Html {
+  const address = (cursor: string, of: string): string => {
+    const query = Object.entries({ ...filters, status: of, cursor }).filter((each): each is [string, string] => !!each[1]);
+    return `${ask.base}/incidents?${new URLSearchParams(query).toString()}`;
+  };
+  const older = (shown: Page, of: string, word: string) =>
+    shown.nextCursor === null ? {} : { foot: html`<a rel="next" href="${address(shown.nextCursor, of)}">${word}</a>` };
+  const parts: Html[] = [];
+  if (open.data.length > 0) {
+    const sorted = open.data.toSorted(worstFirst);
+    parts.push(
+      panel({ id: 'open', title: 'Open', body: table(sorted, ask, 'Open for'), ...older(open, 'open', 'Older open ones') }),
+    );
+  }
+  if (ended.data.length > 0)
+    parts.push(
+      panel({
+        id: 'ended',
+        title: 'Ended',
+        body: table(ended.data, ask, 'Lasted'),
+        ...older(ended, filters.status ?? '', 'Older'),
+      }),
+    );
+  return parts.length > 0 ? html`${parts}` : nothing(filters, ask);
+}
+
+const RANK = { critical: 0, warning: 1 };
+
+/** The worst first, each before its parts. */
+function worstFirst(a: IncidentBody, b: IncidentBody): number {
+  return Number(a.parent !== null) - Number(b.parent !== null) || RANK[a.severity] - RANK[b.severity] || b.count - a.count;
+}
+
+function table(incidents: readonly IncidentBody[], ask: Ask, time: string): Html {
+  return html`<table class="cards"><thead><tr><th scope="col">Where</th><th scope="col">What</th><th scope="col">Severity</th><th scope="col">${time}</th><th scope="col">Looked after by</th></tr></thead>
+<tbody>${incidents.map((incident) => row(incident, ask))}</tbody></table>`;
+}
+
+function row(incident: IncidentBody, { base, now }: Ask): Html {
+  const { id, where, what, severity, openedAt, reopenedAt, endedAt, owner, silencedUntil, answer, parent } = incident;
+  const time =
+    endedAt === null
+      ? since(reopenedAt ?? openedAt, now)
+      : html`${length(Math.max(Date.parse(endedAt) - Date.parse(openedAt), 0))}<small>ended ${when(endedAt, now)}</small>`;
+  const quiet = silencedUntil === null ? NOTHING : html`<small>silenced, ends ${when(silencedUntil, now)}</small>`;
+  const was = answer === null ? NOTHING : html`<small>it was: ${written(answer.cause)}</small>`;
+  return html`<tr id="row-${id}"><th scope="row"><a href="${base}/incidents/${id}">${written(where)}</a></th>
+<td class="wide">${tied(what)}${parent === null ? NOTHING : html`<small>part of <a href="${base}/incidents/${parent}">another incident</a></small>`}${was}</td>
+<td data-l="severity">${endedAt === null ? status(severity, severity) : html`<span class="mute">was ${severity}</span>`}</td>
+<td data-l="${endedAt === null ? 'open for' : 'lasted'}">${time}</td>
+<td class="wide" data-l="owner">${owner === null ? html`<span class="mute">${endedAt === null ? 'not acknowledged' : ''}</span>` : written(owner)}${quiet}</td></tr>`;
+}
+
+function nothing({ status: wanted, site, kind }: Filters, { base, query }: Ask): Html {
+  const isFiltered = [wanted, site, kind, query.cursor].some((each) => each !== undefined && each !== '');
+  const body = isFiltered
+    ? nothingHere('No incident matches these filters.', html`<a href="${base}/incidents">Show all incidents</a>`)
+    : nothingHere(
+        'There was no incident yet.',
+        `An incident opens when too many customers get stuck in a state of a site, when a site does not answer, when a subscriber does not get everything, or when a replica cannot do its work. It is alerted once, and ends by itself.`,
+        html`See which alerts other settings would have sent: <a href="${base}/rehearse">Rehearse</a>. Get alerts on Slack: set <code>SLACK_WEBHOOK_URL</code>, then <code>npx purchase-watch slack test</code>.`,
+      );
+  return panel({ id: 'open', title: 'Incidents', body });
+}

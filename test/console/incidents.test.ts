@@ -1,0 +1,218 @@
+/** Following stuck customers to their incident, and what a person does there; silences; what a reader does not see. */
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { policyOf } from '../../src/domain/polling/poll-plan.ts';
+import { numberOf } from '../../src/domain/purchases/states.ts';
+import { openPage, startBrowser } from '../support/browser.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const OPERATOR = 'operator-key-0123456789abcdef0123456789';
+const READER = 'reader-key-0123456789abcdef0123456789abc';
+const HOSTILE = `<img src=x onerror=alert(1)>\u202e${'long '.repeat(90)}`;
+const CARD = numberOf('WaitingForCardPayments');
+
+let browser: Browser;
+let t: TestApp;
+let origin: string;
+/** The incident of the customers who are stuck. */
+let stuck: string;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  t = await startTestApp({
+    realClock: true,
+    env: { API_KEY: OPERATOR, API_READ_KEY: READER },
+    change: (settings) => {
+      // Customers are stuck after a moment, and people are alerted of it at once.
+      const card = {
+        ...policyOf(settings.policy, CARD),
+        stuckAfter: 1_000,
+        auto: false,
+        poll: { first: 200, growth: 0, most: 200 },
+      };
+      settings.policy = { ...settings.policy, states: new Map([...settings.policy.states, [CARD, card]]) };
+      settings.slack = { ...settings.slack, groupWait: 0 };
+    },
+  });
+  await t.app.start();
+  origin = t.app.url()!;
+  for (let each = 1; each <= 5; each++)
+    await t.watch(
+      { script: [{ state: 'New' }, { state: 'WaitingForCardPayments', after: '1s' }], price: '100.10', currency: 'SEK' },
+      { reference: `ORD-${each}` },
+    );
+  const { sql } = t.database;
+  stuck = await vi.waitFor(
+    async () => {
+      const [open] = await sql<
+        { id: string }[]
+      >`select id from purchase_watch_internal.incidents where said_at is not null and count = 5`;
+      return open!.id;
+    },
+    { timeout: 60_000, interval: 100 },
+  );
+  // One of each that ended, with words that a person or a system might have written there.
+  await sql`
+    insert into purchase_watch_internal.incidents (id, kind, site, subscriber, opened_at, since, ended_at, quiet_since, count, peak, severity, acknowledged_at, acknowledged_by, acknowledged_note, answer_cause, answer_note, answered_by, answered_at)
+    values ('inc_over', 'subscriber', null, ${HOSTILE.slice(0, 60)}, now() - interval '2 h', now() - interval '2 h', now() - interval '1 h', now() - interval '1 h', 0, 3, 0,
+        now() - interval '2 h', ${HOSTILE.slice(0, 150)}, ${HOSTILE}, 'other', ${HOSTILE}, ${HOSTILE.slice(0, 150)}, now())`;
+  await sql`
+    insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, ended_at, quiet_since, count, peak)
+    select 'inc_old' || n, 'unreachable', 'default', now() - interval '3 d', now() - interval '3 d', now() - interval '2 d', now() - interval '2 d', 0, 1 from generate_series(1, 40) n`;
+}, 120_000);
+
+afterAll(async () => {
+  await t?.stop();
+  await browser?.close();
+});
+
+/** A page of somebody who is signed in. */
+async function signedIn(key: string, to: string, options: BrowserContextOptions = {}) {
+  const opened = await openPage(browser, { origin, ...options });
+  opened.page.setDefaultTimeout(10_000);
+  await opened.page.goto(`/sign-in?to=${encodeURIComponent(to)}`);
+  await opened.page.getByLabel('Key of the API').fill(key);
+  await opened.page.getByRole('button', { name: 'Sign in' }).click();
+  await opened.page.waitForURL(`${origin}${to}`);
+  return opened;
+}
+
+const rowOf = async (id: string) => {
+  const [row] = await t.database.sql<{ by: string | null; note: string | null; cause: string | null }[]>`
+    select acknowledged_by as by, acknowledged_note as note, answer_cause as cause from purchase_watch_internal.incidents where id = ${id}`;
+  return row!;
+};
+const form = (page: Page, button: string) => page.locator('form', { has: page.getByRole('button', { name: button }) });
+
+test.each([true, false])(
+  'a person looks after stuck customers, silences them and says what it was (script: %s)',
+  async (javaScriptEnabled) => {
+    const { page, context, misdeeds } = await signedIn(OPERATOR, '/incidents', { javaScriptEnabled });
+    await page
+      .getByRole('row', { name: /5 customers overdue in WaitingForCardPayments/ })
+      .getByRole('link')
+      .first()
+      .click();
+    await page.waitForURL(`${origin}/incidents/${stuck}`);
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('5 customers overdue');
+    await page.getByText("The bank's return request lacks the session").first().waitFor();
+    await page.getByText(/A reminder/).waitFor();
+
+    await form(page, 'Acknowledge').getByLabel('Note for the others').fill('Taking back the deploy');
+    await page.getByRole('button', { name: 'Acknowledge' }).click();
+    await page.getByRole('status').getByText('no more reminders').waitFor();
+    expect(await rowOf(stuck)).toMatchObject({ by: 'API_KEY', note: 'Taking back the deploy' });
+    await page.getByText(/No reminder, because/).waitFor();
+
+    await page.locator('summary', { hasText: 'Silence' }).click();
+    const silence = form(page, 'Silence what is chosen');
+    await silence.getByLabel('For, or until').fill('soon');
+    await silence.getByLabel('Reason').fill(HOSTILE);
+    await silence.getByRole('button').click();
+    await page.getByText(/For, or until must be a time with its zone/).waitFor();
+    expect(await silence.getByLabel('Reason').inputValue()).toBe(HOSTILE);
+    await silence.getByLabel('For, or until').fill('30m');
+    await silence.getByRole('button').click();
+    await page.getByRole('status').getByText('It is silenced').waitFor();
+    expect(page.url()).toBe(`${origin}/incidents/${stuck}?done=silence`);
+    await page.getByText(/Nothing while it is silenced/).waitFor();
+    await page.getByRole('button', { name: /^End sil_/ }).click();
+    await page.getByRole('status').getByText('The silence is over').waitFor();
+    expect(await page.getByRole('button', { name: /^End sil_/ }).count()).toBe(0);
+
+    await page.locator('summary', { hasText: /^Say / }).click();
+    const answer = form(page, 'Keep the answer');
+    await answer.getByLabel('Cause').selectOption('deploy');
+    await answer.getByLabel('Note').fill('Our policy blocked the form of the bank.');
+    await answer.getByRole('button').click();
+    await page.getByRole('status').getByText('What it was is kept').waitFor();
+    expect(await rowOf(stuck)).toMatchObject({ cause: 'deploy' });
+
+    await page.getByRole('button', { name: 'Release it' }).click();
+    await page.getByRole('status').getByText('It is released').waitFor();
+    expect(await rowOf(stuck)).toMatchObject({ by: null });
+    // The refused form is an answer with 400, which the browser prints.
+    expect(misdeeds.found.filter((each) => !each.includes('400'))).toEqual([]);
+    await context.close();
+  },
+);
+
+test('incidents are filtered by the address, and read page by page', async () => {
+  const { page, context, misdeeds } = await signedIn(READER, '/incidents');
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('1 incident is open');
+  expect(await page.locator('#row-inc_old40').count()).toBe(1);
+  expect(await page.locator('#row-inc_old1').count()).toBe(0);
+  await page.getByRole('link', { name: 'Older', exact: true }).click();
+  await page.locator('#row-inc_old1').waitFor();
+  expect(await page.locator(`#row-${stuck}`).count()).toBe(0);
+  await page.goto('/incidents');
+  await page.getByLabel('Kind').selectOption('subscriber');
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.waitForURL(/kind=subscriber/);
+  expect(await page.locator('tbody tr').count()).toBe(1);
+  await page.getByRole('link', { name: 'Open', exact: true }).click();
+  await page.getByText('No incident matches these filters').waitFor();
+  expect(misdeeds.found).toEqual([]);
+  await context.close();
+});
+
+test('what people wrote stays text', async () => {
+  const { page, context, misdeeds } = await signedIn(READER, '/incidents/inc_over');
+  expect(await page.locator('main img').count()).toBe(0);
+  expect(await page.locator('main').textContent()).toContain('<img src=x onerror=alert(1)>');
+  await page.getByText('Something else').waitFor();
+  expect(misdeeds.found).toEqual([]);
+  await context.close();
+});
+
+test('a reader sees no buttons, and what a reader posts is refused', async () => {
+  const { page, context } = await signedIn(READER, `/incidents/${stuck}`);
+  await page.getByText('need a key with the scope operate').waitFor();
+  expect(await page.locator('main button:not([data-pause])').count()).toBe(0);
+  await page.goto('/silences');
+  await page.getByText('needs a key with the scope operate').waitFor();
+  expect(await page.locator('main button:not([data-pause]):not([data-copy])').count()).toBe(0);
+  const before = await rowOf(stuck);
+  for (const path of [`/incidents/${stuck}`, '/silences']) {
+    const fields = { act: 'acknowledge', by: 'Kim', reason: 'r', endsAt: '2h', kind: 'stuck' };
+    expect((await page.request.post(path, { form: fields, headers: { origin } })).status()).toBe(403);
+  }
+  expect(await rowOf(stuck)).toEqual(before);
+  await context.close();
+});
+
+test.each([true, false])(
+  'a silence is added with its mistakes beside their fields, and ended (script: %s)',
+  async (javaScriptEnabled) => {
+    await t.database.sql`delete from purchase_watch_internal.silences`;
+    const { page, context, misdeeds } = await signedIn(OPERATOR, '/silences', { javaScriptEnabled });
+    await page.getByText('There was no silence yet').waitFor();
+    expect(await page.locator('#example').textContent()).toContain(`curl ${origin}/v1/silences`);
+    await page.locator('summary', { hasText: 'Add a silence' }).click();
+    const add = form(page, 'Add the silence');
+    await add.getByLabel('Reason').fill('The service moves.');
+    await add.getByLabel('Until').fill('40d');
+    await add.getByRole('button').click();
+    await page.getByText(/Until must be at most 30 days ahead/).waitFor();
+    await page.getByText(/All incidents must be true to silence all incidents/).waitFor();
+    await add.getByLabel('Until').fill('2h');
+    await add.getByLabel('State').selectOption('WaitingForCardPayments');
+    await add.getByRole('button').click();
+    await page.getByRole('status').getByText('It holds back messages of 1 open incident now.').waitFor();
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('1 silence holds');
+    await page.locator('summary', { hasText: 'End it' }).click();
+    await page.getByText('It matches 1 open incident').waitFor();
+    await page.getByRole('button', { name: /^End sil_/ }).click();
+    await page.getByRole('status').getByText('The silence is over').waitFor();
+    await page.getByRole('heading', { name: 'Over' }).waitFor();
+    expect(misdeeds.found.filter((each) => !each.includes('400'))).toEqual([]);
+    await context.close();
+  },
+);
+
+test('an incident that is not there is a page with 404', async () => {
+  const { page, context } = await signedIn(READER, '/incidents');
+  expect((await page.goto('/incidents/inc_none'))!.status()).toBe(404);
+  await page.getByText('There is no incident inc_none').waitFor();
+  await context.close();
+});
