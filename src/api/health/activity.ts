@@ -36,6 +36,9 @@ const minuteSchema = z
   })
   .openapi('ActivityMinute');
 
+/** What was done in one minute. */
+export type ActivityMinute = z.output<typeof minuteSchema>;
+
 const activityRoute = createRoute({
   method: 'get',
   path: '/v1/activity',

@@ -117,6 +117,9 @@ const flowSchema = z
   })
   .openapi('Flow');
 
+/** The answer's body. */
+export type FlowBody = z.output<typeof flowSchema>;
+
 const flowRoute = createRoute({
   method: 'get',
   path: '/v1/flow',

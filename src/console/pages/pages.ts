@@ -2,7 +2,7 @@
 import type { PageRoute } from '../frame/page-route.ts';
 import { incidentPages } from './incidents/incident.ts';
 import { incidentListPages } from './incidents/list.ts';
-import { nowPages } from './now.ts';
+import { nowPages } from './now/now.ts';
 import { silencePages } from './silences/silences.ts';
 
 export const PAGES: readonly PageRoute[] = [...nowPages, ...incidentListPages, ...incidentPages, ...silencePages];

@@ -33,7 +33,7 @@ export function written(text: string): Html {
   return html`<bdi class="clip" title="${text}">${text}</bdi>`;
 }
 
-/** A pair of a term and what it is. */
+/** A pair of a term and what it is. @public */
 export function facts(pairs: readonly (readonly [term: string, is: Html | string])[]): Html {
   return html`<dl class="facts">${pairs.map(([term, is]) => html`<dt>${term}</dt><dd>${is}</dd>`)}</dl>`;
 }

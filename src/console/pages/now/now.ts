@@ -1,0 +1,102 @@
+/** How everything is now: one sentence, the open incidents, the flow of purchases, polls and deliveries, and the health of each part. */
+import type { ActivityMinute } from '../../../api/health/activity.ts';
+import type { FlowBody } from '../../../api/health/flow.ts';
+import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { IncidentBody } from '../../../api/incidents/fields.ts';
+import { counted } from '../../../domain/values/counts.ts';
+import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
+import { icon, type Shape, tag } from '../../frame/icons.ts';
+import { type Ask, page } from '../../frame/page-route.ts';
+import { written } from '../../parts/lists.ts';
+import { length, since } from '../../parts/time.ts';
+import { flowPicture } from '../../pictures/flow-model.ts';
+import { activityCharts, MINUTES_ASKED } from './charts.ts';
+import { flowPanel, flowText } from './flow-panel.ts';
+import { healthStrip } from './health.ts';
+
+const MOST_SHOWN = 20;
+
+export const nowPages = [
+  page('/', async (ask) => {
+    const { site = '' } = ask.query;
+    const [overview, incidents, flow, activity] = await Promise.all([
+      ask.api.get<OverviewBody>('/v1/overview'),
+      ask.api.get<{ data: IncidentBody[] }>('/v1/incidents', { status: 'open', limit: MOST_SHOWN }),
+      ask.api.get<FlowBody>('/v1/flow', { site }),
+      ask.api.get<{ minutes: ActivityMinute[] }>('/v1/activity', { site, minutes: MINUTES_ASKED }),
+    ]);
+    const sites = overview.sites.filter(({ configured }) => configured).map((each) => each.site);
+    const open = incidents.data.filter(({ parent }) => parent === null).sort(worstFirst);
+    const says = sentence(overview, open, flow);
+    const body = html`<div class="head"><h1 class="say" data-said>${says.shape === null ? NOTHING : icon(says.shape, `s-ico ${says.shape}`)}${tied(says.text)}</h1><p class="sub">${tied(second(overview, flow))}</p></div>
+<div class="stack">${open.map((incident) => incidentPanel(incident, ask))}${flowPanel(flow, sites, ask)}${activityCharts(activity.minutes, flow.site)}${healthStrip(overview, ask)}</div>`;
+    return { title: says.title, place: 'now', crumb: 'Now', body };
+  }),
+];
+
+const RANK = { critical: 0, warning: 1 };
+
+function worstFirst(a: IncidentBody, b: IncidentBody): number {
+  return RANK[a.severity] - RANK[b.severity] || b.count - a.count;
+}
+
+interface Sentence {
+  readonly title: string;
+  readonly text: string;
+  readonly shape: Shape | null;
+}
+
+/** Of fewer purchases than this that usually complete, less than half is no wonder. */
+const ENOUGH_USUAL = 10;
+
+/** Whoever reads only this knows whether something has to be done. */
+function sentence({ purchases, sites, replicas }: OverviewBody, open: readonly IncidentBody[], flow: FlowBody): Sentence {
+  const [worst, ...others] = open;
+  if (worst !== undefined) {
+    const more = others.length === 0 ? '' : ` ${counted(others.length, 'more incident is open', 'more incidents are open')}.`;
+    const title = `${counted(open.length, 'open incident')}, ${worst.severity}`;
+    return { title, text: `${worst.where}: ${worst.what}.${more}`, shape: worst.severity };
+  }
+  if (replicas.length === 0) return { title: 'No daemon runs', text: 'No replica polls purchases now.', shape: 'critical' };
+  const silent = sites.filter(({ configured, answers }) => configured && !answers);
+  if (silent.length > 0) {
+    const text = `${silent.map(({ site }) => site).join(', ')}: no purchase can be read. An incident opens when that lasts.`;
+    return { title: 'A site does not answer', text, shape: 'warning' };
+  }
+  if (purchases.total === 0) return { title: 'No purchase yet', text: 'No purchase is registered yet.', shape: null };
+  const { completed, usuallyCompleted } = flowPicture(flow);
+  if (usuallyCompleted !== null && usuallyCompleted >= ENOUGH_USUAL && completed < usuallyCompleted / 2) {
+    const text = `Fewer purchases complete than usual: ${number(completed)} in the hour, usually ${number(usuallyCompleted)}. No incident is open.`;
+    return { title: 'Fewer complete than usual', text, shape: 'warning' };
+  }
+  const calm = usuallyCompleted === null ? 'No incident is open.' : 'Customers get on as usual.';
+  return { title: 'Nothing needs to be done', text: `${calm} Nothing needs to be done.`, shape: null };
+}
+
+function second({ purchases, polling }: OverviewBody, flow: FlowBody): string {
+  const { polls, failedPolls, changes } = polling.perMinute.last5Minutes;
+  const late = polling.due.oldestMs < 1_000 ? '' : `, the oldest due for ${length(polling.due.oldestMs)}`;
+  const failed = failedPolls === 0 ? 'none failed' : `${rate(failedPolls)} failed`;
+  const hour =
+    flow.edges.length === 0
+      ? ''
+      : ` ${flow.site === null ? 'Since' : `At ${flow.site} since`} ${flowText(flow, flowPicture(flow))}.`;
+  return `${counted(purchases.watching, 'purchase is', 'purchases are')} watched, ${purchases.stuck} overdue. ${rate(polls)} polls a minute (${failed}), ${rate(changes)} changes a minute${late}.${hour}`;
+}
+
+const rate = (value: number): string => number(value < 10 ? Math.round(value * 10) / 10 : Math.round(value));
+
+function incidentPanel(incident: IncidentBody, { base, now, mayOperate }: Ask): Html {
+  const { id, severity, where, what, peak, count, owner, reopenedAt, openedAt, alarm } = incident;
+  const path = `${base}/incidents/${id}`;
+  const share =
+    alarm === null
+      ? NOTHING
+      : html`<div><dd>${alarm.overdue} <small>of ${alarm.entrants}</small></dd><dt>did not get on in time when it was noticed, usually ${Math.round(alarm.usualShare * 1_000) / 10} in 100</dt></div>`;
+  return html`<article class="panel inc is-${severity}" aria-labelledby="${id}"><div class="body">
+<div><div class="meta">${tag(severity, severity)}<a href="${path}">${id}</a><span>${written(where)}</span><span>open for ${since(reopenedAt ?? openedAt, now)}</span><span>${owner === null ? 'not acknowledged' : html`acknowledged by ${written(owner)}`}</span></div>
+<h2 id="${id}"><a href="${path}">${tied(what)}</a></h2></div>
+<dl class="figs"><div><dd>${number(count)}</dd><dt>now, ${number(peak)} at the worst</dt></div>${share}</dl>
+<div class="acts"><a class="btn first" href="${path}">${mayOperate && owner === null ? 'Look, and acknowledge' : 'Look'}</a></div>
+</div></article>`;
+}

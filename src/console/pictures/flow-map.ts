@@ -1,0 +1,102 @@
+/** The state-flow map: states as nodes, the last hour's changes as ribbons as wide as their count. */
+import { type Html, html, NOTHING, number } from '../frame/html.ts';
+import { length } from '../parts/time.ts';
+import { agesLine } from './ages.ts';
+import { arrowOf, countPlace, layOut, type PlacedEdge, type PlacedNode, pathOf, round } from './flow-layout.ts';
+import type { FlowNode, FlowPicture } from './flow-model.ts';
+
+/** Where a state's purchases are listed. */
+export type ListOf = (node: FlowNode) => string;
+
+const CORNER = 5;
+
+/** Draws the map; `label` says in words what it shows. */
+export function flowMap(picture: FlowPicture, { label, listOf }: { label: string; listOf: ListOf }): Html {
+  const { nodes, edges, height } = layOut(picture);
+  const stuck = new Set(nodes.filter(({ flag }) => flag !== null).map(({ key }) => key));
+  const ribbons = edges.toSorted((a, b) => b.count - a.count).map((edge) => ribbon(edge, stuck));
+  return html`<div class="map only-wide"><svg viewBox="-4 0 1040 ${round(height)}" role="group" aria-label="${label}">${ribbons}${edges.map(count)}${nodes.map((node) => nodeOf(node, listOf))}</svg></div>`;
+}
+
+const isThin = ({ run }: PlacedEdge): boolean => run === 'arc' || run === 'back';
+
+function ribbon(edge: PlacedEdge, stuck: ReadonlySet<number>): Html {
+  const { a, b, to, count: n, usual, usualW, isMissed } = edge;
+  const says = `${a.name} to ${b.name}: ${number(n)}${usual === null ? '' : `, usually ${usualText(usual)}`}`;
+  const title = html`<title>${says}</title>`;
+  if (isThin(edge)) {
+    const { x, y, points } = arrowOf(edge);
+    const head = points === 'left' ? `M${x} ${round(y)}l6 -3.5v7z` : `M${x} ${round(y)}l-3.5 -6h7z`;
+    return html`<path class="e arc" d="${pathOf(edge)}">${title}</path><path class="arrow" d="${head}"/>`;
+  }
+  const kind = stuck.has(to) ? 'e held' : b.isPaid ? 'e good' : b.column === 3 ? 'e end' : 'e';
+  const ghost = isMissed
+    ? [-usualW / 2, usualW / 2].map((shift) => html`<path class="ghost" d="${pathOf(edge, shift)}"/>`)
+    : NOTHING;
+  return html`<path class="${kind}" d="${pathOf(edge)}" stroke-width="${round(edge.w)}">${title}</path>${ghost}`;
+}
+
+/** A mean below ten with its first decimal. */
+export function usualText(usual: number): string {
+  return usual < 10 ? String(round(usual)) : number(Math.round(usual));
+}
+
+function count(edge: PlacedEdge): Html {
+  const { count: n, usual, isMissed } = edge;
+  const { x, y } = countPlace(edge);
+  const less = isMissed && !isThin(edge);
+  return html`<text class="en${less ? ' less' : ''}" x="${round(x)}" y="${round(y)}">${number(n)}${less ? html`<tspan dx="8">usually ${usualText(usual!)}</tspan>` : NOTHING}</text>`;
+}
+
+function nodeOf(node: PlacedNode, listOf: ListOf): Html {
+  const { key, x, y, w, h, column, isPaid, flag } = node;
+  const kind = `node${flag === null ? '' : ' is-stuck'}${column === 3 ? ` is-final${isPaid ? ' is-paid' : ''}` : ''}`;
+  const halo =
+    flag === null
+      ? NOTHING
+      : html`<rect class="halo" x="${x - 3}" y="${round(y - 3)}" width="${w + 6}" height="${round(h + 6)}" rx="8"/>`;
+  const inside = column === 3 ? finalInside(node) : column === 2 ? waitingInside(node) : firstInside(node);
+  return html`<a class="${kind}" id="flow-${key}" href="${listOf(node)}">${halo}<rect class="box" x="${x}" y="${round(y)}" width="${w}" height="${round(h)}" rx="${CORNER}"/>${inside}</a>${flagOf(node)}`;
+}
+
+function flagOf({ flag, x, y, w }: PlacedNode): Html {
+  if (flag === null) return NOTHING;
+  const width = Math.min([...flag.text].length * 6.3 + 14, w + 60);
+  const left = round(x + w - width - 8);
+  return html`<g class="flag${flag.isCritical ? '' : ' is-warning'}"><rect x="${left}" y="${round(y - 15)}" width="${round(width)}" height="18" rx="3"/><text x="${round(left + width / 2)}" y="${round(y - 2)}" text-anchor="middle">${flag.text}</text></g>`;
+}
+
+function shape(name: string, x: number, y: number): Html {
+  return html`<svg class="i-st" x="${x}" y="${round(y)}" width="12" height="12" viewBox="0 0 16 16"><use href="#i-${name}"/></svg>`;
+}
+
+function finalInside({ name, state, isPaid, usuallyCame, x, y, h }: PlacedNode): Html {
+  const middle = y + h / 2;
+  const note = usuallyCame === null ? '' : `usually ${number(usuallyCame)}`;
+  const tall = h > 70;
+  const up = tall ? (note === '' ? 8 : 16) : 5;
+  const below = tall
+    ? html`<text class="big" x="${x + 28}" y="${round(middle - up + 23)}">${number(state.came)}</text>${note === '' ? NOTHING : html`<text class="q" x="${x + 28}" y="${round(middle - up + 41)}">${note}</text>`}`
+    : html`<text class="q" x="${x + 28}" y="${round(middle - up + 17)}"><tspan class="b">${number(state.came)}</tspan> ${note}</text>`;
+  return html`${shape(isPaid ? 'paid' : 'final', x + 10, middle - up - 10.5)}<text class="nm" x="${x + 28}" y="${round(middle - up)}">${name}</text>
+${below}`;
+}
+
+function firstInside({ name, state, x, y, h }: PlacedNode): Html {
+  const middle = y + h / 2;
+  const over =
+    state.stuck > 0
+      ? html`<text class="q" x="${x + 12}" y="${round(middle + 39)}"><tspan class="over">${number(state.stuck)} overdue</tspan></text>`
+      : NOTHING;
+  return html`<text class="nm" x="${x + 12}" y="${round(middle - 14)}">${name}</text>
+<text class="q" x="${x + 12}" y="${round(middle + 5)}"><tspan class="b">${number(state.watching)}</tspan> now</text>
+<text class="q" x="${x + 12}" y="${round(middle + 22)}">${number(state.came)} came</text>${over}`;
+}
+
+function waitingInside({ name, state, flag, x, y, w }: PlacedNode): Html {
+  const { watching, stuck, usual } = state;
+  const [left, width] = [x + 12, w - 24];
+  return html`${shape(flag === null ? 'waiting' : 'stuck', left, y + 7)}<text class="nm" x="${left + 18}" y="${round(y + 17.5)}">${name}</text>
+<text class="q" x="${left}" y="${round(y + 35)}"><tspan class="b">${number(watching)}</tspan> now <tspan dx="6"${stuck > 0 ? html` class="over"` : NOTHING}>${number(stuck)} overdue</tspan></text>
+<text class="q" x="${left + width}" y="${round(y + 35)}" text-anchor="end">${usual === null ? '' : `usual ${length(usual.usualMs)}`}</text>${agesLine(state, { x: left, y: round(y + 49), width })}`;
+}

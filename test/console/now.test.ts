@@ -1,0 +1,144 @@
+/** The page of now: the sentence, the flow of purchases as picture, list and table, the hour by the minute, and health. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { openPage, startBrowser } from '../support/browser.ts';
+import { startTestApp, type TestApp } from '../support/test-app.ts';
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+const LONG_NAME = `site-with-a-name-${'x'.repeat(30)}`;
+
+let browser: Browser;
+let t: TestApp;
+const seen: string[] = [];
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  t = await startTestApp({
+    realClock: true,
+    change: (settings) => {
+      const [site] = settings.sites;
+      settings.sites = [site!, { ...site!, name: LONG_NAME }];
+    },
+  });
+  for (const state of [
+    'BeingProcessed',
+    'WaitingForCardPayments',
+    'WaitingForCardPayments',
+    'WaitingForEidApp',
+    'Completed',
+    17,
+    99,
+  ])
+    seen.push(await t.watch({ script: [{ state }] }));
+  await t.app.start();
+  // The first polls are made within seconds; a change back to an earlier state and an hour of traffic are counted beside them.
+  await vi.waitFor(async () => expect((await t.rowOf(seen.at(-1)!)).state).toBe(99), { timeout: 20_000, interval: 100 });
+  const hour = Math.floor((Date.now() - 30 * MINUTE) / (10 * MINUTE)) * 10 * MINUTE;
+  const ways: [from: number | null, to: number, now: number, usual: number][] = [
+    ...([
+      [null, 0, 214, 210],
+      [0, 1, 206, 205],
+      [0, 5, 4, 4],
+      [0, 6, 5, 4],
+      [0, 2, 3, 3],
+      [1, 4, 26, 27],
+      [1, 7, 40, 41],
+    ] as const),
+    ...([
+      [1, 6, 91, 90],
+      [1, 12, 22, 22],
+      [1, 2, 4, 4],
+      [1, 5, 2, 2],
+      [4, 2, 23, 25],
+      [7, 2, 39, 40],
+      [6, 2, 38, 81],
+    ] as const),
+    ...([
+      [6, 3, 3, 3],
+      [6, 5, 1, 1],
+      [12, 2, 21, 21],
+      [4, 6, 3, 3],
+      [6, 1, 3, 2],
+      [2, 8, 2, 2],
+      [2, 4, 1, 0],
+    ] as const),
+  ].map((way) => [...way] as [number | null, number, number, number]);
+  for (const [from, to, now, usual] of ways) {
+    await count(hour, from, to, now);
+    for (const days of [1, 2, 3, 4]) await count(hour - days * DAY, from, to, usual);
+  }
+  await t.database.sql`
+    insert into purchase_watch_internal.transition_counts (site, bucket, from_state, to_state, count)
+    values ('default', ${hour - 5 * DAY}::timestamptz, null, 9, 1)`;
+});
+
+afterAll(async () => {
+  await t?.stop();
+  await browser?.close();
+});
+
+const count = (at: number, from: number | null, to: number, n: number) => t.database.sql`
+  insert into purchase_watch_internal.transition_counts (site, bucket, from_state, to_state, count)
+  values ('default', ${at}::timestamptz, ${from}, ${to}, ${n})
+  on conflict do nothing`;
+
+test.each([true, false])('says how things are, and shows where purchases go (script: %s)', async (javaScriptEnabled) => {
+  const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()!, javaScriptEnabled });
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.goto('/');
+  const map = page.locator('.map svg').first();
+  const text = async (locator: string): Promise<string> =>
+    (await map.locator(locator).textContent())!.replace(/\s+/g, ' ').trim();
+  expect(await text('#flow-6')).toMatch(/WaitingForCardPayments 2 now 0 overdue/);
+  expect(await text('#flow-1')).toMatch(/BeingProcessed 1 now/);
+  expect(await text('#flow-17')).toMatch(/Unknown\(17\) 1 now/);
+  expect(await text('#flow-2')).toMatch(/Completed 129 ?usually 174/);
+  // Where less than half of the usual number goes, the usual width stands around the ribbon.
+  expect(await map.locator('.ghost').count()).toBe(2);
+  expect((await map.locator('.en.less').textContent())?.replace(/\s+/g, ' ')).toBe('38usually 81');
+  expect(await map.locator('title').allTextContents()).toContain('WaitingForCardPayments to BeingProcessed: 3, usually 2');
+  const table = page.locator('#flow-table');
+  await table.locator('summary').click();
+  expect(await table.getByRole('row', { name: /Unknown\(99\)/ }).count()).toBe(1);
+  expect(await page.locator('.charts figure').count()).toBe(4);
+  expect(await page.locator('.charts').textContent()).toContain('no attempt failed');
+  await map.locator('#flow-6').click();
+  expect(new URL(page.url()).search).toBe('?state=WaitingForCardPayments&status=watching');
+  expect(misdeeds.found.filter((each) => !each.includes('404'))).toEqual([]);
+  await context.close();
+});
+
+test('one site is shown by an address, whatever it is called; a site that there is not is named', async () => {
+  const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()!, javaScriptEnabled: false });
+  await page.goto('/');
+  await page.getByLabel('Site', { exact: true }).selectOption(LONG_NAME);
+  await page.getByRole('button', { name: 'Show' }).click();
+  expect(new URL(page.url()).searchParams.get('site')).toBe(LONG_NAME);
+  await page.getByText('No purchase was watched in the last hour').waitFor();
+  expect(await page.locator('#flow-6').count()).toBe(0);
+  expect(misdeeds.found).toEqual([]);
+  await page.goto('/?site=nowhere');
+  await page.getByText('nowhere').first().waitFor();
+  await context.close();
+});
+
+test('nothing runs over the edges: every state and count is inside the picture', async () => {
+  const { page, context } = await openPage(browser, { origin: t.app.url()!, viewport: { width: 1280, height: 900 } });
+  await page.goto('/');
+  const outside = await page
+    .locator('.map svg')
+    .first()
+    .evaluate((svg) => {
+      const { width, height } = (svg as unknown as { viewBox: { baseVal: { width: number; height: number } } }).viewBox.baseVal;
+      return [...svg.querySelectorAll('rect.box, text.en, path.e')].filter((each) => {
+        const box = (each as unknown as { getBBox(): { x: number; y: number; width: number; height: number } }).getBBox();
+        return box.x < -4 || box.y < -1 || box.x + box.width > width || box.y + box.height > height + 1;
+      }).length;
+    });
+  expect(outside).toBe(0);
+  await page.setViewportSize({ width: 360, height: 800 });
+  expect(await page.locator('.flow-list').isVisible()).toBe(true);
+  expect(await page.locator('.map').isVisible()).toBe(false);
+  await context.close();
+});
