@@ -255,7 +255,7 @@ describe('after a kill', () => {
     expect(next).toMatchObject({ adopted: true, url: killed.url });
     expect(postmaster()).toBe(pid);
     await next.stop();
-    expect(isAlive(pid)).toBe(false);
+    await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
   test('of both, committed data is there again', async () => {
