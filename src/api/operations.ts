@@ -7,7 +7,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Health } from '../runtime/loops/health.ts';
 import { createRareWarning } from '../runtime/rare-warning.ts';
 import { guardKeyless, requireKey, senderOf } from './access/access.ts';
-import { accessLog } from './access/access-log.ts';
+import { type AccessLogParts, accessLog } from './access/access-log.ts';
 import { createLineBudget } from './access/line-budget.ts';
 import { type Rule, ruleTable } from './access/scopes.ts';
 import { createWrongKeys } from './access/wrong-keys.ts';
@@ -28,6 +28,8 @@ export interface OperationsParts {
   readonly log: Logger;
   /** What is counted in /metrics. */
   readonly engine: Engine;
+  /** Keeps changes by operators; absent where nothing can be changed. */
+  readonly record?: AccessLogParts['record'];
 }
 
 /** Bytes; calls may accept less, and these more. */
@@ -35,7 +37,7 @@ const LARGEST_BODY = 64 * 1024;
 const LARGE_BODIES: ReadonlySet<string> = new Set(['/v1/purchases/batch']);
 
 /** Builds an app with /healthz, /readyz and /metrics. */
-export function createOperations({ operators: sql, settings, health, log, engine }: OperationsParts): Api {
+export function createOperations({ operators: sql, settings, health, log, engine, record }: OperationsParts): Api {
   const app: Api = new OpenAPIHono({
     // Thrown rather than answered, so that there is one place where failures become answers.
     defaultHook: (result) => {
@@ -49,7 +51,7 @@ export function createOperations({ operators: sql, settings, health, log, engine
     table ??= ruleTable(app);
     return table(c);
   };
-  const access = [guardKeyless(keys), requireKey({ keys, wrongKeys }, ruleOf), accessLog(log, ruleOf)];
+  const access = [guardKeyless(keys), requireKey({ keys, wrongKeys }, ruleOf), accessLog({ log, ruleOf, record })];
   app.use(requestLog(log), answerHeaders, ...access, refuseLarge({ limit: LARGEST_BODY, except: LARGE_BODIES }));
   mountHealth(app, { sql, health });
   mountMetrics(app, { sql, health, engine });

@@ -3,11 +3,13 @@
 import { channelRules } from '../config/channels.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Sql } from '../postgres/connection/database.ts';
+import { recordAction } from '../postgres/console/actions.ts';
 import { createLimits, type Limits } from '../postgres/stays/limits.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Health } from '../runtime/loops/health.ts';
 import { createMeters } from '../runtime/meters.ts';
 import type { Secrets } from '../runtime/secrets/secrets.ts';
+import { mountActions } from './access/actions.ts';
 import { mountKey } from './access/key.ts';
 import { mountEvents } from './events/events.ts';
 import { createFeedHub, type FeedHub } from './events/feed-hub.ts';
@@ -59,7 +61,7 @@ export interface ApiParts {
 export function createApi({ sql, settings, secrets = null, health, log, feed = createFeedHub(sql), ...parts }: ApiParts): Api {
   const { changes = sql, operators = sql, streams, engine = NOTHING_RUNS, invoiceOf = nobodyAsks } = parts;
   const { limits = createLimits({ sql, clock: { now: () => Date.now() }, policy: settings.policy }) } = parts;
-  const app = createOperations({ operators, settings, health, log, engine });
+  const app = createOperations({ operators, settings, health, log, engine, record: (action) => recordAction(changes, action) });
   mountRegistration(app, { sql: changes, sites: settings.sites.map((site) => site.name) });
   mountPurchases(app, { sql, changes, limits });
   mountPoll(app, { sql, changes });
@@ -69,6 +71,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountFlow(app, { sql, limits });
   mountActivity(app, { sql });
   mountKey(app);
+  mountActions(app, { sql });
   mountInvoice(app, { sql, changes, invoiceOf });
   // Parts without these settings know of no channel.
   const channels = channelRules({ channels: settings.channels ?? [] });

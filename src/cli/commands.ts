@@ -82,6 +82,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./daemon/doctor.ts'),
   },
   {
+    usage: 'actions [options]',
+    summary: 'show what was changed, by whom and from where',
+    load: () => import('./daemon/actions.ts'),
+  },
+  {
     usage: 'forget [options] <id>',
     summary: "erase a purchase, and a person's data with it",
     load: () => import('./purchases/forget.ts'),

@@ -1,5 +1,6 @@
-/** A log line for each change and each read of a person's data: who, what, on which id, from where. */
+/** Who did what, on which id, from where: a log line for each change and each read of a person's data, and a row for each change by an operator. */
 import type { Context, MiddlewareHandler } from 'hono';
+import type { NewAction } from '../../postgres/console/actions.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { senderOf } from './access.ts';
 import type { Rule } from './scopes.ts';
@@ -11,21 +12,56 @@ declare module 'hono' {
   }
 }
 
-/** Logs what was answered. Refused requests changed nothing; one that failed here may have changed something. */
-export function accessLog(log: Logger, ruleOf: (c: Context) => Rule | undefined): MiddlewareHandler {
+/** Calls that a program makes for many purchases; those of people are recorded. */
+const OF_PROGRAMS: ReadonlySet<string> = new Set(['POST /v1/purchases/{id}/poll', 'POST /v1/purchases/{id}/invoice']);
+
+export interface AccessLogParts {
+  readonly log: Logger;
+  ruleOf(c: Context): Rule | undefined;
+  /** Keeps a change by an operator; absent where nothing can be changed. */
+  readonly record?: ((action: NewAction) => Promise<void>) | undefined;
+}
+
+/** Logs what was answered, and records it. Refused requests changed nothing; one that failed here may have changed something. */
+export function accessLog({ log, ruleOf, record }: AccessLogParts): MiddlewareHandler {
+  /** Never throws: what was done is done. */
+  const keep = async (c: Context, action: Omit<NewAction, 'via'>): Promise<void> => {
+    const via = c.env?.via ?? 'api';
+    if (isDryRun(c) || (via === 'api' && OF_PROGRAMS.has(action.call))) return;
+    // As callers write it: `sil_42`, where the checks left its number.
+    const written = 'id' in action.subject ? { id: c.req.param('id') ?? action.subject.id! } : {};
+    await record?.({ ...action, via, subject: { ...action.subject, ...written } }).catch((error: unknown) =>
+      log.error({ call: action.call, key: action.key, error }, 'api.action_not_recorded'),
+    );
+  };
   return async (c, next) => {
     await next();
     const rule = ruleOf(c);
     const isChange = rule?.scope === 'register' || rule?.scope === 'operate';
     const { status } = c.res;
     if (rule === undefined || !(isChange ? status < 400 || status >= 500 : rule.isPersonal && status < 400)) return;
-    // What was made says where it is now.
-    const { id = c.res.headers.get('location')?.split('/').at(-1) } = checked(c, 'param');
-    const { site } = checked(c, 'query');
-    const subject = { ...(id !== undefined && { id }), ...(site !== undefined && { site }), ...c.get('subject') };
+    const subject = subjectOf(c);
     const key = c.get('caller')?.key ?? null;
-    log.info({ key, ...senderOf(c, rule.call), ...subject, status }, isChange ? 'api.changed' : 'api.personal_data_read');
+    const sender = senderOf(c, rule.call);
+    log.info({ key, ...sender, ...subject, status }, isChange ? 'api.changed' : 'api.personal_data_read');
+    if (rule.scope !== 'operate') return;
+    const kept = keep(c, { key, ...sender, subject, outcome: status < 400 ? 'done' : 'failed' });
+    // A database that fails would only make the failure longer.
+    if (status < 400) await kept;
   };
+}
+
+/** What a call was about: ids and counts. */
+function subjectOf(c: Context): Record<string, string | number> {
+  // What was made says where it is now.
+  const { id = c.res.headers.get('location')?.split('/').at(-1) } = checked(c, 'param');
+  const { site } = checked(c, 'query');
+  return { ...(id !== undefined && { id }), ...(site !== undefined && { site }), ...c.get('subject') };
+}
+
+/** Whether the call only counted what it would do. */
+function isDryRun(c: Context): boolean {
+  return (c.req.valid('json' as never) as { dryRun?: boolean } | undefined)?.dryRun === true;
 }
 
 /** What the route's own checks let through; anything else is not logged. */

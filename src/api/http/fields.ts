@@ -45,6 +45,11 @@ function lineProblem(value: string, what: string): string | null {
   return /[\p{Cc}\u2028\u2029]/u.test(value) ? 'holds a control character such as a line break or tab; leave it out' : null;
 }
 
+/** A parameter of one line; `what` names it for a caller who gave none. */
+export function lineParameter(what: string) {
+  return text((value) => lineProblem(value, what)).openapi({ description: `${what[0]!.toUpperCase()}${what.slice(1)}.` });
+}
+
 const PURCHASE_ID = 'the Purchase ID that the checkout service gave';
 
 export const purchaseIdField = text(

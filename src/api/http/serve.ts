@@ -28,6 +28,8 @@ export interface ApiBindings {
   readonly address?: string | undefined;
   /** Who asks, where this process has checked that already; a request from outside never has it. */
   readonly caller?: Caller;
+  /** By which door a request came in; the API itself when absent. */
+  readonly via?: 'console';
 }
 
 export interface ServedApp {

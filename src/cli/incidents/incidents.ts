@@ -11,6 +11,7 @@ import { examples, namesItsCommands } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
+import { recordCommand } from '../terminal/record.ts';
 import { nameOf, noteOf } from './care-options.ts';
 import { printIncidents } from './list-incidents.ts';
 import { showIncident } from './show-incident.ts';
@@ -43,6 +44,7 @@ async function acknowledge(context: CliContext, id: string, { json, ...options }
   const care = { by: nameOf(context, options.by), note: noteOf(options.note) };
   await withDatabase(context, async ({ sql }) => {
     const incident = await lookAfter(sql, id, care);
+    await recordCommand(sql, 'incidents acknowledge', { id });
     if (json) return printJson(context, incidentBody(incident));
     const more = incident.parts.length === 0 ? '' : `, and all ${incident.parts.length} that are part of it`;
     const speaker = await remindingOf(sql, incident);
@@ -58,6 +60,7 @@ async function acknowledge(context: CliContext, id: string, { json, ...options }
 async function release(context: CliContext, id: string, { json }: JsonOption): Promise<void> {
   await withDatabase(context, async ({ sql }) => {
     const incident = await giveUp(sql, id);
+    await recordCommand(sql, 'incidents release', { id });
     if (json) return printJson(context, incidentBody(incident));
     const owner = incident.acknowledgedBy;
     const said = owner === null ? 'nobody looks after' : `${owner}, who looks after ${incident.parent}, still looks after`;
@@ -75,6 +78,7 @@ async function answer(
   const care = { by: nameOf(context, options.by), note: noteOf(options.note) };
   await withDatabase(context, async ({ sql }) => {
     const incident = await say(sql, id, { cause, ...care });
+    await recordCommand(sql, 'incidents answer', { id });
     if (json) return printJson(context, incidentBody(incident));
     const open = incident.endedAt === null ? '; it stays open until nothing is wrong any more' : '';
     const cited = incident.kind === 'stuck' ? '. It is cited when the same happens again.' : '';

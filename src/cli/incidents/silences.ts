@@ -12,6 +12,7 @@ import { durationArgument, examples, namesItsCommands } from '../terminal/argume
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine, printTable } from '../terminal/output.ts';
+import { recordCommand } from '../terminal/record.ts';
 import { type SilenceOptions, silenceOf } from './silence-options.ts';
 import { matterOf, spanOf } from './silence-words.ts';
 
@@ -49,6 +50,7 @@ async function add(context: CliContext, { json, ...options }: SilenceOptions & J
   await withDatabase(context, async ({ sql, settings }) => {
     const now = await databaseNow(sql);
     const row = await silence(sql, await silenceOf(context, sql, options, now), now);
+    await recordCommand(sql, 'silences add', { id: silenceName(row.id) });
     const after = await databaseNow(sql);
     if (json) return printJson(context, silenceBody(row, after));
     const { state } = row;
@@ -67,6 +69,7 @@ async function end(context: CliContext, id: number, { json }: JsonOption): Promi
     const before = await requireSilence(sql, id, '"purchase-watch silences --all"');
     const wasOver = silenceBody(before, await databaseNow(sql)).status === 'over';
     await lift(sql, id);
+    await recordCommand(sql, 'silences end', { id: silenceName(id) });
     if (json) return printJson(context, silenceBody(await requireSilence(sql, id), await databaseNow(sql)));
     const name = silenceName(id);
     printLine(context, wasOver ? `${name} was over already` : `${name} is over: people are alerted now of what is still wrong`);

@@ -21,6 +21,7 @@ import { confirmed } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { counted, printable, printJson, printLine } from '../terminal/output.ts';
+import { recordCommand } from '../terminal/record.ts';
 import { findPurchase } from './purchase.ts';
 
 interface ForgetOptions {
@@ -66,6 +67,7 @@ async function forget(context: CliContext, purchaseId: string, options: ForgetOp
       throw new AppError('conflict', 'nothing was erased');
     const at = await erase(sql, purchase, { by: whoAsks(), counts, within: WITHIN });
     if (at === null) throw new AppError('unavailable', await whyNot(sql, purchase));
+    await recordCommand(sql, 'forget', { site: purchase.site });
     if (purchase.stuckSince !== null) await delay(JUDGED_BY);
     await eraseMentions(sql, purchase);
     if (json)

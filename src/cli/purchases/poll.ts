@@ -12,6 +12,7 @@ import { findPurchases, type PurchaseRow, requestPoll } from '../../postgres/pur
 import { durationArgument, examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { missingDaemon, withDatabase } from '../terminal/database.ts';
+import { recordCommand } from '../terminal/record.ts';
 import { findPurchase } from './purchase.ts';
 import { showPurchase } from './show-purchase.ts';
 
@@ -35,6 +36,7 @@ async function poll(context: CliContext, purchaseId: string, { site, wait, json 
     const missing = await missingDaemon(sql);
     if (missing !== null) throw new AppError('unavailable', missing);
     await requestPoll(sql, before.id);
+    await recordCommand(sql, 'poll', { id: purchaseId, site: before.site });
     const after = await waitForPoll(sql, before, wait);
     await showPurchase(context, sql, after, { json: json === true, policy });
   });

@@ -6,6 +6,7 @@ import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
+import { recordCommand } from '../terminal/record.ts';
 import { findPurchase } from './purchase.ts';
 
 interface UnwatchOptions {
@@ -17,6 +18,7 @@ async function unwatch(context: CliContext, purchaseId: string, { site, json }: 
   await withDatabase(context, async ({ sql }) => {
     const purchase = await findPurchase(sql, { purchaseId, site });
     await stopPurchase(sql, purchase.id);
+    await recordCommand(sql, 'unwatch', { id: purchaseId, site: purchase.site });
     const was = purchase.status;
     if (json) return printJson(context, { purchaseId, site: purchase.site, status: 'stopped', was });
     const said =

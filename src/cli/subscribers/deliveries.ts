@@ -21,6 +21,7 @@ import { examples, namesItsCommands } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { printFacts, printJson, printLine, printTable } from '../terminal/output.ts';
+import { recordCommand } from '../terminal/record.ts';
 import { type RetryAllOptions, retryAll } from './retry-all.ts';
 
 interface JsonOption {
@@ -158,6 +159,7 @@ async function sendEachAgain({ sql, settings }: OpenDatabase, ids: readonly numb
   for (const id of ids) {
     try {
       const { delivery, waits } = await sendAgain(sql, id, { secrets: secretsOf(settings) });
+      await recordCommand(sql, 'deliveries retry', { id: deliveryName(id) });
       again.push({ id: deliveryName(id), status: delivery.status, note: waits });
     } catch (error) {
       if (!(error instanceof Refused)) throw error;

@@ -9,6 +9,7 @@ import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine } from '../terminal/output.ts';
+import { recordCommand } from '../terminal/record.ts';
 import { printOutlook, requireReplayable, resendBody } from './resend.ts';
 import { checked, typesOption } from './subscriber-options.ts';
 
@@ -34,6 +35,7 @@ async function run(context: CliContext, options: ReplayOptions): Promise<void> {
     };
     const replayed = await replay(sql, { subscriber: subscriber.id, ...time, types }, { dryRun, onProgress });
     if (showsProgress) context.stderr.write('\r\u001b[K');
+    if (!dryRun) await recordCommand(sql, 'replay', { id: subscriber.name, count: replayed.count });
     const body = await resendBody(database, replayed, { subscriber, dryRun });
     if (options.json) return printJson(context, body);
     printReplayed(context, subscriber.name, body);

@@ -7,6 +7,7 @@ import { confirmed } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine } from '../terminal/output.ts';
+import { recordCommand } from '../terminal/record.ts';
 import { printOutlook, requireReplayable, resendBody } from './resend.ts';
 
 export interface RetryAllOptions {
@@ -30,6 +31,7 @@ export async function retryAll(
     const found = await retryGivenUp(sql, which, { dryRun: true });
     if (found.count > 0 && !dryRun && !yes) await confirmRetry(context, theseOf(found.count), json === true);
     const retried = dryRun || found.count === 0 ? found : await retryGivenUp(sql, which, { dryRun: false });
+    if (!dryRun && found.count > 0) await recordCommand(sql, 'deliveries retry', { id: name, count: retried.count });
     const { waiting: _, ...body } = await resendBody(database, retried, { subscriber, dryRun });
     if (json) return printJson(context, body);
     const { count, oldest, newest } = body;

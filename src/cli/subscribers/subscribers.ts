@@ -23,6 +23,7 @@ import { confirmed } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { counted, printJson, printLine, printTable } from '../terminal/output.ts';
+import { recordCommand } from '../terminal/record.ts';
 import { printReasons, statusWord } from './show-health.ts';
 import { printSubscriber, told } from './show-subscriber.ts';
 import {
@@ -102,6 +103,7 @@ async function add(
       description,
       secret: own,
     });
+    await recordCommand(database.sql, 'subscribers add', { id: name });
     const body = subscriberBody(row, addresses);
     if (json) return printJson(context, { ...body, secret });
     printSubscriber(context, body);
@@ -130,6 +132,7 @@ async function change(
       throw new AppError('invalid', 'nothing to change was given; "purchase-watch subscribers change --help" shows what can be');
     }
     const body = subscriberBody(await changeSubscriber(means, name, changes), addresses);
+    await recordCommand(database.sql, 'subscribers change', { id: name });
     return json ? printJson(context, body) : printSubscriber(context, body);
   });
 }
@@ -138,6 +141,7 @@ async function resume(context: CliContext, name: string, { json }: JsonOption): 
   await withDatabase(context, async (database) => {
     const { addresses } = meansOf(database);
     const { subscriber, wasPaused, held } = await resumeSubscriber(database.sql, name);
+    await recordCommand(database.sql, 'subscribers resume', { id: name });
     if (json) return printJson(context, subscriberBody(subscriber, addresses));
     if (held !== null) return printLine(context, `${wasPaused ? 'its waits were ended, but' : 'nothing was resumed:'} ${held}`);
     printLine(
@@ -161,6 +165,7 @@ async function remove(context: CliContext, name: string, { json, yes }: JsonOpti
       }
     }
     await removeSubscriber(database.sql, name);
+    await recordCommand(database.sql, 'subscribers remove', { id: name });
     if (json) return printJson(context, { name, removed: true });
     printLine(context, `removed ${name}; what waited for it is suppressed, and what it was sent can still be read`);
   });
@@ -174,6 +179,7 @@ async function rotate(
   await withDatabase(context, async (database) => {
     const { means } = meansOf(database);
     const { secret, oldKeysUntil } = await rotateSecret(means, name, { overlap, now: await databaseNow(database.sql) });
+    await recordCommand(database.sql, 'subscribers rotate-secret', { id: name });
     const oldSecretsUntil = isoTimeOrNull(oldKeysUntil);
     if (json) return printJson(context, { secret, oldSecretsUntil });
     printLine(context, `secret  ${secret}`);

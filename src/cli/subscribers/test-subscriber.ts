@@ -16,6 +16,7 @@ import type { StoredSubscriber } from '../../postgres/subscribers/subscribers.ts
 import type { CliContext } from '../terminal/context.ts';
 import { missingDaemon, type OpenDatabase, withDatabase } from '../terminal/database.ts';
 import { printJson, printLine } from '../terminal/output.ts';
+import { recordCommand } from '../terminal/record.ts';
 
 /** `subscribers test`: sends a test event and waits for what becomes of it. */
 export async function testSubscriber(
@@ -28,6 +29,7 @@ export async function testSubscriber(
     const subscriber = await requireTestable(sql, name);
     const now = await databaseNow(sql);
     const id = await announceTest(sql, subscriber, now);
+    await recordCommand(sql, 'subscribers test', { id: name });
     // Of a pause that lasts longer nothing is to be expected.
     const isLong = (subscriber.health?.pausedUntil ?? 0) > now + wait;
     const attempted = !isLong && (await waitForAttempt(sql, id, { within: wait }));

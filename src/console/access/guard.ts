@@ -3,6 +3,8 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { KEYLESS } from '../../api/access/access.ts';
 import type { Caller } from '../../api/http/caller.ts';
 import type { ApiBindings, ServedApp } from '../../api/http/serve.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { type NewAction, recordAction } from '../../postgres/console/actions.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { below, formOf } from '../frame/request.ts';
 import { type CookieScope, dropSession, keepSession, keepTheme, sessionToken, themeOf } from './cookies.ts';
@@ -14,6 +16,8 @@ export type ConsoleEnv = { Bindings: ApiBindings; Variables: { caller: Caller } 
 export interface GuardParts {
   readonly api: ServedApp;
   readonly sessions: Sessions;
+  /** Where sign-ins are recorded. */
+  readonly sql: Sql;
   readonly cookies: CookieScope;
   readonly log: Logger;
   /** Whether keys are configured; without any, everybody on this machine may do everything. */
@@ -21,9 +25,14 @@ export interface GuardParts {
 }
 
 /** Mounts `/sign-in`, asks for a session from there on, and mounts what a signed-in person may do to it. */
-export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, cookies, log, isKeyed }: GuardParts): void {
+export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, sql, cookies, log, isKeyed }: GuardParts): void {
   const { base } = cookies;
   const addressOf = (c: Context<ConsoleEnv>): string => c.env?.address ?? 'unknown';
+  /** Never throws: what was done is done. */
+  const record = (key: string | null, address: string, call: NewAction['call']): Promise<void> =>
+    recordAction(sql, { key, address, via: 'console', call, subject: {}, outcome: 'done' }).catch((error: unknown) =>
+      log.error({ call, key, error }, 'console.action_not_recorded'),
+    );
   app.get('/sign-in', (c) => c.html(signInPage({ base, theme: themeOf(c), to: below(c.req.query('to')) })));
   app.post('/sign-in', async (c) => {
     const form = await formOf(c);
@@ -32,16 +41,19 @@ export function mountAccess(app: Hono<ConsoleEnv>, { api, sessions, cookies, log
     if ('refusal' in tried) return c.html(signInPage({ base, theme: themeOf(c), to, refusal: tried.refusal }), tried.status);
     keepSession(c, await sessions.begin(tried.caller, addressOf(c)), cookies);
     log.info({ key: tried.caller.key, address: addressOf(c) }, 'console.signed_in');
+    await record(tried.caller.key, addressOf(c), 'sign in');
     return c.redirect(`${base}${to}`, 303);
   });
   app.use(requireSession({ sessions, base, isKeyed }));
   app.post('/sign-out', async (c) => {
     const { key } = c.get('caller');
     const token = sessionToken(c);
-    if ((await formOf(c)).from === 'everywhere' && key !== null) await sessions.endAll(key);
+    const isEverywhere = (await formOf(c)).from === 'everywhere';
+    if (isEverywhere && key !== null) await sessions.endAll(key);
     else if (token !== null) await sessions.end(token);
     dropSession(c, cookies);
     log.info({ key, address: addressOf(c) }, 'console.signed_out');
+    await record(key, addressOf(c), isEverywhere ? 'sign out everywhere' : 'sign out');
     return c.redirect(`${base}/sign-in`, 303);
   });
   app.post('/theme', async (c) => {

@@ -43,7 +43,7 @@ export interface Asker extends Pick<ApiBindings, 'address' | 'closing'> {
 export function apiCalls(api: ServedApp, asker: Asker): ApiCalls {
   const call = async <Body>(method: string, path: string, body?: unknown): Promise<Body> => {
     const json = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-    const response = await api.fetch(new Request(`http://console${path}`, { method, ...json }), asker);
+    const response = await api.fetch(new Request(`http://console${path}`, { method, ...json }), { ...asker, via: 'console' });
     const text = await response.text();
     const parsed = text === '' ? undefined : parseExact(text);
     if (!response.ok) throw new ApiRefusal(parsed as never);

@@ -4,5 +4,6 @@ import { incidentPages } from './incidents/incident.ts';
 import { incidentListPages } from './incidents/list.ts';
 import { nowPages } from './now/now.ts';
 import { silencePages } from './silences/silences.ts';
+import { actionPages } from './system/actions.ts';
 
-export const PAGES: readonly PageRoute[] = [...nowPages, ...incidentListPages, ...incidentPages, ...silencePages];
+export const PAGES: readonly PageRoute[] = [...nowPages, ...incidentListPages, ...incidentPages, ...silencePages, ...actionPages];

@@ -3,6 +3,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import {
   type EndedCursor,
+  removeActions,
   removeAttempts,
   removeDays,
   removeEnded,
@@ -19,7 +20,7 @@ export interface Cutoffs {
 }
 
 /** How many rows of each kind a run deleted, in the words of its log line. */
-type Removed = Record<'purchases' | 'attempts' | 'siteEvents' | 'incidents' | 'silences' | 'days', number>;
+type Removed = Record<'purchases' | 'attempts' | 'siteEvents' | 'incidents' | 'silences' | 'actions' | 'days', number>;
 
 export interface Sweep {
   readonly startedAt: Instant;
@@ -35,7 +36,7 @@ const EVENTS_AT_ONCE = 200;
 const ROWS_AT_ONCE = 5_000;
 
 export function createSweep(sql: Queries, cutoffs: Cutoffs, startedAt: Instant): Sweep {
-  const removed: Removed = { purchases: 0, attempts: 0, siteEvents: 0, incidents: 0, silences: 0, days: 0 };
+  const removed: Removed = { purchases: 0, attempts: 0, siteEvents: 0, incidents: 0, silences: 0, actions: 0, days: 0 };
   let cursor: EndedCursor | null = null;
   const before = cutoffs.events;
   // Each answers whether it has more to do. What is kept for ever has no step.
@@ -68,6 +69,7 @@ export function createSweep(sql: Queries, cutoffs: Cutoffs, startedAt: Instant):
         [
           ['incidents', removeIncidents],
           ['silences', removeSilences],
+          ['actions', removeActions],
           ['days', removeDays],
         ] as const
       ).map(([kind, remove]) => async () => {

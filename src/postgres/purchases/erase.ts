@@ -99,6 +99,10 @@ const eraseFree = (sql: Queries, purchase: Erasable, { by, counts }: { by: strin
     nudge_removed as (delete from purchase_watch_internal.nudges n using free f where n.purchase = f.id),
     -- Nearly empty: the judge takes its rows within seconds.
     stay_unnamed as (update purchase_watch_internal.stays s set purchase = null from free f where s.purchase = f.id),
+    action_unnamed as (
+      update purchase_watch_internal.actions set subject = subject - 'id'
+      where subject ->> 'id' = ${purchase.purchaseId}::text and coalesce(subject ->> 'site', ${purchase.site}::text) = ${purchase.site}::text
+        and exists (select from removed)),
     noted as (
       insert into purchase_watch_internal.forgotten (site, sha256, by, counts, purchase)
       select ${purchase.site}, ${fingerprint(purchase.site, purchase.purchaseId)}, ${by} || ', role ' || current_user,

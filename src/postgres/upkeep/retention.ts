@@ -94,6 +94,11 @@ export async function removeSilences(sql: Queries, { before, limit }: Batch): Pr
   return (await batchOf(sql, 'silences', { condition: olderThan(sql, 'ends_at', before), limit })).count;
 }
 
+/** Deletes what was recorded of changes by operators before a moment. */
+export async function removeActions(sql: Queries, { before, limit }: Batch): Promise<number> {
+  return (await batchOf(sql, 'actions', { condition: olderThan(sql, 'at', before), limit })).count;
+}
+
 /** Deletes what was added up of stays on days before that of a moment. */
 export async function removeDays(sql: Queries, { before, limit }: Batch): Promise<number> {
   const condition = sql`day < (${before}::timestamptz at time zone 'UTC')::date`;

@@ -1,0 +1,8 @@
+/** What people and programs changed, as API and commands show it. */
+import { isoTime } from '../domain/values/time.ts';
+import type { ActionRow } from '../postgres/console/actions.ts';
+
+/** An action as its body. */
+export function actionBody({ id, at, ...row }: ActionRow) {
+  return { id: `act_${id}`, at: isoTime(at), ...row };
+}

@@ -1,0 +1,23 @@
+/** Records what a command changed, beside what API and console change. */
+import { hostname, userInfo } from 'node:os';
+import type { Queries } from '../../postgres/connection/database.ts';
+import { recordAction } from '../../postgres/console/actions.ts';
+
+/** Records that a command did its work. `call` is the command without its arguments, `subject` the ids that it was about. */
+export async function recordCommand(
+  sql: Queries,
+  call: string,
+  subject: Readonly<Record<string, string | number>>,
+): Promise<void> {
+  const address = `${account()}@${hostname()}`;
+  await recordAction(sql, { key: null, address, via: 'cli', call, subject, outcome: 'done' });
+}
+
+function account(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // In a container the number of the user often has no name.
+    return String(process.getuid?.() ?? 'unknown');
+  }
+}

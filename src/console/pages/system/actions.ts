@@ -1,0 +1,58 @@
+/** What was changed, by whom and from where. */
+import type { ActionBody } from '../../../api/access/actions.ts';
+import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { status } from '../../frame/icons.ts';
+import { type Ask, page } from '../../frame/page-route.ts';
+import { nothingHere, panel, written } from '../../parts/lists.ts';
+import { when } from '../../parts/time.ts';
+
+const DOORS = [
+  ['', 'all'],
+  ['console', 'the console'],
+  ['api', 'the API'],
+  ['cli', 'commands'],
+] as const;
+
+export const actionPages = [
+  page('/system/actions', async (ask) => {
+    const { key = '', via = '', about = '', cursor = null } = ask.query;
+    const { data, nextCursor } = await ask.api.get<{ data: ActionBody[]; nextCursor: string | null }>('/v1/actions', {
+      ...{ key, via, about, cursor, limit: 50 },
+    });
+    const more = new URLSearchParams(
+      Object.entries({ key, via, about, cursor: nextCursor ?? '' }).filter(([, value]) => value !== ''),
+    );
+    const foot =
+      nextCursor === null ? NOTHING : html`<a class="btn" href="${ask.base}/system/actions?${more.toString()}">Older</a>`;
+    const isFiltered = key !== '' || via !== '' || about !== '';
+    const list = data.length === 0 ? none(isFiltered) : table(data, ask);
+    const body = html`<div class="head"><h1 class="say">Actions</h1><p class="sub">What people and programs changed through console, API and commands, the latest first. Registrations are not among it.</p></div>
+${filters({ key, via, about }, ask)}
+<div class="stack">${panel({ id: 'actions', title: 'Actions', body: list, foot })}</div>`;
+    return { title: 'Actions', place: 'system', crumb: html`<a href="${ask.base}/system">System</a> / Actions`, body };
+  }),
+];
+
+function filters({ key, via, about }: { key: string; via: string; about: string }, { base }: Ask): Html {
+  return html`<form class="filters" action="${base}/system/actions"><label>Made through <select name="via">${DOORS.map(([value, word]) => html`<option value="${value}"${value === via ? html` selected` : NOTHING}>${word}</option>`)}</select></label>
+<label>Key <input name="key" value="${key}" maxlength="200"></label><label>About the id <input name="about" value="${about}" maxlength="200"></label><button class="btn">Show</button></form>`;
+}
+
+function none(isFiltered: boolean): Html {
+  if (isFiltered) return nothingHere('No action matches. Kept actions go back as far as events do.');
+  return nothingHere(
+    'Nothing was changed yet.',
+    'Here stands each acknowledgement, silence, new secret, replay and sign-in: when, with which key, from where.',
+  );
+}
+
+function table(actions: readonly ActionBody[], { now }: Ask): Html {
+  const row = ({ id, at, key, address, via, call, subject, outcome }: ActionBody): Html =>
+    html`<tr id="${id}"><td>${when(at, now)}</td><td>${key === null ? html`<span class="mute">no key</span>` : written(key)}</td><td>${written(address)}</td><td>${via}</td><td><code>${call}</code></td><td>${subjectText(subject)}</td><td>${outcome === 'done' ? status('ok', 'done') : status('warning', 'failed')}</td></tr>`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-labelledby="actions"><table><thead><tr><th scope="col">When</th><th scope="col">Key</th><th scope="col">From</th><th scope="col">Through</th><th scope="col">What</th><th scope="col">About</th><th scope="col">Outcome</th></tr></thead><tbody>${actions.map(row)}</tbody></table></div>`;
+}
+
+function subjectText(subject: ActionBody['subject']): Html {
+  const texts = Object.entries(subject).map(([name, value]) => (name === 'id' ? String(value) : `${name} ${value}`));
+  return texts.length === 0 ? html`<span class="mute">–</span>` : written(texts.join(', '));
+}
