@@ -64,9 +64,9 @@ export function overdueText(limitMs: number, dwell: Working | null): string {
     ...(p95Ms === null ? [] : [`95 % under ${humanDuration(p95Ms)}`]),
     ...(purchases === null ? [] : [`from ${grouped(purchases)} purchases${source === 'pooled' ? ' of all sites' : ''}`]),
   ];
-  return [`${limit}${source === 'configured' ? ', as configured' : ''}`, ...(known.length === 0 ? [] : [known.join(', ')])].join(
-    '\n',
-  );
+  // The event has one source for a limit that the settings name and for the state's default.
+  const written = `${limit}${source === 'configured' ? ', by the settings or their default' : ''}`;
+  return [written, ...(known.length === 0 ? [] : [known.join(', ')])].join('\n');
 }
 
 /** What the purchases that wait are worth, by currency. */

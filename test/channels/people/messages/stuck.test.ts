@@ -163,7 +163,7 @@ describe('the message that an incident has opened', () => {
     [{ ...opened.dwell, source: 'pooled' }, '6 min 30 s usual 38 s, 95 % under 2 min 10 s, from 412 purchases of all sites'],
     [
       { ...opened.dwell, source: 'configured' },
-      '6 min 30 s, as configured usual 38 s, 95 % under 2 min 10 s, from 412 purchases',
+      '6 min 30 s, by the settings or their default usual 38 s, 95 % under 2 min 10 s, from 412 purchases',
     ],
     [{ purchases: 12, source: 'default' }, '6 min 30 s, the default, as too little is known yet (12 of 50 purchases)'],
     [null, '6 min 30 s Severity'],
