@@ -37,6 +37,7 @@ const CLEAR = [
   'daemon',
   'demo',
   'domain',
+  'postgres',
   'receiver',
   'runtime',
   'simulator',

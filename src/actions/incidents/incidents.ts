@@ -7,7 +7,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { acknowledgeIncident, answerIncident, releaseIncident } from '../../postgres/incidents/care.ts';
 import { findIncident, type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
-import { lastSaid, type Said, saidOf } from '../../postgres/incidents/messages.ts';
+import { lastSaid, messagesOf, type PeopleMessage } from '../../postgres/incidents/messages.ts';
 import { Refused } from '../subscribers/refused.ts';
 
 /** Open ones that are named to a person who gave a wrong id. */
@@ -19,7 +19,7 @@ const MOST_COMPARED = 100;
 export interface IncidentStory {
   readonly incident: IncidentRow;
   /** First to last. */
-  readonly said: readonly Said[];
+  readonly said: readonly PeopleMessage[];
   /** The likely causes, as they were told last; empty when none was. */
   readonly causes: readonly { readonly cause: string; readonly why: string }[];
   /** What was told last while it went on, and when; null when nothing was. */
@@ -43,7 +43,7 @@ export async function requireIncident(sql: Queries, id: string): Promise<Inciden
 /** An incident and what was told of it; throws Refused. */
 export async function storyOf(sql: Queries, id: string): Promise<IncidentStory> {
   const incident = await requireIncident(sql, id);
-  const [said, last] = await Promise.all([saidOf(sql, id), lastSaid(sql, id)]);
+  const [said, last] = await Promise.all([messagesOf(sql, id), lastSaid(sql, id)]);
   const event = last === null ? null : readPeopleEvent(last.body);
   const told = last === null || event === null ? null : { at: last.at, data: event.data };
   const causes = told?.data.kind === 'stuck' ? told.data.causes : [];

@@ -10,7 +10,7 @@ import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.t
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { type PurchaseRow, type TransitionRow, transitionsOf } from '../../postgres/purchases/purchases.ts';
-import { type ToldRow, toldOf } from '../../postgres/reports/overview.ts';
+import { deliveriesOfPurchase, type PurchaseDelivery } from '../../postgres/reports/overview.ts';
 import { limitOfPurchase } from '../../postgres/reports/shown.ts';
 import { learnedLimits } from '../../postgres/stays/limits.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -23,16 +23,16 @@ export async function showPurchase(
   row: PurchaseRow,
   { json, policy }: { json: boolean; policy: PollPolicy },
 ): Promise<void> {
-  const [transitions, told, sites, { now }, limits] = await Promise.all([
+  const [transitions, rows, sites, { now }, limits] = await Promise.all([
     transitionsOf(sql, row.id),
-    toldOf(sql, row.id),
+    deliveriesOfPurchase(sql, row.id),
     listSites(sql),
     readClock(sql),
     learnedLimits(sql, policy),
   ]);
   const limit = limitOfPurchase(row, now, limits);
   if (json) {
-    const deliveries = told.map(({ createdAt, dueAt, settledAt, ...rest }) => ({
+    const deliveries = rows.map(({ createdAt, dueAt, settledAt, ...rest }) => ({
       ...rest,
       createdAt: isoTime(createdAt),
       dueAt: isoTime(dueAt),
@@ -49,7 +49,7 @@ export async function showPurchase(
     );
   }
   printTransitions(context, transitions, now);
-  printTold(context, told, now);
+  printDeliveries(context, rows, now);
 }
 
 function printHead(context: CliContext, row: PurchaseRow, { now, limit }: { now: Instant; limit: ShownLimit | null }): void {
@@ -101,14 +101,14 @@ function printTransitions(context: CliContext, transitions: readonly TransitionR
   );
 }
 
-function printTold(context: CliContext, told: readonly ToldRow[], now: Instant): void {
-  if (told.length === 0)
+function printDeliveries(context: CliContext, deliveries: readonly PurchaseDelivery[], now: Instant): void {
+  if (deliveries.length === 0)
     return void printLine(context, '\nNothing was delivered: nothing has happened yet, or no subscriber wants its events.');
   printLine(context);
   printTable(
     context,
     ['#', 'event', 'subscriber', 'delivery', 'tries', 'when', 'trouble'],
-    told.map(({ sequence, type, subscriber, status, reason, attempts, dueAt, settledAt, lastError }) => [
+    deliveries.map(({ sequence, type, subscriber, status, reason, attempts, dueAt, settledAt, lastError }) => [
       sequence,
       type,
       subscriber,

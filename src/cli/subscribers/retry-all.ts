@@ -1,7 +1,7 @@
 /** `deliveries retry --subscriber`: everything that one was not told. */
 
 import { retryGivenUp } from '../../actions/subscribers/given-up.ts';
-import type { NotTold } from '../../domain/deliveries/delivery-status.ts';
+import type { Undelivered } from '../../domain/deliveries/delivery-status.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -12,7 +12,7 @@ import { printOutlook, requireReplayable, resendBody } from './resend.ts';
 
 export interface RetryAllOptions {
   readonly subscriber: string;
-  readonly status?: NotTold;
+  readonly status?: Undelivered;
   readonly dryRun?: boolean;
   readonly yes?: true;
   readonly json?: true;

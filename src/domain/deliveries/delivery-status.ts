@@ -14,7 +14,7 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /** Of what is settled: what its subscriber was not told. */
 export const NOT_TOLD = ['exhausted', 'suppressed'] as const satisfies readonly StoredStatus[];
-export type NotTold = (typeof NOT_TOLD)[number];
+export type Undelivered = (typeof NOT_TOLD)[number];
 
 export interface StoredDelivery {
   readonly stored: StoredStatus;

@@ -13,7 +13,10 @@ const CLEAR_TEXT_PASSWORD =
   'the server asks for the password in clear text on a connection without encryption, so it was not sent: let sslmode in the URL be require or verify-full, or let the server ask by scram-sha-256 (pg_hba.conf)';
 const NO_POSTGRES = 'what answers there does not speak the protocol of Postgres';
 
-/** Breaks a socket whose server asks so, before the driver reads it. `asksForTls`: the driver's first message asks for TLS. */
+/**
+ * Breaks a socket whose server asks for the password in clear text, before the driver reads that request. `asksForTls`: the
+ * driver's first message asks for TLS.
+ */
 export function refuseClearText(socket: Socket, { asksForTls }: { readonly asksForTls: boolean }): void {
   const refusal = createReader();
   let isGranting = asksForTls;
@@ -23,7 +26,7 @@ export function refuseClearText(socket: Socket, { asksForTls }: { readonly asksF
     if (event !== 'data' || isEncrypted) return emit(event, ...values);
     const chunk = values[0] as Buffer;
     if (isGranting) {
-      // The driver reads the first byte, and drops what comes with it.
+      // The driver reads the first byte of this piece, and drops the bytes after it.
       isGranting = false;
       isEncrypted = chunk[0] === GRANTED;
       return emit(event, ...values);
@@ -35,7 +38,10 @@ export function refuseClearText(socket: Socket, { asksForTls }: { readonly asksF
   }) as typeof socket.emit;
 }
 
-/** Reads what a server sends, piece by piece; answers why it is refused, or null. Never stops: the driver would send the password after the login, too. */
+/**
+ * Reads a server's bytes, piece by piece; answers why the server is refused, or null. Reads on after the login: the driver
+ * would send the password then, too.
+ */
 function createReader(): (chunk: Buffer) => string | null {
   /** The beginning of a message whose head has not come as a whole. */
   let kept: Buffer | null = null;
@@ -55,8 +61,8 @@ function createReader(): (chunk: Buffer) => string | null {
 }
 
 /**
- * The size of the message that begins at a place, or why it is refused; null while its head has not come as a whole: a type,
- * the length with its own four bytes, and in a message about authentication its kind.
+ * The size of the message that begins at a place, or why the server is refused; null while the message's head has not come
+ * as a whole: a type, the length with its own four bytes, and in a message about authentication the kind of authentication.
  */
 function readHead(bytes: Buffer, at: number): number | string | null {
   if (bytes.length - at < 5) return null;

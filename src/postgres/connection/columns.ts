@@ -14,7 +14,7 @@ type ColumnType =
   | 'text'
   | 'timestamptz';
 
-/** What a column takes of a row; null stays null. */
+/** The type of each column, and the function that takes the column's value from a row; null stays null. */
 type Columns<Row> = Readonly<Record<string, readonly [type: ColumnType, value: (row: Row, index: number) => unknown]>>;
 
 /**
@@ -30,16 +30,16 @@ export function columns<Row>(sql: Queries, rows: readonly Row[], name: string, t
   );
   const from = hasTimes ? `(select ${read.join()} from unnest(` : 'unnest(';
   const as = `)${place === undefined ? '' : ' with ordinality'} as ${name} (${names.join()})${hasTimes ? `) as ${name}` : ''}`;
-  // A number is written and read five times as fast as a time.
+  // A time travels as a number, which is written and read five times as fast.
   const texts = types.map(
     ([type], index) => `::${type === 'timestamptz' ? 'float8' : type}[]${index === types.length - 1 ? as : ','}`,
   );
-  // One piece with all its parameters: a piece for each column would be put together again for every statement.
+  // One fragment with all parameters: the driver would join a fragment for each column again for every statement.
   const strings = [from, ...texts];
   return sql(Object.assign(strings, { raw: strings }), ...types.map(([type, value]) => arrayText(type, rows.map(value))));
 }
 
-/** Written here, for the driver would take an array for one of the type of its first element. */
+/** The text of an array. The driver is not left to write the array: it would guess the type from the first element. */
 function arrayText(type: ColumnType, values: readonly unknown[]): string {
   if (type === 'text') return `{${values.map(textElement).join()}}`;
   return `{${values.map((value) => value ?? 'NULL').join()}}`;

@@ -1,11 +1,11 @@
-/** What a database URL means: how it is encrypted (as libpq reads `sslmode`), and how to name its target to a person. */
+/** What a database URL means: how the connection is encrypted (as libpq reads `sslmode`), and how to name the URL's target to a person. */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { AppError } from '../../domain/values/errors.ts';
 import { shownAddress } from '../../domain/values/shown-address.ts';
 
-/** Parameters that libpq settles itself; a server refuses them as unknown settings, so they must not be passed on. */
+/** Parameters that libpq handles itself; a server refuses them as unknown settings, so they must not be passed on. */
 const CLIENT_SIDE = [
   ['host', 'port', 'connect_timeout', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'],
   ['channel_binding', 'gssencmode', 'krbsrvname', 'sslcompression', 'sslsni', 'sslpassword', 'ssl_min_protocol_version'],
@@ -33,11 +33,11 @@ export interface Host {
   readonly port: number;
 }
 
-/** A URL in the driver's terms: what remains of it, and what had to be taken out of it. */
+/** A URL in the driver's terms: the URL without the parts that the driver reads otherwise, and those parts. */
 export interface ParsedUrl {
   /** With the first host only. */
   readonly url: string;
-  /** All of them. The driver does not choose well among several, so it is given one at a time; see primary.ts. */
+  /** All hosts. The driver does not choose well among several hosts, so primary.ts gives it one at a time. */
   readonly hosts: readonly Host[];
   readonly target: Target;
   readonly options: { ssl: Encryption; connect_timeout: number; host?: string; port?: number };

@@ -19,7 +19,7 @@ interface OwnTypes extends Record<string, unknown> {
 export type Sql = postgres.Sql<OwnTypes>;
 /** What runs queries: the pool, or a transaction that its `begin` opened. */
 export type Queries = postgres.ISql<OwnTypes>;
-/** A piece of a statement, to be put into another one. */
+/** A piece of a statement, to be put into another statement. */
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 export interface ConnectOptions {
@@ -35,7 +35,7 @@ export interface ConnectOptions {
   readonly orderedPlans?: boolean;
   /** A connection whose server is silent for that long while it owes an answer is broken off; by default never. */
   readonly answerWithin?: Milliseconds;
-  /** Limits of the server for each session; see server-limits.ts. None unless given: long work of commands takes as long as it takes. */
+  /** Limits of the server for each session; see server-limits.ts. None by default, because commands may run long statements. */
   readonly limits?: Readonly<Record<string, Milliseconds>>;
   /** In place of the URL's `connect_timeout`. */
   readonly connectWithinSeconds?: number;
@@ -52,12 +52,12 @@ function arrayOf<T>(oid: number, parse: (text: string) => T) {
     to: oid,
     from: [oid],
     parse: (text: string): T[] => postgresArray.parse(text, parse),
-    // What is written as `{…}` already stays as it is.
+    // A list that is already written as `{…}` is sent unchanged.
     serialize: (list: readonly unknown[] | string): string => (typeof list === 'string' ? list : `{${list.map(element).join()}}`),
   };
 }
 
-/** A count or a key fits a number; what does not is handed on exactly rather than rounded. */
+/** Reads a whole number; a value that a number would round becomes a bigint. */
 function parseWhole(text: string): number | bigint {
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : BigInt(text);
@@ -69,7 +69,7 @@ const types = {
   bigint: { to: 20, from: [20], parse: parseWhole, serialize: String },
   // The driver's own parser rounds amounts (249.50 becomes 249.5).
   json: { to: 114, from: [114, 3802], parse: parseExact, serialize: stringifyExact },
-  // The driver would ask each new connection for them, and end the process when that connection breaks meanwhile.
+  // Without these types the driver would query each new connection for array types, and end the process when the connection breaks during that query.
   booleans: arrayOf(1000, (text) => text === 't'),
   smallints: arrayOf(1005, Number),
   integers: arrayOf(1007, Number),
@@ -102,13 +102,13 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
     max,
     types,
     fetch_types: false,
-    // A database that is back is worth a try a second; the driver's own rests grow to twenty.
+    // Tries once a second, to find a database soon that is back; the driver's own rests grow to twenty seconds.
     backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
-    // The driver's types do not know it.
+    // The driver's TypeScript types lack the option `socket`.
     ...{ socket: sockets.dial },
     ...(answerWithin === undefined ? {} : { idle_timeout: answerWithin / 2_000 }),
     onnotice: onNotice,
-    // No query here is worth compiling: that takes longer than the query.
+    // Compiling a query (JIT) takes longer than any query here runs.
     connection: {
       application_name: application,
       jit: 'off',
@@ -127,14 +127,14 @@ function socketsFor(url: string, parsed: ParsedUrl, answerWithin?: Milliseconds)
 }
 
 /**
- * Left alone, the planner looks at a table that was empty a moment ago, or at a long list, and reads the whole table. So:
- * one plan for lists of any length, and an index wherever one serves.
+ * By default the planner reads the whole table when its statistics say that the table is empty, or when a list is long. With
+ * these settings it makes one plan for lists of any length, and uses an index wherever an index serves.
  */
 const STEADY_PLANS = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' };
 /**
- * The indexes of what is pending are empty most of the time, and then the planner believes them to be so: to find one lane
- * it takes any of them for as good as another, reads a whole backlog and sorts it. So what must go by an index asks for its
- * order, and sorting is the last resort.
+ * The indexes of pending deliveries are empty most of the time, and the planner's statistics say so: to find one lane, the
+ * planner takes any of these indexes, reads a whole backlog and sorts it. So a statement that must use an index asks for that
+ * index's order, and the planner sorts only where no index has the order.
  */
 const ORDERED_PLANS = { enable_sort: 'off' };
 
@@ -166,7 +166,7 @@ export function openSession(url: string, name: string, onNotify?: (channel: stri
   return { sql: postgres(parsed.url, options) as unknown as Sql, closed: closed.promise };
 }
 
-/** Readings of the clock taken at once; the quickest counts, because it is the most exact about its moment. */
+/** Readings of the clock taken in a row; the quickest reading counts, because its moment is known most exactly. */
 const READINGS = 3;
 
 /** The database's clock, and the monotonic moment of this process at which it showed that (the middle of the round trip). */

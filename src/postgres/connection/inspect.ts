@@ -9,7 +9,7 @@ export interface ServerFacts {
   readonly isReplica: boolean;
   readonly readOnly: boolean;
   readonly hasSchema: boolean;
-  /** May make the schema, or tables in it. */
+  /** Whether the role may create the schema, or tables in the schema. */
   readonly mayCreate: boolean;
   readonly fsync: string;
   readonly synchronousCommit: string;
@@ -17,7 +17,7 @@ export interface ServerFacts {
   readonly maxConnections: number;
   /** How full the queue of notifications is, from 0 to 1. */
   readonly notificationQueue: number;
-  /** Of the roles for other programs, those that are not there. */
+  /** Names of the roles for other programs that do not exist. */
   readonly missingRoles: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export async function unownedShards(sql: Queries): Promise<number> {
   return row.count;
 }
 
-/** A purchase by which a site can be asked: registered last, seen at the service, and still watched. */
+/** The purchase with which `doctor` can try a site: registered last, seen at the service, and still watched. Null when there is none. */
 export async function newestSeen(sql: Queries, site: string): Promise<{ purchaseId: string; registeredAt: number } | null> {
   const [row] = await sql<{ purchaseId: string; registeredAt: number }[]>`
     select q.purchase_id as "purchaseId", q.registered_at as "registeredAt"

@@ -8,8 +8,8 @@ export const INSTANTS_AS_READ = { DateStyle: 'ISO', TimeZone: 'UTC' };
 const two = (text: string, at: number): number => 10 * text.charCodeAt(at) + text.charCodeAt(at + 1) - 11 * 48;
 
 /**
- * A `timestamptz` of such a session, as `2026-11-23 02:05:38.123456+00`. Throws for a time before the year 1, which nothing
- * here has.
+ * Reads a `timestamptz` of a session with these settings, as `2026-11-23 02:05:38.123456+00`. Throws for a time before the
+ * year 1, because no stored time is that old.
  */
 export function parseInstant(text: string): Instant {
   if (text.endsWith('+00')) {
@@ -22,7 +22,7 @@ export function parseInstant(text: string): Instant {
   throw new Error(`cannot read a time from the database: ${text}`);
 }
 
-/** Digit by digit: Date.parse takes four times as long, and each poll reads some. */
+/** Reads the seconds digit by digit: Date.parse takes four times as long, and each poll reads several times. */
 function wholeSeconds(text: string): Instant {
   if (text[4] === '-' && text[0] !== '0')
     return Date.UTC(
@@ -37,19 +37,19 @@ function wholeSeconds(text: string): Instant {
   return Date.parse(`${year.length === 4 ? year : `+${year.padStart(6, '0')}`}${day}T${time}Z`);
 }
 
-/** The text of a time for the server; what lies outside the years that a Date can hold is an infinity. */
+/** The text of a time for the server; a time outside the years that a Date can hold becomes `infinity` or `-infinity`. */
 export function writeInstant(at: Instant | Date | string): string {
   if (typeof at === 'string') return at;
   const micros = Math.round(Number(at) * 1_000);
   const whole = new Date(Math.floor(micros / 1_000));
   if (Number.isNaN(whole.getTime())) return Number(at) > 0 ? 'infinity' : '-infinity';
   const rest = micros - whole.getTime() * 1_000;
-  // A year beyond 9999 has a sign and perhaps a zero, of which Postgres knows neither.
+  // JavaScript writes a year beyond 9999 with a sign and perhaps a leading zero; Postgres reads neither.
   return whole
     .toISOString()
     .replace(/^\+0*/, '')
     .replace('Z', `${String(rest).padStart(3, '0')}Z`);
 }
 
-/** SQL for a time inside JSON that a statement makes, of which the driver sees only the text: as a number, an Instant. */
+/** SQL for a time inside JSON that a statement makes: an Instant, because the driver does not convert times inside JSON. */
 export const jsonInstant = (expression: string): string => `(extract(epoch from ${expression}) * 1000)::float8`;

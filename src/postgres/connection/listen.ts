@@ -1,21 +1,21 @@
-/** Hears NOTIFY. A notification only wakes somebody; what is missed while the connection is away is found by looking. */
+/** Receives NOTIFY. A notification only wakes a loop; the loop's reading of the tables finds changes that were notified while the connection was lost. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { openSession, type Sql } from './database.ts';
 
 export interface ListenOptions {
   readonly onNotify: (payload: string, channel: string) => void;
-  /** Called each time the channels are heard (again): look now, for what happened before then was not heard. */
+  /** Called each time the connection begins to listen (again): read the tables now, because earlier notifications were missed. */
   readonly onListening: () => void;
-  /** Called each time the connection is lost or cannot be made, and with what `onNotify` or `onListening` threw. */
+  /** Called each time the connection is lost or cannot be made, and with the error that `onNotify` or `onListening` threw. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
 export interface Listener {
-  /** Ends the connection. Nothing is called afterwards. */
+  /** Ends the connection. No callback is called afterwards. */
   stop(): Promise<void>;
 }
 
-/** A connection that a firewall has forgotten looks healthy until somebody speaks. */
+/** How often the listener sends a query: a connection that a firewall has dropped looks healthy until a side sends data. */
 const HEARTBEAT = 30_000;
 const ANSWER_WITHIN = 10_000;
 const LONGEST_REST = 5_000;
@@ -61,16 +61,16 @@ async function listenOnce(
     try {
       onNotify(payload, channel);
     } catch (error) {
-      // The driver would drop it, and fail an innocent query with it.
+      // An error thrown here would make the driver drop the connection and fail another query.
       onTrouble?.(error);
     }
   });
   const lost = closed.then(() => Promise.reject(new Error('the connection to the database was closed')));
   lost.catch(() => undefined);
-  const heard = Promise.all(channels.map((channel) => sql`listen ${sql(channel)}`));
+  const listens = Promise.all(channels.map((channel) => sql`listen ${sql(channel)}`));
   let listening = false;
   try {
-    await Promise.race([heard, stopped]);
+    await Promise.race([listens, stopped]);
     if (stop.aborted) return;
     listening = true;
     onSuccess();
@@ -78,8 +78,8 @@ async function listenOnce(
     await Promise.race([lost, beat(sql, over.signal), stopped]);
   } finally {
     over.abort();
-    // Ended while it is still dialling, the driver forgets the socket, which then connects and keeps the process alive.
-    const ended = heard.catch(() => undefined).then(() => sql.end({ timeout: 0 }));
+    // When the driver is ended while it still dials, it forgets the socket, which then connects and keeps the process alive.
+    const ended = listens.catch(() => undefined).then(() => sql.end({ timeout: 0 }));
     if (listening) await ended;
   }
 }

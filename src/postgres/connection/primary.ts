@@ -1,4 +1,4 @@
-/** Finds, among several hosts, the one that takes writes: after a failover that is another one than before. */
+/** Finds, among several hosts, the host that takes writes: after a failover that is another host than before. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
@@ -6,7 +6,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Host, ParsedUrl } from './database-url.ts';
 import { createSockets } from './watched-socket.ts';
 
-/** One host's answer: connecting and one query. */
+/** The longest that one host may take to answer: connecting and one query. */
 const ASK_WITHIN: Milliseconds = 4_000;
 /** Connections that are dialled together share one search. */
 const FRESH: Milliseconds = 1_000;

@@ -1,9 +1,9 @@
-/** Sees statements that were refused because their session is read-only, as it is after a failover. */
+/** Notices statements that the server refused because their session is read-only, as after a failover. */
 import type postgres from 'postgres';
 
 export const READ_ONLY = '25006';
 
-/** The same pool; calls back when one of its statements, or of its transactions, was refused so. */
+/** The same pool; calls back when the server refuses one of the pool's statements or transactions as read-only. */
 export function noticeReadOnly<Types extends Record<string, unknown>>(
   sql: postgres.Sql<Types>,
   onReadOnly: () => void,

@@ -12,12 +12,12 @@ import { connect } from './database.ts';
 export type ServerLimits = Readonly<Record<string, Milliseconds>>;
 
 export interface Patience {
-  /** A connection that owes an answer for so long is broken off. */
+  /** After how long without an answer a connection is broken off. */
   readonly answerWithin: Milliseconds;
   readonly limits: ServerLimits;
 }
 
-/** All limits that belong to a client that waits so long. A lock is waited for less long than a statement may take, so that the error names the lock. */
+/** The limits for a client that waits so long for an answer. The limit for a lock is shorter than that for a statement, so that the error names the lock. */
 export function limitsFor(answerWithin: Milliseconds): ServerLimits {
   return {
     statement_timeout: Math.round(answerWithin * 0.8),
@@ -31,13 +31,13 @@ export function limitsFor(answerWithin: Milliseconds): ServerLimits {
 const UNLIMITED =
   'The database server, or a pooler before it, does not take these settings at the start of a session, so the daemon works without them: a statement that waits for a lock can hold its connection there after the daemon gave it up.';
 
-/** Asking which limits are taken must not keep a start waiting. */
+/** The longest that a start waits for the answer which limits the server takes. */
 const ASK_FOR_SECONDS = 3;
 
 /**
- * The limits that the server, or a pooler before it, takes at the start of a session: PgBouncer refuses a session with
- * settings that it does not know, and servers on some platforms cannot look after their clients. Never throws: what else is
- * wrong with the address shows with the next connection.
+ * The limits that the server, or a pooler before the server, takes at the start of a session: PgBouncer refuses a session with
+ * settings that PgBouncer does not know, and servers on some platforms cannot check whether a client is still there. Never
+ * throws: any other fault of the address shows with the next connection.
  */
 export async function agreeOnLimits(
   url: string,

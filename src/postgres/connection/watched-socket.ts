@@ -1,7 +1,7 @@
 /**
- * Sockets to the database that notice when nobody is at the other end any more. After a silent loss (a firewall that
- * forgot the connection, a machine that lost power) the kernel keeps sending for a quarter of an hour, and a query waits
- * that long; the driver has no time-out for queries of its own.
+ * Sockets to the database that notice when the server is gone. After a silent loss (a firewall that dropped the connection, a
+ * machine that lost power) the kernel keeps sending for a quarter of an hour, and a query waits that long; the driver has no
+ * time-out for queries.
  */
 
 import { connect as dial, Socket } from 'node:net';
@@ -22,7 +22,7 @@ export interface Sockets {
   dial(target: Target): Socket | Promise<Socket>;
   /**
    * Breaks all sockets to this database, of every pool of the process, so that each is dialled again; at most once a second.
-   * Null for short work, with neither `answerWithin` nor `findHost`: it reports what fails.
+   * Null without `answerWithin` and `findHost`: a short command reports the failure instead.
    */
   readonly breakAll: (() => void) | null;
 }
@@ -57,7 +57,7 @@ export function createSockets(url: string, { asksForTls, answerWithin, findHost 
     refuseLatecomers(socket);
     return socket;
   };
-  // What is written before the connection is up waits in the socket; a failure ends it as it would later.
+  // The socket keeps bytes that are written before the connection is up; a failure to connect ends the socket as a later failure does.
   // The driver reads host and port to tell TLS which name to expect.
   const dialHost = ({ name, port }: Host): Socket => {
     const socket = Object.assign(dial({ host: name, port }), { host: name, port });
@@ -77,13 +77,13 @@ function breakAll(database: KnownDatabase): void {
   if (performance.now() - database.brokenAt < BREAK_AT_MOST_EVERY) return;
   database.brokenAt = performance.now();
   const text = 'the session is read-only, as after a failover: the connection is broken and dialled again';
-  // What other statements waited for over the same connections ends with the code of the one that was refused.
+  // Other statements that wait on these connections fail with the code of the statement that was refused.
   const reason = Object.assign(new Error(text), { code: READ_ONLY });
-  // The statement that was refused is answered first.
+  // The refused statement gets its own answer before the connections break.
   setImmediate(() => database.open.forEach((socket) => void socket.destroy(reason)));
 }
 
-/** A socket that fails as one that was refused: the driver would lose the connection for good if `dial` rejected. */
+/** A socket that fails like a refused connection: if `dial` rejected instead, the driver would lose the connection for good. */
 function brokenSocket(reason: Error): Socket {
   const socket = new Socket();
   setImmediate(() => socket.destroy(reason));
@@ -91,8 +91,8 @@ function brokenSocket(reason: Error): Socket {
 }
 
 /**
- * The driver closes connections that have nothing to do well before; a server that is silent for so long owes an answer.
- * The first question after an answer begins the wait again: it may be asked when the connection has been idle for a while.
+ * Breaks a connection whose server is silent for too long while a query waits: the driver closes idle connections well before.
+ * The first query after an answer begins the wait again, because the connection may have been idle before that query.
  */
 function watch(socket: Socket, answerWithin: Milliseconds): void {
   let read = -1;
@@ -116,9 +116,10 @@ function watch(socket: Socket, answerWithin: Milliseconds): void {
 }
 
 /**
- * Between the failure of a socket and its end the driver may begin a query on it, which nobody would refuse: the end of a
- * socket that failed refuses nothing any more. So the failure is emitted once more, just before the end. And the end waits
- * until what that query wrote has been thrown away: the driver would keep it, and write nothing on its next connection.
+ * Between the failure of a socket and its end the driver may begin a query on the socket, and would never reject that query:
+ * after a failure the driver rejects no query when the socket ends. So the failure is emitted once more, just before the end.
+ * The end waits until the bytes of that query are thrown away: the driver would keep them, and write nothing on its next
+ * connection.
  */
 function refuseLatecomers(socket: Socket): void {
   let failure: Error | null = null;

@@ -1,14 +1,14 @@
-/** Ends waits that have lost their reason: the subscriber takes events again, or we reach it again. */
+/** Ends waits that have lost their reason: the subscriber takes events again, or a daemon reaches the subscriber again. */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import { EVERY_SHARD } from '../migrations/names.ts';
 
-/** So many at once: more would hold locks for long. */
+/** Deliveries that one statement moves at most: more would hold locks for long. */
 const AT_ONCE = 2_000;
 
 /**
- * Which of a subscriber's deliveries go out now that would wait for longer: all of them; those that failed through us; or
- * after trouble that lasted so long those that wait because of it.
+ * Which of a subscriber's waiting deliveries become due now: all; those whose attempts all failed for a reason on the daemon's
+ * side (`ours`); or those whose wait the subscriber's trouble explains, which lasted since `since` (`explained`).
  */
 export type Which =
   | { readonly kind: 'all' }
@@ -16,26 +16,26 @@ export type Which =
   | { readonly kind: 'explained'; readonly since: Instant; readonly attempts: number };
 
 /**
- * How many times as long as the trouble lasted a wait may be that it explains. Waits grow from one to the next, by the
- * default schedule less than sevenfold compared with all that was waited before.
+ * A trouble explains waits up to this many times its own length. In the default schedule a wait is less than seven times as
+ * long as all earlier waits together.
  */
 const EXPLAINED = 8;
 
-/** The condition on a delivery `q`. What waits behind another in its lane is put off once more if that one is not among them. */
+/** The condition that a delivery `q` becomes due now. A delivery behind another in its lane is put off again unless the other becomes due, too. */
 function meant(sql: Queries, which: Which, now: Instant): Fragment {
   if (which.kind === 'all') return sql`true`;
-  // Those that wait behind them are let go when they are through.
+  // The deliveries behind these in a lane become due when these are settled.
   if (which.kind === 'ours') return sql`q.attempts > 0 and q.attempts = q.attempts_before`;
-  // A receiver that fails every other minute must not use up schedules made for days: the later half keeps its time
-  // unless the trouble was long enough to account for it.
+  // A receiver that fails every other minute must not use up schedules made for days: a delivery in the later half of its
+  // schedule keeps its due time unless the trouble was long enough to explain the wait.
   return sql`(2 * (q.attempts - q.attempts_before) <= ${which.attempts}
     or q.due_at <= ${now + EXPLAINED * (now - which.since)}::timestamptz)`;
 }
 
 /**
- * Makes deliveries of a subscriber due now that would have to wait, and has all replicas read them; answers how many. They
- * keep their attempts and their order. Each statement takes a bounded part of index ranges, and passes over what is being
- * settled at that moment: it waits for nobody.
+ * Makes waiting deliveries of a subscriber due now, and wakes all replicas to load them; answers how many. The deliveries keep
+ * their attempts and their order. Each statement takes a bounded part of index ranges, and skips rows that another statement
+ * has locked, so it never waits for a lock.
  */
 export async function bringForward(sql: Queries, subscriber: number, which: Which, now: Instant): Promise<number> {
   let count = 0;

@@ -1,11 +1,11 @@
-/** What a channel for people gets next, and what it got lately: read before each message, of which there are few. */
+/** The next and the latest deliveries of a channel for people: read before each message, of which there are few. */
 
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import type { DueDelivery } from './deliveries.ts';
 
-/** What waits in one lane of a subscriber, in order and whenever it is due; at most so many. */
+/** The pending deliveries of one lane of a subscriber, due or not, in order; at most so many. */
 export async function waitingInLane(
   sql: Queries,
   { subscriber, lane, shard, most }: Pick<DueDelivery, 'subscriber' | 'lane' | 'shard'> & { readonly most: number },
@@ -20,7 +20,7 @@ export async function waitingInLane(
       select q.* from purchase_watch_internal.deliveries q
       where q.subscriber = ${subscriber} and q.lane = ${lane} and q.shard = ${shard} and q.status = 'pending'
       order by q.rank = 2, q.event limit ${most}) d
-    -- One by one: as a join the planner may read all events.
+    -- Events one by one: for a join the planner may read the whole table.
     cross join lateral (
       select id, type, body, created_at from purchase_watch_internal.events where position = d.event limit 1) e
     order by d.rank = 2, d.event`;
@@ -32,8 +32,9 @@ export async function waitingInLane(
 }
 
 /**
- * When a channel took its last messages, the newest first: the moments from `since` to `now` at which deliveries were settled. A
- * later one is of before the clock was set back. What left together is one. Skips from one moment to the next in the index, so that it costs as much as there are messages.
+ * When a channel took its last messages, the newest first: the moments from `since` to `now` at which deliveries were settled.
+ * Deliveries that left in one message share a moment. A moment after `now` was written before the clock was set back, and is left
+ * out. The statement skips from moment to moment in the index, so its cost grows with the number of messages only.
  */
 export async function messagesTaken(
   sql: Queries,

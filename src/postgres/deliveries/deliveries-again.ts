@@ -5,9 +5,9 @@ import { wanting } from '../events/events.ts';
 import { type Rank, REPLAYED } from './deliveries.ts';
 
 /**
- * What it takes to send the deliveries of an earlier part `old` again, which it has locked: the attempt that delivered
- * becomes a row like the others, for the next one takes its place. Each keeps its number. Why one was suppressed is past, and
- * no error of an attempt; the rank may be an expression over `old`.
+ * The part of a statement that sends the deliveries of an earlier part `old` again, whose rows `old` has locked. The attempt
+ * that delivered becomes a row of `attempts` with its number, because the delivery's columns will hold the next attempt. The
+ * reason why a delivery was suppressed is dropped: it is no attempt's error. `rank` may be an expression over `old`.
  */
 export const sendingAgain = (sql: Queries, rank: Rank | Fragment): Fragment => sql`
     kept as (
@@ -20,15 +20,15 @@ export const sendingAgain = (sql: Queries, rank: Rank | Fragment): Fragment => s
         last_error = case when old.status = 'suppressed' then null else d.last_error end
       from old where d.id = old.id returning d.id, d.rank)`;
 
-/** Whoever got it once misses nothing by waiting for it, and what is new must not wait for it: like what is replayed. */
+/** A delivery that was delivered before is sent again like a replay, after all new deliveries: its subscriber has the event already. */
 const handRank = (sql: Queries): Fragment => sql`
   case when old.status = 'delivered'
     or exists (select from purchase_watch_internal.attempts a where a.delivery = old.id and a.outcome = 'delivered')
   then ${REPLAYED}::smallint else 0 end`;
 
 /**
- * Makes one delivery due now, whatever became of it; false when there is none, or its subscriber is gone. What was never
- * delivered takes its place in the order again, before what is later; what was goes after all that is new.
+ * Makes one delivery due now, whatever its status; false when there is no such delivery, or its subscriber is gone. A delivery
+ * that was never delivered takes its place in the order again, before later ones; one that was delivered goes out after all new ones.
  */
 export async function retryDelivery(sql: Queries, id: number): Promise<boolean> {
   const rows = await sql`
@@ -46,17 +46,17 @@ export interface ReplayRange {
   readonly subscriber: number;
   readonly since: Instant;
   readonly until: Instant;
-  /** Null: all that it wants. */
+  /** Null: every type that the subscriber wants. */
   readonly types: readonly string[] | null;
 }
 
-/** How a replay goes on: what was found up to a position, and whether that was the last. */
+/** What one step of a replay found up to a position, and whether more events follow. */
 export interface ReplayStep {
   /** How many deliveries are sent again. */
   readonly count: number;
-  /** How many deliveries wait for their first or their next try in any case, and are left alone. */
+  /** How many deliveries wait for their first or their next try anyway, and are not changed. */
   readonly waiting: number;
-  /** Of how many purchases these are; the events of one are sent one after the other. */
+  /** How many purchases these deliveries are about; the events of one purchase are sent one after the other. */
   readonly purchases: number;
   readonly oldest: Instant | null;
   readonly newest: Instant | null;
@@ -65,10 +65,10 @@ export interface ReplayStep {
   readonly more: boolean;
 }
 
-/** Events are made nearly in the order of their positions; so much they may differ. */
+/** By how much the order of events by time may differ from their order by position. */
 const SLACK = 15 * 60_000;
 
-/** The positions between which everything of a range lies. */
+/** The first and the last position that events of a range can have. */
 export async function boundsOf(sql: Queries, { since, until }: ReplayRange): Promise<{ after: number; last: number }> {
   const [row] = await sql<[{ after: number; last: number }]>`
     select (purchase_watch_internal.position_at(${since - SLACK}::timestamptz) - 1)::float8 as after,
@@ -77,9 +77,9 @@ export async function boundsOf(sql: Queries, { since, until }: ReplayRange): Pro
 }
 
 /**
- * Looks at the next so many events of a range and, unless it is only to be counted, has those that the subscriber wants
- * sent again, after all that is new. What waits already is left alone, its first and its next try alike: a replay
- * overtakes nothing and brings nothing forward.
+ * Reads the next `limit` events of a range and, unless `dryRun` asks for the counts only, sends those that the subscriber wants
+ * again, after all new ones. A delivery that waits already, for its first or its next try, is not changed: a replay overtakes
+ * nothing and brings nothing forward.
  */
 export async function replayStep(
   sql: Queries,
@@ -103,7 +103,7 @@ export async function replayStep(
       (select min(created_at) from chosen) as oldest,
       (select max(created_at) from chosen) as newest,
       coalesce((select max(position) from range), ${last}::bigint)::float8 as position, (select count(*) from range)::float8 as seen
-      ${dryRun ? sql`` : sql`, (select count(*) from told) as told`}`;
+      ${dryRun ? sql`` : sql`, (select count(*) from notified) as notified`}`;
   const { seen, ...step } = row;
   return { ...step, more: seen >= limit && step.position < last };
 }
@@ -116,5 +116,5 @@ const sending = (sql: Queries, subscriber: number): Fragment => sql`,
       insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, rank)
       select c.position, coalesce(c.purchase, 0), ${subscriber}::integer, c.shard, now(), ${REPLAYED} from chosen c where c.id is null
       order by c.position on conflict do nothing returning id),
-    told as (
+    notified as (
       select pg_notify('purchase_watch_wake', 'replays') where exists (select from again) or exists (select from made))`;

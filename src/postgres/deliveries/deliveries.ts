@@ -1,58 +1,58 @@
-/** The outbox: one event for one subscriber, what is due, and when the next is. */
+/** The outbox: one delivery is one event for one subscriber. Which deliveries are due, and when the next is. */
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** What goes first: what is new, what failed more than once or came with a bulk load, what is sent again by a replay. */
+/** Ranks, the first to go out first: new deliveries; those that failed more than once or came with a bulk load; replayed ones. */
 export type Rank = 0 | 1 | 2;
 export const RANKS: readonly Rank[] = [0, 1, 2];
-/** Written out in statements: with a parameter in its place no index on it would serve. */
+/** The rank of a replay, written out in statements: the planner would use no index on the rank for a parameter. */
 export const REPLAYED: Rank = 2;
 
 export interface DueDelivery {
   readonly id: number;
   readonly subscriber: number;
-  /** What must stay in order: a purchase's row id, or 0. */
+  /** The lane whose deliveries stay in order: a purchase's row id, or 0. */
   readonly lane: number;
-  /** The event's position: the order within the lane, where what is replayed comes after what is not. */
+  /** The event's position: the order within the lane, where replayed deliveries come after the others. */
   readonly position: number;
   readonly shard: number;
   readonly rank: Rank;
   readonly dueAt: Instant;
   readonly attempts: number;
-  /** Those of them that its schedule does not count: before it was last asked to be sent again, and failures of ours. */
+  /** Attempts that the schedule does not count: those before the delivery was last sent again, and failures on the daemon's side. */
   readonly attemptsBefore: number;
   readonly event: { readonly id: string; readonly type: string; readonly body: string; readonly createdAt: Instant };
-  /** The pending delivery right before it in its lane, if there is one: it must wait for that, which waits for those before it. */
+  /** The pending delivery right before this one in its lane, for which this one must wait; null when this one is the first. */
   readonly behind: { readonly id: number; readonly dueAt: Instant; readonly rank: Rank } | null;
 }
 
-/** How many more are wanted for one subscriber. */
+/** How many more deliveries the notifier wants for one subscriber. */
 export interface Wanted {
   readonly subscriber: number;
   readonly room: number;
-  /** The ranks that are read. Who has much of the lower ones still gets on with the higher ones: they are wanted apart. */
+  /** The ranks to read. Lower and higher ranks are wanted separately, so that a backlog in one does not hold up the other. */
   readonly from: Rank;
   readonly upTo: Rank;
   /**
-   * Of rank 0, what was due before is known to be read; the epoch's beginning when nothing is. What was delivered stands in
-   * the index until it is vacuumed, and is passed over entry by entry.
+   * Deliveries of rank 0 that were due before this moment have been read; 1970 when none has. The read begins here because
+   * delivered rows stay in the index until vacuum, and would be skipped entry by entry.
    */
   readonly dueSince: Instant;
 }
 
-/** Whose deliveries are read. */
+/** The subscribers whose deliveries are read. */
 export interface Reading {
   readonly shards: readonly number[];
   readonly now: Instant;
 }
 
 /**
- * The due deliveries of some subscribers in the given shards, but for those in memory already: per subscriber the lower
- * ranks first, then the oldest, an index range per shard and rank, whatever waits elsewhere. One statement for all of
- * them, because this follows every commit. What is left out is a subquery, which is hashed; a list would be searched from its
- * beginning for each row. Answers with them for whom there may be more, and until when what was due of
- * rank 0 is read with this.
+ * The due deliveries of some subscribers in the given shards, without those in memory already: per subscriber the lower
+ * ranks first, then the oldest, an index range per shard and rank, whatever waits elsewhere. One statement for all
+ * subscribers, because this follows every commit. The ids in memory are a subquery, which the database hashes; it would search a
+ * list from the beginning for each row. Answers also which subscribers may have more, and up to which due time rank 0 has
+ * now been read.
  */
 export async function loadDueDeliveries(
   sql: Queries,
@@ -60,7 +60,7 @@ export async function loadDueDeliveries(
   { shards, now }: Reading,
 ): Promise<{ rows: DueDelivery[]; more: Map<number, Instant> }> {
   if (shards.length === 0 || wanted.length === 0) return { rows: [], more: new Map() };
-  // Enough for the room when they lie evenly, and a bounded read when they do not.
+  // Enough rows when deliveries lie evenly over the shards, and a bounded read when they do not.
   const perShard = wanted.map(({ room }) => Math.max(Math.ceil((1.25 * room) / shards.length), 16));
   type Row = Omit<DueDelivery, 'event' | 'behind'> & {
     eventId: string;
@@ -94,7 +94,7 @@ export async function loadDueDeliveries(
           and q.due_at <= ${now}::timestamptz and q.id not in (select unnest(${except as number[]}::bigint[]))
         order by q.due_at, q.event limit w.per_shard) due
       order by due.rank, due.due_at, due.event limit w.room) d
-    -- One by one: as a join the planner may read all events.
+    -- Events one by one: for a join the planner may read the whole table.
     cross join lateral (
       select id, type, body, created_at from purchase_watch_internal.events where position = d.event limit 1) e
     left join lateral (
@@ -102,7 +102,7 @@ export async function loadDueDeliveries(
       where f.subscriber = d.subscriber and f.lane = d.lane and f.status = 'pending' and (f.rank = 2, f.event) < (d.rank = 2, d.event)
       order by f.rank = 2 desc, f.event desc limit 1) b on true
     order by d.rank = 2, d.event`;
-  // Each field by name: taking some out of a row and spreading the rest costs more than all of this.
+  // Each field by name: copying a row with a spread costs more than the rest of this function.
   const due = rows.map(
     (row): DueDelivery => ({
       id: row.id,
@@ -124,7 +124,7 @@ export async function loadDueDeliveries(
   return { rows: due, more: withMore(due, wanted, perShard) };
 }
 
-/** For whom the reading ended at a limit, of the room or of a shard's rank, and how far it came in rank 0. */
+/** The subscribers whose reading ended at a limit (in total, or of a shard's rank), and up to which due time rank 0 was read. */
 function withMore(rows: readonly DueDelivery[], wanted: readonly Wanted[], perShard: readonly number[]): Map<number, Instant> {
   const more = new Map<number, Instant>();
   const groups = Map.groupBy(rows, ({ subscriber }) => subscriber);
@@ -132,7 +132,7 @@ function withMore(rows: readonly DueDelivery[], wanted: readonly Wanted[], perSh
     const own = (groups.get(subscriber) ?? []).filter(({ rank }) => rank >= from && rank <= upTo);
     const dueOf = (some: readonly DueDelivery[]): Instant => Math.max(...some.map(({ dueAt }) => dueAt));
     const fresh = own.filter(({ rank }) => rank === 0);
-    // Rank 0 comes first: it is cut off only when nothing else came.
+    // Rank 0 comes first, so it was cut off only when no other rank was read.
     const ends = own.length >= room ? [fresh.length === own.length ? dueOf(own) : Number.POSITIVE_INFINITY] : [];
     for (const some of Map.groupBy(own, ({ shard, rank }) => shard * 4 + rank).values())
       if (some.length >= perShard[index]!) ends.push(some[0]!.rank === 0 ? dueOf(some) : Number.POSITIVE_INFINITY);
@@ -159,26 +159,29 @@ export async function nextDue(
   return row?.at ?? null;
 }
 
-/** What stands first in a lane and is due later, so that what is behind it has to wait as long. */
+/** The first delivery of a lane, due later, so that the deliveries behind it have to wait as long. */
 export interface LaneHead {
   /** The delivery that stands first. */
   readonly head: number;
   readonly subscriber: number;
   readonly lane: number;
-  /** What comes after this position waits; of what is replayed when it is itself, otherwise of the rest and all that is replayed. */
+  /**
+   * Deliveries after this position wait. When the first delivery is a replay, only replays wait; otherwise the other
+   * deliveries after this position wait, and all replays.
+   */
   readonly position: number;
   readonly isReplayed: boolean;
   readonly dueAt: Instant;
-  /** What waits behind it is of no lower rank: it would be read before what it has to wait for, again and again. */
+  /** The lowest rank for the deliveries that wait: with a lower one they would be read again and again before the first. */
   readonly rank: Rank;
 }
 
-/** No purchase changes so often; the limit keeps the order, and with it the index. */
+/** More deliveries than any lane has. The limit makes the planner keep the order, and so use the index. */
 export const LONGEST_LANE = 100_000;
 
 /**
- * Puts off what waits behind a delivery in its lane until that one is due. Only while that one waits for so long: a statement
- * that runs late puts nothing off behind what has been sent meanwhile.
+ * Puts off the deliveries behind the first one of a lane until the first is due. Writes only while the first still waits until
+ * that moment: a statement that runs late puts nothing off behind a delivery that was sent meanwhile.
  */
 export async function putOff(sql: Queries, heads: readonly LaneHead[]): Promise<void> {
   if (heads.length === 0) return;

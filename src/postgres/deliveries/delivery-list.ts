@@ -8,9 +8,9 @@ export interface DeliveryRow {
   readonly id: number;
   readonly subscriber: string;
   readonly status: DeliveryStatus;
-  /** Why it is parked or suppressed. */
+  /** Why the delivery is parked or suppressed. */
   readonly reason: string | null;
-  /** Of one that is parked until a moment: that moment. */
+  /** Until when the delivery is parked; null when that is not known or it is not parked. */
   readonly parkedUntil: Instant | null;
   readonly eventId: string;
   readonly type: string;
@@ -23,20 +23,20 @@ export interface DeliveryRow {
   readonly dueAt: Instant;
   readonly settledAt: Instant | null;
   readonly attempts: number;
-  /** Whether a replay asked for it last: then it goes after what is new. */
+  /** Whether a replay sent the delivery again: then it goes out after new ones. */
   readonly replayed: boolean;
   readonly lastError: string | null;
 }
 
 export interface AttemptRow {
   readonly number: number;
-  /** When it ended. */
+  /** When the attempt ended. */
   readonly at: Instant;
   readonly tookMs: number;
   readonly httpStatus: number | null;
   /** `delivered`, or the stable word for what went wrong. */
   readonly outcome: string;
-  /** Whose fault the failure was; null for one that delivered, and where it was not noted. */
+  /** On whose side the attempt failed; `ours` is the daemon's. Null when the attempt delivered, and where no side was noted. */
   readonly fault: 'receiver' | 'ours' | null;
   readonly excerpt: string | null;
 }
@@ -52,12 +52,12 @@ export interface DeliveryFilter {
   readonly event?: string | undefined;
 }
 
-/** What decides the status of a delivery `d` of a subscriber `s`, as columns; `h` is its health, `f` whether it is in flight. */
+/** The columns that decide the status of a delivery `d` of a subscriber `s`; `h` is the subscriber's health, `f` the attempt in flight. */
 export const STATUS_COLUMNS = `
   d.status as stored, f.since as "inFlightSince", s.configured, s.status as "subscriberStatus",
   s.status_reason as "statusReason", h.failures, h.paused_until as "pausedUntil",
   h.last_error as "healthError", d.last_error as "lastError", now() as now`;
-/** Goes with them, after `d` and `s`. */
+/** The joins that `STATUS_COLUMNS` needs, after `d` and `s`. */
 export const STATUS_JOINS = `
   left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id
   left join purchase_watch_internal.deliveries_in_flight() f on f.delivery = d.id`;
@@ -75,7 +75,7 @@ export interface StatusRow {
   readonly now: Instant;
 }
 
-/** A row with what those columns say, instead of them. */
+/** A row with the shown status and reason in place of `STATUS_COLUMNS`. */
 export function withShownStatus<Row extends StatusRow>(row: Row) {
   const { stored, inFlightSince, configured, subscriberStatus, statusReason, failures, pausedUntil, healthError, now, ...rest } =
     row;
@@ -84,7 +84,7 @@ export function withShownStatus<Row extends StatusRow>(row: Row) {
   const shown = shownStatus({ stored, inFlightSince, subscriber, lastError: rest.lastError }, now);
   const isPaused = configured && subscriberStatus === 'active' && pausedUntil !== null && pausedUntil > now;
   const parkedUntil = shown.status === 'parked' && isPaused ? pausedUntil : null;
-  // Of one that is never sent, what is stored as its error is the reason.
+  // A suppressed delivery stores the reason as its error.
   return { ...rest, ...shown, parkedUntil, lastError: stored === 'suppressed' ? null : rest.lastError };
 }
 
@@ -110,7 +110,7 @@ export async function listDeliveries(
   return rows.map(withShownStatus);
 }
 
-/** Whether nothing is sent to a subscriber `s` at present: see `parkedBecause` in domain/deliveries/subscriber-state.ts. */
+/** The condition that the deliveries of a subscriber `s` are parked: see `parkedBecause` in domain/deliveries/subscriber-state.ts. */
 const isParked = (sql: Queries): Fragment => sql`
   (not s.configured or s.status <> 'active'
     or exists (select from purchase_watch_internal.subscriber_health h where h.subscriber = s.id and h.paused_until is not null))`;
@@ -141,7 +141,7 @@ function ofEvents(sql: Queries, { status, subscriber, purchase, site, event }: D
 const ofSubscriber = (sql: Queries, name: string | undefined): Fragment =>
   name === undefined ? sql`true` : sql`s.name = ${name}`;
 
-/** The rows of a page. Each way reads a bounded part of an index, however many rows there are. */
+/** The rows of a page. Each branch reads a bounded part of an index, however many rows there are. */
 function chosen(sql: Queries, filter: DeliveryFilter, before: number | null, limit: number): Fragment {
   const { status, subscriber } = filter;
   const earlier = before === null ? sql`true` : sql`d.id < ${before}`;
@@ -150,8 +150,8 @@ function chosen(sql: Queries, filter: DeliveryFilter, before: number | null, lim
     return sql`${ofEvents(sql, filter)} and ${earlier} order by d.id desc limit ${limit}`;
   }
   if (status === 'in_flight') {
-    // Few: what the replicas have sockets for. Each is looked up by its id; the limit keeps the planner from reading all
-    // that waits for the subscriber instead.
+    // Few rows: as many as the replicas have sockets. Each delivery is looked up by its id; the limit keeps the planner from
+    // reading all pending deliveries of the subscriber instead.
     return sql`
       select d.* from purchase_watch_internal.deliveries_in_flight() f
       cross join lateral (select d.* from purchase_watch_internal.deliveries d where d.id = f.delivery limit 1) d
@@ -161,10 +161,10 @@ function chosen(sql: Queries, filter: DeliveryFilter, before: number | null, lim
   if (status === undefined && subscriber === undefined) {
     return sql`select d.* from purchase_watch_internal.deliveries d where ${earlier} order by d.id desc limit ${limit}`;
   }
-  // Within a subscriber and a stored status the index lies in the order of the list; the pages of all groups together hold
-  // this one. All that waits for a subscriber is parked, or none of it, but for the few in flight.
+  // Within a subscriber and a stored status the index has the order of the list, so the first rows of all groups together
+  // hold this page. All pending deliveries of a subscriber are parked, or none is, except for the few in flight.
   const stored = status === undefined ? STORED : status === 'parked' ? ['pending'] : [status];
-  const told = status === 'pending' ? sql`not ${isParked(sql)}` : status === 'parked' ? isParked(sql) : sql`true`;
+  const shown = status === 'pending' ? sql`not ${isParked(sql)}` : status === 'parked' ? isParked(sql) : sql`true`;
   const still = status === 'pending' || status === 'parked' ? sql`not ${isInFlight(sql)}` : sql`true`;
   return sql`
     select d.* from purchase_watch_internal.subscribers s
@@ -173,7 +173,7 @@ function chosen(sql: Queries, filter: DeliveryFilter, before: number | null, lim
       select d.* from purchase_watch_internal.deliveries d
       where d.subscriber = s.id and d.status = w.status and ${before === null ? sql`true` : sql`d.id + 0 < ${before}`} and ${still}
       order by d.id + 0 desc limit ${limit}) d
-    where ${of} and ${told} order by d.id desc limit ${limit}`;
+    where ${of} and ${shown} order by d.id desc limit ${limit}`;
 }
 
 const STORED: readonly StoredStatus[] = ['pending', 'delivered', 'exhausted', 'suppressed'];
@@ -186,7 +186,7 @@ export async function findDelivery(
   const [row] = await sql<Row[]>`
     select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.deliveries d ${sql.unsafe(JOINED)} where d.id = ${id}`;
   if (row === undefined) return null;
-  // Those that failed are rows; the one that delivered is kept in the delivery itself.
+  // Attempts that failed are rows; the delivery's own row holds the attempt that delivered.
   const tries = await sql<AttemptRow[]>`
     select number, at, took_ms as "tookMs", http_status as "httpStatus", outcome, fault, excerpt
     from (
@@ -198,7 +198,7 @@ export async function findDelivery(
   return { ...withShownStatus(row), tries };
 }
 
-/** What has to be through before anything else of the lane of a delivery that waits: itself, or one before it; null when it is settled. */
+/** The delivery that must be settled first in the lane of a pending delivery: that delivery, or one before it; null when it is settled. */
 export async function laneHead(sql: Queries, id: number): Promise<{ readonly id: number; readonly dueAt: Instant } | null> {
   const [row] = await sql<{ id: number; dueAt: Instant }[]>`
     select f.id::float8 as id, f.due_at as "dueAt"

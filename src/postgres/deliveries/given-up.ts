@@ -1,6 +1,6 @@
-/** What was given up or never sent, for one subscriber: counted, and sent again. */
+/** Deliveries of one subscriber that were given up or never sent: counts them, and sends them again. */
 
-import type { NotTold } from '../../domain/deliveries/delivery-status.ts';
+import type { Undelivered } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { REPLAYED } from './deliveries.ts';
@@ -9,21 +9,21 @@ import { sendingAgain } from './deliveries-again.ts';
 export interface GivenUp {
   /** The subscriber's row id. */
   readonly subscriber: number;
-  readonly status: NotTold;
+  readonly status: Undelivered;
 }
 
 export interface GivenUpStep {
   readonly count: number;
-  /** Of how many purchases these are, or more where some are of none. */
+  /** How many purchases these deliveries are about; each delivery without a purchase may count as one. */
   readonly purchases: number;
   /** When the first and the last of their events were made. */
   readonly oldest: Instant | null;
   readonly newest: Instant | null;
-  /** The last row that was looked at; null when there are no more. */
+  /** The id of the last delivery that was read; null when there are no more. */
   readonly position: number | null;
 }
 
-/** The last delivery there is: what is given up later is not meant. */
+/** The id of the last delivery: later ones are not part of this work. */
 export async function lastDelivery(sql: Queries): Promise<number> {
   const [row] = await sql<
     [{ last: number }]
@@ -31,7 +31,7 @@ export async function lastDelivery(sql: Queries): Promise<number> {
   return row.last;
 }
 
-/** The next so many after a row, in the order of their making; unless they are only counted, they go out after all that is new. */
+/** Reads the next `limit` deliveries after an id, oldest first; unless `dryRun` asks for counts only, they go out after all new ones. */
 export async function givenUpStep(
   sql: Queries,
   { subscriber, status }: GivenUp,
@@ -46,11 +46,11 @@ export async function givenUpStep(
       dryRun
         ? sql``
         : sql`, ${sendingAgain(sql, REPLAYED)},
-        told as (select pg_notify('purchase_watch_wake', 'replays') where exists (select from again))`
+        notified as (select pg_notify('purchase_watch_wake', 'replays') where exists (select from again))`
     }
     select count(*)::float8 as count, count(distinct old.lane)::float8 as purchases, max(old.id)::float8 as position,
       min(e.created_at) as oldest, max(e.created_at) as newest
-      ${dryRun ? sql`` : sql`, (select count(*) from told) as told`}
+      ${dryRun ? sql`` : sql`, (select count(*) from notified) as notified`}
     from old join purchase_watch_internal.events e on e.position = old.event`;
   const { count, purchases, oldest, newest, position } = row;
   return { count, purchases, oldest, newest, position };

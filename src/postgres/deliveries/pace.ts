@@ -1,4 +1,4 @@
-/** How fast a subscriber took deliveries lately, and what waits for it. */
+/** How fast a subscriber took deliveries lately, and how many wait for the subscriber. */
 import type { Pace } from '../../domain/deliveries/drain.ts';
 import type { Queries } from '../connection/database.ts';
 
@@ -7,9 +7,9 @@ const MEASURED = 200;
 /** Counting more would only cost time. */
 const MOST_COUNTED = 10_000;
 
-/** What was measured; reads so many deliveries at most as it counts. */
+/** Measures a subscriber's pace; reads no more deliveries than it counts. */
 export async function paceOf(sql: Queries, subscriber: number): Promise<Omit<Pace, 'concurrency'>> {
-  // Those delivered before the time was kept in the delivery itself have a row for the attempt.
+  // A delivery that an earlier version delivered, without its duration in the row, has a row for the attempt.
   const [row] = await sql<[Omit<Pace, 'concurrency' | 'waitingAtLeast'>]>`
     with last as (
       select d.id, d.attempts, d.took_ms from purchase_watch_internal.deliveries d

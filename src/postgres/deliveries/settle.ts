@@ -1,4 +1,4 @@
-/** What became of attempts: written in batches, only for shards that are still ours. */
+/** Writes the results of attempts in batches, only for shards that the writing replica still owns. */
 
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -9,41 +9,41 @@ import { type DueDelivery, LONGEST_LANE, putOff, type Rank, REPLAYED } from './d
 /** An attempt that ended, and what follows for its delivery. */
 export interface Settlement {
   readonly delivery: Pick<DueDelivery, 'id' | 'subscriber' | 'lane' | 'position' | 'shard' | 'rank' | 'attemptsBefore'>;
-  /** The how-manieth attempt this was, from 1. */
+  /** The number of this attempt, from 1. */
   readonly number: number;
   readonly status: 'pending' | 'delivered' | 'exhausted';
-  /** When it is sent again; meaningful while pending. */
+  /** When the delivery is tried again; has a meaning only while the delivery is pending. */
   readonly dueAt: Instant;
-  /** Its rank from now on. */
+  /** The delivery's rank from now on. */
   readonly rank: Rank;
   readonly at: Instant;
   readonly tookMs: number;
   readonly httpStatus: number | null;
   /** `delivered`, or the stable word for what went wrong. */
   readonly outcome: string;
-  /** Null when it was delivered. A fault of ours does not count on its schedule. */
+  /** On whose side the attempt failed; null when it delivered. The schedule does not count a failure on the daemon's side (`ours`). */
   readonly fault: 'receiver' | 'ours' | null;
-  /** Nor does this attempt, whosever fault it was. */
+  /** Whether the schedule does not count this attempt, on whichever side it failed. */
   readonly isUncounted?: boolean;
   readonly error: string | null;
   readonly excerpt: string | null;
 }
 
-/** Who writes, and what it holds. */
+/** The replica that writes, and the shards that it holds. */
 export interface Writer {
   readonly replica: string;
   readonly holdings: readonly Holding[];
 }
 
 /*
- * Rows are found by their id, and said to be pending by `settled_at is null`: asked for `status = 'pending'`, the planner,
- * who last saw a table in which next to nothing was, would rather read the whole index of what is pending.
+ * Rows are found by their id, and `settled_at is null` asks whether they are pending: for `status = 'pending'` the planner
+ * would read the whole index of pending deliveries, because its statistics are of a moment when that index was nearly empty.
  */
 
 /**
- * Writes attempts and what became of their deliveries. A failure moves what waits behind it in its lane to the same
- * moment; a lane that is free again is due at once. Answers the ids written. Refused are attempts in shards that this replica
- * does not hold any more, and attempts that do not follow the last one written: those of a statement that runs late.
+ * Writes attempts and the new status of their deliveries. A failure puts the deliveries behind it in its lane off to the same
+ * moment; a lane that is free again is due at once. Answers the ids written. Not written are attempts in shards that this
+ * replica does not hold any more, and attempts that do not follow the last one written, as of a statement that runs late.
  */
 export async function settle(sql: Queries, batch: readonly Settlement[], writer: Writer): Promise<Set<number>> {
   await freeFollowers(
@@ -66,7 +66,7 @@ export async function settle(sql: Queries, batch: readonly Settlement[], writer:
   return written;
 }
 
-/** Locks the shards that are still held as the writer believes. */
+/** Locks those of the writer's shards that it still holds, under the epoch that it knows. */
 export const held = (sql: Queries, { replica, holdings }: Writer): Fragment => sql`
   held as materialized (
     select s.id from purchase_watch_internal.shards s
@@ -74,9 +74,9 @@ export const held = (sql: Queries, { replica, holdings }: Writer): Fragment => s
       on h.id = s.id and h.epoch = s.epoch
     where s.owner = ${replica} order by s.id for share of s)`;
 
-/** The attempt that delivered is kept in the delivery itself: most are the only one, and a row for each would cost as much again. */
+/** Writes the attempt that delivered into the delivery's own row: most deliveries need one attempt, and a row for each would double the cost. */
 async function settleDelivered(sql: Queries, batch: readonly Settlement[], writer: Writer): Promise<number[]> {
-  // One row with all ids: a row for each costs more than writing it.
+  // Answers one row with all ids: a row for each id costs more than writing the delivery.
   const [row] = await sql<[{ ids: string | null }]>`
     with ${held(sql, writer)},
     result as (
@@ -120,7 +120,7 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
         uncounted: ['integer', (s) => (s.fault === 'ours' || s.isUncounted === true ? 1 : 0)],
       })}
       join held on held.id = r.shard),
-    -- Whoever asked for it to be sent again while an attempt was under way gets another one, when they asked for it.
+    -- A delivery that was sent again while an attempt was under way gets another attempt, at the moment that was asked for.
     settled as (
       update purchase_watch_internal.deliveries d set attempts = r.number, last_error = r.error,
         due_at = case when d.attempts_before > r.before then d.due_at else r.due end,
@@ -139,9 +139,9 @@ async function settleFailed(sql: Queries, batch: readonly Settlement[], writer: 
 }
 
 /**
- * Lets what was put off in a lane be due when its first one is through. Only a lane that failed before can hold such
- * deliveries. Done before the first one is settled: when only this much was written, they are put off once more, while
- * the other way round nothing would say any more that they have to be freed.
+ * Makes the deliveries that were put off in a lane due, now that the lane's first delivery is through. Only a lane that failed
+ * before can hold such deliveries. Runs before the first delivery is settled: after a crash in between, they are put off once
+ * more; in the other order nothing would show any more that they must become due.
  */
 async function freeFollowers(sql: Queries, freed: readonly Settlement[]): Promise<void> {
   if (freed.length === 0) return;

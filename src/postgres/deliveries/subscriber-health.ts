@@ -1,10 +1,10 @@
-/** The health of subscribers: written when one is paused, erased when it is well again. */
+/** The health of subscribers: a row is written when a subscriber is paused, and deleted when the subscriber takes events again. */
 
 import { ADDRESS_REFUSED, type SubscriberHealth, type Unreached } from '../../domain/deliveries/subscriber-health.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** Writes that a subscriber is left alone, unless another replica knows of more failures, and wakes all replicas. */
+/** Writes that a subscriber is paused, unless another replica wrote more failures, and wakes all replicas. */
 export async function savePause(
   sql: Queries,
   subscriber: number,
@@ -24,10 +24,10 @@ export async function savePause(
     select pg_notify('purchase_watch_wake', 'subscribers') from saved`;
 }
 
-/** So many of the newest that it took are looked at. */
+/** How many of the subscriber's newest deliveries are read. */
 const NEWEST = 100;
 
-/** Whether a subscriber has taken anything since, from any replica. */
+/** Whether a subscriber has taken a delivery since a moment, from any replica. */
 export async function hasTaken(sql: Queries, subscriber: number, since: Instant): Promise<boolean> {
   const rows = await sql`
     select from (
@@ -37,7 +37,7 @@ export async function hasTaken(sql: Queries, subscriber: number, since: Instant)
   return rows.length > 0;
 }
 
-/** Forgets the failures of a subscriber that took something; what is known of those that were ours stays. */
+/** Deletes the failures of a subscriber that took a delivery; failures on the daemons' side stay. */
 export async function eraseFailures(sql: Queries, subscriber: number): Promise<void> {
   await sql`
     with erased as (
@@ -68,9 +68,9 @@ export async function saveUnreached(
 }
 
 /**
- * Writes that a replica does not even try a subscriber, because it cannot use what is stored of it, and tells everybody when
- * that is news. What another living replica says of it stays; a replica whose lease is over says nothing, since whoever
- * looks would take it back at once.
+ * Writes that a replica does not even try a subscriber, because the replica cannot use what is stored of the subscriber, and
+ * wakes all replicas when that is news. What another living replica wrote stays. A replica whose lease is over writes nothing,
+ * because the next reader would delete it at once.
  */
 export async function saveUntried(
   sql: Queries,
@@ -92,8 +92,9 @@ export async function saveUntried(
 }
 
 /**
- * Forgets that a subscriber was not reached, now that it was; false when nothing was known, or when it is another living
- * replica that does not get through: its way may be as bad as it was. With `untried`, only that it was not even tried.
+ * Deletes the note that a replica does not reach a subscriber, now that the replica reached it; false when there is no note, or
+ * when another living replica wrote it: that replica's way may still be broken. With `untried`, deletes only the note that the
+ * subscriber was not even tried.
  */
 export async function eraseUnreached(
   sql: Queries,
@@ -116,7 +117,7 @@ export async function eraseUnreached(
   return rows.length > 0;
 }
 
-/** Forgets all trouble with a subscriber, whoever's it was; false when nothing was known. */
+/** Deletes all noted trouble with a subscriber, on the subscriber's side and the daemons'; false when none was noted. */
 export async function eraseHealth(sql: Queries, subscriber: number): Promise<boolean> {
   const rows = await sql`
     with erased as (delete from purchase_watch_internal.subscriber_health where subscriber = ${subscriber} returning subscriber)

@@ -1,4 +1,4 @@
-/** Attempts that have been under way for a moment, so that people see them. Memory is the truth; this is its shadow. */
+/** Attempts that have been under way for a moment, written so that people see them. The notifier goes by its memory and never reads these rows. */
 import type { Instant } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
@@ -10,7 +10,7 @@ export interface UnderWay {
   readonly since: Instant;
 }
 
-/** Writes that attempts are under way; what another owner of the shard left there is replaced. */
+/** Writes that attempts are under way; replaces rows that an earlier owner of the shard left. */
 export async function noteUnderWay(sql: Queries, replica: string, attempts: readonly UnderWay[]): Promise<void> {
   if (attempts.length === 0) return;
   await sql`
@@ -22,12 +22,12 @@ export async function noteUnderWay(sql: Queries, replica: string, attempts: read
       epoch: ['bigint', (a) => a.epoch],
       since: ['timestamptz', (a) => a.since],
     })}
-    -- A statement that runs late, after the delivery was settled, leaves nothing behind.
+    -- A statement that runs late, after the delivery was settled, must write nothing.
     where exists (select from purchase_watch_internal.deliveries d where d.id = r.delivery and d.settled_at is null)
     on conflict (delivery) do update set shard = excluded.shard, epoch = excluded.epoch, since = excluded.since, replica = excluded.replica`;
 }
 
-/** Erases them again, and what replicas left behind that are gone. */
+/** Deletes the rows of attempts that ended, and those of replicas that are gone. */
 export async function endUnderWay(sql: Queries, deliveries: readonly number[]): Promise<void> {
   await sql`
     delete from purchase_watch_internal.under_way u where u.delivery = any(${`{${deliveries.join()}}`}::bigint[])

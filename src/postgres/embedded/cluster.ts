@@ -33,7 +33,7 @@ export interface Cluster {
   readonly data: string;
   /** The user whom the data belongs to, and as whom the server runs. */
   readonly owner: number;
-  /** The superuser's. */
+  /** The superuser's password. */
   readonly password: string;
   /** Where the socket goes if it can; see embedded-socket.ts. */
   readonly socketFolder: string;
@@ -47,13 +47,13 @@ export interface Cluster {
 
 const SETTINGS: ServerSettings = {
   listen_addresses: '',
-  // Whoever gets into the folder all the same.
+  // Closes the socket itself, should another user get into the folder.
   unix_socket_permissions: '0700',
   shared_buffers: '128MB',
   max_connections: '100',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // Parallel queries need /dev/shm, of which containers give 64 MB; ours are small and many.
+  // Parallel queries need /dev/shm, of which containers give 64 MB; the daemon's queries are small and many.
   max_parallel_workers_per_gather: '0',
   log_checkpoints: 'off',
   // Rows and statements can hold personal data: neither goes to the log.
@@ -63,7 +63,7 @@ const SETTINGS: ServerSettings = {
 
 const ABANDONED_DRAFT = 3_600_000;
 
-/** Opens the cluster in a home, and makes it when there is none. */
+/** Opens the cluster in a home, and makes one when there is none. */
 export async function openCluster(home: Home, settings: ServerSettings): Promise<Cluster> {
   const folder = join(home.home, 'postgres');
   if (!existsSync(folder)) await initialize(home, folder, settings);
@@ -79,7 +79,7 @@ export async function openCluster(home: Home, settings: ServerSettings): Promise
   }
   const lockFile = join(folder, 'lock');
   if (!existsSync(lockFile)) makeLockFile(lockFile, ownerOf(home.dataDir));
-  // Of earlier versions, whose server listened on a port.
+  // A file of earlier versions, whose server listened on a port.
   rmSync(join(folder, 'port'), { force: true });
   return {
     home,
@@ -94,11 +94,11 @@ export async function openCluster(home: Home, settings: ServerSettings): Promise
   };
 }
 
-/** Readable by everybody, whatever our umask: the server's user locks it. */
+/** Makes the lock file readable for all users, whatever this process' umask: the server's user locks the file. */
 function makeLockFile(path: string, owner: Owner | null): void {
   let file: number;
   try {
-    // Exclusive, and thus never through a link.
+    // Exclusive, so the file is never opened through a link.
     file = openSync(path, 'wx');
   } catch (error) {
     // Another process was quicker.
@@ -110,7 +110,7 @@ function makeLockFile(path: string, owner: Owner | null): void {
   closeSync(file);
 }
 
-/** Made beside its place and moved there when complete: a crash or a second process on the way leaves nothing half done. */
+/** Makes a cluster beside its place and moves it there when complete, so that a crash or a second process leaves no half-made cluster. */
 async function initialize(home: Home, folder: string, settings: ServerSettings): Promise<void> {
   removeAbandonedDrafts(home.home);
   const draft = `${folder}.new-${randomBytes(4).toString('hex')}`;
@@ -146,9 +146,9 @@ function removeAbandonedDrafts(home: string): void {
 
 /** How the server's programs are run: as whom, in which folder, and with what environment. */
 export function asServerUser(home: Home, cwd: string) {
-  // Nothing of our own environment: it holds secrets, and PG… variables would change what the server does.
+  // Passes nothing of this process' environment: it holds secrets, and PG… variables would change what the server does.
   const search = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
-  // The loader splits the list at these, and knows no way to quote them.
+  // The loader splits the list of folders at these characters, and has no way to quote them.
   const named = (folder: string): string => (/[:;]/.test(folder) ? relative(cwd, folder) : folder);
   const folders = [home.libraries, join(home.native, 'lib')].map(named).join(':');
   return { ...home.user, cwd, env: { ...BARE_ENVIRONMENT, [search]: folders } };

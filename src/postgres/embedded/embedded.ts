@@ -1,7 +1,7 @@
 /**
- * The Postgres we bring: one server per DATA_DIR, shared by every process that asks for it. Whoever comes first starts
- * it, the others find it running, and the last one to leave stops it. A process that is killed leaves it running; the
- * next one finds it. A server that is killed is started again by whoever uses it.
+ * The embedded Postgres: one server per DATA_DIR, shared by every process that uses it. The first process starts the server,
+ * the others find it running, and the last process to leave stops it. A process that is killed leaves the server running; the
+ * next process finds it. When the server is killed, a process that uses it starts it again.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,11 +13,11 @@ import { daemonUrl, superuserUrl } from './roles.ts';
 import { ensureRunning, leave, type Running, STOP_WITHIN } from './running.ts';
 
 export interface EmbeddedOptions {
-  /** DATA_DIR: made when it is not there. */
+  /** DATA_DIR: made when the folder does not exist. */
   readonly dataDir: string;
-  /** Told in plain sentences what happens to the server. */
+  /** Called with a plain sentence each time the server is found, started or lost. */
   readonly log?: (message: string) => void;
-  /** Server settings over our own. */
+  /** Server settings that replace the default ones. */
   readonly settings?: ServerSettings;
   /** Where data and binaries go when DATA_DIR is closed to the server's user (only ever as root). */
   readonly systemDir?: string;
@@ -26,20 +26,20 @@ export interface EmbeddedOptions {
 }
 
 export interface EmbeddedPostgres {
-  /** For a role that is no superuser. */
+  /** The address for the daemon's role, which is no superuser. */
   readonly url: string;
-  /** For tests and tools that make databases and roles there; the daemon does not. */
+  /** The superuser's address, for tests and tools that make databases and roles; the daemon does not use it. */
   readonly superuserUrl: string;
-  /** Whether it ran already. */
+  /** Whether the server ran already. */
   readonly adopted: boolean;
   /**
-   * Stops the server, unless another process uses it too. End the pools first: it disconnects them. A server that has not
-   * stopped in time is killed, and recovers from its log at the next start.
+   * Stops the server, unless another process uses it too. End the pools first: the stop disconnects them. A server that has
+   * not stopped in time is killed, and recovers from its log at the next start.
    */
   stop(within?: Milliseconds): Promise<void>;
 }
 
-/** Before bringing a lost server back is tried once more. */
+/** The rest after a failed start of a lost server, before the next try. */
 const REST_AFTER_FAILURE: Milliseconds = 5_000;
 
 /** Starts the server of a DATA_DIR, or finds it running, and keeps it running until `stop`. */
@@ -57,11 +57,11 @@ export async function startEmbedded({
 
   const stopping = new AbortController();
   const { signal } = stopping;
-  const toldToStop = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  const askedToStop = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
   async function supervise(): Promise<void> {
     for (;;) {
-      await Promise.race([running.session.closed, toldToStop]);
+      await Promise.race([running.session.closed, askedToStop]);
       if (signal.aborted) return;
       await running.session.sql.end({ timeout: 0 });
       log(`lost the embedded Postgres; starting it again (see ${cluster.log})`);

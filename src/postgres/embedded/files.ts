@@ -26,13 +26,13 @@ export interface Owner {
   readonly gid: number;
 }
 
-/** Everything there is to know before a server can be started. */
+/** The folders and the user that a server is started with. */
 export interface Home {
   /** DATA_DIR, absolute. */
   readonly dataDir: string;
   /** Holds the cluster: DATA_DIR, unless the server's user cannot enter it. */
   readonly home: string;
-  /** The unprivileged user that the server runs as when we are root; null: ourselves. */
+  /** The unprivileged user that the server runs as when this process is root; null: this process' user. */
   readonly user: Owner | null;
   /** The unpacked binaries: bin, lib, share. */
   readonly native: string;
@@ -45,7 +45,7 @@ export interface Home {
 /** Used as root when the folders at hand are closed to the server's user. */
 const SYSTEM_DIR = '/var/lib/purchase-watch';
 
-/** For processes of other users: our own environment holds secrets, which that user could read from /proc. */
+/** The environment for processes of other users: this process' environment holds secrets, which those users could read from /proc. */
 export const BARE_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C' } as const;
 
 const HINT = 'set DATABASE_URL to a Postgres 15 or later';
@@ -68,13 +68,13 @@ export function prepareHome(dataDir: string, systemDir = SYSTEM_DIR): Home {
   };
 }
 
-/** Hands a path that we made as root in somebody else's DATA_DIR to them, so that they can use it without root as well. */
+/** Gives a path that this process made as root to the owner of DATA_DIR, so that the owner can use the path without root. */
 export function giveTo(path: string, owner: Owner | null): void {
-  // Never what a link leads to: whoever owns the folder may have put one there.
+  // Changes the owner of a link, never of the link's target: the owner of the folder may have put a link there.
   if (owner !== null) lchownSync(path, owner.uid, owner.gid);
 }
 
-/** Who owns a path, when we are root and it is somebody else; null otherwise. */
+/** The owner of a path, when this process is root and the owner is another user; null otherwise. */
 export function ownerOf(path: string): Owner | null {
   const { uid, gid } = statSync(path);
   return process.getuid?.() === 0 && uid !== 0 ? { uid, gid } : null;
@@ -100,13 +100,13 @@ function locateBinaries(): { native: string; version: string } {
 function makeDataDir(dataDir: string): string {
   if (!existsSync(dataDir)) {
     mkdirSync(dataDir, { recursive: true });
-    // The server's user must pass through, whatever the umask; what is secret in here is closed by its own mode.
+    // The server's user must pass through the folder, whatever the umask; secret files in the folder are closed by their own mode.
     chmodSync(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
   }
   return realpathSync(dataDir);
 }
 
-/** Postgres refuses to run as root: then it runs as the owner of DATA_DIR, or as the system's user for such things. */
+/** The user to run Postgres as when this process is root, which Postgres refuses: the owner of DATA_DIR, or an unprivileged user of the system. */
 function serverUser(dataDir: string): Owner | null {
   if (process.getuid?.() !== 0) return null;
   const owner = ownerOf(dataDir);
@@ -116,7 +116,7 @@ function serverUser(dataDir: string): Owner | null {
     .map((line) => line.split(':'));
   for (const name of ['postgres', 'nobody']) {
     const account = accounts.find(([account]) => account === name);
-    // Some systems write nobody's number as a negative one.
+    // Some systems write the number of an unprivileged user as a negative number.
     if (account !== undefined) return { uid: Number(account[2]) >>> 0, gid: Number(account[3]) >>> 0 };
   }
   throw new AppError(
@@ -126,8 +126,8 @@ function serverUser(dataDir: string): Owner | null {
 }
 
 /**
- * DATA_DIR when the server's user can enter it. Otherwise (a clone below /root) a folder of its own in the system's
- * place for data, noted in DATA_DIR: opening the folders above DATA_DIR instead is not ours to decide.
+ * DATA_DIR when the server's user can enter DATA_DIR. Otherwise (a clone below /root) a new folder in the system's place for
+ * data, noted in DATA_DIR: purchase-watch does not open the folders above DATA_DIR to other users.
  */
 function reachableHome(dataDir: string, user: Owner, systemDir: string): string {
   const note = join(dataDir, 'postgres-location');
@@ -146,7 +146,7 @@ function reachableHome(dataDir: string, user: Owner, systemDir: string): string 
     writeFileSync(note, `${place}\n`, { flag: 'wx' });
     return place;
   } catch {
-    // Somebody else noted theirs in this moment.
+    // Another process noted its folder meanwhile.
     rmSync(place, { recursive: true });
     return readFileSync(note, 'utf8').trim();
   }
@@ -164,7 +164,7 @@ function copyBinaries({ native, version }: { native: string; version: string }, 
   return copy;
 }
 
-/** Makes a folder that everybody may enter, and what `fill` puts there, whatever this process' umask says. */
+/** Makes a folder that all users may enter, and calls `fill` for its content, whatever this process' umask says. */
 function makeOpen(folder: string, user: Owner, closed: string, fill: () => void): void {
   const trouble = `user ${user.uid}, as whom the server runs because Postgres refuses root, cannot enter ${closed}`;
   const remedy = `start as another user, set DATA_DIR to an open folder such as /srv/purchase-watch, or ${HINT}`;
@@ -180,7 +180,7 @@ function makeOpen(folder: string, user: Owner, closed: string, fill: () => void)
   if (!canEnter(folder, user)) throw new AppError('configuration', `${trouble}, nor ${folder}: ${remedy}`);
 }
 
-/** Tries it as that user: modes of the parents, access lists and mount options all have a say. */
+/** Whether a user can enter a folder. Tries it as that user, because modes of the parents, access lists and mount options all decide. */
 function canEnter(folder: string, { uid, gid }: Owner): boolean {
   try {
     execFileSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { uid, gid, cwd: '/', env: BARE_ENVIRONMENT, stdio: 'ignore' });
@@ -200,8 +200,8 @@ function canEnter(folder: string, { uid, gid }: Owner): boolean {
 }
 
 /**
- * The package leaves the links between library names to an install script, which many installations do not run, and
- * node_modules may be read-only: so the links are ours, in a folder that the loader is told to search first.
+ * Makes the links between library names in a folder that the loader searches first. The package leaves these links to an
+ * install script, which many installations do not run, and node_modules may be read-only.
  */
 function linkLibraries(native: string, home: string): string {
   const folder = join(home, 'postgres-libs');
@@ -213,7 +213,7 @@ function linkLibraries(native: string, home: string): string {
   const list = join(native, 'pg-symlinks.json');
   const links = existsSync(list) ? (JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]) : [];
   for (const { source, target } of links) {
-    // Both start with "native/", which is another name once the binaries are copied.
+    // Source and target start with "native/", a folder that has another name once the binaries are copied.
     const file = join(native, ...source.split('/').slice(1));
     const link = join(folder, basename(target));
     if (readLink(link) === file) continue;
@@ -232,7 +232,7 @@ function readLink(path: string): string | null {
   }
 }
 
-/** Puts a draft in place in one step. When somebody else's is there already and cannot be replaced, theirs is as good. */
+/** Moves a draft to its place in one step. False when another process was quicker and its copy cannot be replaced: the draft is then deleted. */
 export function replace(draft: string, path: string): boolean {
   try {
     renameSync(draft, path);

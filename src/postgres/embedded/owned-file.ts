@@ -1,13 +1,13 @@
 /**
  * Files in folders of another user, opened as root: the embedded Postgres and DATA_DIR may belong to an unprivileged user,
- * who may put a link, a pipe or a second name of somebody else's file in a file's place.
+ * who may put a link, a pipe or a second name of another user's file in a file's place.
  */
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { AppError } from '../../domain/values/errors.ts';
 
-/** A link is not followed, and a pipe does not wait for its other end. */
+/** Flags of `open` that follow no link and do not wait for the other end of a pipe. */
 const CAREFULLY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** Postgres' own files of this kind have a few lines. */
+/** Most bytes that are read: the files of Postgres that are read here have a few lines. */
 const LARGEST = 65_536;
 
 /** The content of a plain file of this user; null when there is none. Throws AppError `conflict` for anything else in its place. */

@@ -1,14 +1,14 @@
-/** The logins of the embedded Postgres: its superuser, who sets it up, and the daemon's, who may do what the daemon does. */
+/** The logins of the embedded Postgres: the superuser's, for the set-up, and the daemon's, with the rights that the daemon needs. */
 
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import { connect, type Queries } from '../connection/database.ts';
 
-/** The first role of the cluster. Only the setting-up below, and people, log in with it. */
+/** The superuser, the first role of the cluster. Only the set-up below, and people, log in as superuser. */
 export const SUPERUSER = 'purchase_watch';
 const DAEMON = 'purchase_watch_daemon';
-/** SQLSTATE of a login with another password, and of one that there is not. */
+/** SQLSTATE of a login with a wrong password, or as a role that does not exist. */
 export const WRONG_PASSWORD = '28P01';
 const TRIES = 4;
 const TRY_AGAIN: Milliseconds = 150;
@@ -26,12 +26,12 @@ function addressOf({ host, port }: Place, user: string, password: string): strin
   return `postgres://${user}:${password}@localhost/postgres?${parameters}`;
 }
 
-/** The superuser's address; its password is kept beside the data. */
+/** The superuser's address; the superuser's password is kept beside the data. */
 export function superuserUrl(place: Place, password: string): string {
   return addressOf(place, SUPERUSER, password);
 }
 
-/** The daemon's address. Its password follows from the superuser's, which every process that may use the server can read. */
+/** The daemon's address. The daemon's password is derived from the superuser's, which every process that may use the server can read. */
 export function daemonUrl(place: Place, password: string): string {
   return addressOf(place, DAEMON, daemonPassword(password));
 }
@@ -40,7 +40,7 @@ function daemonPassword(password: string): string {
   return createHmac('sha256', password).update(DAEMON).digest('base64url');
 }
 
-/** Makes the daemon's role, and hands it what an earlier version made as superuser. May be repeated, and run at once. */
+/** Makes the daemon's role, and makes it the owner of what an earlier version created as superuser. May be repeated, and run by several processes at once. */
 export async function setUpDaemonRole(place: Place, password: string): Promise<void> {
   const sql = connect(superuserUrl(place, password), { max: 1, name: 'embedded' });
   try {
@@ -48,7 +48,7 @@ export async function setUpDaemonRole(place: Place, password: string): Promise<v
       try {
         return await sql.begin((tx) => setUp(tx, daemonPassword(password)));
       } catch (error) {
-        // Of two processes that do it at once one fails, and then finds it done.
+        // Of two processes that set up the role at once one fails, and then finds the role set up.
         if (left === 0 || (error as { code?: string }).code === WRONG_PASSWORD) throw error;
         await delay(TRY_AGAIN);
       }
@@ -59,7 +59,7 @@ export async function setUpDaemonRole(place: Place, password: string): Promise<v
 }
 
 async function setUp(tx: Queries, password: string): Promise<void> {
-  // Made here, so that the daemon needs no right to make roles.
+  // The superuser makes these roles, so that the daemon needs no right to make roles.
   for (const group of ['purchase_watch_registrar', 'purchase_watch_reader']) {
     const [found] = await tx`select from pg_roles where rolname = ${group}`;
     if (found === undefined) await tx`create role ${tx(group)} nologin`;
@@ -69,12 +69,12 @@ async function setUp(tx: Queries, password: string): Promise<void> {
   await tx.unsafe(`alter role ${DAEMON} password '${password}'`);
   await tx`grant create on database postgres to ${tx(DAEMON)}`;
   const owned = await tx<{ change: string }[]>`
-    with ours as (select oid, nspname from pg_namespace where nspname in ('purchase_watch', 'purchase_watch_internal'))
-    select 'schema ' || nspname as change from ours
-    union all select 'table ' || c.oid::regclass from pg_class c join ours on ours.oid = c.relnamespace where (relkind in ('r', 'p', 'v', 'm')
+    with schemas as (select oid, nspname from pg_namespace where nspname in ('purchase_watch', 'purchase_watch_internal'))
+    select 'schema ' || nspname as change from schemas
+    union all select 'table ' || c.oid::regclass from pg_class c join schemas on schemas.oid = c.relnamespace where (relkind in ('r', 'p', 'v', 'm')
       -- Sequences of a column go with their table.
       or relkind = 'S' and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype in ('a', 'i')))
-    union all select 'routine ' || p.oid::regprocedure from pg_proc p join ours on ours.oid = p.pronamespace
-    union all select 'type ' || t.oid::regtype from pg_type t join ours on ours.oid = t.typnamespace where typtype in ('d', 'e')`;
+    union all select 'routine ' || p.oid::regprocedure from pg_proc p join schemas on schemas.oid = p.pronamespace
+    union all select 'type ' || t.oid::regtype from pg_type t join schemas on schemas.oid = t.typnamespace where typtype in ('d', 'e')`;
   for (const { change } of owned) await tx.unsafe(`alter ${change} owner to ${DAEMON}`);
 }

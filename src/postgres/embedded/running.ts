@@ -1,5 +1,6 @@
 /**
- * The server of a cluster while processes use it: each waits until it runs, or starts it, and the last one to leave stops it.
+ * The server of a cluster while processes use it: each process waits until the server runs, or starts the server, and the last
+ * process to leave stops it.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,21 +12,24 @@ import { daemonUrl, setUpDaemonRole, superuserUrl, WRONG_PASSWORD } from './role
 import { type Attempt, attemptStart, disownLock, isHeld, isServer, type RunningServer, runningServer } from './server.ts';
 import { closedFolder, freeSocket, makeSocketFolder, removeSocketFolder, socketIn } from './socket.ts';
 
-/** Time for the server to answer; while it answers that it is recovering it has as much again. */
+/** How long the server may take to answer; each answer that the server is recovering begins this time again. */
 const PATIENCE = 30_000;
 const LOOK_AGAIN = 20;
-/** While the data folder is held. */
+/** The rest between two looks while another server holds the data folder. */
 const HELD_LOOK = 200;
-/** Before another server is started after one that ended at once. */
+/** The rest before the next start after a server that ended at once. */
 const TRY_AGAIN = 500;
 export const STOP_WITHIN: Milliseconds = 60_000;
-/** Processes of a server that was killed may hold the data folder for so long; after that it is another server. */
+/** How long processes of a killed server may hold the data folder; when the folder is held longer, another server runs on it. */
 const HELD_AT_MOST: Milliseconds = 8_000;
 
-/** Processes that use the server hold this lock shared, and the one that stops it holds it alone. It ends with the process, however that ends. */
+/**
+ * The advisory lock that processes which use the server hold shared, and that the process which stops the server holds alone.
+ * The lock ends with its process, however the process ends.
+ */
 const IN_USE = 7_236_019_445;
 
-/** The server that runs, and the session that shows that this process uses it. */
+/** The running server, and the session that holds this process' lock. */
 export interface Running {
   readonly session: Session;
   readonly pid: number;
@@ -34,33 +38,34 @@ export interface Running {
 }
 
 /**
- * Until a server of this cluster has accepted a session: greets the one that runs, or starts one. Processes that do
- * this at once need no lock of their own: Postgres lets one server into a data directory, and the others find it here.
+ * Logs in to the running server of this cluster, or starts a server; resolves when a server has accepted a session. Processes
+ * that call this at once need no lock of their own: Postgres lets one server into a data directory, and the other processes
+ * find that server.
  */
 export async function ensureRunning(cluster: Cluster, fixedFolder: string | null, signal?: AbortSignal): Promise<Running> {
   let deadline = performance.now() + PATIENCE;
-  let ours: Attempt | null = null;
+  let attempt: Attempt | null = null;
   let last: Greeting = 'silent';
   const waitsForOthers = untilFree(cluster);
   for (;;) {
-    if (signal?.aborted) return abandon(ours, signal.reason);
+    if (signal?.aborted) return abandon(attempt, signal.reason);
     const running = runningServer(cluster);
     if (running !== null) {
       const answer = await meet(cluster, running);
-      if (typeof answer !== 'string') return { ...answer, adopted: running.pid !== ours?.pid };
+      if (typeof answer !== 'string') return { ...answer, adopted: running.pid !== attempt?.pid };
       if (answer === 'recovering') deadline = performance.now() + PATIENCE;
       last = answer;
-    } else if (ours === null || ours.hasEnded()) {
-      await restAfter(ours);
+    } else if (attempt === null || attempt.hasEnded()) {
+      await restAfter(attempt);
       if (await waitsForOthers()) continue;
-      ours = await beginAttempt(cluster, fixedFolder);
+      attempt = await beginAttempt(cluster, fixedFolder);
     }
-    if (performance.now() > deadline) return abandon(ours, notReady(ours, last));
+    if (performance.now() > deadline) return abandon(attempt, notReady(attempt, last));
     await delay(LOOK_AGAIN);
   }
 }
 
-/** Waits a moment while another server holds the data folder, and answers whether it did; throws when it has done so for long. */
+/** Waits a moment while another server holds the data folder, and answers whether one did; throws when the folder is held for long. */
 function untilFree(cluster: Cluster): () => Promise<boolean> {
   let heldSince: Milliseconds | null = null;
   return async () => {
@@ -75,7 +80,7 @@ function untilFree(cluster: Cluster): () => Promise<boolean> {
   };
 }
 
-/** What came of an attempt to log in. */
+/** Why an attempt to log in gave no session. */
 type Greeting = 'silent' | 'recovering' | 'locked' | 'earlier';
 
 const UNREADY: Readonly<Record<Greeting, string>> = {
@@ -123,7 +128,7 @@ function heldElsewhere({ data, home }: Cluster): AppError {
   );
 }
 
-/** A session on the server that runs, or why there is none yet. One of an earlier version is stopped, for it listens on a port. */
+/** A session on the running server, or why there is none yet. Stops a server of an earlier version, because that listens on a port. */
 async function meet(
   cluster: Cluster,
   { pid, socketFolder, portAlone }: RunningServer,
@@ -141,7 +146,7 @@ async function meet(
   return typeof greeting === 'string' ? greeting : { session: greeting, pid, socketFolder };
 }
 
-/** A session that holds the lock of users, or why there is none yet. `setUp` is called when there is no such login yet. */
+/** A session that holds the lock `IN_USE` shared, or why there is none yet. Calls `setUp` when the login does not exist yet. */
 async function greet(url: string, cluster: Cluster, setUp?: () => Promise<void>): Promise<Session | Greeting> {
   const session = openSession(url, 'embedded');
   const { sql } = session;
@@ -164,7 +169,7 @@ async function greet(url: string, cluster: Cluster, setUp?: () => Promise<void>)
   }
 }
 
-/** Throws for what a later attempt does not mend; that the server goes or does not answer passes. */
+/** Throws when a later attempt would be refused again; answers `silent` when the server is stopping or does not answer. */
 function refused({ data }: Cluster, cause: unknown): Greeting {
   const { code = '', message } = cause as { code?: string; message: string };
   if (!/^\d[\dA-Z]{4}$/.test(code) || /^(?:08|53|57)/.test(code)) return 'silent';
@@ -172,7 +177,7 @@ function refused({ data }: Cluster, cause: unknown): Greeting {
   throw new AppError('conflict', `the embedded Postgres in ${data} ${why}`, { cause });
 }
 
-/** Stops the server if we were its last user; answers whether we were. */
+/** Stops the server if this process was its last user; answers whether it was. */
 export async function leave(
   cluster: Cluster,
   { session, pid, socketFolder }: Omit<Running, 'adopted'>,
@@ -180,7 +185,7 @@ export async function leave(
 ): Promise<boolean> {
   const { sql } = session;
   try {
-    // Ours goes first: two that leave at once would otherwise each find the other still there.
+    // Releases this process' own lock first: two processes that leave at once would otherwise each find the other's lock.
     await sql`select pg_advisory_unlock_shared(${IN_USE})`;
     const [last] = await sql<[{ granted: boolean }]>`select pg_try_advisory_lock(${IN_USE}) as granted`;
     if (!last.granted || !isServer(cluster, pid)) return false;
@@ -191,11 +196,11 @@ export async function leave(
   } finally {
     await sql.end({ timeout: 0 });
   }
-  // The rest of the time is for the end of one that is killed.
+  // The rest of the time is for the end of a server that is killed.
   const deadline = performance.now() + within * 0.75;
   for (let signalled = false; isServer(cluster, pid); await delay(LOOK_AGAIN)) {
     if (signalled || performance.now() < deadline) continue;
-    // It recovers from its log at the next start.
+    // The server recovers from its log at the next start.
     process.kill(pid, 'SIGQUIT');
     signalled = true;
   }

@@ -13,19 +13,19 @@ const LARGEST_LOG = 1_000_000;
 const HELD = 75;
 const FLOCK = '/usr/bin/flock';
 
-/** A server that was started here and has to prove itself. */
+/** A server that this process started and that has not accepted a session yet. */
 export interface Attempt {
   readonly pid: number | undefined;
   hasEnded(): boolean;
-  /** Throws why it ended, unless another attempt may do better. */
+  /** Throws why the server ended, unless another attempt may succeed. */
   throwIfFatal(): void;
-  /** The end of what it wrote to the log. */
+  /** The end of what the server wrote to the log. */
   lastWords(): string;
-  /** Ends it at once; it has served no client. */
+  /** Ends the server at once; it has served no client. */
   abandon(): Promise<void>;
 }
 
-/** Starts a server. Whether it comes up shows in its lock file and in what it accepts. */
+/** Starts a server. Whether the server comes up shows in its lock file and in the logins that it accepts. */
 export function attemptStart(cluster: Cluster, socketFolder: string): Attempt {
   let failure: unknown;
   const { server, logStart } = spawnServer(cluster, socketFolder);
@@ -41,14 +41,14 @@ export function attemptStart(cluster: Cluster, socketFolder: string): Attempt {
     throwIfFatal: () => {
       if (failure !== undefined) throw cannotRun('postgres', cluster.home, failure);
       if (server.exitCode === HELD) return;
-      const said = lastWords();
+      const log = lastWords();
       // Another process was quicker, or processes of a server that was killed are still ending.
-      if (said.includes('postmaster.pid') || said.includes('shared memory block')) return;
-      throw new AppError('unavailable', `the embedded Postgres ended at once: ${said || `no word in ${cluster.log}`}`);
+      if (log.includes('postmaster.pid') || log.includes('shared memory block')) return;
+      throw new AppError('unavailable', `the embedded Postgres ended at once: ${log || `no word in ${cluster.log}`}`);
     },
     abandon: async () => {
       if (hasEnded()) return;
-      // It is unreferenced while it serves; its end is waited for.
+      // The server's process is unreferenced while it serves, but this process must wait for its end.
       server.ref();
       const ended = once(server, 'exit');
       server.kill('SIGQUIT');
@@ -57,7 +57,7 @@ export function attemptStart(cluster: Cluster, socketFolder: string): Attempt {
   };
 }
 
-/** Starts the server. It adds to the log from `logStart` on, and outlives this process unless it is stopped. */
+/** Starts the server process, which appends to the log from `logStart` on, and outlives this process unless it is stopped. */
 function spawnServer(cluster: Cluster, socketFolder: string): { server: ChildProcess; logStart: number } {
   const { home, data, log } = cluster;
   if ((lstatSync(log, { throwIfNoEntry: false })?.size ?? 0) > LARGEST_LOG) renameSync(log, `${log}.1`);
@@ -70,7 +70,7 @@ function spawnServer(cluster: Cluster, socketFolder: string): { server: ChildPro
   const [program, ...args] = [...lockPrefix(cluster), join(home.native, 'bin', 'postgres'), '-D', data, ...settings];
   const server = spawn(program!, args, {
     ...asServerUser(home, data),
-    // A session of its own: Ctrl-C on our terminal is ours, and the server must serve until our last transaction is done.
+    // A session of its own: Ctrl-C on the terminal is for this process, and the server must serve until its last transaction is done.
     detached: true,
     stdio: ['ignore', output, output],
   });
@@ -79,7 +79,7 @@ function spawnServer(cluster: Cluster, socketFolder: string): { server: ChildPro
   return { server, logStart };
 }
 
-/** What the log holds from a position on. */
+/** The text of the log from a position on. */
 function readLog({ log }: Cluster, from: number): string {
   const file = openPlain(log, constants.O_RDONLY);
   if (file === null) return '';
@@ -92,15 +92,15 @@ function readLog({ log }: Cluster, from: number): string {
 }
 
 /**
- * What a command is begun with so that it holds the lock of the data folder. The kernel keeps that lock for as long as any process
- * of the server lives, and lets go of it however they end. It is seen from other containers, where process numbers, by which
- * Postgres itself would know, mean other processes. Empty where there is no flock (macOS has no such containers).
+ * The words before a command that make it hold the lock of the data folder. The kernel keeps that lock for as long as any process
+ * of the server lives, and releases it however they end. Other containers see the lock; the process number in Postgres' own lock
+ * file means another process there. Empty where there is no flock (macOS has no such containers).
  */
 function lockPrefix({ lockFile }: Cluster): string[] {
   return existsSync(FLOCK) ? [FLOCK, '--no-fork', '--nonblock', '--conflict-exit-code', String(HELD), lockFile] : [];
 }
 
-/** Whether a server holds the data folder, wherever it runs. A flock that does not know these options says nothing. */
+/** Whether a server holds the data folder, wherever the server runs. False when this system's flock does not know the options. */
 export function isHeld(cluster: Cluster): boolean {
   const [program, ...args] = lockPrefix(cluster);
   if (program === undefined) return false;
@@ -110,9 +110,9 @@ export function isHeld(cluster: Cluster): boolean {
 /** A server that runs on a cluster, according to its lock file. */
 export interface RunningServer {
   readonly pid: number;
-  /** Of its socket; null while it is starting, and of servers that listen on a port alone, as earlier versions made them. */
+  /** The folder of the server's socket; null while the server is starting, and when it listens on a port only, as servers of earlier versions do. */
   readonly socketFolder: string | null;
-  /** The port of a server that has no socket, once it is ready; null otherwise. */
+  /** The port of a server that has no socket, once the server is ready; null otherwise. */
   readonly portAlone: number | null;
 }
 
@@ -126,13 +126,13 @@ export function runningServer(cluster: Cluster): RunningServer | null {
   return { pid, socketFolder: socketFolder || null, portAlone: isReady && socketFolder === '' ? Number(port) : null };
 }
 
-/** Whether this process is the server of this cluster, and not one that got its number later. */
+/** Whether the process of this number is the server of this cluster, and not a process that got the number later. */
 export function isServer({ data }: Cluster, pid: number): boolean {
   const command = commandLine(pid);
   return command !== null && /^postgres\b/.test(basename(command.split(/[\0 ]-D[\0 ]/)[0] ?? '')) && command.includes(data);
 }
 
-/** Null when there is no such process; empty for one that has ended and waits to be collected. */
+/** The command line of a process: null when there is no such process; empty for a process that has ended and waits to be collected. */
 function commandLine(pid: number): string | null {
   try {
     if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
@@ -147,9 +147,10 @@ function commandLine(pid: number): string | null {
 }
 
 /**
- * Clears the way for a server after a crash, when the number in its lock file has become another process' (in a
- * container that is common): Postgres would take that process for the server. It does not for its own parent, so our
- * number goes there. The rest stays, for Postgres checks by it that no process of the dead server is left.
+ * Lets a server start after a crash when the process number in its lock file has become another process' (common in a
+ * container): Postgres would take that process for the server. Postgres never takes its own parent for the server, so this
+ * writes this process' number into the file. The other lines stay: by these Postgres checks that no process of the dead server
+ * is left.
  */
 export function disownLock(cluster: Cluster): void {
   const [pid, ...rest] = readLock(cluster);

@@ -10,7 +10,7 @@ import { readOwned } from './owned-file.ts';
 
 /** The longest path of a socket that every system takes; Linux takes three more. */
 const LONGEST = 103;
-/** Names the file of the socket, and nothing else: nothing listens on a port. */
+/** A part of the name of the socket's file; the server listens on no port. */
 export const DEFAULT_PORT = 5_432;
 
 /** The socket of a folder. */
@@ -32,12 +32,12 @@ export async function makeSocketFolder(wanted: string, { user, port }: { user: O
   return folder;
 }
 
-/** Whether connection strings can name it: commas and colons separate hosts and ports there. */
+/** Whether connection strings can name a folder: commas and colons separate hosts and ports there. */
 function isSpeakable(folder: string): boolean {
   return !/[,:%[\]\p{Cc}]/u.test(folder);
 }
 
-/** Makes a folder closed to all others, or checks that it is. */
+/** Makes a folder that is closed to all other users, or checks that an existing one is. */
 export function closedFolder(folder: string, user: Owner | null): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
@@ -54,7 +54,7 @@ export function closedFolder(folder: string, user: Owner | null): void {
   );
 }
 
-/** Some file systems of containers and networks keep files and no sockets. */
+/** Whether a folder's file system keeps sockets: some file systems of containers and networks keep only files. */
 async function takesSockets(folder: string): Promise<boolean> {
   const trial = join(folder, `.trial-${process.pid}`);
   const server = createServer();
@@ -70,14 +70,14 @@ async function takesSockets(folder: string): Promise<boolean> {
   }
 }
 
-/** Takes away a folder of the system's folder for temporary files, whose server has ended; others stay. */
+/** Deletes the socket's folder of a server that has ended, if it lies in the system's folder for temporary files. */
 export function removeSocketFolder(folder: string): void {
   if (dirname(folder) === tmpdir()) rmSync(folder, { recursive: true, force: true });
 }
 
 /**
- * Takes away the lock of a socket whose server is gone: when its number has become another process', Postgres would take that
- * process for a server. `isServer` says whether a process is the server.
+ * Deletes the lock file of a socket whose server is gone: when the process number in the file has become another process',
+ * Postgres would take that process for a server. `isServer` answers whether a process is the server.
  */
 export function freeSocket(socket: string, { owner, isServer }: { owner: number; isServer: (pid: number) => boolean }): void {
   const pid = Number(readOwned(`${socket}.lock`, owner)?.split('\n')[0] ?? Number.NaN);

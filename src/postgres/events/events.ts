@@ -1,4 +1,4 @@
-/** Events and their deliveries: always written together, in the transaction of what they announce. */
+/** Events and their deliveries: always written together, in the transaction that writes the announced change. */
 
 import { monotonicFactory } from 'ulid';
 import { type EventDraft, eventBody } from '../../domain/events/make-event.ts';
@@ -13,13 +13,13 @@ export interface NewEvent {
   /** The purchase's row id; null for events of a site. */
   readonly purchase: number | null;
   readonly shard: number;
-  /** The subscriber whose trouble it reports, which does not get it. */
+  /** The row id of the subscriber whose trouble the event reports; that subscriber does not get the event. */
   readonly about?: number | null;
-  /** The incident it reports. */
+  /** The id of the incident that the event reports. */
   readonly incident?: string | null;
-  /** Ids of the subscribers that get it, instead of all that want it. */
+  /** Ids of the subscribers that get the event, instead of all that want it. */
   readonly recipients?: readonly number[] | null;
-  /** One of so many that what is new elsewhere is delivered first. */
+  /** Whether the event is of a bulk load, which is delivered after other new events. */
   readonly isBulk?: boolean;
 }
 
@@ -44,7 +44,7 @@ interface Row {
   readonly body: string;
 }
 
-/** Ids must differ, not be secret; within a millisecond they count up, which keeps them in the order of their making. */
+/** Ids must be unique, not secret; within a millisecond they count up, so their order is the order in which they were made. */
 const nextUlid = monotonicFactory(Math.random);
 
 /** An id for an event made at a moment. */
@@ -55,13 +55,13 @@ export function newEventId(at: Instant): string {
 function rowOf({ draft, about = null, incident = null, recipients = null, isBulk = false, ...event }: NewEvent): Row {
   const id = newEventId(draft.at);
   const { type, sequence, at, state } = draft;
-  const told = recipients === null ? null : `{${recipients.join()}}`;
-  return { ...event, about, incident, recipients: told, isBulk, id, type, sequence, at, state, body: eventBody(id, draft) };
+  const listed = recipients === null ? null : `{${recipients.join()}}`;
+  return { ...event, about, incident, recipients: listed, isBulk, id, type, sequence, at, state, body: eventBody(id, draft) };
 }
 
 /**
- * The condition that a subscriber `s` gets an event `e`: it is named, or it wants such events. A test is sent only to the
- * subscriber that is tested.
+ * The condition that a subscriber `s` gets an event `e`: the event names the subscriber, or the subscriber wants events of this
+ * kind. A test goes only to the subscriber that is tested.
  */
 export const wanting = (sql: Queries) => sql`
   case when e.recipients is not null then s.id = any(e.recipients) else
@@ -73,8 +73,8 @@ export const wanting = (sql: Queries) => sql`
 
 /**
  * The part of a statement that writes events, one delivery for each subscriber that wants them, and the notifications:
- * `with … ${announcing(…)} select … from told`. `guard` is a condition on the event `e`, by which an earlier part of the
- * statement decides whether it counts. Positions rise in the order given, which a lane relies on.
+ * `with … ${announcing(…)} select … from told`, where `told` are the notifications. `guard` is a condition on the event `e`, by
+ * which an earlier part of the statement decides whether the event is written. Positions rise in the order given; lanes rely on that.
  */
 export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fragment) {
   const rows = events.map(rowOf);
@@ -113,7 +113,7 @@ export function announcing(sql: Queries, events: readonly NewEvent[], guard: Fra
         case when w.waits then null else e.created_at end,
         case when w.waits then null else 'The subscriber was switched off when the event was made' || coalesce(': ' || s.status_reason, '.') end
       from event e join purchase_watch_internal.subscribers s on s.configured and ${wanting(sql)}
-      -- People are told, once they can be, what goes on and what came and went: in one message.
+      -- A channel for people that is off keeps its deliveries: once it is on again, one message shows what goes on and what is over.
       cross join lateral (select s.status = 'active' or s.audience = 'people' as waits) w
       order by e.position, s.id),
     told as (

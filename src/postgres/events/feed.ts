@@ -5,7 +5,7 @@ import type { EventType } from '../../domain/events/system-event-types.ts';
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** A place in the feed. What is after it in (era, xid, position) is yet to be read. */
+/** A place in the feed: events after it, in the order of (era, xid, position), are yet to be read. */
 export interface FeedPlace {
   readonly era: number;
   readonly xid: bigint;
@@ -14,16 +14,16 @@ export interface FeedPlace {
 
 /** Up to where the feed is complete. */
 export interface FeedHorizon {
-  /** Everything before it is decided. */
+  /** Every transaction before this one has ended. */
   readonly place: FeedPlace;
-  /** Above every transaction that has ended: no cursor made here can lie beyond it. */
+  /** Above every transaction that has ended: no cursor of this database lies beyond this number. */
   readonly end: FeedPlace;
 }
 
 export interface FedEvent {
   readonly place: FeedPlace;
   readonly type: string;
-  /** As it was announced, byte for byte. */
+  /** The body as it was announced, byte for byte. */
   readonly body: string;
 }
 
@@ -39,12 +39,12 @@ export function comparePlaces(a: FeedPlace, b: FeedPlace): number {
 
 /** Between two looks whether the writers of an older era have ended. */
 const LOOK_AGAIN: Milliseconds = 50;
-/** A takeover breaks the listener's connection, which wakes the loop; this is for one that went unnoticed. */
+/** How often the era is settled again without a wake-up. A takeover by a standby breaks the listener's connection, which wakes the loop, unless the break went unnoticed. */
 const SETTLED_REST: Milliseconds = 60_000;
 
 /**
- * Begins a new era of the feed when the database was moved or set back since the last start; answers the era. Waits for writers that
- * began before, and needs no lock on the events.
+ * Begins a new era of the feed when the database was moved or set back since the last start; answers the era. Waits for
+ * transactions that began before, and needs no lock on the events.
  */
 export async function settleFeedEra(sql: Queries): Promise<number> {
   for (;;) {
@@ -89,7 +89,7 @@ export interface FeedQuery {
   readonly limit: number;
   /** Of bodies: a page ends with the event that passes it. */
   readonly bytes: number;
-  /** Asked for before. */
+  /** The horizon that was read before the page. */
   readonly horizon: FeedHorizon;
 }
 
@@ -99,7 +99,7 @@ export interface FeedRows {
   readonly isAll: boolean;
 }
 
-/** The next events of some types, each at the cost of one index entry and one row. */
+/** The next events of some types; reads one index entry and one row for each. */
 export async function readFeed(sql: Queries, { after, types, limit, bytes, horizon }: FeedQuery): Promise<FeedRows> {
   const { place } = horizon;
   const rows = await sql<{ era: number; xid: string; position: number; type: string; body: string; found: number }[]>`
@@ -108,7 +108,7 @@ export async function readFeed(sql: Queries, { after, types, limit, bytes, horiz
         sum(octet_length(b.body)) over (order by k.era, k.xid, k.position) - octet_length(b.body) as bytes_before
       from purchase_watch_internal.feed_page(${types as EventType[]}::text[], ${after.era}::smallint, ${String(after.xid)}::xid8,
         ${after.position}::bigint, ${place.era}::smallint, ${String(place.xid)}::xid8, ${limit}::integer) k
-      -- The offset keeps the planner from joining with the whole table instead.
+      -- The offset keeps the planner from a join with the whole table.
       cross join lateral (select e.body from purchase_watch_internal.events e where e.position = k.position offset 0) b) page
     where bytes_before < ${bytes}
     order by page.era, page.xid, page.position`;
@@ -120,7 +120,7 @@ export async function readFeed(sql: Queries, { after, types, limit, bytes, horiz
 /** Above every place. */
 const FEED_END: FeedPlace = { era: 32_767, xid: 2n ** 64n - 1n, position: 0 };
 
-/** Whether committed events of these types wait behind the horizon. Nobody tells when what they wait for is rolled back. */
+/** Whether committed events of these types wait behind the horizon. No notification comes when the transaction that they wait for is rolled back. */
 export async function isFeedHeld(
   sql: Queries,
   { types, horizon: { place, end } }: Pick<FeedQuery, 'types' | 'horizon'>,

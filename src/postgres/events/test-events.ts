@@ -4,8 +4,8 @@ import type { Queries } from '../connection/database.ts';
 import { newEventId, SITE_SHARD } from './events.ts';
 
 /**
- * Makes the event with its one delivery, due now; answers the delivery's id. It has a lane of its own, so that what is
- * held up does not hold up the test.
+ * Writes a test event with its one delivery, due now; answers the delivery's id. The delivery has a lane of its own, so that no
+ * other delivery holds it up.
  */
 export async function announceTest(
   sql: Queries,
@@ -20,9 +20,9 @@ export async function announceTest(
     delivery as (
       insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at)
       select position, -position, ${subscriber}, ${SITE_SHARD}, now() from event returning id),
-    told as (
+    notified as (
       select pg_notify('purchase_watch_events', id) from event
       union all select pg_notify('purchase_watch_wake', 'deliveries') from event)
-    select id::float8 as delivery, (select count(*) from told) as told from delivery`;
+    select id::float8 as delivery, (select count(*) from notified) as notified from delivery`;
   return row.delivery;
 }

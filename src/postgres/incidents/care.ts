@@ -1,7 +1,7 @@
-/** What people do about incidents: look after one, give that up, and say what it was. */
+/** What people do about incidents: become an incident's owner, give that up, and answer what the incident was. */
 import type { Fragment, Queries } from '../connection/database.ts';
 
-/** An open incident and all its parts, with since when the first one was looked after. */
+/** An open incident and all its parts, with when the first of them got an owner. */
 const family = (sql: Queries, id: string): Fragment => sql`
   recursive family as (
     select id, acknowledged_at as before from purchase_watch_internal.incidents where id = ${id} and ended_at is null
@@ -9,8 +9,8 @@ const family = (sql: Queries, id: string): Fragment => sql`
     select c.id, f.before from family f join purchase_watch_internal.incidents c on c.parent = f.id and c.ended_at is null)`;
 
 /**
- * Notes who looks after an open incident, in place of whoever did before, and after those it tells of that nobody looks
- * after by themselves; wakes the judge. Answers whether it is open.
+ * Writes the owner of an open incident, in place of an earlier owner, and of those of its parts that have no owner of their own;
+ * wakes the judge. Answers whether the incident is open.
  */
 export async function acknowledgeIncident(
   sql: Queries,
@@ -26,7 +26,7 @@ export async function acknowledgeIncident(
   return rows.length > 0;
 }
 
-/** Removes the owner of an open incident and of its parts; wakes the judge. Answers whether it is open. */
+/** Removes the owner of an open incident and of its parts; wakes the judge. Answers whether the incident is open. */
 export async function releaseIncident(sql: Queries, id: string): Promise<boolean> {
   const rows = await sql`
     with ${family(sql, id)},
@@ -38,7 +38,7 @@ export async function releaseIncident(sql: Queries, id: string): Promise<boolean
   return rows.length > 0;
 }
 
-/** Notes what an incident was, open or over, in place of an earlier answer. Answers whether there is such an incident. */
+/** Writes a person's answer what an incident was, open or over, in place of an earlier answer. Answers whether there is such an incident. */
 export async function answerIncident(
   sql: Queries,
   { id, cause, note, by }: { id: string; cause: string; note: string | null; by: string },

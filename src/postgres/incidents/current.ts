@@ -15,20 +15,20 @@ export interface PartNow {
 }
 
 export interface IncidentNow {
-  /** How many it is about now: customers; of a subscriber, deliveries. 0 while nothing is wrong, before it counts as over. */
+  /** How many customers the incident is about now, or how many deliveries of a subscriber. 0 while nothing is wrong and the incident is not over yet. */
   readonly count: number;
   readonly peak: number;
   readonly since: Instant;
   readonly endedAt: Instant | null;
   readonly level: Level;
   readonly acknowledged: { readonly by: string; readonly note: string | null; readonly at: Instant } | null;
-  /** Whether it is a part of another one. */
+  /** Whether the incident is a part of another incident. */
   readonly hasParent: boolean;
-  /** Its parts that are about one state of a site, the largest first. */
+  /** The incident's parts that are about one state of a site, the largest first. */
   readonly parts: readonly PartNow[];
 }
 
-/** As many as go into one message; and as many parts as an event holds. */
+/** As many incidents as one message holds, and as many parts as an event holds. */
 const MOST = 500;
 const MOST_PARTS = 50;
 
@@ -42,7 +42,7 @@ type Row = Omit<IncidentNow, 'level' | 'acknowledged' | 'parts'> & {
   readonly parts: string | null;
 };
 
-/** Incidents by their ids; one that is not kept any more is missing. Looks at 500 at most. */
+/** Incidents by their ids; deleted incidents are missing. Reads 500 at most. */
 export async function incidentsNow(sql: Queries, ids: readonly string[]): Promise<ReadonlyMap<string, IncidentNow>> {
   const asked = [...new Set(ids)].slice(0, MOST);
   if (asked.length === 0) return new Map();

@@ -1,4 +1,4 @@
-/** What digests rest on, and up to when they were made. Reads counters, sums by day, and the newest of what is listed. */
+/** The facts of digests, and up to when digests were made. Reads counters, sums by day, and the newest rows of each list. */
 
 import type { DigestIncident, DigestOverdue, DigestStays, SubscriberFacts } from '../../domain/incidents/digest.ts';
 import type { DwellCount } from '../../domain/stays/dwell.ts';
@@ -17,7 +17,7 @@ export interface SiteWindow {
 
 type OfSite<T> = T & { readonly site: string };
 
-/** As rows of site and moment. */
+/** The windows as rows of site and moment. */
 const windows = (sql: Queries, sites: readonly SiteWindow[]) => sql`
   (select site, since as since, (since at time zone 'UTC')::date as day
    from ${columns(sql, sites, 'g', { site: ['text', ({ site }) => site], since: ['timestamptz', ({ since }) => since] })})`;
@@ -30,7 +30,10 @@ export async function digestsMade(sql: Queries): Promise<{ site: string; madeUpT
     select name as site, digest_at as "madeUpTo" from purchase_watch_internal.sites where configured order by name`;
 }
 
-/** Incidents of sites of which people were alerted, open since a moment. Several states of a site are one; an incident of several sites is one at each. */
+/**
+ * Incidents of sites of which people were alerted and that were open after a moment. Several states of a site count as one
+ * incident; an incident of several sites counts once at each.
+ */
 export async function incidentsSince(
   sql: Queries,
   sites: readonly SiteWindow[],
@@ -66,11 +69,11 @@ export async function overdueNow(sql: Queries, sites: readonly string[]): Promis
     order by g.site, g.state`;
 }
 
-/** Days before the ones reported that say what is usual, and stays on them without which nothing is. */
+/** Days before the reported ones from which the usual is computed, and how many stays these days need for that. */
 const USUAL_DAYS = 14;
 const ENOUGH_STAYS = 100;
 
-/** What became of stays on the days that ended since a moment, with the share that was usual on calm days before. */
+/** How stays ended on the days that ended since a moment, with the share that was usual on calm days before. */
 export async function staysSince(sql: Queries, sites: readonly SiteWindow[], until: Instant): Promise<OfSite<DigestStays>[]> {
   return sql<OfSite<DigestStays>[]>`
     select site, state, well, overdue, other, case when calm >= ${ENOUGH_STAYS} then calm_overdue / calm end as "usualShare"
@@ -85,7 +88,7 @@ export async function staysSince(sql: Queries, sites: readonly SiteWindow[], unt
     where well is not null order by site, state`;
 }
 
-/** Good exits in one bucket of domain/stays/dwell.ts: on the days reported, or on those before, which say what is usual. */
+/** Good exits in one bucket of domain/stays/dwell.ts: on the reported days, or (`usual`) on the days before them. */
 export type PaceCount = OfSite<DwellCount & { readonly state: number; readonly usual: boolean }>;
 
 /** Dwell times of good exits on the same days as `staysSince`. */
@@ -115,7 +118,7 @@ export async function lostSince(
     group by w.site order by w.site`;
 }
 
-/** Subscribers to which deliveries were given up since a moment, or for which some wait until they take something again. */
+/** Subscribers whose deliveries were given up since a moment, or wait until the subscriber takes events again. */
 export async function troubleSince(
   sql: Queries,
   { since, except }: { since: Instant; except: readonly number[] },
@@ -133,14 +136,14 @@ export async function troubleSince(
         select from purchase_watch_internal.deliveries d
         where (s.failed_at is not null or h.paused_until is not null) and d.subscriber = s.id and d.status = 'pending'
         order by d.id + 0 limit ${MOST_COUNTED}) d) w
-    -- Whoever was switched off by hand is nobody's trouble.
+    -- A subscriber that a person switched off is no trouble.
     where s.configured and (s.status = 'active' or s.failed_at is not null) and s.id <> all(${`{${except.join()}}`}::integer[])
       and (g.count > 0 or w.count > 0 or s.status = 'off') order by s.id`;
 }
 
 /**
- * Writes digests and up to when they are made, all or nothing; false when this replica does not hold the judge's lease any more under this
- * epoch, or when a digest of one of the sites was made meanwhile.
+ * Writes digests and up to when they are made, all or nothing; false when this replica does not hold the judge's lease under
+ * this epoch any more, or when a digest of one of the sites was made meanwhile.
  */
 export async function saveDigests(
   sql: Queries,

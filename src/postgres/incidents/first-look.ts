@@ -1,20 +1,20 @@
-/** Sites where purchases were waiting before anybody watched them. */
+/** Sites where purchases were overdue before the daemon first asked about them. */
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { announcing, type NewEvent } from '../events/events.ts';
 import type { Lease } from '../shards/replicas.ts';
 
-/** Who is registered this soon after the first answer was there before us. */
+/** A purchase registered this soon after a site's first answer counts as older than the daemon's watching. */
 const BEFORE_US: Milliseconds = 10 * 60_000;
 
-/** A site whose first look people were not alerted of yet. */
+/** A site whose first look found overdue purchases, of which people were not alerted yet. */
 export interface FirstLook {
   readonly site: string;
-  /** When somebody was first found overdue who had been there before us. */
+  /** When the first purchase from before the daemon's watching was found overdue. */
   readonly foundAt: Instant;
 }
 
-/** Configured sites where a first look found stuck purchases, and people were not alerted yet. */
+/** Configured sites whose first look found overdue purchases, and of which people were not alerted yet. */
 export async function firstLooks(sql: Queries): Promise<FirstLook[]> {
   return sql<FirstLook[]>`
     select name as site, first_look_since as "foundAt" from purchase_watch_internal.sites
@@ -23,12 +23,12 @@ export async function firstLooks(sql: Queries): Promise<FirstLook[]> {
 
 /** What a first look at a site shows. */
 export interface FirstLookFindings {
-  /** Purchases overdue now that were there before us, by state. */
+  /** Purchases overdue now from before the daemon's watching, by state. */
   readonly overdue: readonly { readonly state: number; readonly count: number; readonly since: Instant }[];
-  /** Purchases registered at the site, and those of them that were never seen yet. */
+  /** Purchases registered at the site, and how many of these no poll has shown yet. */
   readonly registered: number;
   readonly unseen: number;
-  /** Of those overdue now, how many people were alerted of by themselves. */
+  /** Of how many of the overdue purchases people were alerted one by one. */
   readonly single: number;
 }
 
@@ -51,8 +51,8 @@ export async function lookAtSite(sql: Queries, site: string): Promise<FirstLookF
 }
 
 /**
- * Notes that first looks at sites were told, and writes their events, all or nothing; answers the sites of which this was
- * the time: none when the judge's lease is not ours any more under this epoch.
+ * Writes that people are alerted of the first looks at sites, and the events, all or nothing; answers the sites that were not
+ * alerted before: none when this replica does not hold the judge's lease under this epoch any more.
  */
 export async function saveFirstLooks(
   sql: Queries,
@@ -61,10 +61,10 @@ export async function saveFirstLooks(
   const rows = await sql<{ site: string | null }[]>`
     with held as materialized (
       select from purchase_watch_internal.leases where name = ${lease.name} and owner = ${lease.replica} and epoch = ${lease.epoch} for share),
-    said as (
+    alerted as (
       update purchase_watch_internal.sites set first_look_said_at = ${now}::timestamptz
       where name = any(${sites as string[]}::text[]) and first_look_said_at is null and exists (select from held) returning name),
-    ${announcing(sql, events, sql`e.site in (select name from said)`)}
-    select name as site from said union all select null from told`;
+    ${announcing(sql, events, sql`e.site in (select name from alerted)`)}
+    select name as site from alerted union all select null from told`;
   return rows.flatMap(({ site }) => (site === null ? [] : [site]));
 }

@@ -1,4 +1,4 @@
-/** Incidents: what is wrong now, what is open, what people heard of it, and writing what follows. */
+/** Incidents: the symptoms now, the open incidents, the channels alerted of them, and the write of the judge's verdicts. */
 
 import type { Alarm } from '../../domain/incidents/detection.ts';
 import { type Incident, REOPENS_WITHIN } from '../../domain/incidents/incident.ts';
@@ -16,7 +16,7 @@ import { type StayResults, type StoredStay, writingStays } from '../stays/stays.
 import { subscriberSymptoms } from '../subscribers/symptoms.ts';
 import { notingStuck, notingTakenOver } from './stuck-alerts.ts';
 
-/** What is wrong now beside stuck purchases: sites that do not answer anybody, subscribers and replicas in trouble. */
+/** The symptoms now, without stuck purchases: sites that answer no replica, subscribers and replicas in trouble. */
 export async function currentSymptoms(sql: Queries, now: Instant): Promise<Symptom[]> {
   const ofSites = await sql<Symptom[]>`
     select 'unreachable' as kind, name as site, null as state, null as subscriber, 0 as severity, 1 as count,
@@ -29,8 +29,8 @@ export async function currentSymptoms(sql: Queries, now: Instant): Promise<Sympt
 const MOST_OVERDUE = 10_000;
 
 /**
- * How many customers are overdue in some states of sites, of those who came since something went wrong there, without those
- * whose order was paid by another purchase. Purchases of one order are one customer, unless very many share it.
+ * How many customers are overdue in some states of sites. Counts the customers who came since the trouble began there, without
+ * those whose order was paid by another purchase. Purchases of one order are one customer, unless very many share the order.
  */
 export async function countOverdue(
   sql: Queries,
@@ -59,8 +59,8 @@ export async function countOverdue(
 type Row = Omit<Incident, 'alarm'> & { readonly alarm: string | null };
 
 /**
- * Incidents that have not ended, those of stuck purchases that ended so lately that they may be back, and those that an open
- * one tells of, too.
+ * Incidents that have not ended, those of stuck purchases that ended so lately that they may reopen, and the parts of open
+ * incidents.
  */
 export async function openIncidents(sql: Queries, now: Instant): Promise<Incident[]> {
   const rows = await sql<Row[]>`
@@ -79,7 +79,7 @@ export async function openIncidents(sql: Queries, now: Instant): Promise<Inciden
   return rows.map(({ alarm, ...row }) => ({ ...row, alarm: alarm === null ? null : (JSON.parse(alarm) as Alarm) })).map(ordered);
 }
 
-/** The fields in the order in which incidents are made, so that two that are the same have the same text. */
+/** An incident with its fields in the order in which the judge makes them, so that equal incidents have equal JSON. */
 function ordered(incident: Incident): Incident {
   const {
     id,
@@ -103,7 +103,7 @@ function ordered(incident: Incident): Incident {
   return { id, kind, site, state, subscriber, openedAt, since, quietSince, endedAt, count, peak, ...said, ...tree };
 }
 
-/** Which channels for people were alerted of incidents that are open or were so lately, by their ids. */
+/** The channels for people that were alerted of the given incidents, by incident id. */
 export async function heardBy(sql: Queries, incidents: readonly string[]): Promise<Map<string, string[]>> {
   if (incidents.length === 0) return new Map();
   const rows = await sql<{ incident: string; names: string[] }[]>`
@@ -113,7 +113,7 @@ export async function heardBy(sql: Queries, incidents: readonly string[]): Promi
   return new Map(rows.map(({ incident, names }) => [incident, names]));
 }
 
-/** How many incidents are open, by kind and site, which is null for subscribers and for several sites; what has none is missing. */
+/** How many incidents are open, by kind and site; the site is null for subscribers and for several sites. Kinds and sites without one are missing. */
 export async function countOpenIncidents(
   sql: Queries,
 ): Promise<{ site: string | null; kind: IncidentKind; count: number; atSite: number }[]> {
@@ -125,9 +125,9 @@ export async function countOpenIncidents(
 }
 
 /**
- * Writes incidents as they are now, what is said of them, and what was learned from stays, all or nothing; false when the
- * judge's lease is not ours any more under this epoch. One statement: a connection that is lost leaves nothing half said,
- * and no stay is counted twice.
+ * Writes incidents as they are now, the events about them, and what was learned from stays, all or nothing; false when this
+ * replica does not hold the judge's lease under this epoch any more. One statement: a connection that is lost leaves no alert
+ * half written, and no stay is counted twice.
  */
 export async function saveVerdicts(
   sql: Queries,
@@ -143,12 +143,12 @@ export async function saveVerdicts(
     events: readonly NewEvent[];
     lease: Lease;
     stays: StayResults;
-    /** Stays to alert people of by themselves, and the alerts whose place an incident takes over. */
+    /** Stays of which people are alerted one by one, and the row ids of such alerts that an incident takes over. */
     stuck: readonly StoredStay[];
     takenOver: readonly number[];
   },
 ): Promise<boolean> {
-  const heard = (incident: Incident): string =>
+  const alertedNow = (incident: Incident): string =>
     `{${events.flatMap((event) => (event.incident === incident.id ? (event.recipients ?? []) : [])).join()}}`;
   const rows = await sql<{ held: boolean }[]>`
     with held as materialized (
@@ -180,7 +180,7 @@ export async function saveVerdicts(
         reopened: ['timestamptz', (i) => i.reopenedAt],
         reminders: ['smallint', (i) => i.reminders],
         moved_on: ['integer', (i) => i.movedOn],
-        heard: ['text', heard],
+        heard: ['text', alertedNow],
       })}
       where exists (select from held)
       on conflict (id) do update set heard = array(select unnest(incidents.heard) union select unnest(excluded.heard)), state = excluded.state, since = excluded.since, ended_at = excluded.ended_at, quiet_since = excluded.quiet_since,

@@ -17,7 +17,7 @@ export interface IncidentPart {
   readonly endedAt: Instant | null;
 }
 
-/** What a person answered it was. */
+/** A person's answer what the incident was. */
 export interface IncidentAnswer {
   readonly cause: string;
   readonly note: string | null;
@@ -26,29 +26,30 @@ export interface IncidentAnswer {
 }
 
 export interface IncidentRow extends Incident {
-  /** The order of lists. */
+  /** The place in lists, which are in this order. */
   readonly position: number;
-  /** Who looks after it, or after its parent; with `acknowledgedAt`. */
+  /** The owner of the incident, or of its parent; null as long as `acknowledgedAt` is. */
   readonly acknowledgedBy: string | null;
   readonly acknowledgedNote: string | null;
   readonly answer: IncidentAnswer | null;
-  /** Its parts, the largest first. */
+  /** The incident's parts, the largest first. */
   readonly parts: readonly IncidentPart[];
-  /** When the silence ends that keeps people from being alerted of it; null when none does, or when it is over. */
+  /** When the last silence ends that keeps people from being alerted of the incident; null when no silence holds, or the incident is over. */
   readonly silencedUntil: Instant | null;
 }
 
-/** There are as many as sites have states; what is far down says nothing any more. */
+/** An incident has at most one part for each state of each site; parts beyond this number are too small to matter. */
 const MOST_PARTS = 200;
 
-/** When the last silence ends that holds for an incident itself; see domain/incidents/incident.ts. */
+/** SQL: when the last silence ends that holds for an incident itself, not through its parts; see domain/incidents/incident.ts. */
 const silencedUntil = (incident: string): string => `
   (select max(s.ends_at) from purchase_watch_internal.silences s
     where ${incident}.ended_at is null and s.ends_at > now() and s.starts_at <= now() and (s.kind is null or s.kind = ${incident}.kind)
       and (s.site is null or s.site = ${incident}.site) and (s.state is null or s.state = ${incident}.state)
       and (s.subscriber is null or s.subscriber = ${incident}.subscriber))`;
 
-// A parent is silenced by itself, and while all its parts are. Alarm and parts are text: the driver would keep the digits of their numbers, which are counts and times.
+// A parent is silenced by a silence of its own, and while all its parts are silenced. Alarm and parts are read as text: the
+// driver would make Decimals of the numbers in JSON, which are only counts and times.
 const COLUMNS = `
   i.position::float8 as position, i.id, i.kind, i.site, i.state, i.subscriber, i.count, i.peak, i.said_count as "saidCount",
   i.said_severity as "saidSeverity", i.parent, i.severity, i.reminders, i.moved_on as "movedOn", i.alarm as "alarmText",
@@ -70,7 +71,7 @@ const COLUMNS = `
     select case when bool_and(q.until is not null) then min(q.until) end
     from (select ${silencedUntil('b')} as until from below b where b.site is not null and b.state is not null and b.quiet_since is null) q
   )) as "silencedUntil"`;
-/** Goes with them: the owner of a parent looks after its open parts, too. */
+/** The joins that `COLUMNS` needs: the owner of a parent is also the owner of its open parts. */
 const JOINS = `
   left join purchase_watch_internal.incidents p on p.id = i.parent and i.ended_at is null and p.ended_at is null
   left join purchase_watch_internal.incidents g on g.id = p.parent and g.ended_at is null`;
@@ -100,7 +101,7 @@ export interface IncidentFilter {
   readonly kind?: IncidentKind | undefined;
 }
 
-/** A page of incidents, the latest opened first. Those of subscribers and of several sites are of no site. */
+/** A page of incidents, the latest opened first. Incidents of subscribers and of several sites belong to no site. */
 export async function listIncidents(
   sql: Queries,
   { filter, before, limit }: { filter: IncidentFilter; before: number | null; limit: number },
@@ -113,13 +114,13 @@ export async function listIncidents(
   return rows.map(incidentOf);
 }
 
-/** They are few, and have an index of their own. */
+/** The open incidents: they are few, and have an index of their own. */
 const openOnes = (sql: Queries, { site, kind }: IncidentFilter, further: Fragment): Fragment => sql`
   select i.* from purchase_watch_internal.incidents i
   where i.ended_at is null and ${site === undefined ? sql`true` : sql`i.site = ${site}`}
     and ${kind === undefined ? sql`true` : sql`i.kind = ${kind}`} and ${further}`;
 
-/** The newest of each site and kind, of all subscribers, of replicas, and of those of several sites: a page of each holds the page. */
+/** The newest incidents of each site and kind, of all subscribers, of replicas, and of several sites: a page of each group holds the page. */
 function newestOfEach(sql: Queries, { status, site, kind }: IncidentFilter, further: Fragment, limit: number): Fragment {
   const wanted = status === 'ended' ? sql`i.ended_at is not null` : sql`true`;
   const isWanted = (one: IncidentKind): boolean => site === undefined && (kind ?? one) === one;

@@ -16,20 +16,20 @@ const COLUMNS = `
   id::float8 as id, kind, site, state, subscriber, reason, created_by as by, created_at as "createdAt",
   starts_at as "startsAt", ends_at as "endsAt"`;
 
-/** Those that hold at a moment. */
+/** Silences that hold at a moment. */
 export async function silencesAt(sql: Queries, now: Instant): Promise<SilenceRow[]> {
   return sql<SilenceRow[]>`
     select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.silences
     where ends_at > ${now}::timestamptz and starts_at <= ${now}::timestamptz order by id`;
 }
 
-/** A page of silences, newest first: those that hold or will, those that are over, or all. */
+/** A page of silences, newest first: those that hold now or later, those that are over, or all. */
 export async function listSilences(
   sql: Queries,
   { status, before, limit }: { status: 'current' | 'over' | 'all'; before: number | null; limit: number },
 ): Promise<SilenceRow[]> {
   const over = { current: sql`ends_at > now()`, over: sql`ends_at <= now()`, all: sql`true` }[status];
-  // By the column: `id` alone would be that of the answer, which no index has.
+  // Orders by the table's column: `id` alone would be the column of the answer, for which there is no index.
   return sql<SilenceRow[]>`
     select ${sql.unsafe(COLUMNS)} from purchase_watch_internal.silences s
     where ${over} and ${before === null ? sql`true` : sql`id < ${before}`} order by s.id desc limit ${limit}`;
@@ -65,7 +65,7 @@ export async function addSilence(sql: Queries, silence: NewSilence): Promise<Sil
   return row;
 }
 
-/** Ends a silence now; one that is over stays as it is. Answers whether there is such a silence. */
+/** Ends a silence now; a silence that is over is not changed. Answers whether there is such a silence. */
 export async function endSilence(sql: Queries, id: number): Promise<boolean> {
   const [row] = await sql<{ found: boolean }[]>`
     with ended as (

@@ -1,4 +1,4 @@
-/** Single stuck checkouts of which people are alerted: which there are, how they ended, and writing what follows. */
+/** Single stuck checkouts of which people are alerted one by one: reads them and how they ended, and writes the alerts. */
 
 import type { SingleReason } from '../../domain/incidents/stuck-checkouts.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -9,27 +9,27 @@ import type { Lease } from '../shards/replicas.ts';
 import { paidByAnother } from '../stays/evidence.ts';
 import type { StoredStay } from '../stays/stays.ts';
 
-/** Looked at together; what is beyond waits for the next look. */
+/** Checkouts that one look reads; further ones wait for the next look. */
 const MOST = 2_000;
-/** Purchases registered this soon after a site's first answer were there before. */
+/** A purchase registered this soon after a site's first answer counts as older than the daemon's watching. */
 const BEFORE_FIRST_ANSWER = "interval '10 minutes'";
 
-/** A checkout to alert people of, or one of which they were alerted and that is over. */
+/** A stuck checkout of which people are yet to be alerted, or one of which they were alerted and that is over. */
 export interface StoredCheckout {
   readonly id: number;
   readonly site: string;
   readonly state: number;
   readonly since: Instant;
   readonly stuckAt: Instant;
-  /** It was there already when the site was asked for the first time. */
+  /** Whether the purchase is older than the site's first answer. */
   readonly firstSight: boolean;
   /** Row ids of the subscribers that were alerted; null before. */
   readonly alerted: readonly number[] | null;
-  /** When it was over; null while the customer is stuck. */
+  /** When the stay was over; null while the customer is stuck. */
   readonly overAt: Instant | null;
-  /** The state that came after; null while there is none. */
+  /** The state after the stay; null while there is none. */
   readonly toState: number | null;
-  /** Whether its order was paid by another purchase. */
+  /** Whether the purchase's order was paid by another purchase. */
   readonly isPaid: boolean;
   readonly status: string;
   readonly purchaseId: string;
@@ -42,7 +42,7 @@ export interface StoredCheckout {
 /** The condition that the stay of the alert `a` is over, given its purchase `p`. */
 const IS_OVER = `(p.stuck_since is null or p.state_since <> a.state_since or p.status in ('stopped', 'expired'))`;
 
-/** The part of a statement that notes stays that became overdue, for alerts by themselves; `held` as in `saveVerdicts`. */
+/** The part of a statement that writes stays that became overdue, for alerts one by one; `held` as in `saveVerdicts`. */
 export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
   const stuck = stays.flatMap(({ outcome, purchase, ...stay }) =>
     outcome === 'overdue' && purchase !== null ? [{ ...stay, purchase }] : [],
@@ -64,7 +64,7 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
       on conflict do nothing)`;
 }
 
-/** Checkouts of which people were not alerted yet, and those that are over, the oldest first. Reads open alerts only. */
+/** Stuck checkouts of which people were not alerted yet, and alerted ones that are over, the oldest first. Reads open alerts only. */
 export async function checkoutsToTell(sql: Queries): Promise<StoredCheckout[]> {
   return sql<StoredCheckout[]>`
     select a.id::float8 as id, a.site, a.state, a.first_sight as "firstSight", p.status, p.purchase_id as "purchaseId",
@@ -86,7 +86,7 @@ export async function checkoutsToTell(sql: Queries): Promise<StoredCheckout[]> {
     order by a.id limit ${MOST}`;
 }
 
-/** Sites with more stuck purchases from before the first answer than this. */
+/** Those of the sites that have more than `most` stuck purchases from before the site's first answer. */
 export async function sitesWithBacklog(sql: Queries, sites: readonly string[], most: number): Promise<string[]> {
   const rows = await sql<{ site: string }[]>`
     select s.name as site from purchase_watch_internal.sites s
@@ -99,15 +99,15 @@ export async function sitesWithBacklog(sql: Queries, sites: readonly string[], m
   return rows.map(({ site }) => site);
 }
 
-/** A place of which people were alerted checkout by checkout. */
+/** A state of a site of which people were alerted checkout by checkout. */
 export interface SinglePlace {
   readonly site: string;
   readonly state: number;
-  /** The row id of the last such alert. */
+  /** The row id of the last alert of a single checkout. */
   readonly id: number;
 }
 
-/** Of these places, those whose last alert in mode `auto` did not say that incidents take over. */
+/** Those of the places whose last alert in mode `auto` did not say that incidents take over. */
 export async function singlePlaces(
   sql: Queries,
   places: readonly { readonly site: string; readonly state: number }[],
@@ -126,7 +126,7 @@ export async function singlePlaces(
   return rows.filter(({ isLast }) => !isLast);
 }
 
-/** The part of a statement that notes that incidents took over from single alerts; `held` as in `saveVerdicts`. */
+/** The part of a statement that writes that incidents took over from single alerts; `held` as in `saveVerdicts`. */
 export function notingTakenOver(sql: Queries, rows: readonly number[]) {
   return sql`
     taken_over as (
@@ -136,15 +136,15 @@ export function notingTakenOver(sql: Queries, rows: readonly number[]) {
 
 export interface CheckoutResults {
   readonly stuck: readonly { readonly id: number; readonly alerted: readonly number[]; readonly reason: SingleReason }[];
-  /** Row ids of those whose end people are alerted of, and of those that people are not alerted of. */
+  /** Row ids of checkouts of whose end people are alerted (`over`), and of those of which people are not alerted at all (`dropped`). */
   readonly over: readonly number[];
   readonly dropped: readonly number[];
   readonly events: readonly NewEvent[];
 }
 
 /**
- * Writes what people are alerted of, and the events, all or nothing; false when the judge's lease belongs to another replica
- * by now, or when one of the checkouts was written meanwhile, as by an earlier statement whose answer was lost.
+ * Writes of which checkouts people are alerted, and the events, all or nothing; false when the judge's lease belongs to another
+ * replica by now, or when one of the checkouts was written meanwhile, as by an earlier statement whose answer was lost.
  */
 export async function saveCheckouts(
   sql: Queries,
@@ -173,7 +173,7 @@ export async function saveCheckouts(
         is_last: ['boolean', ({ reason }) => reason.isLast],
       })}
       where a.id = r.id and exists (select from whole)),
-    told_over as (
+    alerted_over as (
       update purchase_watch_internal.stuck_alerts set ended_at = ${now}::timestamptz
       where id = any(${`{${over.join()}}`}::bigint[]) and exists (select from whole)),
     dropped as (

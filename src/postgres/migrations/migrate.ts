@@ -1,7 +1,7 @@
 /**
  * Brings the schema up to date: numbered SQL files, applied in order, each once, all that are pending in one transaction.
- * What was applied is remembered with its hash and compared at every start, so that a schema is always exactly what the
- * files of this version say.
+ * Each applied file is stored with its hash, which every start compares, so that a schema is always exactly what the files of
+ * this version say.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ export interface Migrated {
 
 /**
  * Applies the files that are pending. Several processes may do this at once: one works, the others wait and find nothing.
- * `onStep` is given what is done from now on, in words for people.
+ * `onStep` is called with a sentence for people at each step.
  */
 export async function migrate(sql: Sql, folder: string, onStep: (step: string) => void = () => {}): Promise<Migrated> {
   const files = readFolder(folder);
@@ -81,7 +81,7 @@ function readFolder(folder: string): MigrationFile[] {
   });
 }
 
-/** Null when this database was never migrated. Asks first: creating "if not exists" needs rights that a plain start lacks. */
+/** The applied migrations; null when this database was never migrated. Reads before it creates: "create if not exists" needs rights that a plain start lacks. */
 async function readApplied(sql: Queries): Promise<Migration[] | null> {
   const [found] = await sql<[{ exists: boolean; isFromBefore: boolean }]>`
     select to_regclass('purchase_watch_internal.migrations') is not null as exists,
@@ -108,7 +108,7 @@ async function createTable(sql: Queries): Promise<void> {
   )`;
 }
 
-/** The files still to apply, after checking that what was applied is exactly what the files before them say. */
+/** The files still to apply, after a check that the applied ones are exactly the files before these. */
 function compare(files: readonly MigrationFile[], applied: readonly Migration[]): MigrationFile[] {
   const highest = applied.at(-1)?.number ?? 0;
   const problems: string[] = [];
@@ -147,7 +147,7 @@ async function apply(tx: Queries, { number, name, sha256, text }: MigrationFile)
   await tx`insert into purchase_watch_internal.migrations (number, name, sha256) values (${number}, ${name}, ${sha256})`;
 }
 
-/** Gives the roles for other programs their rights, and takes from everybody what Postgres gives on a new function. */
+/** Gives the roles for other programs their rights, and revokes the rights that Postgres gives all roles on a new function. */
 async function setUpRoles(tx: Queries): Promise<string | undefined> {
   const [found] = await tx<[{ exists: boolean }]>`select to_regprocedure('purchase_watch.set_up_roles()') is not null as exists`;
   if (!found.exists) return undefined;

@@ -1,6 +1,7 @@
 /**
- * The advisory lock that starts hold one after the other while they migrate. Every login of the database may take it, so it
- * is tried, and who holds it is named: a login that keeps it makes a start fail after a while, and never wait in silence.
+ * The advisory lock that starts hold one after the other while they migrate. Every login of the database may take the lock, so
+ * a start tries the lock again and again and names its holder: a login that keeps the lock makes the start fail after a while,
+ * and never wait in silence.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,9 +15,9 @@ const TRY_AGAIN: Milliseconds = 200;
 
 /** How long a session may keep the lock from a start. */
 export interface LockPatience {
-  /** Of a login that may migrate: it may be building an index over a large table. */
+  /** Patience with a login that may migrate: it may be building an index over a large table. */
   readonly own: Milliseconds;
-  /** Of any other login, which has no reason to hold it. */
+  /** Patience with any other login, which has no reason to hold the lock. */
   readonly others: Milliseconds;
 }
 const PATIENCE: LockPatience = { own: 3_600_000, others: 60_000 };
@@ -25,12 +26,12 @@ interface Holder {
   readonly pid: number;
   readonly login: string;
   readonly application: string;
-  /** Whether it may act as the role that migrates. */
+  /** Whether the holder's login may act as the role that migrates. */
   readonly isOwn: boolean;
 }
 
 /**
- * Takes the lock for the rest of the transaction; `onStep` is given who holds it, in words for people. Throws AppError
+ * Takes the lock for the rest of the transaction; `onStep` is called with a sentence that names the holder. Throws AppError
  * `conflict` with the holder's process and login after a minute, or after an hour when it is a login that may migrate.
  */
 export async function lockMigrations(tx: Queries, onStep: (step: string) => void, patience = PATIENCE): Promise<void> {
@@ -51,7 +52,7 @@ export async function lockMigrations(tx: Queries, onStep: (step: string) => void
   }
 }
 
-/** Null when it was released meanwhile. */
+/** The session that holds the lock; null when the lock was released meanwhile. */
 async function findHolder(tx: Queries): Promise<Holder | null> {
   const [holder] = await tx<Holder[]>`
     select l.pid, coalesce(a.usename, 'unknown') as login, coalesce(a.application_name, '') as application,

@@ -1,7 +1,7 @@
-/** What the migrations named and numbered, and statements must name alike. */
+/** Names and numbers of the migrations that statements must use alike. */
 import { SHARDS } from '../../domain/replicas/ownership.ts';
 
-/** Work that one replica does at a time: rows of `leases`. */
+/** Names of the work that one replica does at a time: rows of `leases`. */
 export const LEASES = { judge: 'judge', upkeep: 'upkeep', deadMansSwitch: 'heartbeat' } as const;
 export type LeaseName = (typeof LEASES)[keyof typeof LEASES];
 

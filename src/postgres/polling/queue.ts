@@ -1,4 +1,4 @@
-/** The queue as its owner reads it: purchases by shard and due slot, and the nudges that say what changed from outside. */
+/** The queue as a shard's owner reads it: purchases by shard and due slot, and the nudges for purchases that changed from outside. */
 
 import { type Attached, DIGEST_LENGTH, type Purchase } from '../../domain/purchases/purchase.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -14,14 +14,14 @@ export function dueSlot(at: Instant): number {
   return Math.floor(at / SLOT_WIDTH);
 }
 
-/** How far a shard has been read: every row at or before (slot, id) is in memory or was put behind it since. */
+/** How far a shard has been read: every row at or before (slot, id) is in memory, or was moved behind the cursor since. */
 export interface Cursor {
   readonly shard: number;
   readonly slot: number;
   readonly id: number;
 }
 
-/** A purchase with the moment it is due and where its row lies in the queue; null when it is not polled any more. */
+/** A purchase with its due time and its row's place in the queue; both are null when the purchase is not polled any more. */
 export interface QueuedPurchase {
   readonly purchase: Purchase;
   readonly nextPollAt: Instant | null;
@@ -39,7 +39,7 @@ const COLUMNS = `
   left(encode(sha256(convert_to(d.fields::text, 'UTF8')), 'base64'), ${DIGEST_LENGTH}) as "detailsDigest",
   p.next_poll_at as "nextPollAt", p.due_slot as slot`;
 
-/** What is to be read of one site's queue. */
+/** A read of one site's queue. */
 export interface QueueRead {
   readonly site: string;
   readonly cursors: readonly Cursor[];
@@ -102,8 +102,8 @@ export interface Nudged extends QueuedPurchase {
 }
 
 /**
- * Reads up to `limit` nudges of the given shards with their purchases. They stay until `dropNudges`: a crash between
- * loses none. Orphans are those whose purchase was deleted.
+ * Reads up to `limit` nudges of the given shards with their purchases. The nudges stay until `dropNudges`, so a crash in
+ * between loses none. Orphans are nudges whose purchase was deleted.
  */
 export async function readNudged(
   sql: Queries,
@@ -142,7 +142,7 @@ export async function loadPurchases(sql: Queries, ids: readonly number[]): Promi
   return rows.map(queued);
 }
 
-/** By row id, what only events need. `details` names the purchases of which the stored fields are wanted, too. */
+/** By row id, the fields of purchases that only events need. `details` names the purchases whose stored fields are read, too. */
 export async function loadAttached(
   sql: Queries,
   { ids, details }: { ids: readonly number[]; details: readonly number[] },

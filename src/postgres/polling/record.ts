@@ -20,7 +20,7 @@ import { customerOf } from '../stays/customer.ts';
 import { loadAttached } from './queue.ts';
 import { countingTransitions } from './transition-counts.ts';
 
-/** A decided poll with where its row must lie in the queue. */
+/** A decided poll with the place of its row in the queue. */
 export interface Decided {
   readonly outcome: PollOutcome;
   readonly askedAt: Instant;
@@ -30,7 +30,7 @@ export interface Decided {
 }
 
 export interface Recorded {
-  /** Row ids that were written. What is missing was refused. */
+  /** Row ids that were written. Purchases whose id is missing were refused. */
   readonly ids: ReadonlySet<number>;
   /** Shards that this replica does not hold any more. */
   readonly lostShards: readonly number[];
@@ -43,8 +43,9 @@ export interface RecordContext {
 }
 
 /**
- * Records polls that changed nothing but times and counters: one statement, no index touched. It waits for the disk all the
- * same: a row whose new slot a crash of the database takes back lies behind its cursor, where only the patrol finds it.
+ * Records polls that changed nothing but times and counters: one statement that changes no index. The commit waits for the disk
+ * all the same: if a crash of the database undid a row's new slot, the row would lie behind its cursor, where only the patrol
+ * finds it.
  */
 export async function recordUnchanged(
   sql: Queries,
@@ -81,9 +82,9 @@ export async function recordUnchanged(
 }
 
 /**
- * Records polls that changed something: state, status, details, and all events, all or nothing. What only
- * events need is read before; all writing is one statement: every further round trip would be paid by whoever waits for the news, and a connection that is lost
- * leaves nothing half done.
+ * Records polls that changed something: state, status, details, and all events, all or nothing. Fields that only events need are
+ * read before. One statement writes everything: every further round trip would delay the delivery of the change, and a
+ * connection that is lost leaves nothing half done.
  */
 export async function recordChanged(
   sql: Queries,
@@ -99,7 +100,7 @@ export async function recordChanged(
   const oddities = batch.filter((d) => d.outcome.unknownState !== null);
   const isBulk = batch.filter(isFirstSight).length >= BULK;
   const events = [...batch.flatMap((d) => purchaseEvents(d, isBulk && isFirstSight(d))), ...unknownStateEvents(oddities)];
-  // Every part sees the tables as they were before the statement, so each that follows the update asks `written`.
+  // Every part sees the tables as they were before the statement, so each part after the update joins `written`.
   const guard = sql`case when e.purchase is null
     then exists (select from unknown u where u.site = e.site and u.state = e.state) else e.purchase in (select id from written) end`;
   const rows = await sql<{ id: number | null; shard: number | null }[]>`
@@ -117,7 +118,7 @@ export async function recordChanged(
   return summarize(rows, holdings, events);
 }
 
-/** Completes the events of a batch with what memory does not hold, read in one query and only where there are events. */
+/** Completes the events of a batch with the fields that memory does not hold, by one query, and none when no poll has events. */
 async function withAttached(sql: Queries, batch: readonly Decided[]): Promise<readonly Decided[]> {
   const announced = batch.map((d) => d.outcome).filter(({ events }) => events.length > 0);
   if (announced.length === 0) return batch;
@@ -189,8 +190,8 @@ const insertTransitions = (sql: Queries, moves: readonly (Transition & { readonl
     join written using (id)
     returning purchase, from_state, to_state, not_after`;
 
-// Who was there before us is known by a first transition that begins nowhere, of a purchase that was registered before the
-// site had been asked, or soon after.
+// `first_sight` marks a purchase that is older than the daemon's watching: its last transition is its first, and it was
+// registered before the site's first answer or soon after.
 const insertStays = (sql: Queries, stays: readonly (Stay & { readonly id: number })[]) => sql`
     insert into purchase_watch_internal.stays (purchase, customer, entered_at, at, shortest_ms, longest_ms, state, to_state, site, outcome, first_sight, found_late)
     select r.id, ${customerOf(sql)},
@@ -235,7 +236,7 @@ const noteUnknownStates = (sql: Queries, batch: readonly Decided[]) => sql`
     join written using (id)
     on conflict do nothing returning site, state`;
 
-/** So many first sights in one statement are a bulk load: changes of known purchases are delivered before them. */
+/** From so many first sights in one statement on they are a bulk load: changes of known purchases are delivered before them. */
 const BULK = 50;
 
 const isFirstSight = ({ outcome }: Decided): boolean => outcome.transition !== null && outcome.transition.from === null;

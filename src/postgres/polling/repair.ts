@@ -1,4 +1,4 @@
-/** Reads what was announced of a purchase, and makes its row say the same. */
+/** Reads the announced history of a purchase, and writes the purchase's row to agree with that history. */
 
 import type { History } from '../../domain/deciding/repair.ts';
 import type { Purchase } from '../../domain/purchases/purchase.ts';
@@ -20,8 +20,8 @@ export async function readHistory(sql: Queries, id: number): Promise<{ row: Purc
 }
 
 /**
- * Writes a repaired row and makes it due now, unless its shard has another owner or the row was written since it was read;
- * false then. Whatever is under way for the purchase is refused afterwards.
+ * Writes a repaired row and makes the purchase due now; false, and nothing is written, when its shard has another owner or the
+ * row was written since it was read. A poll that is under way for the purchase is not recorded afterwards.
  */
 export async function writeRepaired(
   sql: Queries,

@@ -1,10 +1,10 @@
-/** Ends what an earlier life of the database left under way, and keeps what is known of it. */
+/** Ends all work that an earlier run left in the database, and keeps the history. */
 import type { Sql } from '../connection/database.ts';
 
 /**
- * Stops every purchase, ends open incidents quietly and gives up deliveries that wait; how many customers came
- * before is forgotten, so that each run begins as a new shop does. For a database whose checkout
- * service and subscribers are gone for good, as the demo's are after each run; no daemon may be running on it.
+ * Stops every purchase, ends open incidents without an alert and gives up deliveries that wait; deletes the numbers of earlier
+ * customers, so that each run begins as a new shop does. For a database whose checkout service and subscribers are gone for
+ * good, as the demo's are after each run; no daemon may be running on the database.
  */
 export async function retireEverything(sql: Sql): Promise<void> {
   await sql.begin(async (tx) => {

@@ -1,9 +1,9 @@
-/** How each replica reads each site. */
+/** Whether each replica can read each site. */
 import type { SiteReach } from '../../domain/replicas/replica-reach.ts';
 import type { Queries } from '../connection/database.ts';
 import { EVERY_SHARD } from '../migrations/names.ts';
 
-/** Every site as every replica reads it; there are a few rows at most. */
+/** The reach of every site by every replica; there are a few rows at most. */
 export async function readSiteReach(sql: Queries): Promise<SiteReach[]> {
   return sql<SiteReach[]>`
     select r.site, r.replica, l.leaving as "isAway", r.last_read_at as "lastReadAt",
@@ -12,8 +12,8 @@ export async function readSiteReach(sql: Queries): Promise<SiteReach[]> {
 }
 
 /**
- * A watched purchase of a site that is not due soon: asking about it overlaps with no poll. Null when there is none. An
- * index range per shard.
+ * A watched purchase of a site that is not due soon, so that a call about it overlaps with no poll. Null when there is none.
+ * Reads an index range per shard.
  */
 export async function purchaseToAsk(
   sql: Queries,

@@ -1,4 +1,4 @@
-/** Sites: which are configured, and whether they answer. */
+/** Sites: which sites are configured, and whether they answer. */
 
 import type { SiteTrouble } from '../../domain/polling/reach.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
@@ -14,8 +14,8 @@ export async function syncSites(sql: Queries, names: readonly string[]): Promise
 }
 
 /**
- * What a replica's last answers say of a site: it reads purchases; the service answers, if only that it does not know an id;
- * no purchase can be read; or a call failed, and whether that is the site's trouble is not known yet.
+ * A replica's verdict on a site by its last answers: the replica reads purchases; the service answers, if only that it does not
+ * know an id; no purchase can be read; or a call failed, and whether the site is the cause is not known yet.
  */
 export type SiteVerdict = 'reads' | 'answers' | 'fails' | 'unclear';
 
@@ -25,11 +25,11 @@ export interface SiteReport {
   readonly replica: string;
   readonly at: Instant;
   readonly verdict: SiteVerdict;
-  /** Set when the site fails: this replica reads no purchase there. */
+  /** Set when the site fails, that is, when this replica can read no purchase there. */
   readonly failing: { readonly since: Instant; readonly reason: SiteTrouble; readonly error: string } | null;
   /** The last answer that showed this replica a purchase's status. */
   readonly lastReadAt: Instant | null;
-  /** The last of these at which enough purchases were read: only then does it speak for the site. */
+  /** The last moment at which enough purchases were read for the verdict that the site answers. */
   readonly lastReadWellAt: Instant | null;
   /** The last usable answer to this replica: a read, or a well-formed "unknown id". */
   readonly lastSuccessAt: Instant | null;
@@ -37,7 +37,7 @@ export interface SiteReport {
   readonly firstSeenAt: Instant | null;
 }
 
-/** What is known of a site over all replicas. */
+/** The condition of a site over all replicas. */
 export interface SiteCondition {
   /** Whether a replica ever read a purchase there. */
   readonly isKnown: boolean;
@@ -48,10 +48,9 @@ export interface SiteCondition {
 const READ_LATELY: Milliseconds = 2 * 60_000;
 
 /**
- * Writes whether a replica can read a site, and what follows for the site over all replicas: one replica that reads makes
- * the site answer, and a site fails when a replica fails and no other has read a purchase since, or lately. Answers what
- * is known of the site then. One statement; it writes nothing, and answers null, when the replica's row is gone: the
- * replica's lease is gone, too.
+ * Writes whether a replica can read a site, and the site's condition over all replicas: a site answers when one replica reads
+ * it, and fails when a replica fails and no other replica has read a purchase since, or lately. Answers the site's condition
+ * after that. One statement; writes nothing, and answers null, when the replica's row is gone, because then its lease is gone, too.
  */
 export async function reportSite(sql: Queries, report: SiteReport): Promise<SiteCondition | null> {
   const { site, replica, at, verdict, failing, lastReadAt, lastReadWellAt, lastSuccessAt, firstSeenAt } = report;
@@ -61,7 +60,7 @@ export async function reportSite(sql: Queries, report: SiteReport): Promise<Site
       and o.last_read_at > greatest(${time(failing?.since ?? null)}, ${time(at - READ_LATELY)}))`;
   const consequence = {
     reads: sql`, failing_since = null`,
-    // That the service does not know an id says nothing where it knows none, or where other answers are odd.
+    // "Unknown id" does not end a failure of a site that knows no id at all, or whose other answers are malformed.
     answers: sql`, failing_since = case when s.failing_reason in ('malformed', 'unknown') then s.failing_since end`,
     fails: sql`, failing_since = case when ${isRead} then s.failing_since else coalesce(s.failing_since, ${time(failing?.since ?? null)}) end,
       failing_reason = case when ${isRead} then s.failing_reason else ${failing?.reason ?? null} end,
@@ -94,7 +93,7 @@ function conditionOf({ isKnown, since, reason }: ConditionRow): SiteCondition {
 }
 
 /**
- * Ends the failures of sites at which no purchase is left to ask about: no answer would ever end them. Looks for one
+ * Ends the failures of sites that have no purchase left to poll, because no answer would ever end them. Looks for one
  * purchase of each failing site, by an index; there are a few sites at most.
  */
 export async function endFailuresWithoutPurchases(sql: Queries): Promise<void> {
@@ -108,7 +107,7 @@ export async function endFailuresWithoutPurchases(sql: Queries): Promise<void> {
     from ended where r.site = ended.name and r.failing_since is not null`;
 }
 
-/** What is known of a site over all replicas; null when there is no such site. */
+/** The condition of a site over all replicas; null when there is no such site. */
 export async function readSiteCondition(sql: Queries, site: string): Promise<SiteCondition | null> {
   const [row] = await sql<
     ConditionRow[]
@@ -120,7 +119,7 @@ export interface SiteRow {
   readonly name: string;
   readonly configured: boolean;
   readonly failingSince: Instant | null;
-  /** Why it last failed, as is the error: both may be of the past. */
+  /** Why the site last failed; like `error`, kept after the failure is over. */
   readonly failingReason: SiteTrouble | null;
   readonly lastSuccessAt: Instant | null;
   /** The last answer that showed a purchase's status. */
@@ -128,7 +127,7 @@ export interface SiteRow {
   readonly lastError: string | null;
 }
 
-/** All sites with what is known of their health. */
+/** All sites with their health. */
 export async function listSites(sql: Queries): Promise<SiteRow[]> {
   return sql<SiteRow[]>`
     select name, configured, failing_since as "failingSince",

@@ -1,13 +1,13 @@
-/** How many transitions there were, by site, states and time: written with the transitions, and how the counts are folded. */
+/** Counts of transitions by site, states and time: written with the transitions, and folded later. */
 
 import type { Queries } from '../connection/database.ts';
 
-/** Rows that one statement folds at most; what is more waits for the next. */
+/** Rows that one statement folds at most; further rows wait for the next statement. */
 const FOLDED_AT_ONCE = 20_000;
 
 /**
  * The part of a recording statement that counts its transitions, one row for each edge, from its parts `transition` and
- * `written`. It only appends, so that no recording waits for another. The buckets are those of domain/flow/flow.ts.
+ * `written`. This part only appends rows, so that no recording waits for another. The buckets are those of domain/flow/flow.ts.
  */
 export const countingTransitions = (sql: Queries) => sql`
     counted as (
@@ -15,7 +15,7 @@ export const countingTransitions = (sql: Queries) => sql`
       select date_bin('10 minutes', t.not_after, 'epoch'), count(*), t.from_state, t.to_state, w.site
       from transition t join written w on w.id = t.purchase group by 1, 3, 4, 5)`;
 
-/** Adds the counts noted since the last time to their buckets; answers how many rows there were. May run anywhere and at any time. */
+/** Adds the counts written since the last call to their buckets; answers how many rows there were. Any replica may call this at any time. */
 export async function foldTransitionCounts(sql: Queries): Promise<number> {
   const [row] = await sql<[{ folded: number }]>`
     with taken as materialized (
@@ -26,7 +26,7 @@ export async function foldTransitionCounts(sql: Queries): Promise<number> {
     added as (
       insert into purchase_watch_internal.transition_counts as c (site, bucket, from_state, to_state, count)
       select site, bucket, from_state, to_state, sum(count) from change group by site, bucket, from_state, to_state
-      -- One order for everybody, so that two never wait for each other.
+      -- All statements use this order, so that two never wait for each other.
       order by site, bucket, from_state, to_state
       on conflict (site, bucket, from_state, to_state) do update set count = c.count + excluded.count)
     select count(*)::float8 as folded from change`;

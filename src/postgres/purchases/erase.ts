@@ -1,4 +1,4 @@
-/** Erases a purchase, a person's data with it, and leaves a line that says so without naming it. */
+/** Erases a purchase with the person's data, and leaves a line that records the erasure without naming the purchase. */
 
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,20 +6,20 @@ import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { lockingWhole } from './lock-whole.ts';
 
-/** Rows of each kind. `mentions` are events of the site, and about incidents, whose text holds the id. */
+/** How many rows of each kind are erased. `mentions` are events of the site and of incidents whose text holds the id. */
 export interface ErasedCounts {
   readonly transitions: number;
   readonly events: number;
   readonly deliveries: number;
   readonly attempts: number;
   readonly mentions: number;
-  /** Deliveries that were not made yet, of mentions too. */
+  /** Deliveries that are still pending, those of mentions included. */
   readonly pending: number;
 }
 
 /** A purchase to be erased. */
 export interface Erasable {
-  /** Of the row. */
+  /** The row's id. */
   readonly id: number;
   readonly site: string;
   readonly purchaseId: string;
@@ -33,12 +33,15 @@ export interface Erasure {
   readonly counts: ErasedCounts;
 }
 
-/** What stands in for the id: it can be compared, and not read back. */
+/** A hash in place of the id: it can be compared, and the id cannot be read from it. */
 export function fingerprint(site: string, purchaseId: string): string {
   return createHash('sha256').update(`${site}/${purchaseId}`).digest('hex');
 }
 
-/** Events of no purchase whose body may name some; those about several sites are of none. The text of the id is looked for as it stands in JSON, in its quotes. */
+/**
+ * Events without a purchase whose body names this one; events about several sites have no site. Looks for the id as JSON writes
+ * it, in its quotes.
+ */
 const mentioning = (sql: Queries, { site, purchaseId }: Pick<Erasable, 'site' | 'purchaseId'>) => sql`
   e.purchase is null and e.site in (${site}, '') and (e.type = 'site.unknown_state' or e.type like 'incident.%')
   and strpos(e.body, ${JSON.stringify(purchaseId)}) > 0`;
@@ -53,7 +56,7 @@ export async function countErasable(sql: Queries, purchase: Erasable): Promise<E
     select (select count(*) from purchase_watch_internal.purchase_transitions where purchase = ${purchase.id})::float8 as transitions,
       (select count(*) from event)::float8 as events, (select count(*) from delivery)::float8 as deliveries,
       ((select count(*) from delivery d join purchase_watch_internal.attempts a on a.delivery = d.id)
-        -- The one that delivered is kept in the delivery itself.
+        -- The delivery's own row holds the attempt that delivered.
         + (select count(*) from delivery where status = 'delivered' and took_ms is not null))::float8 as attempts,
       (select count(*) from mention)::float8 as mentions,
       ((select count(*) from delivery where status = 'pending')
@@ -61,13 +64,13 @@ export async function countErasable(sql: Queries, purchase: Erasable): Promise<E
   return row;
 }
 
-/** Whoever works on a purchase holds its rows for the length of a statement. */
+/** The rest between two tries: a statement that works on a purchase locks the purchase's rows while it runs. */
 const LOOK_AGAIN: Milliseconds = 50;
 
 /**
- * Erases a purchase with everything that hangs on it or names it, notes that in one line, and tells the daemons to drop
- * it from memory; one statement. Answers when, or null when nothing was erased: somebody
- * worked on it all the time, or it is gone.
+ * Erases a purchase with all rows that belong to it or name it, records the erasure in one line, and wakes the daemons to drop
+ * the purchase from memory; one statement. Answers when, or null when nothing was erased: other statements had the purchase
+ * locked at each try, or the purchase is gone.
  */
 export async function erase(
   sql: Queries,
@@ -97,7 +100,7 @@ const eraseFree = (sql: Queries, purchase: Erasable, { by, counts }: { by: strin
     mention_removed as (
       delete from purchase_watch_internal.events e using mention m where e.position = m.position and exists (select from free)),
     nudge_removed as (delete from purchase_watch_internal.nudges n using free f where n.purchase = f.id),
-    -- Nearly empty: the judge takes its rows within seconds.
+    -- The table of stays is nearly empty: the judge deletes its rows within seconds.
     stay_unnamed as (update purchase_watch_internal.stays s set purchase = null from free f where s.purchase = f.id),
     action_unnamed as (
       update purchase_watch_internal.actions set subject = subject - 'id'
@@ -118,13 +121,13 @@ export async function lastErasure(sql: Queries): Promise<number> {
   return row.id;
 }
 
-/** Erasures after a number, in order: each with the row id of its purchase, null where only an older version noted it. */
+/** Erasures after a number, in order: each with the row id of its purchase, null where an older version wrote the line. */
 export function erasedAfter(sql: Queries, id: number, most: number): Promise<{ id: number; purchase: number | null }[]> {
   return sql<{ id: number; purchase: number | null }[]>`
     select id::float8 as id, purchase::float8 as purchase from purchase_watch_internal.forgotten where id > ${id}::bigint order by id limit ${most}`;
 }
 
-/** The same as `lockingWhole`, for events of no purchase that name this one. */
+/** The same as `lockingWhole`, for events without a purchase that name this one. */
 const lockingMentions = (sql: Queries, purchase: Erasable) => sql`
     found as materialized (select e.position from purchase_watch_internal.events e where ${mentioning(sql, purchase)}),
     mention as materialized (
@@ -136,7 +139,7 @@ const lockingMentions = (sql: Queries, purchase: Erasable) => sql`
       union all select m.position from mention m join purchase_watch_internal.deliveries d on d.event = m.position
       where not exists (select from mention_delivery l where l.id = d.id))`;
 
-/** Erases what came to name a purchase while it was being erased: the judge had read it just before. Answers how many. */
+/** Erases events that came to name a purchase during its erasure, because the judge had read it just before. Answers how many. */
 export async function eraseMentions(sql: Queries, purchase: Erasable): Promise<number> {
   const rows = await sql`
     with ${lockingMentions(sql, purchase)}

@@ -1,13 +1,13 @@
-/** Requests that carry an Idempotency-Key, and what was answered. */
+/** Requests that carry an Idempotency-Key, and the answers to them. */
 import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** A request by the hash of its key, within the method and path it was made to. */
+/** A request by the hash of its key, within its method and path. */
 export interface KeyedRequest {
   readonly scope: string;
   readonly keyHash: Uint8Array;
   readonly requestHash: Uint8Array;
-  /** What the same request may be known by, beside `requestHash`. */
+  /** Other hashes that the same request may be stored under, beside `requestHash`. */
   readonly knownAs: readonly Uint8Array[];
 }
 
@@ -18,7 +18,10 @@ export type Claim =
   | { readonly kind: 'other_request' }
   | { readonly kind: 'answered'; readonly status: number; readonly answer: Uint8Array };
 
-/** Claims the key for a request; one whose request was lost, or is older than `keep` without time that the database's clock skipped, is free again. */
+/**
+ * Claims the key for a request. A key is free again when its request was lost, or is older than `keep`, not counting time that
+ * the database's clock skipped.
+ */
 export async function claimKey(
   sql: Queries,
   { scope, keyHash, requestHash, knownAs }: KeyedRequest,
@@ -44,7 +47,7 @@ export async function claimKey(
     : { kind: 'answered', status: row.status, answer: row.answer };
 }
 
-/** Keeps what was answered. */
+/** Stores the answer to a request. */
 export async function keepAnswer(
   sql: Queries,
   { scope, keyHash }: KeyedRequest,
@@ -55,7 +58,7 @@ export async function keepAnswer(
     where scope = ${scope} and key_hash = ${Buffer.from(keyHash)}::bytea and status is null`;
 }
 
-/** Lets the key go: the request was refused or failed, and may be made again. */
+/** Frees the key of a request that was refused or failed, so that the request may be made again. */
 export async function releaseKey(sql: Queries, { scope, keyHash }: KeyedRequest): Promise<void> {
   await sql`
     delete from purchase_watch_internal.idempotency_keys where scope = ${scope} and key_hash = ${Buffer.from(keyHash)}::bytea and status is null`;

@@ -1,13 +1,13 @@
 /**
- * How purchases are deleted with everything that hangs on them, without ever waiting for a lock. Whoever records, settles
- * or sends again holds rows of one purchase and may come to want another; so a deletion takes what is free at the moment
- * and leaves the rest for its next turn, and nobody ends up waiting in a circle.
+ * How purchases are deleted with all rows that belong to them, without ever waiting for a lock. A statement that records,
+ * settles or sends again locks rows of one purchase and may then wait for rows of another; so a deletion takes the rows that
+ * are free at the moment and leaves the others for its next turn, and no deadlock arises.
  */
 import type { Queries } from '../connection/database.ts';
 
 /**
  * The part of a statement that locks the events and deliveries of the purchases that an earlier part, `candidate`, has
- * locked: `event`, `delivery`, and in `busy` the ids of those of which somebody holds a row.
+ * locked: `event`, `delivery`, and in `busy` the ids of the purchases of which another transaction has locked a row.
  */
 export const lockingWhole = (sql: Queries) => sql`
     event as materialized (

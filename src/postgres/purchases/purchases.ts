@@ -1,4 +1,4 @@
-/** Purchases as people and programs register, read and stop them. What the poller does with them is in queue.ts and record.ts. */
+/** Purchases as people and programs register, read and stop them. The poller's statements are in queue.ts and record.ts. */
 
 import type { PurchaseStatus } from '../../domain/purchases/purchase.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
@@ -14,7 +14,7 @@ export interface Registration {
   readonly metadata: string | null;
 }
 
-/** A purchase as it is shown. Times are epoch milliseconds. */
+/** A purchase as commands and the API show it. Times are epoch milliseconds. */
 export interface PurchaseRow {
   readonly id: number;
   readonly purchaseId: string;
@@ -32,9 +32,9 @@ export interface PurchaseRow {
   readonly polls: number;
   readonly failures: number;
   readonly lastError: string | null;
-  /** The last good answer. */
+  /** When the last good answer came. */
   readonly seenAt: Instant | null;
-  /** Time of the stay in which the purchase could not be polled, up to then. */
+  /** How much of the stay, up to `seenAt`, the purchase could not be polled. */
   readonly excused: Milliseconds;
   /** JSON text of the stored fields. */
   readonly details: string | null;
@@ -56,10 +56,10 @@ const COLUMNS = `
   p.polls::float8 as polls, p.failures, p.last_error as "lastError",
   p.seen_at as "seenAt", p.excused_ms::float8 as excused, d.fields::text as details`;
 
-/** What became of a registration. One that was stopped or had expired, and is registered again, is watched again. */
+/** The result of a registration. A purchase that was stopped or had expired is watched again. */
 export type Registered = 'created' | 'existing' | 'watched again';
 
-/** Registers purchases in one statement. Answers for each, in order, what became of it. The caller has checked ids and sites. */
+/** Registers purchases in one statement. Answers the result of each, in order. The caller has checked ids and sites. */
 export async function register(
   sql: Queries,
   wanted: readonly Registration[],
@@ -82,7 +82,7 @@ export async function register(
       },
       'place',
     )}
-    -- One order for everybody: two lists with the same ids never wait for each other. Of one id, the first counts.
+    -- All statements use this order, so that two lists with the same ids never wait for each other. Of a repeated id, the first counts.
     order by site, purchase_id collate "C", place
     on conflict do nothing
     returning site, purchase_id as "purchaseId"`;
@@ -99,17 +99,17 @@ export async function register(
   );
 }
 
-/** Tells one id at two sites apart; the name of a site holds no slash. */
+/** One key for each site and id; the name of a site holds no slash. */
 const keyOf = ({ site, purchaseId }: { readonly site: string | null; readonly purchaseId: string }) => `${site}/${purchaseId}`;
 
-/** Fills in the site of those that name none. Where there is no such site it stays null, and the database says what to do. */
+/** Fills in the site of registrations that name none. Where no site fits, the site stays null, and the database's error says what to do. */
 async function withSites(sql: Queries, registrations: readonly Registration[]): Promise<readonly Registration[]> {
   if (registrations.every((r) => r.site !== null)) return registrations;
   const [row] = await sql<{ site: string | null }[]>`select purchase_watch_internal.default_site() as site`;
   return registrations.map((r) => (r.site === null ? { ...r, site: row?.site ?? null } : r));
 }
 
-/** One purchase; with no site named, the one that has this id, or several when sites share it. */
+/** The purchase of this id; several when no site is named and sites share the id. */
 export async function findPurchases(
   sql: Queries,
   { purchaseId, site }: { purchaseId: string; site: string | null },
@@ -120,7 +120,7 @@ export async function findPurchases(
     order by p.site`;
 }
 
-/** A purchase may go to and fro between states. */
+/** Transitions that are read at most: a purchase may go to and fro between states. */
 const MOST_TRANSITIONS = 1_000;
 
 /** A purchase's latest transitions, first to last. */
@@ -140,19 +140,19 @@ export interface PurchaseFilter {
   readonly reference?: string | undefined;
 }
 
-/** Bytes of metadata and stored fields; a page ends with the purchase that passes it. */
+/** Bytes of metadata and stored fields on a page; a page ends with the purchase that passes this number. */
 const PAGE_BYTES = 1024 * 1024;
 
 export interface ListedPurchase extends PurchaseRow {
-  /** Whether another one follows, on this page or the next. */
+  /** Whether another purchase follows, on this page or the next. */
   readonly hasNext: boolean;
 }
 
 /**
  * A page of purchases, newest registration first: as many as `limit` says, or as have about 1 MiB of JSON. `before` is the
- * last row's id of the page before. What is read does not
- * grow with the table: without a filter the primary key is walked, with a reference its own index, and otherwise each
- * group of the counters that matches (status, state, stuck) gives its newest rows, of which the newest are the page.
+ * last row's id of the page before. The cost does not grow with the table: without a filter the statement walks the primary key,
+ * with a reference the index of references, and otherwise each group of the counters that matches (status, state, stuck) gives
+ * its newest rows, of which the newest are the page.
  */
 export async function listPurchases(
   sql: Queries,
@@ -162,7 +162,7 @@ export async function listPurchases(
   const grouped = reference === undefined && [site, status, state, stuck].some((value) => value !== undefined);
   const wanted = { filter, before, limit: limit + 1 };
   const page = grouped ? newestOfGroups(sql, wanted) : newest(sql, wanted);
-  // One row after the other by its key, whatever the planner thinks of the page's length; each made text once.
+  // Reads one row after the other by its key, whatever the planner estimates for the page's length; converts each document to text once.
   return sql<ListedPurchase[]>`
     with page as materialized (${page}),
     listed as materialized (
@@ -191,7 +191,7 @@ const newest = (sql: Queries, { filter: { site, status, state, stuck, reference 
       and ${stuck === undefined ? sql`true` : sql`(p.stuck_since is not null) = ${stuck}`}
     order by p.id desc limit ${limit}`;
 
-// Counters and rows are of one snapshot, so no row can be in a group that is not there yet.
+// Counters and rows are of one snapshot, so every row's group has its counter.
 const newestOfGroups = (sql: Queries, { filter: { site, status, state, stuck }, before, limit }: PageWanted) => sql<
   { id: number }[]
 >`
@@ -209,7 +209,7 @@ const newestOfGroups = (sql: Queries, { filter: { site, status, state, stuck }, 
       order by -p.id limit ${limit}) q
     order by q.id desc limit ${limit}`;
 
-/** Stops polling a purchase; what is known of it stays. A poll that is under way is not recorded. */
+/** Stops polling a purchase; its history stays. A poll that is under way is not recorded. */
 export async function stopPurchase(sql: Queries, id: number): Promise<void> {
   await sql`
     with stopped as (
@@ -221,8 +221,9 @@ export async function stopPurchase(sql: Queries, id: number): Promise<void> {
 }
 
 /**
- * Makes a purchase due now, whatever its plan; the owner polls it and goes on with its plan. Answers how many polls it
- * had. One that is due already stays as it is, so that asking in quick succession cannot shut out every answer.
+ * Makes a purchase due now, whatever its plan; the shard's owner polls the purchase and goes on with its plan. Answers how many
+ * polls it had. A purchase that is due already is not written: each write makes a poll under way invalid, and quick repeats
+ * would shut out every answer.
  */
 export async function requestPoll(sql: Queries, id: number): Promise<number> {
   const [row] = await sql<{ polls: number }[]>`
@@ -231,8 +232,8 @@ export async function requestPoll(sql: Queries, id: number): Promise<number> {
         due_slot = purchase_watch_internal.due_slot(now()), revision = revision + 1
       where id = ${id} and (next_poll_at is null or next_poll_at > now()) returning id, shard),
     nudged as (insert into purchase_watch_internal.nudges (purchase, shard) select id, shard from asked),
-    told as (select pg_notify('purchase_watch_wake', 'purchases') from asked)
-    select p.polls::float8 as polls, (select count(*) from told) from purchase_watch.purchases p where p.id = ${id}`;
+    notified as (select pg_notify('purchase_watch_wake', 'purchases') from asked)
+    select p.polls::float8 as polls, (select count(*) from notified) from purchase_watch.purchases p where p.id = ${id}`;
   return row?.polls ?? 0;
 }
 

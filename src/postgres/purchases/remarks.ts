@@ -1,4 +1,4 @@
-/** What people wrote about a purchase: notes, reasons and descriptions that name it. Erasing it leaves these to their authors. */
+/** Texts of people that name a purchase: notes, reasons and descriptions. Erasing the purchase does not change these texts; their authors have to. */
 
 import { parseExact } from '../../domain/values/exact-json.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -8,27 +8,27 @@ import type { PurchaseRow } from './purchases.ts';
 /** One text of a person. */
 export interface Remark {
   readonly place: 'silence' | 'incident' | 'subscriber';
-  /** Of the silence or incident, or the subscriber's name. */
+  /** The id of the silence or incident, or the subscriber's name. */
   readonly id: string;
   readonly field: 'reason' | 'acknowledged note' | 'answer note' | 'description';
-  /** Null where that is not kept. */
+  /** The author; null where none is stored. */
   readonly by: string | null;
   readonly at: Instant;
   readonly text: string;
 }
 
-/** More than that is a way of writing, and to be looked at in the database. */
+/** Remarks that are answered at most: more mean that the name is a common word, and are to be looked up in the database. */
 const MOST = 200;
-/** References that are shorter stand in any text by chance. */
+/** Shorter references stand in many texts by chance, and are not looked for. */
 const SHORTEST_REFERENCE = 4;
 
-/** What else a purchase is known by: your own reference, and that of the order as the service sent it. */
+/** A purchase's references: the one given at its registration, and the order's as the service sent it. */
 export function referencesOf({ reference, details }: Pick<PurchaseRow, 'reference' | 'details'>): (string | null)[] {
   const order = details === null ? null : (parseExact(details) as Record<string, unknown>).OrderReference;
   return [reference, typeof order === 'string' ? order : null];
 }
 
-/** What a purchase is called in such texts: its id, and its references unless they are too short to mean it. */
+/** The names that are looked for in texts: the purchase's id, and its references unless they are too short. */
 export function namesOf(purchaseId: string, references: readonly (string | null)[] = []): string[] {
   return [purchaseId, ...references.filter((each) => each !== null).filter(({ length }) => length >= SHORTEST_REFERENCE)];
 }

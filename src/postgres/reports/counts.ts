@@ -1,15 +1,15 @@
-/** How many purchases there are: counters that the transactions keep which change a purchase, and how they are folded. */
+/** How many purchases there are: counters, whose changes every transaction writes that changes a purchase, and their folding. */
 
 import type { PurchaseStatus } from '../../domain/purchases/purchase.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** Changes that one statement folds at most; what is more waits for the next. */
+/** Changes that one statement folds at most; further ones wait for the next statement. */
 const FOLDED_AT_ONCE = 20_000;
 
 /**
- * Adds the changes noted since the last time to the counters; answers how many there were. May run anywhere and at the
- * same time as anything: a change is added and dropped in one statement, and one that somebody else is adding is left alone.
+ * Adds the changes written since the last call to the counters; answers how many there were. Any replica may call this at any
+ * time: a change is added and deleted in one statement, and a change that another statement has locked is skipped.
  */
 export async function foldCounts(sql: Queries): Promise<number> {
   const [row] = await sql<[{ folded: number }]>`
@@ -20,14 +20,14 @@ export async function foldCounts(sql: Queries): Promise<number> {
     added as (
       insert into purchase_watch_internal.purchase_counts as c (site, status, state, stuck, count)
       select site, status, state, stuck, sum(change) from change group by site, status, state, stuck having sum(change) <> 0
-      -- One order for everybody, so that two never wait for each other.
+      -- All statements use this order, so that two never wait for each other.
       order by site, status, state, stuck
       on conflict (site, status, state, stuck) do update set count = c.count + excluded.count)
     select count(*)::float8 as folded from change`;
   return row.folded;
 }
 
-/** Drops counters that stand at zero: states that no purchase is in any more. */
+/** Deletes counters that are zero: those of states that no purchase is in any more. */
 export async function dropEmptyCounts(sql: Queries): Promise<void> {
   await sql`delete from purchase_watch_internal.purchase_counts where count = 0`;
 }
@@ -54,11 +54,11 @@ export interface PurchaseCount {
   readonly state: number | null;
   readonly count: number;
   readonly stuck: number;
-  /** Since when the watched one that has been there longest is in this state; null for what is not watched. */
+  /** When the purchase that has been longest in this state came to it; null for purchases that are not watched. */
   readonly oldest: Instant | null;
 }
 
-/** Purchases by site, status and state. Reads the counters, and one row for each state that is watched. */
+/** Purchases by site, status and state. Reads the counters, and one row for each state of watched purchases. */
 export async function countPurchases(sql: Queries): Promise<PurchaseCount[]> {
   return sql<PurchaseCount[]>`
     select g.site, g.status, g.state, g.count, g.stuck, o.state_since as oldest

@@ -1,4 +1,4 @@
-/** What explaining a purchase rests on, read as one moment: rows that commit together are never seen apart. */
+/** The facts that explain a purchase, read by one statement, so that rows that commit together are seen together. */
 import type { Facts } from '../../domain/explain/facts.ts';
 import { MOST_OTHERS } from '../../domain/explain/poll.ts';
 import { NOTHING_KNOWN } from '../../domain/stays/usual.ts';
@@ -7,7 +7,7 @@ import { jsonInstant } from '../connection/instants.ts';
 import { silence } from '../shards/replicas.ts';
 import { readUsual, USUAL_WINDOW } from '../stays/dwell.ts';
 
-/** The latest of each are read; how many more there are is counted. */
+/** The latest rows of each table are read, up to these numbers; the others are counted. */
 const MOST_EVENTS = 200;
 const MOST_DELIVERIES = 1_000;
 const MOST_ATTEMPTS = 500;
@@ -32,10 +32,10 @@ export async function explainFacts(
         and (s.configured or (s.deleted_at is null and ${subscriber}::text is not null)
           or exists (select from e join purchase_watch_internal.deliveries d on d.event = e.position and d.subscriber = s.id))),
     s as materialized (select * from wanted order by configured desc, id limit ${MOST_SUBSCRIBERS}),
-    told as materialized (
+    received as materialized (
       select d.* from e join purchase_watch_internal.deliveries d on d.event = e.position join s on s.id = d.subscriber),
-    d as materialized (select * from told order by event desc, subscriber limit ${MOST_DELIVERIES}),
-    -- The attempt that delivered is kept in the delivery itself.
+    d as materialized (select * from received order by event desc, subscriber limit ${MOST_DELIVERIES}),
+    -- The delivery's own row holds the attempt that delivered.
     tried as materialized (
       select a.delivery, a.number, a.at, a.took_ms, a.http_status, a.outcome, a.fault from d join purchase_watch_internal.attempts a on a.delivery = d.id
       union all
@@ -63,7 +63,7 @@ export async function explainFacts(
       'owner', (select json_build_object('replica', h.owner, 'leaseUntil', ${ms('r.expires_at')},
           'daemons', (select count(*) from purchase_watch_internal.replicas where expires_at > clock_timestamp()),
           'silence', (select to_json(s) from ${silence(sql)} s),
-          -- now() and not the clock: only what stands still within the statement can be looked up in the index.
+          -- now() and not clock_timestamp(): the index serves only a value that is constant within the statement.
           'othersDue', (select count(*) from (
             select from purchase_watch.purchases o where o.site = p.site and o.shard = p.shard and o.id <> p.id
               and o.due_slot <= purchase_watch_internal.due_slot(now()) and o.next_poll_at <= now()
@@ -92,7 +92,7 @@ export async function explainFacts(
           'tookMs', took_ms, 'outcome', outcome, 'fault', fault, 'httpStatus', http_status) order by delivery, number), '[]') from a),
       'incidents', (select coalesce(json_agg(json_build_object('id', i.id, 'kind', i.kind, 'state', i.state, 'since', ${ms('i.since')},
           'openedAt', ${ms('i.opened_at')}, 'count', i.count,
-          -- What has a parent is told by that, and looked after with it.
+          -- People are alerted of a part by its parent, and the parent's owner is the part's.
           'saidAt', ${ms('greatest(i.said_at, one.said_at, two.said_at)')},
           'heard', cardinality(i.heard || coalesce(one.heard, '{}') || coalesce(two.heard, '{}')) > 0,
           'acknowledgedAt', ${ms('coalesce(i.acknowledged_at, one.acknowledged_at, two.acknowledged_at)')},
@@ -115,10 +115,10 @@ export async function explainFacts(
         'transitions', (select count(*) from purchase_watch_internal.purchase_transitions x where x.purchase = p.id) - (select count(*) from t),
         'events', (select count(*) from purchase_watch_internal.events x where x.purchase = p.id) - (select count(*) from e),
         'subscribers', (select count(*) from wanted) - (select count(*) from s),
-        'deliveries', (select count(*) from told) - (select count(*) from d),
+        'deliveries', (select count(*) from received) - (select count(*) from d),
         'attempts', (select count(*) from tried) - (select count(*) from a)))::text as facts
     from p`;
-  // All numbers in it are counts, keys and times: a double holds them.
+  // All numbers in this JSON are counts, keys and times, so doubles hold them exactly.
   if (row?.facts == null) return null;
   const facts = JSON.parse(row.facts) as Facts;
   const { now, purchase } = facts;
@@ -126,7 +126,7 @@ export async function explainFacts(
   return { ...facts, known: usual.find(({ state }) => state === purchase.state) ?? NOTHING_KNOWN, only: subscriber };
 }
 
-/** Whether there is or was a subscriber of this name: what one was sent can still be read when it is gone. */
+/** Whether there is or was a subscriber of this name: the deliveries of a deleted subscriber can still be read. */
 export async function isSubscriberKnown(sql: Queries, name: string): Promise<boolean> {
   const [row] = await sql<[{ known: boolean }]>`
     select exists (select from purchase_watch_internal.subscribers where name = ${name}) as known`;

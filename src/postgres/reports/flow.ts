@@ -1,4 +1,4 @@
-/** What is counted of the flow of purchases from state to state, and how long purchases have waited. Reads counters and the fronts of indexes. */
+/** Counts of the flow of purchases from state to state, and how long purchases have waited. Reads counters and the fronts of indexes. */
 
 import { ENOUGH_DAYS, type FlowHour, type SiteEdge, type SiteUsual, USUAL_DAYS } from '../../domain/flow/flow.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
@@ -23,9 +23,9 @@ export async function countedEdges(sql: Queries, { from, present }: FlowHour, si
 }
 
 /**
- * What is usual at this time of day at each site of which enough is known: the mean over the days before on which the site
- * was watched, that is, since its first transition, and on whose 24 hours something was counted. Of the present bucket's like
- * on those days the same share counts as has passed of it. Reads some hundred buckets of a site.
+ * The usual counts at this time of day, for each site with enough counted days: the mean over earlier days since the site's
+ * first transition, without days on which nothing was counted. The bucket that is under way now counts on each earlier day by
+ * the share that has passed of it now. Reads some hundred buckets of a site.
  */
 export async function usualEdges(sql: Queries, { from, present, to }: FlowHour, site: string | null): Promise<SiteUsual[]> {
   const rows = await sql<{ site: string; days: number; from: number | null; to: number | null; mean: number | null }[]>`
@@ -53,7 +53,7 @@ export async function usualEdges(sql: Queries, { from, present, to }: FlowHour, 
   }));
 }
 
-/** A purchase that is watched, with what says how long it has been in its state. */
+/** A watched purchase, with the times from which follows how long it has been in its state. */
 export interface WaitingRow {
   readonly site: string;
   readonly state: number;

@@ -1,4 +1,4 @@
-/** Lists and counts for people. Nothing the daemon does depends on them. */
+/** Lists and counts for people. No work of the daemon depends on them. */
 
 import type { DeliveryStatus } from '../../domain/deliveries/delivery-status.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
@@ -12,16 +12,16 @@ export async function databaseNow(sql: Queries): Promise<Instant> {
   return row.now;
 }
 
-/** The same, and how full the database's queue of notifications is, from 0 to 1. */
+/** The time by the database's clock, and how full the database's queue of notifications is, from 0 to 1. */
 export async function databaseMoment(sql: Queries): Promise<{ at: Instant; notificationQueue: number }> {
   const [row] = await sql<[{ at: Instant; notificationQueue: number }]>`
     select clock_timestamp() as at, pg_notification_queue_usage() as "notificationQueue"`;
   return row;
 }
 
-/** Read of a queue or an outbox at most, to say how long it is: beyond it, it is only said that it is at least so long. */
+/** Rows of a queue or an outbox that are counted at most; of a longer one the answer is that it has at least so many. */
 const MOST_COUNTED = 10_000;
-/** Read of each shard's queue at most. */
+/** Rows of each shard's queue that are counted at most. */
 const COUNTED_PER_SHARD = 200;
 
 /** How far polling of a site is behind its plan. */
@@ -29,13 +29,13 @@ export interface DueLag {
   readonly site: string;
   /** Purchases whose time has come. */
   readonly due: number;
-  /** There are more than were counted. */
+  /** Whether there are more than were counted. */
   readonly atLeast: boolean;
-  /** How long the oldest of them has been waiting; 0 when there is none. */
+  /** How long the purchase that has been due for longest waits; 0 when none is due. */
   readonly oldest: Milliseconds;
 }
 
-/** What is due now, at sites that are configured. Reads the front of each queue, however much is due. */
+/** The due purchases of configured sites. Reads the front of each queue, however many are due. */
 export async function dueLag(sql: Queries): Promise<DueLag[]> {
   return sql<DueLag[]>`
     select name as site, sum(due)::float8 as due, bool_or(read >= ${COUNTED_PER_SHARD}) as "atLeast",
@@ -51,7 +51,7 @@ export async function dueLag(sql: Queries): Promise<DueLag[]> {
     group by name order by name`;
 }
 
-/** The same for several sites together. */
+/** The lag of several sites together. */
 export function totalLag(lags: readonly DueLag[]): Omit<DueLag, 'site'> {
   return {
     due: lags.reduce((sum, { due }) => sum + due, 0),
@@ -60,19 +60,19 @@ export function totalLag(lags: readonly DueLag[]): Omit<DueLag, 'site'> {
   };
 }
 
-/** What waits for a subscriber, each delivery in one of the three. */
+/** The deliveries that wait for a subscriber, each counted as one of pending, in flight and parked. */
 export interface WaitingDeliveries {
-  /** By its id. */
+  /** The subscriber's row id. */
   readonly subscriber: number;
-  /** For their turn or their next try. */
+  /** Deliveries that wait for their turn or their next try. */
   readonly pending: number;
-  /** An attempt has been under way for a moment. */
+  /** Deliveries whose attempt has been under way for a moment. */
   readonly inFlight: number;
-  /** Until the subscriber is resumed. */
+  /** Deliveries that wait until the subscriber is resumed. */
   readonly parked: number;
-  /** There are more, pending or parked, than were counted. */
+  /** Whether there are more pending or parked deliveries than were counted. */
   readonly atLeast: boolean;
-  /** Since when the oldest could have gone, had its subscriber been told; null when none could. */
+  /** Since when the oldest pending delivery is due, or would be if its subscriber were not paused; null when there is none. */
   readonly dueSince: Instant | null;
 }
 
@@ -106,19 +106,19 @@ export async function waitingDeliveries(sql: Queries): Promise<WaitingDeliveries
   });
 }
 
-/** What waits for one of them; nothing when it is not among them. */
+/** The deliveries that wait for one subscriber; zeros when the subscriber is not in the list. */
 export function waitingOf(all: readonly WaitingDeliveries[], subscriber: number): WaitingDeliveries {
   const none = { subscriber, pending: 0, inFlight: 0, parked: 0, atLeast: false, dueSince: null };
   return all.find((each) => each.subscriber === subscriber) ?? none;
 }
 
-/** One event of a purchase for one subscriber, and what became of it. */
-export interface ToldRow {
+/** One event of a purchase for one subscriber, and the status of its delivery. */
+export interface PurchaseDelivery {
   readonly sequence: number;
   readonly type: string;
   readonly subscriber: string;
   readonly status: DeliveryStatus;
-  /** Why it is parked or suppressed. */
+  /** Why the delivery is parked or suppressed. */
   readonly reason: string | null;
   readonly attempts: number;
   readonly createdAt: Instant;
@@ -127,9 +127,9 @@ export interface ToldRow {
   readonly lastError: string | null;
 }
 
-/** Who was told what of a purchase, in the order of its events. */
-export async function toldOf(sql: Queries, purchase: number): Promise<ToldRow[]> {
-  const rows = await sql<(Omit<ToldRow, 'status' | 'reason'> & StatusRow)[]>`
+/** The deliveries of a purchase to all subscribers, in the order of its events. */
+export async function deliveriesOfPurchase(sql: Queries, purchase: number): Promise<PurchaseDelivery[]> {
+  const rows = await sql<(Omit<PurchaseDelivery, 'status' | 'reason'> & StatusRow)[]>`
     select e.sequence, e.type, s.name as subscriber, d.attempts,
       e.created_at as "createdAt", d.due_at as "dueAt",
       d.settled_at as "settledAt", ${sql.unsafe(STATUS_COLUMNS)}
@@ -140,7 +140,7 @@ export async function toldOf(sql: Queries, purchase: number): Promise<ToldRow[]>
   return rows.map(withShownStatus);
 }
 
-/** Registered ids that follow a text in each site's index, for somebody who mistyped or shortened one. */
+/** Registered ids that follow a text in each site's index, for a person who mistyped or shortened an id. */
 export async function idsFrom(sql: Queries, { prefix, limit }: { prefix: string; limit: number }): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select distinct p.id from purchase_watch_internal.sites s
@@ -151,7 +151,7 @@ export async function idsFrom(sql: Queries, { prefix, limit }: { prefix: string;
   return rows.map(({ id }) => id);
 }
 
-/** A purchase that is stuck, and at which site. */
+/** A stuck purchase and its site. */
 export interface StuckPurchase {
   readonly purchaseId: string;
   readonly site: string;

@@ -1,4 +1,4 @@
-/** The limit of a purchase where it is now, with its working. */
+/** The limit of a purchase in its present state, with the working of the limit. */
 
 import { stuckClock } from '../../domain/explain/poll.ts';
 import { type ShownLimit, shownLimit } from '../../domain/stays/dwell.ts';
@@ -6,7 +6,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import type { PurchaseRow } from '../purchases/purchases.ts';
 import type { Limits } from '../stays/limits.ts';
 
-/** Null while no limit holds: in a state without one, before the first good answer, and when it is not watched. */
+/** The limit of a purchase; null in a state without a limit, before the first good answer, and when the purchase is not watched. */
 export function limitOfPurchase(purchase: PurchaseRow, now: Instant, limits: Limits): ShownLimit | null {
   const { site, state, status } = purchase;
   const clock = status === 'watching' ? stuckClock({ purchase, now }, limits.policyFor(site)) : null;

@@ -1,10 +1,10 @@
-/** What was done in each minute, over all replicas: for the rates that people are shown. */
+/** Counts of polls, changes and attempts in each minute, over all replicas: for the rates that people are shown. */
 
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** Work of one replica at one site since it last said so. */
+/** Work of one replica at one site since the replica last wrote its counts. */
 export interface Activity {
   readonly site: string;
   readonly polls: number;
@@ -13,7 +13,7 @@ export interface Activity {
   readonly changes: number;
 }
 
-/** The same, with how long after its time the latest poll began. */
+/** Work with how long after its due time the most delayed poll began. */
 export interface PollActivity extends Activity {
   readonly greatestLag: Milliseconds;
 }
@@ -30,15 +30,15 @@ export async function addActivity(sql: Queries, work: readonly PollActivity[]): 
       changes: ['bigint', (w) => w.changes],
       lag: ['bigint', (w) => Math.round(w.greatestLag)],
     })}
-    -- One order for everybody, so that two replicas never wait for each other.
+    -- All replicas use this order, so that two never wait for each other.
     order by site
     on conflict (site, minute) do update set polls = a.polls + excluded.polls, failed_polls = a.failed_polls + excluded.failed_polls,
       changes = a.changes + excluded.changes, greatest_lag_ms = greatest(a.greatest_lag_ms, excluded.greatest_lag_ms)`;
 }
 
-/** Attempts of one replica for one subscriber since it last wrote them. */
+/** Attempts of one replica for one subscriber since the replica last wrote its counts. */
 export interface DeliveryActivity {
-  /** Its name. */
+  /** The subscriber's name. */
   readonly subscriber: string;
   readonly delivered: number;
   readonly failedAttempts: number;
@@ -59,13 +59,13 @@ export async function addDeliveryActivity(sql: Queries, work: readonly DeliveryA
       failed_attempts = a.failed_attempts + excluded.failed_attempts`;
 }
 
-/** How much was done at a site within the last minutes, the present one included. */
+/** Work at a site within the last minutes, the present minute included. */
 export interface ActivitySums extends Activity {
-  /** So many whole minutes, and what has passed of the present one. */
+  /** The minutes that the counts cover: whole ones, and the part of the present minute that has passed. */
   readonly minutes: number;
 }
 
-/** What was done at each site over the last so many minutes; sites where nothing was done are missing. */
+/** Work at each site over the last `minutes`; sites without any are missing. */
 export async function recentActivity(sql: Queries, minutes: number): Promise<ActivitySums[]> {
   return sql<ActivitySums[]>`
     select a.site, sum(a.polls)::float8 as polls, sum(a.failed_polls)::float8 as "failedPolls", sum(a.changes)::float8 as changes,
@@ -82,12 +82,12 @@ export interface MinuteRange {
   readonly last: Instant;
 }
 
-/** What was polled in one minute. */
+/** Polls and changes in one minute. */
 export interface PolledMinute extends Omit<PollActivity, 'site'> {
   readonly minute: Instant;
 }
 
-/** What was polled in each minute at all sites or at one (`site`), in order; minutes without a poll or change are missing. */
+/** Polls and changes of each minute at all sites or at one (`site`), in order; minutes without any are missing. */
 export async function polledMinutes(sql: Queries, { first, last }: MinuteRange, site: string | null): Promise<PolledMinute[]> {
   return sql<PolledMinute[]>`
     select a.minute, sum(a.polls)::float8 as polls, sum(a.failed_polls)::float8 as "failedPolls", sum(a.changes)::float8 as changes,

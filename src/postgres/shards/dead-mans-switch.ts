@@ -1,4 +1,4 @@
-/** The dead man's switch, as the database knows it: whether somebody can be told and is, and when it was called. */
+/** The database's part of the dead man's switch: whether channels for people take messages in time, and when the switch was called. */
 
 import { type ChannelQueue, MESSAGES_WITHIN, type People } from '../../domain/replicas/dead-mans-switch.ts';
 import type { Instant } from '../../domain/values/time.ts';
@@ -9,7 +9,7 @@ import { SITE_SHARD } from '../events/events.ts';
 import { LEASES } from '../migrations/names.ts';
 import { hearingChannels } from '../subscribers/symptoms.ts';
 
-/** How it stands with the channels for people; `ceilings`: how many messages an hour each may get, by its subscriber's name. */
+/** The state of the channels for people; `ceilings`: how many messages an hour each may get, by the channel's name. */
 export async function channelsForPeople(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, number>): Promise<People> {
   const hearing = await hearingChannels(sql, now);
   const [row] = await sql<[{ all: number }]>`
@@ -17,7 +17,7 @@ export async function channelsForPeople(sql: Queries, now: Instant, ceilings: Re
   return { all: row.all, hearing: hearing.length, queues: await queues(sql, now, ceilings) };
 }
 
-/** What is due for channels that are on, not paused and not out of reach: the front of each of their queues. */
+/** The oldest due delivery of each channel that is on, not paused and reached. */
 async function queues(sql: Queries, now: Instant, ceilings: ReadonlyMap<string, number>): Promise<ChannelQueue[]> {
   const rows = await sql<{ id: number; channel: string; dueAt: Instant }[]>`
     select s.id, s.name as channel, min(front.due_at) as "dueAt"

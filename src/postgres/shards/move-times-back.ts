@@ -1,11 +1,11 @@
-/** Moves times that were written ahead of the database's clock back with it, where something waits for them to pass. */
+/** Moves stored times back after the database's clock was set back: times ahead of the clock, in tables where work waits for these times. */
 
 import { type Detection, movedBack } from '../../domain/incidents/detection.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
-/** Tables that do not grow with what is watched: when something happened there, and what was decided by it. */
+/** Tables that do not grow with the number of purchases, with their columns of past times. */
 const TIMES: ReadonlyMap<string, readonly string[]> = new Map([
   ['idempotency_keys', ['created_at']],
   ['incidents', ['opened_at', 'since', 'quiet_since', 'ended_at', 'said_at', 'announced_at', 'acknowledged_at', 'reopened_at']],
@@ -18,13 +18,13 @@ const TIMES: ReadonlyMap<string, readonly string[]> = new Map([
   ['subscriber_health', ['failing_since', 'our_failing_since']],
 ]);
 
-/** Times that may lie in the future. They move with the row's first column above: its writer counted from there. */
+/** Columns of times that may lie in the future. They move with the row's first column in `TIMES`, because they were computed from it. */
 const ENDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['idempotency_keys', ['busy_until']],
   ['silences', ['starts_at', 'ends_at']],
 ]);
 
-/** Moves all of them by as much as the clock was set back. Each row moves once, whoever calls this and how often. */
+/** Moves all these times by as much as the clock was set back. Each row moves once, however often and by whichever replica this is called. */
 export async function moveTimesBack(sql: Queries, { now, by }: { now: Instant; by: Milliseconds }): Promise<void> {
   const isAhead = (column: string): Fragment => sql`${sql(column)} > ${now + LEAST_STEP}::timestamptz`;
   const moved = (column: string, when: string): Fragment => sql`
@@ -45,7 +45,7 @@ async function moveDetectionsBack(sql: Queries, step: { now: Instant; by: Millis
   for (const { memory, site, state } of await sql<{ memory: string; site: string; state: number }[]>`
     select memory, site, state from purchase_watch_internal.detections`) {
     const is = JSON.stringify(movedBack(JSON.parse(memory) as Detection, step));
-    // What the judge wrote meanwhile rests on the clock as it is.
+    // The update skips a memory that the judge wrote meanwhile: that one is by the present clock already.
     if (is !== memory)
       await sql`
         update purchase_watch_internal.detections set memory = ${is} where site = ${site} and state = ${state} and memory = ${memory}`;

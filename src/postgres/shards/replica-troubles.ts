@@ -1,9 +1,9 @@
-/** What keeps running replicas from their work, as each of them says of itself. */
+/** Troubles that keep running replicas from their work, as each replica writes them of itself. */
 import type { ReplicaTrouble } from '../../domain/incidents/replica-trouble.ts';
 import { columns } from '../connection/columns.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** Makes a replica's rows say what is wrong with it now: all of it, or nothing. */
+/** Replaces a replica's rows by its present troubles, all or nothing. */
 export async function saveReplicaTroubles(
   sql: Queries,
   { replica, host }: Pick<ReplicaTrouble, 'replica' | 'host'>,
@@ -24,7 +24,7 @@ export async function saveReplicaTroubles(
     on conflict (replica, reason) do update set host = excluded.host, since = least(t.since, excluded.since), error = excluded.error`;
 }
 
-/** Every trouble of every replica that is not gone, the oldest first; there are a few rows at most. */
+/** The troubles of all replicas that are not gone, the oldest first; there are a few rows at most. */
 export async function replicaTroubles(sql: Queries): Promise<ReplicaTrouble[]> {
   return sql<ReplicaTrouble[]>`
     select replica, host, reason, since, error

@@ -1,6 +1,6 @@
 /**
- * Replicas, and the shards and named leases they own. Expiry lives in the replica's one row, so that renewing it never
- * waits for the row locks with which recording fences itself; see docs/decisions/0003-ownership.md.
+ * Replicas, and the shards and named leases that they own. The expiry of a lease is in the replica's one row, so that a renewal
+ * never waits for the locks that recording takes on rows of shards; see docs/decisions/0003-ownership.md.
  */
 
 import type { DaemonSilence } from '../../domain/replicas/daemon-silence.ts';
@@ -15,7 +15,7 @@ export interface ReplicaRow {
   readonly process: string;
 }
 
-/** A named lease as its owner knows it. */
+/** A named lease, with the epoch that its owner knows. */
 export interface Lease {
   readonly name: string;
   readonly replica: string;
@@ -28,7 +28,7 @@ export interface OtherReplica extends ReplicaRow {
   readonly renewal: string;
   /** How long its lease lasts from a renewal; 0 when a daemon of an older version wrote the row. */
   readonly leaseMs: Milliseconds;
-  /** It takes no shards: it is stopping, or reaches nothing. */
+  /** Whether the replica takes no shards, because it is stopping or reaches no site. */
   readonly leaving: boolean;
 }
 
@@ -45,8 +45,8 @@ export interface Renewal {
 }
 
 /**
- * Renews this replica's lease and reads what the lease covers, in one statement: while the row exists, no other replica
- * takes these shards.
+ * Renews this replica's lease and reads the shards that the lease covers, in one statement: while the row exists, no other
+ * replica takes these shards.
  */
 export async function renewReplica(
   sql: Queries,
@@ -96,7 +96,7 @@ export async function expireReplica(sql: Queries, ended: EndedReplica & { renewa
 
 /** Deletes a replica, and notes on its shards how far the database's clock had come when the replica last wrote. */
 async function deleteReplica(sql: Queries, { id, unchangedMs }: EndedReplica, condition: Fragment): Promise<boolean> {
-  // A renewal under way holds the row's lock: then the lease is looked at again with the next tick, and nothing waits here.
+  // A renewal under way has locked the row: the statement then skips the row instead of waiting, and the next tick tries again.
   const rows = await sql`
     with gone as (
       delete from purchase_watch_internal.replicas where id = (
@@ -110,29 +110,29 @@ async function deleteReplica(sql: Queries, { id, unchangedMs }: EndedReplica, co
   return rows.length > 0;
 }
 
-/** Says whether this replica leaves all shards to the others, because it is stopping or reaches nothing. */
+/** Writes whether this replica leaves all shards to the others, because it is stopping or reaches no site. */
 export async function markLeaving(sql: Queries, replica: string, leaving = true): Promise<void> {
   await sql`update purchase_watch_internal.replicas set leaving = ${leaving} where id = ${replica}`;
 }
 
-/** Deletes a replica whose process is known to be gone. */
+/** Deletes the row of a replica whose process is known to be gone. */
 export async function forgetReplica(sql: Queries, id: string, unchangedMs: Milliseconds = 0): Promise<void> {
   await deleteReplica(sql, { id, unchangedMs }, sql``);
 }
 
-/** A shard that was taken, and by how much the database's clock was set back since its last owner wrote; 0 unless it was. */
+/** A shard that a replica took, and by how much the database's clock was set back since the shard's last owner wrote; 0 when it was not. */
 export interface TakenShard extends Holding {
   readonly aheadMs: Milliseconds;
 }
 
-/** Notes on all shards of a replica that the database's clock was set back: until that is dealt with, each next owner knows. */
+/** Writes on all shards of a replica that the database's clock was set back, so that each next owner knows until due times have been moved. */
 export async function noteStepBack(sql: Queries, replica: string, by: Milliseconds): Promise<void> {
   await sql`
     update purchase_watch_internal.shards set clock_reached = greatest(clock_reached, clock_timestamp() + ${by}::float8 * interval '1 millisecond')
     where owner = ${replica}`;
 }
 
-/** What is due in these shards of a replica was moved back. */
+/** Deletes the note of a clock set back from these shards of a replica: their due times have been moved. */
 export async function forgetStepBack(sql: Queries, replica: string, shards: readonly number[]): Promise<void> {
   await sql`
     update purchase_watch_internal.shards set clock_reached = null
@@ -140,12 +140,13 @@ export async function forgetStepBack(sql: Queries, replica: string, shards: read
 }
 
 /**
- * Takes up to `wanted` shards that no living replica owns; answers them. Each gets a new epoch, which shuts out what its
- * last owner still has under way. Takes nothing for a replica whose own row is missing.
+ * Takes up to `wanted` shards that no living replica owns; answers them. Each gets a new epoch, under which statements of its
+ * last owner are refused. Takes nothing for a replica whose own row is missing.
  */
 export async function takeShards(sql: Queries, { replica, wanted }: { replica: string; wanted: number }): Promise<TakenShard[]> {
-  // A row that another replica took meanwhile is looked at once more, but beside the replicas as they were before: the
-  // epoch shows that it was taken. Materialized: a plan may run a subquery for each row, and its limit would hold for each run.
+  // When another replica took a shard meanwhile, Postgres checks the shard's new row, but with the replicas as they were before:
+  // only the epoch shows that the shard was taken. Materialized: a plan may run a subquery for each row, and the limit would
+  // hold for each run.
   return sql<TakenShard[]>`
     with free as materialized (
       select id, epoch from purchase_watch_internal.shards s
@@ -160,19 +161,19 @@ export async function takeShards(sql: Queries, { replica, wanted }: { replica: s
 }
 
 /**
- * What a shard's row says once a replica has released it: no owner, and how far the database's clock has come, now or at the
- * replica's last renewal. Whoever finds the clock set back knows what the replica wrote ahead.
+ * The columns of a shard that a replica has released: no owner, and how far the database's clock has come, now or at the
+ * replica's last renewal. A next owner that finds the clock set back knows by this which times lie ahead.
  */
 const released = (sql: Queries, replica: string): Fragment => sql`
   owner = null, clock_reached = greatest(clock_reached, clock_timestamp(), (
     select r.expires_at - r.lease_ms * interval '1 millisecond' from purchase_watch_internal.replicas r where r.id = ${replica}))`;
 
-/** Releases all shards that the rows still say are this replica's. */
+/** Releases all shards whose rows still name this replica as owner. */
 export async function releaseAllShards(sql: Queries, replica: string): Promise<void> {
   await sql`update purchase_watch_internal.shards set ${released(sql, replica)} where owner = ${replica}`;
 }
 
-/** Gives shards back and wakes whoever may take them. */
+/** Releases shards and wakes the replicas that may take them. */
 export async function releaseShards(
   sql: Queries,
   { replica, shards }: { replica: string; shards: readonly number[] },
@@ -190,7 +191,7 @@ export async function takeLease(sql: Queries, { name, replica }: { name: LeaseNa
   const [kept] = await sql<{ epoch: number }[]>`
     select epoch::float8 as epoch from purchase_watch_internal.leases where name = ${name} and owner = ${replica}`;
   if (kept) return kept.epoch;
-  // The epoch that was seen: a lease that another replica took meanwhile stays with that replica.
+  // Compares the epoch that was read: a lease that another replica took meanwhile stays with that replica.
   const [taken] = await sql<{ epoch: number }[]>`
     with free as materialized (
       select l.name, l.epoch from purchase_watch_internal.leases l
@@ -210,7 +211,7 @@ export async function raiseLease(sql: Queries, { name, replica }: { name: LeaseN
   await sql`update purchase_watch_internal.leases set epoch = epoch + 1 where name = ${name} and owner = ${replica}`;
 }
 
-/** Gives up everything that a replica owns, forgets the replica, and wakes the others. */
+/** Releases everything that a replica owns, deletes the replica's row, and wakes the other replicas. */
 export async function releaseReplica(sql: Queries, replica: string): Promise<void> {
   await sql`
     with shards as (update purchase_watch_internal.shards set ${released(sql, replica)} where owner = ${replica}),
@@ -225,7 +226,7 @@ export interface LivingReplica extends ReplicaRow {
   readonly shards: number;
 }
 
-/** Replicas whose lease has not run out. One that was killed stays among them until its lease does. */
+/** Replicas whose lease has not run out. A killed replica stays among them until its lease runs out. */
 export async function livingReplicas(sql: Queries): Promise<LivingReplica[]> {
   return sql<LivingReplica[]>`
     select r.id, r.process, r.started_at as "startedAt",
@@ -233,14 +234,14 @@ export async function livingReplicas(sql: Queries): Promise<LivingReplica[]> {
     from purchase_watch_internal.replicas r where r.expires_at > clock_timestamp() order by r.started_at, r.id`;
 }
 
-/** One row of `DaemonSilence`. By the session's default, because a single transaction may be read-only on purpose. */
+/** One row of `DaemonSilence`. Reads the session's default for read-only, because a single transaction may be read-only on purpose. */
 export const silence = (sql: Queries): Fragment => sql`(
   select current_setting('default_transaction_read_only') = 'off' and not pg_is_in_recovery() as "takesWrites",
     (extract(epoch from greatest(clock_timestamp() - max(expires_at - lease_ms * interval '1 millisecond'), interval '0')) * 1000)::float8
       as "silentMs"
   from purchase_watch_internal.replicas)`;
 
-/** What to know where no lease lasts. */
+/** Facts about the daemons, for a command that finds no replica with a valid lease. */
 export async function daemonSilence(sql: Queries): Promise<DaemonSilence> {
   const [row] = await sql<[DaemonSilence]>`select s.* from ${silence(sql)} s`;
   return row;

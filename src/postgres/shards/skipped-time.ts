@@ -6,12 +6,12 @@ import { columns } from '../connection/columns.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 
 export interface ClockSteps {
-  /** The sum of all steps that were noted, back negative. */
+  /** The sum of all steps that replicas wrote; steps back count as negative. */
   readonly stepped: Milliseconds;
   readonly skipped: SkippedTime;
 }
 
-/** The row's columns, for a statement that reads them beside something else. */
+/** The row's columns, for a statement that reads them together with other tables. */
 export interface ClockStepsRow {
   readonly stepped: Milliseconds;
   readonly skippedFrom: readonly number[];
@@ -29,7 +29,7 @@ export function clockStepsOf({ stepped, skippedFrom, skippedUntil }: ClockStepsR
   return { stepped, skipped: skippedFrom.map((from, index) => ({ from, until: skippedUntil[index]! })) };
 }
 
-/** Notes further steps, unless another replica noted some since `before` was read; answers whether they were noted. */
+/** Writes further steps, unless another replica wrote some since `before` was read; answers whether they were written. */
 export async function noteClockSteps(sql: Queries, { stepped, skipped }: ClockSteps, before: ClockSteps): Promise<boolean> {
   const rows = await sql`
     update purchase_watch_internal.database_clock set stepped_ms = ${stepped}::float8::bigint, skipped = coalesce((

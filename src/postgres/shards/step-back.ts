@@ -1,4 +1,4 @@
-/** Moves what is due in the future along with the database's clock when that clock is set back. */
+/** Moves due times in the future back when the database's clock is set back. */
 
 import type { Holding } from '../../domain/replicas/ownership.ts';
 import { LEAST_STEP } from '../../domain/values/clock-ahead.ts';
@@ -24,7 +24,7 @@ const AT_ONCE = 10_000;
  * range of ids.
  */
 export async function moveDueBack(sql: Queries, given: StepBack): Promise<{ purchases: number; deliveries: number }> {
-  // Whole milliseconds, as all times that the daemon writes.
+  // Whole milliseconds, like all times that the daemon writes.
   const step = { ...given, by: Math.round(given.by) };
   const [last] = await sql<[{ purchases: number; deliveries: number }]>`
     select coalesce((select max(id) from purchase_watch.purchases), 0)::float8 as purchases,
@@ -44,7 +44,7 @@ export async function moveDueBack(sql: Queries, given: StepBack): Promise<{ purc
 }
 
 async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, from: number): Promise<number> {
-  // What was written by the clock as it was is ahead of the clock as it is. Once moved it is not, so that it is moved once.
+  // A time that was written before the clock was set back is ahead of the clock. A moved time is not, so each time moves once.
   const isAhead = (row: string, column: string): Fragment => sql`${sql(row)}.${sql(column)} > ${now + LEAST_STEP}::timestamptz`;
   const back = (row: string, column: string): Fragment => sql`
     case when ${isAhead(row, column)} then ${sql(row)}.${sql(column)} - ${by}::float8 * interval '1 millisecond' else ${sql(row)}.${sql(column)} end`;
@@ -58,10 +58,10 @@ async function movePurchases(sql: Queries, { now, by, ...writer }: StepBack, fro
       update purchase_watch.purchases p set next_poll_at = due.at, due_slot = purchase_watch_internal.due_slot(due.at), revision = p.revision + 1,
         seen_at = ${back('p', 'seen_at')}, state_since = ${back('p', 'state_since')}, stuck_since = ${back('p', 'stuck_since')},
         watched_since = ${back('p', 'watched_since')},
-        -- A stay that is older was excused for the time that the clock skipped, if it skipped any.
+        -- The time that the clock skipped forward, if any, was added to the excused time of a stay that began before the skip.
         excused_ms = case when ${isAhead('p', 'seen_at')} and not ${isAhead('p', 'state_since')} then greatest(p.excused_ms - ${by}, 0) else p.excused_ms end
       from due where p.id = due.id returning p.id, p.shard),
-    -- With the stay that each is about.
+    -- An alert moves together with the stay that it is about.
     alerts as (
       update purchase_watch_internal.stuck_alerts a set state_since = ${back('a', 'state_since')}, stuck_at = ${back('a', 'stuck_at')}, alerted_at = ${back('a', 'alerted_at')}
       from due where a.purchase = due.id and a.ended_at is null),

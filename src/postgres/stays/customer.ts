@@ -1,10 +1,10 @@
-/** Whose a purchase is: purchases of one order are one customer's. */
+/** Which customer a purchase belongs to: purchases of one order are one customer's. */
 import type { Fragment, Queries } from '../connection/database.ts';
 import { MOST_OF_ONE_ORDER } from './evidence.ts';
 
 /**
- * A number for the customer of the purchases row `p`: of its reference, else of its OrderReference, else of its own id. What
- * more purchases share than one order has names nobody. A few index entries for each row.
+ * SQL: a number for the customer of the purchases row `p`, computed from its reference, else from its OrderReference, else from
+ * its own id. A reference that more purchases share than one order has names no customer. Reads a few index entries for each row.
  */
 export function customerOf(sql: Queries): Fragment {
   return sql`coalesce(

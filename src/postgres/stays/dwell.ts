@@ -1,4 +1,4 @@
-/** What is known of stays in states with a limit, added up over days. The judge writes it, with its incidents. */
+/** Sums by day of stays in states with a limit. The judge writes them together with its incidents. */
 
 import type { DwellCount } from '../../domain/stays/dwell.ts';
 import { type CountedUsual, usualOf } from '../../domain/stays/usual.ts';
@@ -16,10 +16,10 @@ export interface UsualRow extends CountedUsual {
   readonly state: number;
 }
 
-/** What is usual is learned from so many days. */
+/** Over how many days the usual is computed. */
 export const USUAL_WINDOW: Milliseconds = 14 * DAY;
 
-/** Days are those of UTC; the one that `since` lies in is left out, so that 14 days back are 14 days with today. */
+/** Days are those of UTC; the day of `since` is left out, so that 14 days back are 14 days with today. */
 const daysAfter = (sql: Queries, since: Instant) => sql`day > (${since}::timestamptz at time zone 'UTC')::date`;
 
 /** Dwell times of good exits, merged over the days after that of `since`, by site, state and bucket. */
@@ -31,8 +31,9 @@ export async function readDwell(sql: Queries, since: Instant): Promise<DwellRow[
 }
 
 /**
- * What is usual in each state of each site, from the days after that of `since` up to `now`. The share is that of calm days
- * alone, the number a day that of all: a day of trouble is not usual, and is busy all the same.
+ * The usual share of overdue stays and the usual number of stays a day, in each state of each site, from the days after that of
+ * `since` up to `now`. The share counts calm days only; the number a day counts all days, because customers come on days of
+ * trouble, too.
  */
 export async function readUsual(
   sql: Queries,

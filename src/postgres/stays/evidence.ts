@@ -1,4 +1,4 @@
-/** What is known of overdue purchases beyond their number: whose order was paid after all, what waits, and what hints at the cause. */
+/** Facts about overdue purchases beyond their number: which orders were paid after all, the money that waits, and evidence of the cause. */
 
 import { COMPLETED } from '../../domain/deciding/invoice.ts';
 import type { CauseEvidence, CausePart } from '../../domain/incidents/causes.ts';
@@ -10,32 +10,32 @@ import type { Fragment, Queries } from '../connection/database.ts';
 export interface Place {
   readonly site: string;
   readonly state: number;
-  /** Of those that came since then; all when it is left out. */
+  /** Counts only purchases that came to the state since this moment; all when left out. */
   readonly since?: Instant;
 }
 
-/** A reference that more purchases have names no order: a word that a shop sends for all of them, or a customer's number. */
+/** A reference that more purchases have names no order: it is a word that a shop sends for all purchases, or a customer's number. */
 export const MOST_OF_ONE_ORDER = 50;
-/** A payment that was seen longer than this before a purchase began is of an earlier order of the same name. */
+/** A payment that was seen longer than this before a purchase began belongs to an earlier order with the same reference. */
 const PAID_BEFORE: Milliseconds = 24 * 3_600_000;
 /** Overdue purchases of each part that are counted, and whose money is added up. */
 const MOST_COUNTED = 10_000;
 /** Overdue purchases looked at for a cause, and purchases that were completed lately: over all parts. */
 const EXAMINED = 600;
-/** So many of each part at least. */
+/** Overdue purchases of each part that are looked at in any case. */
 const EXAMINED_OF_PART = 30;
-/** The time before the last customer who got on in which others are counted that did. */
+/** The time before the last customer who got on, in which other customers who got on are counted. */
 const LATELY: Milliseconds = 3_600_000;
-/** Currencies named at most, those of most purchases first. */
+/** Currencies that are named at most, those with most purchases first. */
 const MOST_CURRENCIES = 60;
 
-/** The same number for all purchases of one order; `p` is the purchase and `d` its details. Null when its order is not known. */
+/** SQL: a number that all purchases of one order share; `p` is the purchase and `d` its details. Null when the order is not known. */
 export const orderOf = (sql: Queries): Fragment =>
   sql`coalesce(hashtextextended(p.reference, 0), purchase_watch_internal.order_key(d.fields))`;
 
 /**
- * Other purchases of the order of the purchases row `p`, at its site: by its reference, or by the OrderReference that the
- * service names. A few index entries for each, whatever the tables hold.
+ * SQL: other purchases of the order of the purchases row `p` at the same site, found by the reference, or by the OrderReference
+ * that the service names. Reads a few index entries for each row, however large the tables are.
  */
 function othersOfOrder(sql: Queries): Fragment {
   return sql`
@@ -54,8 +54,8 @@ function othersOfOrder(sql: Queries): Fragment {
 }
 
 /**
- * The condition on a purchases row `p` that its order was paid by another purchase: nobody waits for it any more. Another
- * one of the same order and site is Completed, and was not already so a day before this one was registered.
+ * The condition on a purchases row `p` that its order was paid by another purchase, so that its customer does not wait any more:
+ * another purchase of the same order and site is Completed, and was not Completed already a day before this one was registered.
  */
 export function paidByAnother(sql: Queries): Fragment {
   return sql`exists (
@@ -63,14 +63,14 @@ export function paidByAnother(sql: Queries): Fragment {
     where o.state = ${COMPLETED} and o.state_since > p.registered_at - ${PAID_BEFORE} * interval '1 ms')`;
 }
 
-/** When the order of the purchases row `p` was paid by another purchase; null: it was not. */
+/** SQL: when the order of the purchases row `p` was paid by another purchase; null when it was not. */
 export function paidByAnotherAt(sql: Queries): Fragment {
   return sql`(
     select min(o.state_since) from (${othersOfOrder(sql)}) o
     where o.state = ${COMPLETED} and o.state_since > p.registered_at - ${PAID_BEFORE} * interval '1 ms')`;
 }
 
-/** SQL: places as rows `g (site, state, since, place)`, each with when its first customer came. */
+/** SQL: places as rows `g (site, state, since, place)`; `place` is the position in the list. */
 const listed = (sql: Queries, places: readonly Place[]): Fragment =>
   columns(
     sql,
@@ -84,16 +84,16 @@ const listed = (sql: Queries, places: readonly Place[]): Fragment =>
     'place',
   );
 
-/** Money that waits: the exact sum as digits. */
+/** The money of waiting purchases in one currency: the exact sum as digits. */
 export interface Waiting {
   readonly amount: string;
   readonly currency: string;
 }
 
 /**
- * What a message about stuck purchases shows: the ids of those that have waited longest, the money waiting per currency
+ * The details of a message about stuck purchases: the ids of those that have waited longest, the money waiting per currency
  * (several purchases of one order count once, with the latest price), and how many orders have no known amount. Purchases
- * whose order was paid by another one are left out.
+ * whose order was paid by another purchase are left out.
  */
 export async function stuckDetails(
   sql: Queries,
@@ -138,8 +138,8 @@ export async function stuckDetails(
 export type StoredEvidence = Pick<CauseEvidence, 'parts' | 'sites' | 'orders' | 'begunAgain'>;
 
 /**
- * What the database can tell of the cause of an incident. `since` is when its first customer came: who has been overdue for
- * longer is not looked at. Reads a bounded number of rows, the latest ones.
+ * The database's evidence of the cause of an incident. `since` is when the incident's first customer came; purchases that came
+ * earlier are left out. Reads a bounded number of rows, the latest ones.
  */
 export async function causeEvidence(
   sql: Queries,
@@ -153,14 +153,15 @@ export async function causeEvidence(
   return { parts: parts.map((part, index) => ({ ...part, ...changes[index]! })), sites: watched.count, ...orders };
 }
 
-/** For each part: when the last customer came who got on, how many did in the hour before, and how many are overdue since. */
+/** For each part: when the last customer got on, how many got on in the hour before that, and how many who came after that are overdue. */
 async function changesOf(
   sql: Queries,
   parts: readonly Place[],
 ): Promise<Pick<CausePart, 'lastWellAt' | 'wellBefore' | 'overdueSince'>[]> {
   const each = examinedOf(parts);
-  // The newest by registration, as the index of lists by site has them: written so that no other index has that order, in
-  // which a small site would have to be looked for among large ones. Those whose state is asked once more are still watched.
+  // Reads the newest purchases by registration, from the index of lists by site. The condition is written so that only this index
+  // has the order: in another one the planner would search a small site's rows among those of large sites. Completed purchases
+  // that are to be polled once more have the status `watching`.
   return sql`
     select w.last_at as "lastWellAt", w.before as "wellBefore", o.since as "overdueSince"
     from ${listed(sql, parts)}
@@ -210,15 +211,15 @@ async function ordersOf(
 const examinedOf = (parts: readonly Place[]): number =>
   Math.max(EXAMINED_OF_PART, Math.ceil(EXAMINED / Math.max(parts.length, 1)));
 
-/** What a person said the cause of an earlier incident was. */
+/** A person's answer what the cause of an earlier incident was. */
 export interface EarlierAnswer {
   readonly cause: string;
   readonly note: string | null;
   readonly by: string;
   readonly at: Instant;
-  /** Null: it was about several sites. */
+  /** Null: the incident was about several sites. */
   readonly site: string | null;
-  /** Null: it was about several states. */
+  /** Null: the incident was about several states. */
   readonly state: number | null;
 }
 
@@ -228,7 +229,7 @@ const ANSWER = `answer_cause as cause, answer_note as note, answered_by as by,
 /**
  * The latest answer about stuck purchases: of the same site and state, else of the same site, else of several sites, else, for
  * a parent of several, of any of its sites. Null when there is none. `site` and `state` are null as they are for a parent;
- * `except` is the incident that it is to be told with, and `sites` are those of its parts.
+ * `except` is the incident whose message shows the answer, and `sites` are the sites of its parts.
  */
 export async function earlierAnswer(
   sql: Queries,
@@ -244,7 +245,7 @@ export async function earlierAnswer(
   const latest = (condition: Fragment, order: Fragment): Fragment => sql`
     (select ${sql.unsafe(ANSWER)} from purchase_watch_internal.incidents
     where kind = 'stuck' and answered_at is not null and id is distinct from ${except} and ${condition} order by ${order} desc limit 1)`;
-  // The whole order of the index is asked for: it takes "is null" for no order.
+  // Asks for all columns of the index's order: the planner does not take "is null" for a fixed value.
   const [row] = await sql<EarlierAnswer[]>`
     select cause, note, by, at, site, state from (
       select 1 as place, a.* from ${latest(sql`${atSite} and ${inState}`, sql`site desc, state desc, answered_at`)} a

@@ -1,4 +1,4 @@
-/** When stays become overdue, by site: limits that settings name, and those that are learned from customers who got on. */
+/** When stays become overdue, by site: limits that the settings name, and limits that are learned from customers who got on. */
 
 import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
 import { autoLimit, configuredLimit, type Dwell, dwellOf, type Limit, mostLimit } from '../../domain/stays/dwell.ts';
@@ -8,29 +8,29 @@ import type { Queries } from '../connection/database.ts';
 import { type DwellRow, readDwell } from './dwell.ts';
 
 export interface Limits {
-  /** Reads what was learned. Rejects when the database does; what was known before is then kept. */
+  /** Reads the learned dwell times. Rejects when the database fails; the earlier dwell times are then kept. */
   refresh(): Promise<void>;
-  /** Reads it when the last reading is old enough; answers how long the next one may wait. */
+  /** Refreshes when the last reading is old enough; answers how long the next reading may wait. */
   tick(): Promise<Milliseconds>;
   /** The plan for a site, with its learned limits in it. */
   policyFor(site: string): PollPolicy;
-  /** The limit of a state at a site, with what it rests on. */
+  /** The limit of a state at a site, with the dwell times that it rests on. */
   limitOf(site: string, state: number): Limit;
-  /** How long customers who got on stayed in a state of a site, or of all sites (null), from however few; null: none is known. */
+  /** How long customers who got on stayed in a state of a site, or of all sites (null), from however few customers; null when none is known. */
   dwellIn(site: string | null, state: number): Dwell | null;
 }
 
-/** So far back exits count: long enough for sparse sites, short enough to follow a page that has changed. */
+/** The time over which exits count: long enough for sparse sites, short enough to follow a page that has changed. */
 const WINDOW: Milliseconds = 14 * 86_400_000;
 const REFRESH_EVERY: Milliseconds = 5 * 60_000;
 
-/** Until it is refreshed for the first time, automatic limits have their defaults. */
+/** Limits by the settings. Until the first refresh, automatic limits have their defaults. */
 export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick<Clock, 'now'>; policy: PollPolicy }): Limits {
   const most = mostLimit(policy.sessionLength);
   const isAuto = policy.fallback.auto || [...policy.states.values()].some(({ auto }) => auto);
   let own: ReadonlyMap<string, Dwell> = new Map();
   let pooled: ReadonlyMap<number, Dwell> = new Map();
-  /** Made when they are asked for, and again after each reading. */
+  /** The sites' plans: each is made when it is first used, and again after each reading. */
   let policies = new Map<string, PollPolicy>();
   let readAt = Number.NEGATIVE_INFINITY;
 
@@ -43,7 +43,7 @@ export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick
 
   const withLimits = (site: string): PollPolicy => {
     const states = new Map(policy.states);
-    // Numbers that nobody listed share one plan, and have limits of their own as soon as something is known of them.
+    // States that the settings do not list share one plan; each has a limit of its own once customers of the state are known.
     if (policy.fallback.auto) for (const state of pooled.keys()) states.set(state, policyOf(policy, state));
     for (const [state, ofState] of states) {
       if (ofState.auto) states.set(state, { ...ofState, stuckAfter: limitOf(site, state).ms });
@@ -64,7 +64,7 @@ export function createLimits({ sql, clock, policy }: { sql: Queries; clock: Pick
     refresh,
     tick: async () => {
       const passed = clock.now() - readAt;
-      // Less than nothing has passed when the clock was set back.
+      // The time since the last reading is negative when the clock was set back.
       if (passed < 0 || passed >= REFRESH_EVERY) await refresh();
       return Math.max(readAt + REFRESH_EVERY - clock.now(), 1);
     },
@@ -89,7 +89,7 @@ export async function learnedLimits(sql: Queries, policy: PollPolicy): Promise<L
 /** The name of a site holds no slash. */
 const keyOf = (site: string, state: number): string => `${site}/${state}`;
 
-/** Rows of one key are one histogram: those of several sites may have the same bucket more than once. */
+/** Merges the rows of each key into one histogram: rows of several sites may hold the same bucket more than once. */
 function dwellsBy<Key>(rows: readonly DwellRow[], keyOfRow: (row: DwellRow) => Key): Map<Key, Dwell> {
   const dwells = new Map<Key, Dwell>();
   for (const [key, counts] of Map.groupBy(rows, keyOfRow)) {

@@ -1,6 +1,6 @@
 /**
- * What was recorded of a past time, for going through it again: stays in states, when nobody could ask a site, silences,
- * and what was said and flagged then. Reads only.
+ * The records of a past time, for a rehearsal: stays in states, times in which no replica could ask a site, silences, messages
+ * to people, and how many purchases were flagged. Reads only.
  */
 
 import type { Silence } from '../../domain/incidents/incident.ts';
@@ -10,13 +10,13 @@ import type { Queries, Sql } from '../connection/database.ts';
 import { customerOf } from './customer.ts';
 import { paidByAnotherAt } from './evidence.ts';
 
-/** From the first moment to the last one. */
+/** A stretch of time, from its first moment to its last. */
 export interface Span {
   readonly from: Instant;
   readonly to: Instant;
 }
 
-/** Which states are read: those listed, or (`others`) all but those listed. */
+/** The states that are read: those listed, or (`others`) all but those listed. */
 export interface StateChoice {
   readonly listed: readonly number[];
   readonly others: boolean;
@@ -26,29 +26,28 @@ export interface StaysWanted extends Span {
   readonly states: StateChoice;
   /** Null: all sites of the present settings. */
   readonly site: string | null;
-  /** Of stays this long it is looked up whether their order was paid by another purchase. */
+  /** For stays of at least this length the database looks up whether their order was paid by another purchase. */
   readonly long: Milliseconds;
-  /** Rows fetched at a time; memory holds no more of them. */
+  /** Rows fetched at a time; memory holds no more rows than these. */
   readonly batch?: number;
 }
 
-/** A message about an incident that was really written. */
+/** A message about an incident that the judge wrote in that time. */
 export interface RecordedMessage {
   readonly at: Instant;
   readonly type: string;
-  /** Channels for people that were told, by name. */
+  /** The names of the channels for people that got the message. */
   readonly channels: readonly string[];
-  /** As it was sent, for what it says. */
+  /** The event's body, from which the text of the message is made. */
   readonly body: string;
 }
 
 const BATCH = 5_000;
-/** Reading a long time sorts much; the usual few megabytes would go through the disk many times. */
+/** Memory for sorting: reading a long time sorts many rows, and with the default few megabytes the database would sort on disk. */
 const SORT_MEMORY = '64MB';
 
 /**
- * Does the work on one connection that sees the database as it is at this moment, whatever a daemon writes meanwhile, and
- * that cannot write.
+ * Runs the work in one read-only transaction that sees the database as it is at this moment, whatever a daemon writes meanwhile.
  */
 export function readingPast<T>(sql: Sql, work: (past: Queries) => Promise<T>): Promise<T> {
   return sql.begin('isolation level repeatable read read only', async (past) => {
@@ -93,10 +92,10 @@ export async function* recordedStays(
   }
 }
 
-/** So long after a site was asked for the first time, what is registered was there before. */
+/** A purchase registered this soon after a site's first answer counts as older than the daemon's watching. */
 const FIRST_LOOK = 10 * 60_000;
 
-/** When each site was first asked: noted, or as the oldest observation shows where it was asked before that was noted. */
+/** When each site first answered: as stored, or by the oldest observation where that is earlier, as in databases of earlier versions. */
 async function firstAsked(past: Queries): Promise<ReadonlyMap<string, Instant>> {
   const rows = await past<{ site: string; at: Instant }[]>`
     select s.name as site, least(s.first_success_at, f.at) as at
@@ -108,7 +107,7 @@ async function firstAsked(past: Queries): Promise<ReadonlyMap<string, Instant>> 
   return new Map(rows.map(({ site, at }) => [site, at]));
 }
 
-/** When sites could not be asked, as the incidents about it say. */
+/** When sites could not be asked, by the incidents of kind `unreachable`. */
 export async function recordedOutages(
   past: Queries,
   { from, to, site }: Span & { site: string | null },
@@ -123,7 +122,7 @@ export async function recordedOutages(
     order by i.since, i.id`;
 }
 
-/** Silences that held at some moment of a time: none did before somebody asked for it. */
+/** Silences that held at some moment of a time. A silence counts from its creation, even when its start is earlier. */
 export async function recordedSilences(past: Queries, { from, to }: Span): Promise<Silence[]> {
   return past<Silence[]>`
     select kind, site, state, subscriber, greatest(starts_at, created_at) as "startsAt", ends_at as "endsAt"
@@ -133,7 +132,7 @@ export async function recordedSilences(past: Queries, { from, to }: Span): Promi
     order by id`;
 }
 
-/** Messages about incidents of sites that were written in a time, the oldest first. */
+/** Messages about incidents of sites that were written within a time, the oldest first. */
 export async function recordedMessages(past: Queries, { from, to }: Span): Promise<RecordedMessage[]> {
   return past<RecordedMessage[]>`
     select e.type, e.created_at as at, e.body, array(
@@ -145,7 +144,7 @@ export async function recordedMessages(past: Queries, { from, to }: Span): Promi
     order by e.position`;
 }
 
-/** How many purchases were really flagged as overdue in a time. */
+/** How many purchases polls flagged as overdue within a time. */
 export async function recordedOverdue(past: Queries, { from, to, site }: Span & { site: string | null }): Promise<number> {
   const [row] = await past<[{ count: number }]>`
     select count(*)::float8 as count from purchase_watch_internal.events

@@ -1,4 +1,4 @@
-/** What became of stays, until the judge has added it up, and what is remembered of each state of a site. */
+/** Stays that ended or became overdue, until the judge has added them up, and the judge's memory of each state of a site. */
 
 import type { Detection } from '../../domain/incidents/detection.ts';
 import type { SiteStay } from '../../domain/stays/stay.ts';
@@ -9,7 +9,7 @@ import type { Queries } from '../connection/database.ts';
 
 export interface StoredStay extends SiteStay {
   readonly id: number;
-  /** The row id of its purchase; null in rows of an earlier version. */
+  /** The row id of the stay's purchase; null in rows of an earlier version. */
   readonly purchase: number | null;
 }
 
@@ -22,15 +22,15 @@ export async function loadStays(sql: Queries, limit: number): Promise<StoredStay
     from purchase_watch_internal.stays order by id limit ${limit}`;
 }
 
-/** What is remembered of every state of a site. */
+/** The judge's memory of every state of a site. */
 export async function loadDetections(sql: Queries): Promise<Detection[]> {
   const rows = await sql<{ memory: string }[]>`select memory from purchase_watch_internal.detections order by site, state`;
   return rows.map(({ memory }) => JSON.parse(memory) as Detection);
 }
 
-/** What a look at stays leaves behind. */
+/** What the judge writes after a look at stays. */
 export interface StayResults {
-  /** Rows that were added up. */
+  /** Row ids of stays that were added up, and are deleted. */
   readonly taken: readonly number[];
   readonly detections: readonly Detection[];
   readonly dwell: readonly DwellChange[];
@@ -38,7 +38,7 @@ export interface StayResults {
   readonly firstLooks: readonly { readonly site: string; readonly at: Instant }[];
 }
 
-/** Parts of a statement that write results of stays, where `held` says that the judge's lease is ours. */
+/** Parts of a statement that write results of stays; `held` is the condition that this replica holds the judge's lease. */
 export function writingStays(sql: Queries, { taken, detections, dwell, stays, firstLooks }: StayResults) {
   const held = sql`exists (select from held)`;
   return sql`

@@ -1,11 +1,11 @@
-/** What the API does to its subscribers. Each change tells the daemons at once. */
+/** The API's changes of its subscribers. Each change wakes the daemons at once. */
 
 import { REFUSED_CREDENTIALS } from '../../domain/deliveries/subscriber-health.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import type { BodyFormat } from './subscribers.ts';
 
-/** A subscriber to be added; address and keys are encrypted, and the hash tells one version of them from the next. */
+/** A subscriber to be added; address and keys are encrypted, and the hash changes with each of their versions. */
 export interface NewSubscriber {
   readonly name: string;
   readonly types: readonly string[] | null;
@@ -14,13 +14,13 @@ export interface NewSubscriber {
   readonly description: string | null;
   readonly url: Uint8Array;
   readonly keys: Uint8Array;
-  /** Encrypted, too; null when it has none. */
+  /** Encrypted headers and private key; null when the subscriber has none. */
   readonly options: Uint8Array | null;
   readonly format: BodyFormat;
   readonly addressHash: string;
 }
 
-/** Adds a subscriber; false when the name is in use. One that the configuration named formerly makes way. */
+/** Adds a subscriber; false when the name is in use. Replaces a subscriber that the configuration named formerly. */
 export async function insertSubscriber(sql: Queries, subscriber: NewSubscriber): Promise<boolean> {
   const { name, types, sites, states, description, url, keys, options, format, addressHash } = subscriber;
   await sql`update purchase_watch_internal.subscribers set deleted_at = now() where name = ${name} and not configured and deleted_at is null`;
@@ -35,7 +35,7 @@ export async function insertSubscriber(sql: Queries, subscriber: NewSubscriber):
   return rows.length > 0;
 }
 
-/** What may be changed; what is undefined stays as it is. */
+/** The fields that may be changed; an undefined field stays unchanged. */
 export interface SubscriberChanges {
   readonly types?: readonly string[] | null | undefined;
   readonly sites?: readonly string[] | null | undefined;
@@ -45,19 +45,19 @@ export interface SubscriberChanges {
   readonly reach?: ReachChanges | undefined;
 }
 
-/** How a subscriber is reached from now on, and what it gets; what is undefined stays as it is. */
+/** How a subscriber is reached from now on, and which events it gets; an undefined field stays unchanged. */
 export interface ReachChanges {
   readonly url?: Uint8Array | undefined;
   readonly options?: Uint8Array | null | undefined;
   readonly format?: BodyFormat | undefined;
   readonly addressHash: string;
-  /** Whether this is another address: what the one before answered says nothing of it. */
+  /** Whether this is another address: answers of the earlier address then do not count any more. */
   readonly isElsewhere: boolean;
-  /** The hash that was read with what the change is made of; undefined when nothing was read. */
+  /** The hash that was read together with the fields that the change is based on; undefined when none were read. */
   readonly was?: string | undefined;
 }
 
-/** Changes a subscriber; false when it is not there any more, or was changed by somebody else meanwhile. */
+/** Changes a subscriber; false when the subscriber is gone, or another request changed it meanwhile. */
 export async function updateSubscriber(sql: Queries, id: number, changes: SubscriberChanges): Promise<boolean> {
   const { types, sites, states, description, status, reach } = changes;
   const { url, options, format, addressHash, was } = reach ?? {};
@@ -83,7 +83,8 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
         matching_since = case when s.types is not distinct from n.types and s.sites is not distinct from n.sites
           and s.states is not distinct from n.states and s.status = n.status then s.matching_since else now() end
       from next n where s.id = n.id returning s.id),
-    -- Switched on again, or given another address, it begins as one that is well; one that refused what it was sent with, also with other headers.
+    -- A subscriber that is switched on again or gets another address begins without failures; so does one that refused the request's
+    -- signature or headers and gets other headers.
     forgotten as (
       delete from purchase_watch_internal.subscriber_health h using changed c
       where h.subscriber = c.id and (${status !== undefined || reach?.isElsewhere === true}
@@ -92,7 +93,7 @@ export async function updateSubscriber(sql: Queries, id: number, changes: Subscr
   return rows.length > 0;
 }
 
-/** Replaces the keys of a subscriber, if they are still those that were read; false when somebody else was faster. */
+/** Replaces the keys of a subscriber, if they are still those that were read; false when another request changed them meanwhile. */
 export async function replaceKeys(
   sql: Queries,
   id: number,
@@ -103,7 +104,7 @@ export async function replaceKeys(
       update purchase_watch_internal.subscribers set keys = ${Buffer.from(keys)}::bytea, address_hash = ${addressHash},
         old_keys_until = ${oldKeysUntil}::timestamptz
       where id = ${id} and origin = 'api' and deleted_at is null and address_hash = ${was} returning id),
-    -- One that refused what the old keys signed begins as one that is well.
+    -- A subscriber that refused signatures of the old keys begins without failures.
     forgotten as (
       delete from purchase_watch_internal.subscriber_health h using changed c
       where h.subscriber = c.id and h.cause = any(${REFUSED_CREDENTIALS as string[]}::text[]))
@@ -111,7 +112,7 @@ export async function replaceKeys(
   return rows.length > 0;
 }
 
-/** Takes a subscriber of the API away and erases its address and keys; the row stays for the history. */
+/** Removes a subscriber of the API and erases its address and keys; the row stays for the history. */
 export async function deleteSubscriber(sql: Queries, id: number): Promise<boolean> {
   const rows = await sql`
     with removed as (
@@ -136,8 +137,8 @@ export async function waitingFor(sql: Queries, id: number): Promise<number> {
 const AT_ONCE = 5_000;
 
 /**
- * Gives up what has waited since before a moment for channels for people that are off, in small statements; but not what
- * tells of an incident that is still open, for that is what they have to hear once they are on again.
+ * Gives up deliveries whose events are older than a moment, for channels for people that are off, in small statements. Keeps
+ * deliveries about incidents that are still open: the channel gets these once it is on again.
  */
 export async function suppressForOff(sql: Queries, before: Instant): Promise<void> {
   for (;;) {
@@ -156,7 +157,7 @@ export async function suppressForOff(sql: Queries, before: Instant): Promise<voi
   }
 }
 
-/** Gives up what waits for subscribers that were deleted, in small statements. */
+/** Gives up pending deliveries of deleted subscribers, in small statements. */
 export async function suppressForDeleted(sql: Queries): Promise<void> {
   for (;;) {
     const rows = await sql`

@@ -1,4 +1,4 @@
-/** What is stored encrypted of subscribers, as it lies there, and which keys the daemons know. */
+/** The encrypted fields of subscribers, as they are stored, and the keys that the daemons have. */
 import type { Queries } from '../connection/database.ts';
 
 /** Encrypted fields of a subscriber that the API made. */
@@ -10,14 +10,14 @@ export interface SealedRow {
   readonly options: Uint8Array | null;
 }
 
-/** Up to `limit` of them, by id, after the one of this id. */
+/** Up to `limit` subscribers' encrypted fields, by id, after a given id. */
 export async function sealedRows(sql: Queries, { after, limit }: { after: number; limit: number }): Promise<SealedRow[]> {
   return sql<SealedRow[]>`
     select id, name, url, keys, options from purchase_watch_internal.subscribers
     where origin = 'api' and deleted_at is null and id > ${after} order by id limit ${limit}`;
 }
 
-/** Replaces the encrypted fields by the same under another key; false when somebody changed them meanwhile. No daemon need hear of it. */
+/** Replaces the encrypted fields by the same under another key; false when a request changed them meanwhile. Wakes no daemon, because their meaning is the same. */
 export async function replaceSealed(sql: Queries, was: SealedRow, next: Omit<SealedRow, 'id' | 'name'>): Promise<boolean> {
   const bytes = (field: Uint8Array | null) => (field === null ? null : Buffer.from(field));
   const rows = await sql`
@@ -28,14 +28,14 @@ export async function replaceSealed(sql: Queries, was: SealedRow, next: Omit<Sea
   return rows.length > 0;
 }
 
-/** A daemon that lives, and the keys it opens with. */
+/** A running daemon, and the ids of its decryption keys. */
 export interface KeyHolder {
   readonly replica: string;
-  /** Empty: it has none. Null: it is of a version that does not say. */
+  /** Empty: the daemon has no key. Null: the daemon is of a version that does not write its keys. */
   readonly keyIds: readonly string[] | null;
 }
 
-/** The daemons that live. */
+/** The running daemons with their keys. */
 export async function keyHolders(sql: Queries): Promise<KeyHolder[]> {
   return sql<KeyHolder[]>`
     select id as replica, secrets_keys as "keyIds" from purchase_watch_internal.replicas where expires_at > clock_timestamp() order by id`;

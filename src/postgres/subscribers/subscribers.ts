@@ -1,11 +1,11 @@
-/** Who is told, and of what: those that the configuration names, and those made by the API. */
+/** Subscribers, and which events they get: those that the configuration names, and those made by the API. */
 
 import type { ChannelKind } from '../../config/settings.ts';
 import type { Audience, SubscriberHealth, Unreached } from '../../domain/deliveries/subscriber-health.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** What the body of a message is: the event, or a CloudEvent around the same data. */
+/** The form of a request's body: the event, or a CloudEvent around the same data. */
 export type BodyFormat = 'standard' | 'cloudevents';
 
 export interface SubscriberDefinition {
@@ -29,7 +29,7 @@ export interface SubscriberRow {
   readonly statusReason: string | null;
 }
 
-/** A subscriber with all that is stored of it; what is encrypted is opened in `channels/outgoing/sealed.ts`. */
+/** A subscriber with all its stored fields; `channels/outgoing/sealed.ts` decrypts the encrypted ones. */
 export interface StoredSubscriber extends SubscriberRow {
   readonly origin: 'configuration' | 'api';
   readonly types: readonly string[] | null;
@@ -39,12 +39,12 @@ export interface StoredSubscriber extends SubscriberRow {
   /** Encrypted; null for configured ones. */
   readonly url: Uint8Array | null;
   readonly keys: Uint8Array | null;
-  /** Headers of its own and a private key, encrypted; null when it has none. */
+  /** The subscriber's headers and private key, encrypted; null when it has none. */
   readonly options: Uint8Array | null;
   readonly format: BodyFormat;
-  /** Null while it is well. */
+  /** Null while deliveries succeed. */
   readonly health: SubscriberHealth | null;
-  /** Null while something gets through to it, or nothing was tried often enough to say. */
+  /** Null while the subscriber is reached, or too little was tried to know. */
   readonly unreached: Unreached | null;
   /** Until when a replaced key still signs; null when none does any more. */
   readonly oldKeysUntil: Instant | null;
@@ -77,12 +77,12 @@ function withHealth(stored: Row): StoredSubscriber {
 }
 
 /**
- * Makes the subscribers table say what the configuration says; answers everybody who is told. One made by the API whose
- * name the configuration now uses becomes the configured one, and what waits for it goes to the configured address.
+ * Brings the table of subscribers in line with the configuration; answers all present subscribers. A subscriber made by the API
+ * whose name the configuration now uses becomes the configured one, and its pending deliveries go to the configured address.
  */
 export async function syncSubscribers(sql: Queries, definitions: readonly SubscriberDefinition[]): Promise<SubscriberRow[]> {
   for (const { name, kind, audience, format, types, sites, states, addressHash } of definitions) {
-    // What another address answered says nothing of this one.
+    // Answers of an earlier address do not count for the present one.
     await sql`
       delete from purchase_watch_internal.subscriber_health h using purchase_watch_internal.subscribers s
       where h.subscriber = s.id and s.name = ${name} and s.deleted_at is null and s.address_hash <> ${addressHash}`;
@@ -115,7 +115,7 @@ export async function namesOfTheApi(sql: Queries, names: readonly string[]): Pro
   return rows.map(({ name }) => name);
 }
 
-/** Everybody who is told. */
+/** All subscribers that the configuration or the API has at present. */
 export async function listSubscribers(sql: Queries): Promise<SubscriberRow[]> {
   return sql<SubscriberRow[]>`
     select id, name, kind, audience, status, status_reason as "statusReason" from purchase_watch_internal.subscribers where configured order by id`;
@@ -126,13 +126,13 @@ export async function peopleChannels(sql: Queries): Promise<{ id: number; name: 
   return (await listSubscribers(sql)).filter(({ audience }) => audience === 'people');
 }
 
-/** The same, with all that is stored. */
+/** All present subscribers with all their stored fields. */
 export async function readSubscribers(sql: Queries): Promise<StoredSubscriber[]> {
   const rows = await sql<Row[]>`select ${sql.unsafe(COLUMNS)} from ${sql.unsafe(JOINED)} where s.configured order by s.id`;
   return rows.map(withHealth);
 }
 
-/** A page of them, the oldest first. */
+/** A page of subscribers, the oldest first. */
 export async function subscriberPage(
   sql: Queries,
   { after, limit }: { after: number | null; limit: number },
@@ -143,7 +143,7 @@ export async function subscriberPage(
   return rows.map(withHealth);
 }
 
-/** One of them, or null. */
+/** A subscriber by its name, or null. */
 export async function findSubscriber(sql: Queries, name: string): Promise<StoredSubscriber | null> {
   const [row] = await sql<
     Row[]
@@ -151,15 +151,15 @@ export async function findSubscriber(sql: Queries, name: string): Promise<Stored
   return row === undefined ? null : withHealth(row);
 }
 
-/** Why a subscriber is told nothing any more, and the hash of the address and key that were refused. */
+/** Why a subscriber is switched off, and the hash of the address and key that were refused. */
 export interface SwitchedOff {
   readonly reason: string;
   readonly addressHash: string;
 }
 
 /**
- * Switches a subscriber off, unless it has another address by now: that of another daemon, say. What waits for it stays
- * pending until it is on again; what comes meanwhile is suppressed, or waits, too, for people.
+ * Switches a subscriber off, unless it has another address by now, such as that of another daemon's settings. Its deliveries stay
+ * pending until it is switched on; deliveries of later events are suppressed, or pending for a channel for people.
  */
 export async function switchOff(
   sql: Queries,
@@ -171,7 +171,7 @@ export async function switchOff(
     switched as (
       update purchase_watch_internal.subscribers set status = 'off', status_reason = ${reason}, matching_since = now(), failed_at = now()
       where id in (select id from meant) and status <> 'off' returning id),
-    -- Switched on again, it begins as one that is well.
+    -- A subscriber that is switched on again begins without failures.
     forgotten as (delete from purchase_watch_internal.subscriber_health where subscriber in (select id from meant))
     select pg_notify('purchase_watch_wake', 'subscribers') from switched`;
 }

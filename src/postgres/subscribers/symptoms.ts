@@ -1,4 +1,4 @@
-/** Subscribers that people are told of: those that take nothing for long or are not reached, lose events, or were switched off. */
+/** Subscribers of whose trouble people are alerted: those that take nothing for long or are not reached, lose events, or were switched off. */
 
 import type { ChannelKind } from '../../config/settings.ts';
 import type { Audience } from '../../domain/deliveries/subscriber-health.ts';
@@ -12,14 +12,14 @@ import { EVERY_SHARD } from '../migrations/names.ts';
 /** Deliveries are counted up to this; more would only cost time. */
 export const MOST_COUNTED = 1_000;
 
-// What is counted is put in an index's order: without one the planner may look for it from end to end.
+// Counted rows are read in an index's order: without the order the planner may read the whole table.
 
 const severity = (trouble: SubscriberTrouble): number => SUBSCRIBER_TROUBLES.indexOf(trouble);
 
 /**
- * What is wrong now with subscribers. Read from the few that fail and from indexes of what waits and what was given up
- * lately, so that it costs the same however much was ever sent. Whoever has an open incident goes on with it until
- * something is taken; whoever was switched off by hand is nobody's trouble.
+ * The symptoms of subscribers now. Reads the few subscribers that fail, and indexes of pending and lately exhausted deliveries, so
+ * that the cost does not grow with the number of deliveries ever made. The symptom of a subscriber with an open incident lasts until
+ * the subscriber takes a delivery; a subscriber that a person switched off has no symptom.
  */
 export async function subscriberSymptoms(sql: Queries, now: Instant): Promise<Symptom[]> {
   return sql<Symptom[]>`
@@ -62,28 +62,28 @@ export interface SubscriberCondition {
   readonly origin: 'configuration' | 'api';
   readonly status: 'active' | 'off';
   readonly statusReason: string | null;
-  /** When it was switched off for what it answered. */
+  /** When the subscriber was switched off because of its answers. */
   readonly failedAt: Instant | null;
-  /** Failures in a row; 0 when it is well. */
+  /** Failures in a row; 0 while deliveries succeed. */
   readonly failures: number;
   readonly failingSince: Instant | null;
-  /** Since when we do not get through to it, for a reason on this side. */
+  /** Since when the daemons do not reach the subscriber, for a reason on their side. */
   readonly ourFailingSince: Instant | null;
-  /** Nothing is even tried: what is stored of it cannot be used by a daemon. */
+  /** Whether no delivery is even tried, because a daemon cannot use what is stored of the subscriber. */
   readonly untried: boolean;
-  /** When it is sent something next: something is due and its pause is over. Null when nothing waits, or it is off. */
+  /** When the next delivery is tried: one is due and the pause is over. Null when none waits, or the subscriber is off. */
   readonly nextTryAt: Instant | null;
   readonly lastError: string | null;
   /** Deliveries that wait, up to `MOST_COUNTED`. */
   readonly waiting: number;
-  /** Deliveries given up since the trouble began, up to `MOST_COUNTED`, and when the first of their events was made. */
+  /** Deliveries given up since the trouble began, up to `MOST_COUNTED`; `givenUpFrom` is when the first of their events was made. */
   readonly givenUp: number;
   readonly givenUpFrom: Instant | null;
-  /** When it last took something, of its newest deliveries. */
+  /** When the subscriber last took one of its newest deliveries. */
   readonly deliveredAt: Instant | null;
 }
 
-/** How a subscriber is doing, given when its trouble began; null when nobody of this name is told any more. */
+/** The condition of a subscriber, given when its trouble began; null when there is no subscriber of this name any more. */
 export async function subscriberCondition(
   sql: Queries,
   { name, since }: { name: string; since: Instant },
@@ -103,7 +103,7 @@ export async function subscriberCondition(
       select count(*)::float8 as count from (
         select from purchase_watch_internal.deliveries d
         where d.subscriber = s.id and d.status = 'pending' order by d.id + 0 limit ${MOST_COUNTED}) d) w
-    -- The front of each of its queues.
+    -- Reads the first pending delivery of each shard and rank.
     cross join lateral (
       select min(front.due_at) as due_at from ${sql.unsafe(EVERY_SHARD)}
       cross join unnest(${RANKS as number[]}::smallint[]) as k (rank)
@@ -116,7 +116,7 @@ export async function subscriberCondition(
         where q.subscriber = s.id and q.status = 'exhausted' and q.settled_at >= ${since}::timestamptz
         order by q.settled_at desc limit ${MOST_COUNTED}) d
       join purchase_watch_internal.events e on e.position = d.event) g
-    -- What failed for long may be older than what was taken before: one would not tell.
+    -- Reads several: the newest delivery need not be the one taken last, because a delivery that failed for long is taken late.
     cross join lateral (
       select max(settled_at) as settled_at from (
         select d.settled_at from purchase_watch_internal.deliveries d
@@ -125,7 +125,7 @@ export async function subscriberCondition(
   return row ?? null;
 }
 
-/** The channels for people that take messages, as far as is known: not those that are off, or fail for long. */
+/** The names of the channels for people that take messages, as far as is known: without those that are off, or fail for long. */
 export async function hearingChannels(sql: Queries, now: Instant): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
     select s.name from purchase_watch_internal.subscribers s left join purchase_watch_internal.subscriber_health h on h.subscriber = s.id

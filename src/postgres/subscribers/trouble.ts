@@ -1,29 +1,29 @@
-/** Whom nothing reaches: read from what fails at present, which is little while all is well. */
+/** Subscribers in trouble: read from present failures, of which there are few in normal operation. */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 
-/** A subscriber that cannot be told, or was not lately. */
+/** A subscriber whose deliveries wait or fail, or were given up lately. */
 export interface TroubledSubscriber {
   readonly name: string;
   readonly origin: 'configuration' | 'api';
-  /** Why it is off, or null while it is on. */
+  /** Why the subscriber is off, or null while it is on. */
   readonly offBecause: string | null;
-  /** While it is paused or failed lately. */
+  /** Failures in a row; 0 while deliveries succeed. */
   readonly failures: number;
   readonly failingSince: Instant | null;
-  /** Since when nothing gets through to it for a reason on this side, or null; and the reason. */
+  /** Since when the daemons do not reach the subscriber for a reason on their side, or null; `ourError` is the reason. */
   readonly ourFailingSince: Instant | null;
-  /** Nothing is even tried: what is stored of it cannot be used by a daemon. */
+  /** Whether no delivery is even tried, because a daemon cannot use what is stored of the subscriber. */
   readonly untried: boolean;
   readonly ourError: string | null;
-  /** Until when it is left alone; when that is past, until one delivery gets through. Null while it is told. */
+  /** Until when the subscriber is paused; a past moment means that one delivery must succeed first. Null while it is not paused. */
   readonly pausedUntil: Instant | null;
-  /** Deliveries that wait until it is told again, of one that is paused, off or not reached; counting ends at `MOST_PARKED`. */
+  /** Parked deliveries of a subscriber that is paused, off or not reached; counting ends at `MOST_PARKED`. */
   readonly parked: number;
   /** Deliveries that failed and wait for another try; counting ends at `MOST_FAILING`. */
   readonly failing: number;
   readonly lastError: string | null;
-  /** When the last one was given up, if that was within a day. */
+  /** When the last delivery was given up, if that was within a day. */
   readonly givenUpAt: Instant | null;
 }
 

@@ -1,9 +1,9 @@
-/** The statements of the audit. Each looks at one range of keys, in one moment, and answers what it found. */
+/** The statements of the audit. Each reads one range of keys in one snapshot, and answers how many rows it checked and the gaps. */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../connection/database.ts';
 import { wanting } from '../events/events.ts';
 
-/** Keys after one and through another, compared as text: they may be larger than a number holds. */
+/** Keys after `after` up to and with `through`, sent as text, because they may be larger than a number holds. */
 export interface Range {
   readonly after: string;
   readonly through: string;
@@ -22,21 +22,21 @@ export interface Report {
 /** Gaps that are listed, of each check. */
 export const LISTED = 20;
 
-/** The part of a statement that answers what a check found, from its parts `gap`, with columns site, purchaseId, sequence, detail. */
+/** The part of a statement that answers a check's result, from the part named `gap`, with columns site, purchaseId, sequence, detail. */
 const report = (sql: Queries, check: AuditCheck, { checked, gap }: { checked: string; gap: string }) => sql`
   select ${check} as check, (select count(*) from ${sql.unsafe(checked)})::float8 as checked,
     (select count(*) from ${sql.unsafe(gap)})::float8 as gaps,
     (select coalesce(json_agg(g), '[]') from (
       select * from ${sql.unsafe(gap)} order by site, "purchaseId", sequence limit ${LISTED}) g)::text as first`;
 
-/** Who should have been told of an event `e`: an event made just after filters were set may have met the ones before. */
+/** The condition that a subscriber `s` must have a delivery of an event `e`. Leaves out the minute after a change of filters, in which events may have met the earlier filters. */
 const expected = (sql: Queries) => sql`
   s.configured and e.created_at >= s.matching_since + interval '1 minute' and ${wanting(sql)}`;
 
 const move =
   "coalesce(purchase_watch_internal.state_name(t.from_state), 'nothing') || ' → ' || purchase_watch_internal.state_name(t.to_state)";
 
-/** Purchases with their transitions, events and deliveries. Each table is given the range, so that none is read beyond it. */
+/** Checks purchases with their transitions, events and deliveries. The range limits every table, so that none is read beyond the range. */
 export async function checkPurchases(sql: Queries, { after, through, site, since }: Range): Promise<Report[]> {
   const within = (column: string) =>
     sql`${sql.unsafe(column)} > ${after}::bigint and ${sql.unsafe(column)} <= ${through}::bigint`;
@@ -59,7 +59,7 @@ export async function checkPurchases(sql: Queries, { after, through, site, since
       where ${within('t.purchase')} window each as (partition by t.purchase order by t.sequence)),
     e as materialized (
       select e.position, e.purchase, e.sequence, e.type, e.site, e.state, e.about, e.recipients, e.created_at, p.purchase_id,
-        -- The bytes are ours and in our order, so the first of each name is the event's own.
+        -- eventBody wrote the bytes in a fixed order, so the first field of each name is the event's own.
         starts_with(e.body, format('{"id":"%s","type":"%s",', e.id, e.type)) and strpos(e.body, format('"sequence":%s,', e.sequence)) > 0
           and (t.purchase is null
             or (starts_with(split_part(e.body, '"from":', 2), case when t.from_state is null then 'null,' else format('{"value":%s,', t.from_state) end)
@@ -69,7 +69,7 @@ export async function checkPurchases(sql: Queries, { after, through, site, since
       left join t on t.purchase = e.purchase and t.sequence = e.sequence
       where ${within('e.purchase')}),
     announced as materialized (select * from e where type = 'purchase.state_changed'),
-    untold as (
+    unannounced as (
       select t.site, t.purchase_id as "purchaseId", t.sequence, ${sql.unsafe(move)} || case
           when e.position is null then ' has no event'
           when e.type <> 'purchase.state_changed' then ' has an event of another type, ' || e.type
@@ -106,7 +106,7 @@ export async function checkPurchases(sql: Queries, { after, through, site, since
       select e.site, null, e.sequence, format('event %s of the purchase in row %s, which is not there', e.id, e.purchase)
       from purchase_watch_internal.events e
       where ${within('e.purchase')} and ${ofSite('e.site')} and not exists (select from purchase_watch.purchases q where q.id = e.purchase and ${within('q.id')}))
-    ${report(sql, 'transitions', { checked: 't', gap: 'untold' })}
+    ${report(sql, 'transitions', { checked: 't', gap: 'unannounced' })}
     union all ${report(sql, 'announcements', { checked: 'announced', gap: 'unseen' })}
     union all ${report(sql, 'sequences', { checked: 'numbered', gap: 'misnumbered' })}
     union all ${report(sql, 'chains', { checked: 'p', gap: 'broken' })}
@@ -114,9 +114,9 @@ export async function checkPurchases(sql: Queries, { after, through, site, since
     union all ${report(sql, 'orphans', { checked: '(select) nothing where false', gap: 'lost' })}`;
 }
 
-/** How many deliveries of the events in `e` there are (`told`), who should get which (`wanted`), and where the two differ. */
+/** How many deliveries of the events in `e` there are (`made`), which subscriber should get which event (`wanted`), and where the two differ. */
 const undelivered = (sql: Queries) => sql`
-  told as materialized (
+  made as materialized (
     select e.position, d.subscriber, d.count from e
     cross join lateral (
       select d.subscriber, count(*) as count from purchase_watch_internal.deliveries d where d.event = e.position group by d.subscriber) d),
@@ -125,12 +125,12 @@ const undelivered = (sql: Queries) => sql`
     from e join purchase_watch_internal.subscribers s on ${expected(sql)}),
   undelivered as (
     select w.site, w.purchase_id as "purchaseId", w.sequence, format('%s has no delivery for %s', w.type, w.name) as detail
-    from wanted w where not exists (select from told where told.position = w.position and told.subscriber = w.id)
+    from wanted w where not exists (select from made where made.position = w.position and made.subscriber = w.id)
     union all
-    select e.site, e.purchase_id, e.sequence, format('%s has %s deliveries for %s', e.type, told.count, s.name)
-    from told join e on e.position = told.position join purchase_watch_internal.subscribers s on s.id = told.subscriber where told.count > 1)`;
+    select e.site, e.purchase_id, e.sequence, format('%s has %s deliveries for %s', e.type, made.count, s.name)
+    from made join e on e.position = made.position join purchase_watch_internal.subscribers s on s.id = made.subscriber where made.count > 1)`;
 
-/** Events of no single purchase, by position. */
+/** Checks events of no single purchase, by position. */
 export async function checkSiteEvents(sql: Queries, { after, through, site, since }: Range): Promise<Report[]> {
   return sql<Report[]>`
     with e as materialized (
@@ -143,7 +143,7 @@ export async function checkSiteEvents(sql: Queries, { after, through, site, sinc
     ${report(sql, 'site_events', { checked: 'e', gap: 'undelivered' })}`;
 }
 
-/** Deliveries by their event's position. */
+/** Checks deliveries, by their event's position. */
 export async function checkDeliveries(sql: Queries, { after, through }: Range): Promise<Report[]> {
   return sql<Report[]>`
     with d as materialized (
@@ -158,7 +158,7 @@ export async function checkDeliveries(sql: Queries, { after, through }: Range): 
     ${report(sql, 'orphans', { checked: 'd', gap: 'lost' })}`;
 }
 
-/** Counters and what they count, in one moment. */
+/** Checks counters against the rows that they count, in one snapshot. */
 export async function checkCounters(sql: Queries, site: string | null): Promise<Report[]> {
   const ofSite = site === null ? sql`true` : sql`site = ${site}`;
   return sql<Report[]>`

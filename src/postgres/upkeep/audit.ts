@@ -1,6 +1,6 @@
 /**
- * Proves that what happened was announced, and what was announced goes to everybody who wants it: transitions = events =
- * deliveries per matching subscriber. Reads in batches, each one statement and so one moment; changes nothing.
+ * Proves that each transition was announced, and that each event goes to all subscribers that want it: transitions = events =
+ * deliveries per matching subscriber. Reads in batches, each of one statement and so one snapshot; changes nothing.
  */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Queries, Sql } from '../connection/database.ts';
@@ -16,7 +16,7 @@ import {
   type Report,
 } from './audit-checks.ts';
 
-/** Where something is missing or wrong. */
+/** A place where a row is missing or wrong. */
 export interface Gap {
   readonly site: string | null;
   readonly purchaseId: string | null;
@@ -25,42 +25,42 @@ export interface Gap {
   readonly detail: string;
 }
 
-/** What one check found. */
+/** The result of one check. */
 export interface CheckResult {
   readonly checked: number;
   readonly gaps: number;
-  /** The first of them. */
+  /** The first gaps. */
   readonly first: readonly Gap[];
 }
 
 export type AuditResult = Record<AuditCheck, CheckResult>;
 
 export interface AuditOptions {
-  /** Only purchases of this site; counters too. */
+  /** Checks only purchases and counters of this site. */
   readonly site: string | null;
-  /** Only purchases that were registered or changed since, and events made since. */
+  /** Checks only purchases that were registered or changed since this moment, and events made since. */
   readonly since: Instant | null;
   /** Purchases in a batch. */
   readonly batch?: number;
-  /** So many rows of a kind have been looked at. */
+  /** Called with how many rows of a kind have been checked. */
   onProgress?(kind: 'purchases' | 'events' | 'deliveries', count: number): void;
 }
 
 const BATCH = 5_000;
-/** Beyond every key: the last batch has no end, so that what lies behind the last row is seen too. */
+/** Beyond every key: the last batch has no end, so that rows behind the last known one are checked, too. */
 const END = '9223372036854775807';
 
 /** Runs all checks. Memory stays the same however many purchases there are. */
 export async function audit(pool: Sql, options: AuditOptions): Promise<AuditResult> {
   const sql = await pool.reserve();
   try {
-    // The planner cannot know how many rows a range holds that it is not told of; taking it for few, it would compare each
-    // with each. Without nested loops it sorts or hashes, which is right for any number.
+    // For a generic plan the planner does not know how many rows a range holds; it assumes few, and would compare each row with
+    // each. Without nested loops the database sorts or hashes, which is right for any number.
     await sql`set plan_cache_mode = force_custom_plan`;
     await sql`set enable_nestloop = off`;
     return await runChecks(sql, options);
   } finally {
-    // A connection that is lost takes its settings along.
+    // The error does not matter: a connection that is lost loses its settings, too.
     await sql`reset enable_nestloop`.catch(() => undefined);
     await sql`reset plan_cache_mode`.catch(() => undefined);
     sql.release();
@@ -103,7 +103,7 @@ async function runChecks(sql: Queries, options: AuditOptions): Promise<AuditResu
       from (select id from purchase_watch.purchases where id > ${after}::bigint order by id limit ${batch}) b`,
     (range) => checkPurchases(sql, range),
   );
-  // What happened before that moment is left out; positions follow time nearly.
+  // Leaves out events before that moment; positions follow time nearly.
   const [begin] = await sql<{ position: string }[]>`
     select coalesce(case when ${since}::float8 is not null
       then purchase_watch_internal.position_at(${since}::timestamptz - interval '1 minute') - 1 end, 0)::text as position`;

@@ -1,29 +1,29 @@
-/** Deletes what is old enough: each call is one statement over a small batch that waits for nobody, well within the time that the server gives a statement. */
+/** Deletes rows by retention: each call is one statement over a small batch that waits for no lock and ends well within the server's limit for a statement. */
 import type { Instant } from '../../domain/values/time.ts';
 import type { Fragment, Queries } from '../connection/database.ts';
 import type { LeaseName } from '../migrations/names.ts';
 import { lockingWhole } from '../purchases/lock-whole.ts';
 import type { Lease } from '../shards/replicas.ts';
 
-/** Where a walk over ended purchases stands; the time is text, for it has microseconds. */
+/** How far a walk over ended purchases has come; the time is text, to keep its microseconds. */
 export interface EndedCursor {
   readonly endedAt: string;
   readonly id: number;
 }
 
-/** How much one call may delete. */
+/** Before which moment rows are deleted, and how many one call may delete. */
 export interface Batch {
   readonly before: Instant;
   readonly limit: number;
 }
 
-/** A delivery that somebody may still get: its subscriber is told at present, or will be once it is switched on again. */
+/** The condition that a delivery `d` may still be delivered: it is pending, and the configuration or the API still has its subscriber. */
 const waiting = (sql: Queries) => sql`
   d.status = 'pending' and d.subscriber in (select id from purchase_watch_internal.subscribers where configured)`;
 
 /**
- * Looks at the next purchases that ended before a moment, oldest first, and deletes them with all that hangs on them. One
- * that is to be polled once more, or of which somebody is still to be told, waits. Answers how many, and where to go on; null at the end.
+ * Reads the next purchases that ended before a moment, oldest first, and deletes them with all their rows. A purchase that is to
+ * be polled once more, or of which a delivery is still pending, stays. Answers how many were deleted, and where to go on; null at the end.
  */
 export async function removeEnded(
   sql: Queries,
@@ -51,7 +51,7 @@ export async function removeEnded(
   return { removed: row.removed, last: more ? { endedAt: row.endedAt!, id: row.id! } : null };
 }
 
-/** Deletes attempts made before a moment; that they were made is still counted by their deliveries. */
+/** Deletes attempts made before a moment; their deliveries keep the number of attempts. */
 export async function removeAttempts(sql: Queries, { before, limit }: Batch): Promise<number> {
   const rows = await sql`
     with old as materialized (
@@ -61,7 +61,7 @@ export async function removeAttempts(sql: Queries, { before, limit }: Batch): Pr
   return rows.count;
 }
 
-/** Deletes events of no purchase made before a moment, with their deliveries; one that somebody is still to get waits. */
+/** Deletes events without a purchase made before a moment, with their deliveries; an event with a pending delivery stays. */
 export async function removeSiteEvents(sql: Queries, { before, limit }: Batch): Promise<number> {
   const rows = await sql`
     with candidate as materialized (
@@ -77,7 +77,7 @@ export async function removeSiteEvents(sql: Queries, { before, limit }: Batch): 
   return rows.count;
 }
 
-/** Rows of a table in a small batch, without an order: those that a condition names. */
+/** A small batch of a table's rows that meet a condition, in no order. */
 const batchOf = (sql: Queries, table: string, { condition, limit }: { condition: Fragment; limit: number }) => sql`
   delete from ${sql(`purchase_watch_internal.${table}`)} where ctid = any(array(
     select ctid from ${sql(`purchase_watch_internal.${table}`)} where ${condition} limit ${limit} for update skip locked))`;
@@ -94,12 +94,12 @@ export async function removeSilences(sql: Queries, { before, limit }: Batch): Pr
   return (await batchOf(sql, 'silences', { condition: olderThan(sql, 'ends_at', before), limit })).count;
 }
 
-/** Deletes what was recorded of changes by operators before a moment. */
+/** Deletes recorded changes by operators made before a moment. */
 export async function removeActions(sql: Queries, { before, limit }: Batch): Promise<number> {
   return (await batchOf(sql, 'actions', { condition: olderThan(sql, 'at', before), limit })).count;
 }
 
-/** Deletes what was added up of stays on days before that of a moment. */
+/** Deletes the sums of stays of the days before that of a moment. */
 export async function removeDays(sql: Queries, { before, limit }: Batch): Promise<number> {
   const condition = sql`day < (${before}::timestamptz at time zone 'UTC')::date`;
   const dwell = await batchOf(sql, 'dwell_days', { condition, limit });
@@ -116,7 +116,7 @@ export async function removeDeliveryActivity(sql: Queries, { before, limit }: Ba
   return (await batchOf(sql, 'delivery_activity', { condition: olderThan(sql, 'minute', before), limit })).count;
 }
 
-/** Deletes counts of transitions before a moment. Looks them up by site, for the table holds weeks. */
+/** Deletes counts of transitions before a moment. Reads them by site, the order of the index, because the table holds weeks. */
 export async function removeTransitionCounts(sql: Queries, { before, limit }: Batch): Promise<number> {
   const rows = await sql`
     with old as materialized (
@@ -138,14 +138,14 @@ export async function removeAnswers(sql: Queries, { before, limit }: Batch): Pro
   return rows.count;
 }
 
-/** Up to when the work of a lease has been done, or null when it never was. */
+/** Up to which moment the work of a lease is done, or null when it never was. */
 export async function doneAt(sql: Queries, lease: LeaseName): Promise<Instant | null> {
   const [row] = await sql<{ at: Instant | null }[]>`
     select done_at as at from purchase_watch_internal.leases where name = ${lease}`;
   return row?.at ?? null;
 }
 
-/** Notes up to when the work of a lease has been done, unless somebody else has the lease by now. */
+/** Writes up to which moment the work of a lease is done, unless another replica has the lease by now. */
 export async function markDone(sql: Queries, { name, replica, epoch }: Lease, at: Instant): Promise<void> {
   await sql`
     update purchase_watch_internal.leases set done_at = ${at}::timestamptz

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { listIncidents } from '../../../src/postgres/incidents/list.ts';
-import { saidOf } from '../../../src/postgres/incidents/messages.ts';
+import { messagesOf } from '../../../src/postgres/incidents/messages.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
@@ -293,9 +293,9 @@ describe('reading', () => {
       select 'evt_x' || n, 'incident.reminder', 'se', 0, 'inc_other' || n % 5, now(), '{}' from generate_series(1, 5000) n`;
     await api.sql`analyze purchase_watch_internal.events`;
     await say('inc_se', 'opened', ['@slack']);
-    const { scanned, fetched } = await rowsRead(api.sql, 'events', (tx) => saidOf(tx, 'inc_se'));
+    const { scanned, fetched } = await rowsRead(api.sql, 'events', (tx) => messagesOf(tx, 'inc_se'));
     expect([scanned, fetched <= 5]).toEqual([0, true]);
-    expect(await saidOf(api.sql, 'inc_other1')).toEqual([]);
+    expect(await messagesOf(api.sql, 'inc_other1')).toEqual([]);
   });
 
   test('what is not there is not found, and the open ones are named', async () => {
