@@ -18,6 +18,7 @@ import { mountActivity } from './health/activity.ts';
 import { mountFlow } from './health/flow.ts';
 import type { Engine } from './health/metric.ts';
 import { mountOverview } from './health/overview.ts';
+import { mountSite } from './health/site.ts';
 import type { Api } from './http/definitions.ts';
 import { mountIncidents } from './incidents/incidents.ts';
 import { mountSilences } from './incidents/silences.ts';
@@ -70,6 +71,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountOverview(app, { sql });
   mountFlow(app, { sql, limits });
   mountActivity(app, { sql });
+  mountSite(app, { sql, limits, sites: settings.sites });
   mountKey(app);
   mountActions(app, { sql });
   mountInvoice(app, { sql, changes, invoiceOf });

@@ -5,7 +5,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openPage, startBrowser } from '../support/browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-const PAGES = ['/', '/incidents', '/incidents/inc_card', '/incidents/inc_over', '/silences', '/system/actions'];
+const PAGES = [
+  '/',
+  '/?site=default',
+  '/sites',
+  '/sites/default',
+  '/incidents',
+  '/incidents/inc_card',
+  '/incidents/inc_over',
+  '/silences',
+  '/system/actions',
+];
 
 let browser: Browser;
 let t: TestApp;

@@ -1,0 +1,49 @@
+/** A site by itself: what is set for it, its limits, and how long customers who got on stayed in each state. */
+import type { SiteSettings } from '../../config/settings.ts';
+import { policyOf } from '../../domain/polling/poll-plan.ts';
+import { DEFAULT_STATE_POLICIES, namedState } from '../../domain/purchases/states.ts';
+import { boundsOf, dwellOf, shownLimit } from '../../domain/stays/dwell.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import { readDwell, USUAL_WINDOW } from '../../postgres/stays/dwell.ts';
+import type { Limits } from '../../postgres/stays/limits.ts';
+
+/** What is known of a site; `settings`: undefined for one that is no longer configured. */
+export async function readSite(
+  sql: Sql,
+  { name, settings, limits }: { name: string; settings: SiteSettings | undefined; limits: Limits },
+) {
+  const rows = await readDwell(sql, (await databaseNow(sql)) - USUAL_WINDOW, name);
+  const byState = Map.groupBy(rows, ({ state }) => state);
+  const policy = limits.policyFor(name);
+  const limited = [...new Set([...DEFAULT_STATE_POLICIES.keys(), ...policy.states.keys()])].filter((state) => {
+    const { stuckAfter, final } = policyOf(policy, state);
+    return stuckAfter !== null && !final;
+  });
+  const states = [...new Set([...byState.keys(), ...limited])].sort((a, b) => a - b);
+  return {
+    site: name,
+    configured: settings !== undefined,
+    settings: settings === undefined ? null : shownSettings(settings),
+    states: states.map((state) => {
+      const counts = byState.get(state) ?? [];
+      const dwell = dwellOf(counts);
+      return {
+        state: { ...namedState(state) },
+        limit: shownLimit(limits.limitOf(name, state), null),
+        usual: dwell === null ? null : { usualMs: dwell.usual, p95Ms: dwell.p95, purchases: dwell.purchases },
+        stays: counts
+          .filter(({ longest }) => longest > 0)
+          .map(({ bucket, longest }) => {
+            const { from, below } = boundsOf(bucket);
+            return { fromMs: Math.round(from), belowMs: Math.round(below), count: longest };
+          }),
+      };
+    }),
+  };
+}
+
+/** Neither addresses nor names of accounts: they may hold what is secret. */
+function shownSettings({ auth, timeZone, maxRps, concurrency, timeout, invoices }: SiteSettings) {
+  return { auth, timeZone, maxRps, concurrency, timeoutMs: timeout, invoices };
+}

@@ -1,0 +1,73 @@
+/** A site by itself: its settings without secrets, its limits, and how long customers stay in each state. */
+import { createRoute, z } from '@hono/zod-openapi';
+import { readSite } from '../../actions/flow/site.ts';
+import type { SiteSettings } from '../../config/settings.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import type { Limits } from '../../postgres/stays/limits.ts';
+import { needs } from '../access/scopes.ts';
+import { type Api, jsonAnswer } from '../http/definitions.ts';
+import { siteParameter } from '../http/fields.ts';
+import { strict } from '../http/invalid.ts';
+import { problems } from '../http/problems.ts';
+import { requireSite } from '../purchases/find-purchase.ts';
+import { limitSchema, stateSchema } from '../purchases/purchase-body.ts';
+
+/** Mounts the call. */
+export function mountSite(app: Api, { sql, limits, sites }: { sql: Sql; limits: Limits; sites: readonly SiteSettings[] }): void {
+  app.openapi(siteRoute, async (c) => {
+    const { name } = c.req.valid('param');
+    await requireSite(sql, name);
+    return c.json(await readSite(sql, { name, settings: sites.find((site) => site.name === name), limits }), 200);
+  });
+}
+
+const siteSchema = z
+  .object({
+    site: z.string(),
+    configured: z.boolean(),
+    settings: z
+      .object({
+        auth: z.enum(['oauth2', 'basic']),
+        timeZone: z.string().openapi({ example: 'Europe/Stockholm' }),
+        maxRps: z.number().openapi({ description: 'Ceiling of calls a second, over all replicas.' }),
+        concurrency: z.int().openapi({ description: 'Calls in flight of each replica.' }),
+        timeoutMs: z.int(),
+        invoices: z.boolean(),
+      })
+      .nullable()
+      .openapi({ description: 'Null where the site is not configured any more.' }),
+    states: z
+      .array(
+        z.object({
+          state: stateSchema,
+          limit: z.union([limitSchema, z.null()]).openapi({ description: 'Null: never overdue.' }),
+          usual: z
+            .object({ usualMs: z.int(), p95Ms: z.int(), purchases: z.int() })
+            .nullable()
+            .openapi({ description: 'From however few; null: nobody got on yet.' }),
+          stays: z
+            .array(z.object({ fromMs: z.int(), belowMs: z.int(), count: z.int() }))
+            .openapi({ description: 'Stays by the longest time that the polls around the exit allow; empty buckets left out.' }),
+        }),
+      )
+      .openapi({ description: 'States with a limit, and those in which customers stayed in the last 14 days.' }),
+  })
+  .openapi('Site');
+
+/** The answer's body. */
+export type SiteBody = z.output<typeof siteSchema>;
+
+const siteRoute = createRoute({
+  method: 'get',
+  path: '/v1/sites/{name}',
+  security: needs('read'),
+  summary: 'One site',
+  description:
+    'Its settings without addresses and secrets, its limits, and how long customers who got on stayed in each state in the last 14 days. Whether it answers is in `GET /v1/overview`.',
+  tags: ['Operations'],
+  request: { params: z.object({ name: siteParameter }), query: strict({}) },
+  responses: {
+    200: jsonAnswer('As it is now.', siteSchema),
+    ...problems('invalid_request', 'unknown_site', 'unauthorized', 'unavailable'),
+  },
+});
