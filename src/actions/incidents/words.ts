@@ -24,6 +24,7 @@ export function whatOf({ kind, state, count, peak, endedAt, parts }: IncidentRow
     return `does not get everything; ${counted(most, 'delivery waits or was given up', 'deliveries wait or were given up')}`;
   const states = new Set(parts.flatMap((part) => part.state ?? [])).size;
   const where = state !== null ? stateName(state) : states < 2 ? 'several states' : `${states} states`;
+  if (most === 0) return `no customer is overdue in ${where} any more, ${peak} at worst`;
   return `${counted(most, 'customer')} overdue in ${where}${endedAt === null ? '' : ' at worst'}`;
 }
 
