@@ -34,6 +34,7 @@ export function createLive(feed: FeedHub): Live {
   const followers = new Set<Follower>();
   let following = new AbortController();
   let timers: NodeJS.Timeout[] = [];
+  let changedAt = Number.NEGATIVE_INFINITY;
   /** How long one refresh of all pages takes. */
   const round = (): Milliseconds => Math.max(REST, followers.size * SPACING);
   const refreshAll = (after: Milliseconds): void => {
@@ -46,6 +47,7 @@ export function createLive(feed: FeedHub): Live {
   const changed = (): void => {
     for (const timer of timers) clearTimeout(timer);
     timers = [];
+    changedAt = performance.now();
     for (const after of [0, ...LOOK_AGAIN]) refreshAll(after);
   };
   /** Runs while a page is open. */
@@ -62,6 +64,11 @@ export function createLive(feed: FeedHub): Live {
   };
   const join = (follower: Follower): void => {
     followers.add(follower);
+    // A page that opens just after a change, as the one that follows an action does, looks again with the others.
+    for (const after of LOOK_AGAIN) {
+      const left = changedAt + after - performance.now();
+      if (left > 0) timers.push(setTimeout(follower.refresh, left).unref());
+    }
     if (followers.size > 1) return;
     following = new AbortController();
     void follow(following.signal);
