@@ -1,5 +1,6 @@
 /** The daemon, once, for the process and for tests: opens the database, builds the parts, starts the loops, stops in time. */
 import { join } from 'node:path';
+import { testChannel } from './actions/channels/test-channel.ts';
 import { type Front, openFront } from './api/access/front.ts';
 import type { ServedApp } from './api/http/serve.ts';
 import { type OpenApi, openApi } from './api/open.ts';
@@ -164,7 +165,17 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   front.at('taking over shards');
   const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
   const api = await openApi(
-    { databaseUrl, settings, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf },
+    {
+      databaseUrl,
+      settings,
+      secrets,
+      health,
+      log,
+      engine,
+      limits,
+      invoiceOf: poller.invoiceOf,
+      testChannel: (channel) => testChannel(channel, settings),
+    },
     { ...patience, worker: replacements.worker ?? false, connections: front.connections },
   );
   closers.push(api.disconnect);

@@ -11,6 +11,7 @@ import { createMeters } from '../runtime/meters.ts';
 import type { Secrets } from '../runtime/secrets/secrets.ts';
 import { mountActions } from './access/actions.ts';
 import { mountKey } from './access/key.ts';
+import { type ChannelParts, mountChannels } from './channels/channels.ts';
 import { mountEvents } from './events/events.ts';
 import { createFeedHub, type FeedHub } from './events/feed-hub.ts';
 import { mountStream, type StreamLimits } from './events/stream.ts';
@@ -31,7 +32,9 @@ import { mountRemarks } from './purchases/remarks.ts';
 import { mountWhy } from './purchases/why.ts';
 import { mountDocument } from './reference/document.ts';
 import { mountSubscriberActions } from './subscribers/actions.ts';
+import { mountAttempts } from './subscribers/attempts.ts';
 import { mountDeliveries } from './subscribers/deliveries.ts';
+import { mountRetryAll } from './subscribers/retry-all.ts';
 import { mountSubscribers } from './subscribers/subscribers.ts';
 
 export interface ApiParts {
@@ -56,11 +59,14 @@ export interface ApiParts {
   readonly engine?: Engine;
   /** Absent where nothing polls: then no site can be asked. */
   readonly invoiceOf?: InvoiceParts['invoiceOf'];
+  /** Absent where nothing delivers: then no channel can be tried. */
+  readonly testChannel?: ChannelParts['testChannel'];
 }
 
 /** Builds the API. It needs no server: `fetch` answers requests. */
 export function createApi({ sql, settings, secrets = null, health, log, feed = createFeedHub(sql), ...parts }: ApiParts): Api {
   const { changes = sql, operators = sql, streams, engine = NOTHING_RUNS, invoiceOf = nobodyAsks } = parts;
+  const { testChannel = nobodySends } = parts;
   const { limits = createLimits({ sql, clock: { now: () => Date.now() }, policy: settings.policy }) } = parts;
   const app = createOperations({ operators, settings, health, log, engine, record: (action) => recordAction(changes, action) });
   mountRegistration(app, { sql: changes, sites: settings.sites.map((site) => site.name) });
@@ -83,7 +89,10 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountSubscribers(app, { sql, changes, secrets, known, configured: settings.subscribers });
   const { concurrency } = settings.webhooks;
   mountSubscriberActions(app, { sql: changes, secrets, configured: settings.subscribers, concurrency });
+  mountAttempts(app, { sql });
+  mountRetryAll(app, { sql: changes, secrets, concurrency });
   mountDeliveries(app, { sql, changes });
+  mountChannels(app, { sql, channels: settings.channels ?? [], testChannel });
   mountIncidents(app, { sql, changes, alerts: settings.slack ?? null });
   mountSilences(app, { sql, changes, secrets });
   mountDocument(app, { keyed: settings.apiKeys.length > 0 });
@@ -92,5 +101,11 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
 }
 
 const nobodyAsks: InvoiceParts['invoiceOf'] = async () => ({ kind: 'unconfigured', retryAfter: 0 });
+
+const nobodySends: ChannelParts['testChannel'] = async () => ({
+  ok: false,
+  messages: 0,
+  detail: 'Nothing is delivered from here.',
+});
 
 const NOTHING_RUNS: Engine = { meters: createMeters(), shardsOwned: () => 0, unwritten: () => 0 };

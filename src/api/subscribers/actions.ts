@@ -20,7 +20,7 @@ import { durationParameter, parameter } from '../http/fields.ts';
 import { IDEMPOTENCY_PROBLEMS, idempotencyHeader, idempotent } from '../http/idempotency.ts';
 import { strict } from '../http/invalid.ts';
 import { Problem, problems } from '../http/problems.ts';
-import { deliveryDetailsSchema, subscriberName, subscriberSchema, typesField } from './fields.ts';
+import { deliveryDetailsSchema, replaySchema, subscriberName, subscriberSchema, typesField } from './fields.ts';
 
 const MOST_WAIT = 30_000;
 const BODY_LIMIT = 16 * 1024;
@@ -121,6 +121,10 @@ const testRoute = (connection: Connection) =>
     },
   });
 
+const newSecretSchema = z.object({ secret: z.string(), oldSecretsUntil: z.string().nullable() }).openapi('NewSecret');
+
+export type NewSecretBody = z.output<typeof newSecretSchema>;
+
 const rotateRoute = (connection: Connection) =>
   createRoute({
     method: 'post',
@@ -148,10 +152,7 @@ const rotateRoute = (connection: Connection) =>
       },
     },
     responses: {
-      200: jsonAnswer(
-        'The new secret.',
-        z.object({ secret: z.string(), oldSecretsUntil: z.string().nullable() }).openapi('NewSecret'),
-      ),
+      200: jsonAnswer('The new secret.', newSecretSchema),
       ...problems(
         ...COMMON,
         ...BODY_PROBLEMS,
@@ -213,29 +214,7 @@ const replayRoute = (connection: Connection) =>
       ),
     },
     responses: {
-      200: jsonAnswer(
-        'What is sent again, or would be.',
-        z
-          .object({
-            count: z.int().openapi({ description: 'So many are sent again.' }),
-            waiting: z.int().openapi({ description: 'So many of the range wait in any case and are left alone.' }),
-            oldest: z.string().nullable(),
-            newest: z.string().nullable(),
-            dryRun: z.boolean(),
-            expectedDrain: z
-              .object({
-                ms: z.number().nullable().openapi({
-                  description:
-                    'Milliseconds; null when nothing is known to reckon with, and while the subscriber is paused or off.',
-                }),
-                text: z.string().openapi({ description: 'How it was reckoned, or why it was not.' }),
-              })
-              .optional()
-              .openapi({ description: 'Of a dry run: until all of them have arrived, by what was measured lately.' }),
-            note: z.string().optional().openapi({ description: 'Why they wait, when the subscriber is paused or off.' }),
-          })
-          .openapi('Replay'),
-      ),
+      200: jsonAnswer('What is sent again, or would be.', replaySchema),
       ...problems(...COMMON, ...BODY_PROBLEMS, ...IDEMPOTENCY_PROBLEMS),
     },
   });

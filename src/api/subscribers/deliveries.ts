@@ -5,6 +5,7 @@ import { deliveryBody, deliveryDetails } from '../../actions/subscribers/body.ts
 import { deliveryName } from '../../actions/subscribers/names.ts';
 import { sendAgain } from '../../actions/subscribers/replay.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
+import { bodyOfDelivery } from '../../postgres/deliveries/attempts-list.ts';
 import { findDelivery, listDeliveries } from '../../postgres/deliveries/delivery-list.ts';
 import { needs } from '../access/scopes.ts';
 import { type Api, jsonAnswer } from '../http/definitions.ts';
@@ -32,6 +33,14 @@ export function mountDeliveries(app: Api, { sql, changes }: { sql: Sql; changes:
 
   app.openapi(readRoute, async (c) => c.json(await read(sql, c.req.valid('param').id), 200));
 
+  app.openapi(eventRoute, async (c) => {
+    const { id } = c.req.valid('param');
+    const body = await bodyOfDelivery(sql, id);
+    if (body === null) throw notFound(id);
+    // As it is stored: read and written again, a number or a name might come out in another spelling.
+    return c.body(body, 200, { 'content-type': 'application/json' }) as never;
+  });
+
   app.openapi(retryRoute, async (c) => {
     const { delivery, waits } = await sendAgain(changes, c.req.valid('param').id);
     return c.json({ ...deliveryDetails(delivery), ...(waits === null ? {} : { note: waits }) }, 202);
@@ -40,8 +49,12 @@ export function mountDeliveries(app: Api, { sql, changes }: { sql: Sql; changes:
 
 async function read(sql: Sql, id: number) {
   const delivery = await findDelivery(sql, id);
-  if (delivery === null) throw new Problem('delivery_not_found', `There is no delivery ${deliveryName(id)}.`);
+  if (delivery === null) throw notFound(id);
   return deliveryDetails(delivery);
+}
+
+function notFound(id: number): Problem {
+  return new Problem('delivery_not_found', `There is no delivery ${deliveryName(id)}.`);
 }
 
 const READ_PROBLEMS = ['invalid_request', 'unauthorized', 'unavailable'] as const;
@@ -86,6 +99,21 @@ const readRoute = createRoute({
   tags: ['Deliveries'],
   request: oneDelivery,
   responses: { 200: answer('The delivery as it is now.'), ...problems(...READ_PROBLEMS, 'delivery_not_found') },
+});
+
+const eventRoute = createRoute({
+  method: 'get',
+  path: '/v1/deliveries/{id}/event',
+  security: needs('read'),
+  summary: 'Read the event of a delivery',
+  description:
+    'The event that the delivery brings, byte for byte as it is stored. A subscriber whose `format` is `cloudevents` gets it as a CloudEvent.',
+  tags: ['Deliveries'],
+  request: oneDelivery,
+  responses: {
+    200: jsonAnswer('The event.', z.unknown().openapi({ $ref: '#/components/schemas/Event' } as object)),
+    ...problems(...READ_PROBLEMS, 'delivery_not_found'),
+  },
 });
 
 const retryRoute = createRoute({

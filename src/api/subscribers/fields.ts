@@ -162,6 +162,8 @@ export const subscriberSchema = z
   })
   .openapi('Subscriber');
 
+export type SubscriberBody = z.output<typeof subscriberSchema>;
+
 export const deliveryIdField = parameter((value) => {
   const id = deliveryNumber(value);
   return id === null ? { problem: 'is not a delivery id; delivery ids look like dlv_42' } : { is: id };
@@ -194,7 +196,9 @@ export const deliverySchema = z
   })
   .openapi('Delivery');
 
-const attemptSchema = z
+export type DeliveryBody = z.output<typeof deliverySchema>;
+
+export const attemptSchema = z
   .object({
     number: z.int(),
     at: z.string().openapi({ description: 'When it ended.' }),
@@ -212,3 +216,28 @@ const attemptSchema = z
   .openapi('Attempt');
 
 export const deliveryDetailsSchema = deliverySchema.extend({ attempts: z.array(attemptSchema) }).openapi('DeliveryDetails');
+
+export type DeliveryDetailsBody = z.output<typeof deliveryDetailsSchema>;
+
+/** What is sent again. */
+export const replaySchema = z
+  .object({
+    count: z.int().openapi({ description: 'So many are sent again.' }),
+    waiting: z.int().openapi({ description: 'So many of the range wait in any case and are left alone.' }),
+    oldest: z.string().nullable(),
+    newest: z.string().nullable(),
+    dryRun: z.boolean(),
+    expectedDrain: z
+      .object({
+        ms: z.number().nullable().openapi({
+          description: 'Milliseconds; null when nothing is known to reckon with, and while the subscriber is paused or off.',
+        }),
+        text: z.string().openapi({ description: 'How it was reckoned, or why it was not.' }),
+      })
+      .optional()
+      .openapi({ description: 'Of a dry run: until all of them have arrived, by what was measured lately.' }),
+    note: z.string().optional().openapi({ description: 'Why they wait, when the subscriber is paused or off.' }),
+  })
+  .openapi('Replay');
+
+export type ReplayBody = z.output<typeof replaySchema>;

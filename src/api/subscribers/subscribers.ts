@@ -100,6 +100,10 @@ const listRoute = createRoute({
   },
 });
 
+const addedSchema = subscriberSchema.extend({ secret: z.string() }).openapi('AddedSubscriber');
+
+export type AddedSubscriberBody = z.output<typeof addedSchema>;
+
 const addRoute = (means: { sql: Sql; secrets: Secrets | null }, known: CheckedAgainst) =>
   createRoute({
     method: 'post',
@@ -123,10 +127,7 @@ const addRoute = (means: { sql: Sql; secrets: Secrets | null }, known: CheckedAg
       ),
     },
     responses: {
-      201: jsonAnswer(
-        'It was added. Keep the secret.',
-        subscriberSchema.extend({ secret: z.string() }).openapi('AddedSubscriber'),
-      ),
+      201: jsonAnswer('It was added. Keep the secret.', addedSchema),
       ...problems(
         ...FIELD_PROBLEMS,
         ...CHANGE_PROBLEMS,

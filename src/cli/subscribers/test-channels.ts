@@ -1,13 +1,11 @@
 /** `slack test` and its like: prove that messages arrive and how they look, by the way that real ones take. */
 
-import { setTimeout as rest } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { peopleKind } from '../../channels/registry.ts';
-import { channelSetting } from '../../config/channels.ts';
+import { type TestedChannel, testChannel } from '../../actions/channels/test-channel.ts';
 import { nearest } from '../../config/kinds/nearest.ts';
 import { PEOPLE_KINDS, type PeopleKind } from '../../config/kinds/people-kinds.ts';
 import { loadSettings } from '../../config/load-settings.ts';
-import type { ChannelSettings, Settings } from '../../config/settings.ts';
+import type { ChannelSettings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -18,21 +16,13 @@ interface TestOptions {
   readonly json?: true;
 }
 
-/** How it went with one channel. */
-interface Tested {
-  readonly channel: string;
-  readonly ok: boolean;
-  /** Messages that it took. */
-  readonly messages: number;
-  /** Why it took no more; null when it took all. */
-  readonly detail: string | null;
-}
+type Tested = TestedChannel & { readonly channel: string };
 
 async function test(context: CliContext, kind: PeopleKind, { channel, json }: TestOptions): Promise<void> {
   const settings = loadSettings(context.env);
   const ofKind = settings.channels.filter((each) => each.kind === kind);
   const chosen = chooseChannels(ofKind, kind, channel ?? null);
-  const tested = await Promise.all(chosen.map((each) => testChannel(each, settings)));
+  const tested = await Promise.all(chosen.map(async (each) => ({ channel: each.name, ...(await testChannel(each, settings)) })));
   const failed = tested.filter(({ ok }) => !ok);
   if (json) printJson(context, { ok: failed.length === 0, channels: tested });
   else for (const each of tested) printLine(context, sentence(context, kind, each));
@@ -65,25 +55,6 @@ function chooseChannels(
   const meant = nearest(wanted, names);
   const hint = meant === null ? `there are ${names.join(', ')}` : `did you mean ${meant}?`;
   throw new AppError('invalid', `--channel: there is no channel "${wanted}"; ${hint}`);
-}
-
-/** Sends until one is refused. */
-async function testChannel(chosen: ChannelSettings, settings: Settings): Promise<Tested> {
-  const { kind, name } = chosen;
-  const { open, examples: exampleEvents } = peopleKind(kind);
-  const { channel, spacing } = open(chosen, { setting: channelSetting(settings, chosen), settings });
-  let messages = 0;
-  try {
-    for (const event of exampleEvents(Date.now())) {
-      if (messages > 0) await rest(spacing);
-      const result = await channel.send(event, { attempt: 1, now: Date.now() });
-      if (result.kind !== 'delivered') return { channel: name, ok: false, messages, detail: result.detail };
-      messages += 1;
-    }
-    return { channel: name, ok: true, messages, detail: null };
-  } finally {
-    await channel.close();
-  }
 }
 
 function sentence(context: CliContext, kind: PeopleKind, { channel, ok, messages, detail }: Tested): string {

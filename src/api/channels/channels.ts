@@ -1,0 +1,106 @@
+/** Channels for people: what each gets, how it is, and a test of one. */
+
+import { createRoute, z } from '@hono/zod-openapi';
+import type { TestedChannel } from '../../actions/channels/test-channel.ts';
+import { healthBody } from '../../actions/subscribers/body.ts';
+import { Refused } from '../../actions/subscribers/refused.ts';
+import { channelSubscriber } from '../../config/channels.ts';
+import { PEOPLE_KIND_NAMES, PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
+import type { ChannelSettings } from '../../config/settings.ts';
+import { modeOf, STUCK_MODES } from '../../domain/incidents/audience.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
+import { needs } from '../access/scopes.ts';
+import { type Api, jsonAnswer } from '../http/definitions.ts';
+import { problems } from '../http/problems.ts';
+import { healthSchema, subscriberName } from '../subscribers/fields.ts';
+
+export interface ChannelParts {
+  readonly sql: Sql;
+  readonly channels: readonly ChannelSettings[];
+  /** Sends the messages of a test. */
+  readonly testChannel: (channel: ChannelSettings) => Promise<TestedChannel>;
+}
+
+/** Mounts the two calls. */
+export function mountChannels(app: Api, { sql, channels, testChannel }: ChannelParts): void {
+  app.openapi(listRoute, async (c) => {
+    const subscribers = await readSubscribers(sql);
+    const data = channels.map((channel) => channelBody(channel, subscribers));
+    return c.json({ data }, 200);
+  });
+
+  app.openapi(testRoute, async (c) => {
+    const { id } = c.req.valid('param');
+    const channel = channels.find((each) => channelSubscriber(each) === id);
+    if (channel === undefined) throw new Refused('subscriber_not_found', `no channel for people is called ${JSON.stringify(id)}`);
+    return c.json(await testChannel(channel), 200);
+  });
+}
+
+function channelBody(channel: ChannelSettings, subscribers: readonly StoredSubscriber[]) {
+  const { kind, sites, severity, stuck, maxPerHour } = channel;
+  const name = channelSubscriber(channel);
+  const row = subscribers.find((each) => each.name === name);
+  return {
+    ...{ name, kind, title: PEOPLE_KINDS[kind].title },
+    ...{ sites: sites === null ? null : [...sites], severity, stuck: modeOf({ stuck }), maxPerHour },
+    // A channel that is new to the settings has no row before a daemon has started with them.
+    status: row?.status ?? ('active' as const),
+    statusReason: row?.statusReason ?? null,
+    health: healthBody(row ?? { status: 'active', health: null, unreached: null }),
+  };
+}
+
+const channelSchema = z
+  .object({
+    name: z.string().openapi({ description: 'The name of its subscriber: `@slack`, `@slack-night`.', example: '@slack' }),
+    kind: z.enum(PEOPLE_KIND_NAMES),
+    title: z.string().openapi({ description: 'What people call the kind.' }),
+    sites: z.array(z.string()).nullable().openapi({ description: 'Of which sites it is alerted; null: of all.' }),
+    severity: z.enum(['warning', 'critical']).openapi({ description: 'The least urgent incidents of which it is alerted.' }),
+    stuck: z.enum(STUCK_MODES).openapi({ description: 'When a single stuck checkout alerts it.' }),
+    maxPerHour: z.int().nullable().openapi({ description: 'Messages within an hour, at most; null: there is no such limit.' }),
+    status: z.enum(['active', 'off']),
+    statusReason: z.string().nullable(),
+    health: healthSchema,
+  })
+  .openapi('Channel');
+
+export type ChannelBody = z.output<typeof channelSchema>;
+
+const testedSchema = z
+  .object({
+    ok: z.boolean(),
+    messages: z.int().openapi({ description: 'Messages that it took.' }),
+    detail: z.string().nullable().openapi({ description: 'Why it took no more; null when it took all.' }),
+  })
+  .openapi('TestedChannel');
+
+const listRoute = createRoute({
+  method: 'get',
+  path: '/v1/channels',
+  security: needs('read'),
+  summary: 'List the channels for people',
+  description: 'Those that the settings of this daemon name. What each was sent is in `GET /v1/deliveries?subscriber=`.',
+  tags: ['Channels'],
+  responses: {
+    200: jsonAnswer('All of them; there are no pages.', z.object({ data: z.array(channelSchema) })),
+    ...problems('unauthorized', 'unavailable'),
+  },
+});
+
+const testRoute = createRoute({
+  method: 'post',
+  path: '/v1/channels/{id}/test',
+  security: needs('operate'),
+  summary: 'Send test messages to a channel for people',
+  description:
+    'Sends the three messages of `slack test` (`teams test`, `alerts test`), which are marked as a test, by the way that alerts take, and answers once each was taken or one was refused. That takes some seconds.',
+  tags: ['Channels'],
+  request: { params: z.object({ id: subscriberName }) },
+  responses: {
+    200: jsonAnswer('How it went.', testedSchema),
+    ...problems('invalid_request', 'unauthorized', 'read_only_key', 'cross_site', 'unavailable', 'subscriber_not_found'),
+  },
+});
