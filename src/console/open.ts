@@ -72,8 +72,8 @@ export function createConsole({ api, feed, sql, log, keys, consoleUrl }: Console
     const ask = await askOf(c, { api: callsOf(c), base, consoleUrl });
     if (!ask.caller.scopes.includes(route.scope)) return show(c, refusedView(ask, route.scope));
     const answered = await route.answer(ask);
+    if (route.method === 'POST') live.changed();
     if (!('goTo' in answered)) return show(c, answered);
-    live.changed();
     return c.redirect(base + answered.goTo, 303);
   };
   for (const route of PAGES) app.on(route.method, route.path, (c) => answer(c, route));

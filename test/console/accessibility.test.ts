@@ -13,6 +13,11 @@ const PAGES = [
   '/incidents',
   '/incidents/inc_card',
   '/incidents/inc_over',
+  '/subscribers',
+  '/subscribers/default',
+  '/deliveries',
+  '/deliveries/dlv_1',
+  '/channels',
   '/silences',
   '/system/actions',
 ];
@@ -26,6 +31,8 @@ beforeAll(async () => {
   await t.watch();
   await someIncidents();
   await t.app.start();
+  // The first delivery has a page.
+  await t.receiver.waitFor((all) => all.length > 0);
 });
 
 afterAll(async () => {

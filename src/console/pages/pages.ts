@@ -1,10 +1,16 @@
 /** Every page of the console. */
 import type { PageRoute } from '../frame/page-route.ts';
+import { channelPages } from './channels/channels.ts';
+import { deliveryListPages } from './deliveries/list.ts';
+import { deliveryPages } from './deliveries/one.ts';
 import { incidentPages } from './incidents/incident.ts';
 import { incidentListPages } from './incidents/list.ts';
 import { nowPages } from './now/now.ts';
 import { silencePages } from './silences/silences.ts';
 import { sitePages } from './sites/sites.ts';
+import { subscriberActions } from './subscribers/actions.ts';
+import { subscriberListPages } from './subscribers/list.ts';
+import { subscriberPages } from './subscribers/one.ts';
 import { actionPages } from './system/actions.ts';
 
 export const PAGES: readonly PageRoute[] = [
@@ -12,6 +18,12 @@ export const PAGES: readonly PageRoute[] = [
   ...sitePages,
   ...incidentListPages,
   ...incidentPages,
+  ...subscriberListPages,
+  ...subscriberPages,
+  ...subscriberActions,
+  ...deliveryListPages,
+  ...deliveryPages,
+  ...channelPages,
   ...silencePages,
   ...actionPages,
 ];

@@ -9,7 +9,7 @@ export interface Panel {
   readonly note?: Html | string;
   readonly right?: Html;
   readonly body: Html;
-  readonly foot?: Html;
+  readonly foot?: Html | undefined;
 }
 
 /** A part of a page under a heading of its own. */

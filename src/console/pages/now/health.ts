@@ -1,11 +1,11 @@
 /** Sites, subscribers, channels and replicas in one strip, each with its state in words. */
 import type { OverviewBody } from '../../../api/health/overview.ts';
-import { audienceOfKind } from '../../../channels/registry.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, tied } from '../../frame/html.ts';
 import { status } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { panel, written } from '../../parts/lists.ts';
+import { healthMark, isForPeople } from '../../parts/receivers.ts';
 import { when } from '../../parts/time.ts';
 
 type Subscriber = OverviewBody['subscribers'][number];
@@ -15,10 +15,10 @@ export function healthStrip({ sites, subscribers, replicas }: OverviewBody, { ba
   const site = ({ site: name, answers, reason, lastAnswerAt }: OverviewBody['sites'][number]): Html =>
     html`<li><span>${answers ? status('ok', lastAnswerAt === null ? 'not asked yet' : 'answers', lastAnswerAt === null ? 'waiting' : 'ok') : status('critical', 'cannot be read')} <a href="${base}/sites/${encodeURIComponent(name)}">${written(name)}</a></span><span>${answers ? (lastAnswerAt === null ? '' : when(lastAnswerAt, now)) : (reason ?? '')}</span></li>`;
   const subscriber = (each: Subscriber, path: string): Html =>
-    html`<li><span>${subscriberStatus(each)} <a href="${base}${path}">${written(each.name)}</a></span><span>${waitingText(each)}</span></li>`;
+    html`<li><span>${healthMark(each)} <a href="${base}${path}">${written(each.name)}</a></span><span>${waitingText(each)}</span></li>`;
   const replica = ({ id, shards }: OverviewBody['replicas'][number]): Html =>
     html`<li><span>${status('ok', 'runs')} <bdi class="id clip" title="${id}">${id}</bdi></span><span>${tied(`${shards} of 64`)} shards</span></li>`;
-  const isFor = (audience: 'systems' | 'people') => subscribers.filter(({ kind }) => audienceOfKind(kind) === audience);
+  const isFor = (audience: 'systems' | 'people') => subscribers.filter((each) => isForPeople(each) === (audience === 'people'));
   const list = (items: readonly Html[], none: Html | string): Html =>
     items.length === 0 ? html`<p class="mute">${none}</p>` : html`<ul>${items}</ul>`;
   return panel({
@@ -35,12 +35,6 @@ export function healthStrip({ sites, subscribers, replicas }: OverviewBody, { ba
     )}</div>
 <div><h3>Replicas</h3>${list(replicas.map(replica), status('critical', 'no replica runs'))}</div></div>`,
   });
-}
-
-function subscriberStatus({ status: is, health: { status: health } }: Subscriber): Html {
-  if (is === 'off') return status('off', 'off');
-  const shapes = { ok: 'ok', failing: 'warning', unreached: 'warning', paused: 'paused', off: 'off' } as const;
-  return status(shapes[health], health);
 }
 
 function waitingText({ waiting: { pending, parked, atLeast } }: Subscriber): string {

@@ -1,0 +1,174 @@
+/** Channels for people: what each gets, what it was sent lately, its last answer, and how a message looks there. */
+import type { ChannelBody } from '../../../api/channels/channels.ts';
+import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { SubscriberAttemptsBody } from '../../../api/subscribers/attempts.ts';
+import { exampleEvents } from '../../../channels/people/examples.ts';
+import { slackMessage } from '../../../channels/slack/message.ts';
+import { counted } from '../../../domain/values/counts.ts';
+import { type JsonValue, stringifyExact } from '../../../domain/values/exact-json.ts';
+import { ApiRefusal } from '../../frame/api-calls.ts';
+import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
+import { icon } from '../../frame/icons.ts';
+import type { View } from '../../frame/page.ts';
+import { type Ask, action, page } from '../../frame/page-route.ts';
+import { facts, flash, nothingHere, panel } from '../../parts/lists.ts';
+import { excerptText, healthMark, outcomeMark, type Receiver, took, waitingText } from '../../parts/receivers.ts';
+import { slackCard } from '../../parts/slack-card.ts';
+import { when } from '../../parts/time.ts';
+import { type DeliveryPage, deliveryTable } from '../deliveries/table.ts';
+
+const MOST_SENT = 5;
+const EXAMPLES = 3;
+
+/** A test that a channel did not take whole. */
+interface FailedTest {
+  readonly name: string;
+  readonly detail: string;
+}
+
+export const channelPages = [
+  page('/channels', (ask) => view(ask, null)),
+  action('/channels/:name/test', async (ask) => {
+    const name = ask.params.name!;
+    const path = `/v1/channels/${encodeURIComponent(name)}/test`;
+    const { ok, messages, detail } = await ask.api.send<{ ok: boolean; messages: number; detail: string | null }>('POST', path);
+    if (ok) return { goTo: `/channels?${new URLSearchParams({ done: 'test', channel: name })}#channel-${name.slice(1)}` };
+    return view(ask, {
+      name,
+      detail: `It took ${counted(messages, 'message')} of ${EXAMPLES}: ${detail ?? 'no reason is known'}`,
+    });
+  }),
+];
+
+async function view(ask: Ask, failed: FailedTest | null): Promise<View> {
+  const { api, query } = ask;
+  const [{ data: channels }, overview] = await Promise.all([
+    api.get<{ data: ChannelBody[] }>('/v1/channels'),
+    api.get<OverviewBody>('/v1/overview'),
+  ]);
+  const panels = await Promise.all(channels.map((each) => channelPanel(each, overview, ask, failed)));
+  const done =
+    query.done === 'test' && channels.some(({ name }) => name === query.channel)
+      ? flash(`${query.channel} took ${EXAMPLES} messages marked as a test. Look there.`)
+      : NOTHING;
+  const note =
+    ask.mayOperate || channels.length === 0
+      ? NOTHING
+      : html`<p class="small">A key with the scope operate can send test messages.</p>`;
+  const body = html`<div class="head"><h1 class="say">${tied(sentence(channels))}</h1><p class="sub">Channels alert people of incidents. The settings name them.</p></div>
+<div class="stack">${done}${channels.length === 0 ? empty() : panels}${channels.length === 0 ? NOTHING : examplePanel(ask)}${note}</div>`;
+  return { title: 'Channels', place: 'channels', crumb: 'Channels', body, ...(failed !== null && { isLive: false }) };
+}
+
+function sentence(channels: readonly ChannelBody[]): string {
+  if (channels.length === 0) return 'No channel is configured, so nobody is alerted of an incident.';
+  const deaf = channels.filter(({ health }) => health.status !== 'ok');
+  if (deaf.length === 0)
+    return channels.length === 1 ? `${channels[0]!.name} takes alerts.` : `All ${channels.length} channels take alerts.`;
+  return `${deaf.map(({ name, health }) => `${name} is ${health.status}`).join(', ')}. ${deaf.length === channels.length ? 'No alert arrives anywhere.' : 'The others take alerts.'}`;
+}
+
+function empty(): Html {
+  return panel({
+    id: 'none',
+    title: 'Channels',
+    body: nothingHere(
+      'Each channel of Slack, of Microsoft Teams, and each system that pages people will be here. Until then incidents are shown on these pages and logged only.',
+      'Make an incoming webhook in Slack (Apps, Incoming Webhooks), set its address for the daemon, and start it again:',
+      html`<span class="copy"><pre id="slack-example" tabindex="0"><code>export SLACK_WEBHOOK_URL=https://hooks.slack.com/services/…
+npx purchase-watch slack test</code></pre><button class="btn" type="button" data-copy="slack-example">Copy<span class="vh"> the commands</span></button></span>`,
+    ),
+  });
+}
+
+async function channelPanel(channel: ChannelBody, overview: OverviewBody, ask: Ask, failed: FailedTest | null): Promise<Html> {
+  const { name, kind, title } = channel;
+  const sent = await sentLately(ask, name);
+  const receiver = overview.subscribers.find((each) => each.name === name);
+  const id = `channel-${name.slice(1)}`;
+  const problem =
+    failed?.name === name
+      ? html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p><bdi>${failed.detail}</bdi></p></div>`
+      : NOTHING;
+  const list =
+    sent.deliveries.data.length === 0
+      ? nothingHere('Nothing was sent to it yet. Its first alert will be here.')
+      : deliveryTable(sent.deliveries, ask, { hasSubscriber: false });
+  const shown =
+    kind === 'alerts' || sent.message === null
+      ? NOTHING
+      : html`<details class="same" id="${id}-message"><summary>The last message, as ${kind === 'slack' ? 'Slack shows it' : 'it reads'}</summary>${slackCard(slackMessage(sent.message, { consoleUrl: null }))}</details>`;
+  return panel({
+    id,
+    title: name,
+    note: title,
+    right: healthMark(channel),
+    body: html`<div class="body stack">${facts(factsOf(channel, receiver, sent.attempt, ask))}${problem}${testForm(channel, ask)}</div>${list}${shown}`,
+    foot: html`<a href="${ask.base}/deliveries?subscriber=${encodeURIComponent(name)}">Everything that ${name} was sent</a>`,
+  });
+}
+
+/** What a channel was sent last, the body of the newest of these, and the last answer. */
+async function sentLately({ api }: Ask, name: string) {
+  // A channel that is new to the settings has been sent nothing, and is no subscriber before a daemon has started with them.
+  const [deliveries, attempts] = await Promise.all([
+    api.get<DeliveryPage>('/v1/deliveries', { subscriber: name, limit: MOST_SENT }),
+    api.get<SubscriberAttemptsBody>(`/v1/subscribers/${encodeURIComponent(name)}/attempts`, { limit: 1 }).catch(noneWhereMissing),
+  ]);
+  const [newest] = deliveries.data;
+  const event = newest === undefined ? null : await api.get<JsonValue>(`/v1/deliveries/${newest.id}/event`);
+  return { deliveries, attempt: attempts.data[0], message: event === null ? null : stringifyExact(event) };
+}
+
+function noneWhereMissing(error: unknown): SubscriberAttemptsBody {
+  if (error instanceof ApiRefusal && error.status === 404) return { data: [] };
+  throw error;
+}
+
+const MODES = {
+  auto: 'each by itself only while too little is known of a site to judge its page (auto)',
+  each: 'each by itself, always (each)',
+  incidents: 'never by themselves, only as incidents (incidents)',
+} as const satisfies { readonly [Mode in ChannelBody['stuck']]: string };
+
+function factsOf(
+  channel: ChannelBody,
+  receiver: Receiver | undefined,
+  attempt: SubscriberAttemptsBody['data'][number] | undefined,
+  { now }: Ask,
+): (readonly [string, Html | string])[] {
+  const { sites, severity, stuck, maxPerHour, statusReason, health } = channel;
+  const trouble = statusReason ?? health.lastError ?? health.ourError;
+  const waits = receiver === undefined ? '' : waitingText(receiver);
+  return [
+    ['Incidents', severity === 'critical' ? 'critical ones alone' : 'warnings and critical ones'],
+    ['Sites', sites === null ? 'all' : sites.join(', ')],
+    ['Single stuck checkouts', MODES[stuck]],
+    ['At most', maxPerHour === null ? 'no limit of messages' : `${counted(maxPerHour, 'message')} an hour`],
+    [
+      'Last answer',
+      attempt === undefined
+        ? 'none yet'
+        : html`${outcomeMark(attempt)} ${excerptText(attempt.excerpt)}<small>${when(attempt.at, now)}, after ${took(attempt.tookMs)}</small>`,
+    ],
+    ...(trouble === null ? [] : [['Trouble', html`<bdi>${trouble}</bdi>`] as const]),
+    ...(waits === '' ? [] : [['Waiting', waits] as const]),
+  ];
+}
+
+function testForm({ name, title }: ChannelBody, { base, mayOperate }: Ask): Html {
+  if (!mayOperate) return NOTHING;
+  return html`<form class="acts" method="post" action="${base}/channels/${encodeURIComponent(name)}/test"><button class="btn">Send ${EXAMPLES} test messages to ${name}</button><span class="small">Everybody in the channel sees them; each is marked as a test. ${title} is asked at once, which takes some seconds.</span></form>`;
+}
+
+/** How the test messages look: at their longest, so that nobody is surprised by one at night. */
+function examplePanel({ now }: Ask): Html {
+  return panel({
+    id: 'examples',
+    title: 'The test messages, as Slack shows them',
+    note: 'as long as a message can become, with made-up names',
+    body: html`${exampleEvents(now).map(({ id, body }, at) => html`<details class="same" id="example-${id}"${at === 1 ? html` open` : NOTHING}><summary>${EXAMPLE_NAMES[at] ?? id}</summary>${slackCard(slackMessage(body, { consoleUrl: null }))}</details>`)}`,
+  });
+}
+
+const EXAMPLE_NAMES = ['An incident that has just been found', 'An incident that is over', 'Single stuck checkouts'];

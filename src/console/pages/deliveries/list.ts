@@ -1,0 +1,101 @@
+/** Deliveries to all subscribers and channels, by status, subscriber, purchase and event. */
+import type { OverviewBody } from '../../../api/health/overview.ts';
+import { DELIVERY_STATUSES } from '../../../domain/deliveries/delivery-status.ts';
+import { counted } from '../../../domain/values/counts.ts';
+import { ApiRefusal } from '../../frame/api-calls.ts';
+import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
+import { icon } from '../../frame/icons.ts';
+import type { View } from '../../frame/page.ts';
+import { type Ask, page } from '../../frame/page-route.ts';
+import { nothingHere, panel } from '../../parts/lists.ts';
+import { type DeliveryPage, deliveryTable, olderLinks } from './table.ts';
+
+const PAGE_SIZE = 50;
+
+export const deliveryListPages = [
+  page('/deliveries', async (ask): Promise<View> => {
+    const { api, query } = ask;
+    const overview = await api.get<OverviewBody>('/v1/overview');
+    const read = await readDeliveries(ask);
+    const refusal = read instanceof ApiRefusal ? read : null;
+    const found: DeliveryPage = read instanceof ApiRefusal ? { data: [], nextCursor: null } : read;
+    const body = html`<div class="head"><h1 class="say">${tied(sentence(overview))}</h1><p class="sub">A delivery is one event for one subscriber or channel. It keeps its id and bytes however often it is sent.</p></div>
+<div class="stack">${panel({
+      id: 'deliveries',
+      title: 'Deliveries',
+      note: 'the newest first',
+      body: html`<div class="body stack">${filters(ask, overview)}${refusal === null ? NOTHING : html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p id="refusal">${refusal.message}</p></div>`}</div>${list(ask, found, refusal)}`,
+      foot: olderLinks(found, { path: `${ask.base}/deliveries`, query }),
+    })}</div>`;
+    return {
+      title: 'Deliveries',
+      place: 'deliveries',
+      crumb: 'Deliveries',
+      body,
+      ...(refusal !== null && { status: refusal.status }),
+    };
+  }),
+];
+
+/** A page of them, or why the filters are refused. */
+async function readDeliveries({ api, query }: Ask): Promise<DeliveryPage | ApiRefusal> {
+  const { status, subscriber, purchase, site, event, cursor } = query;
+  const filter = {
+    status,
+    subscriber,
+    purchase,
+    site: purchase === undefined || purchase === '' ? undefined : site,
+    event,
+    cursor,
+  };
+  try {
+    return await api.get<DeliveryPage>('/v1/deliveries', { ...filter, limit: PAGE_SIZE });
+  } catch (error) {
+    if (error instanceof ApiRefusal && error.status === 400) return error;
+    throw error;
+  }
+}
+
+function sentence({ subscribers }: OverviewBody): string {
+  const sum = (of: 'pending' | 'inFlight' | 'parked'): number =>
+    subscribers.reduce((total, { waiting }) => total + waiting[of], 0);
+  const [waits, parked] = [sum('pending') + sum('inFlight'), sum('parked')];
+  const most = subscribers.some(({ waiting }) => waiting.atLeast) ? 'At least ' : '';
+  if (subscribers.length === 0) return 'Nobody gets events yet, so nothing is delivered.';
+  if (waits + parked === 0) return 'Nothing waits: every delivery is settled.';
+  const others =
+    parked === 0 ? 'None is parked.' : `${most}${counted(parked, 'is', 'are')} parked until their subscriber gets events again.`;
+  return `${most}${counted(waits, 'delivery waits', 'deliveries wait')} to be sent. ${others}`;
+}
+
+function filters({ base, query }: Ask, { subscribers }: OverviewBody): Html {
+  const option = (value: string, chosen: string | undefined): Html =>
+    html`<option value="${value}"${value === chosen ? html` selected` : NOTHING}>${value}</option>`;
+  return html`<form class="fields" role="search" aria-label="Deliveries" action="${base}/deliveries"><label>Status <select name="status"><option value="">any</option>${DELIVERY_STATUSES.map((each) => option(each, query.status))}</select></label>
+<label>To <select name="subscriber"><option value="">all</option>${namesOf(query.subscriber, subscribers).map((each) => option(each, query.subscriber))}</select></label>
+<label class="grow">Purchase <input name="purchase" value="${query.purchase ?? ''}" maxlength="200" placeholder="Purchase ID" autocomplete="off"></label>
+<label class="grow">Event <input name="event" value="${query.event ?? ''}" maxlength="64" placeholder="evt_…" autocomplete="off"></label>
+<button class="btn">Show</button></form>`;
+}
+
+/** Those there are now, and a former one that the address names. */
+function namesOf(chosen: string | undefined, subscribers: OverviewBody['subscribers']): string[] {
+  const names = subscribers.map(({ name }) => name);
+  return chosen === undefined || chosen === '' || names.includes(chosen) ? names : [...names, chosen];
+}
+
+function list(ask: Ask, found: DeliveryPage, refusal: ApiRefusal | null): Html {
+  if (found.data.length > 0) return deliveryTable(found, ask, { hasSubscriber: true });
+  if (refusal !== null) return NOTHING;
+  const { cursor: _, ...given } = ask.query;
+  const names = Object.entries(given).flatMap(([name, value]) => (value === '' ? [] : [name]));
+  if (names.length > 0)
+    return nothingHere(
+      `No delivery has this ${names.join(', ')}.`,
+      html`<a href="${ask.base}/deliveries">Show all deliveries</a>`,
+    );
+  return nothingHere(
+    'Nothing has been delivered yet. Each event for each subscriber will be a line here.',
+    html`<a href="${ask.base}/subscribers#add">Add a subscriber</a>, then register a purchase: its first change is an event.`,
+  );
+}

@@ -1,0 +1,56 @@
+/** Deliveries as a table, with the links to go on to older ones. */
+import type { DeliveryBody } from '../../../api/subscribers/fields.ts';
+import { type Html, html, NOTHING } from '../../frame/html.ts';
+import type { Ask } from '../../frame/page-route.ts';
+import { written } from '../../parts/lists.ts';
+import { deliveryMark } from '../../parts/receivers.ts';
+import { when } from '../../parts/time.ts';
+
+/** A page of the API's list. */
+export interface DeliveryPage {
+  readonly data: readonly DeliveryBody[];
+  readonly nextCursor: string | null;
+}
+
+/** Deliveries, newest first. `hasSubscriber`: whether they are of several subscribers. */
+export function deliveryTable(
+  { data }: DeliveryPage,
+  { base, now }: Pick<Ask, 'base' | 'now'>,
+  { hasSubscriber }: { hasSubscriber: boolean },
+): Html {
+  const row = (each: DeliveryBody): Html => {
+    const { id, event, purchaseId, site, subscriber, createdAt, tries, reason, lastError } = each;
+    // On the page of a subscriber, that page says why its deliveries are parked.
+    const trouble = hasSubscriber || each.status !== 'parked' ? (reason ?? lastError) : lastError;
+    const to = hasSubscriber
+      ? html`<td data-l="to"><a href="${base}/subscribers/${encodeURIComponent(subscriber)}">${subscriber}</a></td>`
+      : NOTHING;
+    return html`<tr><th scope="row"><a href="${base}/deliveries/${id}">${id}</a></th>
+<td>${deliveryMark(each)}${each.replayed ? html` <span class="mute">replayed</span>` : NOTHING}${tries > 1 ? html`<small>${tries} attempts</small>` : NOTHING}</td>${to}
+<td class="wide">${event.type}${trouble === null ? NOTHING : html`<small>${written(trouble)}</small>`}</td>
+<td>${purchaseId === null ? html`<span class="mute">none</span>` : html`<a class="id" href="${base}/purchases/${encodeURIComponent(site ?? '')}/${encodeURIComponent(purchaseId)}">${written(purchaseId)}</a>`}</td>
+<td>${when(createdAt, now)}</td></tr>`;
+  };
+  const head = ['Delivery', 'Status', ...(hasSubscriber ? ['To'] : []), 'Event', 'Purchase'];
+  return html`<div class="scroll"><table class="cards"><thead><tr>${head.map((word) => html`<th scope="col">${word}</th>`)}<th scope="col">Happened</th></tr></thead><tbody>
+${data.map(row)}</tbody></table></div>`;
+}
+
+/** Links to older deliveries and back to the newest; undefined where all of them are shown. */
+export function olderLinks(
+  { nextCursor }: DeliveryPage,
+  { path, query }: { path: string; query: Ask['query'] },
+): Html | undefined {
+  if (nextCursor === null && query.cursor === undefined) return undefined;
+  const { cursor: _, ...filters } = query;
+  const newest = query.cursor === undefined ? NOTHING : html`<a href="${addressOf(path, filters)}">Newest</a>`;
+  const older =
+    nextCursor === null ? NOTHING : html`<a href="${addressOf(path, { ...filters, cursor: nextCursor })}" rel="next">Older</a>`;
+  return html`${newest}${older}`;
+}
+
+/** A path with the filters that are given. */
+export function addressOf(path: string, query: Readonly<Record<string, string>>): string {
+  const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString();
+  return search === '' ? path : `${path}?${search}`;
+}

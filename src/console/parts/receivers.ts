@@ -1,0 +1,70 @@
+/** How subscribers and channels, and what is sent to them, are called and marked on every page. */
+import type { OverviewBody } from '../../api/health/overview.ts';
+import type { SubscriberAttemptsBody } from '../../api/subscribers/attempts.ts';
+import type { DeliveryBody } from '../../api/subscribers/fields.ts';
+import { audienceOfKind } from '../../channels/registry.ts';
+import { counted } from '../../domain/values/counts.ts';
+import { type Html, html, NOTHING, number } from '../frame/html.ts';
+import { type Shape, status } from '../frame/icons.ts';
+
+/** A subscriber or channel as the overview shows it. */
+export type Receiver = OverviewBody['subscribers'][number];
+
+/** Whether people read what it gets. */
+export function isForPeople({ kind }: Pick<Receiver, 'kind'>): boolean {
+  return audienceOfKind(kind) === 'people';
+}
+
+const HEALTH_SHAPES = { ok: 'ok', failing: 'warning', unreached: 'warning', paused: 'paused', off: 'off' } as const;
+
+/** Its health in one word. */
+export function healthMark({ health }: Pick<Receiver, 'health'>): Html {
+  return status(HEALTH_SHAPES[health.status], health.status);
+}
+
+const DELIVERY_SHAPES: Readonly<Record<DeliveryBody['status'], Shape>> = {
+  ...{ pending: 'waiting', in_flight: 'waiting', parked: 'parked', delivered: 'ok', exhausted: 'critical', suppressed: 'off' },
+};
+
+/** Where a delivery stands, in one word. */
+export function deliveryMark({ status: is }: Pick<DeliveryBody, 'status'>): Html {
+  return status(DELIVERY_SHAPES[is], is, is === 'exhausted' ? 'fail' : DELIVERY_SHAPES[is]);
+}
+
+/** What waits for it, in words; empty when nothing does. */
+export function waitingText({ waiting: { pending, inFlight, parked, atLeast } }: Pick<Receiver, 'waiting'>): string {
+  const most = atLeast ? 'at least ' : '';
+  const parts = [
+    ...(parked === 0 ? [] : [`${most}${counted(parked, 'delivery is parked', 'deliveries are parked')}`]),
+    ...(pending + inFlight === 0 ? [] : [`${most}${counted(pending + inFlight, 'delivery waits', 'deliveries wait')}`]),
+  ];
+  return parts.join(', ');
+}
+
+/** A filter in words. */
+export function listText(list: readonly (string | number)[] | null, all = 'all'): string {
+  return list === null ? all : list.join(', ');
+}
+
+type Attempt = SubscriberAttemptsBody['data'][number];
+
+/** What came back of an attempt. */
+export function outcomeMark({ outcome, httpStatus, fault }: Omit<Attempt, 'delivery'>): Html {
+  const word = httpStatus === null ? outcome : String(httpStatus);
+  if (outcome === 'delivered') return status('ok', word);
+  const ours = fault === 'ours' ? html` <span class="mute">a fault on this side</span>` : NOTHING;
+  const more = httpStatus === null || outcome === `http_${httpStatus}` ? NOTHING : html` <span class="mute">${outcome}</span>`;
+  return html`${status('critical', word, 'fail')}${more}${ours}`;
+}
+
+/** The beginning of what a receiver answered, as text. */
+export function excerptText(excerpt: string | null): Html {
+  return excerpt === null || excerpt === ''
+    ? NOTHING
+    : html`<code><bdi class="clip answer" title="${excerpt}">${excerpt}</bdi></code>`;
+}
+
+/** `48 ms`, `2.1 s`. */
+export function took(ms: number): string {
+  return ms < 1_000 ? `${number(ms)}\u00a0ms` : `${(ms / 1_000).toFixed(1)}\u00a0s`;
+}
