@@ -6,6 +6,7 @@ import type { ServedApp } from './api/http/serve.ts';
 import { type OpenApi, openApi } from './api/open.ts';
 import { type ConfiguredSubscriber, configuredSubscribers } from './channels/recipients.ts';
 import { createCheckoutClient } from './checkout/client.ts';
+import { describeSettings } from './config/describe.ts';
 import type { Settings } from './config/settings.ts';
 import { wakeOnNotify } from './daemon/shards/listening.ts';
 import type { Milliseconds } from './domain/values/time.ts';
@@ -166,15 +167,9 @@ async function start(parts: Runnable, front: Front): Promise<void> {
   const engine = { meters, shardsOwned: () => ownership.owned().length, unwritten: poller.unwritten };
   const api = await openApi(
     {
-      databaseUrl,
-      settings,
-      secrets,
-      health,
-      log,
-      engine,
-      limits,
-      invoiceOf: poller.invoiceOf,
+      ...{ databaseUrl, settings, secrets, health, log, engine, limits, invoiceOf: poller.invoiceOf },
       testChannel: (channel) => testChannel(channel, settings),
+      describe: () => describeSettings(settings),
     },
     { ...patience, worker: replacements.worker ?? false, connections: front.connections },
   );

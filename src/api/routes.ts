@@ -1,6 +1,7 @@
 /** The HTTP API for programs: mounts the resources; access; failures to problems. */
 
 import { channelRules } from '../config/channels.ts';
+import type { DescribedSetting } from '../config/describe.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Sql } from '../postgres/connection/database.ts';
 import { recordAction } from '../postgres/console/actions.ts';
@@ -20,6 +21,7 @@ import { mountFlow } from './health/flow.ts';
 import type { Engine } from './health/metric.ts';
 import { mountOverview } from './health/overview.ts';
 import { mountSite } from './health/site.ts';
+import { mountSystem } from './health/system.ts';
 import type { Api } from './http/definitions.ts';
 import { mountIncidents } from './incidents/incidents.ts';
 import { mountSilences } from './incidents/silences.ts';
@@ -57,6 +59,8 @@ export interface ApiParts {
   readonly limits?: Limits;
   /** What is counted in /metrics; absent where nothing polls. */
   readonly engine?: Engine;
+  /** The settings with their origin and without secrets; absent where nothing polls: then none is shown. */
+  readonly describe?: () => readonly DescribedSetting[];
   /** Absent where nothing polls: then no site can be asked. */
   readonly invoiceOf?: InvoiceParts['invoiceOf'];
   /** Absent where nothing delivers: then no channel can be tried. */
@@ -77,6 +81,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountOverview(app, { sql });
   mountFlow(app, { sql, limits });
   mountActivity(app, { sql });
+  mountSystem(app, { sql, keys: settings.apiKeys, describe: parts.describe ?? (() => []) });
   mountSite(app, { sql, limits, sites: settings.sites });
   mountKey(app);
   mountActions(app, { sql });

@@ -19,6 +19,7 @@ const PAGES = [
   '/deliveries/dlv_1',
   '/channels',
   '/silences',
+  '/system',
   '/system/actions',
 ];
 

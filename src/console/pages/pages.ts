@@ -12,6 +12,7 @@ import { subscriberActions } from './subscribers/actions.ts';
 import { subscriberListPages } from './subscribers/list.ts';
 import { subscriberPages } from './subscribers/one.ts';
 import { actionPages } from './system/actions.ts';
+import { systemPages } from './system/system.ts';
 
 export const PAGES: readonly PageRoute[] = [
   ...nowPages,
@@ -26,4 +27,5 @@ export const PAGES: readonly PageRoute[] = [
   ...channelPages,
   ...silencePages,
   ...actionPages,
+  ...systemPages,
 ];

@@ -160,3 +160,8 @@ function describe(error: unknown, text: string): string {
   const position = Number(error.position);
   return position > 0 ? `${error.message} (line ${text.slice(0, position).split('\n').length})` : error.message;
 }
+
+/** The number of the last file that was applied. */
+export async function schemaVersion(sql: Queries): Promise<number> {
+  return (await readApplied(sql))?.at(-1)?.number ?? 0;
+}

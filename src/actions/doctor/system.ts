@@ -1,0 +1,44 @@
+/** The system as it runs: versions, settings with their origin, keys that end soon, and what doctor finds without calling others. */
+import { ENDING_KEY_ADVICE, endingKeys } from '../../config/api-keys.ts';
+import type { DescribedSetting } from '../../config/describe.ts';
+import type { Settings } from '../../config/settings.ts';
+import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { serverFacts } from '../../postgres/connection/inspect.ts';
+import { schemaVersion } from '../../postgres/migrations/migrate.ts';
+import { packageVersion } from '../../runtime/process/package-version.ts';
+import { checkDaemons } from './daemons.ts';
+import { checked, reporterOf } from './finding.ts';
+
+/** The page waits for it. */
+const WITHIN: Milliseconds = 3_000;
+
+export interface SystemWanted {
+  readonly keys: Settings['apiKeys'];
+  /** What `purchase-watch config` shows of the settings that this process was started with. */
+  readonly described: readonly DescribedSetting[];
+}
+
+/** Reads the system; it calls neither sites nor receivers. */
+export async function readSystem(sql: Sql, { keys, described }: SystemWanted) {
+  const [facts, schema, found] = await Promise.all([
+    serverFacts(sql),
+    schemaVersion(sql),
+    checked('daemons', WITHIN, (report) => checkDaemons(report, sql, { untested: false })),
+  ]);
+  const report = reporterOf('settings');
+  const ending = endingKeys(keys, Date.now()).map(({ name, detail }) =>
+    report.warning(`the key ${name} of the API ${detail}`, ENDING_KEY_ADVICE),
+  );
+  return {
+    versions: { package: packageVersion(), node: process.versions.node, postgres: facts.versionText, schema },
+    database: { connections: facts.connections, maxConnections: facts.maxConnections },
+    keys: keys.map(({ name, scopes, expires }) => ({
+      name,
+      scopes: [...scopes],
+      expiresAt: expires === null ? null : isoTime(expires),
+    })),
+    findings: [...ending, ...found].map((finding) => ({ ...finding })),
+    settings: described.map(({ name, text, origin }) => ({ name, text, origin })),
+  };
+}

@@ -1,0 +1,64 @@
+/** The system as it runs, for people who look after it. */
+import { createRoute, z } from '@hono/zod-openapi';
+import { readSystem } from '../../actions/doctor/system.ts';
+import type { DescribedSetting } from '../../config/describe.ts';
+import { SCOPES } from '../../config/kinds/key-kinds.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { needs } from '../access/scopes.ts';
+import { type Api, jsonAnswer } from '../http/definitions.ts';
+import { problems } from '../http/problems.ts';
+import { timeSchema } from '../purchases/purchase-body.ts';
+
+interface SystemParts {
+  readonly sql: Sql;
+  readonly keys: Settings['apiKeys'];
+  describe(): readonly DescribedSetting[];
+}
+
+/** Mounts the call. */
+export function mountSystem(app: Api, { sql, keys, describe }: SystemParts): void {
+  app.openapi(systemRoute, async (c) => c.json(await readSystem(sql, { keys, described: describe() }), 200));
+}
+
+const systemSchema = z
+  .object({
+    versions: z.object({
+      package: z.string(),
+      node: z.string(),
+      postgres: z.string(),
+      schema: z.int().openapi({ description: 'Number of the last migration.' }),
+    }),
+    database: z.object({ connections: z.int(), maxConnections: z.int() }),
+    keys: z
+      .array(z.object({ name: z.string(), scopes: z.array(z.enum(SCOPES)), expiresAt: timeSchema.nullable() }))
+      .openapi({ description: 'Keys of the API by their names.' }),
+    findings: z
+      .array(
+        z.object({
+          about: z.string(),
+          verdict: z.enum(['ok', 'warning', 'failed']),
+          found: z.string(),
+          todo: z.string().nullable(),
+        }),
+      )
+      .openapi({ description: 'What `purchase-watch doctor` finds in the database, and keys that end soon; words may change.' }),
+    settings: z.array(z.object({ name: z.string(), text: z.string(), origin: z.string() })).openapi({
+      description: 'As `purchase-watch config` shows them, without secrets: those that the answering process was started with.',
+    }),
+  })
+  .openapi('System');
+
+/** The answer's body. */
+export type SystemBody = z.output<typeof systemSchema>;
+
+const systemRoute = createRoute({
+  method: 'get',
+  path: '/v1/system',
+  security: needs('read'),
+  summary: 'The system as it runs',
+  description:
+    'Versions, keys by their names, settings with their origin and without secrets, and what doctor finds without calling sites or receivers.',
+  tags: ['Operations'],
+  responses: { 200: jsonAnswer('As it is now.', systemSchema), ...problems('unauthorized', 'unavailable') },
+});

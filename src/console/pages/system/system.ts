@@ -1,0 +1,84 @@
+/** The system: versions, replicas and shards, findings, keys and settings with their origin. */
+import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { SystemBody } from '../../../api/health/system.ts';
+import { counted } from '../../../domain/values/counts.ts';
+import { type Html, html, number } from '../../frame/html.ts';
+import { status } from '../../frame/icons.ts';
+import { type Ask, page } from '../../frame/page-route.ts';
+import { facts, nothingHere, panel, written } from '../../parts/lists.ts';
+import { when } from '../../parts/time.ts';
+
+const SHARDS = 64;
+
+export const systemPages = [
+  page('/system', async (ask) => {
+    const [system, { replicas }] = await Promise.all([
+      ask.api.get<SystemBody>('/v1/system'),
+      ask.api.get<OverviewBody>('/v1/overview'),
+    ]);
+    const { versions, database } = system;
+    const about = facts([
+      ['Package', versions.package],
+      ['Node.js', versions.node],
+      ['Postgres', versions.postgres],
+      ['Schema', `migration ${versions.schema}`],
+      ['Connections', `${number(database.connections)} of ${number(database.maxConnections)} of the database`],
+    ]);
+    const body = html`<div class="head"><h1 class="say" data-said>${sentence(system, replicas)}</h1><p class="sub">What was changed, by whom and from where, is in <a href="${ask.base}/system/actions">Actions</a>. <code>npx purchase-watch doctor</code> also calls sites and receivers.</p></div>
+<div class="stack">${findingsPanel(system)}<div class="two even">${replicasPanel(replicas, ask)}${panel({ id: 'versions', title: 'Versions', body: html`<div class="body">${about}</div>` })}</div>${keysPanel(system, ask)}${settingsPanel(system)}</div>`;
+    return { title: 'System', place: 'system', crumb: 'System', body };
+  }),
+];
+
+function sentence({ findings }: SystemBody, replicas: OverviewBody['replicas']): string {
+  const wrong = findings.filter(({ verdict }) => verdict !== 'ok').length;
+  const runs = replicas.length === 0 ? 'No replica runs' : counted(replicas.length, 'replica runs', 'replicas run');
+  return `${runs}. ${wrong === 0 ? 'Nothing needs to be done.' : `${counted(wrong, 'finding needs', 'findings need')} somebody.`}`;
+}
+
+const SHAPES = { ok: 'ok', warning: 'warning', failed: 'critical' } as const;
+
+function findingsPanel({ findings }: SystemBody): Html {
+  const item = ({ about, verdict, found, todo }: SystemBody['findings'][number]): Html =>
+    html`<li>${status(SHAPES[verdict], verdict)} <b>${about}</b>: ${found}${todo === null ? '' : html`<p class="small">${todo}</p>`}</li>`;
+  return panel({
+    id: 'findings',
+    title: 'Findings',
+    note: 'what doctor finds in the database',
+    body: html`<ul class="rows">${findings.map(item)}</ul>`,
+  });
+}
+
+function replicasPanel(replicas: OverviewBody['replicas'], { now }: Ask): Html {
+  const row = ({ id, shards, startedAt }: OverviewBody['replicas'][number]): Html =>
+    html`<tr><th scope="row"><span class="id">${id}</span></th><td class="num">${shards} of ${SHARDS}</td><td>${when(startedAt, now)}</td></tr>`;
+  const body =
+    replicas.length === 0
+      ? nothingHere('No replica runs, so nothing is polled or sent.', html`Start one: <code>npx purchase-watch start</code>`)
+      : html`<div class="scroll" tabindex="0" role="region" aria-label="Replicas and their shards"><table><thead><tr><th scope="col">Replica</th><th scope="col" class="num">Shards</th><th scope="col">Started</th></tr></thead><tbody>${replicas.map(row)}</tbody></table></div>`;
+  return panel({ id: 'replicas', title: 'Replicas', body });
+}
+
+function keysPanel({ keys }: SystemBody, { now }: Ask): Html {
+  const row = ({ name, scopes, expiresAt }: SystemBody['keys'][number]): Html =>
+    html`<tr><th scope="row">${written(name)}</th><td>${scopes.join(', ')}</td><td>${when(expiresAt, now)}</td></tr>`;
+  const body =
+    keys.length === 0
+      ? nothingHere(
+          'No keys are set: everybody on this machine may do everything.',
+          html`Set <code>API_KEY</code>, or <code>api.keys</code> in the settings file.`,
+        )
+      : html`<div class="scroll" tabindex="0" role="region" aria-label="Keys and their scopes"><table><thead><tr><th scope="col">Key</th><th scope="col">May</th><th scope="col">Ends</th></tr></thead><tbody>${keys.map(row)}</tbody></table></div>`;
+  return panel({ id: 'api-keys', title: 'Keys of the API', body });
+}
+
+function settingsPanel({ settings }: SystemBody): Html {
+  const row = ({ name, text, origin }: SystemBody['settings'][number]): Html =>
+    html`<tr><th scope="row"><code>${name}</code></th><td>${text}</td><td class="mute">${origin}</td></tr>`;
+  return panel({
+    id: 'settings',
+    title: 'Settings',
+    note: 'as purchase-watch config shows them, without secrets; changed in the environment or the settings file, then a restart',
+    body: html`<div class="scroll" tabindex="0" role="region" aria-label="Settings with their origin"><table><thead><tr><th scope="col">Setting</th><th scope="col">Value</th><th scope="col">From</th></tr></thead><tbody>${settings.map(row)}</tbody></table></div>`,
+  });
+}
