@@ -15,6 +15,8 @@ declare module 'hono' {
 /** Calls that a program makes for many purchases; those of people are recorded. */
 const OF_PROGRAMS: ReadonlySet<string> = new Set(['POST /v1/purchases/{id}/poll', 'POST /v1/purchases/{id}/invoice']);
 
+const ERASING = 'POST /v1/purchases/{id}/forget';
+
 export interface AccessLogParts {
   readonly log: Logger;
   ruleOf(c: Context): Rule | undefined;
@@ -28,9 +30,10 @@ export function accessLog({ log, ruleOf, record }: AccessLogParts): MiddlewareHa
   const keep = async (c: Context, action: Omit<NewAction, 'via'>): Promise<void> => {
     const via = c.env?.via ?? 'api';
     if (isDryRun(c) || (via === 'api' && OF_PROGRAMS.has(action.call))) return;
-    // As callers write it: `sil_42`, where the checks left its number.
-    const written = 'id' in action.subject ? { id: c.req.param('id') ?? action.subject.id! } : {};
-    await record?.({ ...action, via, subject: { ...action.subject, ...written } }).catch((error: unknown) =>
+    const { id, ...others } = action.subject;
+    // As callers write it: `sil_42`, where the checks left its number. What was erased is not named again.
+    const named = id === undefined || action.call === ERASING ? {} : { id: c.req.param('id') ?? id };
+    await record?.({ ...action, via, subject: { ...named, ...others } }).catch((error: unknown) =>
       log.error({ call: action.call, key: action.key, error }, 'api.action_not_recorded'),
     );
   };

@@ -1,5 +1,8 @@
 /** What people and programs change is recorded: by each door, with who and from where, and without what they wrote. */
+import { Hono } from 'hono';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accessLog } from '../../../src/api/access/access-log.ts';
+import { createLogger } from '../../../src/runtime/logger.ts';
 import { runCommand } from '../../cli/run.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 
@@ -142,6 +145,22 @@ test('the id of a purchase that is erased is taken out, of the same purchase at 
   const forgotten = await since(async () => expect((await command('forget', id, '--yes')).exitCode).toBe(0));
   expect(forgotten).toMatchObject([{ via: 'cli', call: 'forget', subject: { site: 'default' } }]);
   expect((await list(`?about=${id}`)).data).toMatchObject([{ subject: { id, site: 'other' } }]);
+});
+
+test('a call that erases a purchase does not name it again', async () => {
+  const recorded: unknown[] = [];
+  const app = new Hono();
+  const rule = { call: 'POST /v1/purchases/{id}/forget', scope: 'operate', isOptional: false, isPersonal: false } as const;
+  const log = createLogger({ level: 'silent' });
+  app.use(accessLog({ log, ruleOf: () => rule, record: async (action) => void recorded.push(action) }));
+  app.post('/v1/purchases/:id/forget', (c) => {
+    c.req.addValidatedData('param', { id: c.req.param('id') });
+    c.req.addValidatedData('query', { site: 'se' });
+    return c.text('erased');
+  });
+  expect((await app.request('/v1/purchases/p-1/forget', { method: 'POST' })).status).toBe(200);
+  expect(recorded).toMatchObject([{ call: rule.call, subject: { site: 'se' } }]);
+  expect(JSON.stringify(recorded)).not.toContain('p-1');
 });
 
 test('a change is answered though it could not be recorded, and the log says so', async () => {
