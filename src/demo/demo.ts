@@ -2,18 +2,24 @@
 import { randomInt } from 'node:crypto';
 import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type App, createApp } from '../app.ts';
 import { renderForTerminal } from '../channels/slack/terminal.ts';
 import { humanDuration } from '../domain/values/duration.ts';
 import { AppError } from '../domain/values/errors.ts';
+import type { Sql } from '../postgres/connection/database.ts';
+import { connect } from '../postgres/connection/database.ts';
+import { type EmbeddedPostgres, startEmbedded } from '../postgres/embedded/embedded.ts';
 import { hasEmbedded } from '../postgres/embedded/present.ts';
+import { migrateOrExplain } from '../postgres/migrations/migrate-or-explain.ts';
 import { retireEverything } from '../postgres/polling/retire.ts';
 import { register } from '../postgres/purchases/purchases.ts';
 import { listenForPosts } from '../receiver/posts.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
 import { isGone, processIdentity } from '../runtime/process/process-identity.ts';
 import { createSimulator, type Simulator } from '../simulator/simulator.ts';
-import { freePortOrAny } from './free-port.ts';
+import { switchesOf } from './controls.ts';
+import { createDaemon } from './daemon.ts';
+import { freePort, freePortOrAny } from './free-port.ts';
+import { openFront, type SlackPost } from './front.ts';
 import { hints, isLeftToTheReader, purchasesToTry, typed } from './hints.ts';
 import { createNarrator, type Narrator } from './narrator.ts';
 import { createProgress, type Progress } from './progress.ts';
@@ -32,6 +38,7 @@ export interface DemoOptions {
   readonly signal: AbortSignal;
 }
 
+const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 const CHECKOUT_PORT = 8_090;
 const API_PORT = 8_080;
 /** What takes a customer minutes takes seconds. */
@@ -54,49 +61,25 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     mkdirSync(home, { recursive: true });
     closers.push(claim(home));
     const logFile = join(home, 'demo.log');
-    const log = createLogger({ level: 'info', destination: createWriteStream(logFile, { flags: 'w' }) });
+    // The daemon adds its lines to the same file.
+    writeFileSync(logFile, '');
+    const log = createLogger({ level: 'info', destination: createWriteStream(logFile, { flags: 'a' }) });
 
-    const simulator = await startCheckout();
-    closers.push(simulator.stop);
-    fact('checkout', `simulated, for ${SITES.join(' and ')}; its controls: ${simulator.url}/control`);
-
-    const progress = createProgress();
-    const secret = newSecret();
-    const shop = await openShop({
-      secret,
-      onArrival: (arrival) => {
-        progress.count(arrival);
-        narrator.arrival(arrival);
-      },
-      onForged: () => narrator.say('The shop refused a request whose signature is not good.'),
-    });
-    closers.push(shop.close);
-    fact('shop', 'takes webhooks and checks their signatures');
-    const slack = await openSlack(narrator);
-    closers.push(slack.listener.close);
-    fact('Slack', 'a stand-in that shows what Slack would show');
-
-    const { settings, file } = demoSettings({
-      home,
-      checkoutUrl: simulator.url,
-      shopUrl: `${shop.origin}/webhooks`,
-      secret,
-      slackUrl: `${slack.listener.origin}/services/demo`,
-      port: await freePortOrAny(API_PORT),
-    });
-    if (isFirst) stage.write(stage.paint('gray', '    making the database, which takes a few seconds the first time …'));
-    const app = await createApp(settings, { log }).catch((error: unknown) => Promise.reject(withRemedy(error, home)));
-    closers.push(app.stop);
+    const opened = await openProduct({ home, isFirst, stage, narrator, log, logFile, closers });
+    const { simulator, progress, slack, postgres, file, apiUrl, port } = opened;
+    const elsewhere = port === 0 ? ` (port ${API_PORT} is taken)` : '';
+    stage.write(
+      stage.paint('bold', `  Open ${apiUrl} in a browser: the console, with switches to break and mend things${elsewhere}`),
+    );
+    stage.write('');
     fact(
       'database',
       `embedded Postgres in ${typed(home)}, ${isFirst ? 'made just now and kept for the next time' : 'kept from last time'}`,
     );
-    await retireEverything(app.sql);
-    registerNewPurchases(simulator, app, log);
-    await app.start();
-    const apiUrl = app.url() ?? '';
-    const elsewhere = apiUrl.endsWith(`:${API_PORT}`) ? '' : ` (port ${API_PORT} is taken)`;
-    fact('daemon', `polls, decides, delivers; its API: ${apiUrl}${elsewhere}`);
+    fact('checkout', `simulated, for ${SITES.join(' and ')}; its controls: ${simulator.url}/control`);
+    fact('shop', 'takes webhooks and checks their signatures');
+    fact('Slack', 'a stand-in that shows what Slack would show');
+    fact('daemon', `polls, decides, delivers; its API: ${apiUrl}`);
     const remarks = [
       `Ready after ${took()}; the daemon's log is in ${typed(logFile)}`,
       `Demo settings: ${SHORT_TIMES}`,
@@ -109,7 +92,7 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     if (once) return void stage.write('  Without --once the demo goes on, and shows what to open and try.');
 
     const databaseFile = join(home, 'database-url');
-    writePrivately(databaseFile, app.databaseUrl);
+    writePrivately(databaseFile, postgres.url);
     const ids = purchasesToTry(simulator.control);
     for (const line of hints({ home, apiUrl, checkoutUrl: simulator.url, databaseFile, ids }))
       stage.write(line === '' ? '' : `  ${line}`);
@@ -127,6 +110,84 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
   }
 }
 
+interface ProductParts {
+  readonly home: string;
+  readonly isFirst: boolean;
+  readonly stage: Stage;
+  readonly narrator: Narrator;
+  readonly log: Logger;
+  readonly logFile: string;
+  /** Gets what ends each part, in the order in which they begin. */
+  readonly closers: (() => Promise<unknown>)[];
+}
+
+/** Starts everything, the daemon last. */
+async function openProduct({ home, isFirst, stage, narrator, log, logFile, closers }: ProductParts) {
+  const postgres = await startDatabase({ home, isFirst, stage });
+  closers.push(() => postgres.stop());
+  const sql = connect(postgres.url, { max: 2, name: 'demo' });
+  closers.push(() => sql.end({ timeout: 1 }));
+  await retireEverything(sql);
+  const simulator = await startCheckout();
+  closers.push(simulator.stop);
+
+  const progress = createProgress();
+  const secret = newSecret();
+  const shop = await openShop({
+    secret,
+    onArrival: (arrival) => {
+      progress.count(arrival);
+      narrator.arrival(arrival);
+    },
+    onForged: () => narrator.say('The shop refused a request whose signature is not good.'),
+  });
+  closers.push(shop.close);
+  const slack = await openSlack(narrator);
+  closers.push(slack.listener.close);
+
+  const port = await freePortOrAny(API_PORT);
+  const daemonPort = await freePort();
+  const consolePort = port === 0 ? await freePort() : port;
+  const apiUrl = `http://127.0.0.1:${consolePort}`;
+  const { env, file } = demoSettings({
+    home,
+    checkoutUrl: simulator.url,
+    shopUrl: `${shop.origin}/webhooks`,
+    secret,
+    slackUrl: `${slack.listener.origin}/services/demo`,
+    consoleUrl: apiUrl,
+  });
+  const daemon = createDaemon(env, { port: daemonPort, logFile });
+  closers.push(daemon.stop);
+  const switches = switchesOf({ control: simulator.control, daemon, shop });
+  const front = await openFront({ port: consolePort, daemonUrl: () => daemon.url, switches, lastPost: slack.lastPost });
+  closers.push(front.close);
+  registerNewPurchases(simulator, sql, log);
+  await daemon.start();
+  return { simulator, progress, slack, postgres, file, apiUrl, port };
+}
+
+/** Starts the database and brings its schema up to date: what changes at the service is registered while the daemon is dead, too. */
+async function startDatabase({
+  home,
+  isFirst,
+  stage,
+}: {
+  home: string;
+  isFirst: boolean;
+  stage: Stage;
+}): Promise<EmbeddedPostgres> {
+  if (isFirst) stage.write(stage.paint('gray', '    making the database, which takes a few seconds the first time …'));
+  const postgres = await startEmbedded({ dataDir: home });
+  try {
+    await migrateOrExplain(postgres.url, MIGRATIONS);
+    return postgres;
+  } catch (error) {
+    await postgres.stop();
+    throw withRemedy(error, home);
+  }
+}
+
 async function startCheckout(): Promise<Simulator> {
   const port = await freePortOrAny(CHECKOUT_PORT);
   // A database that is kept remembers the ids of earlier runs.
@@ -137,21 +198,23 @@ async function startCheckout(): Promise<Simulator> {
 
 async function openSlack(narrator: Narrator) {
   let messages = 0;
+  let last: SlackPost | null = null;
   const listener = await listenForPosts(({ body }) => {
     const message = JSON.parse(body.toString()) as Partial<Parameters<typeof renderForTerminal>[0]>;
     // As Slack does: a message without text is not shown. `doctor` asks so whether the address lives.
     const { text, blocks } = message;
     if (text === undefined) return { status: 400, body: 'no_text' };
     messages += 1;
+    last = { text, at: Date.now() };
     narrator.say('Slack gets a message:');
     narrator.show(renderForTerminal(blocks === undefined ? { text } : { text, blocks }));
     return { status: 200, body: 'ok' };
   });
-  return { listener, messages: () => messages };
+  return { listener, messages: () => messages, lastPost: () => last };
 }
 
 /** Every purchase of the service is registered as a shop would do it, but for those that are left to the reader. */
-function registerNewPurchases(simulator: Simulator, { sql }: App, log: Logger): void {
+function registerNewPurchases(simulator: Simulator, sql: Sql, log: Logger): void {
   simulator.control.onPurchase(({ purchaseId, site }) => {
     if (isLeftToTheReader(purchaseId)) return;
     register(sql, [{ purchaseId, site, reference: null, metadata: null }]).catch((error: unknown) => {

@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSettings } from '../config/load-settings.ts';
-import type { Settings } from '../config/settings.ts';
 
 export const SITES = ['demo-se', 'demo-fi'] as const;
 /** Where the page breaks. */
@@ -30,20 +29,23 @@ export interface DemoPlaces {
   readonly shopUrl: string;
   readonly secret: string;
   readonly slackUrl: string;
-  readonly port: number;
+  /** Where people open the console. */
+  readonly consoleUrl: string;
 }
 
 /** Writes the file and reads it as the daemon would; answers where it is, too. */
-export function demoSettings(places: DemoPlaces): { settings: Settings; file: string } {
+export function demoSettings(places: DemoPlaces): { env: Record<string, string>; file: string } {
   const file = join(places.home, 'settings.yaml');
   writePrivately(file, fileText(places));
-  const settings = loadSettings({
+  const env = {
     PURCHASE_WATCH_CONFIG: file,
     DATA_DIR: places.home,
     SLACK_WEBHOOK_URL: places.slackUrl,
-    PORT: String(places.port),
-  });
-  return { settings, file };
+    CONSOLE_URL: places.consoleUrl,
+  };
+  // What is wrong is said here, not by a process that ends.
+  loadSettings(env);
+  return { env, file };
 }
 
 /** Writes a file that holds a secret. */

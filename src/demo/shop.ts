@@ -2,7 +2,7 @@
 
 import type { SystemEvent } from '../domain/events/system-event-types.ts';
 import { judge } from '../receiver/genuine.ts';
-import { listenForPosts, type PostListener } from '../receiver/posts.ts';
+import { listenForPosts, type PostListener, type Receive } from '../receiver/posts.ts';
 
 /** An event with its id and when it was seen (ISO 8601). */
 export type ShopEvent = SystemEvent & { readonly id: string; readonly timestamp: string };
@@ -13,8 +13,18 @@ export interface Arrival {
   readonly took: number;
 }
 
+/** The shop, which may be away for a while. */
+export interface Shop {
+  readonly origin: string;
+  isOpen(): boolean;
+  /** Takes webhooks again, at the same address. */
+  open(): Promise<void>;
+  /** Takes none any more. */
+  close(): Promise<void>;
+}
+
 /** Starts the shop; `onArrival` hears of each event once, when its signature is good, and `onForged` of every other request. */
-export function openShop({
+export async function openShop({
   secret,
   onArrival,
   onForged,
@@ -22,10 +32,10 @@ export function openShop({
   readonly secret: string;
   onArrival(arrival: Arrival): void;
   onForged(): void;
-}): Promise<PostListener> {
+}): Promise<Shop> {
   // Webhooks come at least once: the id tells a repeat.
   const known = new Set<string>();
-  return listenForPosts((posted) => {
+  const receive: Receive = (posted) => {
     const verdict = judge(posted, { secrets: [secret], publicKeys: [] });
     if (verdict.kind === 'refused') {
       onForged();
@@ -37,5 +47,19 @@ export function openShop({
       onArrival({ event, took: Math.max(0, posted.at - Date.parse(event.timestamp)) });
     }
     return { status: 200, body: 'ok' };
-  });
+  };
+  const { origin, port, close } = await listenForPosts(receive);
+  let listener: Pick<PostListener, 'close'> | null = { close };
+  return {
+    origin,
+    isOpen: () => listener !== null,
+    open: async () => {
+      listener ??= await listenForPosts(receive, { port });
+    },
+    close: async () => {
+      const open = listener;
+      listener = null;
+      await open?.close();
+    },
+  };
 }

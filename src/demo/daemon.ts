@@ -1,0 +1,67 @@
+/** The daemon of the demo: a process of its own, so that it can be killed while the rest goes on. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { AppError } from '../domain/values/errors.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
+
+export interface DaemonProcess {
+  /** The address of its API and console. */
+  readonly url: string;
+  isRunning(): boolean;
+  /** Starts it, and waits until it does its work. Throws AppError when it ends instead. */
+  start(): Promise<void>;
+  /** Ends it at once, as a power cut would. */
+  kill(): Promise<void>;
+  /** Lets it end what is under way. */
+  stop(): Promise<void>;
+}
+
+const BIN = fileURLToPath(new URL('../../bin/purchase-watch.mjs', import.meta.url));
+const LOOK_AGAIN: Milliseconds = 100;
+
+/** A daemon with these settings as its environment, which listens at `port`. */
+export function createDaemon(settings: NodeJS.ProcessEnv, { port, logFile }: { port: number; logFile: string }): DaemonProcess {
+  const url = `http://127.0.0.1:${port}`;
+  let child: ChildProcess | null = null;
+  const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
+    if (child === null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+  };
+  return {
+    url,
+    isRunning: () => child !== null,
+    start: async () => {
+      if (child !== null) return;
+      const { PATH = '', HOME = '' } = process.env;
+      const started = spawn(process.execPath, [BIN, 'start'], {
+        env: { PATH, HOME, ...settings, PORT: String(port) },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      child = started;
+      let complaint = '';
+      const log = createWriteStream(logFile, { flags: 'a' });
+      started.stdout.pipe(log);
+      started.stderr.setEncoding('utf8').on('data', (text: string) => {
+        complaint = (complaint + text).slice(-1_000);
+      });
+      started.once('exit', () => {
+        if (child === started) child = null;
+      });
+      while (child === started && !(await isReady(url))) await delay(LOOK_AGAIN);
+      if (child !== started) throw new AppError('unavailable', `the daemon did not start: ${complaint.trim()} (log: ${logFile})`);
+    },
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+  };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  const answer = await fetch(`${url}/readyz`).catch(() => null);
+  await answer?.body?.cancel();
+  return answer?.ok === true;
+}
