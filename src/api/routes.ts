@@ -23,6 +23,7 @@ import { mountOverview } from './health/overview.ts';
 import { mountSite } from './health/site.ts';
 import { mountSystem } from './health/system.ts';
 import type { Api } from './http/definitions.ts';
+import { mountCustomers } from './incidents/customers.ts';
 import { mountIncidents } from './incidents/incidents.ts';
 import { mountSilences } from './incidents/silences.ts';
 import { createOperations } from './operations.ts';
@@ -99,6 +100,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountDeliveries(app, { sql, changes });
   mountChannels(app, { sql, channels: settings.channels ?? [], testChannel });
   mountIncidents(app, { sql, changes, alerts: settings.slack ?? null });
+  mountCustomers(app, { sql });
   mountSilences(app, { sql, changes, secrets });
   mountDocument(app, { keyed: settings.apiKeys.length > 0 });
 

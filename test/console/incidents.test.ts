@@ -97,6 +97,11 @@ test.each([true, false])(
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('5 customers overdue');
     await page.getByText("The bank's return request lacks the session").first().waitFor();
     await page.getByText(/A reminder/).waitFor();
+    await page.getByRole('img', { name: /became overdue.*it was noticed at/ }).waitFor();
+    await page.getByText(/500\.50\sSEK/).waitFor();
+    const customer = page.getByRole('row', { name: /ORD-3/ });
+    expect(await customer.textContent()).toMatch(/100\.10\sSEK/);
+    expect(await customer.getByRole('link').getAttribute('href')).toMatch(/^\/purchases\/default\/./);
 
     await form(page, 'Acknowledge').getByLabel('Note for the others').fill('Taking back the deploy');
     await page.getByRole('button', { name: 'Acknowledge' }).click();

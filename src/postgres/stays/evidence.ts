@@ -71,7 +71,7 @@ export function paidByAnotherAt(sql: Queries): Fragment {
 }
 
 /** SQL: places as rows `g (site, state, since, place)`; `place` is the position in the list. */
-const listed = (sql: Queries, places: readonly Place[]): Fragment =>
+export const listed = (sql: Queries, places: readonly Place[]): Fragment =>
   columns(
     sql,
     places,
@@ -97,7 +97,7 @@ export interface Waiting {
  */
 export async function stuckDetails(
   sql: Queries,
-  { parts, limit = 5 }: { parts: readonly Place[]; limit?: number },
+  { parts, limit = 5, most = MOST_COUNTED }: { parts: readonly Place[]; limit?: number; most?: number },
 ): Promise<{ purchases: string[]; waiting: Waiting[]; unpriced: number }> {
   const purchases = await sql<{ purchaseId: string }[]>`
     select q.purchase_id as "purchaseId"
@@ -117,7 +117,7 @@ export async function stuckDetails(
         select id, site, reference from purchase_watch.purchases p
         where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= g.since
         and p.status = 'watching' and not ${paidByAnother(sql)}
-        order by p.state_since limit ${MOST_COUNTED}) p
+        order by p.state_since limit ${most}) p
       left join purchase_watch_internal.purchase_details d on d.purchase = p.id),
     shared as (select *, count(*) over (partition by site, key) as sharing from overdue),
     orders as (

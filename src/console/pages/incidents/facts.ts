@@ -1,4 +1,5 @@
 /** What is known of an incident: its numbers, likely causes, parts, and what was sent about it. */
+import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentBody, IncidentDetailsBody } from '../../../api/incidents/fields.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
@@ -6,6 +7,7 @@ import { type Shape, status, tag } from '../../frame/icons.ts';
 import type { Ask } from '../../frame/page-route.ts';
 import { facts, panel, written } from '../../parts/lists.ts';
 import { clockTime, length, when } from '../../parts/time.ts';
+import { moneyWaiting } from './customers.ts';
 
 /** What the incident rests on, as a sentence below the first one. */
 export function restsOn({ alarm }: IncidentBody): string {
@@ -25,12 +27,29 @@ export function restsOn({ alarm }: IncidentBody): string {
 const inHundred = (share: number): string => `${Math.round(share * 1_000) / 10} in 100`;
 
 /** How many, since when, and what it would take for chance to look like this. */
-export function numbers(incident: IncidentDetailsBody, { base, now }: Ask): Html {
-  const { kind, count, peak, openedAt, reopenedAt, quietSince, endedAt, alarm, parent, since: first } = incident;
+export function numbers(incident: IncidentDetailsBody, customers: IncidentCustomersBody | null, { base, now }: Ask): Html {
+  const {
+    kind,
+    site,
+    subscriber,
+    count,
+    peak,
+    openedAt,
+    reopenedAt,
+    quietSince,
+    endedAt,
+    alarm,
+    parent,
+    since: first,
+  } = incident;
   const rows: (readonly [string, Html | string])[] = [
     [COUNTED[kind], html`${number(count)}<small>${number(peak)} at the worst</small>`],
     ['Began', html`${when(first, now)}<small>opened ${when(openedAt, now)}</small>`],
   ];
+  if (customers !== null && endedAt === null) rows.splice(1, 0, ['Money waiting', moneyWaiting(customers)]);
+  if (site !== null) rows.push(['Site', html`<a href="${base}/sites/${encodeURIComponent(site)}">${site}</a>`]);
+  if (subscriber !== null)
+    rows.push(['Subscriber', html`<a href="${base}/subscribers/${encodeURIComponent(subscriber)}">${written(subscriber)}</a>`]);
   if (reopenedAt !== null) rows.push(['Came back', when(reopenedAt, now)]);
   if (endedAt !== null) rows.push(['Ended', html`${when(endedAt, now)}<small>after ${span(openedAt, endedAt)}</small>`]);
   else if (quietSince !== null) rows.push(['Quiet', html`${when(quietSince, now)}<small>it ends when that lasts</small>`]);

@@ -1,4 +1,6 @@
 /** One incident: what is wrong and what that rests on, what to do, what was sent, and what a person does about it. */
+
+import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
 import type { IncidentBody, IncidentDetailsBody, SilenceBody } from '../../../api/incidents/fields.ts';
 import { ApiRefusal } from '../../frame/api-calls.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
@@ -10,6 +12,7 @@ import { flash, written } from '../../parts/lists.ts';
 import { openIncidents } from '../../parts/silences.ts';
 import { length, since } from '../../parts/time.ts';
 import { type Act, care, type Refused, scopesOf } from './care.ts';
+import { share, waiting } from './customers.ts';
 import { causes, numbers, parts, restsOn, sent } from './facts.ts';
 
 const MOST_SILENCES = 200;
@@ -62,15 +65,16 @@ async function incidentView(ask: Ask, refused: Refused | null): Promise<View> {
   const { api, base, query } = ask;
   const incident = await api.get<IncidentDetailsBody>(`/v1${path(ask)}`);
   const isOpen = incident.endedAt === null;
-  const [silences, { open, atLeast }] = await Promise.all([
+  const [silences, { open, atLeast }, customers] = await Promise.all([
     isOpen ? api.get<{ data: SilenceBody[] }>('/v1/silences', { limit: MOST_SILENCES }) : { data: [] },
     isOpen && ask.mayOperate ? openIncidents(ask) : { open: [], atLeast: false },
+    incident.kind === 'stuck' ? api.get<IncidentCustomersBody>(`/v1${path(ask)}/customers`) : null,
   ]);
   const done = DONE.get(query.done ?? '');
   const body = html`${head(incident, ask)}
 ${done === undefined ? NOTHING : flash(done)}
-<div class="two"><div class="stack">${causes(incident, ask)}${parts(incident, ask)}</div>
-<div class="stack">${numbers(incident, ask)}${care({ ask, incident, refused, silences: silences.data, open, openAtLeast: atLeast })}${sent(incident, ask)}</div></div>`;
+<div class="two"><div class="stack">${customers === null ? sent(incident, ask) : html`${share(incident, customers)}${causes(incident, ask)}${waiting(incident, customers, ask)}${parts(incident, ask)}`}</div>
+<div class="stack">${numbers(incident, customers, ask)}${care({ ask, incident, refused, silences: silences.data, open, openAtLeast: atLeast })}${customers === null ? NOTHING : sent(incident, ask)}</div></div>`;
   return {
     ...{ title: `${incident.where}: ${incident.what}`, place: 'incidents', body },
     crumb: html`<a href="${base}/incidents">Incidents</a> / <span class="id">${incident.id}</span>`,

@@ -1,0 +1,116 @@
+/** The share of customers who did not get on, over time: a step line beside what is usual, and below it each customer. */
+import type { IncidentCustomersBody } from '../../api/incidents/customers.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { type Html, html, NOTHING, trusted } from '../frame/html.ts';
+import { clockTime } from '../parts/time.ts';
+
+export interface SharePicture {
+  readonly came: NonNullable<IncidentCustomersBody['came']>;
+  /** When the first customer came that speaks for the incident, and when that was noticed; null where it rests on no count. */
+  readonly marks: { readonly first: Instant; readonly noticed: Instant } | null;
+  /** From 0 to 1; null: not known. */
+  readonly usual: number | null;
+  /** The picture in a sentence, for whoever does not see it. */
+  readonly label: string;
+}
+
+const [LEFT, TOP, BOTTOM, STRIP] = [40, 30, 168, 212];
+const HEIGHT = 236;
+/** Lengths between two times of the axis. */
+const STEPS: readonly Milliseconds[] = [
+  10_000,
+  30_000,
+  ...[1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 720, 1_440].map((minutes) => minutes * 60_000),
+];
+
+/** In both widths: the page shows the one that fits. */
+export function sharePicture(picture: SharePicture): Html {
+  const { marks } = picture;
+  const legend =
+    marks === null
+      ? NOTHING
+      : html`<p class="small">1: ${clockTime(marks.first)} the first of them came. 2: ${clockTime(marks.noticed)} noticed.</p>`;
+  return html`<div class="only-wide">${drawn(picture, 620)}</div><div class="only-narrow">${drawn(picture, 330)}${legend}</div>
+<div class="legend"><span>Each customer at the time he came:</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><path class="d-stuck" d="M5 1l4 5-4 5-4-5z"/></svg>')}became overdue</span><span>${trusted('<svg width="6" height="12" viewBox="0 0 6 12" aria-hidden="true"><rect class="d-got" x="1" y="1" width="3" height="10"/></svg>')}got on</span><span>${trusted('<svg width="10" height="12" viewBox="0 0 10 12" aria-hidden="true"><circle class="d-open" cx="5" cy="6" r="3"/></svg>')}not known yet, or ended otherwise</span></div>`;
+}
+
+const f = (value: number): string => String(Math.round(value * 10) / 10);
+
+interface Scale {
+  readonly width: number;
+  readonly right: number;
+  x(at: Instant): number;
+  y(share: number): number;
+}
+
+function scaleOf({ from, until }: SharePicture['came'], width: number): Scale {
+  const [start, end] = [Date.parse(from), Date.parse(until)];
+  const right = width - 14;
+  const inside = (part: number): number => Math.min(Math.max(part, 0), 1);
+  return {
+    width,
+    right,
+    x: (at) => LEFT + inside((at - start) / Math.max(end - start, 1)) * (right - LEFT),
+    y: (share) => BOTTOM - inside(share) * (BOTTOM - TOP),
+  };
+}
+
+function drawn(picture: SharePicture, width: number): Html {
+  const { came, usual, label, marks } = picture;
+  const scale = scaleOf(came, width);
+  const { right } = scale;
+  return html`<svg viewBox="0 0 ${String(width)} ${String(HEIGHT)}" role="img" aria-label="${label}">
+${[0, 0.5, 1].map((share) => html`<path class="c-grid" d="M${String(LEFT)} ${f(scale.y(share))}H${String(right)}"/><text x="34" y="${f(scale.y(share) + 4)}" text-anchor="end">${String(share * 100)} %</text>`)}
+${line(picture, scale)}${usual === null ? NOTHING : html`<path class="c-usual" d="M${String(LEFT)} ${f(scale.y(usual))}H${String(right)}"/><text class="t-halo" x="44" y="${f(scale.y(usual) - 7)}">usual ${String(Math.round(usual * 1_000) / 10)} %</text>`}
+${marks === null ? NOTHING : pins(marks, scale)}<path class="c-base" d="M${String(LEFT)} ${String(BOTTOM)}H${String(right)}"/>${axis(came, scale)}
+<path class="c-grid" d="M${String(LEFT)} ${String(STRIP)}H${String(right)}"/>${came.stays.map((stay) => mark(stay, scale))}</svg>`;
+}
+
+/** Steps: the share holds from one outcome to the next. Before the first outcome nothing is known, and nothing is drawn. */
+function line({ came: { share, until } }: SharePicture, scale: Scale): Html {
+  const [first] = share;
+  const last = share.at(-1);
+  if (first === undefined || last === undefined) return NOTHING;
+  const value = ({ overdue, of }: typeof first): string => f(scale.y(overdue / of));
+  const begin = f(scale.x(Date.parse(first.at)));
+  const steps = share.slice(1).map((step) => `H${f(scale.x(Date.parse(step.at)))}V${value(step)}`);
+  const end = f(scale.x(Date.parse(until)));
+  const path = `M${begin} ${value(first)}${steps.join('')}H${end}`;
+  const percent = Math.round((last.overdue / last.of) * 100);
+  return html`<path class="c-area bad" d="${path}V${String(BOTTOM)}H${begin}Z"/><path class="c-line bad" d="${path}"/><text class="t-stuck t-halo" x="${String(scale.right)}" y="${f(Math.max(scale.y(percent / 100) - 8, 12))}" text-anchor="end">${String(percent)} %</text>`;
+}
+
+/** Two moments; numbered where there is no room for words. */
+function pins({ first, noticed }: NonNullable<SharePicture['marks']>, { x, width, right }: Scale): Html {
+  const places = [
+    { at: x(first), word: `${clockTime(first)} first of them came`, number: 1 },
+    { at: Math.max(x(noticed), x(first) + (width < 500 ? 18 : 0)), word: `${clockTime(noticed)} noticed`, number: 2 },
+  ];
+  const pin = ({ at, word, number }: (typeof places)[number]): Html => {
+    const stem = html`<path class="c-mark" d="M${f(at)} 16V${String(BOTTOM)}"/>`;
+    if (width < 500)
+      return html`${stem}<circle class="c-fill" cx="${f(at)}" cy="16" r="8"/><text class="strong" x="${f(at)}" y="20" text-anchor="middle">${String(number)}</text>`;
+    // The first is written to the left, the second to the right: they never meet. Near an edge both go inwards.
+    const isLeft = (number === 1 && at > 200) || at > right - 110;
+    return html`${stem}<circle class="c-fill" cx="${f(at)}" cy="16" r="3"/><text class="strong t-halo" x="${f(at + (isLeft ? -9 : 9))}" y="${number === 2 && places[0]!.at <= 200 ? '34' : '20'}" text-anchor="${isLeft ? 'end' : 'start'}">${word}</text>`;
+  };
+  return html`${places.map(pin)}`;
+}
+
+function axis({ from, until }: SharePicture['came'], { x, width }: Scale): Html {
+  const [start, end] = [Date.parse(from), Date.parse(until)];
+  const most = width < 500 ? 4 : 7;
+  const step = STEPS.find((each) => (end - start) / each <= most) ?? STEPS.at(-1)!;
+  const times: Instant[] = [];
+  for (let at = Math.ceil(start / step) * step; at <= end && times.length < most + 1; at += step) times.push(at);
+  const text = (at: Instant): string => (step < 60_000 ? clockTime(at) : clockTime(at).slice(0, 5));
+  return html`${times.map((at) => html`<text x="${f(Math.min(Math.max(x(at), LEFT + 14), width - 28))}" y="182" text-anchor="middle">${text(at)}</text>`)}`;
+}
+
+/** Down: got on. Diamond: became overdue. Ring: not known. */
+function mark({ enteredAt, fate }: SharePicture['came']['stays'][number], { x }: Scale): Html {
+  const at = x(Date.parse(enteredAt));
+  if (fate === 'overdue' || fate === 'late') return html`<path class="d-stuck" d="M${f(at)} 203l4 5-4 5-4-5z"/>`;
+  if (fate === 'well') return html`<rect class="d-got" x="${f(at - 1.25)}" y="216" width="2.5" height="9"/>`;
+  return html`<circle class="d-open" cx="${f(at)}" cy="${String(STRIP)}" r="2.6"/>`;
+}

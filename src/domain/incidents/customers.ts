@@ -1,0 +1,59 @@
+/** What became of the customers around an incident, and how the share of those who did not get on went over time. Pure. */
+import { isGoodExit } from '../stays/stay.ts';
+import type { Instant } from '../values/time.ts';
+
+/** A stay in the state of an incident, as polls showed it. */
+export interface SeenStay {
+  /** The same for all purchases of one order. */
+  readonly customer: string;
+  readonly enteredAt: Instant;
+  /** When a poll found it overdue; null: none did. */
+  readonly overdueAt: Instant | null;
+  /** The first poll after it; null: the purchase was not seen to leave. */
+  readonly leftAt: Instant | null;
+  readonly toState: number | null;
+}
+
+/** `open`: not known yet, or never because the purchase is not watched any more. `late`: left after it was overdue. */
+export const STAY_FATES = ['well', 'other', 'overdue', 'late', 'open'] as const;
+export type StayFate = (typeof STAY_FATES)[number];
+
+/** What became of a stay. */
+export function fateOf({ overdueAt, leftAt, toState }: SeenStay): StayFate {
+  if (overdueAt !== null) return leftAt === null ? 'overdue' : 'late';
+  if (toState === null) return 'open';
+  return isGoodExit(toState) ? 'well' : 'other';
+}
+
+/** How many of the latest customers whose outcome was known at a moment had become overdue. */
+export interface ShareStep {
+  readonly at: Instant;
+  readonly overdue: number;
+  readonly of: number;
+}
+
+/** The share is that of so many customers, as the judge remembers them. */
+const LATEST = 20;
+
+/**
+ * The share over time, a step for each outcome: overdue, or left well in time. Who left in time by time-out, cancel or error
+ * says nothing of the page, and a customer who becomes overdue again is still one customer.
+ */
+export function shareOverTime(stays: readonly SeenStay[]): ShareStep[] {
+  const outcomes = stays.flatMap((stay) => {
+    if (stay.overdueAt !== null) return [{ at: stay.overdueAt, customer: stay.customer, isOverdue: true }];
+    if (stay.leftAt === null || fateOf(stay) !== 'well') return [];
+    return [{ at: stay.leftAt, customer: stay.customer, isOverdue: false }];
+  });
+  const known = new Set<string>();
+  const latest: boolean[] = [];
+  const steps: ShareStep[] = [];
+  for (const { at, customer, isOverdue } of outcomes.toSorted((a, b) => a.at - b.at)) {
+    if (isOverdue && known.has(customer)) continue;
+    if (isOverdue) known.add(customer);
+    latest.push(isOverdue);
+    if (latest.length > LATEST) latest.shift();
+    steps.push({ at, overdue: latest.filter((each) => each).length, of: latest.length });
+  }
+  return steps;
+}

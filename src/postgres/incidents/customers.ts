@@ -1,0 +1,126 @@
+/** The customers around an incident of stuck purchases: those overdue now, and all who came to the state in a time. */
+import type { SeenStay } from '../../domain/incidents/customers.ts';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Queries } from '../connection/database.ts';
+import { customerOf } from '../stays/customer.ts';
+import { listed, type Place, paidByAnother } from '../stays/evidence.ts';
+
+/** The states of sites that an incident is made of, each with when its first customer came; at most so many. */
+export async function placesBelow(
+  sql: Queries,
+  { id, most }: { id: string; most: number },
+): Promise<(Place & { since: Instant })[]> {
+  return sql<(Place & { since: Instant })[]>`
+    with recursive below as (
+      select * from purchase_watch_internal.incidents where id = ${id}
+      union all
+      select c.* from below b join purchase_watch_internal.incidents c on c.parent = b.id)
+    select site, state, coalesce(to_timestamp((alarm::json ->> 'since')::float8 / 1000), since) as since
+    from below where kind = 'stuck' and site is not null and state is not null
+    order by count desc, position limit ${most}`;
+}
+
+/** A purchase that is overdue now. Digits are those that the service sent. */
+export interface OverduePurchase {
+  readonly site: string;
+  readonly purchaseId: string;
+  readonly state: number;
+  readonly reference: string | null;
+  readonly orderReference: string | null;
+  readonly price: string | null;
+  readonly currency: string | null;
+  readonly stateSince: Instant;
+  readonly stuckSince: Instant;
+}
+
+/**
+ * The purchases overdue in some places, the longest waiting first, without those whose order was paid by another one.
+ * `atLeast`: a place has more than `most`.
+ */
+export async function overduePurchases(
+  sql: Queries,
+  { places, limit, most }: { places: readonly Place[]; limit: number; most: number },
+): Promise<{ purchases: OverduePurchase[]; counted: number; atLeast: boolean }> {
+  const rows = await sql<(OverduePurchase & { counted: number; atLeast: boolean })[]>`
+    with o as materialized (
+      select g.place, q.* from ${listed(sql, places)}
+      cross join lateral (
+        select p.id, p.site, p.purchase_id, p.state, p.reference, p.state_since, p.stuck_since from purchase_watch.purchases p
+        where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= g.since
+          and p.status = 'watching' and not ${paidByAnother(sql)}
+        order by p.state_since limit ${most + 1}) q)
+    select o.site, o.purchase_id as "purchaseId", o.state, o.reference, o.state_since as "stateSince", o.stuck_since as "stuckSince",
+      purchase_watch_internal.stored_text(d.fields, 'OrderReference') as "orderReference",
+      purchase_watch_internal.stored_number(d.fields, 'Price')::text as price,
+      nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency,
+      (select count(*) from o)::float8 as counted,
+      (select coalesce(max(n), 0) > ${most} from (select count(*) as n from o group by place) c) as "atLeast"
+    from (select * from o order by state_since, purchase_id limit ${limit}) o
+    left join purchase_watch_internal.purchase_details d on d.purchase = o.id
+    order by o.state_since, o.purchase_id`;
+  return {
+    purchases: rows.map(({ counted, atLeast, ...row }) => row),
+    counted: rows[0]?.counted ?? 0,
+    atLeast: rows[0]?.atLeast ?? false,
+  };
+}
+
+/** A stay with the purchase whose it is. */
+export interface NamedStay extends SeenStay {
+  readonly purchaseId: string;
+}
+
+/** Who comes to a state was registered this long before at most: a checkout lasts no longer. */
+const REGISTERED_BEFORE: Milliseconds = 2 * 3_600_000;
+
+/**
+ * The stays in a state of a site that began in a time, in order. There is no index of purchases by time: their row ids are in
+ * the order of registration, so the ids of that time are found by halving, and of them the newest `most` are looked at.
+ * `isComplete`: there were no more.
+ */
+export async function staysBetween(
+  sql: Queries,
+  { site, state, from, until, most }: { site: string; state: number; from: Instant; until: Instant; most: number },
+): Promise<{ stays: NamedStay[]; isComplete: boolean }> {
+  const [first, after] = await Promise.all([firstIdSince(sql, from - REGISTERED_BEFORE), firstIdSince(sql, until)]);
+  const rows = await sql<(NamedStay & { looked: number })[]>`
+    -- One row after the other by its key, whatever the planner thinks of their number.
+    with candidates as materialized (
+      select q.id from (
+        select distinct status, coalesce(state, -2147483648) as state, stuck from purchase_watch.purchase_totals where site = ${site}) g
+      cross join lateral (
+        select p.id from purchase_watch.purchases p
+        where p.site = ${site} and p.status = g.status and coalesce(p.state, -2147483648) = g.state and (p.stuck_since is not null) = g.stuck
+          and -p.id <= ${-first} and -p.id > ${-after}
+        order by -p.id limit ${most + 1}) q
+      order by q.id desc limit ${most + 1})
+    select p.purchase_id as "purchaseId", ${customerOf(sql)}::text as customer, t.not_after as "enteredAt",
+      coalesce(case when n.purchase is null then p.stuck_since end, (
+        select min(e.created_at) from purchase_watch_internal.events e
+        where e.purchase = p.id and e.type = 'purchase.stuck' and e.created_at between t.not_after and coalesce(n.not_after, 'infinity'))) as "overdueAt",
+      n.not_after as "leftAt", n.to_state as "toState", (select count(*) from candidates)::float8 as looked
+    from candidates c
+    cross join lateral (select * from purchase_watch.purchases where id = c.id limit 1) p
+    cross join lateral (
+      select * from purchase_watch_internal.purchase_transitions t
+      where t.purchase = c.id and t.to_state = ${state} and t.not_after >= ${from}::timestamptz and t.not_after < ${until}::timestamptz offset 0) t
+    left join purchase_watch_internal.purchase_transitions n on n.purchase = t.purchase and n.from_sequence = t.sequence
+    order by t.not_after, p.id`;
+  return { stays: rows.map(({ looked, ...stay }) => stay), isComplete: (rows[0]?.looked ?? 0) <= most };
+}
+
+/** The lowest row id of purchases that were registered since a moment; one above the highest when there is none. */
+async function firstIdSince(sql: Queries, at: Instant): Promise<number> {
+  const [row] = await sql<{ id: number }[]>`
+    with recursive search as (
+      select min(id) as low, max(id) + 1 as high from purchase_watch.purchases
+      union all
+      select case when m.registered_at < ${at}::timestamptz then m.id + 1 else s.low end,
+        case when m.registered_at < ${at}::timestamptz then s.high else (s.low + s.high) / 2 end
+      from search s
+      cross join lateral (
+        select id, registered_at from purchase_watch.purchases where id >= (s.low + s.high) / 2 order by id limit 1) m
+      where s.low < s.high)
+    select min(high)::float8 as id from search where low >= high`;
+  return row?.id ?? 0;
+}

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { numberOf } from '../../../src/domain/purchases/states.ts';
+import { overduePurchases, staysBetween } from '../../../src/postgres/incidents/customers.ts';
+import { rowsRead } from '../../support/rows-read.ts';
+import { startTestApi, type TestApi } from '../api.ts';
+
+const CARD = numberOf('WaitingForCardPayments');
+const COMPLETED = numberOf('Completed');
+const MINUTE = 60_000;
+/** When the first stuck customer came. */
+let began: number;
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi({ sites: ['default', 'se'] });
+});
+afterAll(() => api.stop());
+beforeEach(async () => {
+  began = Date.now() - 30 * MINUTE;
+  await api.sql`truncate purchase_watch_internal.incidents, purchase_watch_internal.events, purchase_watch.purchases, purchase_watch_internal.purchase_counts, purchase_watch_internal.count_changes cascade`;
+  await api.sql`
+    insert into purchase_watch_internal.incidents (id, kind, site, state, opened_at, since, count, peak, alarm)
+    values ('inc_card', 'stuck', 'se', ${CARD}, now(), now(), 2, 2, ${JSON.stringify({ at: began + 7 * MINUTE, since: began, rule: 'share', entrants: 2, overdue: 2, usualShare: 0.03, perDay: null, falseAlarmEvery: null })})`;
+});
+
+const iso = (at: number): string => new Date(at).toISOString();
+
+interface Came {
+  readonly id: string;
+  /** Minutes after the beginning. */
+  readonly at: number;
+  readonly overdueAt?: number;
+  readonly leftAt?: number;
+  readonly to?: number;
+  readonly reference?: string;
+}
+
+/** A purchase that came to the card payment, and what became of it, as a daemon records it. */
+async function came({ id, at, overdueAt, leftAt, to = COMPLETED, reference }: Came): Promise<void> {
+  const minute = (after: number): string => iso(began + after * MINUTE);
+  const isThere = leftAt === undefined;
+  await api.sql`
+    insert into purchase_watch.purchases (purchase_id, site, reference) values (${id}, 'se', ${reference ?? null})`;
+  const [{ row }] = await api.sql<[{ row: number }]>`
+    update purchase_watch.purchases set registered_at = ${minute(at - 1)}, state = ${isThere ? CARD : to}, status = ${isThere ? 'watching' : 'settled'},
+      state_since = ${minute(leftAt ?? at)}, stuck_since = ${isThere && overdueAt !== undefined ? minute(overdueAt) : null},
+      next_poll_at = case when ${isThere} then next_poll_at end, due_slot = case when ${isThere} then due_slot end, ended_at = ${isThere ? null : minute(leftAt)},
+      sequence = 3
+    where purchase_id = ${id} returning id::float8 as row`;
+  await api.sql`
+    insert into purchase_watch_internal.purchase_transitions (purchase, sequence, not_before, not_after, from_sequence, from_state, to_state)
+    values (${row}, 1, null, ${minute(at)}, null, null, ${CARD})`;
+  if (overdueAt !== undefined)
+    await api.sql`
+      insert into purchase_watch_internal.events (id, type, site, shard, purchase, sequence, previous, created_at, body, state)
+      values (${`evt_${id}_1`}, 'purchase.state_changed', 'se', 0, ${row}, 1, null, ${minute(at)}, '{}', ${CARD}),
+        (${`evt_${id}_2`}, 'purchase.stuck', 'se', 0, ${row}, 2, 1, ${minute(overdueAt)}, '{}', ${CARD})`;
+  if (leftAt !== undefined)
+    await api.sql`
+      insert into purchase_watch_internal.purchase_transitions (purchase, sequence, not_before, not_after, from_sequence, from_state, to_state)
+      values (${row}, 3, ${minute(leftAt)}, ${minute(leftAt)}, 1, ${CARD}, ${to})`;
+}
+
+const read = async (id: string) => (await api.call('GET', `/v1/incidents/${id}/customers`)).body;
+
+test('shows who waits, what became of everybody who came, and the share over time', async () => {
+  await came({ id: 'long-ago', at: -90, leftAt: -89 });
+  await came({ id: 'well', at: -5, leftAt: -4 });
+  await came({ id: 'timed-out', at: -3, leftAt: 10, to: numberOf('SessionTimedOut') });
+  await came({ id: 'late', at: 0, overdueAt: 6.5, leftAt: 12 });
+  await came({ id: 'stuck-2', at: 3, overdueAt: 9.5, reference: 'ORD-2' });
+  await came({ id: 'stuck-1', at: 1, overdueAt: 7.5 });
+  await came({ id: 'again', at: 5, overdueAt: 11.5, reference: 'ORD-2' });
+  await came({ id: 'waits', at: 28 });
+  const { data, counted, atLeast, came: around } = await read('inc_card');
+  expect(data.map(({ purchaseId }: { purchaseId: string }) => purchaseId)).toEqual(['stuck-1', 'stuck-2', 'again']);
+  expect(data[1]).toMatchObject({
+    site: 'se',
+    state: { name: 'WaitingForCardPayments' },
+    reference: 'ORD-2',
+    price: null,
+    stuckSince: iso(began + 9.5 * MINUTE),
+  });
+  expect([counted, atLeast]).toEqual([3, false]);
+  expect(around.isComplete).toBe(true);
+  expect(around.stays.map(({ purchaseId, fate }: { purchaseId: string; fate: string }) => [purchaseId, fate])).toEqual([
+    ['well', 'well'],
+    ['timed-out', 'other'],
+    ['late', 'late'],
+    ['stuck-1', 'overdue'],
+    ['stuck-2', 'overdue'],
+    ['again', 'overdue'],
+    ['waits', 'open'],
+  ]);
+  // Two purchases of one order are one customer.
+  expect(around.share).toEqual([
+    { at: iso(began - 4 * MINUTE), overdue: 0, of: 1 },
+    { at: iso(began + 6.5 * MINUTE), overdue: 1, of: 2 },
+    { at: iso(began + 7.5 * MINUTE), overdue: 2, of: 3 },
+    { at: iso(began + 9.5 * MINUTE), overdue: 3, of: 4 },
+  ]);
+});
+
+test('one that is made of parts shows who waits in all of them, and one of another kind nobody', async () => {
+  await came({ id: 'stuck-1', at: 1, overdueAt: 7.5 });
+  await api.sql`
+    insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, count, peak)
+    values ('inc_both', 'stuck', null, now(), now(), 1, 1), ('inc_site', 'unreachable', 'default', now(), now(), 1, 1)`;
+  await api.sql`update purchase_watch_internal.incidents set parent = 'inc_both' where id = 'inc_card'`;
+  expect(await read('inc_both')).toMatchObject({ data: [{ purchaseId: 'stuck-1' }], counted: 1, came: null });
+  expect(await read('inc_site')).toEqual({ data: [], counted: 0, atLeast: false, waiting: [], unpriced: 0, came: null });
+  expect((await api.call('GET', '/v1/incidents/inc_none/customers')).status).toBe(404);
+});
+
+test('reads a bounded number of purchases, however many there are', async () => {
+  await api.sql`
+    insert into purchase_watch.purchases (purchase_id, site) select 'other-' || n, case when n % 2 = 0 then 'se' else 'default' end from generate_series(1, 6000) n`;
+  await api.sql`update purchase_watch.purchases set registered_at = now() - interval '3 d' where purchase_id < 'other-5'`;
+  await came({ id: 'stuck-1', at: 1, overdueAt: 7.5 });
+  await api.sql`analyze purchase_watch.purchases`;
+  const place = { site: 'se', state: CARD };
+  const time = { from: began - 20 * MINUTE, until: Date.now(), most: 100 };
+  let isComplete = true;
+  const stays = await rowsRead(api.sql, 'purchases', async (tx) => {
+    ({ isComplete } = await staysBetween(tx, { ...place, ...time }));
+  });
+  expect([stays.scanned, stays.fetched < 1_000, isComplete]).toEqual([0, true, false]);
+  const overdue = await rowsRead(api.sql, 'purchases', (tx) =>
+    overduePurchases(tx, { places: [{ ...place, since: began }], limit: 10, most: 100 }),
+  );
+  expect([overdue.scanned, overdue.fetched < 100]).toEqual([0, true]);
+});
