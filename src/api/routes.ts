@@ -27,6 +27,7 @@ import { mountCustomers } from './incidents/customers.ts';
 import { mountIncidents } from './incidents/incidents.ts';
 import { mountSilences } from './incidents/silences.ts';
 import { createOperations } from './operations.ts';
+import { mountForget } from './purchases/forget.ts';
 import { type InvoiceParts, mountInvoice } from './purchases/invoice.ts';
 import { mountPoll } from './purchases/poll.ts';
 import { mountPurchases } from './purchases/purchases.ts';
@@ -92,6 +93,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountWhy(app, { sql, limits, schedule: settings.webhooks.schedule, channels });
   const known = { sites: settings.sites.map((site) => site.name), webhooks: settings.webhooks };
   mountRemarks(app, { sql });
+  mountForget(app, { changes });
   mountSubscribers(app, { sql, changes, secrets, known, configured: settings.subscribers });
   const { concurrency } = settings.webhooks;
   mountSubscriberActions(app, { sql: changes, secrets, configured: settings.subscribers, concurrency });

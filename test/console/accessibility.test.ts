@@ -21,7 +21,12 @@ const PAGES = [
   '/silences',
   '/system',
   '/system/actions',
+  '/purchases',
+  '/purchases?q=nothing',
+  '/purchases/register',
 ];
+/** Pages of what the test makes. */
+let own: string[];
 
 let browser: Browser;
 let t: TestApp;
@@ -29,7 +34,8 @@ let t: TestApp;
 beforeAll(async () => {
   browser = await startBrowser();
   t = await startTestApp({ realClock: true });
-  await t.watch();
+  const purchase = await t.watch(undefined, { reference: 'ORD-1', metadata: '{"cart": 7}' });
+  own = [`/purchases/default/${purchase}`, `/purchases/default/${purchase}/forget`];
   await someIncidents();
   await t.app.start();
   // The first delivery has a page.
@@ -53,14 +59,14 @@ async function someIncidents(): Promise<void> {
     values ('stuck', 'A new page', 'Kim', now(), now() + interval '2 h'), ('replica', 'A move', 'Kim', now() - interval '2 h', now() - interval '1 h')`;
 }
 
-test.each(['light', 'dark'] as const)('nothing keeps a person out, in %s', async (colorScheme) => {
+test.each(['light', 'dark'] as const)('nothing keeps a person out, in %s', { timeout: 180_000 }, async (colorScheme) => {
   const { page, context, misdeeds } = await openPage(browser, { origin: t.app.url()!, colorScheme, bypassCSP: true });
   const violations: string[] = [];
-  for (const path of PAGES) {
+  for (const path of [...PAGES, ...own]) {
+    await page.goto(path);
+    await page.evaluate(axe.source);
     for (const width of [320, 768, 1440]) {
       await page.setViewportSize({ width, height: 900 });
-      await page.goto(path);
-      await page.evaluate(axe.source);
       const found = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
       violations.push(
         ...found.violations.map(({ id, nodes }) => `${path} at ${width}: ${id} ${nodes.map(({ html }) => html).join(' ')}`),

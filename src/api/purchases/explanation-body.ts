@@ -65,6 +65,9 @@ export const explanationSchema = z
   })
   .openapi('Explanation');
 
+/** An explanation in an answer. */
+export type ExplanationBody = z.output<typeof explanationSchema>;
+
 /** An explanation as its body. */
 export function explanationBody(explanation: Explanation): z.output<typeof explanationSchema> {
   const { now, purchase, verdict, matters, steps, standing, next } = explanation;

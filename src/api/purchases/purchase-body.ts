@@ -58,6 +58,9 @@ export const purchaseSchema = z
   })
   .openapi('Purchase', { description: 'Times are UTC with milliseconds.' });
 
+/** A purchase in an answer. */
+export type PurchaseBody = z.output<typeof purchaseSchema>;
+
 export const transitionSchema = z
   .object({
     sequence: z.int(),
@@ -67,6 +70,9 @@ export const transitionSchema = z
     notAfter: timeSchema,
   })
   .openapi('Transition', { description: 'A change of state: after `notBefore`, no later than `notAfter`.' });
+
+/** A change of state in an answer. */
+export type TransitionBody = z.output<typeof transitionSchema>;
 
 /** When a stay becomes overdue, and what that rests on. */
 export const limitSchema = z

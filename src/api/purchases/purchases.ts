@@ -89,6 +89,9 @@ const purchaseWithTransitions = purchaseSchema
   })
   .openapi('PurchaseWithTransitions');
 
+/** One purchase with its changes of state. */
+export type PurchaseDetailsBody = z.output<typeof purchaseWithTransitions>;
+
 const readRoute = createRoute({
   method: 'get',
   path: '/v1/purchases/{id}',

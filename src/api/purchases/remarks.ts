@@ -12,7 +12,8 @@ import { strict } from '../http/invalid.ts';
 import { problems } from '../http/problems.ts';
 import { timeSchema } from './purchase-body.ts';
 
-const remarkSchema = z
+/** One text of a person. */
+export const remarkSchema = z
   .object({
     place: z.enum(['silence', 'incident', 'subscriber']),
     id: z.string().openapi({ description: 'Of the silence or incident, or the name of the subscriber.' }),

@@ -3,13 +3,13 @@
 import { INCIDENT_KINDS, LONGEST_REASON, readComing, readWord, readWords } from '../../actions/incidents/rules.ts';
 import { type CheckedSilence, type SilenceField, silenceProblems } from '../../actions/incidents/silences.ts';
 import { type Checked, readState } from '../../actions/subscribers/rules.ts';
+import { siteProblem } from '../../api/registrations/site-problem.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { listSubscribers } from '../../postgres/subscribers/subscribers.ts';
 import type { CliContext } from '../terminal/context.ts';
-import { siteProblem } from '../terminal/site.ts';
 import { nameOf } from './care-options.ts';
 
 export interface SilenceOptions {

@@ -1,21 +1,14 @@
 /** `forget`: erases a purchase and everything that is known of it. */
 
 import { userInfo } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing } from '../../actions/purchases/forget.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import {
-  countErasable,
-  type Erasable,
-  type ErasedCounts,
-  erase,
-  eraseMentions,
-  erasures,
-} from '../../postgres/purchases/erase.ts';
+import { type Erasable, type ErasedCounts, erasures } from '../../postgres/purchases/erase.ts';
 import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
-import { findRemarks, namesOf, type Remark, referencesOf } from '../../postgres/purchases/remarks.ts';
+import type { Remark } from '../../postgres/purchases/remarks.ts';
 import { examples } from '../terminal/arguments.ts';
 import { confirmed } from '../terminal/confirm.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -32,32 +25,22 @@ interface ForgetOptions {
 }
 
 const WITHIN: Milliseconds = 30_000;
-/** By then the judge has said what it was about to say. */
-const JUDGED_BY: Milliseconds = 1_000;
 
 const ASKING = {
   question: 'Erase all this? It cannot be undone.',
   otherwise: 'erasing cannot be undone: say --yes to do it, or --dry-run to see what would be erased',
 };
 
-const OUT_OF_REACH = [
-  'logs of the daemon, which name Purchase IDs',
-  'backups of the database, and what Postgres has not vacuumed yet',
-  'answers kept for requests with an Idempotency-Key: they are encrypted, cannot be searched, and go within a day',
-  'what was sent already to receivers and to Slack',
-  'metadata of other purchases, where your programs named this one',
-];
-
 async function forget(context: CliContext, purchaseId: string, options: ForgetOptions): Promise<void> {
   const { site, yes, dryRun, json } = options;
   await withDatabase(context, async ({ sql }) => {
     const purchase = await findOrSayErased(sql, purchaseId, site);
-    const counts = await countErasable(sql, purchase);
-    const left = await findRemarks(sql, namesOf(purchaseId, referencesOf(purchase)));
-    const remarks = left.remarks.map(({ at, ...remark }) => ({ ...remark, at: isoTime(at) }));
+    const plan = await planErasing(sql, purchase);
+    const { counts } = plan;
+    const remarks = plan.remarks.map(({ at, ...remark }) => ({ ...remark, at: isoTime(at) }));
     if (!json) {
       printPlan(context, purchase, counts);
-      printRemarks(context, left);
+      printRemarks(context, plan);
     }
     if (dryRun) {
       if (json) return printJson(context, { purchaseId, site: purchase.site, erased: false, counts, remarks });
@@ -65,11 +48,9 @@ async function forget(context: CliContext, purchaseId: string, options: ForgetOp
     }
     if (!yes && !(await confirmed(context, { ...ASKING, forPrograms: json === true })))
       throw new AppError('conflict', 'nothing was erased');
-    const at = await erase(sql, purchase, { by: whoAsks(), counts, within: WITHIN });
+    const at = await erasePurchase(sql, purchase, { by: whoAsks(), counts, within: WITHIN });
     if (at === null) throw new AppError('unavailable', await whyNot(sql, purchase));
     await recordCommand(sql, 'forget', { site: purchase.site });
-    if (purchase.stuckSince !== null) await delay(JUDGED_BY);
-    await eraseMentions(sql, purchase);
     if (json)
       return printJson(context, {
         purchaseId,
@@ -121,7 +102,7 @@ const CHANGED_BY: Readonly<Record<Remark['field'], (id: string) => string>> = {
   description: (id) => `purchase-watch subscribers change ${id} --description …`,
 };
 
-function printRemarks(context: CliContext, { remarks, isWhole }: Awaited<ReturnType<typeof findRemarks>>): void {
+function printRemarks(context: CliContext, { remarks, isWhole }: ErasePlan): void {
   if (remarks.length === 0) return;
   printLine(context, 'People wrote about it; this stays, unless you change it:');
   for (const { place, id, field, by, at, text } of remarks) {

@@ -2,13 +2,13 @@
 import { fstatSync, type ReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { linesOf } from '../../api/registrations/lines.ts';
+import { recordsOf } from '../../api/registrations/records.ts';
+import { type Defaults, registrationReader } from '../../api/registrations/registrations.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type Registration, register } from '../../postgres/purchases/purchases.ts';
-import { linesOf } from '../terminal/lines.ts';
 import type { Reached } from '../terminal/progress.ts';
-import { recordsOf } from './records.ts';
-import { type Defaults, registrationReader } from './registrations.ts';
 
 export interface RegisterFileOptions {
   /** A path, or `-`. */

@@ -1,6 +1,7 @@
 /** `watch`: registers purchases. */
 
 import { type Command, InvalidArgumentError } from 'commander';
+import { checkRegistration, type Defaults } from '../../api/registrations/registrations.ts';
 import { NO_DAEMON } from '../../domain/replicas/daemon-silence.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -13,7 +14,6 @@ import { counted, printable, printJson, printLine, styled } from '../terminal/ou
 import { progressOn } from '../terminal/progress.ts';
 import { knownSite } from '../terminal/site.ts';
 import { type RegistrationCounts, registerFile } from './register-file.ts';
-import { checkRegistration, type Defaults } from './registrations.ts';
 
 interface WatchOptions {
   readonly site?: string;

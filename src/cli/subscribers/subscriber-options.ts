@@ -10,12 +10,12 @@ import {
   readUrl,
 } from '../../actions/subscribers/rules.ts';
 import type { Extras } from '../../actions/subscribers/subscribers.ts';
+import { siteProblem } from '../../api/registrations/site-problem.ts';
 import { isHeaderName } from '../../config/kinds/headers.ts';
 import type { Settings } from '../../config/settings.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
-import { siteProblem } from '../terminal/site.ts';
 
 export interface WishOptions {
   readonly types?: string;

@@ -6,6 +6,7 @@ import { deliveryPages } from './deliveries/one.ts';
 import { incidentPages } from './incidents/incident.ts';
 import { incidentListPages } from './incidents/list.ts';
 import { nowPages } from './now/now.ts';
+import { purchasePages } from './purchases/purchases.ts';
 import { silencePages } from './silences/silences.ts';
 import { sitePages } from './sites/sites.ts';
 import { subscriberActions } from './subscribers/actions.ts';
@@ -25,6 +26,7 @@ export const PAGES: readonly PageRoute[] = [
   ...deliveryListPages,
   ...deliveryPages,
   ...channelPages,
+  ...purchasePages,
   ...silencePages,
   ...actionPages,
   ...systemPages,

@@ -1,13 +1,26 @@
 /** Moments and lengths of time on pages: relative words, with the exact instant and its zone for whoever points at them. */
 import { humanDuration } from '../../domain/values/duration.ts';
 import { relative } from '../../domain/values/relative-time.ts';
-import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
 import { type Html, html, tied } from '../frame/html.ts';
 
 /** The zone of this machine: the person's own is known to the page's script alone. */
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const exactFormat = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium', timeZone: ZONE });
 const clockFormat = new Intl.DateTimeFormat('sv-SE', { timeStyle: 'medium', timeZone: ZONE });
+
+const dayFormat = new Intl.DateTimeFormat('sv-SE', {
+  ...({ month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' } as const),
+  timeZone: ZONE,
+});
+
+/** The zone of all clock times on pages, such as `Europe/Stockholm`. */
+export const zoneName = ZONE;
+
+/** `11-22 14:27`, in the daemon's zone. */
+export function dayTime(at: Instant): string {
+  return dayFormat.format(at);
+}
 
 /** `14:27:18`, in the daemon's zone. */
 export function clockTime(at: Instant): string {
@@ -25,6 +38,12 @@ export function when(iso: string | null, now: Instant): Html | string {
   if (iso === null) return 'never';
   const at = Date.parse(iso);
   return html`<time class="when" tabindex="0" datetime="${iso}" data-exact="${exactTime(at)}">${tied(relative(at, now))}</time>`;
+}
+
+/** A moment as clock time, with the day where a list spans more than one; the exact instant when pointed at. */
+export function momentTime(at: Instant, span: Milliseconds): Html {
+  const text = span > DAY / 2 ? dayTime(at) : clockTime(at);
+  return html`<time datetime="${new Date(at).toISOString()}" title="${exactTime(at)}">${tied(text)}</time>`;
 }
 
 /** How long something has lasted, with the moment it began. */

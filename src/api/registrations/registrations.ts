@@ -1,12 +1,13 @@
 /** Reads registrations from lines: plain ids, CSV with a header, or JSON lines. */
-import { purchaseIdField, referenceField } from '../../api/http/fields.ts';
-import { metadataProblem } from '../../api/http/metadata.ts';
+
 import { nearest } from '../../config/kinds/nearest.ts';
 import { AppError } from '../../domain/values/errors.ts';
 import { type JsonValue, parseExact, stringifyExact } from '../../domain/values/exact-json.ts';
 import type { Registration } from '../../postgres/purchases/purchases.ts';
-import { siteProblem } from '../terminal/site.ts';
+import { purchaseIdField, referenceField } from '../http/fields.ts';
+import { metadataProblem } from '../http/metadata.ts';
 import { splitCells } from './csv.ts';
+import { siteProblem } from './site-problem.ts';
 
 /** What the fields are when a line does not say, and which sites there are. */
 export interface Defaults {
@@ -76,9 +77,10 @@ function metadataTrouble(text: string): string | null {
 /**
  * Reads line after line. What kind of lines they are is told by the file's name, or else by the first line: an object is
  * JSON, a header that names the purchase ID is CSV, and anything else is plain ids. Throws AppError `invalid` when the
- * first line shows that the whole cannot be read.
+ * first line shows that the whole cannot be read. Lines that a person pasted (`isPasted`) need no header: their columns are
+ * purchase ID, site, reference and metadata, of which only the first must be there.
  */
-export function registrationReader(fileName: string, defaults: Defaults) {
+export function registrationReader(fileName: string, defaults: Defaults, { isPasted = false } = {}) {
   let read: ((text: string) => Written | { readonly problem: string } | 'unfinished') | null = null;
   const unused = new Set<string>();
 
@@ -109,12 +111,12 @@ export function registrationReader(fileName: string, defaults: Defaults) {
       read = (text) => readCells(text, separator, columns);
       return true;
     }
-    if (separators.length > 0) {
-      const meant = meantHeader(titlesOf(first, separators[0]!));
-      throw new AppError('invalid', `line 1: has several columns, and none is named purchase_id${meant}`);
+    if (isPasted && hasNoHeader(first)) {
+      read = (text) =>
+        readCells(text, SEPARATORS.find((each) => text.includes(each)) ?? ',', FIELDS, 'without a header there are at most');
+      return false;
     }
-    if (nearest(trimmed, HEADERS) !== null)
-      throw new AppError('invalid', `line 1: ${JSON.stringify(trimmed)} looks like a header; it must be purchase_id`);
+    refuseHeader(first, separators);
     read = readId;
     return false;
   }
@@ -135,6 +137,22 @@ export function registrationReader(fileName: string, defaults: Defaults) {
     /** Columns and fields that were there and mean nothing here. */
     unused: (): readonly string[] => [...unused],
   };
+}
+
+/** Throws when a first line that is neither a usable header nor an id. */
+function refuseHeader(first: string, separators: readonly string[]): void {
+  const trimmed = first.trim();
+  if (separators.length > 0) {
+    const meant = meantHeader(titlesOf(first, separators[0]!));
+    throw new AppError('invalid', `line 1: has several columns, and none is named purchase_id${meant}`);
+  }
+  if (nearest(trimmed, HEADERS) !== null)
+    throw new AppError('invalid', `line 1: ${JSON.stringify(trimmed)} looks like a header; it must be purchase_id`);
+}
+
+/** Whether no cell of a first line is nearly the title of the ids. */
+function hasNoHeader(first: string): boolean {
+  return SEPARATORS.every((each) => titlesOf(first, each).every((title) => nearest(title, HEADERS) === null));
 }
 
 function titlesOf(header: string, separator: string): string[] {
@@ -165,11 +183,12 @@ function readCells(
   text: string,
   separator: string,
   columns: readonly (FieldName | null)[],
+  most = 'the header names',
 ): Written | { problem: string } | 'unfinished' {
   const cells = splitCells(text, separator);
   if (cells === 'open') return 'unfinished';
   if (cells === 'broken') return { problem: BROKEN_QUOTES };
-  if (cells.length > columns.length) return { problem: `has ${cells.length} cells, and the header names ${columns.length}` };
+  if (cells.length > columns.length) return { problem: `has ${cells.length} cells, and ${most} ${columns.length}` };
   const written: Partial<Record<FieldName, string>> = {};
   cells.forEach((cell, index) => {
     const column = columns[index];

@@ -1,5 +1,5 @@
 /** What a text lists, one after the other: usually a line, in CSV now and then several. */
-import type { Line } from '../terminal/lines.ts';
+import type { Line } from './lines.ts';
 import { BROKEN_QUOTES, type Read, type registrationReader } from './registrations.ts';
 
 export interface RecordRead {

@@ -1,0 +1,50 @@
+/** Erasing a purchase with everything that is known of it: what there is, and doing it. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Instant, Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { countErasable, type ErasedCounts, erase, eraseMentions } from '../../postgres/purchases/erase.ts';
+import type { PurchaseRow } from '../../postgres/purchases/purchases.ts';
+import { findRemarks, namesOf, type Remark, referencesOf } from '../../postgres/purchases/remarks.ts';
+
+/** By then the judge has said what it was about to say. */
+const JUDGED_BY: Milliseconds = 1_000;
+
+/** What is not erased with a purchase, for people. */
+export const OUT_OF_REACH = [
+  'logs of the daemon, which name Purchase IDs',
+  'backups of the database, and what Postgres has not vacuumed yet',
+  'answers kept for requests with an Idempotency-Key: they are encrypted, cannot be searched, and go within a day',
+  'what was sent already to receivers and to Slack',
+  'metadata of other purchases, where your programs named this one',
+];
+
+/** What would be erased, and what people wrote about the purchase, which stays. */
+export interface ErasePlan {
+  readonly counts: ErasedCounts;
+  readonly remarks: readonly Remark[];
+  /** False when there are more remarks than are listed. */
+  readonly isWhole: boolean;
+}
+
+/** Counts what there is to erase. */
+export async function planErasing(sql: Sql, purchase: PurchaseRow): Promise<ErasePlan> {
+  const counts = await countErasable(sql, purchase);
+  const { remarks, isWhole } = await findRemarks(sql, namesOf(purchase.purchaseId, referencesOf(purchase)));
+  return { counts, remarks, isWhole };
+}
+
+/**
+ * Erases a purchase, and what the judge wrote of it meanwhile. Answers when; null when nothing was erased, because a
+ * transaction held its rows all the time, or because it is gone.
+ */
+export async function erasePurchase(
+  sql: Sql,
+  purchase: PurchaseRow,
+  options: { by: string; counts: ErasedCounts; within: Milliseconds },
+): Promise<Instant | null> {
+  const at = await erase(sql, purchase, options);
+  if (at === null) return null;
+  if (purchase.stuckSince !== null) await delay(JUDGED_BY);
+  await eraseMentions(sql, purchase);
+  return at;
+}

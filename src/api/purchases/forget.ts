@@ -1,0 +1,106 @@
+/** Erasing a purchase. */
+
+import { createRoute, z } from '@hono/zod-openapi';
+import { type ErasePlan, erasePurchase, OUT_OF_REACH, planErasing } from '../../actions/purchases/forget.ts';
+import { isoTime, type Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { findPurchases, type PurchaseRow } from '../../postgres/purchases/purchases.ts';
+import { needs } from '../access/scopes.ts';
+import { exactJson } from '../http/body.ts';
+import { type Api, BODY_PROBLEMS, jsonAnswer, jsonBody } from '../http/definitions.ts';
+import { purchaseIdField, siteParameter } from '../http/fields.ts';
+import { strict } from '../http/invalid.ts';
+import { Problem, problems } from '../http/problems.ts';
+import { findPurchase } from './find-purchase.ts';
+import { timeSchema } from './purchase-body.ts';
+import { remarkSchema } from './remarks.ts';
+
+const BODY_LIMIT = 16 * 1024;
+/** A poll or delivery under way holds rows for milliseconds. */
+const WITHIN: Milliseconds = 5_000;
+
+/** Mounts the call. */
+export function mountForget(app: Api, { changes }: { changes: Sql }): void {
+  app.openapi(forgetRoute, async (c) => {
+    const { dryRun } = c.req.valid('json');
+    const row = await findPurchase(changes, { ...c.req.valid('param'), site: c.req.valid('query').site });
+    const plan = await planErasing(changes, row);
+    if (dryRun) return c.json({ ...planBody(row, plan), erased: false, at: null }, 200);
+    const key = c.get('caller')?.key ?? null;
+    const by = key === null ? 'api' : `key ${key}`;
+    const at = await erasePurchase(changes, row, { by, counts: plan.counts, within: WITHIN });
+    if (at === null) throw await whyNot(changes, row);
+    return c.json({ ...planBody(row, plan), erased: true, at: isoTime(at) }, 200);
+  });
+}
+
+function planBody({ purchaseId, site }: PurchaseRow, { counts, remarks }: ErasePlan) {
+  return {
+    ...{ purchaseId, site, counts: { ...counts }, outOfReach: OUT_OF_REACH },
+    remarks: remarks.map(({ at, ...remark }) => ({ ...remark, at: isoTime(at) })),
+  };
+}
+
+async function whyNot(sql: Sql, purchase: PurchaseRow): Promise<Problem> {
+  const [still] = await findPurchases(sql, purchase);
+  const id = JSON.stringify(purchase.purchaseId);
+  if (still === undefined) return new Problem('purchase_not_found', `${id} was erased or deleted meanwhile.`);
+  const detail = `Another transaction holds rows of ${id}, so nothing was erased. End that transaction, and try again.`;
+  return new Problem('locked', detail, { headers: { 'retry-after': '5' } });
+}
+
+const count = (description: string) => z.int().openapi({ description });
+
+const erasureSchema = z
+  .object({
+    purchaseId: z.string(),
+    site: z.string(),
+    erased: z.boolean().openapi({ description: 'False for a dry run.' }),
+    at: timeSchema.nullable().openapi({ description: 'When it was erased; null for a dry run.' }),
+    counts: z
+      .object({
+        transitions: z.int(),
+        events: z.int(),
+        deliveries: z.int(),
+        attempts: z.int(),
+        mentions: count('Events of the site and about incidents that name the purchase.'),
+        pending: count('Deliveries that are still to be made, and will never be.'),
+      })
+      .openapi({ description: 'What is erased with it.' }),
+    remarks: z.array(remarkSchema).openapi({ description: 'What people wrote that names it; this stays. 200 at most.' }),
+    outOfReach: z.array(z.string()).openapi({ description: 'Where traces may remain, for people.' }),
+  })
+  .openapi('Erasure');
+
+/** What became of a purchase that was to be erased. */
+export type ErasureBody = z.output<typeof erasureSchema>;
+
+const forgetRoute = createRoute({
+  method: 'post',
+  path: '/v1/purchases/{id}/forget',
+  security: needs('operate'),
+  summary: 'Erase a purchase',
+  description:
+    'Erases a purchase and everything known of it, as the command `forget` does: fields, transitions, events, deliveries and attempts, and what else names its id. It cannot be undone. With `dryRun` nothing is erased, and the answer says what would be. One line without the id stays, which says when and by whom.',
+  tags: ['Purchases'],
+  middleware: exactJson(BODY_LIMIT),
+  request: {
+    params: z.object({ id: purchaseIdField }),
+    query: strict({ site: siteParameter.optional() }),
+    body: jsonBody(strict({ dryRun: z.boolean({ error: 'must be true or false' }) })),
+  },
+  responses: {
+    200: jsonAnswer('What was erased, or would be.', erasureSchema),
+    ...problems(
+      'invalid_request',
+      'unknown_site',
+      'unauthorized',
+      'read_only_key',
+      'cross_site',
+      'unavailable',
+      'purchase_not_found',
+      'ambiguous_purchase',
+      ...BODY_PROBLEMS,
+    ),
+  },
+});

@@ -1,0 +1,23 @@
+/** What was done to a purchase, as the address says it after a form was posted. */
+import { type Html, NOTHING } from '../../frame/html.ts';
+import { flash } from '../../parts/lists.ts';
+
+const SENTENCES = {
+  polled: 'The purchase is polled in a moment. The answer shows here by itself.',
+  stopped: 'It is not polled any more. What is known of it stays.',
+  again: 'It is watched again, and polled at once.',
+  invoice_wanted:
+    'The service is asked for the invoice with the next poll. Subscribers get purchase.invoice_ready when there is one.',
+  invoice_ready: 'The invoice was fetched and announced before, so nothing was done.',
+  sent: 'One delivery is due now, with the id and bytes that it had.',
+  waits: 'One delivery is due now. It does not leave at once; what happened says why.',
+  registered: 'It is registered, and polled at once.',
+  known: 'It was registered before. Its first reference and metadata stay.',
+} as const;
+
+export type Done = keyof typeof SENTENCES;
+
+/** The sentence for a word of the address; nothing for an unknown one. */
+export function doneFlash(done: string | undefined): Html {
+  return done !== undefined && Object.hasOwn(SENTENCES, done) ? flash(SENTENCES[done as Done]) : NOTHING;
+}

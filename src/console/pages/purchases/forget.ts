@@ -1,0 +1,62 @@
+/** Erasing a purchase: first what there is, then, once its id is typed, doing it. */
+import type { ErasureBody } from '../../../api/purchases/forget.ts';
+import { counted } from '../../../domain/values/counts.ts';
+import { type Html, html, NOTHING } from '../../frame/html.ts';
+import { icon } from '../../frame/icons.ts';
+import type { View } from '../../frame/page.ts';
+import { type Ask, action, type GoOn, page } from '../../frame/page-route.ts';
+import { panel, written } from '../../parts/lists.ts';
+import { purchaseLink, purchasePath } from '../../parts/purchases.ts';
+import { when } from '../../parts/time.ts';
+
+const PATH = '/purchases/:site/:id/forget';
+
+export const forgetPages = [page(PATH, (ask) => view(ask, null)), action(PATH, forget)];
+
+function erase({ api, params: { site = '', id = '' } }: Ask, dryRun: boolean): Promise<ErasureBody> {
+  return api.send('POST', `/v1/purchases/${encodeURIComponent(id)}/forget?${new URLSearchParams({ site })}`, { dryRun });
+}
+
+async function forget(ask: Ask): Promise<View | GoOn> {
+  if ((ask.form.confirm ?? '').trim() !== ask.params.id) {
+    return {
+      ...(await view(ask, 'is not the id of this purchase; nothing was erased. Type or copy the id as it stands above')),
+      status: 400,
+    };
+  }
+  await erase(ask, false);
+  return { goTo: '/purchases?done=forgotten' };
+}
+
+async function view(ask: Ask, problem: string | null): Promise<View> {
+  const { base } = ask;
+  const plan = await erase(ask, true);
+  const { counts, purchaseId, site } = plan;
+  const path = `${base}${purchasePath(plan)}`;
+  const described = problem === null ? NOTHING : html` aria-invalid="true" aria-describedby="confirm-problem"`;
+  const form = html`<form class="body stack" method="post" action="${path}/forget"><p>To erase it, type its id: <code><bdi>${purchaseId}</bdi></code></p><label>Purchase ID <input name="confirm" value="${ask.form.confirm ?? ''}" autocomplete="off" required${described}>${problem === null ? NOTHING : html`<span class="critical" id="confirm-problem">${icon('warning')} ${problem}</span>`}</label>
+<div class="acts"><button class="btn heavy">Erase 1 purchase and ${counted(counts.events, 'event')}</button><a class="btn" href="${path}">Keep it</a></div></form>`;
+  const body = html`<div class="head"><h1 class="say">Erase this purchase? It cannot be undone.</h1><p class="sub">${written(purchaseId)} at ${site}</p></div>
+<div class="stack">${panel({ id: 'erased', title: 'What is erased', body: html`<ul class="rows">${erased(counts).map((text) => html`<li>${text}</li>`)}</ul>` })}${remarks(plan, ask)}
+${panel({ id: 'stays', title: 'Out of reach', note: 'where traces may remain', body: html`<ul class="rows">${plan.outOfReach.map((place) => html`<li>${place}</li>`)}</ul>` })}${panel({ id: 'confirm', title: 'Erase it', body: form })}</div>`;
+  const crumb = html`<a href="${base}/purchases">Purchases</a> / ${site} / ${purchaseLink(plan, base)} / forget`;
+  return { title: 'Forget a purchase', place: 'purchases', crumb, body, isLive: false };
+}
+
+function erased({ transitions, events, deliveries, attempts, mentions, pending }: ErasureBody['counts']): string[] {
+  return [
+    'Its reference, metadata and stored fields',
+    `${counted(transitions, 'transition')} and ${counted(events, 'event')}`,
+    `${counted(deliveries, 'delivery', 'deliveries')} with ${counted(attempts, 'attempt')}`,
+    ...(mentions > 0 ? [`${counted(mentions, 'event')} of the site or about incidents, which name it`] : []),
+    ...(pending > 0 ? [`${counted(pending, 'delivery is', 'deliveries are')} still to be made, and will never be`] : []),
+  ];
+}
+
+function remarks({ remarks: texts }: ErasureBody, { now }: Ask): Html {
+  if (texts.length === 0) return html``;
+  const row = ({ place, id, field, by, at, text }: ErasureBody['remarks'][number]): Html =>
+    html`<li>${written(text)}<small class="small">${field} of ${place} ${id}${by === null ? NOTHING : html`, by ${written(by)}`}, ${when(at, now)}</small></li>`;
+  const note = 'this stays, unless its author changes it';
+  return panel({ id: 'remarks', title: 'What people wrote about it', note, body: html`<ul class="rows">${texts.map(row)}</ul>` });
+}

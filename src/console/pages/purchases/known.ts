@@ -1,0 +1,63 @@
+/** Why a purchase is (not) polled, flagged or announced, in the order in which the API explains it, and what is known of it. */
+import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
+import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
+import { icon } from '../../frame/icons.ts';
+import type { Ask } from '../../frame/page-route.ts';
+import { facts, panel, written } from '../../parts/lists.ts';
+import { amountOf, valueText } from '../../parts/purchases.ts';
+import { momentTime, when } from '../../parts/time.ts';
+import type { Known } from './read.ts';
+
+type Step = ExplanationBody['steps'][number];
+
+/** What comes and why then, and how things stand. */
+export function nextPanel({ why, purchase }: Known, { base, now }: Ask): Html {
+  const next = purchase.nextPollAt === null ? html`no poll is planned` : html`next poll ${when(purchase.nextPollAt, now)}`;
+  const coming = ({ at, ...step }: Step): Html =>
+    html`<li>${at === null ? NOTHING : html`${when(at, now)}: `}${text(step, base)}</li>`;
+  const standing = (step: Step): Html => html`<li>${text(step, base)}</li>`;
+  return panel({
+    id: 'next',
+    title: 'Next poll and why',
+    note: next,
+    body: html`<ol class="why">${why.next.map(coming)}${why.standing.map(standing)}</ol>`,
+  });
+}
+
+/** Everything that happened, first to last. */
+export function stepsPanel({ why }: Known, { base }: Ask): Html {
+  const times = why.steps.flatMap(({ at }) => (at === null ? [] : [Date.parse(at)]));
+  const span = times.length === 0 ? 0 : Math.max(...times) - Math.min(...times);
+  const row = (step: Step): Html =>
+    html`<li><span>${step.at === null ? '' : momentTime(Date.parse(step.at), span)}</span><span>${step.sequence === undefined || step.kind === 'delivery' || step.kind === 'attempt' ? '' : `${step.sequence}. `}${text(step, base)}</span></li>`;
+  return html`<section class="panel"><details id="happened"><summary>What happened, in order</summary><ol class="rows tl">${why.steps.map(row)}</ol></details></section>`;
+}
+
+function text({ text: says, wrong, incidentId }: Omit<Step, 'at'>, base: string): Html {
+  const link = incidentId === undefined ? NOTHING : html` <a href="${base}/incidents/${incidentId}">Look at the incident</a>`;
+  return html`${wrong ? html`${icon('warning', 'warning')} ` : NOTHING}<bdi>${tied(says)}</bdi>${link}`;
+}
+
+/** Fields, who registered it, and who polls it. */
+export function knownPanel({ purchase, why }: Known, { now }: Ask): Html {
+  const { details, metadata, reference, orderReference, registeredAt, lastPolledAt, lastError, polls } = purchase;
+  const { registeredBy, shard, replica } = why.purchase;
+  const own = Object.entries(details).map(([name, value]) => [name, written(valueText(value))] as const);
+  return panel({
+    id: 'known',
+    title: 'Known of it',
+    body: html`<div class="body">${facts([
+      ['Price', amountOf(purchase) ?? 'not known'],
+      ['Reference', reference === null ? 'none' : written(reference)],
+      ['Order', orderReference === null ? 'not known' : written(valueText(orderReference))],
+      ...own,
+      [
+        'Registered',
+        html`${when(registeredAt, now)}<small>${registeredBy === null ? 'by whom was not noted' : `by ${registeredBy}`}</small>`,
+      ],
+      ['Last poll', html`${when(lastPolledAt, now)}<small>${polls} in all</small>`],
+      ...(lastError === null ? [] : [['Last error', written(lastError)] as const]),
+      ['Shard', `${shard}, ${replica === null ? 'of no replica now' : `polled by ${replica}`}`],
+    ])}${metadata === null ? NOTHING : html`<p class="small">Metadata</p><div class="copy"><pre id="metadata" tabindex="0"><code><bdi>${JSON.stringify(metadata, null, 2)}</bdi></code></pre><button class="btn" type="button" data-copy="metadata">Copy<span class="vh"> the metadata</span></button></div>`}</div>`,
+  });
+}

@@ -1,0 +1,97 @@
+/** One purchase: its life as a picture and as tables, its next poll and why, what is known of it, and what can be done. */
+import type { ExplanationBody } from '../../../api/purchases/explanation-body.ts';
+import type { PurchaseBody } from '../../../api/purchases/purchase-body.ts';
+import type { PurchaseDetailsBody } from '../../../api/purchases/purchases.ts';
+import { knownState } from '../../../domain/purchases/states.ts';
+import type { ApiRefusal } from '../../frame/api-calls.ts';
+import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
+import { icon } from '../../frame/icons.ts';
+import type { View } from '../../frame/page.ts';
+import { type Ask, page } from '../../frame/page-route.ts';
+import { nothingHere, panel, written } from '../../parts/lists.ts';
+import { amountOf, markOf, purchaseLink, purchasePath, stateStatus, valueText } from '../../parts/purchases.ts';
+import { since, zoneName } from '../../parts/time.ts';
+import { lifePicture } from '../../pictures/life.ts';
+import { lifeOf } from '../../pictures/life-story.ts';
+import { staysOf, stayText } from '../../pictures/stays.ts';
+import { doneFlash } from './done.ts';
+import { eventsPanel, statesPanel } from './history.ts';
+import { knownPanel, nextPanel, stepsPanel } from './known.ts';
+import { type Known, read } from './read.ts';
+
+export const onePage = page('/purchases/:site/:id', (ask) => purchaseView(ask));
+
+/** The page; with what the API refused to do, when a form was posted. */
+export async function purchaseView(ask: Ask, problem: ApiRefusal | null = null): Promise<View> {
+  const known = await read(ask);
+  const { purchase, why } = known;
+  const { base } = ask;
+  const life = lifeOf(purchase, why);
+  const picture =
+    life === null
+      ? nothingHere('Nothing is drawn yet: no poll has shown a state.')
+      : html`${lifePicture(life)}${life.earlier > 0 ? html`<p class="small body">${life.earlier} earlier stays are not drawn; the table of states has them.</p>` : NOTHING}`;
+  const body = html`${doneFlash(ask.query.done)}${problem === null ? NOTHING : refusal(problem)}${head(known, ask)}
+<div class="stack">${panel({ id: 'life', title: 'Its life', note: `${zoneName}, to scale up to a zigzag`, body: picture, ...(life !== null && { foot: LEGEND }) })}
+<div class="two"><div class="stack">${eventsPanel(known, ask)}${statesPanel(known, ask)}${stepsPanel(known, ask)}</div>
+<div class="stack">${nextPanel(known, ask)}${knownPanel(known, ask)}${samePanel(known, ask)}</div></div></div>`;
+  const crumb = html`<a href="${base}/purchases">Purchases</a> / ${purchase.site} / ${written(purchase.purchaseId)}`;
+  const shared = { title: `Purchase ${purchase.purchaseId.slice(0, 40)}`, place: 'purchases', crumb, body } as const;
+  return problem === null ? shared : { ...shared, status: problem.status, isLive: false };
+}
+
+function refusal({ title, message }: ApiRefusal): Html {
+  return html`<div class="note warning" role="alert">${icon('warning', 'warning')}<p><b>${title}.</b> ${message}</p></div>`;
+}
+
+function head({ purchase, why }: Known, ask: Ask): Html {
+  const { status, state, reference, orderReference, purchaseId, site } = purchase;
+  const [kind, shape] = markOf(purchase);
+  const incidents = why.standing.flatMap(({ incidentId }) => (incidentId === undefined ? [] : [incidentId]));
+  return html`<div class="head"><p class="st ${kind}">${icon(shape)}<b>${state?.name ?? 'not seen yet'}</b> <span class="mute">${status}${purchase.stuckSince === null ? '' : ', stuck'}</span></p><h1 class="say">${tied(sentence(purchase, why))}</h1>
+<p class="sub">${why.verdict}</p>
+<p class="sub"><bdi class="id">${purchaseId}</bdi> · ${site}${reference === null ? NOTHING : html` · reference ${written(reference)}`}${orderReference === null ? NOTHING : html` · order ${written(valueText(orderReference))}`}${incidents.map((id) => html` · part of <a href="${ask.base}/incidents/${id}">${id}</a>`)}</p>
+${actions(purchase, ask)}</div>`;
+}
+
+/** Where it is, for how long, and what that means. */
+function sentence(purchase: PurchaseDetailsBody, why: ExplanationBody): string {
+  const { state, transitions, stuckSince } = purchase;
+  const amount = amountOf(purchase);
+  const sum = amount === null ? '' : `${amount}: `;
+  const stay = staysOf(transitions, []).at(-1);
+  if (state === null || stay === undefined) return `${sum}no state is known yet.`;
+  const meaning = knownState(state.value)?.meaning ?? 'The specification does not list this state';
+  const lasted = stayText(stay, Date.parse(why.at));
+  const long = stuckSince === null ? '' : ', longer than the limit';
+  return `${sum}${state.name} for ${lasted}${long}. ${meaning}.`;
+}
+
+/** The buttons that apply to where it stands. */
+function actions(purchase: PurchaseDetailsBody, { base, mayOperate, mayRegister }: Ask): Html {
+  const path = `${base}${purchasePath(purchase)}`;
+  const { status, state } = purchase;
+  const isPolled = status === 'watching' || status === 'unreadable';
+  const hasEnded = status === 'stopped' || status === 'expired';
+  const button = (action: string, word: string, classes = ''): Html =>
+    html`<form method="post" action="${path}/${action}"><button class="btn ${classes}">${word}</button></form>`;
+  const again = hasEnded && mayRegister ? button('again', 'Watch again', 'first') : NOTHING;
+  if (!mayOperate) {
+    const scopes = hasEnded && !mayRegister ? 'the scope operate, watching it again one with register' : 'the scope operate';
+    return html`<div class="acts">${again}</div><p class="small">To poll, stop or forget it, or to send an event again, sign in with a key that has ${scopes}.</p>`;
+  }
+  return html`<div class="acts">${again}${button('poll', 'Poll now', hasEnded ? '' : 'first')}${state?.name === 'Completed' && status !== 'stopped' ? button('invoice', 'Fetch the invoice') : NOTHING}
+${isPolled ? html`<a class="btn" href="#stop">Stop watching</a>` : NOTHING}<a class="btn heavy" href="${path}/forget">Forget</a></div>
+${isPolled ? html`<details id="stop" class="quiet"><summary>Stop watching it</summary><div class="confirm"><p>It is not polled any more, and no event of it is made. What is known of it stays, and it can be watched again.</p><form method="post" action="${path}/stop"><button class="btn heavy">Stop watching 1 purchase</button></form></div></details>` : NOTHING}`;
+}
+
+function samePanel({ purchase, same }: Known, { base, now }: Ask): Html {
+  if (purchase.reference === null) return html``;
+  const one = (each: PurchaseBody): Html =>
+    html`<li>${stateStatus(each)} ${purchaseLink(each, base)} <small class="small">${each.site}, registered ${since(each.registeredAt, now)} ago${amountOf(each) === null ? '' : `, ${amountOf(each)}`}</small></li>`;
+  const body =
+    same.length === 0 ? nothingHere('No other purchase has this reference.') : html`<ul class="rows">${same.map(one)}</ul>`;
+  return panel({ id: 'same', title: 'Same order', note: written(purchase.reference), body });
+}
+
+const LEGEND = html`<div class="legend"><span><svg width="16" height="12" viewBox="0 0 16 12" aria-hidden="true"><rect class="iv-bg" x="1" y="1" width="14" height="10"/></svg>changed somewhere in this interval, between two polls</span><span><svg width="22" height="12" viewBox="0 0 22 12" aria-hidden="true"><rect class="p-zip" y="1" width="22" height="10" rx="2"/><path class="p-tick" d="M2 1v10M14 1v10"/></svg>polls; of those with a mark the moment is known</span><span><svg width="12" height="12" viewBox="0 0 12 12" aria-hidden="true"><path class="dl-no" d="M2 2l8 8M10 2l-8 8"/></svg>attempt failed</span><span><svg width="12" height="12" viewBox="0 0 12 12" aria-hidden="true"><circle class="dl-ok" cx="6" cy="6" r="4.2"/></svg>delivered</span><span class="parked">${icon('parked')}parked</span></div>`;

@@ -1,0 +1,84 @@
+/** Registers what a person pasted: the lines that the command `watch --file` takes, of which a bad one keeps no other out. */
+import { Readable } from 'node:stream';
+import { linesOf } from '../../../api/registrations/lines.ts';
+import { recordsOf } from '../../../api/registrations/records.ts';
+import { registrationReader } from '../../../api/registrations/registrations.ts';
+import { AppError } from '../../../domain/values/errors.ts';
+import { parseExact } from '../../../domain/values/exact-json.ts';
+import type { ApiCalls } from '../../frame/api-calls.ts';
+
+export interface BadLine {
+  readonly line: number;
+  readonly problem: string;
+  /** As it was pasted. */
+  readonly text: string;
+}
+
+export interface Pasted {
+  readonly created: number;
+  readonly existing: number;
+  readonly bad: readonly BadLine[];
+  /** Columns and fields that mean nothing here. */
+  readonly unused: readonly string[];
+  /** The header, to stand above the bad lines when they are sent again; empty without one. */
+  readonly header: string;
+  /** Why nothing could be read at all; null when lines were. */
+  readonly problem: string | null;
+}
+
+/** What the API takes at once. */
+const BATCH = 10_000;
+
+interface BatchAnswer {
+  readonly created: number;
+  readonly existing: number;
+  readonly rejected: readonly { readonly index: number; readonly detail: string }[];
+}
+
+/** Registers each line, at `site` where it names none. Throws ApiRefusal when the API takes nothing. */
+export async function registerPasted(
+  api: ApiCalls,
+  text: string,
+  { site, sites }: { site: string | null; sites: readonly string[] },
+): Promise<Pasted> {
+  const written = text.split(/\r?\n/);
+  const reader = registrationReader('', { site, reference: null, metadata: null, sites }, { isPasted: true });
+  const bad: BadLine[] = [];
+  const good: { readonly line: number; readonly text: string; readonly body: unknown }[] = [];
+  let first = 0;
+  try {
+    for await (const record of recordsOf(linesOf(Readable.from([Buffer.from(text)], { objectMode: false })), reader)) {
+      const { read, first: line } = record;
+      first ||= line;
+      const own = written.slice(line - 1, record.last).join('\n');
+      if ('problem' in read) bad.push({ line, problem: read.problem, text: own });
+      else good.push({ line, text: own, body: bodyOf(read.registration) });
+    }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { created: 0, existing: 0, bad: [], unused: [], header: '', problem: error.message };
+  }
+  let [created, existing] = [0, 0];
+  for (let at = 0; at < good.length; at += BATCH) {
+    const batch = good.slice(at, at + BATCH);
+    const answer = await api.send<BatchAnswer>('POST', '/v1/purchases/batch', { purchases: batch.map(({ body }) => body) });
+    created += answer.created;
+    existing += answer.existing;
+    bad.push(
+      ...answer.rejected.map(({ index, detail }) => ({ line: batch[index]!.line, problem: detail, text: batch[index]!.text })),
+    );
+  }
+  const header = written.slice(0, Math.max(first - 1, 0)).find((line) => line.trim() !== '') ?? '';
+  return { created, existing, bad: bad.sort((a, b) => a.line - b.line), unused: reader.unused(), header, problem: null };
+}
+
+type Good = {
+  readonly purchaseId: string;
+  readonly site: string | null;
+  readonly reference: string | null;
+  readonly metadata: string | null;
+};
+
+function bodyOf({ metadata, ...rest }: Good): unknown {
+  return { ...rest, metadata: metadata === null ? null : parseExact(metadata) };
+}

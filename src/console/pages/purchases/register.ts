@@ -1,0 +1,174 @@
+/** Registering purchases: one by a form, or many by pasting their lines. */
+import type { OverviewBody } from '../../../api/health/overview.ts';
+import type { FieldError } from '../../../api/http/problems.ts';
+import { counted } from '../../../domain/values/counts.ts';
+import { type JsonValue, parseExact } from '../../../domain/values/exact-json.ts';
+import { ApiRefusal } from '../../frame/api-calls.ts';
+import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
+import { icon } from '../../frame/icons.ts';
+import type { View } from '../../frame/page.ts';
+import { type Ask, action, type GoOn, page } from '../../frame/page-route.ts';
+import { flash, panel, written } from '../../parts/lists.ts';
+import { purchasePath } from '../../parts/purchases.ts';
+import { type Pasted, registerPasted } from './pasted.ts';
+
+/** Bad lines that are listed. */
+const MOST_LISTED = 200;
+
+const PATH = '/purchases/register';
+
+export const registerPages = [
+  page(PATH, async (ask) => view(ask, await sitesOf(ask), {})),
+  action(PATH, (ask) => (ask.form.lines === undefined ? registerOne(ask) : registerLines(ask)), 'register'),
+];
+
+/** What a form had, and what became of it. */
+interface Shown {
+  readonly errors?: readonly FieldError[];
+  readonly problem?: string;
+  readonly pasted?: Pasted;
+}
+
+async function sitesOf({ api }: Ask): Promise<string[]> {
+  const { sites } = await api.get<OverviewBody>('/v1/overview');
+  return sites.filter(({ configured }) => configured).map(({ site }) => site);
+}
+
+async function registerOne(ask: Ask): Promise<View | GoOn> {
+  const { api, form } = ask;
+  const { purchaseId = '', site = '', reference = '', metadata = '' } = form;
+  const again = async (shown: Shown): Promise<View> => ({ ...view(ask, await sitesOf(ask), shown), status: 400 });
+  let parsed: JsonValue = null;
+  try {
+    if (metadata.trim() !== '') parsed = parseExact(metadata);
+  } catch {
+    return again({ errors: [{ field: 'metadata', detail: 'is not JSON; expected an object such as {"cart": 7}, or nothing' }] });
+  }
+  const body = {
+    purchaseId: purchaseId.trim(),
+    ...(site !== '' && { site }),
+    ...(reference.trim() !== '' && { reference: reference.trim() }),
+    ...(parsed !== null && { metadata: parsed }),
+  };
+  try {
+    const isKnown = await isRegistered(ask, body);
+    const made = await api.send<{ purchaseId: string; site: string }>('POST', '/v1/purchases', body);
+    return { goTo: `${purchasePath(made)}?done=${isKnown ? 'known' : 'registered'}` };
+  } catch (error) {
+    if (!(error instanceof ApiRefusal) || error.status >= 500) throw error;
+    return again({ errors: error.errors, problem: error.message });
+  }
+}
+
+async function isRegistered({ api }: Ask, { purchaseId, site }: { purchaseId: string; site?: string }): Promise<boolean> {
+  try {
+    await api.get(`/v1/purchases/${encodeURIComponent(purchaseId)}`, { site: site ?? null });
+    return true;
+  } catch (error) {
+    if (error instanceof ApiRefusal && error.status < 500) return error.code === 'ambiguous_purchase';
+    throw error;
+  }
+}
+
+async function registerLines(ask: Ask): Promise<View> {
+  const { api, form } = ask;
+  const { lines = '', site = '' } = form;
+  const sites = await sitesOf(ask);
+  if (lines.trim() === '') {
+    const detail = 'is empty, or larger than 1 MB: paste fewer lines, or use the command "purchase-watch watch --file"';
+    return { ...view(ask, sites, { errors: [{ field: 'lines', detail }] }), status: 400 };
+  }
+  const pasted = await registerPasted(api, lines, { site: site === '' ? null : site, sites });
+  const errors = pasted.problem === null ? [] : [{ field: 'lines', detail: pasted.problem }];
+  return { ...view(ask, sites, { pasted, errors }), status: pasted.problem === null ? 200 : 400 };
+}
+
+function view(ask: Ask, sites: readonly string[], shown: Shown): View {
+  const { base, mayRegister } = ask;
+  const says = shown.pasted === undefined || shown.pasted.problem !== null ? 'Register purchases' : resultSentence(shown.pasted);
+  const head = html`<div class="head"><h1 class="say">${tied(says)}</h1><p class="sub">A purchase is polled from the moment it is registered. Registering it again changes nothing; one that was stopped is watched again.</p></div>`;
+  const forms = mayRegister
+    ? html`${shown.pasted === undefined ? NOTHING : result(shown.pasted, base)}<div class="two even">${oneForm(ask, sites, shown)}${linesForm(ask, sites, shown)}</div>`
+    : html`<p>Registering purchases needs a key with the scope register.</p>`;
+  const crumb = html`<a href="${base}/purchases">Purchases</a> / register`;
+  return {
+    title: 'Register purchases',
+    place: 'purchases',
+    crumb,
+    body: html`${head}<div class="stack">${forms}</div>`,
+    isLive: false,
+  };
+}
+
+const resultSentence = ({ created, existing, bad }: Pasted): string =>
+  `${number(created)} new, ${number(existing)} known already, ${counted(bad.length, 'bad line')}.`;
+
+/** What became of the lines, with every bad one. */
+function result({ created, existing, bad, unused, problem }: Pasted, base: string): Html {
+  if (problem !== null) return html``;
+  const done =
+    created + existing === 0
+      ? NOTHING
+      : flash(
+          html`${counted(created + existing, 'purchase is', 'purchases are')} registered: ${number(created)} new, ${number(existing)} known already. <a href="${base}/purchases">Show purchases</a>`,
+        );
+  const columns =
+    unused.length === 0
+      ? NOTHING
+      : html`<p class="note">Not used, because no field is called so: ${unused.map((name) => html`${written(name)} `)}</p>`;
+  if (bad.length === 0) return html`${done}${columns}`;
+  const row = ({ line, problem: what, text }: (typeof bad)[number]): Html =>
+    html`<tr><th scope="row" class="num">${line}</th><td>${what}</td><td class="wide">${written(text.slice(0, 4_000))}</td></tr>`;
+  const table = html`<div><table class="cards"><thead><tr><th scope="col" class="num">Line</th><th scope="col">What is wrong</th><th scope="col">Text</th></tr></thead><tbody>${bad.slice(0, MOST_LISTED).map(row)}</tbody></table></div>`;
+  const more =
+    bad.length > MOST_LISTED ? html`<span>${number(bad.length - MOST_LISTED)} more are in the field below.</span>` : NOTHING;
+  return html`${done}${columns}${panel({ id: 'bad', title: counted(bad.length, 'bad line'), note: 'not registered; mend them below and send them again', body: table, ...(bad.length > MOST_LISTED && { foot: more as Html }) })}`;
+}
+
+function problemOf({ errors = [] }: Shown, field: string): Html {
+  const own = errors.filter((error) => error.field === field);
+  return own.length === 0
+    ? html``
+    : html`<span class="critical" id="${field}-problem">${icon('warning')} ${own.map(({ detail }) => detail).join('; ')}</span>`;
+}
+
+const described = ({ errors = [] }: Shown, field: string): Html | string =>
+  errors.some((error) => error.field === field) ? html` aria-invalid="true" aria-describedby="${field}-problem"` : '';
+
+function siteChoice(sites: readonly string[], chosen: string | undefined): Html {
+  const option = (site: string): Html =>
+    html`<option value="${site}"${site === chosen ? html` selected` : NOTHING}>${site}</option>`;
+  return html`<label>Site <select name="site">${sites.map(option)}</select></label>`;
+}
+
+function oneForm({ base, form }: Ask, sites: readonly string[], shown: Shown): Html {
+  const field = (name: string, label: string, placeholder: string): Html =>
+    html`<label>${label} <input name="${name}" value="${form[name] ?? ''}" placeholder="${placeholder}" autocomplete="off"${described(shown, name)}>${problemOf(shown, name)}</label>`;
+  const known = new Set(['purchaseId', 'reference', 'metadata', 'lines']);
+  const rest =
+    (shown.errors ?? []).length === 0
+      ? shown.problem
+      : shown
+          .errors!.filter((error) => !known.has(error.field))
+          .map(({ field: name, detail }) => `${name} ${detail}`)
+          .join('; ');
+  const body = html`<form class="body stack" method="post" action="${base}${PATH}">${rest ? html`<p class="critical" role="alert">${rest}</p>` : NOTHING}${field('purchaseId', 'Purchase ID', '2f1c9a7e-51b3-4c0e-9d7a-0e6b4f1d2c11')}${siteChoice(sites, form.site)}${field('reference', 'Your reference, such as an order number (optional)', 'ORD-1')}
+<label>Metadata, a JSON object that comes back in every event (optional) <textarea name="metadata" rows="2" spellcheck="false" placeholder='{"cart": 7}'${described(shown, 'metadata')}>${form.metadata ?? ''}</textarea>${problemOf(shown, 'metadata')}</label>
+<button class="btn${shown.pasted === undefined ? ' first' : ''}">Register 1 purchase</button></form>`;
+  return panel({ id: 'one', title: 'One purchase', body });
+}
+
+function linesForm({ base, form }: Ask, sites: readonly string[], shown: Shown): Html {
+  const { pasted } = shown;
+  // What is good is registered: what is left to mend is what was bad.
+  const left =
+    pasted === undefined || pasted.problem !== null
+      ? (form.lines ?? '')
+      : pasted.bad.length === 0
+        ? ''
+        : [...(pasted.header === '' ? [] : [pasted.header]), ...pasted.bad.map(({ text }) => text)].join('\n');
+  const body = html`<form class="body stack" method="post" action="${base}${PATH}" enctype="multipart/form-data"><label>One purchase a line: id, or id,site,reference; or CSV with a head such as purchase_id,reference,metadata <textarea name="lines" rows="9" spellcheck="false" placeholder="2f1c9a7e-51b3-4c0e-9d7a-0e6b4f1d2c11,${sites[0] ?? 'default'},ORD-1"${described(shown, 'lines')}>
+${left}</textarea>${problemOf(shown, 'lines')}</label>${siteChoice(sites, form.site)}
+<button class="btn${pasted === undefined ? '' : ' first'}">Register these lines</button><p class="small">The site is for lines that name none. A bad line is listed with its number and what to do; the others are registered. For more than 1 MB use <code>purchase-watch watch --file</code>.</p></form>`;
+  return panel({ id: 'many', title: 'Many purchases', body });
+}
