@@ -26,7 +26,6 @@ const PAGES: Readonly<Record<string, (size: ArchiveSize) => string>> = {
   deliveries: () => '/deliveries',
   channels: () => '/channels',
   silences: () => '/silences',
-  rehearse: () => '/rehearse',
   system: () => '/system',
 };
 const OPEN_PAGES = 200;

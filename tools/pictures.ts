@@ -78,7 +78,6 @@ async function takeAll(address: string): Promise<void> {
     ['deliveries', '/deliveries'],
     ['channels', '/channels'],
     ['silences', '/silences'],
-    ['rehearse', '/rehearse'],
     ['system', '/system'],
     ['actions', '/system/actions'],
   ];

@@ -55,13 +55,7 @@ const GROUPS: readonly (readonly [name: string, places: readonly (readonly [Plac
       ['silences', 'Silences', '/silences'],
     ],
   ],
-  [
-    'Keep',
-    [
-      ['rehearse', 'Rehearse', '/rehearse'],
-      ['system', 'System', '/system'],
-    ],
-  ],
+  ['Keep', [['system', 'System', '/system']]],
 ];
 
 /** A whole document. `content` is everything below the skip link. */
@@ -158,7 +152,6 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['g d', 'Deliveries'],
   ['g c', 'Channels'],
   ['g l', 'Silences'],
-  ['g r', 'Rehearse'],
   ['g y', 'System'],
   ['j k', 'Next or previous row'],
   ['Enter', 'Open the row'],

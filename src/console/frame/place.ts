@@ -10,5 +10,4 @@ export type Place =
   | 'deliveries'
   | 'channels'
   | 'silences'
-  | 'rehearse'
   | 'system';
