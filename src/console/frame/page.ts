@@ -32,8 +32,6 @@ export interface Frame {
   readonly caller: Caller;
   readonly badges: Badges;
   readonly at: string;
-  /** Above everything, such as the controls of the demo. */
-  readonly banner?: Html;
 }
 
 const GROUPS: readonly (readonly [name: string, places: readonly (readonly [Place, string, string])[]])[] = [
@@ -88,7 +86,7 @@ export function pageOf(view: View, frame: Frame): Html {
   const { base, theme } = frame;
   return documentOf(
     { title: view.title, base, theme },
-    html`${frame.banner ?? NOTHING}<div class="app">${rail(view, frame)}
+    html`<div class="app">${rail(view, frame)}
 ${main(view, frame)}
 </div>
 <p class="vh" role="status" aria-live="polite" id="said"></p>

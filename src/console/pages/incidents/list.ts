@@ -129,7 +129,7 @@ function nothing({ status: wanted, site, kind }: Filters, { base, query }: Ask):
     : nothingHere(
         'There was no incident yet.',
         `An incident opens when too many customers get stuck in a state of a site, when a site does not answer, when a subscriber does not get everything, or when a replica cannot do its work. It is alerted once, and ends by itself.`,
-        html`See which alerts other settings would have sent: <a href="${base}/rehearse">Rehearse</a>. Get alerts on Slack: set <code>SLACK_WEBHOOK_URL</code>, then <code>npx purchase-watch slack test</code>.`,
+        html`See which alerts other settings would have sent: <code>npx purchase-watch rehearse</code>. Get alerts on Slack: set <code>SLACK_WEBHOOK_URL</code>, then <code>npx purchase-watch slack test</code>.`,
       );
   return panel({ id: 'open', title: 'Incidents', body });
 }
