@@ -108,6 +108,7 @@ async function askEverything({ url }: World): Promise<Record<string, string>> {
     deliveries: await idsAt('/v1/deliveries', 'id'),
     incidents: await idsAt('/v1/incidents', 'id'),
     silences: [],
+    sites: ['se', 'fi'],
     events: await idsAt('/v1/events', 'id'),
   };
   const { paths } = JSON.parse(await get('/openapi.json')) as { paths: Record<string, Record<string, unknown>> };
@@ -119,7 +120,8 @@ async function askEverything({ url }: World): Promise<Record<string, string>> {
     });
   expect(wanted.length).toBeGreaterThan(15);
   const answers: Record<string, string> = {};
-  for (const path of new Set([...wanted, '/', '/docs', '/readyz', '/metrics', '/v1/events/stream?after=0']))
+  const pages = ['/', '/sites', '/sites/se', '/subscribers', '/subscribers/shop', '/deliveries', '/channels', '/system'];
+  for (const path of new Set([...wanted, ...pages, '/docs', '/readyz', '/metrics', '/v1/events/stream?after=0']))
     answers[`GET ${path}`] = await get(path);
   return answers;
 }

@@ -82,7 +82,7 @@ npx purchase-watch slack test</code></pre><button class="btn" type="button" data
 }
 
 async function channelPanel(channel: ChannelBody, overview: OverviewBody, ask: Ask, failed: FailedTest | null): Promise<Html> {
-  const { name, kind, title } = channel;
+  const { name, title } = channel;
   const sent = await sentLately(ask, name);
   const receiver = overview.subscribers.find((each) => each.name === name);
   const id = `channel-${name.slice(1)}`;
@@ -95,9 +95,9 @@ async function channelPanel(channel: ChannelBody, overview: OverviewBody, ask: A
       ? nothingHere('Nothing was sent to it yet. Its first alert will be here.')
       : deliveryTable(sent.deliveries, ask, { hasSubscriber: false });
   const shown =
-    kind === 'alerts' || sent.message === null
+    sent.message === null
       ? NOTHING
-      : html`<details class="same" id="${id}-message"><summary>The last message, as ${kind === 'slack' ? 'Slack shows it' : 'it reads'}</summary>${slackCard(slackMessage(sent.message, { consoleUrl: null }))}</details>`;
+      : html`<details class="same" id="${id}-message"><summary>The last message, as people read it</summary>${slackCard(slackMessage(sent.message, { consoleUrl: null }))}</details>`;
   return panel({
     id,
     title: name,
