@@ -20,6 +20,7 @@ COPY --from=build /app/dist ./dist
 COPY package.json LICENSE CHANGELOG.md ./
 COPY bin ./bin
 COPY migrations ./migrations
+COPY assets ./assets
 # 1000 is the `node` user of the base image. The file system may be read-only: with DATABASE_URL nothing is written.
 # The link is for `docker exec <container> purchase-watch status`.
 RUN mkdir /data && chown 1000:1000 /data && ln -s /app/bin/purchase-watch.mjs /usr/local/bin/purchase-watch

@@ -82,3 +82,12 @@ test('the image can be built on a base that is named by its digest', () => {
   expect(lines.filter((line) => line.startsWith('FROM '))).toEqual([`FROM \${NODE_IMAGE} AS build`, `FROM \${NODE_IMAGE}`]);
   expect(lines.find((line) => line.startsWith('ARG NODE_IMAGE='))).toMatch(/=node:\d+-\w+-slim(@sha256:[0-9a-f]{64})?$/);
 });
+
+test('the image holds what the package reads while it runs', () => {
+  const { files } = JSON.parse(read('package.json')) as { files: string[] };
+  const copied = read('Dockerfile');
+  for (const folder of ['bin', 'dist', 'migrations', 'assets']) {
+    expect(files).toContain(folder);
+    expect(copied).toMatch(new RegExp(`^COPY (?:--from=build /app/)?${folder} \\./${folder}$`, 'm'));
+  }
+});
