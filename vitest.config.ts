@@ -7,6 +7,8 @@ const PURE = ['test/{config,domain,simulator}/**/*.test.ts'];
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
+    // Stories share two cores with daemons, databases and a browser; those of the browser are new. What fails twice, fails.
+    retry: 1,
     // For what hangs. A story of a minute's work takes several where other processes have the processors.
     testTimeout: 120_000,
     hookTimeout: 120_000,

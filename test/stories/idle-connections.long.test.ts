@@ -91,13 +91,20 @@ test('connections that send no whole request are closed within half a minute, al
 test('with all connections at work, health is answered and other requests are refused until one ends', async () => {
   const head = 'HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
   await dial(STREAMS, `GET /v1/events/stream ${head}`);
-  const waiting = await dial(CONNECTIONS - STREAMS, `GET /v1/events?after=latest&wait=30s ${head}`);
+  const waits = `GET /v1/events?after=latest&wait=30s ${head}`;
+  const waiting = await dial(CONNECTIONS - STREAMS, waits);
   await dial(300);
   const list = async () => {
     const answer = await fetch(new URL('/v1/purchases', url));
     return { status: answer.status, code: ((await answer.json()) as { code?: string }).code };
   };
-  await expect.poll(list, PATIENCE).toEqual({ status: 503, code: 'busy' });
+  // A busy machine may refuse a request that was to wait, and its place is free again.
+  const listOrFill = async () => {
+    const answer = await list();
+    if (answer.status === 200) waiting.push(...(await dial(1, waits)));
+    return answer;
+  };
+  await expect.poll(listOrFill, PATIENCE).toEqual({ status: 503, code: 'busy' });
   expect([await statusOf('/healthz'), await statusOf('/readyz')]).toEqual([200, 200]);
   // None of those at work was closed for the others.
   expect(sockets.slice(0, CONNECTIONS).filter((socket) => socket.closed)).toEqual([]);
