@@ -83,7 +83,9 @@ export function createConsole({ api, feed, sql, log, keys, consoleUrl }: Console
       return c.html(barePage(foreignView(base), { base, theme: themeOf(c) }), 403);
     if (!(error instanceof ApiRefusal)) log.error({ path: c.req.path.slice(0, 300), error }, 'console.failed');
     const view = failedView(error, base);
-    return c.get('caller') === undefined ? c.html(barePage(view, { base, theme: themeOf(c) }), 503) : show(c, view);
+    return c.get('caller') === undefined
+      ? c.html(barePage(view, { base, theme: themeOf(c) }), view.status as 503)
+      : show(c, view);
   });
   return { fetch: inFrontOf(api, app, base) };
 }

@@ -98,3 +98,10 @@ test('the API keeps its own rules: a session opens no API', async () => {
   const cookie = cookieOf(await post('/sign-in', { key: OPERATOR }));
   expect((await fetch(`${origin}/v1/overview`, { headers: { cookie } })).status).toBe(401);
 });
+
+test('a form that is too large is refused with what to do, and nothing of it is used', async () => {
+  const cookie = cookieOf(await post('/sign-in', { key: OPERATOR }));
+  const large = await post('/purchases/register', { lines: 'a\n'.repeat(600_000) }, { cookie, 'sec-fetch-site': 'same-origin' });
+  expect([large.status, await large.text()]).toEqual([413, expect.stringContaining('purchase-watch watch --file')]);
+  expect(await t.database.sql`select from purchase_watch.purchases`).toHaveLength(0);
+});
