@@ -88,8 +88,14 @@ test.each([true, false])(
   'a person looks after stuck customers, silences them and says what it was (script: %s)',
   async (javaScriptEnabled) => {
     const { page, context, misdeeds } = await signedIn(OPERATOR, '/incidents', { javaScriptEnabled });
+    await page.goto('/');
     await page
-      .getByRole('row', { name: /5 customers overdue in WaitingForCardPayments/ })
+      .locator('.inc', { hasText: /5 customers overdue/ })
+      .getByText(/500\.50\sSEK/)
+      .waitFor();
+    await page.goto('/incidents');
+    await page
+      .getByRole('row', { name: /5 customers overdue in WaitingForCardPayments.*money waiting: 500\.50\sSEK/ })
       .getByRole('link')
       .first()
       .click();

@@ -7,6 +7,7 @@ import { type Instant, isoTime, isoTimeOrNull } from '../../domain/values/time.t
 import type { IncidentRow } from '../../postgres/incidents/list.ts';
 import type { SilenceRow } from '../../postgres/incidents/silences.ts';
 import type { IncidentStory } from './incidents.ts';
+import type { ListedIncident } from './money.ts';
 import { placeOf, whatOf } from './words.ts';
 
 type EarlierAnswer = NonNullable<Extract<NonNullable<IncidentStory['told']>['data'], { kind: 'stuck' }>['earlier']>;
@@ -45,7 +46,12 @@ export function incidentBody(row: IncidentRow) {
   };
 }
 
-/** The same with what people were alerted of; without a policy no reminder is known. */
+/** An incident of a list as its body. */
+export function listedIncidentBody({ money, ...row }: ListedIncident) {
+  return { ...incidentBody(row), money };
+}
+
+/** The same as `incidentBody` with what people were alerted of; without a policy no reminder is known. */
 export function incidentDetails(
   { incident, said, causes, told }: IncidentStory,
   policy: Pick<AlertPolicy, 'repeatInterval'> | null,

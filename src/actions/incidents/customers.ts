@@ -5,7 +5,7 @@ import { DAY, isoTime, isoTimeOrNull, MINUTE } from '../../domain/values/time.ts
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NamedStay, overduePurchases, placesBelow, staysBetween } from '../../postgres/incidents/customers.ts';
 import { databaseNow } from '../../postgres/reports/overview.ts';
-import { stuckDetails } from '../../postgres/stays/evidence.ts';
+import { moneyWaiting } from '../../postgres/stays/evidence.ts';
 import { requireIncident } from './incidents.ts';
 
 /** Overdue purchases that are listed, and those of each place that are counted. */
@@ -22,17 +22,15 @@ const LONGEST_LEAD = DAY;
 export async function customersIn(sql: Sql, id: string) {
   const [incident, now] = await Promise.all([requireIncident(sql, id), databaseNow(sql)]);
   const { kind, site, state, endedAt, alarm } = incident;
-  const places = kind === 'stuck' ? await placesBelow(sql, { id, most: MOST_PLACES }) : [];
+  const places = kind === 'stuck' ? await placesBelow(sql, { ids: [id], most: MOST_PLACES }) : [];
   const since = alarm?.since ?? incident.since;
   const until = endedAt ?? now;
   const from = since - Math.min(Math.max(until - since, SHORTEST_LEAD), LONGEST_LEAD);
   const isLeaf = kind === 'stuck' && site !== null && state !== null;
   const none = { purchases: [], counted: 0, atLeast: false };
-  const [overdue, money, { stays, isComplete }] = await Promise.all([
+  const [overdue, [money], { stays, isComplete }] = await Promise.all([
     places.length === 0 || endedAt !== null ? none : overduePurchases(sql, { places, limit: MOST_LISTED, most: MOST_COUNTED }),
-    places.length === 0 || endedAt !== null
-      ? { waiting: [], unpriced: 0 }
-      : stuckDetails(sql, { parts: places, limit: 1, most: MOST_COUNTED }),
+    moneyWaiting(sql, { groups: [endedAt === null ? places : []], most: MOST_COUNTED }),
     isLeaf ? staysBetween(sql, { site, state, from, until, most: MOST_EXAMINED }) : { stays: [], isComplete: false },
   ]);
   return {
@@ -44,8 +42,8 @@ export async function customersIn(sql: Sql, id: string) {
     })),
     counted: overdue.counted,
     atLeast: overdue.atLeast,
-    waiting: money.waiting.map((each) => ({ ...each })),
-    unpriced: money.unpriced,
+    waiting: money!.waiting,
+    unpriced: money!.unpriced,
     came: isLeaf
       ? {
           from: isoTime(from),

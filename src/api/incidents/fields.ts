@@ -131,6 +131,29 @@ export const incidentSchema = z
 /** An incident in an answer. */
 export type IncidentBody = z.output<typeof incidentSchema>;
 
+const moneySchema = z
+  .object({
+    waiting: z.array(z.object({ amount: z.string(), currency: z.string() })).openapi({
+      description: 'The sums by currency, those of most orders first; an order counts once.',
+      example: [{ amount: '16482.50', currency: 'SEK' }],
+    }),
+    unpriced: z.int().openapi({ description: 'Orders without a known amount.' }),
+    atLeast: z.boolean().openapi({ description: 'Whether more customers wait than were counted.' }),
+  })
+  .openapi('MoneyWaiting');
+
+export const listedIncidentSchema = incidentSchema
+  .extend({
+    money: z.union([moneySchema, z.null()]).openapi({
+      description:
+        'What the customers who are overdue now wait with; null for an incident that is over or about no stuck customers.',
+    }),
+  })
+  .openapi('ListedIncident');
+
+/** An incident of a list, in an answer. */
+export type ListedIncidentBody = z.output<typeof listedIncidentSchema>;
+
 const saidSchema = z.object({
   channel: z.string().openapi({ description: 'The subscriber.' }),
   stage: z.string().openapi({ description: '`opened`, `reopened`, `grew`, `reminder` or `ended`.', example: 'opened' }),

@@ -1,8 +1,9 @@
 /** Incidents: reading them, looking after one, and saying what it was. */
 
 import { createRoute, z } from '@hono/zod-openapi';
-import { incidentBody, incidentDetails } from '../../actions/incidents/body.ts';
+import { incidentBody, incidentDetails, listedIncidentBody } from '../../actions/incidents/body.ts';
 import { acknowledge, answer as answerTo, release, storyOf } from '../../actions/incidents/incidents.ts';
+import { withMoney } from '../../actions/incidents/money.ts';
 import type { AlertPolicy } from '../../domain/incidents/incident.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { listIncidents } from '../../postgres/incidents/list.ts';
@@ -21,6 +22,7 @@ import {
   incidentIdField,
   incidentSchema,
   kindParameter,
+  listedIncidentSchema,
   noteField,
 } from './fields.ts';
 
@@ -41,7 +43,7 @@ export function mountIncidents(app: Api, { sql, changes, alerts }: IncidentsPart
     if (filter.site !== undefined) await requireSite(sql, filter.site);
     const read = (place: { before: number | null; limit: number }) => listIncidents(sql, { filter, ...place });
     const { page, nextCursor } = await readPage({ cursor, limit }, read, (row) => row.position);
-    return c.json({ data: page.map(incidentBody), nextCursor }, 200);
+    return c.json({ data: (await withMoney(sql, page)).map(listedIncidentBody), nextCursor }, 200);
   });
 
   app.openapi(readRoute, async (c) => c.json(incidentDetails(await storyOf(sql, c.req.valid('param').id), alerts), 200));
@@ -69,7 +71,7 @@ const listRoute = createRoute({
   path: '/v1/incidents',
   security: needs('read'),
   summary: 'List incidents',
-  description: 'The latest opened first. All filters given must hold.',
+  description: 'The latest opened first, with the money that waits in those that are open. All filters given must hold.',
   tags: ['Incidents'],
   request: {
     query: strict({
@@ -80,7 +82,7 @@ const listRoute = createRoute({
     }),
   },
   responses: {
-    200: pageAnswer(incidentSchema),
+    200: pageAnswer(listedIncidentSchema),
     ...problems(...READ_PROBLEMS, 'unknown_site'),
   },
 });

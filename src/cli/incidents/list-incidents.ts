@@ -1,10 +1,12 @@
 /** Lists incidents. */
 
-import { incidentBody } from '../../actions/incidents/body.ts';
+import { listedIncidentBody } from '../../actions/incidents/body.ts';
 import { requireIncident } from '../../actions/incidents/incidents.ts';
+import { type ListedIncident, withMoney } from '../../actions/incidents/money.ts';
 import { lengthOf, placeOf, whatOf } from '../../actions/incidents/words.ts';
 import { levelOf } from '../../domain/incidents/incident.ts';
 import type { IncidentKind } from '../../domain/incidents/symptom.ts';
+import { apart, counted } from '../../domain/values/counts.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
@@ -37,9 +39,9 @@ export async function printIncidents(
   const before = cursor === undefined ? null : (await requireIncident(sql, cursor)).position;
   const filter = { status: all ? ('all' as const) : ('open' as const), site, kind };
   const rows = await listIncidents(sql, { filter, before, limit: limit + 1 });
-  const page = rows.slice(0, limit);
+  const page = await withMoney(sql, rows.slice(0, limit));
   const next = rows.length > limit ? page.at(-1)!.id : null;
-  if (json) return printJson(context, { data: page.map(incidentBody), nextCursor: next });
+  if (json) return printJson(context, { data: page.map(listedIncidentBody), nextCursor: next });
   if (page.length === 0)
     return void printLine(
       context,
@@ -48,10 +50,28 @@ export async function printIncidents(
   const { now } = await readClock(sql);
   printTable(
     context,
-    ['incident', 'severity', 'where', 'what', 'status', 'owner'],
-    page.map((row) => [row.id, levelOf(row), placeOf(row), whatOf(row), statusOf(row, now), row.acknowledgedBy ?? '-']),
+    ['incident', 'severity', 'where', 'what', 'money waiting', 'status', 'owner'],
+    page.map((row) => [
+      row.id,
+      levelOf(row),
+      placeOf(row),
+      whatOf(row),
+      moneyText(row.money),
+      statusOf(row, now),
+      row.acknowledgedBy ?? '-',
+    ]),
   );
   if (next !== null) printLine(context, `\nThere are more: --cursor ${next}`);
+}
+
+/** `16 482.50 SEK and 2 orders without an amount`. */
+function moneyText(money: ListedIncident['money']): string {
+  if (money === null) return '-';
+  const { waiting, unpriced, atLeast } = money;
+  const sums = waiting.map(({ amount, currency }) => `${apart(amount)} ${currency}`).join(', ');
+  const unknown = unpriced === 0 ? '' : `${counted(unpriced, 'order')} without an amount`;
+  const text = [sums, unknown].filter((part) => part !== '').join(' and ');
+  return text === '' ? '-' : `${atLeast ? 'at least ' : ''}${text}`;
 }
 
 function statusOf(row: IncidentRow, now: Instant): string {

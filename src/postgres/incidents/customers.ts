@@ -5,19 +5,27 @@ import type { Queries } from '../connection/database.ts';
 import { customerOf } from '../stays/customer.ts';
 import { listed, type Place, paidByAnother } from '../stays/evidence.ts';
 
-/** The states of sites that an incident is made of, each with when its first customer came; at most so many. */
+/** A state of a site that the incident `incident` is made of, with when its first customer came. */
+export interface IncidentPlace extends Place {
+  readonly incident: string;
+  readonly since: Instant;
+}
+
+/** The states of sites that each of these incidents is made of; at most `most` for each incident, the largest first. */
 export async function placesBelow(
   sql: Queries,
-  { id, most }: { id: string; most: number },
-): Promise<(Place & { since: Instant })[]> {
-  return sql<(Place & { since: Instant })[]>`
+  { ids, most }: { ids: readonly string[]; most: number },
+): Promise<IncidentPlace[]> {
+  return sql<IncidentPlace[]>`
     with recursive below as (
-      select * from purchase_watch_internal.incidents where id = ${id}
+      select id as incident, i.* from purchase_watch_internal.incidents i where id = any (${ids})
       union all
-      select c.* from below b join purchase_watch_internal.incidents c on c.parent = b.id)
-    select site, state, coalesce(to_timestamp((alarm::json ->> 'since')::float8 / 1000), since) as since
-    from below where kind = 'stuck' and site is not null and state is not null
-    order by count desc, position limit ${most}`;
+      select b.incident, c.* from below b join purchase_watch_internal.incidents c on c.parent = b.id)
+    select incident, site, state, since from (
+      select incident, site, state, coalesce(to_timestamp((alarm::json ->> 'since')::float8 / 1000), since) as since,
+        row_number() over (partition by incident order by count desc, position) as rank
+      from below where kind = 'stuck' and site is not null and state is not null) ranked
+    where rank <= ${most} order by incident, rank`;
 }
 
 /** A purchase that is overdue now. Digits are those that the service sent. */

@@ -90,15 +90,24 @@ export interface Waiting {
   readonly currency: string;
 }
 
+/** The money that overdue purchases wait with. */
+export interface MoneyWaiting {
+  /** Sums by currency, those of most orders first. */
+  readonly waiting: Waiting[];
+  /** Orders of which no amount is known. */
+  readonly unpriced: number;
+  /** Whether a place has more purchases than were counted. */
+  readonly atLeast: boolean;
+}
+
 /**
- * The details of a message about stuck purchases: the ids of those that have waited longest, the money waiting per currency
- * (several purchases of one order count once, with the latest price), and how many orders have no known amount. Purchases
+ * The details of a message about stuck purchases: the ids of those that have waited longest, and the money that waits. Purchases
  * whose order was paid by another purchase are left out.
  */
 export async function stuckDetails(
   sql: Queries,
-  { parts, limit = 5, most = MOST_COUNTED }: { parts: readonly Place[]; limit?: number; most?: number },
-): Promise<{ purchases: string[]; waiting: Waiting[]; unpriced: number }> {
+  { parts, limit = 5 }: { parts: readonly Place[]; limit?: number },
+): Promise<{ purchases: string[] } & Pick<MoneyWaiting, 'waiting' | 'unpriced'>> {
   const purchases = await sql<{ purchaseId: string }[]>`
     select q.purchase_id as "purchaseId"
     from ${listed(sql, parts)}
@@ -108,30 +117,51 @@ export async function stuckDetails(
         and p.status = 'watching' and not ${paidByAnother(sql)}
       order by p.state_since limit ${limit}) q
     order by q.state_since, q.purchase_id limit ${limit}`;
-  const sums = await sql<{ amount: string | null; currency: string | null; purchases: number }[]>`
+  const [money] = await moneyWaiting(sql, { groups: [parts], most: MOST_COUNTED });
+  return { purchases: purchases.map(({ purchaseId }) => purchaseId), waiting: money!.waiting, unpriced: money!.unpriced };
+}
+
+/**
+ * The money that the overdue purchases of each group of places wait with, in the order of the groups. Several purchases of one order
+ * count once, with the latest price; those whose order was paid by another purchase are left out. Of each place at most `most + 1`
+ * purchases are read, those that have waited longest.
+ */
+export async function moneyWaiting(
+  sql: Queries,
+  { groups, most }: { groups: readonly (readonly Place[])[]; most: number },
+): Promise<MoneyWaiting[]> {
+  const places = groups.flatMap((parts, group) => parts.map((part) => ({ ...part, group })));
+  if (places.length === 0) return groups.map(() => ({ waiting: [], unpriced: 0, atLeast: false }));
+  const sums = await sql<{ group: number; amount: string | null; currency: string | null; orders: number; read: number }[]>`
     with overdue as (
-      select p.id, p.site, ${orderOf(sql)} as key, purchase_watch_internal.stored_number(d.fields, 'Price') as price,
+      select g.place, p.id, p.site, ${orderOf(sql)} as key, purchase_watch_internal.stored_number(d.fields, 'Price') as price,
         nullif(btrim(purchase_watch_internal.stored_text(d.fields, 'CurrencyCode')), '') as currency
-      from ${listed(sql, parts)}
+      from ${listed(sql, places)}
       cross join lateral (
         select id, site, reference from purchase_watch.purchases p
         where p.stuck_since is not null and p.site = g.site and p.state = g.state and p.state_since >= g.since
         and p.status = 'watching' and not ${paidByAnother(sql)}
-        order by p.state_since limit ${most}) p
+        order by p.state_since limit ${most + 1}) p
       left join purchase_watch_internal.purchase_details d on d.purchase = p.id),
-    shared as (select *, count(*) over (partition by site, key) as sharing from overdue),
+    grouped as (
+      select (${`{${places.map(({ group }) => group).join()}}`}::integer[])[o.place] as "group", count(*) over (partition by place) as read, o.* from overdue o),
+    shared as (select *, count(*) over (partition by "group", site, key) as sharing from grouped),
     orders as (
-      select distinct on (site, coalesce(key, id), key is null) price, currency
-      from (select id, site, price, currency, case when sharing <= ${MOST_OF_ONE_ORDER} then key end as key from shared) s
-      order by site, coalesce(key, id), key is null, id desc)
-    select sum(price)::text as amount, case when price is not null then currency end as currency, count(*)::float8 as purchases
-    from orders group by 2 order by 3 desc, 2 limit ${MOST_CURRENCIES + 1}`;
-  const waiting = sums.flatMap(({ amount, currency }) => (amount === null || currency === null ? [] : [{ amount, currency }]));
-  return {
-    purchases: purchases.map(({ purchaseId }) => purchaseId),
-    waiting: waiting.slice(0, MOST_CURRENCIES),
-    unpriced: sums.find(({ currency }) => currency === null)?.purchases ?? 0,
-  };
+      select distinct on ("group", site, coalesce(key, id), key is null) "group", price, currency, read
+      from (select "group", id, site, price, currency, read, case when sharing <= ${MOST_OF_ONE_ORDER} then key end as key from shared) s
+      order by "group", site, coalesce(key, id), key is null, id desc)
+    select "group", sum(price)::text as amount, case when price is not null then currency end as currency, count(*)::float8 as orders,
+      max(read)::float8 as read
+    from orders group by 1, 3 order by 1, 4 desc, 3`;
+  return groups.map((_, group) => {
+    const own = sums.filter((sum) => sum.group === group);
+    const known = own.flatMap(({ amount, currency }) => (amount === null || currency === null ? [] : [{ amount, currency }]));
+    return {
+      waiting: known.slice(0, MOST_CURRENCIES),
+      unpriced: own.find(({ currency }) => currency === null)?.orders ?? 0,
+      atLeast: own.some(({ read }) => read > most),
+    };
+  });
 }
 
 /** The part of a cause's evidence that the database holds. */

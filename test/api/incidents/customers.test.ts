@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { numberOf } from '../../../src/domain/purchases/states.ts';
 import { overduePurchases, staysBetween } from '../../../src/postgres/incidents/customers.ts';
+import { moneyWaiting } from '../../../src/postgres/stays/evidence.ts';
 import { rowsRead } from '../../support/rows-read.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
@@ -111,6 +112,46 @@ test('one that is made of parts shows who waits in all of them, and one of anoth
   expect((await api.call('GET', '/v1/incidents/inc_none/customers')).status).toBe(404);
 });
 
+test('a list says of each open incident what its customers wait with, in the place of its parts, too', async () => {
+  await came({ id: 'stuck-1', at: 1, overdueAt: 7.5 });
+  await came({ id: 'stuck-2', at: 3, overdueAt: 9.5, reference: 'ORD-2' });
+  await came({ id: 'again', at: 5, overdueAt: 11.5, reference: 'ORD-2' });
+  await came({ id: 'unpriced', at: 6, overdueAt: 12.5 });
+  for (const [id, price, currency] of [
+    ['stuck-1', '100.10', 'SEK'],
+    ['stuck-2', '7', 'NOK'],
+    ['again', '8.5', 'NOK'],
+  ] as const)
+    await api.sql`
+      insert into purchase_watch_internal.purchase_details (purchase, fields)
+      select id, ${`{"Price": ${price}, "CurrencyCode": "${currency}"}`}::text::json from purchase_watch.purchases where purchase_id = ${id}`;
+  await api.sql`
+    insert into purchase_watch_internal.incidents (id, kind, site, opened_at, since, count, peak, ended_at)
+    values ('inc_both', 'stuck', null, now(), now(), 1, 1, null), ('inc_site', 'unreachable', 'default', now(), now(), 1, 1, null),
+      ('inc_over', 'stuck', null, now(), now(), 1, 1, now())`;
+  await api.sql`update purchase_watch_internal.incidents set parent = 'inc_both' where id = 'inc_card'`;
+  const { body } = await api.call('GET', '/v1/incidents');
+  const money = {
+    waiting: [
+      { amount: '8.5', currency: 'NOK' },
+      { amount: '100.10', currency: 'SEK' },
+    ],
+    unpriced: 1,
+    atLeast: false,
+  };
+  expect(Object.fromEntries(body.data.map((each: { id: string; money: unknown }) => [each.id, each.money]))).toEqual({
+    inc_card: money,
+    inc_both: money,
+    inc_site: null,
+    inc_over: null,
+  });
+  const groups = [[{ site: 'se', state: CARD }], [{ site: 'default', state: CARD }]];
+  expect(await moneyWaiting(api.sql, { groups, most: 2 })).toMatchObject([
+    { waiting: [{ currency: 'NOK' }, { currency: 'SEK' }], unpriced: 0, atLeast: true },
+    { waiting: [], unpriced: 0, atLeast: false },
+  ]);
+});
+
 test('reads a bounded number of purchases, however many there are', async () => {
   await api.sql`
     insert into purchase_watch.purchases (purchase_id, site) select 'other-' || n, case when n % 2 = 0 then 'se' else 'default' end from generate_series(1, 6000) n`;
@@ -128,4 +169,6 @@ test('reads a bounded number of purchases, however many there are', async () => 
     overduePurchases(tx, { places: [{ ...place, since: began }], limit: 10, most: 100 }),
   );
   expect([overdue.scanned, overdue.fetched < 100]).toEqual([0, true]);
+  const money = await rowsRead(api.sql, 'purchases', (tx) => moneyWaiting(tx, { groups: [[place], [place]], most: 100 }));
+  expect([money.scanned, money.fetched < 100]).toEqual([0, true]);
 });

@@ -57,15 +57,22 @@ async function told(): Promise<void> {
 
 describe('list', () => {
   test('shows the open ones, and with --all those that are over, too', async () => {
+    const { sql } = database;
+    await sql`insert into purchase_watch.purchases (purchase_id, site) values ('p-1', 'se'), ('p-2', 'se')`;
+    await sql`update purchase_watch.purchases set state = 6, state_since = now(), stuck_since = now() where site = 'se'`;
+    await sql`
+      insert into purchase_watch_internal.purchase_details (purchase, fields)
+      select id, '{"Price": 1249.00, "CurrencyCode": "SEK"}' from purchase_watch.purchases where purchase_id = 'p-1'`;
     const { exitCode, stdout } = await command('incidents');
+    await sql`truncate purchase_watch.purchases cascade`;
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /^inc_card +critical +se +12 customers overdue in WaitingForCardPayments +open for 10 min( \d+ s)? +-$/m,
+      /^inc_card +critical +se +12 customers overdue in WaitingForCardPayments +1 249\.00 SEK and 1 order without an amount +open for 10 min( \d+ s)? +-$/m,
     );
     expect(stdout).not.toContain('inc_old');
     expect((await command('incidents', '--open')).stdout).not.toContain('inc_old');
     expect((await command('incidents', 'list', '--all')).stdout).toMatch(
-      /^inc_old +(?:warning|critical) +se +no purchase can be read +over after 2 h +-$/m,
+      /^inc_old +(?:warning|critical) +se +no purchase can be read +- +over after 2 h +-$/m,
     );
   });
 
@@ -98,7 +105,7 @@ describe('list', () => {
   test('those with one cause say so', async () => {
     await family();
     const { stdout } = await command('incidents');
-    expect(stdout).toMatch(/^inc_both +critical +2 sites +15 customers overdue in WaitingForCardPayments +open for /m);
+    expect(stdout).toMatch(/^inc_both +critical +2 sites +15 customers overdue in WaitingForCardPayments +- +open for /m);
     expect(stdout).toMatch(/^inc_fi +(?:warning|critical) +fi .* part of inc_both +-$/m);
   });
 

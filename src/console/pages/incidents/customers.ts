@@ -1,6 +1,6 @@
 /** The customers of an incident of stuck purchases: how their share went over time, and who waits now. */
 import type { IncidentCustomersBody } from '../../../api/incidents/customers.ts';
-import type { IncidentDetailsBody } from '../../../api/incidents/fields.ts';
+import type { IncidentDetailsBody, ListedIncidentBody } from '../../../api/incidents/fields.ts';
 import { apart, counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { icon } from '../../frame/icons.ts';
@@ -37,7 +37,7 @@ export function share({ alarm, state, where }: IncidentDetailsBody, { came }: In
 }
 
 /** `16 482.50 SEK`, and for how many orders no amount is known. */
-export function moneyWaiting({ waiting, unpriced, atLeast }: IncidentCustomersBody): Html {
+export function moneyWaiting({ waiting, unpriced, atLeast }: NonNullable<ListedIncidentBody['money']>): Html {
   const sums = waiting.map(({ amount, currency }) => tied(`${apart(amount)} ${currency}`));
   const unknown =
     unpriced === 0

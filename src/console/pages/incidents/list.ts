@@ -1,7 +1,7 @@
 /** The incidents: those that are open first, then those that ended, page by page. */
 import { INCIDENT_KINDS } from '../../../actions/incidents/rules.ts';
 import type { OverviewBody } from '../../../api/health/overview.ts';
-import type { IncidentBody } from '../../../api/incidents/fields.ts';
+import type { ListedIncidentBody } from '../../../api/incidents/fields.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, tied } from '../../frame/html.ts';
 import { icon, status } from '../../frame/icons.ts';
@@ -9,12 +9,13 @@ import { type Ask, page } from '../../frame/page-route.ts';
 import { field } from '../../parts/fields.ts';
 import { nothingHere, panel, written } from '../../parts/lists.ts';
 import { length, since, when } from '../../parts/time.ts';
+import { moneyWaiting } from './customers.ts';
 
 const MOST_OPEN = 100;
 const ENDED_AT_ONCE = 30;
 
 interface Page {
-  readonly data: readonly IncidentBody[];
+  readonly data: readonly ListedIncidentBody[];
   readonly nextCursor: string | null;
 }
 
@@ -98,25 +99,26 @@ function lists({ open, ended }: { open: Page; ended: Page }, filters: Filters, a
 const RANK = { critical: 0, warning: 1 };
 
 /** The worst first, each before its parts. */
-function worstFirst(a: IncidentBody, b: IncidentBody): number {
+function worstFirst(a: ListedIncidentBody, b: ListedIncidentBody): number {
   return Number(a.parent !== null) - Number(b.parent !== null) || RANK[a.severity] - RANK[b.severity] || b.count - a.count;
 }
 
-function table(incidents: readonly IncidentBody[], ask: Ask, time: string): Html {
+function table(incidents: readonly ListedIncidentBody[], ask: Ask, time: string): Html {
   return html`<table class="cards"><thead><tr><th scope="col">Where</th><th scope="col">What</th><th scope="col">Severity</th><th scope="col">${time}</th><th scope="col">Looked after by</th></tr></thead>
 <tbody>${incidents.map((incident) => row(incident, ask))}</tbody></table>`;
 }
 
-function row(incident: IncidentBody, { base, now }: Ask): Html {
-  const { id, where, what, severity, openedAt, reopenedAt, endedAt, owner, silencedUntil, answer, parent } = incident;
+function row(incident: ListedIncidentBody, { base, now }: Ask): Html {
+  const { id, where, what, severity, openedAt, reopenedAt, endedAt, owner, silencedUntil, answer, parent, money } = incident;
   const time =
     endedAt === null
       ? since(reopenedAt ?? openedAt, now)
       : html`${length(Math.max(Date.parse(endedAt) - Date.parse(openedAt), 0))}<small>ended ${when(endedAt, now)}</small>`;
   const quiet = silencedUntil === null ? NOTHING : html`<small>silenced, ends ${when(silencedUntil, now)}</small>`;
   const was = answer === null ? NOTHING : html`<small>it was: ${written(answer.cause)}</small>`;
+  const waits = money === null ? NOTHING : html`<small>money waiting: ${moneyWaiting(money)}</small>`;
   return html`<tr id="row-${id}"><th scope="row"><a href="${base}/incidents/${id}">${written(where)}</a></th>
-<td class="wide">${tied(what)}${parent === null ? NOTHING : html`<small>part of <a href="${base}/incidents/${parent}">another incident</a></small>`}${was}</td>
+<td class="wide">${tied(what)}${waits}${parent === null ? NOTHING : html`<small>part of <a href="${base}/incidents/${parent}">another incident</a></small>`}${was}</td>
 <td data-l="severity">${endedAt === null ? status(severity, severity) : html`<span class="mute">was ${severity}</span>`}</td>
 <td data-l="${endedAt === null ? 'open for' : 'lasted'}">${time}</td>
 <td class="wide" data-l="owner">${owner === null ? html`<span class="mute">${endedAt === null ? 'not acknowledged' : ''}</span>` : written(owner)}${quiet}</td></tr>`;

@@ -2,7 +2,7 @@
 import type { ActivityMinute } from '../../../api/health/activity.ts';
 import type { FlowBody } from '../../../api/health/flow.ts';
 import type { OverviewBody } from '../../../api/health/overview.ts';
-import type { IncidentBody } from '../../../api/incidents/fields.ts';
+import type { ListedIncidentBody } from '../../../api/incidents/fields.ts';
 import { counted } from '../../../domain/values/counts.ts';
 import { type Html, html, NOTHING, number, tied } from '../../frame/html.ts';
 import { icon, type Shape, tag } from '../../frame/icons.ts';
@@ -10,6 +10,7 @@ import { type Ask, page } from '../../frame/page-route.ts';
 import { written } from '../../parts/lists.ts';
 import { length, since } from '../../parts/time.ts';
 import { flowPicture } from '../../pictures/flow-model.ts';
+import { moneyWaiting } from '../incidents/customers.ts';
 import { activityCharts, MINUTES_ASKED } from './charts.ts';
 import { flowPanel, flowText } from './flow-panel.ts';
 import { healthStrip } from './health.ts';
@@ -21,7 +22,7 @@ export const nowPages = [
     const { site = '' } = ask.query;
     const [overview, incidents, flow, activity] = await Promise.all([
       ask.api.get<OverviewBody>('/v1/overview'),
-      ask.api.get<{ data: IncidentBody[] }>('/v1/incidents', { status: 'open', limit: MOST_SHOWN }),
+      ask.api.get<{ data: ListedIncidentBody[] }>('/v1/incidents', { status: 'open', limit: MOST_SHOWN }),
       ask.api.get<FlowBody>('/v1/flow', { site }),
       ask.api.get<{ minutes: ActivityMinute[] }>('/v1/activity', { site, minutes: MINUTES_ASKED }),
     ]);
@@ -36,7 +37,7 @@ export const nowPages = [
 
 const RANK = { critical: 0, warning: 1 };
 
-function worstFirst(a: IncidentBody, b: IncidentBody): number {
+function worstFirst(a: ListedIncidentBody, b: ListedIncidentBody): number {
   return RANK[a.severity] - RANK[b.severity] || b.count - a.count;
 }
 
@@ -50,7 +51,7 @@ interface Sentence {
 const ENOUGH_USUAL = 10;
 
 /** Whoever reads only this knows whether something has to be done. */
-function sentence({ purchases, sites, replicas }: OverviewBody, open: readonly IncidentBody[], flow: FlowBody): Sentence {
+function sentence({ purchases, sites, replicas }: OverviewBody, open: readonly ListedIncidentBody[], flow: FlowBody): Sentence {
   const [worst, ...others] = open;
   if (worst !== undefined) {
     const more = others.length === 0 ? '' : ` ${counted(others.length, 'more incident is open', 'more incidents are open')}.`;
@@ -86,17 +87,19 @@ function second({ purchases, polling }: OverviewBody, flow: FlowBody): string {
 
 const rate = (value: number): string => number(value < 10 ? Math.round(value * 10) / 10 : Math.round(value));
 
-function incidentPanel(incident: IncidentBody, { base, now, mayOperate }: Ask): Html {
-  const { id, severity, where, what, peak, count, owner, reopenedAt, openedAt, alarm } = incident;
+function incidentPanel(incident: ListedIncidentBody, { base, now, mayOperate }: Ask): Html {
+  const { id, severity, where, what, peak, count, owner, reopenedAt, openedAt, alarm, money } = incident;
   const path = `${base}/incidents/${id}`;
   const share =
     alarm === null
       ? NOTHING
       : html`<div><dd>${alarm.overdue} <small>of ${alarm.entrants}</small></dd><dt>did not get on in time when it was noticed, usually ${Math.round(alarm.usualShare * 1_000) / 10} in 100</dt></div>`;
+  const waits =
+    money === null || count === 0 ? NOTHING : html`<div><dd>${moneyWaiting(money)}</dd><dt>is what they wait with</dt></div>`;
   return html`<article class="panel inc is-${severity}" aria-labelledby="${id}"><div class="body">
 <div><div class="meta">${tag(severity, severity)}<a href="${path}">${id}</a><span>${written(where)}</span><span>open for ${since(reopenedAt ?? openedAt, now)}</span><span>${owner === null ? 'not acknowledged' : html`acknowledged by ${written(owner)}`}</span></div>
 <h2 id="${id}"><a href="${path}">${tied(what)}</a></h2></div>
-<dl class="figs"><div><dd>${number(count)}</dd><dt>now, ${number(peak)} at the worst</dt></div>${share}</dl>
+<dl class="figs"><div><dd>${number(count)}</dd><dt>now, ${number(peak)} at the worst</dt></div>${waits}${share}</dl>
 <div class="acts"><a class="btn first" href="${path}">${mayOperate && owner === null ? 'Look, and acknowledge' : 'Look'}</a></div>
 </div></article>`;
 }
