@@ -57,7 +57,12 @@ export function createConsole({ api, feed, sql, log, keys, consoleUrl }: Console
   mountAccess(app, { api, sessions: createSessions(sql, keys), sql, cookies, log, isKeyed: keys.length > 0 });
   app.get('/live', (c) => live.stream(c, c.get('caller')));
 
-  const callsOf = (c: Context<ConsoleEnv>): ApiCalls => apiCalls(api, { ...c.env, caller: c.get('caller') });
+  const calls = new WeakMap<Context, ApiCalls>();
+  const callsOf = (c: Context<ConsoleEnv>): ApiCalls => {
+    const ofRequest = calls.get(c) ?? apiCalls(api, { ...c.env, caller: c.get('caller') });
+    calls.set(c, ofRequest);
+    return ofRequest;
+  };
   const show = async (c: Context<ConsoleEnv>, view: View): Promise<Response> => {
     const caller = c.get('caller');
     const overview = await callsOf(c)

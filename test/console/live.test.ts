@@ -24,9 +24,13 @@ test('a page follows what happens without being loaded again, unless its reader 
   await page.evaluate("document.documentElement.dataset.loaded = 'once'");
   await page.getByText('Live, updated').waitFor();
   expect(await watched(page)).toContain('0 purchases are watched');
+  const places = page.getByRole('navigation', { name: 'Pages' });
+  expect(await places.textContent()).not.toContain('not getting events');
 
+  t.receiver.respondAlways({ status: 503, headers: { 'retry-after': '600' } });
   await t.watch();
   await expect.poll(() => watched(page)).toContain('1 purchase is watched');
+  await expect.poll(() => places.textContent()).toContain('1 not getting events as usual');
   expect(await page.locator('html').getAttribute('data-loaded')).toBe('once');
 
   await page.keyboard.press('p');

@@ -39,8 +39,12 @@ export interface Asker extends Pick<ApiBindings, 'address' | 'closing'> {
   readonly caller: Caller;
 }
 
-/** Calls of one person. Values in paths must be encoded by `encodeURIComponent`. */
+/**
+ * Calls for one page and its frame. What was read is not read again, until something is changed, so that all parts of a page show
+ * the same answer. Values in paths must be encoded by `encodeURIComponent`.
+ */
 export function apiCalls(api: ServedApp, asker: Asker): ApiCalls {
+  const read = new Map<string, Promise<unknown>>();
   const call = async <Body>(method: string, path: string, body?: unknown): Promise<Body> => {
     const json = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
     const response = await api.fetch(new Request(`http://console${path}`, { method, ...json }), { ...asker, via: 'console' });
@@ -53,8 +57,17 @@ export function apiCalls(api: ServedApp, asker: Asker): ApiCalls {
     get: (path, query = {}) => {
       const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== '');
       const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-      return call('GET', search === '' ? path : `${path}?${search}`);
+      const address = search === '' ? path : `${path}?${search}`;
+      const answer = read.get(address) ?? call('GET', address);
+      read.set(address, answer);
+      return answer as Promise<never>;
     },
-    send: (method, path, body) => call(method, path, body),
+    send: async <Body>(method: string, path: string, body?: unknown) => {
+      try {
+        return await call<Body>(method, path, body);
+      } finally {
+        read.clear();
+      }
+    },
   };
 }

@@ -102,7 +102,7 @@ export function barePage({ title, body }: View, { base, theme }: Pick<Frame, 'ba
 function main({ crumb, body, isLive = true }: View, { address, at }: Frame): Html {
   const live = html`<div class="live" id="live"><span class="beat" aria-hidden="true"></span><span data-live-text>As it was at ${at}</span><button class="btn plain" type="button" data-pause title="Key: p" hidden>Pause</button></div>`;
   const attributes = isLive
-    ? html` hx-get="${address}" hx-trigger="pw:refresh" hx-select="#main" hx-swap="outerMorph" hx-target="this" data-live="yes"`
+    ? html` hx-get="${address}" hx-trigger="pw:refresh" hx-select="#main" hx-select-oob="#places:outerMorph" hx-swap="outerMorph" hx-target="this" data-live="yes"`
     : NOTHING;
   return html`<main class="main" id="main" data-at="${at}"${attributes}><div class="bar"><span class="crumb">${crumb}</span>${isLive ? live : NOTHING}</div>
 ${body}</main>`;
@@ -117,7 +117,7 @@ function rail({ place }: View, { base, address, theme, caller, badges }: Frame):
 <div class="name"><a class="brand" href="${base}/">${icon('mark', 'logo')}purchase-watch</a></div>
 <form class="find" role="search" action="${base}/purchases"><label class="vh" for="find">Find a purchase by id or order reference</label><input id="find" name="q" type="search" placeholder="Id or order" autocomplete="off" maxlength="200"><kbd aria-hidden="true">/</kbd></form>
 <button class="btn to-menu" type="button" popovertarget="menu">Menu</button>
-<nav class="menu" id="menu" popover aria-label="Pages">${GROUPS.map(([name, places]) => html`<div><h2>${name}</h2><ul>${places.map(entry)}</ul></div>`)}
+<nav class="menu" id="menu" popover aria-label="Pages"><div class="places" id="places">${GROUPS.map(([name, places]) => html`<div><h2>${name}</h2><ul>${places.map(entry)}</ul></div>`)}</div>
 <div class="foot">${themes(theme, { base, address })}${who(caller, base)}</div></nav>
 </header>`;
 }
