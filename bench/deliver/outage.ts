@@ -5,7 +5,7 @@ import { IN_FLIGHT, type Lab } from '../lab.ts';
 import { machineTime, type Receipt } from '../processes/messages.ts';
 import type { Row } from '../report.ts';
 import { addBacklog, expectedOf } from './backlog.ts';
-import { heardBy, openScene } from './scene.ts';
+import { channelsAlerted, openScene } from './scene.ts';
 import { LAST_RECEIPT } from './steady.ts';
 import { tally } from './tally.ts';
 
@@ -42,7 +42,7 @@ export async function outage(lab: Lab, { quick, say }: BenchOptions): Promise<Ro
   while (machineTime() < deadline && (await scene.waiting('shop')) > RATE / 2) await delay(250);
   const commits = await scene.end();
   await delay(LAST_RECEIPT);
-  const receipts = await heardBy(receiver, '/events');
+  const receipts = await channelsAlerted(receiver, '/events');
   const { rss } = await scene.daemon.usage();
   await scene.close();
   await receiver.stop();

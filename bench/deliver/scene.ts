@@ -105,7 +105,7 @@ async function setHealth(
 }
 
 /** What one subscriber got, of all that its receiver heard. */
-export async function heardBy(receiver: Part, path: string): Promise<Receipt[]> {
+export async function channelsAlerted(receiver: Part, path: string): Promise<Receipt[]> {
   return (await receiver.ask<Receipt[]>('heard')).filter((receipt) => receipt.path === path);
 }
 

@@ -5,7 +5,7 @@ import type { Lab } from '../lab.ts';
 import { percentile } from '../measure.ts';
 import { machineTime } from '../processes/messages.ts';
 import type { Row } from '../report.ts';
-import { heardBy, openScene } from './scene.ts';
+import { channelsAlerted, openScene } from './scene.ts';
 import { tally, waits } from './tally.ts';
 
 /** Few enough that each has many events, some of them right after one another. */
@@ -25,7 +25,7 @@ export async function steady(lab: Lab, { quick, say }: BenchOptions): Promise<Ro
   const to = machineTime();
   const commits = await scene.end();
   await delay(LAST_RECEIPT);
-  const receipts = await heardBy(receiver, '/events');
+  const receipts = await channelsAlerted(receiver, '/events');
   const { rss } = await scene.daemon.usage();
   await scene.close();
   await receiver.stop();

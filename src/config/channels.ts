@@ -110,15 +110,15 @@ export function channelProblems(channels: readonly ChannelSettings[], siteNames:
 }
 
 /** Sites without a channel, and those with channels for critical incidents alone; none where there is no channel at all. */
-export function unheardSites({ channels, sites }: Pick<Settings, 'channels' | 'sites'>): {
-  readonly unheard: readonly string[];
+export function sitesWithoutChannel({ channels, sites }: Pick<Settings, 'channels' | 'sites'>): {
+  readonly silentSites: readonly string[];
   readonly criticalOnly: readonly string[];
 } {
   const of = (site: string): ChannelSettings[] => channels.filter((each) => each.sites?.includes(site) ?? true);
   const names = channels.length === 0 ? [] : sites.map(({ name }) => name);
   const heard = names.filter((site) => of(site).length > 0);
   return {
-    unheard: names.filter((site) => of(site).length === 0),
+    silentSites: names.filter((site) => of(site).length === 0),
     criticalOnly: heard.filter((site) => of(site).every(({ severity }) => severity === 'critical')),
   };
 }

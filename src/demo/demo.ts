@@ -26,7 +26,7 @@ import { createProgress, type Progress } from './progress.ts';
 import { CREDENTIALS, demoSettings, newSecret, SHORT_TIMES, SITES, writePrivately } from './settings.ts';
 import { openShop } from './shop.ts';
 import type { Stage } from './stage.ts';
-import { tellStory } from './story.ts';
+import { runStory } from './story.ts';
 
 export interface DemoOptions {
   /** DATA_DIR; the demo has a folder of its own in it, so that it never touches what a real daemon keeps there. */
@@ -87,7 +87,7 @@ export async function runDemo({ dataDir, once, stage, signal }: DemoOptions): Pr
     ];
     for (const remark of remarks) stage.write(stage.paint('gray', `    ${remark}`));
 
-    await tellStory({ control: simulator.control, narrator, progress, messages: slack.messages, signal });
+    await runStory({ control: simulator.control, narrator, progress, messages: slack.messages, signal });
     narrator.headline('6  What you saw', recap(progress, { messages: slack.messages(), took: took() }));
     if (once) return void stage.write('  Without --once the demo goes on, and shows what to open and try.');
 

@@ -54,7 +54,7 @@ const PATIENCE = 45_000;
 const LOOK_AGAIN = 50;
 
 /** Tells the story; takes about 85 seconds. Throws when the signal says so. */
-export async function tellStory({ control, narrator, progress, messages, signal }: StoryParts): Promise<void> {
+export async function runStory({ control, narrator, progress, messages, signal }: StoryParts): Promise<void> {
   const until = async (happened: () => boolean): Promise<void> => {
     const deadline = performance.now() + PATIENCE;
     while (!happened()) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { channelCeilings, channelSetting, channelSubscriber, unheardSites } from '../../src/config/channels.ts';
+import { channelCeilings, channelSetting, channelSubscriber, sitesWithoutChannel } from '../../src/config/channels.ts';
 import { describeSettings } from '../../src/config/describe.ts';
 import { loadSettings } from '../../src/config/load-settings.ts';
 import { publishedSchema } from '../../src/config/reference.ts';
@@ -113,23 +113,23 @@ describe('a problem', () => {
 });
 
 test('sites that no channel hears of are found', () => {
-  const of = (text: string) => unheardSites(loadFile(text, ENV));
-  expect(of(FILE)).toEqual({ unheard: [], criticalOnly: [] });
-  expect(of(SITES)).toEqual({ unheard: [], criticalOnly: [] });
-  const channels = (some: string) => unheardSites(loadFile(`${SITES}slack: { channels: { ${some} } }`));
-  expect(channels(`a: { webhookUrl: ${URL_A}, sites: [se] }`)).toEqual({ unheard: ['fi'], criticalOnly: [] });
+  const of = (text: string) => sitesWithoutChannel(loadFile(text, ENV));
+  expect(of(FILE)).toEqual({ silentSites: [], criticalOnly: [] });
+  expect(of(SITES)).toEqual({ silentSites: [], criticalOnly: [] });
+  const channels = (some: string) => sitesWithoutChannel(loadFile(`${SITES}slack: { channels: { ${some} } }`));
+  expect(channels(`a: { webhookUrl: ${URL_A}, sites: [se] }`)).toEqual({ silentSites: ['fi'], criticalOnly: [] });
 });
 
 test('and so are those of which only critical incidents are heard', () => {
-  const channels = (some: string) => unheardSites(loadFile(`${SITES}slack: { channels: { ${some} } }`));
+  const channels = (some: string) => sitesWithoutChannel(loadFile(`${SITES}slack: { channels: { ${some} } }`));
   const critical = `a: { webhookUrl: ${URL_A}, severity: critical }`;
-  expect(channels(critical)).toEqual({ unheard: [], criticalOnly: ['se', 'fi'] });
-  expect(channels(`${critical}, b: { webhookUrl: ${URL_B}, sites: [se] }`)).toEqual({ unheard: [], criticalOnly: ['fi'] });
+  expect(channels(critical)).toEqual({ silentSites: [], criticalOnly: ['se', 'fi'] });
+  expect(channels(`${critical}, b: { webhookUrl: ${URL_B}, sites: [se] }`)).toEqual({ silentSites: [], criticalOnly: ['fi'] });
   expect(channels(`b: { webhookUrl: ${URL_B}, sites: [fi], severity: critical }`)).toEqual({
-    unheard: ['se'],
+    silentSites: ['se'],
     criticalOnly: ['fi'],
   });
-  expect(channels(`${critical}, b: { webhookUrl: ${URL_B} }`)).toEqual({ unheard: [], criticalOnly: [] });
+  expect(channels(`${critical}, b: { webhookUrl: ${URL_B} }`)).toEqual({ silentSites: [], criticalOnly: [] });
 });
 
 test('how many messages each channel may get is known by its subscriber', () => {

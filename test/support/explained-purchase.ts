@@ -13,7 +13,7 @@ const MINUTE = 60 * SECOND;
 const EVERYTHING = { format: 'standard' as const, types: null, sites: null, states: null };
 
 /** Writes the story as a daemon would have left it, with times that end now. Answers the purchase's row id. */
-export async function tellStory(sql: Sql, { site = 'se' } = {}): Promise<number> {
+export async function runStory(sql: Sql, { site = 'se' } = {}): Promise<number> {
   await syncSites(sql, [site]);
   await syncSubscribers(sql, [
     { name: 'shop', kind: 'webhook', audience: 'systems', ...EVERYTHING, addressHash: 'a' },

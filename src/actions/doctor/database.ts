@@ -15,7 +15,7 @@ const OLDEST_VERSION = 150_000;
 /** A daemon uses so many connections at most; another replica should find room, too. */
 const HEADROOM = 25;
 const MOST_OFFSET: Milliseconds = 1_000;
-const HEARD_WITHIN: Milliseconds = 3_000;
+const ARRIVES_WITHIN: Milliseconds = 3_000;
 
 export async function checkDatabase(
   report: Reporter,
@@ -107,7 +107,7 @@ async function notifications(report: Reporter, sql: Sql, url: string): Promise<F
   try {
     await session.sql`listen ${session.sql(channel)}`;
     await sql`select pg_notify(${channel}, '')`;
-    const silence = delay(HEARD_WITHIN, false as const, { signal: over.signal }).catch(() => false as const);
+    const silence = delay(ARRIVES_WITHIN, false as const, { signal: over.signal }).catch(() => false as const);
     if (await Promise.race([heard.promise, silence])) return report.ok('notifications arrive');
     const todo =
       'let DATABASE_URL lead to Postgres itself, or to a pooler in session mode; without them changes are noticed up to 5 s later';

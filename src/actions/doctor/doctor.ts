@@ -3,7 +3,7 @@
 import { unencryptedStored } from '../../channels/outgoing/sealed.ts';
 import { peopleKind } from '../../channels/registry.ts';
 import { ENDING_KEY_ADVICE, endingKeys } from '../../config/api-keys.ts';
-import { channelCeilings, channelSetting, channelTitle, unheardSites } from '../../config/channels.ts';
+import { channelCeilings, channelSetting, channelTitle, sitesWithoutChannel } from '../../config/channels.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import { ENCRYPTION_ADVICE, unencrypted } from '../../config/unencrypted.ts';
@@ -154,11 +154,11 @@ function aboutSettings({ ignored, subscribers, channels, sites, configFile, apiK
       ),
     );
   }
-  const { unheard, criticalOnly } = unheardSites({ channels, sites });
-  if (unheard.length > 0) {
+  const { silentSites, criticalOnly } = sitesWithoutChannel({ channels, sites });
+  if (silentSites.length > 0) {
     found.push(
       report.warning(
-        `people are not alerted of incidents at ${unheard.join(', ')}: no channel has ${unheard.length === 1 ? 'it' : 'them'}`,
+        `people are not alerted of incidents at ${silentSites.join(', ')}: no channel has ${silentSites.length === 1 ? 'it' : 'them'}`,
         'add what is missing to the sites of a channel, or leave out its sites for all',
       ),
     );

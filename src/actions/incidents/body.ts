@@ -10,7 +10,7 @@ import type { IncidentStory } from './incidents.ts';
 import type { ListedIncident } from './money.ts';
 import { placeOf, whatOf } from './words.ts';
 
-type EarlierAnswer = NonNullable<Extract<NonNullable<IncidentStory['told']>['data'], { kind: 'stuck' }>['earlier']>;
+type EarlierAnswer = NonNullable<Extract<NonNullable<IncidentStory['lastAlert']>['data'], { kind: 'stuck' }>['earlier']>;
 
 const stateBody = (state: number | null) => (state === null ? null : { ...namedState(state) });
 
@@ -38,7 +38,7 @@ export function incidentBody(row: IncidentRow) {
     count,
     peak,
     alarm: alarm === null ? null : { ...alarm, at: isoTime(alarm.at), since: isoTime(alarm.since) },
-    saidAt: isoTimeOrNull(row.saidAt),
+    saidAt: isoTimeOrNull(row.alertedAt),
     owner,
     acknowledged: acknowledgedAt === null ? null : { at: isoTime(acknowledgedAt), by: owner ?? '', note: row.acknowledgedNote },
     answer: answer === null ? null : { ...answer, at: isoTime(answer.at) },
@@ -53,16 +53,16 @@ export function listedIncidentBody({ money, ...row }: ListedIncident) {
 
 /** The same as `incidentBody` with what people were alerted of; without a policy no reminder is known. */
 export function incidentDetails(
-  { incident, said, causes, told }: IncidentStory,
+  { incident, messages, causes, lastAlert }: IncidentStory,
   policy: Pick<AlertPolicy, 'repeatInterval'> | null,
 ) {
   const reminderAt = policy === null ? null : nextReminderAt(incident, policy);
-  const earlier = told?.data.kind === 'stuck' ? told.data.earlier : null;
+  const earlier = lastAlert?.data.kind === 'stuck' ? lastAlert.data.earlier : null;
   return {
     ...incidentBody(incident),
     causes: causes.map(({ cause, why }) => ({ cause, why, title: titleOf(cause), remedy: remedyOf(cause) })),
     earlier: earlier === null ? null : earlierBody(earlier),
-    said: said.map(({ at, ...each }) => ({ ...each, at: isoTime(at) })),
+    said: messages.map(({ at, ...each }) => ({ ...each, at: isoTime(at) })),
     // A reminder that falls into a silence is sent when the silence ends.
     nextReminderAt: isoTimeOrNull(reminderAt === null ? null : Math.max(reminderAt, incident.silencedUntil ?? 0)),
   };

@@ -7,7 +7,7 @@ import type { Instant } from '../../domain/values/time.ts';
 import type { Queries } from '../../postgres/connection/database.ts';
 import { acknowledgeIncident, answerIncident, releaseIncident } from '../../postgres/incidents/care.ts';
 import { findIncident, type IncidentRow, listIncidents } from '../../postgres/incidents/list.ts';
-import { lastSaid, messagesOf, type PeopleMessage } from '../../postgres/incidents/messages.ts';
+import { lastMessage, messagesOf, type PeopleMessage } from '../../postgres/incidents/messages.ts';
 import { Refused } from '../subscribers/refused.ts';
 
 /** Open ones that are named to a person who gave a wrong id. */
@@ -15,15 +15,15 @@ const MOST_NAMED = 5;
 /** Open ones that a mistyped id is compared with. */
 const MOST_COMPARED = 100;
 
-/** An incident with all that people were told of it. */
+/** An incident with all alerts about it. */
 export interface IncidentStory {
   readonly incident: IncidentRow;
-  /** First to last. */
-  readonly said: readonly PeopleMessage[];
-  /** The likely causes, as they were told last; empty when none was. */
+  /** To each channel, first to last. */
+  readonly messages: readonly PeopleMessage[];
+  /** The likely causes in the last alert; empty when it named none. */
   readonly causes: readonly { readonly cause: string; readonly why: string }[];
-  /** What was told last while it went on, and when; null when nothing was. */
-  readonly told: { readonly at: Instant; readonly data: PeopleEventBody['data'] } | null;
+  /** The last alert before the end; null when none was sent. */
+  readonly lastAlert: { readonly at: Instant; readonly data: PeopleEventBody['data'] } | null;
 }
 
 /** The incident of this id; throws Refused that names the open ones. */
@@ -40,14 +40,14 @@ export async function requireIncident(sql: Queries, id: string): Promise<Inciden
   throw new Refused('incident_not_found', `there is no incident ${id}${hint}; ${named}`);
 }
 
-/** An incident and what was told of it; throws Refused. */
+/** An incident and its alerts; throws Refused. */
 export async function storyOf(sql: Queries, id: string): Promise<IncidentStory> {
   const incident = await requireIncident(sql, id);
-  const [said, last] = await Promise.all([messagesOf(sql, id), lastSaid(sql, id)]);
+  const [messages, last] = await Promise.all([messagesOf(sql, id), lastMessage(sql, id)]);
   const event = last === null ? null : readPeopleEvent(last.body);
-  const told = last === null || event === null ? null : { at: last.at, data: event.data };
-  const causes = told?.data.kind === 'stuck' ? told.data.causes : [];
-  return { incident, said, causes: causes.flatMap(({ cause, why }) => (why === null ? [] : [{ cause, why }])), told };
+  const lastAlert = last === null || event === null ? null : { at: last.at, data: event.data };
+  const causes = lastAlert?.data.kind === 'stuck' ? lastAlert.data.causes : [];
+  return { incident, messages, causes: causes.flatMap(({ cause, why }) => (why === null ? [] : [{ cause, why }])), lastAlert };
 }
 
 export interface Care {

@@ -83,12 +83,12 @@ export function replayedBody(
 ) {
   const note =
     advice === null || count === 0 ? {} : { note: `They ${dryRun ? 'would wait' : 'are scheduled and wait'}: ${advice}.` };
-  const expected = drain === null ? {} : { expectedDrain: onceTold(drain, count === 0 ? null : advice) };
+  const expected = drain === null ? {} : { expectedDrain: drainBody(drain, count === 0 ? null : advice) };
   return { count, waiting, oldest: isoTimeOrNull(oldest), newest: isoTimeOrNull(newest), dryRun, ...expected, ...note };
 }
 
 /** Of one that is paused or off it is not known when it begins, only how long it takes from then on. */
-function onceTold({ ms, text }: Drain, advice: string | null): Drain {
+function drainBody({ ms, text }: Drain, advice: string | null): Drain {
   return advice === null || ms === null ? { ms, text } : { ms: null, text: `${text}, once it gets events again` };
 }
 

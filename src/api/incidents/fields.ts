@@ -154,7 +154,7 @@ export const listedIncidentSchema = incidentSchema
 /** An incident of a list, in an answer. */
 export type ListedIncidentBody = z.output<typeof listedIncidentSchema>;
 
-const saidSchema = z.object({
+const messageSchema = z.object({
   channel: z.string().openapi({ description: 'The subscriber.' }),
   stage: z.string().openapi({ description: '`opened`, `reopened`, `grew`, `reminder` or `ended`.', example: 'opened' }),
   at: timeSchema.openapi({ description: 'When it was delivered or given up; while it waits, when it was written.' }),
@@ -187,7 +187,7 @@ export const incidentDetailsSchema = incidentSchema
     earlier: z
       .union([earlierSchema, z.null()])
       .openapi({ description: 'What it was the last time this happened, as people were alerted last.' }),
-    said: z.array(saidSchema).openapi({ description: 'Who was alerted of what, first to last.' }),
+    said: z.array(messageSchema).openapi({ description: 'Who was alerted of what, first to last.' }),
     nextReminderAt: timeSchema.nullable().openapi({
       description:
         'When people are reminded of it unless it changes before; null when no reminder is planned: nobody was alerted, a person looks after it, it is part of another one, or it is over.',

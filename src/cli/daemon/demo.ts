@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { runDemo } from '../../demo/demo.ts';
-import { untilToldToStop } from '../../runtime/process/signals.ts';
+import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printLine, styled } from '../terminal/output.ts';
@@ -11,7 +11,7 @@ const DEFAULT_DATA_DIR = './.purchase-watch';
 
 async function demo(context: CliContext, once: boolean): Promise<void> {
   const stopping = new AbortController();
-  void untilToldToStop(context.takeSignals).then(() => stopping.abort());
+  void untilStopSignal(context.takeSignals).then(() => stopping.abort());
   await runDemo({
     // The demo has settings of its own: what a real daemon lacks or has wrong must not keep it from starting.
     dataDir: context.env.DATA_DIR || DEFAULT_DATA_DIR,

@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { AppError } from '../../domain/values/errors.ts';
-import { untilToldToStop } from '../../runtime/process/signals.ts';
+import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { createSimulator } from '../../simulator/simulator.ts';
 import { examples, numberArgument } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -25,7 +25,7 @@ async function simulate(context: CliContext, { json, ...options }: SimulateOptio
   const { port, host, load, timeScale } = options;
   // A database that is kept remembers the ids of earlier runs.
   const seed = options.seed ?? randomInt(2 ** 31);
-  const stop = untilToldToStop(context.takeSignals);
+  const stop = untilStopSignal(context.takeSignals);
   const simulator = createSimulator({ ...options, ...CREDENTIALS, seed });
   await simulator.start().catch((cause: unknown) => {
     const { code } = cause as { code?: string };

@@ -9,7 +9,7 @@ import { type App, createApp } from '../../app.ts';
 import { refusedUrl } from '../../channels/http/address.ts';
 import { unencryptedStored } from '../../channels/outgoing/sealed.ts';
 import { ENDING_KEY_ADVICE, endingKeys } from '../../config/api-keys.ts';
-import { unheardSites } from '../../config/channels.ts';
+import { sitesWithoutChannel } from '../../config/channels.ts';
 import { PEOPLE_KINDS } from '../../config/kinds/people-kinds.ts';
 import { loadSettings } from '../../config/load-settings.ts';
 import type { Settings } from '../../config/settings.ts';
@@ -19,7 +19,7 @@ import { shownAddress } from '../../domain/values/shown-address.ts';
 import { describeTarget } from '../../postgres/connection/database-url.ts';
 import { readSubscribers, type StoredSubscriber } from '../../postgres/subscribers/subscribers.ts';
 import { createLogger, type Logger } from '../../runtime/logger.ts';
-import { untilToldToStop } from '../../runtime/process/signals.ts';
+import { untilStopSignal } from '../../runtime/process/signals.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { printFacts, printLine, styled } from '../terminal/output.ts';
@@ -28,7 +28,7 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
   const settings = loadSettings(context.env, { requireSite: true });
   const log = createLogger({ level: settings.logLevel });
   const aborting = new AbortController();
-  const stop = untilToldToStop(context.takeSignals).then((signal) => {
+  const stop = untilStopSignal(context.takeSignals).then((signal) => {
     log.info({ signal }, 'stopping');
     aborting.abort();
   });
@@ -74,8 +74,8 @@ async function start(context: CliContext, worker: boolean): Promise<void> {
 /** Logs once which incidents no channel gets, what is sent without encryption, which receivers are refused, and which keys end. */
 async function warn(settings: Settings, stored: readonly StoredSubscriber[], log: Logger): Promise<void> {
   const { channels, subscribers, webhooks } = settings;
-  const { unheard, criticalOnly } = unheardSites(settings);
-  for (const site of unheard)
+  const { silentSites, criticalOnly } = sitesWithoutChannel(settings);
+  for (const site of silentSites)
     log.warn({ site, advice: 'add it to the sites of a channel: none gets its incidents' }, 'incidents.not_alerted');
   for (const site of criticalOnly)
     log.warn(

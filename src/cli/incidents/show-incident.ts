@@ -1,4 +1,4 @@
-/** Shows one incident: what is wrong, what that rests on, why it may be, who was told what, and who looks after it. */
+/** Shows one incident: what is wrong, what that rests on, the likely causes, the alerts, and who looks after it. */
 
 import { incidentDetails } from '../../actions/incidents/body.ts';
 import { type IncidentStory, storyOf } from '../../actions/incidents/incidents.ts';
@@ -35,7 +35,7 @@ export async function showIncident(
   printParts(context, incident, now);
   printCauses(context, story);
   printWaiting(context, story, now);
-  printSaid(context, story, now);
+  printMessages(context, story, now);
   printHint(context, incident);
 }
 
@@ -135,10 +135,10 @@ function adviceOf(cause: string): string[] {
   return [what, remedy, `docs/alerts.md#${anchor}`];
 }
 
-/** Who waits, as it was told last. */
-function printWaiting(context: CliContext, { incident, told }: IncidentStory, now: Instant): void {
-  if (told === null || told.data.kind !== 'stuck' || incident.endedAt !== null) return;
-  const { purchases: ids, waiting, earlier } = told.data;
+/** Who waits, as of the last alert. */
+function printWaiting(context: CliContext, { incident, lastAlert }: IncidentStory, now: Instant): void {
+  if (lastAlert === null || lastAlert.data.kind !== 'stuck' || incident.endedAt !== null) return;
+  const { purchases: ids, waiting, earlier } = lastAlert.data;
   const sums = waiting.map(({ amount, currency }) => `${amount} ${currency}`);
   const before =
     earlier === null || earlier.by === null
@@ -147,23 +147,23 @@ function printWaiting(context: CliContext, { incident, told }: IncidentStory, no
   if (ids.length === 0 && sums.length === 0 && before === null) return;
   printLine(context, '');
   printFacts(context, [
-    ['as alerted', when(told.at, now)],
+    ['as alerted', when(lastAlert.at, now)],
     ['waiting', sums.length === 0 ? null : sums.join(', ')],
     ['oldest', ids.length === 0 ? null : ids.join(', ')],
     ['last time', before],
   ]);
 }
 
-function printSaid(context: CliContext, { incident, said }: IncidentStory, now: Instant): void {
+function printMessages(context: CliContext, { incident, messages }: IncidentStory, now: Instant): void {
   printLine(context, '');
-  if (said.length === 0) {
+  if (messages.length === 0) {
     const through = incident.parent === null ? '' : `; it is part of ${incident.parent}`;
     return void printLine(context, `Nobody was alerted${incident.endedAt === null ? ' yet' : ''}${through}.`);
   }
   printTable(
     context,
     ['alerted', 'what', 'when', 'status'],
-    said.map(({ channel, stage, at, status }) => [channel, stage, when(at, now), status]),
+    messages.map(({ channel, stage, at, status }) => [channel, stage, when(at, now), status]),
   );
 }
 

@@ -6,7 +6,7 @@ import type { Milliseconds } from '../../domain/values/time.ts';
 import type { Keys } from '../../receiver/genuine.ts';
 import { listenForPosts, type PostListener, type Receive } from '../../receiver/posts.ts';
 import { createReceiver, isYes } from '../../receiver/receiver.ts';
-import { untilToldToStop } from '../../runtime/process/signals.ts';
+import { untilStopSignal } from '../../runtime/process/signals.ts';
 import type { WishOptions } from '../subscribers/subscriber-options.ts';
 import { durationArgument, examples, numberArgument } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
@@ -47,7 +47,7 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
   const answered = name === null ? guessPauses(screen.say) : watchPauses(own, { name, say: screen.say, signal });
   const receive = await receiverOf(options, { keys, name, screen, answered, end: () => ending.abort(), signal });
 
-  void untilToldToStop(context.takeSignals).then(() => ending.abort());
+  void untilStopSignal(context.takeSignals).then(() => ending.abort());
   // A terminal that is closed must not leave a subscriber behind; it says so more than once.
   const hangUp = (): void => {
     screen.mute();
@@ -71,8 +71,8 @@ async function listen(context: CliContext, options: ListenOptions): Promise<void
       screen.introduce({ url, made: keys.made });
       await aborted(ending.signal);
     } else {
-      const tellSecret = keys.made !== null && options.forward !== undefined;
-      await listenAs(own, { name, url, secret: keys.secrets[0]!, wishes: options }, { screen, signal, tellSecret });
+      const showSecret = keys.made !== null && options.forward !== undefined;
+      await listenAs(own, { name, url, secret: keys.secrets[0]!, wishes: options }, { screen, signal, showSecret });
     }
   } finally {
     await server.close();
@@ -130,14 +130,14 @@ async function receiverOf(
 async function listenAs(
   context: CliContext,
   subscribed: Subscribed,
-  { screen, signal, tellSecret }: { screen: Screen; signal: AbortSignal; tellSecret: boolean },
+  { screen, signal, showSecret }: { screen: Screen; signal: AbortSignal; showSecret: boolean },
 ): Promise<void> {
   const subscription = await subscribe(context, subscribed);
   const { name, url, secret } = subscribed;
   try {
     for (const line of subscription.leftOver) screen.say(line);
     screen.say(`Listening as subscriber ${name}, at ${url}, until this ends. Ctrl-C ends it.`);
-    if (tellSecret) {
+    if (showSecret) {
       screen.say(`Your program needs this secret, made for this run; with WEBHOOK_SECRET set here, too, it stays the same:`);
       screen.say(`  export WEBHOOK_SECRET=${secret}`);
     }

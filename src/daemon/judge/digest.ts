@@ -33,7 +33,7 @@ import { MOST_COUNTED } from '../../postgres/subscribers/symptoms.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { createSchedule } from '../../runtime/loops/schedule.ts';
 import type { Meters } from '../../runtime/meters.ts';
-import type { Outcome, Telling } from './first-look.ts';
+import type { AlertMoment, Outcome } from './first-look.ts';
 
 export interface DigestOptions {
   readonly sql: Sql;
@@ -49,13 +49,13 @@ export interface DigestOptions {
 
 export interface Digests {
   /** Writes the digests that are due, each once over all replicas and restarts. */
-  tell(telling: Telling): Promise<Outcome>;
+  alert(moment: AlertMoment): Promise<Outcome>;
 }
 
 /** Makes the writer of digests. Between two moments of the schedule it costs nothing. */
 export function createDigests(options: DigestOptions): Digests {
   const { sql, log, meters, sites, expression } = options;
-  if (expression === null) return { tell: async () => ({ said: 0, lookAgainAt: null }) };
+  if (expression === null) return { alert: async () => ({ written: 0, lookAgainAt: null }) };
   const schedules = new Map(
     [...new Set(sites.map(({ timeZone }) => timeZone))].map((zone) => [zone, createSchedule(expression, zone)]),
   );
@@ -64,7 +64,7 @@ export function createDigests(options: DigestOptions): Digests {
   let lookedAt: Instant = Number.NEGATIVE_INFINITY;
 
   /** Answers how many events were written; null when another replica judges by now. */
-  const tellDue = async (all: readonly DigestSite[], now: Instant, lease: Lease): Promise<number | null> => {
+  const writeDue = async (all: readonly DigestSite[], now: Instant, lease: Lease): Promise<number | null> => {
     const due = all.filter(({ site, madeUpTo }) => isDigestDue(zones.get(site)!.latest(now), madeUpTo, now));
     if (due.length === 0) return 0;
     const groups = digestGroups(due, all, now);
@@ -85,21 +85,21 @@ export function createDigests(options: DigestOptions): Digests {
   };
 
   return {
-    tell: async ({ now, lease, recipients }) => {
-      if (idleUntil === null || (now < idleUntil && !isAhead(lookedAt, now))) return { said: 0, lookAgainAt: idleUntil };
+    alert: async ({ now, lease, recipients }) => {
+      if (idleUntil === null || (now < idleUntil && !isAhead(lookedAt, now))) return { written: 0, lookAgainAt: idleUntil };
       const known = (await digestsMade(sql)).filter(({ site }) => zones.has(site));
       // The first digest does not hold what was before it; each later one holds everything since the one before.
       const unknown = known.filter(({ madeUpTo }) => madeUpTo === null).map(({ site }) => ({ site, since: now }));
       const isNoted = unknown.length === 0 || (await saveDigests(sql, { events: [], sites: unknown, madeUpTo: now, lease }));
       const recipientsOf = await recipients();
       const all = known.map(({ site, madeUpTo }) => ({ site, madeUpTo: madeUpTo ?? now, recipients: recipientsOf(site) }));
-      const said = isNoted ? await tellDue(all, now, lease) : null;
+      const written = isNoted ? await writeDue(all, now, lease) : null;
       // Looked at again soon, should the lease come back.
-      if (said === null) return { said: 0, lookAgainAt: null };
+      if (written === null) return { written: 0, lookAgainAt: null };
       const next = [...schedules.values()].map((schedule) => schedule.next(now)).filter((at) => at !== null);
       lookedAt = now;
       idleUntil = next.length === 0 ? null : Math.min(...next);
-      return { said, lookAgainAt: idleUntil };
+      return { written, lookAgainAt: idleUntil };
     },
   };
 }

@@ -27,7 +27,7 @@ const GATHERING: Milliseconds = 5 * 60_000;
 export type RecipientsOf = (site: string) => readonly number[];
 
 /** The moment, and the lease under which it is judged. */
-export interface Telling {
+export interface AlertMoment {
   readonly now: Instant;
   readonly lease: Lease;
   /** Asked only when something is due; of all channels, or of those that are wanted. */
@@ -36,7 +36,7 @@ export interface Telling {
 
 /** How many events were written, and when to look again even if nothing happens; null: not before something does. */
 export interface Outcome {
-  readonly said: number;
+  readonly written: number;
   readonly lookAgainAt: Instant | null;
 }
 
@@ -47,20 +47,20 @@ export interface FirstLookOptions {
 }
 
 /** Writes the first looks that are due. A site where all purchases have gone on meanwhile gets none, then or later. */
-export async function tellFirstLooks({ sql, log, meters }: FirstLookOptions, telling: Telling): Promise<Outcome> {
-  const { now, lease } = telling;
+export async function alertFirstLooks({ sql, log, meters }: FirstLookOptions, moment: AlertMoment): Promise<Outcome> {
+  const { now, lease } = moment;
   const waiting = await firstLooks(sql);
   const later = waiting.map(({ foundAt }) => foundAt + GATHERING).filter((at) => at > now);
   const lookAgainAt = later.length === 0 ? null : Math.min(...later);
   const due = waiting.filter(({ foundAt }) => foundAt + GATHERING <= now);
-  if (due.length === 0) return { said: 0, lookAgainAt };
+  if (due.length === 0) return { written: 0, lookAgainAt };
 
   const seen = await Promise.all(due.map(async (each) => ({ ...each, found: await lookAtSite(sql, each.site) })));
   // Where each of them was alerted of by itself, only channels for incidents still have to know.
   const areAllSingle = ({ found }: { found: FirstLookFindings }): boolean => found.single === overdueOf(found);
   const [recipientsOf, ofIncidentsOnly] = [
-    await telling.recipients(),
-    await telling.recipients((channel) => modeOf(channel) === 'incidents'),
+    await moment.recipients(),
+    await moment.recipients((channel) => modeOf(channel) === 'incidents'),
   ];
   const events = seen.flatMap((each) => {
     const recipients = areAllSingle(each) ? ofIncidentsOnly(each.site) : recipientsOf(each.site);
@@ -73,7 +73,7 @@ export async function tellFirstLooks({ sql, log, meters }: FirstLookOptions, tel
     const count = overdueOf(found);
     if (count > 0) log.warn({ site, count, registered: found.registered }, 'incident.first_look');
   }
-  return { said: written.length, lookAgainAt };
+  return { written: written.length, lookAgainAt };
 }
 
 function eventsOf(

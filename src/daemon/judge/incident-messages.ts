@@ -5,14 +5,14 @@ import { type IncidentEventData, readPeopleEvent } from '../../domain/events/peo
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { Detection } from '../../domain/incidents/detection.ts';
 import { type Incident, levelOf } from '../../domain/incidents/incident.ts';
-import type { Overdue, Told } from '../../domain/incidents/judgement.ts';
+import type { IncidentVerdict, Overdue } from '../../domain/incidents/judgement.ts';
 import { type ReplicaTrouble, reasonsOf, replicaData, replicaSentence } from '../../domain/incidents/replica-trouble.ts';
 import type { SiteTrouble } from '../../domain/polling/reach.ts';
 import { type Instant, isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import { findIncident } from '../../postgres/incidents/list.ts';
-import { lastSaid } from '../../postgres/incidents/messages.ts';
+import { lastMessage } from '../../postgres/incidents/messages.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
 import { replicaTroubles } from '../../postgres/shards/replica-troubles.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
@@ -48,7 +48,7 @@ export interface IncidentMessagesOptions {
 }
 
 export interface IncidentMessages {
-  storyOf(told: Told, now: Instant, context: MessageContext): Promise<IncidentMessage>;
+  storyOf(verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage>;
 }
 
 export function createIncidentMessages({
@@ -58,18 +58,8 @@ export function createIncidentMessages({
   channels: rules,
   usual,
 }: IncidentMessagesOptions): IncidentMessages {
-  const events = (told: Told, now: Instant, data: AboutIncident, context: MessageContext, about?: number | null) => {
-    const { incident, messages } = told;
-    return messages.map(({ stage, channels }): NewEvent => {
-      const draft = draftOf(`incident.${stage}`, { at: now, state: incident.state }, data);
-      const recipients = channels.flatMap(context.idsOf);
-      const place = { site: incident.site ?? '', purchase: null, shard: SITE_SHARD };
-      return { ...place, about: about ?? null, incident: incident.id, recipients, draft };
-    });
-  };
-
-  const unreachableStory = async (told: Told, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
-    const { incident, announce } = told;
+  const unreachableStory = async (verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
+    const { incident, announce } = verdict;
     const site = (await listSites(sql)).find(({ name }) => name === incident.site);
     const trouble = { reason: site?.failingReason ?? null, lastError: site?.lastError ?? null };
     const about = { kind: 'unreachable', site: incident.site ?? '' } as const;
@@ -85,25 +75,30 @@ export function createIncidentMessages({
               shard: SITE_SHARD,
             },
           ];
-    return { events: [...forMachines, ...events(told, now, data, context)], sentence: null, reason: trouble.reason };
+    return { events: [...forMachines, ...events(verdict, now, data, context)], sentence: null, reason: trouble.reason };
   };
 
   /** For people alone; the subscriber that the incident is about does not get it, because nothing reaches that subscriber. */
-  const subscriberStory = async (told: Told, name: string, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
-    const { incident } = told;
+  const subscriberStory = async (
+    verdict: IncidentVerdict,
+    name: string,
+    now: Instant,
+    context: MessageContext,
+  ): Promise<IncidentMessage> => {
+    const { incident } = verdict;
     const condition = await subscriberCondition(sql, { name, since: incident.since });
     const sentence = subscriberSentence(incident, condition);
     const data = { ...(await head(incident)), kind: 'subscriber', ...subscriberData(incident, condition) } as const;
-    return { events: events(told, now, data, context, condition?.id ?? null), sentence, reason: data.trouble };
+    return { events: events(verdict, now, data, context, condition?.id ?? null), sentence, reason: data.trouble };
   };
 
   /** For people alone. At the end it names the troubles that people were alerted of last. */
-  const replicaStory = async (told: Told, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
-    const { incident } = told;
-    const troubles = incident.endedAt === null ? await replicaTroubles(sql) : await troublesTold(sql, incident.id);
+  const replicaStory = async (verdict: IncidentVerdict, now: Instant, context: MessageContext): Promise<IncidentMessage> => {
+    const { incident } = verdict;
+    const troubles = incident.endedAt === null ? await replicaTroubles(sql) : await troublesAlerted(sql, incident.id);
     const data = { ...(await head(incident)), kind: 'replica', ...replicaData(troubles) } as const;
     const sentence = replicaSentence(troubles, incident.endedAt !== null);
-    return { events: events(told, now, data, context), sentence, reason: reasonsOf(troubles)[0] ?? null };
+    return { events: events(verdict, now, data, context), sentence, reason: reasonsOf(troubles)[0] ?? null };
   };
 
   /** What every incident's event begins with. */
@@ -130,16 +125,16 @@ export function createIncidentMessages({
   };
 
   return {
-    storyOf: async (told, now, context) => {
-      const { incident, announce, say } = told;
-      if (say === null && (announce === null || incident.kind === 'stuck')) return { events: [], sentence: null, reason: null };
-      if (incident.subscriber !== null) return subscriberStory(told, incident.subscriber, now, context);
-      if (incident.kind === 'unreachable') return unreachableStory(told, now, context);
-      if (incident.kind === 'replica') return replicaStory(told, now, context);
-      const { singles, takenOver } = await insteadOfSingles(sql, told, { channels: rules, usual, now });
-      const stuck = await stuckData(told, { ...context, sql, limits, sessionLength });
+    storyOf: async (verdict, now, context) => {
+      const { incident, announce, alert } = verdict;
+      if (alert === null && (announce === null || incident.kind === 'stuck')) return { events: [], sentence: null, reason: null };
+      if (incident.subscriber !== null) return subscriberStory(verdict, incident.subscriber, now, context);
+      if (incident.kind === 'unreachable') return unreachableStory(verdict, now, context);
+      if (incident.kind === 'replica') return replicaStory(verdict, now, context);
+      const { singles, takenOver } = await insteadOfSingles(sql, verdict, { channels: rules, usual, now });
+      const stuck = await stuckData(verdict, { ...context, sql, limits, sessionLength });
       const data = { ...(await head(incident)), kind: 'stuck', ...stuck, singles } as const;
-      return { events: events(told, now, data, context), sentence: null, reason: data.alarm?.rule ?? null, takenOver };
+      return { events: events(verdict, now, data, context), sentence: null, reason: data.alarm?.rule ?? null, takenOver };
     },
   };
 }
@@ -147,9 +142,25 @@ export function createIncidentMessages({
 /** What an event about an incident holds. */
 type AboutIncident = IncidentEventData<'incident.opened'>;
 
+/** An event for each message of a verdict. `about`: id of the subscriber that the incident is about. */
+function events(
+  { incident, messages }: IncidentVerdict,
+  now: Instant,
+  data: AboutIncident,
+  { idsOf }: MessageContext,
+  about: number | null = null,
+): NewEvent[] {
+  const place = { site: incident.site ?? '', purchase: null, shard: SITE_SHARD, about, incident: incident.id };
+  return messages.map(({ stage, channels }) => ({
+    ...place,
+    recipients: channels.flatMap(idsOf),
+    draft: draftOf(`incident.${stage}`, { at: now, state: incident.state }, data),
+  }));
+}
+
 /** The troubles of replicas that people were alerted of last. */
-async function troublesTold(sql: Sql, incident: string): Promise<readonly ReplicaTrouble[]> {
-  const last = await lastSaid(sql, incident);
+async function troublesAlerted(sql: Sql, incident: string): Promise<readonly ReplicaTrouble[]> {
+  const last = await lastMessage(sql, incident);
   const data = last === null ? null : readPeopleEvent(last.body)?.data;
   return data?.kind === 'replica' ? data.troubles : [];
 }

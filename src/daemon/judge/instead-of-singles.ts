@@ -2,7 +2,7 @@
 
 import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';
-import type { Told } from '../../domain/incidents/judgement.ts';
+import type { IncidentVerdict } from '../../domain/incidents/judgement.ts';
 import { isShareKnown } from '../../domain/incidents/stuck-checkouts.ts';
 import type { Instant } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
@@ -21,11 +21,11 @@ const NOTHING: InsteadOfSingles = { singles: null, takenOver: [] };
 /** Read when an incident's start is announced: from then on people get no alerts about single checkouts in its state. */
 export async function insteadOfSingles(
   sql: Sql,
-  { say, incident, parts, messages }: Told,
+  { alert, incident, parts, messages }: IncidentVerdict,
   { channels, usual, now }: { readonly channels: readonly ChannelRule[]; readonly usual: UsualReader; readonly now: Instant },
 ): Promise<InsteadOfSingles> {
   const reached = channels.filter(({ name }) => messages.some((message) => message.channels.includes(name)));
-  const isNew = say === 'opened' || say === 'reopened';
+  const isNew = alert === 'opened' || alert === 'reopened';
   if (!isNew || !reached.some((channel) => modeOf(channel) === 'auto')) return NOTHING;
   await usual.refresh(now, RECENT);
   const places = [incident, ...parts].filter(isLeaf).map(({ site, state }) => ({ site: site!, state: state! }));

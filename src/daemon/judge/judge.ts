@@ -6,7 +6,7 @@ import { LEASES } from '../../postgres/migrations/names.ts';
 import { raiseLease, takeLease } from '../../postgres/shards/replicas.ts';
 import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
 import { createDigests } from './digest.ts';
-import { type Outcome, type RecipientsOf, type Telling, tellFirstLooks } from './first-look.ts';
+import { type AlertMoment, alertFirstLooks, type Outcome, type RecipientsOf } from './first-look.ts';
 import { createIncidentMessages } from './incident-messages.ts';
 import { createLook, type JudgeLease, type LookOptions } from './look.ts';
 import { createCheckoutAlerts } from './stuck-checkouts.ts';
@@ -17,7 +17,7 @@ export interface JudgeOptions extends LookOptions {
   readonly sessionLength: Milliseconds;
   /** When digests are sent, as a cron expression; null: never. */
   readonly digest: string | null;
-  /** Something was said: the notifier has work. */
+  /** Something was written: the notifier has work. */
   onEvents(): void;
 }
 
@@ -47,14 +47,14 @@ export function createJudge(options: JudgeOptions): Judge {
   });
 
   /** First looks and digests are no more urgent than a warning. */
-  const recipients: Telling['recipients'] = async (isWanted = () => true): Promise<RecipientsOf> => {
+  const recipients: AlertMoment['recipients'] = async (isWanted = () => true): Promise<RecipientsOf> => {
     const idsOf = await channelIds();
     const wanted = channels.filter(isWanted);
     return (site) => audienceOf({ kind: 'stuck', severity: 0, subscriber: null }, [site], wanted).flatMap(idsOf);
   };
-  const tellTheRest = async (lease: JudgeLease): Promise<Outcome[]> => {
-    const telling: Telling = { now: clock.now(), lease, recipients };
-    return [await checkouts.tell(telling), await tellFirstLooks(options, telling), await digests.tell(telling)];
+  const alertOthers = async (lease: JudgeLease): Promise<Outcome[]> => {
+    const moment: AlertMoment = { now: clock.now(), lease, recipients };
+    return [await checkouts.alert(moment), await alertFirstLooks(options, moment), await digests.alert(moment)];
   };
 
   let hadLease: boolean | null = null;
@@ -71,9 +71,9 @@ export function createJudge(options: JudgeOptions): Judge {
       if (epoch === null) return SWEEP;
       const lease = { name: LEASES.judge, replica, epoch };
       const { isMore, ...incidents } = await look(lease);
-      const outcomes = [incidents, ...(isMore ? [] : await tellTheRest(lease))];
+      const outcomes = [incidents, ...(isMore ? [] : await alertOthers(lease))];
       isUnsure = false;
-      if (outcomes.some(({ said }) => said > 0)) onEvents();
+      if (outcomes.some(({ written }) => written > 0)) onEvents();
       if (isMore) return 0;
       const rests = outcomes.map(({ lookAgainAt }) => (lookAgainAt === null ? SWEEP : lookAgainAt - clock.now()));
       return Math.min(Math.max(Math.min(...rests), 10), SWEEP);

@@ -8,12 +8,25 @@ import { type ChannelRule, modeOf } from '../../domain/incidents/audience.ts';
 import { calm, type Detection } from '../../domain/incidents/detection.ts';
 import { type AlertPolicy, type Incident, levelOf, type Silence } from '../../domain/incidents/incident.ts';
 import { isLeaf } from '../../domain/incidents/incident-tree.ts';
-import { type Judgement, judge, type Overdue, type Told, type Weighed, weigh } from '../../domain/incidents/judgement.ts';
+import {
+  type IncidentVerdict,
+  type Judgement,
+  judge,
+  type Overdue,
+  type Weighed,
+  weigh,
+} from '../../domain/incidents/judgement.ts';
 import type { Symptom } from '../../domain/incidents/symptom.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import type { Instant, Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
-import { countOverdue, currentSymptoms, heardBy, openIncidents, saveVerdicts } from '../../postgres/incidents/incidents.ts';
+import {
+  channelsAlerted,
+  countOverdue,
+  currentSymptoms,
+  openIncidents,
+  saveVerdicts,
+} from '../../postgres/incidents/incidents.ts';
 import { silencesAt } from '../../postgres/incidents/silences.ts';
 import { endFailuresWithoutPurchases } from '../../postgres/polling/sites.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
@@ -79,7 +92,7 @@ const ONLY_HERE = 'no channel for people takes messages, so this is said here on
 const STAYS_AT_ONCE = 2_000;
 /** While a post of this replica stands, looked at again after this. */
 const POSTED_FOR: Milliseconds = 60_000;
-const NOTHING: Look = { said: 0, lookAgainAt: null, isMore: false };
+const NOTHING: Look = { written: 0, lookAgainAt: null, isMore: false };
 
 /** Answers a function that looks once under a lease. */
 export function createLook(options: LookOptions, parts: LookParts): (lease: JudgeLease) => Promise<Look> {
@@ -92,14 +105,14 @@ export function createLook(options: LookOptions, parts: LookParts): (lease: Judg
     const judgement = await decide(options, read, hearing);
     const { lookAgainAt } = judgement;
     const isMore = read.taken.length === STAYS_AT_ONCE;
-    if (isNothingToWrite(read, judgement)) return { said: 0, lookAgainAt, isMore };
+    if (isNothingToWrite(read, judgement)) return { written: 0, lookAgainAt, isMore };
     const messages = await write(options, parts, { read, judgement, lease });
     // Another replica judges now, from the same rows.
     if (messages === null) return NOTHING;
     const events = messages.flatMap((story) => story.events);
     for (const { draft } of events) meters.committed(draft.type);
-    for (const [index, told] of judgement.verdicts.entries()) report(log, told, messages[index], hearing);
-    return { said: events.length, lookAgainAt, isMore };
+    for (const [index, verdict] of judgement.verdicts.entries()) report(log, verdict, messages[index], hearing);
+    return { written: events.length, lookAgainAt, isMore };
   };
 }
 
@@ -134,7 +147,7 @@ function isNothingToJudge({ detections, unwatched, taken, known, symptoms }: Rea
 async function decide(options: LookOptions, read: Read, hearing: readonly string[]): Promise<Judgement> {
   const { sql, policy, channels } = options;
   const { now, detections, overdue, symptoms, known } = read;
-  const heard = await heardBy(
+  const alerted = await channelsAlerted(
     sql,
     known.map(({ id }) => id),
   );
@@ -142,7 +155,7 @@ async function decide(options: LookOptions, read: Read, hearing: readonly string
     ...{ now, detections, overdue, symptoms, incidents: known, policy },
     silences: [...(await silencesAt(sql, now)), ...(options.isReplicaPosted() ? [whilePosted(now)] : [])],
     channels: channels.map((channel) => ({ ...channel, isDeaf: !hearing.includes(channel.name) })),
-    heard: (incident) => heard.get(incident) ?? [],
+    alertedChannels: (incident) => alerted.get(incident) ?? [],
     newId: () => `inc_${ulid(now)}`,
   });
 }
@@ -161,7 +174,7 @@ async function write(
   const { verdicts } = judgement;
   const idsOf = verdicts.length === 0 ? () => [] : await channelIds();
   const messages: IncidentMessage[] = [];
-  for (const told of verdicts) messages.push(await storyOf(told, now, { overdue, detections, idsOf }));
+  for (const verdict of verdicts) messages.push(await storyOf(verdict, now, { overdue, detections, idsOf }));
   const remembered = new Map(
     [...weighed.changed, ...judgement.detections, ...unwatched].map((each) => [`${each.site} ${each.state}`, each]),
   );
@@ -180,11 +193,11 @@ async function write(
 /** Logs a verdict: as an error when no channel for people takes messages. */
 function report(
   log: Logger,
-  { say, announce, incident, parts, messages }: Told,
+  { alert, announce, incident, parts, messages }: IncidentVerdict,
   message: IncidentMessage | undefined,
   hearing: readonly string[],
 ): void {
-  if (say === null && (announce === null || incident.parent !== null)) return;
+  if (alert === null && (announce === null || incident.parent !== null)) return;
   const { id, kind, site, state, subscriber, count } = incident;
   const places = parts.filter(isLeaf).map((part) => `${part.site} ${namedState(part.state!).name}`);
   const place = subscriber === null ? { site, state: state === null ? null : namedState(state).name } : { subscriber };
@@ -195,10 +208,10 @@ function report(
     ...(sentence === null ? {} : { said: sentence }),
   };
   const about = { incident: id, kind, ...place, ...(places.length === 0 ? {} : { places }), count, ...why };
-  const isHeard = messages.some(({ channels: told }) => told.some((channel) => hearing.includes(channel)));
-  if (say === null) log.info(about, `incident.${announce}_silenced`);
-  else if (isHeard || say === 'ended') log.warn(about, `incident.${say}`);
-  else log.error({ ...about, advice: ONLY_HERE }, `incident.${say}`);
+  const isTaken = messages.some(({ channels: alerted }) => alerted.some((channel) => hearing.includes(channel)));
+  if (alert === null) log.info(about, `incident.${announce}_silenced`);
+  else if (isTaken || alert === 'ended') log.warn(about, `incident.${alert}`);
+  else log.error({ ...about, advice: ONLY_HERE }, `incident.${alert}`);
 }
 
 /** What was posted without an incident needs none of its own while it lasts. */

@@ -19,7 +19,7 @@ import { type NewEvent, SITE_SHARD } from '../../postgres/events/events.ts';
 import { openIncidents } from '../../postgres/incidents/incidents.ts';
 import { silencesAt } from '../../postgres/incidents/silences.ts';
 import {
-  checkoutsToTell,
+  checkoutsToAlert,
   type StoredCheckout,
   saveCheckouts,
   singlePlaces,
@@ -31,7 +31,7 @@ import { peopleChannels } from '../../postgres/subscribers/subscribers.ts';
 import { hearingChannels } from '../../postgres/subscribers/symptoms.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Meters } from '../../runtime/meters.ts';
-import type { Outcome, Telling } from './first-look.ts';
+import type { AlertMoment, Outcome } from './first-look.ts';
 import { RECENT, type UsualReader } from './usual.ts';
 
 export interface CheckoutAlertsOptions {
@@ -46,7 +46,7 @@ export interface CheckoutAlertsOptions {
 }
 
 export interface CheckoutAlerts {
-  tell(telling: Pick<Telling, 'now' | 'lease'>): Promise<Outcome>;
+  alert(moment: Pick<AlertMoment, 'now' | 'lease'>): Promise<Outcome>;
 }
 
 /** Checkouts that one event names; the rest is counted. */
@@ -114,16 +114,16 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAl
   };
 
   return {
-    tell: async ({ now, lease }) => {
-      const stored = await checkoutsToTell(sql);
-      if (stored.length === 0) return { said: 0, lookAgainAt: null };
+    alert: async ({ now, lease }) => {
+      const stored = await checkoutsToAlert(sql);
+      if (stored.length === 0) return { written: 0, lookAgainAt: null };
       const people = await peopleChannels(sql);
       const { alerts, dropped, lookAgainAt, hearing } = await planOf(
         stored,
         now,
         (id) => people.find((channel) => channel.id === id)?.name ?? null,
       );
-      if (alerts.length === 0 && dropped.length === 0) return { said: 0, lookAgainAt };
+      if (alerts.length === 0 && dropped.length === 0) return { written: 0, lookAgainAt };
       const events: NewEvent[] = [];
       const stuck: { id: number; alerted: number[]; reason: Alert['reasons'][number] }[] = [];
       for (const alert of alerts) {
@@ -137,10 +137,10 @@ export function createCheckoutAlerts(options: CheckoutAlertsOptions): CheckoutAl
       const over = alerts.flatMap((alert) => alert.over.map(({ id }) => id));
       const results = { stuck, over, dropped: dropped.map(({ id }) => id), events };
       // Another replica judges now, or an earlier statement has written it: the next look reads how it is.
-      if (!(await saveCheckouts(sql, { ...results, now, lease }))) return { said: 0, lookAgainAt: null };
+      if (!(await saveCheckouts(sql, { ...results, now, lease }))) return { written: 0, lookAgainAt: null };
       for (const { draft } of events) meters.committed(draft.type);
       report(alerts, hearing);
-      return { said: events.length, lookAgainAt };
+      return { written: events.length, lookAgainAt };
     },
   };
 }

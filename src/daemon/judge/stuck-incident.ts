@@ -4,12 +4,12 @@ import { readPeopleEvent } from '../../domain/events/people-event-types.ts';
 import { type CauseEvidence, exitsTogether, rankCauses } from '../../domain/incidents/causes.ts';
 import type { Alarm, Detection } from '../../domain/incidents/detection.ts';
 import type { Incident } from '../../domain/incidents/incident.ts';
-import type { Overdue, Told } from '../../domain/incidents/judgement.ts';
+import type { IncidentVerdict, Overdue } from '../../domain/incidents/judgement.ts';
 import { namedState } from '../../domain/purchases/states.ts';
 import { isoTime, isoTimeOrNull, type Milliseconds } from '../../domain/values/time.ts';
 import type { Sql } from '../../postgres/connection/database.ts';
 import { countOverdue } from '../../postgres/incidents/incidents.ts';
-import { lastSaid } from '../../postgres/incidents/messages.ts';
+import { lastMessage } from '../../postgres/incidents/messages.ts';
 import { causeEvidence, earlierAnswer, stuckDetails } from '../../postgres/stays/evidence.ts';
 import type { Limits } from '../../postgres/stays/limits.ts';
 
@@ -27,8 +27,8 @@ const NAMED = 5;
 const MOST_PARTS = 50;
 
 /** The data of the event, but for what every incident's has. */
-export async function stuckData(told: Told, context: StuckContext) {
-  const { incident, parts } = told;
+export async function stuckData(verdict: IncidentVerdict, context: StuckContext) {
+  const { incident, parts } = verdict;
   const { sql, limits } = context;
   const leaves = parts.length > 0 ? parts : [incident];
   const places = leaves.map((leaf) => ({
@@ -39,7 +39,7 @@ export async function stuckData(told: Told, context: StuckContext) {
   const single = places.length === 1 ? places[0]! : null;
   const details = await stuckDetails(sql, { parts: places, limit: NAMED });
   const isOver = incident.endedAt !== null;
-  const causes = isOver ? await causesTold(sql, incident.id) : rankCauses(await evidenceOf(leaves, context));
+  const causes = isOver ? await causesAlerted(sql, incident.id) : rankCauses(await evidenceOf(leaves, context));
   // Who is overdue when it is over is counted once more: the alarm is off, and some may have left.
   const left = isOver ? (await countOverdue(sql, places)).reduce((sum, { count }) => sum + count, 0) : null;
   const sites = places.map(({ site }) => site);
@@ -94,8 +94,8 @@ export async function stuckData(told: Told, context: StuckContext) {
 }
 
 /** The causes that people were alerted of last. */
-async function causesTold(sql: Sql, incident: string): Promise<readonly { cause: string; why: string | null }[]> {
-  const last = await lastSaid(sql, incident);
+async function causesAlerted(sql: Sql, incident: string): Promise<readonly { cause: string; why: string | null }[]> {
+  const last = await lastMessage(sql, incident);
   const data = last === null ? null : readPeopleEvent(last.body)?.data;
   return data?.kind === 'stuck' ? data.causes : [];
 }

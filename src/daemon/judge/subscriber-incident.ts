@@ -17,12 +17,12 @@ export function troubleOf({ status, failures, givenUp, ourFailingSince }: Subscr
 
 /** How the incident ended, as far as is known: a subscriber that was only left alone is not reported as well. */
 export function outcomeOf(
-  incident: Pick<Incident, 'since' | 'saidSeverity'>,
+  incident: Pick<Incident, 'since' | 'alertedSeverity'>,
   condition: SubscriberCondition | null,
 ): SubscriberOutcome {
   if (condition === null) return 'removed';
   if (condition.status === 'off') return 'switched_off';
-  if ((incident.saidSeverity ?? 0) <= SUBSCRIBER_TROUBLES.indexOf('given_up')) return 'quiet';
+  if ((incident.alertedSeverity ?? 0) <= SUBSCRIBER_TROUBLES.indexOf('given_up')) return 'quiet';
   return condition.deliveredAt !== null && condition.deliveredAt >= incident.since ? 'takes_again' : 'tried_again';
 }
 

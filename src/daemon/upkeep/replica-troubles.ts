@@ -117,7 +117,7 @@ export function createTroubles(options: TroublesOptions): Troubles {
       // Not longer than a moment: a database that does not answer is what people must know of.
       if (saving !== null) await Promise.race([saving, clock.sleep(EVERY / 2, new AbortController().signal)]);
       await alertDirectly(troubles);
-      shared.isPosted = alert?.isSaid === true;
+      shared.isPosted = alert?.isAlerted === true;
       return EVERY;
     },
   };

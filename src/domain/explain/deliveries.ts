@@ -1,4 +1,4 @@
-/** Who was told of an event, who was not, and why. */
+/** Who was one of an event, who was not, and why. */
 
 import { shownStatus } from '../deliveries/delivery-status.ts';
 import { stateName } from '../purchases/states.ts';
@@ -38,10 +38,10 @@ function reasonText(reason: NoDelivery, subscriber: SubscriberFacts, events = 't
 }
 
 /** Deliveries and attempts of an event, one subscriber after the other. `skip`: those of whom one reason holds for all events. */
-export function toldSteps(
+export function deliverySteps(
   facts: Facts,
   event: EventFacts,
-  { schedule, skip }: ToldOptions,
+  { schedule, skip }: DeliveryStepOptions,
 ): { steps: Step[]; matters: Matter[] } {
   const steps: Step[] = [];
   const matters: Matter[] = [];
@@ -54,7 +54,7 @@ export function toldSteps(
       const shown = shownStatus({ ...delivery, stored: delivery.status, subscriber }, facts.now);
       steps.push({ ...step, ...about, status: shown.status });
       if (matter !== null) matters.push(matter);
-      // An attempt that simply succeeded is told with its delivery.
+      // An attempt that simply succeeded is shown with its delivery.
       if (delivery.status !== 'delivered' || delivery.attempts > 1)
         steps.push(...attempts.map((each) => ({ ...attemptStep(each), ...about })));
     }
@@ -82,7 +82,7 @@ export function toldSteps(
   return { steps, matters };
 }
 
-export interface ToldOptions {
+export interface DeliveryStepOptions {
   /** The waits between attempts. */
   readonly schedule: readonly Milliseconds[];
   readonly skip: ReadonlySet<number>;
@@ -93,21 +93,21 @@ function isBeyond({ more, deliveries }: Facts, event: EventFacts): boolean {
   return more.deliveries > 0 && deliveries.every((each) => each.event >= event.position);
 }
 
-interface Told extends Pick<ToldOptions, 'schedule'> {
+interface OneDelivery extends Pick<DeliveryStepOptions, 'schedule'> {
   readonly event: EventFacts;
   readonly subscriber: SubscriberFacts;
   readonly delivery: DeliveryFacts;
   readonly attempts: readonly AttemptFacts[];
 }
 
-function deliveryStep(facts: Facts, told: Told): { step: Step; matter: Matter | null } {
-  const { subscriber, delivery, event } = told;
+function deliveryStep(facts: Facts, one: OneDelivery): { step: Step; matter: Matter | null } {
+  const { subscriber, delivery, event } = one;
   const { name } = subscriber;
   const kind = 'delivery' as const;
   const at = delivery.settledAt;
-  if (delivery.status === 'delivered') return { step: { at, kind, text: deliveredText(told) }, matter: null };
+  if (delivery.status === 'delivered') return { step: { at, kind, text: deliveredText(one) }, matter: null };
   if (delivery.status === 'suppressed') {
-    return { step: { at, kind, text: suppressedText(told) }, matter: null };
+    return { step: { at, kind, text: suppressedText(one) }, matter: null };
   }
   if (delivery.status === 'exhausted') {
     const text = `never delivered to ${name}: ${counted(delivery.attempts)} failed, and no more will be made${error(delivery)}`;
@@ -119,10 +119,10 @@ function deliveryStep(facts: Facts, told: Told): { step: Step; matter: Matter | 
       },
     };
   }
-  return pendingStep(facts, told);
+  return pendingStep(facts, one);
 }
 
-function deliveredText({ subscriber: { name }, delivery, attempts, event }: Told): string {
+function deliveredText({ subscriber: { name }, delivery, attempts, event }: OneDelivery): string {
   const last = attempts.find((each) => each.number === delivery.attempts);
   const tries = delivery.attempts === 1 ? 'at the first attempt' : `at attempt ${delivery.attempts}`;
   if (last === undefined) return `delivered to ${name} ${tries}`;
@@ -130,16 +130,16 @@ function deliveredText({ subscriber: { name }, delivery, attempts, event }: Told
   return `delivered to ${name} ${tries} (${answer}${humanDuration(Math.max(0, last.at - event.at))} after the event)`;
 }
 
-function suppressedText({ subscriber: { name }, delivery }: Told): string {
+function suppressedText({ subscriber: { name }, delivery }: OneDelivery): string {
   return `not delivered to ${name}: ${delivery.lastError === null ? 'it was switched off then' : sentence(delivery.lastError)}`;
 }
 
 /** Why it has not been sent yet: what holds it back the longest comes first. */
-function pendingStep(facts: Facts, told: Told): { step: Step; matter: Matter | null } {
-  const { subscriber, delivery, event } = told;
+function pendingStep(facts: Facts, one: OneDelivery): { step: Step; matter: Matter | null } {
+  const { subscriber, delivery, event } = one;
   const { name } = subscriber;
   const common = { at: null, kind: 'delivery' } as const;
-  const before = beforeText(facts, told);
+  const before = beforeText(facts, one);
   if (!subscriber.configured) {
     return { step: { ...common, text: `not delivered to ${name}: ${before}it is not configured any more` }, matter: null };
   }
@@ -161,7 +161,7 @@ function pendingStep(facts: Facts, told: Told): { step: Step; matter: Matter | n
     };
   }
   const pause = pauseText(facts, subscriber);
-  const behind = behindText(facts, told);
+  const behind = behindText(facts, one);
   if (pause !== null) {
     const then = behind === null ? '' : `; then ${behind}`;
     return {
@@ -175,7 +175,7 @@ function pendingStep(facts: Facts, told: Told): { step: Step; matter: Matter | n
   if (behind !== null) return { step: { ...common, text: `${name} waits: ${behind}` }, matter: null };
   const tries = delivery.attempts - delivery.attemptsBefore;
   const when = whenText(facts, delivery);
-  const way = wayText(told);
+  const way = wayText(one);
   if (way !== null) {
     return {
       step: { ...common, text: `not delivered to ${name} yet: ${before === '' ? `${way}; ` : before}${when}`, wrong: true },
@@ -194,7 +194,7 @@ function pendingStep(facts: Facts, told: Told): { step: Step; matter: Matter | n
 }
 
 /** What was tried so far, or how it came to be sent again. */
-function beforeText({ attempts }: Facts, { delivery, schedule }: Told): string {
+function beforeText({ attempts }: Facts, { delivery, schedule }: OneDelivery): string {
   const tries = delivery.attempts - delivery.attemptsBefore;
   if (tries > 0) return `${tries} of ${schedule.length + 1} attempts failed${error(delivery)}; `;
   if (delivery.attempts === 0) return delivery.replayed ? 'it is sent by a replay; ' : '';
@@ -205,7 +205,7 @@ function beforeText({ attempts }: Facts, { delivery, schedule }: Told): string {
 }
 
 /** Which event of the purchase the subscriber gets first; null when this one is next. */
-function behindText({ events, deliveries }: Facts, { delivery }: Told): string | null {
+function behindText({ events, deliveries }: Facts, { delivery }: OneDelivery): string | null {
   if (delivery.behind === null) return null;
   const before = events.find((each) => each.position === delivery.behind);
   const which = before === undefined ? 'an earlier event' : `event ${before.sequence} (${before.id})`;

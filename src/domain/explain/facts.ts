@@ -137,9 +137,9 @@ export interface IncidentFacts {
   readonly since: Instant;
   readonly openedAt: Instant;
   /** When it was last time to tell people; null while it never was. */
-  readonly saidAt: Instant | null;
+  readonly alertedAt: Instant | null;
   /** Whether any channel was told of it. */
-  readonly heard: boolean;
+  readonly hasChannel: boolean;
   readonly count: number;
   readonly acknowledgedAt: Instant | null;
   readonly acknowledgedBy: string | null;

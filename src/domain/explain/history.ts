@@ -1,15 +1,19 @@
-/** What happened to a purchase, event by event, and who was told of each. */
+/** What happened to a purchase, event by event, with the deliveries of each. */
 
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { stateName } from '../purchases/states.ts';
 import { humanDuration } from '../values/duration.ts';
-import { type ToldOptions, toldSteps } from './deliveries.ts';
+import { type DeliveryStepOptions, deliverySteps } from './deliveries.ts';
 import type { EventFacts, Facts, PurchaseFacts, TransitionFacts } from './facts.ts';
 import { singleSteps } from './single-alerts.ts';
 import type { Matter, Step } from './step.ts';
 
 /** The history of a purchase. */
-export function historySteps(facts: Facts, policy: PollPolicy, options: ToldOptions): { steps: Step[]; matters: Matter[] } {
+export function historySteps(
+  facts: Facts,
+  policy: PollPolicy,
+  options: DeliveryStepOptions,
+): { steps: Step[]; matters: Matter[] } {
   const { purchase, events, transitions, more } = facts;
   const groups: Step[][] = [[registeredStep(purchase)]];
   const matters: Matter[] = [];
@@ -17,16 +21,16 @@ export function historySteps(facts: Facts, policy: PollPolicy, options: ToldOpti
     groups.push([{ at: purchase.watchedSince, kind: 'watched', text: 'registered again, and watched again from here on' }]);
   }
   for (const event of events) {
-    const told = toldSteps(facts, event, options);
+    const delivered = deliverySteps(facts, event, options);
     groups.push([
       eventStep(
         event,
         transitions.find((each) => each.sequence === event.sequence),
         policy,
       ),
-      ...told.steps,
+      ...delivered.steps,
     ]);
-    matters.push(...told.matters);
+    matters.push(...delivered.matters);
   }
   const firstShown = events[0]?.sequence ?? 1;
   for (const transition of transitions) {
@@ -39,7 +43,7 @@ export function historySteps(facts: Facts, policy: PollPolicy, options: ToldOpti
   for (const step of singleSteps(facts)) groups.push([step]);
   const ended = endedStep(purchase);
   if (ended !== null) groups.push([ended]);
-  // Groups stay together, so that who was told follows what it was told of.
+  // Groups stay together, so that the deliveries follow their event.
   const steps = groups.sort(([a], [b]) => a!.at! - b!.at! || (a!.sequence ?? 0) - (b!.sequence ?? 0)).flat();
   return { steps: [steps[0]!, ...moreSteps(facts), ...steps.slice(1)], matters };
 }

@@ -146,20 +146,20 @@ export function untilText(at: Instant, now: Instant): string {
 }
 
 function incidentStep({ now, purchase, hasPeople }: Facts, incident: IncidentFacts): Step {
-  const { id, kind, state, count, since, saidAt, heard, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
+  const { id, kind, state, count, since, alertedAt, hasChannel, acknowledgedAt, acknowledgedBy, silencedUntil } = incident;
   const what =
     kind === 'stuck'
       ? `${count === 1 ? '1 customer' : `${count} customers`} stuck in ${stateName(state ?? 0)}`
       : `site ${purchase.site} does not answer`;
   const told = !hasPeople
     ? NOBODY_HEARS
-    : saidAt === null
+    : alertedAt === null
       ? silencedUntil === null
         ? 'people are not alerted yet (it is collected for slack.groupWait first)'
         : 'people are not alerted'
-      : !heard
+      : !hasChannel
         ? NO_CHANNEL_HEARS
-        : `people were last alerted ${humanDuration(now - saidAt)} ago`;
+        : `people were last alerted ${humanDuration(now - alertedAt)} ago`;
   const seen =
     acknowledgedAt === null
       ? ''

@@ -12,9 +12,9 @@ import { singleStanding } from './single-alerts.ts';
 import { NO_CHANNEL_HEARS, NOBODY_HEARS, untilText } from './standing.ts';
 import { MATTER_CODES, type Matter } from './step.ts';
 
-/** Everything that is the matter, the gravest first; `told` is what the history found. */
-export function gravestFirst(facts: Facts, policy: PollPolicy, told: readonly Matter[]): Matter[] {
-  const matters = [...purchaseMatters(facts, policy), ...told];
+/** Everything that is the matter, the gravest first; `ofHistory` is what the history found. */
+export function gravestFirst(facts: Facts, policy: PollPolicy, ofHistory: readonly Matter[]): Matter[] {
+  const matters = [...purchaseMatters(facts, policy), ...ofHistory];
   const rank = ({ code }: Matter): number => MATTER_CODES.indexOf(code);
   return matters.sort((a, b) => rank(a) - rank(b));
 }
@@ -101,9 +101,9 @@ function peopleText(facts: Facts): string {
   if (incident === undefined) return 'no incident is open, so people are not alerted';
   if (!hasPeople) return `its incident is open, and ${NOBODY_HEARS}`;
   if (incident.silencedUntil !== null) return `its incident is silenced until ${untilText(incident.silencedUntil, now)}`;
-  if (incident.saidAt === null) return 'its incident is open and people are not alerted yet';
-  if (!incident.heard) return `its incident is open, and ${NO_CHANNEL_HEARS}`;
-  return `people were last alerted of its incident ${lasting(incident.saidAt, now)} ago`;
+  if (incident.alertedAt === null) return 'its incident is open and people are not alerted yet';
+  if (!incident.hasChannel) return `its incident is open, and ${NO_CHANNEL_HEARS}`;
+  return `people were last alerted of its incident ${lasting(incident.alertedAt, now)} ago`;
 }
 
 /** How long something has lasted. */
@@ -114,7 +114,7 @@ function lasting(since: Instant, now: Instant): string {
 /** So many matters are said in full. */
 const SAID = 2;
 
-/** The verdict: the gravest matters, or how well all is. `none`: why subscribers are told of nothing. */
+/** The verdict: the gravest matters, or how well all is. `none`: why a subscriber gets no event. */
 export function verdict(facts: Facts, matters: readonly Matter[], none: readonly string[]): string {
   if (matters.length === 0) return wellText(facts, none);
   const said = matters.slice(0, SAID).map(({ text }) => text);
@@ -128,25 +128,25 @@ function wellText(facts: Facts, none: readonly string[]): string {
   const { purchase, now } = facts;
   const { status, state, stateSince, lastPolledAt, endedAt } = purchase;
   const name = state === null ? 'not seen in any state' : stateName(state);
-  const told = toldText(facts, none);
-  if (status === 'settled') return `All is well: ${name} for ${lasting(stateSince ?? now, now)}, which is final; ${told}.`;
+  const delivered = deliveredText(facts, none);
+  if (status === 'settled') return `All is well: ${name} for ${lasting(stateSince ?? now, now)}, which is final; ${delivered}.`;
   if (status === 'stopped') {
     const when = endedAt === null ? '' : ` ${lasting(endedAt, now)} ago`;
-    return `Watching was stopped${when} (last seen: ${name}), so nothing new is learned; ${told}.`;
+    return `Watching was stopped${when} (last seen: ${name}), so nothing new is learned; ${delivered}.`;
   }
-  if (status === 'expired') return `Watching was given up after too long without a change (last seen: ${name}); ${told}.`;
+  if (status === 'expired') return `Watching was given up after too long without a change (last seen: ${name}); ${delivered}.`;
   if (lastPolledAt === null) return 'All is well: just registered, and about to be polled for the first time.';
-  return `All is well: ${name} for ${lasting(stateSince ?? now, now)}, last polled ${lasting(lastPolledAt, now)} ago; ${told}.`;
+  return `All is well: ${name} for ${lasting(stateSince ?? now, now)}, last polled ${lasting(lastPolledAt, now)} ago; ${delivered}.`;
 }
 
-function toldText(facts: Facts, none: readonly string[]): string {
+function deliveredText(facts: Facts, none: readonly string[]): string {
   const { deliveries, subscribers, events, only } = facts;
   if (events.length === 0) return 'there is no event yet';
-  const told = deliveries.filter(({ status }) => status === 'delivered');
+  const done = deliveries.filter(({ status }) => status === 'delivered');
   const present = new Set(subscribers.filter(({ configured }) => configured).map(({ id }) => id));
   // What waits for one that was removed is not on its way.
   const waiting = deliveries.filter(({ status, subscriber }) => status === 'pending' && present.has(subscriber)).length;
-  const names = subscribers.filter(({ id }) => told.some(({ subscriber }) => subscriber === id)).map(({ name }) => name);
+  const names = subscribers.filter(({ id }) => done.some(({ subscriber }) => subscriber === id)).map(({ name }) => name);
   if (waiting > 0) return waiting === 1 ? 'one delivery is on its way' : `${waiting} deliveries are on their way`;
   if (names.length > 0)
     return only === null

@@ -41,7 +41,7 @@ export function audienceOf(
       : general.length > 0
         ? general
         : loud;
-  const isHeard = matching.length === 0 || matching.some(({ isDeaf }) => !isDeaf);
-  const others = isHeard ? [] : channels.filter((each) => !each.isDeaf && each.name !== incident.subscriber);
+  const isTaken = matching.length === 0 || matching.some(({ isDeaf }) => !isDeaf);
+  const others = isTaken ? [] : channels.filter((each) => !each.isDeaf && each.name !== incident.subscriber);
   return [...matching, ...others].map(({ name }) => name);
 }

@@ -39,10 +39,10 @@ export interface Incident {
   readonly count: number;
   readonly peak: number;
   /** When people were last told, and how many it were then; null while no alert was sent. */
-  readonly saidAt: Instant | null;
-  readonly saidCount: number | null;
+  readonly alertedAt: Instant | null;
+  readonly alertedCount: number | null;
   /** How bad it was at most when people were told. */
-  readonly saidSeverity: number | null;
+  readonly alertedSeverity: number | null;
   /** When machines were told, which no silence keeps them from. */
   readonly announcedAt: Instant | null;
   /** Since when a person looks after it: then no reminder is sent. */
@@ -87,7 +87,7 @@ export interface Verdict {
   /** What machines are told. */
   readonly announce: 'opened' | 'ended' | null;
   /** What people are told. */
-  readonly say: 'opened' | 'reopened' | 'grew' | 'reminder' | 'ended' | null;
+  readonly alert: 'opened' | 'reopened' | 'grew' | 'reminder' | 'ended' | null;
   readonly reason: string;
   /** When to look again even if nothing happens; null: not before something does. */
   readonly lookAgainAt: Instant | null;
@@ -115,9 +115,9 @@ export function openIncident(id: string, symptom: Symptom, now: Instant): Incide
     endedAt: null,
     count,
     peak: count,
-    saidAt: null,
-    saidCount: null,
-    saidSeverity: null,
+    alertedAt: null,
+    alertedCount: null,
+    alertedSeverity: null,
     announcedAt: null,
     acknowledgedAt: null,
     parent: null,
@@ -151,7 +151,7 @@ export function silencedUntil(
 
 /**
  * How an open incident goes on. `symptom` is null when nothing is wrong any more; `silent` is when the silence ends in
- * which it lies, if it lies in one; `arePartsSaid` is whether people heard of one of its parts. One whose alerts
+ * which it lies, if it lies in one; `arePartsAlerted` is whether people heard of one of its parts. One whose alerts
  * another incident sends sends none itself.
  */
 export function judgeIncident(
@@ -159,35 +159,35 @@ export function judgeIncident(
   symptom: Symptom | null,
   now: Instant,
   policy: AlertPolicy,
-  { silent = null, arePartsSaid = false }: { silent?: Instant | null; arePartsSaid?: boolean } = {},
+  { silent = null, arePartsAlerted = false }: { silent?: Instant | null; arePartsAlerted?: boolean } = {},
 ): Verdict {
-  return symptom === null ? judgeQuiet(before, now, policy, arePartsSaid) : judgeActive(before, symptom, now, policy, silent);
+  return symptom === null ? judgeQuiet(before, now, policy, arePartsAlerted) : judgeActive(before, symptom, now, policy, silent);
 }
 
 /** Whether people were told of it since it began, or began again. */
-export function wasSaid({ saidAt, reopenedAt }: Incident): boolean {
-  return saidAt !== null && (reopenedAt === null || saidAt >= reopenedAt);
+export function wasAlerted({ alertedAt, reopenedAt }: Incident): boolean {
+  return alertedAt !== null && (reopenedAt === null || alertedAt >= reopenedAt);
 }
 
 /** A channel that heard that it began hears that it is over, in a silence too: it is what an alarm is waiting for. */
-function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePartsSaid: boolean): Verdict {
+function judgeQuiet(before: Incident, now: Instant, policy: AlertPolicy, arePartsAlerted: boolean): Verdict {
   const quietSince = before.quietSince ?? now;
   const incident: Incident = { ...before, count: 0, quietSince };
   const over: Incident = { ...incident, endedAt: now };
   const endsAt = quietSince + (before.kind === 'stuck' ? policy.quietFor : policy.groupWait);
   // No channel heard of it: it ends without a message.
-  if (before.saidAt === null && before.announcedAt === null && !arePartsSaid)
-    return { incident: over, announce: null, say: null, reason: 'over-before-alert', lookAgainAt: null };
+  if (before.alertedAt === null && before.announcedAt === null && !arePartsAlerted)
+    return { incident: over, announce: null, alert: null, reason: 'over-before-alert', lookAgainAt: null };
   if (isWaiting(quietSince, endsAt - quietSince, now))
-    return { incident, announce: null, say: null, reason: 'quiet', lookAgainAt: endsAt };
+    return { incident, announce: null, alert: null, reason: 'quiet', lookAgainAt: endsAt };
   if (before.parent !== null)
-    return { incident: over, announce: 'ended', say: null, reason: 'alerted-by-parent', lookAgainAt: null };
-  if (!wasSaid(before) && !arePartsSaid)
-    return { incident: over, announce: 'ended', say: null, reason: 'over-while-silenced', lookAgainAt: null };
+    return { incident: over, announce: 'ended', alert: null, reason: 'alerted-by-parent', lookAgainAt: null };
+  if (!wasAlerted(before) && !arePartsAlerted)
+    return { incident: over, announce: 'ended', alert: null, reason: 'over-while-silenced', lookAgainAt: null };
   return {
-    incident: { ...over, saidAt: now, saidCount: 0 },
+    incident: { ...over, alertedAt: now, alertedCount: 0 },
     announce: 'ended',
-    say: 'ended',
+    alert: 'ended',
     reason: 'quiet-long-enough',
     lookAgainAt: null,
   };
@@ -204,64 +204,64 @@ function judgeActive(before: Incident, symptom: Symptom, now: Instant, policy: A
     alarm: symptom.alarm ?? before.alarm,
     movedOn: Math.max(before.movedOn, symptom.movedOn ?? 0),
   };
-  const tellAt = before.openedAt + policy.groupWait;
+  const alertAt = before.openedAt + policy.groupWait;
   const isNew = before.announcedAt === null;
   if (isNew && isWaiting(before.openedAt, policy.groupWait, now))
-    return { incident: going, announce: null, say: null, reason: 'collecting', lookAgainAt: tellAt };
+    return { incident: going, announce: null, alert: null, reason: 'collecting', lookAgainAt: alertAt };
   const announce = isNew ? 'opened' : null;
   const incident: Incident = isNew ? { ...going, announcedAt: now } : going;
-  if (before.parent !== null) return { incident, announce, say: null, reason: 'alerted-by-parent', lookAgainAt: null };
-  if (silent !== null) return { incident, announce, say: null, reason: 'silenced', lookAgainAt: silent };
+  if (before.parent !== null) return { incident, announce, alert: null, reason: 'alerted-by-parent', lookAgainAt: null };
+  if (silent !== null) return { incident, announce, alert: null, reason: 'silenced', lookAgainAt: silent };
 
   // The alarm is still on, and no customer is overdue at the moment: there is no news, and perhaps it is over.
   if (before.kind === 'stuck' && symptom.count === 0)
-    return { incident, announce, say: null, reason: 'no-channel-now', lookAgainAt: null };
+    return { incident, announce, alert: null, reason: 'no-channel-now', lookAgainAt: null };
 
   const { reminders } = before;
-  const said: Incident = {
+  const alerted: Incident = {
     ...incident,
-    saidAt: now,
-    saidCount: symptom.count,
-    saidSeverity: Math.max(before.saidSeverity ?? 0, symptom.severity),
+    alertedAt: now,
+    alertedCount: symptom.count,
+    alertedSeverity: Math.max(before.alertedSeverity ?? 0, symptom.severity),
     reminders: 0,
   };
-  const tell = (say: Verdict['say'], reason: string): Verdict => {
-    const reminded = say === 'reminder' ? reminders + 1 : 0;
-    const lookAgainAt = reminderAt(before, { saidAt: now, reminded, policy });
-    return { incident: { ...said, reminders: reminded }, announce, say, reason, lookAgainAt };
+  const alerting = (alert: Verdict['alert'], reason: string): Verdict => {
+    const reminded = alert === 'reminder' ? reminders + 1 : 0;
+    const lookAgainAt = reminderAt(before, { alertedAt: now, reminded, policy });
+    return { incident: { ...alerted, reminders: reminded }, announce, alert, reason, lookAgainAt };
   };
-  if (before.saidAt === null || before.saidCount === null) return tell('opened', 'first');
-  if (!wasSaid(before)) return tell('reopened', 'again');
+  if (before.alertedAt === null || before.alertedCount === null) return alerting('opened', 'first');
+  if (!wasAlerted(before)) return alerting('reopened', 'again');
   const isNews = hasGrown(before, symptom);
-  if (isNews && !isWaiting(before.saidAt, policy.groupInterval, now)) return tell('grew', 'grew');
-  const remindAt = reminderAt(before, { saidAt: before.saidAt, reminded: reminders, policy });
-  if (remindAt !== null && now >= remindAt) return tell('reminder', 'still');
-  const lookAgainAt = isNews ? before.saidAt + policy.groupInterval : remindAt;
-  return { incident, announce, say: null, reason: 'alerted', lookAgainAt };
+  if (isNews && !isWaiting(before.alertedAt, policy.groupInterval, now)) return alerting('grew', 'grew');
+  const remindAt = reminderAt(before, { alertedAt: before.alertedAt, reminded: reminders, policy });
+  if (remindAt !== null && now >= remindAt) return alerting('reminder', 'still');
+  const lookAgainAt = isNews ? before.alertedAt + policy.groupInterval : remindAt;
+  return { incident, announce, alert: null, reason: 'alerted', lookAgainAt };
 }
 
 /** Whether it is so much worse than people know that they are to be alerted again. */
 function hasGrown(before: Incident, symptom: Symptom): boolean {
   // More deliveries waiting for a failing subscriber, or more replicas without the same database, are no news.
   const isCounted = before.kind !== 'subscriber' && before.kind !== 'replica';
-  const isMore = isCounted && symptom.count >= Math.max(before.saidCount ?? 0, 1) * GROWTH;
-  return isMore || symptom.severity > (before.saidSeverity ?? 0);
+  const isMore = isCounted && symptom.count >= Math.max(before.alertedCount ?? 0, 1) * GROWTH;
+  return isMore || symptom.severity > (before.alertedSeverity ?? 0);
 }
 
 /** When people are reminded next, after so many reminders; null while a person looks after it. */
 function reminderAt(
   incident: Pick<Incident, 'acknowledgedAt' | 'reopenedAt'>,
-  { saidAt, reminded, policy }: { saidAt: Instant; reminded: number; policy: Pick<AlertPolicy, 'repeatInterval'> },
+  { alertedAt, reminded, policy }: { alertedAt: Instant; reminded: number; policy: Pick<AlertPolicy, 'repeatInterval'> },
 ): Instant | null {
   if (isLookedAfter(incident)) return null;
-  return saidAt + (reminded === 0 ? policy.repeatInterval : Math.max(policy.repeatInterval, LATER_REMINDERS));
+  return alertedAt + (reminded === 0 ? policy.repeatInterval : Math.max(policy.repeatInterval, LATER_REMINDERS));
 }
 
 /** When people are reminded of an incident unless it changes before; null: no reminder is planned. Silences are not looked at. */
 export function nextReminderAt(incident: Incident, policy: Pick<AlertPolicy, 'repeatInterval'>): Instant | null {
-  const { endedAt, quietSince, parent, saidAt, reminders } = incident;
-  if (endedAt !== null || quietSince !== null || parent !== null || saidAt === null || !wasSaid(incident)) return null;
-  return reminderAt(incident, { saidAt, reminded: reminders, policy });
+  const { endedAt, quietSince, parent, alertedAt, reminders } = incident;
+  if (endedAt !== null || quietSince !== null || parent !== null || alertedAt === null || !wasAlerted(incident)) return null;
+  return reminderAt(incident, { alertedAt, reminded: reminders, policy });
 }
 
 /** Whether a person looks after it: the one who did before it was reopened may be gone. */

@@ -19,7 +19,7 @@ import {
   type Silence,
   silencedUntil,
   type Verdict,
-  wasSaid,
+  wasAlerted,
 } from './incident.ts';
 import { combined, fold, isLeaf, isParent, leavesOf } from './incident-tree.ts';
 import type { Symptom } from './symptom.ts';
@@ -86,18 +86,18 @@ export interface Situation {
   readonly silences: readonly Silence[];
   readonly channels: readonly ChannelRule[];
   /** Names of the channels that heard of an incident. */
-  heard(incident: string): readonly string[];
+  alertedChannels(incident: string): readonly string[];
   readonly policy: AlertPolicy;
   newId(): string;
 }
 
 /** Something that is said of an incident, and to whom. */
 export interface Message {
-  readonly stage: NonNullable<Verdict['say']>;
+  readonly stage: NonNullable<Verdict['alert']>;
   readonly channels: readonly string[];
 }
 
-export interface Told extends Verdict {
+export interface IncidentVerdict extends Verdict {
   /** Of a parent: its parts, as they are now. */
   readonly parts: readonly Incident[];
   readonly messages: readonly Message[];
@@ -107,7 +107,7 @@ export interface Judgement {
   /** What changed of them. */
   readonly detections: readonly Detection[];
   /** Incidents that changed, children before the parents that are new. */
-  readonly verdicts: readonly Told[];
+  readonly verdicts: readonly IncidentVerdict[];
   /** When to look again even if nothing happens; null: not before something does. */
   readonly lookAgainAt: Instant | null;
 }
@@ -141,12 +141,12 @@ export function judge(situation: Situation): Judgement {
       symptoms.filter((symptom) => leaves.some((leaf) => isAbout(leaf, symptom))),
     );
   };
-  const verdicts = all.map((incident): Told => {
+  const verdicts = all.map((incident): IncidentVerdict => {
     const parts = partsOf(incident);
     const symptom = symptomOf(incident);
     const verdict = judgeIncident(incident, symptom, now, policy, {
       silent: silentFor(incident, parts, situation),
-      arePartsSaid: parts.some(wasSaid),
+      arePartsAlerted: parts.some(wasAlerted),
     });
     return { ...verdict, parts, messages: messagesOf(verdict, parts, all, situation) };
   });
@@ -255,24 +255,24 @@ function silentFor(incident: Incident, parts: readonly Incident[], { silences, n
 
 /** A channel that heard of it hears on; a channel that it concerns from now on hears that it is open. */
 function messagesOf(
-  { incident, say }: Verdict,
+  { incident, alert }: Verdict,
   parts: readonly Incident[],
   all: readonly Incident[],
-  { heard, channels }: Situation,
+  { alertedChannels, channels }: Situation,
 ): Message[] {
-  if (say === null) return [];
+  if (alert === null) return [];
   const names = new Set(channels.map(({ name }) => name));
   const below = parts.flatMap((part) => [part.id, ...chain(part, all)]);
-  const before = new Set([incident.id, ...below].flatMap(heard).filter((name) => names.has(name)));
+  const before = new Set([incident.id, ...below].flatMap(alertedChannels).filter((name) => names.has(name)));
   const sites = parts.length > 0 ? parts.map(({ site }) => site!) : incident.site === null ? [] : [incident.site];
   const concerned = audienceOf(incident, sites, channels);
   const fresh = concerned.filter((name) => !before.has(name));
-  if (say === 'opened') return [{ stage: 'opened', channels: [...new Set([...concerned, ...before])] }];
+  if (alert === 'opened') return [{ stage: 'opened', channels: [...new Set([...concerned, ...before])] }];
   // The channels that heard of it are gone, as when one was given another name: the channels that it concerns take their place.
-  if (before.size === 0) return [{ stage: say === 'reminder' || say === 'grew' ? 'opened' : say, channels: concerned }];
-  const isNews = say === 'grew' || say === 'reopened';
+  if (before.size === 0) return [{ stage: alert === 'reminder' || alert === 'grew' ? 'opened' : alert, channels: concerned }];
+  const isNews = alert === 'grew' || alert === 'reopened';
   return [
-    { stage: say, channels: [...before] },
+    { stage: alert, channels: [...before] },
     ...(isNews && fresh.length > 0 ? [{ stage: 'opened' as const, channels: fresh }] : []),
   ];
 }

@@ -100,17 +100,17 @@ export function planCheckouts<Checkout extends StuckCheckout>(situation: Checkou
   const stuck = fresh.filter(({ overAt }) => overAt === null);
   const silence = (each: Checkout): Instant | null =>
     silencedUntil({ kind: 'stuck', site: each.site, state: each.state, subscriber: null }, situation.silences, now);
-  const heard = stuck.filter((each) => silence(each) === null);
+  const audible = stuck.filter((each) => silence(each) === null);
   const over = checkouts.filter((each) => each.alerted !== null && each.overAt !== null && !isHeld(each, situation));
   const dueAt = Math.min(
-    ...heard.map((each) => dueAfter(each.stuckAt, waitOf(each, situation), now)),
+    ...audible.map((each) => dueAfter(each.stuckAt, waitOf(each, situation), now)),
     ...over.map(({ overAt }) => dueAfter(overAt!, situation.policy.groupWait, now)),
   );
   if (dueAt > now) {
     const next = Math.min(dueAt, ...stuck.map((each) => silence(each) ?? Number.POSITIVE_INFINITY));
     return { alerts: [], dropped: gone, lookAgainAt: Number.isFinite(next) ? next : null };
   }
-  const addressed = heard.map((each) => ({ each, channels: each.isBacklog ? [] : audienceOfSingle(each, situation) }));
+  const addressed = audible.map((each) => ({ each, channels: each.isBacklog ? [] : audienceOfSingle(each, situation) }));
   const groups = new Map<string, { channels: readonly string[]; stuck: Checkout[]; over: Checkout[] }>();
   const groupOf = (channels: readonly string[]) => {
     const key = channels.toSorted().join(' ');

@@ -2,20 +2,20 @@
 
 import type { Detection } from '../incidents/detection.ts';
 import { type Incident, REOPENS_WITHIN } from '../incidents/incident.ts';
-import { type Judgement, judge, type Situation, type Told } from '../incidents/judgement.ts';
+import { type IncidentVerdict, type Judgement, judge, type Situation } from '../incidents/judgement.ts';
 import type { Instant } from '../values/time.ts';
 import { placeKey } from './happenings.ts';
 
 export interface Memory {
   readonly detections: readonly Detection[];
   readonly incidents: readonly Incident[];
-  /** By incident, the channels that were told of it. */
-  readonly heard: ReadonlyMap<string, ReadonlySet<string>>;
+  /** By incident, the channels that were alerted of it. */
+  readonly alertedChannels: ReadonlyMap<string, ReadonlySet<string>>;
   /** Incidents made so far, for the id of the next one. */
   readonly made: number;
 }
 
-export const NOTHING_KNOWN: Memory = { detections: [], incidents: [], heard: new Map(), made: 0 };
+export const NOTHING_KNOWN: Memory = { detections: [], incidents: [], alertedChannels: new Map(), made: 0 };
 
 export function openOf({ incidents }: Memory): Incident[] {
   return incidents.filter(({ endedAt }) => endedAt === null);
@@ -24,14 +24,14 @@ export function openOf({ incidents }: Memory): Incident[] {
 /** Judges once, from what is known and what is the case now. */
 export function judgeOnce(
   memory: Memory,
-  situation: Omit<Situation, 'incidents' | 'heard' | 'newId'>,
+  situation: Omit<Situation, 'incidents' | 'alertedChannels' | 'newId'>,
 ): { readonly memory: Memory; readonly judgement: Judgement } {
   const known = stillKnown(memory, situation.now);
   let { made } = memory;
   const judgement = judge({
     ...situation,
     incidents: known,
-    heard: (incident) => [...(memory.heard.get(incident) ?? [])],
+    alertedChannels: (incident) => [...(memory.alertedChannels.get(incident) ?? [])],
     newId: () => `rehearsed-${++made}`,
   });
   const { verdicts } = judgement;
@@ -41,7 +41,7 @@ export function judgeOnce(
     known,
     verdicts.map(({ incident }) => incident),
   );
-  return { memory: { detections, incidents, heard: withMessages(memory.heard, verdicts), made }, judgement };
+  return { memory: { detections, incidents, alertedChannels: withMessages(memory.alertedChannels, verdicts), made }, judgement };
 }
 
 /** Open incidents, ended ones that may open again, and the parts of open ones. */
@@ -58,12 +58,12 @@ function withChanges(known: readonly Incident[], changed: readonly Incident[]): 
   return [...new Map([...known, ...changed].map((incident) => [incident.id, incident])).values()];
 }
 
-function withMessages(heard: Memory['heard'], verdicts: readonly Told[]): Memory['heard'] {
-  const told = verdicts.flatMap(({ incident, messages }) =>
+function withMessages(before: Memory['alertedChannels'], verdicts: readonly IncidentVerdict[]): Memory['alertedChannels'] {
+  const alerted = verdicts.flatMap(({ incident, messages }) =>
     messages.flatMap(({ channels }) => channels.map((name) => ({ id: incident.id, name }))),
   );
-  if (told.length === 0) return heard;
-  const after = new Map(heard);
-  for (const { id, name } of told) after.set(id, new Set(after.get(id)).add(name));
+  if (alerted.length === 0) return before;
+  const after = new Map(before);
+  for (const { id, name } of alerted) after.set(id, new Set(after.get(id)).add(name));
   return after;
 }

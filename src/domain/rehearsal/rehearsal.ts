@@ -6,7 +6,7 @@
 import type { ChannelRule } from '../incidents/audience.ts';
 import type { AlertPolicy, Silence } from '../incidents/incident.ts';
 import { isLeaf } from '../incidents/incident-tree.ts';
-import { type Told, weigh } from '../incidents/judgement.ts';
+import { type IncidentVerdict, weigh } from '../incidents/judgement.ts';
 import type { Symptom } from '../incidents/symptom.ts';
 import { type PollPolicy, policyOf } from '../polling/poll-plan.ts';
 import { createLearned, type Learned } from '../stays/learned.ts';
@@ -206,7 +206,7 @@ function happen({ waiting, singles, counts }: State, happening: Happening): Site
   return what === 'left' ? asLeft(stay) : null;
 }
 
-function note(state: State, { incident, messages, parts }: Told, now: Instant, usual: UsualOf): void {
+function note(state: State, { incident, messages, parts }: IncidentVerdict, now: Instant, usual: UsualOf): void {
   const { counts, learned, singles } = state;
   noteIncident(counts, incident, now);
   for (const { stage, channels } of messages) {

@@ -8,7 +8,7 @@ export interface DirectAlert {
   /** When alerting through the database was first seen not to work. */
   readonly seenAt: Milliseconds;
   /** People were alerted. */
-  readonly isSaid: boolean;
+  readonly isAlerted: boolean;
   /** Since when nothing is wrong any more; null while something is. */
   readonly calmSince: Milliseconds | null;
 }
@@ -33,9 +33,9 @@ export function directAlert(
   before: DirectAlert | null,
   { isTroubled, isBlind, mayAlert, now }: Circumstances,
 ): { readonly after: DirectAlert | null; readonly post: 'opened' | 'ended' | null } {
-  if (before === null || !before.isSaid) {
+  if (before === null || !before.isAlerted) {
     if (!isBlind) return { after: null, post: null };
-    const after = before ?? { seenAt: now, isSaid: false, calmSince: null };
+    const after = before ?? { seenAt: now, isAlerted: false, calmSince: null };
     return { after, post: mayAlert && now - after.seenAt >= CONFIRMED_AFTER ? 'opened' : null };
   }
   if (isTroubled) return { after: { ...before, calmSince: null }, post: null };
@@ -45,5 +45,5 @@ export function directAlert(
 
 /** After a post that a channel took. */
 export function posted(alert: DirectAlert, stage: 'opened' | 'ended'): DirectAlert | null {
-  return stage === 'opened' ? { ...alert, isSaid: true } : null;
+  return stage === 'opened' ? { ...alert, isAlerted: true } : null;
 }

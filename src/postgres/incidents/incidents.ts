@@ -66,8 +66,8 @@ export async function openIncidents(sql: Queries, now: Instant): Promise<Inciden
   const rows = await sql<Row[]>`
     select id, kind, site, state, subscriber, opened_at as "openedAt",
       since, quiet_since as "quietSince",
-      ended_at as "endedAt", count, peak, said_at as "saidAt",
-      said_count as "saidCount", said_severity as "saidSeverity",
+      ended_at as "endedAt", count, peak, said_at as "alertedAt",
+      said_count as "alertedCount", said_severity as "alertedSeverity",
       announced_at as "announcedAt", acknowledged_at as "acknowledgedAt",
       parent, severity, alarm, reopened_at as "reopenedAt", reminders, moved_on as "movedOn"
     from purchase_watch_internal.incidents
@@ -93,18 +93,18 @@ function ordered(incident: Incident): Incident {
     endedAt,
     count,
     peak,
-    saidAt,
-    saidCount,
-    saidSeverity,
+    alertedAt,
+    alertedCount,
+    alertedSeverity,
   } = incident;
   const { announcedAt, acknowledgedAt, parent, severity, alarm, reopenedAt, reminders, movedOn } = incident;
-  const said = { saidAt, saidCount, saidSeverity, announcedAt, acknowledgedAt };
+  const alerted = { alertedAt, alertedCount, alertedSeverity, announcedAt, acknowledgedAt };
   const tree = { parent, severity, alarm, reopenedAt, reminders, movedOn };
-  return { id, kind, site, state, subscriber, openedAt, since, quietSince, endedAt, count, peak, ...said, ...tree };
+  return { id, kind, site, state, subscriber, openedAt, since, quietSince, endedAt, count, peak, ...alerted, ...tree };
 }
 
 /** The channels for people that were alerted of the given incidents, by incident id. */
-export async function heardBy(sql: Queries, incidents: readonly string[]): Promise<Map<string, string[]>> {
+export async function channelsAlerted(sql: Queries, incidents: readonly string[]): Promise<Map<string, string[]>> {
   if (incidents.length === 0) return new Map();
   const rows = await sql<{ incident: string; names: string[] }[]>`
     select i.id as incident, array_agg(s.name) as names
@@ -170,9 +170,9 @@ export async function saveVerdicts(
         quiet: ['timestamptz', (i) => i.quietSince],
         count: ['integer', (i) => i.count],
         peak: ['integer', (i) => i.peak],
-        said: ['timestamptz', (i) => i.saidAt],
-        said_count: ['integer', (i) => i.saidCount],
-        said_severity: ['smallint', (i) => i.saidSeverity],
+        said: ['timestamptz', (i) => i.alertedAt],
+        said_count: ['integer', (i) => i.alertedCount],
+        said_severity: ['smallint', (i) => i.alertedSeverity],
         announced: ['timestamptz', (i) => i.announcedAt],
         parent: ['text', (i) => i.parent],
         severity: ['smallint', (i) => i.severity],

@@ -36,7 +36,7 @@ export async function messagesOf(sql: Queries, id: string): Promise<PeopleMessag
 }
 
 /** The body of the latest event about an incident but its end, with when the event was written; null when there is none yet. */
-export async function lastSaid(sql: Queries, id: string): Promise<{ readonly at: Instant; readonly body: string } | null> {
+export async function lastMessage(sql: Queries, id: string): Promise<{ readonly at: Instant; readonly body: string } | null> {
   const [row] = await sql<{ at: Instant; body: string }[]>`
     select created_at as at, body from purchase_watch_internal.events
     where incident = ${id} and type like 'incident.%' and type <> 'incident.ended' order by position desc limit 1`;

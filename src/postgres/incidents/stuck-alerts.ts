@@ -65,7 +65,7 @@ export function notingStuck(sql: Queries, stays: readonly StoredStay[]) {
 }
 
 /** Stuck checkouts of which people were not alerted yet, and alerted ones that are over, the oldest first. Reads open alerts only. */
-export async function checkoutsToTell(sql: Queries): Promise<StoredCheckout[]> {
+export async function checkoutsToAlert(sql: Queries): Promise<StoredCheckout[]> {
   return sql<StoredCheckout[]>`
     select a.id::float8 as id, a.site, a.state, a.first_sight as "firstSight", p.status, p.purchase_id as "purchaseId",
       a.state_since as since, a.stuck_at as "stuckAt",

@@ -93,8 +93,8 @@ export async function explainFacts(
       'incidents', (select coalesce(json_agg(json_build_object('id', i.id, 'kind', i.kind, 'state', i.state, 'since', ${ms('i.since')},
           'openedAt', ${ms('i.opened_at')}, 'count', i.count,
           -- People are alerted of a part by its parent, and the parent's owner is the part's.
-          'saidAt', ${ms('greatest(i.said_at, one.said_at, two.said_at)')},
-          'heard', cardinality(i.heard || coalesce(one.heard, '{}') || coalesce(two.heard, '{}')) > 0,
+          'alertedAt', ${ms('greatest(i.said_at, one.said_at, two.said_at)')},
+          'hasChannel', cardinality(i.heard || coalesce(one.heard, '{}') || coalesce(two.heard, '{}')) > 0,
           'acknowledgedAt', ${ms('coalesce(i.acknowledged_at, one.acknowledged_at, two.acknowledged_at)')},
           'acknowledgedBy', case when i.acknowledged_at is not null then i.acknowledged_by
             when one.acknowledged_at is not null then one.acknowledged_by else two.acknowledged_by end,

@@ -9,7 +9,7 @@ const addHandlers: TakeSignals = (handle) => {
 };
 
 /** Resolves with the first SIGINT or SIGTERM. A second one ends the process at once, for people who cannot wait. */
-export function untilToldToStop(takeSignals: TakeSignals = addHandlers): Promise<NodeJS.Signals> {
+export function untilStopSignal(takeSignals: TakeSignals = addHandlers): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let told = false;
     const heard = (signal: NodeJS.Signals): void => {

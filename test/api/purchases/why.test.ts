@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { STORY_ID, tellStory } from '../../support/explained-purchase.ts';
+import { runStory, STORY_ID } from '../../support/explained-purchase.ts';
 import { startTestApi, type TestApi } from '../api.ts';
 
 let api: TestApi;
 let id: number;
 beforeAll(async () => {
   api = await startTestApi({ sites: ['se'] });
-  id = await tellStory(api.sql);
+  id = await runStory(api.sql);
 });
 afterAll(() => api.stop());
 const why = (query = '') => api.call('GET', `/v1/purchases/${STORY_ID}/why${query}`);

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestDatabase } from '../../support/database.ts';
-import { STORY_ID, tellStory } from '../../support/explained-purchase.ts';
+import { runStory, STORY_ID } from '../../support/explained-purchase.ts';
 import { databaseOf, onDatabase } from '../command.ts';
 import { runCommand } from '../run.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
   database = await databaseOf();
-  await tellStory(database.sql);
+  await runStory(database.sql);
 });
 afterAll(() => database.drop());
 const audit = (...argv: string[]) => onDatabase(database, ['audit', ...argv]);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestDatabase } from '../../support/database.ts';
-import { STORY_ID, tellStory } from '../../support/explained-purchase.ts';
+import { runStory, STORY_ID } from '../../support/explained-purchase.ts';
 import { startTestApp, type TestApp } from '../../support/test-app.ts';
 import { databaseOf, onDatabase } from '../command.ts';
 import { runCommand } from '../run.ts';
@@ -23,7 +23,7 @@ describe('a stuck purchase of which the shop has not heard', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await databaseOf();
-    await tellStory(database.sql);
+    await runStory(database.sql);
   });
   afterAll(() => database.drop());
   const why = (...argv: string[]) => onDatabase(database, ['why', ...argv]);

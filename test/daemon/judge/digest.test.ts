@@ -47,12 +47,12 @@ async function lease(replica: string): Promise<Lease> {
   return { name: 'judge', replica, epoch: epoch ?? -1 };
 }
 
-async function tell(
-  teller: Digests,
+async function alert(
+  writer: Digests,
   now: number,
   { replica = 'a', recipientsOf = () => [1] }: { replica?: string; recipientsOf?: (site: string) => number[] } = {},
 ) {
-  return teller.tell({ now, lease: await lease(replica), recipients: async () => recipientsOf });
+  return writer.alert({ now, lease: await lease(replica), recipients: async () => recipientsOf });
 }
 
 interface Written {
@@ -90,12 +90,12 @@ async function incident(id: string, { site = 'se', from = EIGHT - 2 * HOUR, to =
 describe('when', () => {
   test('the first start says nothing of what was before, and the next morning tells what was since', async () => {
     await incident('inc_1', { from: EIGHT - 3 * DAY, to: EIGHT - 2 * DAY });
-    const teller = digests();
-    expect(await tell(teller, EIGHT + HOUR)).toEqual({ said: 0, lookAgainAt: EIGHT - HOUR + DAY });
+    const writer = digests();
+    expect(await alert(writer, EIGHT + HOUR)).toEqual({ written: 0, lookAgainAt: EIGHT - HOUR + DAY });
     await incident('inc_2', { from: EIGHT + 5 * HOUR, to: EIGHT + 6 * HOUR });
-    await tell(teller, EIGHT + DAY - 1);
+    await alert(writer, EIGHT + DAY - 1);
     expect(await written()).toEqual([]);
-    expect(await tell(teller, EIGHT + DAY)).toEqual({ said: 1, lookAgainAt: EIGHT - HOUR + 2 * DAY });
+    expect(await alert(writer, EIGHT + DAY)).toEqual({ written: 1, lookAgainAt: EIGHT - HOUR + 2 * DAY });
     expect(await written()).toMatchObject([
       {
         at: EIGHT + DAY,
@@ -113,20 +113,20 @@ describe('when', () => {
   test("each site's own clock counts, and sites of one moment are one message", async () => {
     await madeUpTo(EIGHT - DAY);
     for (const site of ['se', 'no', 'fi']) await incident(`inc_${site}`, { site });
-    const teller = digests();
-    for (let now = EIGHT - 3 * HOUR; now <= EIGHT + 3 * HOUR; now += 60_000) await tell(teller, now);
+    const writer = digests();
+    for (let now = EIGHT - 3 * HOUR; now <= EIGHT + 3 * HOUR; now += 60_000) await alert(writer, now);
     expect(await moments()).toEqual(['2026-11-20T06:00:00.000Z', '2026-11-20T07:00:00.000Z']);
     expect(await toldOf()).toEqual([['fi'], ['no', 'se']]);
   });
 
   test('a night on which clocks change has one digest, at the time they skip or show twice too', async () => {
-    const teller = digests({ zones: { se: STOCKHOLM }, expression: '30 2 * * *' });
+    const writer = digests({ zones: { se: STOCKHOLM }, expression: '30 2 * * *' });
     for (const night of ['2026-03-28T20:00:00Z', '2026-10-24T20:00:00Z']) {
       const begin = Date.parse(night);
       await database.sql`delete from purchase_watch_internal.incidents`;
       await madeUpTo(begin);
       await incident(`inc_${night}`, { from: begin });
-      for (let now = begin; now < begin + 20 * HOUR; now += 15 * 60_000) await tell(teller, now);
+      for (let now = begin; now < begin + 20 * HOUR; now += 15 * 60_000) await alert(writer, now);
     }
     expect(await moments()).toEqual(['2026-03-29T01:30:00.000Z', '2026-10-25T00:30:00.000Z']);
   });
@@ -134,8 +134,8 @@ describe('when', () => {
   test('one that was missed is made up for within six hours, once', async () => {
     await madeUpTo(EIGHT - DAY);
     await incident('inc_1');
-    await tell(digests(), EIGHT + 5 * HOUR);
-    await tell(digests(), EIGHT + 5 * HOUR + 1);
+    await alert(digests(), EIGHT + 5 * HOUR);
+    await alert(digests(), EIGHT + 5 * HOUR + 1);
     // Half past one in Stockholm and Oslo; in Helsinki more than six hours are over by now.
     expect(await toldOf()).toEqual([['se']]);
   });
@@ -143,10 +143,10 @@ describe('when', () => {
   test('one that was missed for longer is left out, and the next one tells what it would have told', async () => {
     await madeUpTo(EIGHT - DAY);
     await incident('inc_1', { to: EIGHT - HOUR });
-    const teller = digests();
-    await tell(teller, EIGHT + 7 * HOUR);
+    const writer = digests();
+    await alert(writer, EIGHT + 7 * HOUR);
     expect(await written()).toEqual([]);
-    await tell(teller, EIGHT + DAY);
+    await alert(writer, EIGHT + DAY);
     expect(await written()).toMatchObject([
       { data: { since: new Date(EIGHT - DAY).toISOString(), sites: [{ site: 'se', incidents: [{ incidentId: 'inc_1' }] }] } },
     ]);
@@ -156,8 +156,8 @@ describe('when', () => {
     await madeUpTo(EIGHT - 200 * DAY);
     await incident('inc_long_ago', { from: EIGHT - 190 * DAY, to: EIGHT - 189 * DAY });
     await incident('inc_now');
-    const teller = digests({ zones: { se: STOCKHOLM } });
-    for (let now = EIGHT + HOUR; now < EIGHT + 23 * HOUR; now += 10 * 60_000) await tell(teller, now);
+    const writer = digests({ zones: { se: STOCKHOLM } });
+    for (let now = EIGHT + HOUR; now < EIGHT + 23 * HOUR; now += 10 * 60_000) await alert(writer, now);
     expect(await written()).toMatchObject([
       {
         at: EIGHT + HOUR,
@@ -169,17 +169,17 @@ describe('when', () => {
   test('without a schedule there is none', async () => {
     await madeUpTo(EIGHT - DAY);
     await incident('inc_1');
-    expect(await tell(digests({ expression: null }), EIGHT)).toEqual({ said: 0, lookAgainAt: null });
+    expect(await alert(digests({ expression: null }), EIGHT)).toEqual({ written: 0, lookAgainAt: null });
     expect(await written()).toEqual([]);
   });
 
   test('where nothing happened there is none, and the days that were empty are not gone through again', async () => {
     await madeUpTo(EIGHT - DAY);
-    const teller = digests({ zones: { se: STOCKHOLM } });
-    for (let day = 0; day < 3; day++) await tell(teller, EIGHT + day * DAY);
+    const writer = digests({ zones: { se: STOCKHOLM } });
+    for (let day = 0; day < 3; day++) await alert(writer, EIGHT + day * DAY);
     expect(await written()).toEqual([]);
     await incident('inc_1', { from: EIGHT + 2 * DAY + HOUR });
-    await tell(teller, EIGHT + 3 * DAY);
+    await alert(writer, EIGHT + 3 * DAY);
     expect(await written()).toMatchObject([{ data: { since: new Date(EIGHT + 2 * DAY).toISOString() } }]);
   });
 });
@@ -189,25 +189,25 @@ describe('once', () => {
     await madeUpTo(EIGHT - DAY);
     await incident('inc_1');
     const [one, other] = [digests(), digests()];
-    await tell(one, EIGHT);
-    await tell(other, EIGHT + 1, { replica: 'b' });
+    await alert(one, EIGHT);
+    await alert(other, EIGHT + 1, { replica: 'b' });
     await forgetReplica(database.sql, 'a');
-    await tell(other, EIGHT + 2, { replica: 'b' });
-    await tell(digests(), EIGHT + 3, { replica: 'b' });
+    await alert(other, EIGHT + 2, { replica: 'b' });
+    await alert(digests(), EIGHT + 3, { replica: 'b' });
     expect(await toldOf()).toEqual([['se']]);
   });
 
   test('by a replica that lost the lease while it looked: it writes nothing, and looks again when the lease is back', async () => {
     await madeUpTo(EIGHT - DAY);
     await incident('inc_1');
-    const teller = digests();
+    const writer = digests();
     const lost = { ...(await lease('a')), epoch: 99 };
-    expect(await teller.tell({ now: EIGHT, lease: lost, recipients: async () => () => [1] })).toEqual({
-      said: 0,
+    expect(await writer.alert({ now: EIGHT, lease: lost, recipients: async () => () => [1] })).toEqual({
+      written: 0,
       lookAgainAt: null,
     });
     expect(await written()).toEqual([]);
-    await tell(teller, EIGHT + 5_000);
+    await alert(writer, EIGHT + 5_000);
     expect(await toldOf()).toEqual([['se']]);
   });
 
@@ -231,11 +231,11 @@ describe('once', () => {
     const { sql } = database;
     await sql`create function fail() returns trigger language plpgsql as $$ begin raise 'killed'; end $$`;
     await sql`create trigger fail before insert on purchase_watch_internal.deliveries for each row execute function fail()`;
-    const teller = digests();
-    await expect(tell(teller, EIGHT)).rejects.toThrow('killed');
+    const writer = digests();
+    await expect(alert(writer, EIGHT)).rejects.toThrow('killed');
     expect(await written()).toEqual([]);
     await sql`drop trigger fail on purchase_watch_internal.deliveries`;
-    await tell(teller, EIGHT + 1);
+    await alert(writer, EIGHT + 1);
     expect(await toldOf()).toEqual([['se']]);
     expect(await sql`select subscriber, status from purchase_watch_internal.deliveries`).toEqual([
       { subscriber: 1, status: 'pending' },
@@ -246,12 +246,12 @@ describe('once', () => {
 test('a digest made by a clock that was set back since does not keep the next one waiting until that clock catches up', async () => {
   await madeUpTo(EIGHT + 29 * DAY);
   await incident('inc_1');
-  const teller = digests({ zones: { se: STOCKHOLM } });
-  await tell(teller, EIGHT + 30 * DAY);
+  const writer = digests({ zones: { se: STOCKHOLM } });
+  await alert(writer, EIGHT + 30 * DAY);
   expect(await moments()).toEqual([new Date(EIGHT + 30 * DAY).toISOString()]);
   // With the clock, the times in the database were moved.
   await madeUpTo(EIGHT - HOUR);
-  await tell(teller, EIGHT);
+  await alert(writer, EIGHT);
   expect(await moments()).toContain(new Date(EIGHT).toISOString());
 });
 
@@ -262,7 +262,7 @@ describe('whom', () => {
     await madeUpTo(EIGHT - DAY);
     for (const site of ['se', 'no', 'fi']) await incident(`inc_${site}`, { site });
     const zones = { se: STOCKHOLM, no: STOCKHOLM, fi: STOCKHOLM };
-    await tell(digests({ zones }), EIGHT, { recipientsOf });
+    await alert(digests({ zones }), EIGHT, { recipientsOf });
     expect(await toldOf()).toEqual([['no', 'se'], ['fi']]);
     const rows = await database.sql`select event::integer, subscriber from purchase_watch_internal.deliveries order by 1, 2`;
     expect(rows).toEqual([
@@ -275,9 +275,9 @@ describe('whom', () => {
   test('a site of which nobody is told has no message, then or when somebody is', async () => {
     await madeUpTo(EIGHT - DAY);
     await incident('inc_1', { to: EIGHT - HOUR });
-    const teller = digests({ zones: { se: STOCKHOLM } });
-    await tell(teller, EIGHT, { recipientsOf: () => [] });
-    await tell(teller, EIGHT + DAY);
+    const writer = digests({ zones: { se: STOCKHOLM } });
+    await alert(writer, EIGHT, { recipientsOf: () => [] });
+    await alert(writer, EIGHT + DAY);
     expect(await written()).toEqual([]);
   });
 
@@ -291,10 +291,10 @@ describe('whom', () => {
         select 'evt_' || n, 'site.reachable', 'se', 0, to_timestamp(${EIGHT - 3 * HOUR}::float8 / 1000), '{}' from generate_series(1, 5) n returning position)
       insert into purchase_watch_internal.deliveries (event, lane, subscriber, shard, due_at, status, settled_at)
       select position, 0, case when position = 5 then 1 else 3 end, 0, now(), 'exhausted', to_timestamp(${EIGHT - 2 * HOUR}::float8 / 1000) from event`;
-    const teller = digests();
-    await tell(teller, EIGHT - HOUR);
-    await tell(teller, EIGHT);
-    await tell(teller, EIGHT + DAY);
+    const writer = digests();
+    await alert(writer, EIGHT - HOUR);
+    await alert(writer, EIGHT);
+    await alert(writer, EIGHT + DAY);
     expect((await written()).map(({ data }) => [data.quiet, data.subscribers])).toEqual([
       [['fi'], [{ subscriber: 'shop', givenUp: 4, parked: 0, off: false }]],
     ]);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Telling, tellFirstLooks } from '../../../src/daemon/judge/first-look.ts';
+import { type AlertMoment, alertFirstLooks } from '../../../src/daemon/judge/first-look.ts';
 import { saveFirstLooks } from '../../../src/postgres/incidents/first-look.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import { renewReplica, takeLease } from '../../../src/postgres/shards/replicas.ts';
@@ -18,11 +18,11 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-async function tell(now: number, change: Partial<Telling> = {}, replica = 'a') {
+async function alert(now: number, change: Partial<AlertMoment> = {}, replica = 'a') {
   await renewReplica(database.sql, { id: replica, process: 'test', ttl: 60_000 });
   const epoch = (await takeLease(database.sql, { name: 'judge', replica })) ?? -1;
   const destination = { write: (line: string) => log.push(line) } as unknown as NodeJS.WritableStream;
-  return tellFirstLooks(
+  return alertFirstLooks(
     { sql: database.sql, log: createLogger({ level: 'info', destination }), meters: { committed: () => {} } },
     { now, lease: { name: 'judge', replica, epoch }, recipients: async () => () => [1], ...change },
   );
@@ -62,8 +62,8 @@ test('who was there before us is told in one message, five minutes after the fir
   await purchases(2, { before: -11 * MINUTE });
   await purchases(4, { overdue: false });
   await purchases(6, { state: null, overdue: false });
-  expect(await tell(FOUND + 5 * MINUTE - 1)).toEqual({ said: 0, lookAgainAt: FOUND + 5 * MINUTE });
-  expect(await tell(FOUND + 5 * MINUTE)).toEqual({ said: 1, lookAgainAt: null });
+  expect(await alert(FOUND + 5 * MINUTE - 1)).toEqual({ written: 0, lookAgainAt: FOUND + 5 * MINUTE });
+  expect(await alert(FOUND + 5 * MINUTE)).toEqual({ written: 1, lookAgainAt: null });
   expect(await said()).toEqual([
     {
       kind: 'first_look',
@@ -87,28 +87,28 @@ test('who was there before us is told in one message, five minutes after the fir
 test('it is told once for ever: after a restart, by another replica, and when somebody is found again', async () => {
   await found();
   await purchases(3);
-  await tell(FOUND + 5 * MINUTE);
-  await tell(FOUND + 6 * MINUTE);
+  await alert(FOUND + 5 * MINUTE);
+  await alert(FOUND + 6 * MINUTE);
   await database.sql`delete from purchase_watch_internal.replicas`;
-  await tell(FOUND + 7 * MINUTE, {}, 'b');
+  await alert(FOUND + 7 * MINUTE, {}, 'b');
   await found();
-  expect(await tell(FOUND + 8 * MINUTE, {}, 'b')).toEqual({ said: 0, lookAgainAt: null });
+  expect(await alert(FOUND + 8 * MINUTE, {}, 'b')).toEqual({ written: 0, lookAgainAt: null });
   expect(await said()).toHaveLength(1);
 });
 
 test('after months of downtime it is told all the same', async () => {
   await found();
   await purchases(3);
-  await tell(FOUND + 90 * 86_400_000);
+  await alert(FOUND + 90 * 86_400_000);
   expect(await said()).toHaveLength(1);
 });
 
 test('nothing is told when all have gone on by then, nor later', async () => {
   await found();
   await purchases(3, { overdue: false });
-  expect(await tell(FOUND + 5 * MINUTE)).toEqual({ said: 0, lookAgainAt: null });
+  expect(await alert(FOUND + 5 * MINUTE)).toEqual({ written: 0, lookAgainAt: null });
   await purchases(3);
-  await tell(FOUND + 10 * MINUTE);
+  await alert(FOUND + 10 * MINUTE);
   expect(await said()).toEqual([]);
   expect(log).toEqual([]);
 });
@@ -118,8 +118,8 @@ test('each site has its own', async () => {
   await found('no', FOUND + 2 * MINUTE);
   await purchases(1);
   await purchases(2, { site: 'no' });
-  expect(await tell(FOUND + 5 * MINUTE)).toEqual({ said: 1, lookAgainAt: FOUND + 7 * MINUTE });
-  await tell(FOUND + 7 * MINUTE);
+  expect(await alert(FOUND + 5 * MINUTE)).toEqual({ written: 1, lookAgainAt: FOUND + 7 * MINUTE });
+  await alert(FOUND + 7 * MINUTE);
   expect((await said()).map(({ site, count }) => [site, count])).toEqual([
     ['se', 1],
     ['no', 2],
@@ -129,8 +129,8 @@ test('each site has its own', async () => {
 test('without a channel the log says it, and that was it', async () => {
   await found();
   await purchases(3);
-  expect(await tell(FOUND + 5 * MINUTE, { recipients: async () => () => [] })).toEqual({ said: 0, lookAgainAt: null });
-  await tell(FOUND + 6 * MINUTE);
+  expect(await alert(FOUND + 5 * MINUTE, { recipients: async () => () => [] })).toEqual({ written: 0, lookAgainAt: null });
+  await alert(FOUND + 6 * MINUTE);
   expect(await said()).toEqual([]);
   expect(log).toHaveLength(1);
 });
@@ -139,10 +139,10 @@ test('whoever judges no longer says nothing, and it is still to be told', async 
   await found();
   await purchases(3);
   const lease = { name: 'judge', replica: 'a', epoch: 99 };
-  expect(await tell(FOUND + 5 * MINUTE, { lease })).toEqual({ said: 0, lookAgainAt: null });
+  expect(await alert(FOUND + 5 * MINUTE, { lease })).toEqual({ written: 0, lookAgainAt: null });
   expect(await said()).toEqual([]);
   expect(log).toEqual([]);
-  await tell(FOUND + 6 * MINUTE);
+  await alert(FOUND + 6 * MINUTE);
   expect(await said()).toHaveLength(1);
 });
 
@@ -163,8 +163,8 @@ test('an event that cannot be written leaves it to be told', async () => {
   const { sql } = database;
   await sql`create function fail() returns trigger language plpgsql as $$ begin raise 'killed'; end $$`;
   await sql`create trigger fail before insert on purchase_watch_internal.deliveries for each row execute function fail()`;
-  await expect(tell(FOUND + 5 * MINUTE)).rejects.toThrow('killed');
+  await expect(alert(FOUND + 5 * MINUTE)).rejects.toThrow('killed');
   await sql`drop trigger fail on purchase_watch_internal.deliveries`;
-  await tell(FOUND + 6 * MINUTE);
+  await alert(FOUND + 6 * MINUTE);
   expect(await said()).toHaveLength(1);
 });

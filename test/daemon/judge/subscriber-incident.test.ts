@@ -57,7 +57,7 @@ const incident = (said: SubscriberTrouble): Incident => {
     count: 1,
     since: T - 15 * MINUTE,
   } as const;
-  return { ...openIncident('inc_1', symptom, T), saidSeverity: severity };
+  return { ...openIncident('inc_1', symptom, T), alertedSeverity: severity };
 };
 const over = (said: SubscriberTrouble): Incident => ({ ...incident(said), endedAt: T + 60 * MINUTE });
 

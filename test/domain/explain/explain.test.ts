@@ -404,8 +404,8 @@ describe('the stuck clock', () => {
     state: CARD,
     since: NOW - 20 * MINUTE,
     openedAt: NOW - 5 * MINUTE,
-    saidAt: NOW - 4 * MINUTE,
-    heard: true,
+    alertedAt: NOW - 4 * MINUTE,
+    hasChannel: true,
     count: 3,
     acknowledgedAt: null,
     acknowledgedBy: null,
@@ -426,11 +426,11 @@ describe('the stuck clock', () => {
     expect(texts(next, 'stuck_clock')).toEqual([]);
   });
   test.each<[string, Partial<IncidentFacts>, RegExp]>([
-    ['collected', { saidAt: null }, /people are not alerted yet \(it is collected for slack\.groupWait first\)$/],
+    ['collected', { alertedAt: null }, /people are not alerted yet \(it is collected for slack\.groupWait first\)$/],
     ['acknowledged', { acknowledgedAt: NOW - MINUTE, acknowledgedBy: 'Ann' }, /; acknowledged 1 min ago by Ann$/],
     ['silenced', { silencedUntil: NOW + 2 * HOUR }, /; silenced until 11:25:00Z \(2 h more\)$/],
     ['silenced for long', { silencedUntil: NOW + DAY }, /; silenced until 2026-11-21 09:25:00Z \(1 d more\)$/],
-    ['heard by nobody', { heard: false }, /; no channel gets it \(by its sites and severity\)$/],
+    ['of no channel', { hasChannel: false }, /; no channel gets it \(by its sites and severity\)$/],
     ['one customer', { count: 1 }, /: 1 customer stuck in /],
     ['of the site', { kind: 'unreachable', state: null }, /: site se does not answer;/],
   ])('tells that the incident is %s', (_, differs, text) => {
@@ -447,7 +447,7 @@ describe('the stuck clock', () => {
     ]);
   });
   test('does not say that people were told, when no channel is about it', () => {
-    const { verdict } = explained({ purchase: stuck, incidents: [{ ...incident, heard: false }] });
+    const { verdict } = explained({ purchase: stuck, incidents: [{ ...incident, hasChannel: false }] });
     expect(verdict).toMatch(/; its incident is open, and no channel gets it \(by its sites and severity\)\.$/);
   });
   test('names the limit as that of now where another one held', () => {

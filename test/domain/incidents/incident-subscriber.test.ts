@@ -31,12 +31,16 @@ describe('an incident about a subscriber', () => {
 
   test('is about it and about no site', () => {
     expect(begun).toMatchObject({ kind: 'subscriber', subscriber: 'shop', site: null, state: null });
-    expect(known).toMatchObject({ saidAt: T + 30 * SECOND, saidCount: 10, saidSeverity: SUBSCRIBER_TROUBLES.indexOf('failing') });
+    expect(known).toMatchObject({
+      alertedAt: T + 30 * SECOND,
+      alertedCount: 10,
+      alertedSeverity: SUBSCRIBER_TROUBLES.indexOf('failing'),
+    });
   });
 
   test('does not grow because ever more waits', () => {
     expect(judgeIncident(known, trouble('failing', 900), T + 3 * HOUR, policy)).toMatchObject({
-      say: null,
+      alert: null,
       incident: { peak: 900 },
     });
   });
@@ -46,12 +50,12 @@ describe('an incident about a subscriber', () => {
     (word) => {
       const acknowledged = { ...known, acknowledgedAt: T + MINUTE };
       const early = judgeIncident(acknowledged, trouble(word, 10), T + 2 * MINUTE, policy);
-      expect(early).toMatchObject({ say: null, lookAgainAt: T + 5 * MINUTE + 30 * SECOND });
+      expect(early).toMatchObject({ alert: null, lookAgainAt: T + 5 * MINUTE + 30 * SECOND });
       const worse = judgeIncident(acknowledged, trouble(word, 10), T + HOUR, policy);
-      expect(worse).toMatchObject({ say: 'grew', incident: { saidSeverity: SUBSCRIBER_TROUBLES.indexOf(word) } });
+      expect(worse).toMatchObject({ alert: 'grew', incident: { alertedSeverity: SUBSCRIBER_TROUBLES.indexOf(word) } });
       const better = judgeIncident(worse.incident, trouble('failing', 10), T + 2 * HOUR, policy);
-      expect(better.say).toBeNull();
-      expect(judgeIncident(better.incident, trouble(word, 10), T + 3 * HOUR, policy).say).toBeNull();
+      expect(better.alert).toBeNull();
+      expect(judgeIncident(better.incident, trouble(word, 10), T + 3 * HOUR, policy).alert).toBeNull();
     },
   );
 });

@@ -30,25 +30,28 @@ const judge = (before: Incident, now: number, count: number, silent: number | nu
   judgeIncident(before, count === 0 ? null : symptom(count), now, policy, { silent });
 const opened = openIncident('inc_1', symptom(2), T);
 /** Told at T + 30 s, of two. */
-const told = judge(opened, T + 30 * SECOND, 2).incident;
+const alerted = judge(opened, T + 30 * SECOND, 2).incident;
 
 describe('a new incident', () => {
   test('is that of its symptom, and nobody knows of it yet', () => {
     expect(opened).toMatchObject({ kind: 'stuck', site: 'se', state: 6, openedAt: T, since: T - MINUTE, count: 2, peak: 2 });
-    expect(opened).toMatchObject({ saidAt: null, saidCount: null, quietSince: null, endedAt: null });
+    expect(opened).toMatchObject({ alertedAt: null, alertedCount: null, quietSince: null, endedAt: null });
   });
 
-  test('collects for a while, and is then told with all that came', () => {
+  test('collects for a while, and is then alerted with all that came', () => {
     const collecting = judge(opened, T + 30 * SECOND - 1, 7);
-    expect(collecting).toMatchObject({ say: null, lookAgainAt: T + 30 * SECOND });
-    const said = judge(collecting.incident, T + 30 * SECOND, 9);
-    expect(said).toMatchObject({ say: 'opened', incident: { count: 9, peak: 9, saidAt: T + 30 * SECOND, saidCount: 9 } });
-    expect(said.lookAgainAt).toBe(T + 30 * SECOND + 4 * HOUR);
+    expect(collecting).toMatchObject({ alert: null, lookAgainAt: T + 30 * SECOND });
+    const alerts = judge(collecting.incident, T + 30 * SECOND, 9);
+    expect(alerts).toMatchObject({
+      alert: 'opened',
+      incident: { count: 9, peak: 9, alertedAt: T + 30 * SECOND, alertedCount: 9 },
+    });
+    expect(alerts.lookAgainAt).toBe(T + 30 * SECOND + 4 * HOUR);
   });
 
-  test('that is over before anybody was told ends without a word', () => {
+  test('that is over before anybody was alerted ends without a word', () => {
     expect(judge(opened, T + 10 * SECOND, 0)).toMatchObject({
-      say: null,
+      alert: null,
       announce: null,
       incident: { endedAt: T + 10 * SECOND },
       lookAgainAt: null,
@@ -57,100 +60,100 @@ describe('a new incident', () => {
 });
 
 describe('an incident that people know of', () => {
-  test('is told again when it has doubled, and not before five minutes have passed', () => {
-    expect(judge(told, T + 5 * MINUTE + 30 * SECOND, 3).say).toBeNull();
-    const early = judge(told, T + 2 * MINUTE, 4);
-    expect(early).toMatchObject({ say: null, lookAgainAt: T + 5 * MINUTE + 30 * SECOND });
+  test('is alerted again when it has doubled, and not before five minutes have passed', () => {
+    expect(judge(alerted, T + 5 * MINUTE + 30 * SECOND, 3).alert).toBeNull();
+    const early = judge(alerted, T + 2 * MINUTE, 4);
+    expect(early).toMatchObject({ alert: null, lookAgainAt: T + 5 * MINUTE + 30 * SECOND });
     const grown = judge(early.incident, T + 5 * MINUTE + 30 * SECOND, 4);
-    expect(grown).toMatchObject({ say: 'grew', incident: { saidCount: 4, peak: 4 } });
-    expect(judge(grown.incident, T + 20 * MINUTE, 7).say).toBeNull();
-    expect(judge(grown.incident, T + 20 * MINUTE, 8).say).toBe('grew');
+    expect(grown).toMatchObject({ alert: 'grew', incident: { alertedCount: 4, peak: 4 } });
+    expect(judge(grown.incident, T + 20 * MINUTE, 7).alert).toBeNull();
+    expect(judge(grown.incident, T + 20 * MINUTE, 8).alert).toBe('grew');
   });
 
   test('is reminded of after four hours, counted from the last word', () => {
     const due = T + 30 * SECOND + 4 * HOUR;
-    expect(judge(told, due - 1, 2)).toMatchObject({ say: null, lookAgainAt: due });
-    const reminded = judge(told, due, 2);
-    expect(reminded).toMatchObject({ say: 'reminder', lookAgainAt: due + 24 * HOUR });
-    expect(judge(reminded.incident, due + 4 * HOUR, 2).say).toBeNull();
-    expect(judge(reminded.incident, due + 24 * HOUR, 2)).toMatchObject({ say: 'reminder', lookAgainAt: due + 48 * HOUR });
+    expect(judge(alerted, due - 1, 2)).toMatchObject({ alert: null, lookAgainAt: due });
+    const reminded = judge(alerted, due, 2);
+    expect(reminded).toMatchObject({ alert: 'reminder', lookAgainAt: due + 24 * HOUR });
+    expect(judge(reminded.incident, due + 4 * HOUR, 2).alert).toBeNull();
+    expect(judge(reminded.incident, due + 24 * HOUR, 2)).toMatchObject({ alert: 'reminder', lookAgainAt: due + 48 * HOUR });
   });
 
   test('is reminded of after four hours again once there was news', () => {
     const due = T + 30 * SECOND + 4 * HOUR;
-    const grown = judge(judge(told, due, 2).incident, due + HOUR, 4);
-    expect(grown).toMatchObject({ say: 'grew', lookAgainAt: due + 5 * HOUR });
-    expect(judge(grown.incident, due + 5 * HOUR, 4).say).toBe('reminder');
+    const grown = judge(judge(alerted, due, 2).incident, due + HOUR, 4);
+    expect(grown).toMatchObject({ alert: 'grew', lookAgainAt: due + 5 * HOUR });
+    expect(judge(grown.incident, due + 5 * HOUR, 4).alert).toBe('reminder');
   });
 
-  test('is told again when it becomes worse by a step, and not when it becomes better and worse again', () => {
+  test('is alerted again when it becomes worse by a step, and not when it becomes better and worse again', () => {
     const at = (severity: number, now: number, before: Incident) =>
       judgeIncident(before, { ...symptom(2), severity }, now, policy);
-    const worse = at(1, T + 10 * MINUTE, told);
-    expect(worse).toMatchObject({ say: 'grew', incident: { severity: 1, saidSeverity: 1 } });
+    const worse = at(1, T + 10 * MINUTE, alerted);
+    expect(worse).toMatchObject({ alert: 'grew', incident: { severity: 1, alertedSeverity: 1 } });
     const better = at(0, T + 20 * MINUTE, worse.incident);
-    expect(better).toMatchObject({ say: null, incident: { severity: 0, saidSeverity: 1 } });
-    expect(at(1, T + 30 * MINUTE, better.incident).say).toBeNull();
+    expect(better).toMatchObject({ alert: null, incident: { severity: 0, alertedSeverity: 1 } });
+    expect(at(1, T + 30 * MINUTE, better.incident).alert).toBeNull();
   });
 
   test('remembers its worst and its first moment', () => {
-    const worse = judgeIncident(told, symptom(9, T - HOUR), T + MINUTE, policy).incident;
+    const worse = judgeIncident(alerted, symptom(9, T - HOUR), T + MINUTE, policy).incident;
     const better = judgeIncident(worse, symptom(3, T), T + 2 * MINUTE, policy).incident;
     expect(better).toMatchObject({ count: 3, peak: 9, since: T - HOUR });
   });
 
-  test('is over when it has been quiet for a while, and that is told', () => {
-    const quiet = judge(told, T + HOUR, 0);
+  test('is over when it has been quiet for a while, and that is alerted', () => {
+    const quiet = judge(alerted, T + HOUR, 0);
     expect(quiet).toMatchObject({
-      say: null,
+      alert: null,
       incident: { count: 0, quietSince: T + HOUR, endedAt: null },
       lookAgainAt: T + HOUR + 10 * MINUTE,
     });
-    expect(judge(quiet.incident, T + HOUR + 10 * MINUTE - 1, 0).say).toBeNull();
+    expect(judge(quiet.incident, T + HOUR + 10 * MINUTE - 1, 0).alert).toBeNull();
     const ended = judge(quiet.incident, T + HOUR + 10 * MINUTE, 0);
-    expect(ended).toMatchObject({ say: 'ended', incident: { endedAt: T + HOUR + 10 * MINUTE, peak: 2 }, lookAgainAt: null });
+    expect(ended).toMatchObject({ alert: 'ended', incident: { endedAt: T + HOUR + 10 * MINUTE, peak: 2 }, lookAgainAt: null });
   });
 
   test('that comes back while it is quiet goes on as if nothing had been', () => {
-    const quiet = judge(told, T + HOUR, 0).incident;
+    const quiet = judge(alerted, T + HOUR, 0).incident;
     const back = judge(quiet, T + HOUR + 20 * SECOND, 2);
-    expect(back).toMatchObject({ say: null, incident: { quietSince: null, count: 2 } });
+    expect(back).toMatchObject({ alert: null, incident: { quietSince: null, count: 2 } });
     expect(judge(back.incident, T + HOUR + 40 * SECOND, 0)).toMatchObject({
-      say: null,
+      alert: null,
       incident: { quietSince: T + HOUR + 40 * SECOND },
     });
   });
 });
 
 describe('an acknowledged incident', () => {
-  const acknowledged: Incident = { ...told, acknowledgedAt: T + MINUTE };
+  const acknowledged: Incident = { ...alerted, acknowledgedAt: T + MINUTE };
 
   test('is not reminded of', () => {
-    expect(judge(acknowledged, T + 9 * HOUR, 2)).toMatchObject({ say: null, lookAgainAt: null });
+    expect(judge(acknowledged, T + 9 * HOUR, 2)).toMatchObject({ alert: null, lookAgainAt: null });
   });
 
-  test('is told when it has doubled, and not again by time alone', () => {
-    expect(judge(acknowledged, T + 2 * MINUTE, 4)).toMatchObject({ say: null, lookAgainAt: T + 5 * MINUTE + 30 * SECOND });
+  test('is alerted when it has doubled, and not again by time alone', () => {
+    expect(judge(acknowledged, T + 2 * MINUTE, 4)).toMatchObject({ alert: null, lookAgainAt: T + 5 * MINUTE + 30 * SECOND });
     const grown = judge(acknowledged, T + 9 * HOUR, 4);
-    expect(grown).toMatchObject({ say: 'grew', lookAgainAt: null, incident: { acknowledgedAt: T + MINUTE } });
-    expect(judge(grown.incident, T + 19 * HOUR, 5).say).toBeNull();
+    expect(grown).toMatchObject({ alert: 'grew', lookAgainAt: null, incident: { acknowledgedAt: T + MINUTE } });
+    expect(judge(grown.incident, T + 19 * HOUR, 5).alert).toBeNull();
   });
 
-  test('is told when it is over', () => {
+  test('is alerted when it is over', () => {
     const quiet = judge(acknowledged, T + HOUR, 0);
-    expect(judge(quiet.incident, T + HOUR + 10 * MINUTE, 0).say).toBe('ended');
+    expect(judge(quiet.incident, T + HOUR + 10 * MINUTE, 0).alert).toBe('ended');
   });
 });
 
 describe('in a silence', () => {
   const END = T + 2 * HOUR;
 
-  test('nobody is told of an incident, but machines are, once; what is left of it is told when the silence ends', () => {
+  test('nobody is alerted of an incident, but machines are, once; what is left of it is alerted when the silence ends', () => {
     const silenced = judge(opened, T + 30 * SECOND, 3, END);
-    expect(silenced).toMatchObject({ say: null, announce: 'opened', reason: 'silenced', lookAgainAt: END });
-    expect(silenced.incident).toMatchObject({ saidAt: null, announcedAt: T + 30 * SECOND });
-    expect(judge(silenced.incident, T + HOUR, 40, END)).toMatchObject({ say: null, announce: null });
-    expect(judge(silenced.incident, END, 4)).toMatchObject({ say: 'opened', announce: null, incident: { saidCount: 4 } });
+    expect(silenced).toMatchObject({ alert: null, announce: 'opened', reason: 'silenced', lookAgainAt: END });
+    expect(silenced.incident).toMatchObject({ alertedAt: null, announcedAt: T + 30 * SECOND });
+    expect(judge(silenced.incident, T + HOUR, 40, END)).toMatchObject({ alert: null, announce: null });
+    expect(judge(silenced.incident, END, 4)).toMatchObject({ alert: 'opened', announce: null, incident: { alertedCount: 4 } });
   });
 
   test('an incident still collects before anything is decided', () => {
@@ -160,17 +163,21 @@ describe('in a silence', () => {
   test('what nobody heard of ends without a word to people, and machines hear it', () => {
     const silenced = judge(opened, T + 30 * SECOND, 3, END).incident;
     const quiet = judge(silenced, T + HOUR, 0, END);
-    expect(quiet).toMatchObject({ say: null, announce: null, incident: { endedAt: null } });
+    expect(quiet).toMatchObject({ alert: null, announce: null, incident: { endedAt: null } });
     const over = judge(quiet.incident, T + HOUR + 10 * MINUTE, 0, END);
-    expect(over).toMatchObject({ say: null, announce: 'ended', incident: { saidAt: null, endedAt: T + HOUR + 10 * MINUTE } });
+    expect(over).toMatchObject({
+      alert: null,
+      announce: 'ended',
+      incident: { alertedAt: null, endedAt: T + HOUR + 10 * MINUTE },
+    });
   });
 
-  test('what people know of neither grows nor is reminded of, and its end is told', () => {
-    expect(judge(told, T + HOUR, 50, END)).toMatchObject({ say: null, lookAgainAt: END });
-    expect(judge(told, T + 9 * HOUR, 2, T + 10 * HOUR).say).toBeNull();
-    expect(judge(told, END, 50).say).toBe('grew');
-    const quiet = judge(told, T + HOUR, 0, END).incident;
-    expect(judge(quiet, T + HOUR + 10 * MINUTE, 0, END)).toMatchObject({ say: 'ended', announce: 'ended' });
+  test('what people know of neither grows nor is reminded of, and its end is alerted', () => {
+    expect(judge(alerted, T + HOUR, 50, END)).toMatchObject({ alert: null, lookAgainAt: END });
+    expect(judge(alerted, T + 9 * HOUR, 2, T + 10 * HOUR).alert).toBeNull();
+    expect(judge(alerted, END, 50).alert).toBe('grew');
+    const quiet = judge(alerted, T + HOUR, 0, END).incident;
+    expect(judge(quiet, T + HOUR + 10 * MINUTE, 0, END)).toMatchObject({ alert: 'ended', announce: 'ended' });
   });
 });
 
@@ -219,37 +226,37 @@ describe('a silence', () => {
 });
 
 describe('an incident that is back', () => {
-  const ended = judge(judge(told, T + HOUR, 0).incident, T + HOUR + 10 * MINUTE, 0).incident;
+  const ended = judge(judge(alerted, T + HOUR, 0).incident, T + HOUR + 10 * MINUTE, 0).incident;
   const back = reopened(ended, T + 80 * MINUTE);
 
-  test('is the same one, and told as such at once', () => {
+  test('is the same one, and alerted as such at once', () => {
     const verdict = judge(back, T + 80 * MINUTE, 3);
-    expect(verdict).toMatchObject({ say: 'reopened', incident: { id: 'inc_1', endedAt: null, count: 3, openedAt: T } });
+    expect(verdict).toMatchObject({ alert: 'reopened', incident: { id: 'inc_1', endedAt: null, count: 3, openedAt: T } });
     const later = judge(verdict.incident, T + 90 * MINUTE, 0).incident;
-    expect(judge(later, T + 100 * MINUTE, 0).say).toBe('ended');
+    expect(judge(later, T + 100 * MINUTE, 0).alert).toBe('ended');
   });
 
   test('is reminded of, whoever looked after it before', () => {
     const before = { ...reopened({ ...ended, acknowledgedAt: T + MINUTE }, T + 80 * MINUTE) };
-    const told = judge(before, T + 80 * MINUTE, 3).incident;
-    expect(judge(told, T + 6 * HOUR, 3).say).toBe('reminder');
-    expect(judge({ ...told, acknowledgedAt: T + 2 * HOUR }, T + 6 * HOUR, 3).say).toBeNull();
+    const alerted = judge(before, T + 80 * MINUTE, 3).incident;
+    expect(judge(alerted, T + 6 * HOUR, 3).alert).toBe('reminder');
+    expect(judge({ ...alerted, acknowledgedAt: T + 2 * HOUR }, T + 6 * HOUR, 3).alert).toBeNull();
   });
 
-  test('in a silence is told when that ends, and not at all when it is over by then', () => {
+  test('in a silence is alerted when that ends, and not at all when it is over by then', () => {
     const silenced = judge(back, T + 80 * MINUTE, 3, T + 3 * HOUR);
-    expect(silenced).toMatchObject({ say: null, lookAgainAt: T + 3 * HOUR });
-    expect(judge(silenced.incident, T + 3 * HOUR, 3).say).toBe('reopened');
+    expect(silenced).toMatchObject({ alert: null, lookAgainAt: T + 3 * HOUR });
+    expect(judge(silenced.incident, T + 3 * HOUR, 3).alert).toBe('reopened');
     const quiet = judge(silenced.incident, T + 90 * MINUTE, 0).incident;
-    expect(judge(quiet, T + 100 * MINUTE, 0)).toMatchObject({ say: null, incident: { endedAt: T + 100 * MINUTE } });
+    expect(judge(quiet, T + 100 * MINUTE, 0)).toMatchObject({ alert: null, incident: { endedAt: T + 100 * MINUTE } });
   });
 });
 
 test('an incident that another one tells of says nothing itself', () => {
   const child: Incident = { ...opened, parent: 'inc_2' };
-  expect(judge(child, T + MINUTE, 40)).toMatchObject({ say: null, reason: 'alerted-by-parent' });
+  expect(judge(child, T + MINUTE, 40)).toMatchObject({ alert: null, reason: 'alerted-by-parent' });
   const quiet = judge(judge(child, T + MINUTE, 40).incident, T + HOUR, 0).incident;
-  expect(judge(quiet, T + HOUR + 10 * MINUTE, 0)).toMatchObject({ say: null, incident: { endedAt: T + HOUR + 10 * MINUTE } });
+  expect(judge(quiet, T + HOUR + 10 * MINUTE, 0)).toMatchObject({ alert: null, incident: { endedAt: T + HOUR + 10 * MINUTE } });
 });
 
 test.each([
@@ -276,57 +283,57 @@ test('through silences and acknowledgements, machines hear begin and end once ea
     fc.property(looks, (steps) => {
       let incident = opened;
       let now = T;
-      const said: string[] = [];
+      const alerts: string[] = [];
       const announced: string[] = [];
       for (const { pause, count, silent, acknowledge } of steps) {
         now += pause;
         if (acknowledge) incident = { ...incident, acknowledgedAt: now };
         const verdict = judge(incident, now, count, silent ? now + HOUR : null);
         if (verdict.lookAgainAt !== null) expect(verdict.lookAgainAt).toBeGreaterThan(now);
-        if (silent && verdict.say !== null) expect(verdict.say).toBe('ended');
-        if (incident.acknowledgedAt !== null) expect(verdict.say).not.toBe('reminder');
+        if (silent && verdict.alert !== null) expect(verdict.alert).toBe('ended');
+        if (incident.acknowledgedAt !== null) expect(verdict.alert).not.toBe('reminder');
         incident = verdict.incident;
-        if (verdict.say !== null) said.push(verdict.say);
+        if (verdict.alert !== null) alerts.push(verdict.alert);
         if (verdict.announce !== null) announced.push(verdict.announce);
         if (incident.endedAt !== null) break;
       }
       const isOver = incident.endedAt !== null;
       expect(announced).toEqual(announced.length === 0 ? [] : isOver ? ['opened', 'ended'] : ['opened']);
-      expect(said.filter((word) => word === 'opened')).toEqual(said.length === 0 ? [] : ['opened']);
-      if (said.length > 0) expect([said[0], said.at(-1) === 'ended']).toEqual(['opened', isOver]);
+      expect(alerts.filter((word) => word === 'opened')).toEqual(alerts.length === 0 ? [] : ['opened']);
+      if (alerts.length > 0) expect([alerts[0], alerts.at(-1) === 'ended']).toEqual(['opened', isOver]);
     }),
     { numRuns: 1_000 },
   );
 });
 
-test('whatever happens, the opening is said first and once, the end last, and nothing too often', () => {
+test('whatever happens, the opening is the first alert and sent once, the end last, and nothing too often', () => {
   const looks = fc.array(fc.tuple(fc.oneof(fc.nat(MINUTE), fc.nat(3 * HOUR)), fc.nat(40)), { minLength: 1, maxLength: 60 });
   fc.assert(
     fc.property(looks, (steps) => {
       let incident = opened;
       let now = T;
-      const said: { say: string; at: number; count: number }[] = [];
+      const alerts: { alert: string; at: number; count: number }[] = [];
       for (const [pause, count] of steps) {
         now += pause;
         const verdict = judge(incident, now, count);
         incident = verdict.incident;
-        if (verdict.say !== null) said.push({ say: verdict.say, at: now, count });
+        if (verdict.alert !== null) alerts.push({ alert: verdict.alert, at: now, count });
         expect(incident.peak).toBeGreaterThanOrEqual(incident.count);
         if (incident.endedAt !== null) break;
         expect(verdict.lookAgainAt).toBeGreaterThan(now);
       }
-      said.forEach(({ say, at, count }, index) => {
-        const last = said[index - 1];
-        expect(say === 'opened').toBe(index === 0);
-        if (say === 'ended') expect(index).toBe(said.length - 1);
-        if (say === 'grew') {
+      alerts.forEach(({ alert, at, count }, index) => {
+        const last = alerts[index - 1];
+        expect(alert === 'opened').toBe(index === 0);
+        if (alert === 'ended') expect(index).toBe(alerts.length - 1);
+        if (alert === 'grew') {
           expect(at - last!.at).toBeGreaterThanOrEqual(policy.groupInterval);
           expect(count).toBeGreaterThanOrEqual(2 * last!.count);
         }
-        if (say === 'reminder') expect(at - last!.at).toBeGreaterThanOrEqual(policy.repeatInterval);
+        if (alert === 'reminder') expect(at - last!.at).toBeGreaterThanOrEqual(policy.repeatInterval);
       });
-      // Who was told of it is told of its end.
-      if (incident.endedAt !== null && said.length > 0) expect(said.at(-1)!.say).toBe('ended');
+      // Who was alerted of it is alerted of its end.
+      if (incident.endedAt !== null && alerts.length > 0) expect(alerts.at(-1)!.alert).toBe('ended');
     }),
     { numRuns: 500 },
   );

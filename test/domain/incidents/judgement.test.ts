@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { ChannelRule } from '../../../src/domain/incidents/audience.ts';
 import type { Detection } from '../../../src/domain/incidents/detection.ts';
 import type { Incident, Silence } from '../../../src/domain/incidents/incident.ts';
-import { judge, type Overdue, type Told, weigh } from '../../../src/domain/incidents/judgement.ts';
+import { type IncidentVerdict, judge, type Overdue, weigh } from '../../../src/domain/incidents/judgement.ts';
 import type { Symptom } from '../../../src/domain/incidents/symptom.ts';
 import type { SiteStay } from '../../../src/domain/stays/stay.ts';
 import type { Usual } from '../../../src/domain/stays/usual.ts';
@@ -22,7 +22,7 @@ const URGENT: ChannelRule = { name: '@slack-urgent', sites: null, severity: 'cri
 /** A judge's memory from one moment to the next, as the database keeps it. */
 let detections: readonly Detection[];
 let incidents: Incident[];
-let heard: Map<string, Set<string>>;
+let alerted: Map<string, Set<string>>;
 let customers: number;
 let silences: Silence[];
 let channels: ChannelRule[];
@@ -30,7 +30,7 @@ let symptoms: Symptom[];
 beforeEach(() => {
   detections = [];
   incidents = [];
-  heard = new Map();
+  alerted = new Map();
   customers = 0;
   silences = [];
   channels = [ALL];
@@ -74,7 +74,7 @@ const look = (now: number, { stays = [], waiting = [] }: { stays?: SiteStay[]; w
     incidents,
     silences,
     channels,
-    heard: (incident) => [...(heard.get(incident) ?? [])],
+    alertedChannels: (incident) => [...(alerted.get(incident) ?? [])],
     policy,
     newId: () => `inc_${incidents.length}_${Math.random()}`,
   });
@@ -83,12 +83,12 @@ const look = (now: number, { stays = [], waiting = [] }: { stays?: SiteStay[]; w
   for (const { incident, messages } of judgement.verdicts) {
     incidents = [...incidents.filter(({ id }) => id !== incident.id), incident];
     for (const { channels: names } of messages) {
-      heard.set(incident.id, new Set([...(heard.get(incident.id) ?? []), ...names]));
+      alerted.set(incident.id, new Set([...(alerted.get(incident.id) ?? []), ...names]));
     }
   }
   return judgement.verdicts.flatMap(said);
 };
-const said = ({ incident, messages, parts }: Told): string[] =>
+const said = ({ incident, messages, parts }: IncidentVerdict): string[] =>
   messages.map(({ stage, channels: names }) => {
     const places = parts.map(({ site, state }) => `${site}/${state}`).sort();
     const place = places.length > 0 ? `[${places.join(' ')}]` : `${incident.site ?? incident.subscriber}/${incident.state}`;
@@ -161,7 +161,7 @@ describe('what has one cause', () => {
 describe('an incident that became part of another one', () => {
   const everything = { kind: null, site: null, state: null, subscriber: null };
 
-  test('within a silence: whoever heard of the first hears that all is over', () => {
+  test('within a silence: the channels alerted of the first are alerted that all is over', () => {
     breakPage('se', 4, T);
     silences = [{ ...everything, startsAt: T + MINUTE, endsAt: T + 9 * HOUR }];
     const waiting = [overdue('se', 4, 4), overdue('se', 6, 4)];
@@ -214,7 +214,7 @@ describe('channels', () => {
     expect(mend(T + 20 * MINUTE)).toEqual(['ended se/6 → @slack @slack-urgent']);
   });
 
-  test('hear nothing in a silence but the end of what they heard of', () => {
+  test('are alerted of nothing in a silence but the end of what they know', () => {
     breakPage('se', 6, T);
     const everything = { kind: null, site: null, state: null, subscriber: null };
     silences = [{ ...everything, startsAt: T + MINUTE, endsAt: T + 9 * HOUR }];

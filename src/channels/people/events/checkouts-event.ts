@@ -3,18 +3,18 @@
 import type { CheckoutsData } from '../../../domain/events/people-event-types.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 
-export type ToldStuck = CheckoutsData['stuck'][number];
-export type ToldOver = CheckoutsData['over'][number] & { readonly overAt: Instant };
+export type AlertedCheckout = CheckoutsData['stuck'][number];
+export type OverCheckout = CheckoutsData['over'][number] & { readonly overAt: Instant };
 /** Why checkouts of a state at a site alert by themselves. */
-export type ToldReason = CheckoutsData['reasons'][number];
+export type AlertReason = CheckoutsData['reasons'][number];
 
 /** The lists have the first checkouts; the numbers count all. */
 export interface Checkouts extends Readonly<Pick<CheckoutsData, 'stuckCount' | 'overCount' | 'causes'>> {
   readonly kind: 'checkouts';
   readonly at: Instant;
-  readonly stuck: readonly ToldStuck[];
-  readonly over: readonly ToldOver[];
-  readonly reasons: readonly ToldReason[];
+  readonly stuck: readonly AlertedCheckout[];
+  readonly over: readonly OverCheckout[];
+  readonly reasons: readonly AlertReason[];
   readonly isTest: boolean;
 }
 
@@ -29,14 +29,14 @@ export function checkoutsOf(at: Instant, data: CheckoutsData): Checkouts | null 
 
 /** Several events as one, the oldest first: a checkout that is over by the later ones is not stuck any more. */
 export function joined(events: readonly Checkouts[]): Checkouts {
-  const keyOf = ({ site, purchaseId, since }: ToldStuck | ToldOver): string => `${site} ${purchaseId} ${since}`;
+  const keyOf = ({ site, purchaseId, since }: AlertedCheckout | OverCheckout): string => `${site} ${purchaseId} ${since}`;
   const last = events.at(-1)!;
   const over = new Map(events.flatMap((event) => event.over.map((each) => [keyOf(each), each])));
   const stuck = new Map(events.flatMap((event) => event.stuck.map((each) => [keyOf(each), each])));
   const unnamed = (of: (event: Checkouts) => number): number => events.reduce((sum, event) => sum + of(event), 0);
   for (const key of over.keys()) stuck.delete(key);
   const reasons = new Map(events.flatMap((event) => event.reasons.map((each) => [`${each.site} ${each.state.value}`, each])));
-  const here = ({ site, state: { value } }: ToldReason): number =>
+  const here = ({ site, state: { value } }: AlertReason): number =>
     [...stuck.values()].filter((each) => each.site === site && each.state.value === value).length;
   return {
     ...last,

@@ -10,15 +10,15 @@ import {
 } from '../../../domain/events/people-event-types.ts';
 import type { Instant } from '../../../domain/values/time.ts';
 import { type Checkouts, checkoutsOf } from './checkouts-event.ts';
-import { type Told, withHead } from './incident-head.ts';
+import { type WithHead, withHead } from './incident-head.ts';
 import { type StuckIncident, stuckIncident } from './stuck-event.ts';
 
 /** A site of which no purchase can be read. */
-export type UnreachableIncident = Told<IncidentData<'unreachable'>>;
+export type UnreachableIncident = WithHead<IncidentData<'unreachable'>>;
 /** A subscriber that takes nothing, does not take everything, or was switched off. */
-export type SubscriberIncident = Omit<Told<IncidentData<'subscriber'>>, 'audience'> & { readonly audience: string };
+export type SubscriberIncident = Omit<WithHead<IncidentData<'subscriber'>>, 'audience'> & { readonly audience: string };
 /** Replicas of the daemon that cannot do their work. */
-export type ReplicaIncident = Told<IncidentData<'replica'>>;
+export type ReplicaIncident = WithHead<IncidentData<'replica'>>;
 /** Purchases that had been waiting before their site was first polled. */
 export type FirstLook = Readonly<FirstLookData> & { readonly at: Instant };
 

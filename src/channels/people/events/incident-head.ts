@@ -10,7 +10,7 @@ interface Acknowledged {
 }
 
 /** Data of an event about an incident, with what the envelope and the type of the event say. */
-export type Told<Data> = Data extends unknown
+export type WithHead<Data> = Data extends unknown
   ? Readonly<Omit<Data, 'acknowledged' | 'test'>> & {
       readonly stage: IncidentStage;
       /** When the event was made. */
@@ -21,14 +21,17 @@ export type Told<Data> = Data extends unknown
     }
   : never;
 
-export type IncidentHead = Told<Omit<IncidentData<'replica'>, 'kind' | 'troubles'>>;
+export type IncidentHead = WithHead<Omit<IncidentData<'replica'>, 'kind' | 'troubles'>>;
 
 /** Adds the head to the data of an event. */
-export function withHead<Data extends IncidentData>({ stage, at }: Pick<IncidentHead, 'stage' | 'at'>, data: Data): Told<Data> {
+export function withHead<Data extends IncidentData>(
+  { stage, at }: Pick<IncidentHead, 'stage' | 'at'>,
+  data: Data,
+): WithHead<Data> {
   const { acknowledged: given, test, ...rest } = data;
   const openedAt = Number.isNaN(data.openedAt) ? data.since : data.openedAt;
   const acknowledged = given === null || given.by === null ? null : { ...given, by: given.by };
-  return { ...rest, stage, at, openedAt, acknowledged, isTest: test === true } as unknown as Told<Data>;
+  return { ...rest, stage, at, openedAt, acknowledged, isTest: test === true } as unknown as WithHead<Data>;
 }
 
 /** Whether a person looks after it: who did before it came back may think that it is over. */

@@ -6,13 +6,13 @@ import type { IncidentNow } from '../../../postgres/incidents/current.ts';
 import type { ReplicaIncident, SubscriberIncident, UnreachableIncident } from './incident-event.ts';
 import type { StuckIncident, StuckPart } from './stuck-event.ts';
 
-export type ToldIncident = StuckIncident | UnreachableIncident | SubscriberIncident | ReplicaIncident;
+export type IncidentEvent = StuckIncident | UnreachableIncident | SubscriberIncident | ReplicaIncident;
 
 /**
  * The incident as it is now. One whose end was announced stays as it was announced. What is not counted again (the money, the purchases, the causes)
  * stays as of the event; what is counted only when it is judged is left out.
  */
-export function broughtUpToDate(event: ToldIncident, now: IncidentNow, at: Instant): ToldIncident {
+export function broughtUpToDate(event: IncidentEvent, now: IncidentNow, at: Instant): IncidentEvent {
   if (event.stage === 'ended') return event;
   const { count, peak, since, endedAt, level, acknowledged, hasParent } = now;
   // The owner of its parent may look after it.

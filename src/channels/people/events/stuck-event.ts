@@ -1,16 +1,16 @@
 /** Events about stuck purchases, as they are read back from their body. */
 
 import type { IncidentData } from '../../../domain/events/people-event-types.ts';
-import { type IncidentHead, type Told, withHead } from './incident-head.ts';
+import { type IncidentHead, type WithHead, withHead } from './incident-head.ts';
 
 /** At least one part: one for each state of each site that the incident is about. */
-export type StuckIncident = Told<IncidentData<'stuck'>>;
+export type StuckIncident = WithHead<IncidentData<'stuck'>>;
 /** Customers who stay in one state of one site. */
 export type StuckPart = StuckIncident['parts'][number];
 /** How long customers take who get on, and where that is known from. */
 export type Working = NonNullable<StuckIncident['dwell']>;
 /** What the incident rests on, as it was when it was noticed. */
-export type ToldAlarm = NonNullable<StuckIncident['alarm']>;
+export type EventAlarm = NonNullable<StuckIncident['alarm']>;
 /** What it was, as a person said. */
 export type Answer = Omit<NonNullable<StuckIncident['earlier']>, 'site' | 'state'> &
   Partial<Pick<NonNullable<StuckIncident['earlier']>, 'site' | 'state'>>;

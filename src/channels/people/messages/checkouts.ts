@@ -7,7 +7,7 @@ import { enoughKnown, tooLittleKnown } from '../../../domain/incidents/stuck-che
 import { stateName } from '../../../domain/purchases/states.ts';
 import { apart, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
-import type { Checkouts, ToldOver, ToldReason, ToldStuck } from '../events/checkouts-event.ts';
+import type { AlertedCheckout, AlertReason, Checkouts, OverCheckout } from '../events/checkouts-event.ts';
 import { waitingFor } from './advice.ts';
 import { causeParagraphs } from './causes.ts';
 import { type Draft, type Labelled, LONGEST_NAME, lasting, NEUTRAL, OVER, signOf } from './draft.ts';
@@ -22,7 +22,7 @@ const LONGEST_LINKS = 2_800;
 const LONGEST_ORDER = 80;
 const LONGEST_AMOUNT = 40;
 
-type Named = ToldStuck | ToldOver;
+type Named = AlertedCheckout | OverCheckout;
 
 /** A message about checkouts that became stuck, that are over, or both. */
 export function checkoutsDraft(event: Checkouts, consoleUrl: string | null): Draft {
@@ -142,7 +142,11 @@ function nameOf(each: Named, consoleUrl: string | null): string {
   return [...name, moneyOf(each) ?? 'amount not known'].join(', ');
 }
 
-function stuckLine(each: ToldStuck, { at }: Checkouts, { isAlone, links }: { isAlone: boolean; links: string | null }): string {
+function stuckLine(
+  each: AlertedCheckout,
+  { at }: Checkouts,
+  { isAlone, links }: { isAlone: boolean; links: string | null },
+): string {
   const place = isAlone ? '' : `, ${plain(each.site, LONGEST_NAME)} ${waitingFor(each.state)}`;
   return `• ${nameOf(each, links)}, for ${lasting(each.since, at)}${place}`;
 }
@@ -187,12 +191,12 @@ function namedParagraph<Each extends Named>(
   return [[label, withLinks(NAMED), { order, shorter: consoleUrl === null ? shorter.slice(1) : shorter }]];
 }
 
-function isGood({ outcome }: ToldOver): boolean {
+function isGood({ outcome }: OverCheckout): boolean {
   return outcome === 'got_on' || outcome === 'paid';
 }
 
 /** What became of the checkout, in words that follow its name. */
-function outcomeText({ outcome, to }: ToldOver): string {
+function outcomeText({ outcome, to }: OverCheckout): string {
   const state = to === null ? '' : plain(to.name === '' ? stateName(to.value) : to.name, 60);
   switch (outcome) {
     case 'got_on':
@@ -210,7 +214,7 @@ function outcomeText({ outcome, to }: ToldOver): string {
   }
 }
 
-function adviceFor(over: readonly ToldOver[]): string {
+function adviceFor(over: readonly OverCheckout[]): string {
   if (over.every(isGood)) return 'Nothing.';
   return 'These customers did not pay. If the order matters, ask them; if it happens again, try a purchase yourself and come back from the provider.';
 }
@@ -228,7 +232,7 @@ function trustParagraph({ reasons, stuckCount }: Checkouts): Labelled[] {
   return [['How sure this is', [one, ...lines].join(' '), { order: 15 }]];
 }
 
-function reasonParagraph(reasons: readonly ToldReason[]): Labelled[] {
+function reasonParagraph(reasons: readonly AlertReason[]): Labelled[] {
   const isOne = reasons.length === 1;
   const lines = reasons.slice(0, 5).map((reason) => {
     const where = isOne ? 'here' : `at ${plain(reason.site, LONGEST_NAME)} ${waitingFor(reason.state)}`;

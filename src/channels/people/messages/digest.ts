@@ -27,7 +27,7 @@ type Row<List extends 'incidents' | 'overdue' | 'stays' | 'pace'> = Site[List][n
 /** Lays a digest out, given when it was made and its data. What could not be read is left out. */
 export function digestDraft({ at, data }: { readonly at: Instant; readonly data: DigestData }): Draft {
   const { sites, quiet, since } = data;
-  const said = { until: data.until ?? at, countedTo: data.countedTo };
+  const frame = { until: data.until ?? at, countedTo: data.countedTo };
   const counts = countsOf(sites);
   const { all, open, overdue } = counts;
   return {
@@ -37,12 +37,12 @@ export function digestDraft({ at, data }: { readonly at: Instant; readonly data:
       ['Incidents', all === 0 ? 'none' : `${grouped(all)}, ${open === 0 ? 'all over' : `${grouped(open)} still open`}`],
       ['Overdue now', overdue === 0 ? 'nobody' : counted(overdue, 'purchase')],
     ],
-    paragraphs: [...siteParagraphs(sites, said), ...subscribersParagraph(data, said), ...quietParagraph(quiet)],
+    paragraphs: [...siteParagraphs(sites, frame), ...subscribersParagraph(data, frame), ...quietParagraph(quiet)],
   };
 }
 
 /** What holds for all of a digest. */
-interface Said {
+interface DigestFrame {
   readonly until: Instant;
   readonly countedTo: number | null;
 }
@@ -56,7 +56,7 @@ interface Counts {
 /** An incident of several sites is one. */
 function countsOf(sites: readonly Site[]): Counts {
   const incidents = sites.flatMap(incidentsOf);
-  const distinct = (some: readonly ToldIncident[]): number => new Set(some.map(({ id }) => id)).size;
+  const distinct = (some: readonly ListedIncident[]): number => new Set(some.map(({ id }) => id)).size;
   return {
     all: distinct(incidents),
     open: distinct(incidents.filter(({ endedAt }) => endedAt === null)),
@@ -77,9 +77,9 @@ function totals({ all, open, overdue }: Counts): string {
 }
 
 /** Each site shown has at least its numbers; those in front have as many lines instead as there is room for. */
-function siteParagraphs(sites: readonly Site[], said: Said): Labelled[] {
+function siteParagraphs(sites: readonly Site[], frame: DigestFrame): Labelled[] {
   const shown = sites.slice(0, SHOWN_SITES).map((site) => {
-    const lines = siteLines(site, said);
+    const lines = siteLines(site, frame);
     return { label: plain(nameOf(site), LONGEST_NAME), lines, brief: `• ${totals(countsOf([site]))}` };
   });
   let room = LONGEST_SITES - sum(shown, ({ label, brief }) => label.length + brief.length + 4);
@@ -95,7 +95,7 @@ function siteParagraphs(sites: readonly Site[], said: Said): Labelled[] {
   return more.length === 0 ? paragraphs : [...paragraphs, ['More sites with something to say', names(more)]];
 }
 
-function siteLines(site: Site, { until, countedTo }: Said): string[] {
+function siteLines(site: Site, { until, countedTo }: DigestFrame): string[] {
   const incidents = incidentsOf(site);
   const [open, over] = [incidents.filter(({ endedAt }) => endedAt === null), incidents.filter(({ endedAt }) => endedAt !== null)];
   const lost = [
@@ -121,7 +121,7 @@ function siteLines(site: Site, { until, countedTo }: Said): string[] {
   ].map((line) => `• ${line}`);
 }
 
-interface ToldIncident {
+interface ListedIncident {
   /** Of the one about several sites, where it is part of such. */
   readonly id: string;
   readonly what: string;
@@ -131,7 +131,7 @@ interface ToldIncident {
   readonly cause: string | null;
 }
 
-function incidentsOf(site: Site): ToldIncident[] {
+function incidentsOf(site: Site): ListedIncident[] {
   return site.incidents.map(({ incidentId, kind, states, partOf, peak, openedAt, endedAt, owner, cause }: Row<'incidents'>) => {
     const [only] = states;
     const place = only === undefined ? '' : states.length === 1 ? ` ${waitingFor(only)}` : ` in ${states.length} states at once`;
@@ -144,7 +144,7 @@ function incidentsOf(site: Site): ToldIncident[] {
   });
 }
 
-function incidentText({ what, openedAt, endedAt, owner, cause }: ToldIncident, until: Instant): string {
+function incidentText({ what, openedAt, endedAt, owner, cause }: ListedIncident, until: Instant): string {
   const lasted = `from ${moment(openedAt)}, for ${lasting(openedAt, endedAt ?? until)}`;
   const known = cause !== null && isCauseKey(cause) ? CAUSES[cause].title : cause;
   const who =
@@ -177,7 +177,7 @@ function lostText(number: number, what: string, countedTo: number | null): strin
   return number === 0 ? [] : [`${counted(number, 'purchase', 'purchases', countedTo)} ${what}`];
 }
 
-function subscribersParagraph({ subscribers }: DigestData, { countedTo }: Said): Labelled[] {
+function subscribersParagraph({ subscribers }: DigestData, { countedTo }: DigestFrame): Labelled[] {
   const lines = subscribers.flatMap(({ subscriber: name, givenUp, parked, off }) => {
     const parts = [
       ...(off ? ['is switched off'] : []),

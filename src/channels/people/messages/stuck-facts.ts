@@ -4,7 +4,7 @@ import { ENOUGH_EXITS } from '../../../domain/stays/dwell.ts';
 import { apart, grouped } from '../../../domain/values/counts.ts';
 import { humanDuration } from '../../../domain/values/duration.ts';
 import { DAY, HOUR } from '../../../domain/values/time.ts';
-import type { StuckIncident, ToldAlarm, Working } from '../events/stuck-event.ts';
+import type { EventAlarm, StuckIncident, Working } from '../events/stuck-event.ts';
 import { customers } from './draft.ts';
 import { plain } from './mrkdwn.ts';
 
@@ -34,7 +34,7 @@ function inHundred(share: number): string {
 }
 
 /** How much the alarm is to be trusted; null when that was not computed. */
-export function trustText({ rule, perDay, falseAlarmEvery }: ToldAlarm): string | null {
+export function trustText({ rule, perDay, falseAlarmEvery }: EventAlarm): string | null {
   if (rule === 'sparse') {
     const often = perDay === null ? '' : ` (${perDay < 1 ? 'fewer than one' : `about ${grouped(Math.round(perDay))}`} a day)`;
     return `Few customers come here${often}, so this rests on two in a row who did not get on, and none after them who did.`;

@@ -9,7 +9,7 @@ import { type Instant, MINUTE } from '../../../domain/values/time.ts';
 import type { IncidentNow } from '../../../postgres/incidents/current.ts';
 import { joined } from '../events/checkouts-event.ts';
 import { type PeopleEvent, readIncidentEvent } from '../events/incident-event.ts';
-import { broughtUpToDate, type ToldIncident } from '../events/incident-now.ts';
+import { broughtUpToDate, type IncidentEvent } from '../events/incident-now.ts';
 import type { StuckIncident } from '../events/stuck-event.ts';
 import { causeTitle } from './causes.ts';
 import { checkoutLines } from './checkouts.ts';
@@ -37,7 +37,7 @@ interface Thread {
   /** Whether its beginning is among what waited: this channel has not heard of it. */
   readonly isNew: boolean;
   /** The latest of its events, and its place among all. */
-  readonly last: ToldIncident;
+  readonly last: IncidentEvent;
   readonly place: number;
   /** When the event was made, and whether the rest is known to be true by now. */
   readonly madeAt: Instant;
@@ -144,7 +144,7 @@ function current(thread: Thread, { incidents, now }: FoldOptions): Thread {
   return { ...thread, last: { ...told, stage }, isKnown: known !== undefined };
 }
 
-function isIncident(event: PeopleEvent): event is ToldIncident {
+function isIncident(event: PeopleEvent): event is IncidentEvent {
   return event.kind === 'stuck' || event.kind === 'unreachable' || event.kind === 'subscriber' || event.kind === 'replica';
 }
 
@@ -193,7 +193,7 @@ function openLine(thread: Thread, { consoleUrl, now }: FoldOptions): string {
 }
 
 /** What is over without a channel having heard of it. */
-function pastLine(incident: ToldIncident): string {
+function pastLine(incident: IncidentEvent): string {
   const period = (from: Instant): string => `from ${moment(from)} to ${moment(incident.endedAt ?? incident.at)}`;
   if (incident.kind === 'subscriber' || incident.kind === 'replica') return draftOf(incident, null).headline;
   if (incident.kind === 'unreachable')
