@@ -1,9 +1,8 @@
 /** The types of the client, written from the schemas of the OpenAPI document, which has those of events, too. */
 import type { OpenApiDocument, Schema } from '../src/api/reference/page-model.ts';
 import { createApi } from '../src/api/routes.ts';
-import { DEFAULT_DELIVERY_SCHEDULE } from '../src/domain/deliveries/delivery-plan.ts';
+import { loadSettings } from '../src/config/load-settings.ts';
 import { EVENT_TYPES, SYSTEM_EVENTS } from '../src/domain/events/system-event-types.ts';
-import { DEFAULT_POLL_POLICY } from '../src/domain/polling/poll-plan.ts';
 
 /** What the client exports; what these refer to follows. */
 const RESOURCES = [
@@ -45,11 +44,10 @@ export async function clientTypes(): Promise<string> {
 /** The document needs no database: it is made from the routes' definitions. */
 async function openApiDocument(): Promise<OpenApiDocument> {
   const site = { name: 'default' } as never;
-  const webhooks = { schedule: [...DEFAULT_DELIVERY_SCHEDULE], allowAddresses: [], apiAllowAddresses: [] } as never;
   const app = createApi({
     sql: null as never,
     databaseUrl: '',
-    settings: { apiKeys: [], sites: [site], subscribers: [], policy: DEFAULT_POLL_POLICY, webhooks },
+    settings: { ...loadSettings({}), sites: [site] },
     health: null as never,
     log: { debug: () => undefined } as never,
   });

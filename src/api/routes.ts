@@ -25,6 +25,7 @@ import { mountSystem } from './health/system.ts';
 import type { Api } from './http/definitions.ts';
 import { mountCustomers } from './incidents/customers.ts';
 import { mountIncidents } from './incidents/incidents.ts';
+import { mountRehearsals } from './incidents/rehearsals.ts';
 import { mountSilences } from './incidents/silences.ts';
 import { createOperations } from './operations.ts';
 import { mountForget } from './purchases/forget.ts';
@@ -48,8 +49,10 @@ export interface ApiParts {
   /** Connections for readiness and metrics; those of readers without it. */
   readonly operators?: Sql;
   readonly databaseUrl: string;
-  readonly settings: Pick<Settings, 'apiKeys' | 'sites' | 'policy' | 'webhooks' | 'subscribers'> &
-    Partial<Pick<Settings, 'channels' | 'slack'>>;
+  readonly settings: Pick<
+    Settings,
+    'apiKeys' | 'sites' | 'policy' | 'webhooks' | 'subscribers' | 'channels' | 'slack' | 'origins'
+  >;
   /** Encrypts what is stored of subscribers; without it nothing secret can be stored. */
   readonly secrets?: Secrets | null;
   readonly health: Health;
@@ -88,8 +91,7 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountKey(app);
   mountActions(app, { sql });
   mountInvoice(app, { sql, changes, invoiceOf });
-  // Parts without these settings know of no channel.
-  const channels = channelRules({ channels: settings.channels ?? [] });
+  const channels = channelRules(settings);
   mountWhy(app, { sql, limits, schedule: settings.webhooks.schedule, channels });
   const known = { sites: settings.sites.map((site) => site.name), webhooks: settings.webhooks };
   mountRemarks(app, { sql });
@@ -100,10 +102,11 @@ export function createApi({ sql, settings, secrets = null, health, log, feed = c
   mountAttempts(app, { sql });
   mountRetryAll(app, { sql: changes, secrets, concurrency });
   mountDeliveries(app, { sql, changes });
-  mountChannels(app, { sql, channels: settings.channels ?? [], testChannel });
-  mountIncidents(app, { sql, changes, alerts: settings.slack ?? null });
+  mountChannels(app, { sql, channels: settings.channels, testChannel });
+  mountIncidents(app, { sql, changes, alerts: settings.slack });
   mountCustomers(app, { sql });
   mountSilences(app, { sql, changes, secrets });
+  mountRehearsals(app, { sql, sites: known.sites, settings });
   mountDocument(app, { keyed: settings.apiKeys.length > 0 });
 
   return app;

@@ -1,8 +1,14 @@
-/** Settings that are only tried: when polls count as late and who is told of what, from a file that no daemon reads. */
+/** Settings that are only tried: when purchases count as stuck and who is alerted of what, from a file that no daemon reads, or one by one. */
+
+import type { StuckMode } from '../domain/incidents/audience.ts';
+import { policyOf } from '../domain/polling/poll-plan.ts';
+import { defaultPolicyOf, numberOf, STATE_NAMES, type StateName } from '../domain/purchases/states.ts';
+import { formatDuration } from '../domain/values/duration.ts';
 import { AppError } from '../domain/values/errors.ts';
+import type { Milliseconds } from '../domain/values/time.ts';
 import { channelProblems, channelSettings, slackSettings } from './channels.ts';
 import { file } from './schema/file-schema.ts';
-import { pollPolicy } from './schema/policy.ts';
+import { limitOf, pollPolicy } from './schema/policy.ts';
 import type { Settings } from './settings.ts';
 import { environmentOf } from './sources/environment.ts';
 import { readSettingsFile } from './sources/file.ts';
@@ -31,4 +37,90 @@ export function loadAlertSettings(env: NodeJS.ProcessEnv, path: string, present:
   const told = [...new Set(problems)].map((problem) => problem.replace(/^PURCHASE_WATCH_CONFIG: /, '--config: '));
   if (told.length > 0) throw new AppError('configuration', told.join('\n'));
   return settings;
+}
+
+/** The lengths of time of the section `slack` that decide when people are alerted. */
+export const ALERT_TIMES = ['groupWait', 'quietFor', 'groupInterval', 'repeatInterval'] as const;
+
+/** Single settings to try; what is absent stays as it is. */
+export interface AlertWishes {
+  readonly states?:
+    | { readonly [Name in StateName]?: { readonly stuckAfter?: Milliseconds | null | 'auto' | undefined } | undefined }
+    | undefined;
+  readonly slack?:
+    | ({ readonly stuck?: StuckMode | undefined } & {
+        readonly [Name in (typeof ALERT_TIMES)[number]]?: Milliseconds | undefined;
+      })
+    | undefined;
+}
+
+/** The states that can have a limit under these settings. */
+export function limitableStates({ policy }: Pick<AlertSettings, 'policy'>): StateName[] {
+  return STATE_NAMES.filter((name) => !policyOf(policy, numberOf(name)).final);
+}
+
+/** The present settings with those to try in their place, as if a settings file named them. */
+export function tried(
+  present: AlertSettings & Pick<Settings, 'origins'>,
+  { states = {}, slack = {} }: AlertWishes,
+): AlertSettings {
+  const { policy, channels, origins } = present;
+  const limits = limitableStates(present).flatMap((name) => {
+    const written = states[name]?.stuckAfter;
+    const value = numberOf(name);
+    const limit = written === undefined ? null : limitOf(defaultPolicyOf(value), written, policy.sessionLength);
+    return limit === null ? [] : [[value, { ...policyOf(policy, value), ...limit }] as const];
+  });
+  const { stuck = present.slack.stuck } = slack;
+  const times = Object.fromEntries(ALERT_TIMES.map((name) => [name, slack[name] ?? present.slack[name]]));
+  const ownMode = ({ kind, name }: AlertSettings['channels'][number]) => origins.has(`${kind}.channels.${name}.stuck`);
+  return {
+    policy: { ...policy, states: new Map([...policy.states, ...limits]) },
+    slack: { ...present.slack, ...times, stuck },
+    channels: channels.map((channel) => (ownMode(channel) ? channel : { ...channel, stuck })),
+  };
+}
+
+/** Settings that decide about alerts, as a settings file would have them. */
+export interface ShownAlertSettings {
+  readonly states: { readonly [name: string]: { readonly stuckAfter: string } };
+  readonly slack: { readonly stuck: StuckMode } & { readonly [Name in (typeof ALERT_TIMES)[number]]: string };
+}
+
+/** The settings that `tried` may replace, with the values that hold. */
+export function shownAlertSettings({ policy, slack }: Pick<AlertSettings, 'policy' | 'slack'>): ShownAlertSettings {
+  const limit = (name: StateName): string => {
+    const { stuckAfter, auto } = policyOf(policy, numberOf(name));
+    return auto ? 'auto' : stuckAfter === null ? 'never' : formatDuration(stuckAfter);
+  };
+  const time = (name: (typeof ALERT_TIMES)[number]) => formatDuration(slack[name]);
+  return {
+    states: Object.fromEntries(limitableStates({ policy }).map((name) => [name, { stuckAfter: limit(name) }])),
+    slack: {
+      stuck: slack.stuck,
+      ...{ groupWait: time('groupWait'), quietFor: time('quietFor') },
+      ...{ groupInterval: time('groupInterval'), repeatInterval: time('repeatInterval') },
+    },
+  };
+}
+
+/** One setting whose tried value differs from the present one. */
+export interface ChangedSetting {
+  /** Its path in a settings file. */
+  readonly setting: string;
+  readonly present: string;
+  readonly tried: string;
+}
+
+/** What differs between two settings, in the order in which they are shown. */
+export function changedSettings(present: ShownAlertSettings, other: ShownAlertSettings): ChangedSetting[] {
+  const values = ({ states, slack }: ShownAlertSettings): (readonly [string, string])[] => [
+    ...Object.entries(states).map(([name, { stuckAfter }]) => [`states.${name}.stuckAfter`, stuckAfter] as const),
+    ...Object.entries(slack).map(([name, value]) => [`slack.${name}`, value] as const),
+  ];
+  const before = new Map(values(present));
+  return values(other).flatMap(([setting, value]) => {
+    const was = before.get(setting) ?? 'never';
+    return was === value ? [] : [{ setting, present: was, tried: value }];
+  });
 }

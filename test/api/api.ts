@@ -6,9 +6,8 @@ import type { InvoiceParts } from '../../src/api/purchases/invoice.ts';
 import { createApi } from '../../src/api/routes.ts';
 import { type ApiKey, hashOfKey } from '../../src/config/api-keys.ts';
 import { SCOPES, type Scope } from '../../src/config/kinds/key-kinds.ts';
+import { loadSettings } from '../../src/config/load-settings.ts';
 import type { SiteSettings } from '../../src/config/settings.ts';
-import { DEFAULT_DELIVERY_SCHEDULE } from '../../src/domain/deliveries/delivery-plan.ts';
-import { DEFAULT_POLL_POLICY } from '../../src/domain/polling/poll-plan.ts';
 import { type JsonValue, parseExact } from '../../src/domain/values/exact-json.ts';
 import type { Sql } from '../../src/postgres/connection/database.ts';
 import { syncSites } from '../../src/postgres/polling/sites.ts';
@@ -38,6 +37,8 @@ interface CallOptions {
 export interface TestApi {
   readonly sql: Sql;
   readonly url: string;
+  /** For commands and daemons beside it. */
+  readonly databaseUrl: string;
   readonly health: Health;
   /** What was logged, line by line. */
   readonly lines: readonly string[];
@@ -59,23 +60,15 @@ interface TestApiOptions {
   readonly streams?: StreamLimits;
   /** Instead of a database of its own. */
   readonly sql?: Sql;
+  /** In place of the defaults. */
+  readonly settings?: Partial<typeof PLANS>;
   /** What a poller would answer. */
   readonly invoiceOf?: InvoiceParts['invoiceOf'];
 }
 
+const { policy, webhooks, subscribers, channels, slack, origins } = loadSettings({});
 /** Settings that most tests leave alone. */
-export const PLANS = {
-  policy: DEFAULT_POLL_POLICY,
-  webhooks: {
-    schedule: [...DEFAULT_DELIVERY_SCHEDULE],
-    timeout: 15_000,
-    concurrency: 64,
-    allowAddresses: [],
-    apiAllowAddresses: [],
-    proxy: null,
-  },
-  subscribers: [],
-};
+export const PLANS = { policy, webhooks, subscribers, channels, slack, origins };
 
 /** Starts the API on a free port, with a database of its own unless one is given. */
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
@@ -93,6 +86,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       apiKeys: [...keysOf('API_KEY', SCOPES, apiKey), ...keysOf('API_READ_KEY', ['read', 'metrics'], apiReadKey), ...apiKeys],
       sites: sites.map((name) => ({ name }) as SiteSettings),
       ...PLANS,
+      ...options.settings,
     },
     secrets: options.secrets === undefined ? createSecrets('a key for tests, of many characters') : options.secrets,
     ...(options.streams === undefined ? {} : { streams: options.streams }),
@@ -104,6 +98,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   return {
     sql,
     url: server.url,
+    databaseUrl: database?.url ?? '',
     health,
     lines,
     call: (method, path, call) => request(server.url + path, method, call),

@@ -51,12 +51,12 @@ export function listedIncidentBody({ money, ...row }: ListedIncident) {
   return { ...incidentBody(row), money };
 }
 
-/** The same as `incidentBody` with what people were alerted of; without a policy no reminder is known. */
+/** The same as `incidentBody` with what people were alerted of. */
 export function incidentDetails(
   { incident, messages, causes, lastAlert }: IncidentStory,
-  policy: Pick<AlertPolicy, 'repeatInterval'> | null,
+  policy: Pick<AlertPolicy, 'repeatInterval'>,
 ) {
-  const reminderAt = policy === null ? null : nextReminderAt(incident, policy);
+  const reminderAt = nextReminderAt(incident, policy);
   const earlier = lastAlert?.data.kind === 'stuck' ? lastAlert.data.earlier : null;
   return {
     ...incidentBody(incident),

@@ -3,12 +3,13 @@
 import { readPeopleEvent } from '../../domain/events/people-event-types.ts';
 import type { ChannelRule } from '../../domain/incidents/audience.ts';
 import type { AlertPolicy } from '../../domain/incidents/incident.ts';
-import type { PollPolicy } from '../../domain/polling/poll-plan.ts';
+import { type PollPolicy, policyOf } from '../../domain/polling/poll-plan.ts';
 import { createRehearsal } from '../../domain/rehearsal/rehearsal.ts';
 import type { RehearsalResult } from '../../domain/rehearsal/rehearsal-result.ts';
 import { DAY, type Instant, type Milliseconds } from '../../domain/values/time.ts';
-import type { Sql } from '../../postgres/connection/database.ts';
+import type { Queries, Sql } from '../../postgres/connection/database.ts';
 import {
+  type ReadBounds,
   type RecordedMessage,
   readingPast,
   recordedMessages,
@@ -24,21 +25,33 @@ const WARM_UP: Milliseconds = 14 * DAY;
 /** The shortest limit that is ever learned. */
 const LEAST_LEARNED: Milliseconds = 5 * 60_000;
 
-export interface RehearseOptions {
-  readonly from: Instant;
-  readonly to: Instant;
+/** The settings that decide about alerts. */
+export interface AlertRules {
   readonly policy: PollPolicy;
   readonly alerts: AlertPolicy;
   readonly channels: readonly ChannelRule[];
+}
+
+export interface RehearseOptions extends AlertRules {
+  readonly from: Instant;
+  readonly to: Instant;
+  /** Rehearsed beside the others, in the same reading of the records; absent or null: nothing is. */
+  readonly present?: AlertRules | null;
   /** Only this site; null: all. */
   readonly site: string | null;
   /** Whether silences hold as they did. */
   readonly silences: boolean;
-  /** How far it is: stays so far, and how much of the time lies behind, from 0 to 1. */
-  onProgress?(stays: number, share: number): void;
+  readonly bounds?: ReadBounds;
+  /**
+   * How far it is: stays so far, and how much of the time lies behind, from 0 to 1. The rehearsal waits until the promise that it
+   * answers resolves, and ends when that rejects.
+   */
+  onProgress?(stays: number, share: number): void | Promise<void>;
 }
 
 export interface Rehearsed extends RehearsalResult {
+  /** Under the settings that are rehearsed beside; null where there are none. */
+  readonly present: RehearsalResult | null;
   /** From when on recorded stays taught what is usual; null: there were none before. */
   readonly taughtSince: Instant | null;
   /** What really happened in that time. */
@@ -47,36 +60,44 @@ export interface Rehearsed extends RehearsalResult {
 
 /** Rehearses on one moment's view of the database, in memory that does not grow with the time gone through. */
 export function rehearse(sql: Sql, options: RehearseOptions): Promise<Rehearsed> {
-  const { from, to, policy, site, onProgress = () => undefined } = options;
+  const { from, to, site, present = null, bounds = {}, onProgress = () => undefined } = options;
   const taughtFrom = from - WARM_UP;
-  return readingPast(sql, async (past) => {
+  const work = async (past: Queries): Promise<Rehearsed> => {
     const outages = await recordedOutages(past, { from: taughtFrom, to, site });
     const silences = options.silences ? await recordedSilences(past, { from: taughtFrom, to }) : [];
-    const rehearsal = createRehearsal({ ...options, outages, silences });
-    const wanted = { from: taughtFrom, to, site, states: limitedStates(policy), long: shortestLimit(policy) };
+    const under = (rules: AlertRules) => createRehearsal({ ...rules, from, to, outages, silences });
+    const tried = under(options);
+    const beside = present === null ? null : under(present);
+    const policies = [options.policy, ...(present === null ? [] : [present.policy])];
+    const wanted = { from: taughtFrom, to, site, states: limitedStates(policies), long: shortestLimit(policies) };
     let taughtSince: Instant | null = null;
     let stays = 0;
-    for await (const some of recordedStays(past, wanted)) {
+    for await (const some of recordedStays(past, wanted, bounds)) {
       const [first] = some;
       if (stays === 0 && first !== undefined && first.enteredAt < from) taughtSince = Math.max(first.enteredAt, taughtFrom);
-      rehearsal.take(some);
+      tried.take(some);
+      beside?.take(some);
       stays += some.length;
-      onProgress(stays, Math.max(0, ((some.at(-1)?.enteredAt ?? taughtFrom) - taughtFrom) / (to - taughtFrom)));
+      await onProgress(stays, Math.max(0, ((some.at(-1)?.enteredAt ?? taughtFrom) - taughtFrom) / (to - taughtFrom)));
     }
-    const result = rehearsal.finish();
     const messages = (await recordedMessages(past, { from, to })).filter(({ body }) => isAboutPurchases(body, site));
-    return { ...result, taughtSince, really: { messages, overdue: await recordedOverdue(past, { from, to, site }) } };
-  });
+    const really = { messages, overdue: await recordedOverdue(past, { from, to, site }) };
+    return { ...tried.finish(), present: beside?.finish() ?? null, taughtSince, really };
+  };
+  return readingPast(sql, work, bounds);
 }
 
-/** The states in which a purchase can become overdue. */
-function limitedStates({ states, fallback }: PollPolicy): StateChoice {
-  const others = fallback.stuckAfter !== null;
-  return { listed: [...states].filter(([, { stuckAfter }]) => (stuckAfter === null) === others).map(([state]) => state), others };
+/** The states in which a purchase can become overdue by any of the policies. */
+function limitedStates(policies: readonly PollPolicy[]): StateChoice {
+  const others = policies.some(({ fallback }) => fallback.stuckAfter !== null);
+  const isLimited = (state: number): boolean => policies.some((policy) => policyOf(policy, state).stuckAfter !== null);
+  const named = new Set(policies.flatMap(({ states }) => [...states.keys()]));
+  return { listed: [...named].filter((state) => isLimited(state) !== others), others };
 }
 
-function shortestLimit({ states, fallback }: PollPolicy): Milliseconds {
-  const limits = [...states.values(), fallback].map(({ stuckAfter, auto }) => (auto ? LEAST_LEARNED : stuckAfter));
+function shortestLimit(policies: readonly PollPolicy[]): Milliseconds {
+  const all = policies.flatMap(({ states, fallback }) => [...states.values(), fallback]);
+  const limits = all.map(({ stuckAfter, auto }) => (auto ? LEAST_LEARNED : stuckAfter));
   return limits.reduce<Milliseconds>((least, limit) => Math.min(least, limit ?? least), Number.MAX_SAFE_INTEGER);
 }
 

@@ -31,8 +31,8 @@ const BODY_LIMIT = 16 * 1024;
 export interface IncidentsParts {
   readonly sql: Sql;
   readonly changes: Sql;
-  /** When people are reminded; null where nothing judges. */
-  readonly alerts: Pick<AlertPolicy, 'repeatInterval'> | null;
+  /** When people are reminded. */
+  readonly alerts: Pick<AlertPolicy, 'repeatInterval'>;
 }
 
 /** Mounts list, read, acknowledge with its opposite, and answer. */

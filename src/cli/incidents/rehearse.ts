@@ -1,22 +1,20 @@
 /** `rehearse`: which alerts would have been sent in a past time under other settings. */
 
 import type { Command } from 'commander';
+import { rehearsalBody } from '../../actions/rehearse/body.ts';
 import { rehearse } from '../../actions/rehearse/rehearse.ts';
-import { readMoment } from '../../actions/subscribers/moment.ts';
-import { channelRules, channelSubscriber, DEFAULT_CHANNEL } from '../../config/channels.ts';
-import { loadAlertSettings } from '../../config/rehearsed.ts';
-import type { Settings } from '../../config/settings.ts';
+import { alertRules } from '../../actions/rehearse/rules.ts';
+import { type RehearsedSpan, readSpan } from '../../actions/rehearse/span.ts';
+import { changedSettings, loadAlertSettings, shownAlertSettings } from '../../config/rehearsed.ts';
 import { AppError } from '../../domain/values/errors.ts';
-import type { Instant } from '../../domain/values/time.ts';
 import { readClock, type Sql } from '../../postgres/connection/database.ts';
 import { listSites } from '../../postgres/polling/sites.ts';
-import { checked } from '../subscribers/subscriber-options.ts';
 import { examples } from '../terminal/arguments.ts';
 import type { CliContext } from '../terminal/context.ts';
 import { withDatabase } from '../terminal/database.ts';
 import { counted, printJson } from '../terminal/output.ts';
 import { knownSite } from '../terminal/site.ts';
-import { rehearsalBody, showRehearsal } from './show-rehearsal.ts';
+import { showRehearsal } from './show-rehearsal.ts';
 
 interface Options {
   readonly from: string;
@@ -32,52 +30,39 @@ const LINE_EVERY = 100_000;
 
 async function rehearseCommand(context: CliContext, options: Options): Promise<void> {
   await withDatabase(context, async ({ sql, settings }) => {
-    const { config, ignoreSilences = false } = options;
+    const { config = null, ignoreSilences = false } = options;
     const sites = (await listSites(sql)).filter(({ configured }) => configured).map(({ name }) => name);
-    const tried = config === undefined ? settings : loadAlertSettings(context.env, config, sites);
+    const tried = config === null ? settings : loadAlertSettings(context.env, config, sites);
     const site = options.site === undefined ? null : knownSite(options.site, sites);
-    const { from, to } = await timeOf(sql, options);
-    const { channels, invented } = await channelsOf(tried);
+    const span = await spanOf(sql, options);
+    const shown = shownAlertSettings(tried);
     const progress = progressOn(context);
+    const { invented, ...rules } = alertRules(tried);
     const rehearsed = await rehearse(sql, {
-      from,
-      to,
-      policy: tried.policy,
-      alerts: tried.slack,
-      channels,
+      ...span,
+      ...rules,
+      present: config === null ? null : alertRules(settings),
       site,
       silences: !ignoreSilences,
       onProgress: progress.show,
     }).finally(progress.clear);
-    const body = rehearsalBody(rehearsed, { from, to, site, config: config ?? settings.configFile, ignoreSilences, invented });
+    const asked = { ...span, site, ignoreSilences, invented, settings: shown, config: config ?? settings.configFile };
+    const body = rehearsalBody(rehearsed, { ...asked, changed: changedSettings(shownAlertSettings(settings), shown) });
     if (options.json) printJson(context, body);
     else showRehearsal(context, body);
   });
 }
 
 /** The time to go through, by the database's clock. */
-async function timeOf(sql: Sql, options: Options): Promise<{ from: Instant; to: Instant }> {
+async function spanOf(sql: Sql, { from, to }: Options): Promise<RehearsedSpan> {
   const { now } = await readClock(sql);
-  const momentOf = (option: string, text: string): Instant =>
-    checked(`${option} ${JSON.stringify(text.slice(0, 100))}`, readMoment(text, now));
-  const from = momentOf('--from', options.from);
-  const to = options.to === undefined ? now : momentOf('--to', options.to);
-  if (from >= now) throw new AppError('invalid', `--from: ${options.from} is in the future; give a time that was, such as 7d`);
-  if (to > now) throw new AppError('invalid', `--to: ${options.to} is still to come; only what was recorded can be gone through`);
-  if (from >= to) throw new AppError('invalid', `--from: must be before --to, and ${options.from} is not before ${options.to}`);
-  return { from, to };
-}
-
-/** The channels that are alerted. Without any the rehearsal would show no alert, so one that gets every alert is made up. */
-async function channelsOf({ channels, slack }: Pick<Settings, 'channels' | 'slack'>) {
-  const rules = channelRules({ channels });
-  const everything = {
-    name: channelSubscriber({ kind: 'slack', name: DEFAULT_CHANNEL }),
-    sites: null,
-    severity: 'warning' as const,
-    stuck: slack.stuck,
-  };
-  return rules.length === 0 ? { channels: [everything], invented: true } : { channels: rules, invented: false };
+  const read = readSpan({ from, to }, { now });
+  if (!('problems' in read)) return read;
+  const given = { from, to: to ?? '' };
+  const problems = read.problems.map(
+    ({ field, problem }) => `--${field} ${JSON.stringify(given[field].slice(0, 100))}: ${problem}`,
+  );
+  throw new AppError('invalid', problems.join('\n'));
 }
 
 function progressOn(context: CliContext): { show(stays: number, share: number): void; clear(): void } {
@@ -103,7 +88,7 @@ function progressOn(context: CliContext): { show(stays: number, share: number): 
 export function register(command: Command, context: CliContext): void {
   command
     .description(
-      'Goes through the recorded changes of state of a past time again and prints which messages about incidents and single stuck checkouts would have been sent, when and to which channel, beside what was really sent. With --config, the states, polling and slack of that file are tried. The 14 days before teach what is usual. Only reads, so a daemon may run meanwhile.',
+      'Goes through the recorded changes of state of a past time again and prints which messages about incidents and single stuck checkouts would have been sent, when and to which channel, beside what was really sent. With --config, the states, polling and slack of that file are tried, beside the present ones. The present ones are those of this terminal; POST /v1/rehearsals and the page /rehearse of the console take those of the daemon. The 14 days before teach what is usual. Only reads, so a daemon may run meanwhile.',
     )
     .requiredOption('--from <moment>', 'from when: a duration back such as 7d, or a time with its zone')
     .option('--to <moment>', 'up to when; by default now')

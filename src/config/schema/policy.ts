@@ -25,8 +25,8 @@ function merge(base: StatePolicy, plan: StatePlan, sessionLength: Milliseconds):
   };
 }
 
-/** A limit that is written. `auto` holds the default until something is learned. */
-function limitOf(
+/** A limit that is written, over the plan `base`. `auto` holds the limit of `base` until something is learned. */
+export function limitOf(
   base: StatePolicy,
   written: Milliseconds | null | 'auto',
   sessionLength: Milliseconds,

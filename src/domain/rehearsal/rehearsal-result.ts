@@ -16,6 +16,13 @@ export interface RehearsedMessage extends Message {
   readonly limit: Limit | null;
 }
 
+/** An incident that would have been open at some moment of the time. */
+export interface RehearsedIncident {
+  readonly incident: Incident;
+  /** The first message of the time that said that it began or came back; null where no channel was alerted. */
+  readonly alertedAt: Instant | null;
+}
+
 export interface RehearsalResult {
   readonly messages: readonly RehearsedMessage[];
   /** Messages about single stuck checkouts. */
@@ -24,6 +31,8 @@ export interface RehearsalResult {
   readonly stays: number;
   /** Purchases that would have been flagged. */
   readonly overdue: number;
+  /** Incidents without a parent, in the order in which they opened; some may have opened before the time. */
+  readonly incidents: readonly RehearsedIncident[];
   /** Incidents without a parent: opened in the time, open when it began, and when it ended. */
   readonly opened: number;
   readonly openBefore: number;
@@ -39,8 +48,8 @@ export interface RehearsalCounts {
   readonly from: Instant;
   readonly messages: RehearsedMessage[];
   readonly checkouts: RehearsedCheckouts[];
-  /** Incidents that were opened in the time, as they are now. */
-  readonly opened: Map<string, Incident>;
+  /** Incidents that were open in the time, as they are now. */
+  readonly seen: Map<string, Incident>;
   /** Incidents of which any channel was told. */
   readonly said: Set<string>;
   overdue: number;
@@ -49,12 +58,15 @@ export interface RehearsalCounts {
 }
 
 export function newRehearsalCounts(from: Instant): RehearsalCounts {
-  return { from, messages: [], checkouts: [], opened: new Map(), said: new Set(), overdue: 0, openBefore: null };
+  return { from, messages: [], checkouts: [], seen: new Map(), said: new Set(), overdue: 0, openBefore: null };
 }
 
 /** The judge is about to look: at the first look in the time, these incidents are those of before. */
 export function countBefore(counts: RehearsalCounts, now: Instant, incidents: readonly Incident[]): void {
-  if (now >= counts.from) counts.openBefore ??= countSpeaking(incidents);
+  if (now < counts.from || counts.openBefore !== null) return;
+  const open = speaking(incidents);
+  counts.openBefore = open.length;
+  for (const incident of open) counts.seen.set(incident.id, incident);
 }
 
 export function countOverdue(counts: RehearsalCounts, at: Instant): void {
@@ -63,8 +75,7 @@ export function countOverdue(counts: RehearsalCounts, at: Instant): void {
 
 /** An incident was judged. */
 export function noteIncident(counts: RehearsalCounts, incident: Incident, now: Instant): void {
-  const isOpened = incident.openedAt === now && now >= counts.from;
-  if (isOpened || counts.opened.has(incident.id)) counts.opened.set(incident.id, incident);
+  if (now >= counts.from) counts.seen.set(incident.id, incident);
 }
 
 export function noteMessage(counts: RehearsalCounts, message: RehearsedMessage): void {
@@ -81,14 +92,16 @@ export function resultOf(
   counts: RehearsalCounts,
   { stays, incidents, limits }: Pick<RehearsalResult, 'stays' | 'limits'> & { readonly incidents: readonly Incident[] },
 ): RehearsalResult {
-  const { messages, checkouts, overdue, said } = counts;
-  const own = [...counts.opened.values()].filter(({ parent }) => parent === null);
-  const openAfter = countSpeaking(incidents);
+  const { messages, checkouts, overdue, said, from } = counts;
+  const seen = [...counts.seen.values()].filter(({ parent }) => parent === null).toSorted((a, b) => a.openedAt - b.openedAt);
+  const own = seen.filter(({ openedAt }) => openedAt >= from);
+  const openAfter = speaking(incidents).length;
   return {
     messages,
     checkouts,
     stays,
     overdue,
+    incidents: seen.map((incident) => ({ incident, alertedAt: firstAlert(messages, incident) })),
     opened: own.length,
     openBefore: counts.openBefore ?? openAfter,
     openAfter,
@@ -97,7 +110,11 @@ export function resultOf(
   };
 }
 
-/** How many incidents are open and told by none other. */
-function countSpeaking(incidents: readonly Incident[]): number {
-  return incidents.filter(({ endedAt, parent }) => endedAt === null && parent === null).length;
+/** The incidents that are open and have no parent, which would speak for them. */
+function speaking(incidents: readonly Incident[]): Incident[] {
+  return incidents.filter(({ endedAt, parent }) => endedAt === null && parent === null);
+}
+
+function firstAlert(messages: readonly RehearsedMessage[], { id }: Incident): Instant | null {
+  return messages.find(({ incident, stage }) => incident.id === id && (stage === 'opened' || stage === 'reopened'))?.at ?? null;
 }

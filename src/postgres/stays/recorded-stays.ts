@@ -28,8 +28,14 @@ export interface StaysWanted extends Span {
   readonly site: string | null;
   /** For stays of at least this length the database looks up whether their order was paid by another purchase. */
   readonly long: Milliseconds;
-  /** Rows fetched at a time; memory holds no more rows than these. */
+}
+
+/** What reading may take; by default as much as it needs. */
+export interface ReadBounds {
+  /** Stays fetched at a time; memory holds no more rows than these. */
   readonly batch?: number;
+  /** How long one statement may take, on one core of the database; a longer one is ended with the code 57014. */
+  readonly within?: Milliseconds;
 }
 
 /** A message about an incident that the judge wrote in that time. */
@@ -49,9 +55,11 @@ const SORT_MEMORY = '64MB';
 /**
  * Runs the work in one read-only transaction that sees the database as it is at this moment, whatever a daemon writes meanwhile.
  */
-export function readingPast<T>(sql: Sql, work: (past: Queries) => Promise<T>): Promise<T> {
+export function readingPast<T>(sql: Sql, work: (past: Queries) => Promise<T>, { within }: ReadBounds = {}): Promise<T> {
   return sql.begin('isolation level repeatable read read only', async (past) => {
     await past`select set_config('work_mem', ${SORT_MEMORY}, true)`;
+    if (within !== undefined)
+      await past`select set_config('statement_timeout', ${`${within}`}, true), set_config('max_parallel_workers_per_gather', '0', true)`;
     return work(past);
   }) as Promise<T>;
 }
@@ -62,7 +70,8 @@ export function readingPast<T>(sql: Sql, work: (past: Queries) => Promise<T>): P
  */
 export async function* recordedStays(
   past: Queries,
-  { from, to, states, site, long, batch = BATCH }: StaysWanted,
+  { from, to, states, site, long }: StaysWanted,
+  { batch = BATCH }: ReadBounds = {},
 ): AsyncGenerator<readonly RecordedStay[]> {
   const begun = await firstAsked(past);
   const chosen = past`t.to_state = any(${`{${states.listed.join()}}`}::integer[])`;

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isoTime } from '../../../src/domain/values/time.ts';
 import { announcing, SITE_SHARD } from '../../../src/postgres/events/events.ts';
 import { syncSubscribers } from '../../../src/postgres/subscribers/subscribers.ts';
+import { brokenPage } from '../../support/broken-page.ts';
 import type { TestDatabase } from '../../support/database.ts';
 import { databaseOf, onDatabase } from '../command.ts';
 import { runCommand } from '../run.ts';
@@ -22,33 +23,13 @@ let files = 0;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'purchase-watch-test-'));
   database = await databaseOf('se', 'no');
-  await shop();
+  await brokenPage(database.sql, T);
   await reallySaid();
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await database.drop();
 });
-
-/** Every two minutes a customer for four hours; for half an hour the page of `se` is broken. */
-async function shop(): Promise<void> {
-  const { sql } = database;
-  await sql`alter table purchase_watch.purchases disable trigger user`;
-  await sql`update purchase_watch_internal.sites set first_success_at = to_timestamp(${T - HOUR} / 1000.0)`;
-  await sql`
-    with customer as (
-      select n, to_timestamp(${T} / 1000.0) + n * interval '2 minutes' as at, n between 60 and 74 as lost from generate_series(0, 119) n),
-    bought as (
-      insert into purchase_watch.purchases (purchase_id, site, registered_at, state, state_since, seen_at, shard, sequence, status, ended_at)
-      select 'p-' || n, 'se', at, case when lost then 5 else 2 end, at, at, 0, 2, 'settled', at + interval '25 minutes' from customer
-      returning id, registered_at as at, state),
-    came as (
-      insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
-      select id, 1, null, null, 6, null, at from bought)
-    insert into purchase_watch_internal.purchase_transitions (purchase, sequence, from_sequence, from_state, to_state, not_before, not_after)
-    select id, 2, 1, 6, state, at + case when state = 5 then interval '20 minutes' else interval '30 seconds' end,
-      at + case when state = 5 then interval '21 minutes' else interval '35 seconds' end from bought`;
-}
 
 async function reallySaid(): Promise<void> {
   const { sql } = database;
@@ -89,6 +70,9 @@ test('what would have been said stands beside what was', async () => {
   expect(stdout).toContain('No channel for people is configured');
   expect(stdout).toMatch(new RegExp(`^${time(BROKEN + 21 * MINUTE + 30 * SECOND)} +@slack +opened +.*se: .*card payment`, 'm'));
   expect(stdout).toMatch(/^Was really sent:\nat .*\n\S+ \S+ +@slack +opened +.*se: .*4 customers.*\n$/m);
+  expect(stdout).toMatch(
+    /^With the present settings there would have been \d alerts in these 4 h, and 1 incident would have opened\.$/m,
+  );
   expect(stdout).toMatch(/^messages +\d +1$/m);
   expect(stdout).toMatch(/^purchases flagged as overdue +15 +0$/m);
   expect(stdout).toMatch(/^1 incident; open at the beginning 0, at the end 0$/m);
@@ -136,6 +120,16 @@ test('settings to try are taken from a file, and what they say from its states a
   expect((await rehearse('--config', path, '--json')).stdout).toBe(stdout);
 });
 
+test('what a file changes stands beside what the present settings would have sent', async () => {
+  const { stdout } = await rehearse('--config', settings('states: { WaitingForCardPayments: { stuckAfter: 5m } }'));
+  expect(stdout).toMatch(/^states\.WaitingForCardPayments\.stuckAfter: 5m, at present 15m$/m);
+  expect(stdout).toMatch(
+    /^With the changed setting there would have been \d+ alerts instead of \d+ in these 4 h, the incident that both find 10 min earlier\.$/m,
+  );
+  expect(stdout).toMatch(/under these settings +under the present ones +really$/m);
+  expect(stdout).toMatch(/^purchases flagged as overdue +15 +15 +0$/m);
+});
+
 test('limits that nobody reaches, and states without any, say nothing', async () => {
   const patient = settings('states: { WaitingForCardPayments: { stuckAfter: 1h } }');
   expect((await rehearse('--config', patient)).stdout).toMatch(/^Would have been sent: nothing$/m);
@@ -144,7 +138,7 @@ test('limits that nobody reaches, and states without any, say nothing', async ()
   );
   const { exitCode, stdout } = await rehearse('--config', never, '--json');
   expect(exitCode).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({ stays: 0, rehearsed: { messages: 0 } });
+  expect(JSON.parse(stdout)).toMatchObject({ rehearsed: { messages: 0, overdue: 0 }, present: { overdue: 15 } });
 });
 
 test('what no channel was told was not said, while there are channels', async () => {
@@ -191,13 +185,13 @@ test.each<[string, readonly string[], RegExp]>([
     ['--from', '2h', '--to', '2026-02-30T00:00:00Z'],
     /--to "2026-02-30T00:00:00Z": must be a time with its zone/,
   ],
-  ['a time that runs backwards', ['--from', '1h', '--to', '2h'], /--from: must be before --to, and 1h is not before 2h/],
+  ['a time that runs backwards', ['--from', '1h', '--to', '2h'], /--from "1h": must be before the end of the time, which is 2h/],
   [
     'a beginning to come',
     ['--from', '2096-01-01T00:00:00Z'],
-    /--from: 2096-01-01T00:00:00Z is in the future; give a time that was/,
+    /--from "2096-01-01T00:00:00Z": is in the future; give a time that was/,
   ],
-  ['a time to come', ['--from', '1h', '--to', '2096-01-01T00:00:00Z'], /--to: 2096-01-01T00:00:00Z is still to come/],
+  ['a time to come', ['--from', '1h', '--to', '2096-01-01T00:00:00Z'], /--to "2096-01-01T00:00:00Z": is still to come/],
   ['a mistyped site', ['--from', '1h', '--site', 'see'], /--site: "see" is not a site \(did you mean se\?\)/],
   [
     'a file that is not there',

@@ -3,6 +3,7 @@ import type { RecordedStay } from '../../../src/domain/stays/recorded-stay.ts';
 import { addSilence } from '../../../src/postgres/incidents/silences.ts';
 import { syncSites } from '../../../src/postgres/polling/sites.ts';
 import {
+  type ReadBounds,
   readingPast,
   recordedMessages,
   recordedOutages,
@@ -83,11 +84,14 @@ const WANTED: StaysWanted = {
   long: 5 * MINUTE,
 };
 
-async function read(differs: Partial<StaysWanted> = {}): Promise<{ stays: RecordedStay[]; batches: number[] }> {
+async function read({
+  batch,
+  ...differs
+}: Partial<StaysWanted> & ReadBounds = {}): Promise<{ stays: RecordedStay[]; batches: number[] }> {
   const stays: RecordedStay[] = [];
   const batches: number[] = [];
   await readingPast(database.sql, async (past) => {
-    for await (const some of recordedStays(past, { ...WANTED, ...differs })) {
+    for await (const some of recordedStays(past, { ...WANTED, ...differs }, batch === undefined ? {} : { batch })) {
       stays.push(...some);
       batches.push(some.length);
     }

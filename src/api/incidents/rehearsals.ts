@@ -1,0 +1,160 @@
+/** Rehearsals: which alerts would have been sent in a past time under other settings. Nothing is written or sent. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { createRoute } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { type RehearsalBody, rehearsalBody } from '../../actions/rehearse/body.ts';
+import { rehearse } from '../../actions/rehearse/rehearse.ts';
+import { alertRules } from '../../actions/rehearse/rules.ts';
+import { type RehearsedSpan, readSpan } from '../../actions/rehearse/span.ts';
+import {
+  type AlertSettings,
+  type AlertWishes,
+  changedSettings,
+  limitableStates,
+  shownAlertSettings,
+  tried,
+} from '../../config/rehearsed.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { StateName } from '../../domain/purchases/states.ts';
+import { grouped } from '../../domain/values/counts.ts';
+import { DAY, type Milliseconds } from '../../domain/values/time.ts';
+import type { Sql } from '../../postgres/connection/database.ts';
+import { databaseNow } from '../../postgres/reports/overview.ts';
+import { needs } from '../access/scopes.ts';
+import { exactJson } from '../http/body.ts';
+import { type Api, BODY_PROBLEMS, goneSignal, jsonAnswer, jsonBody } from '../http/definitions.ts';
+import { inOneSentence } from '../http/invalid.ts';
+import { busy, type FieldError, Problem, problems } from '../http/problems.ts';
+import { createTurns } from '../limits/turns.ts';
+import { alertSettingsSchema, askedSchema, rehearsalSchema } from './rehearsal-fields.ts';
+
+const BODY_LIMIT = 16 * 1024;
+/** What one rehearsal may cost the daemon. The command `rehearse` is a process of its own, and has no such bounds. */
+const LONGEST: Milliseconds = 31 * DAY;
+const MOST_STAYS = 200_000;
+/** A batch takes the process about 10 ms, in which nothing else is done; the rest after a batch is as long as the batch. */
+const BATCH = 500;
+const STATEMENT_WITHIN: Milliseconds = 10_000;
+/** Messages that are listed of each side. */
+const MOST_LISTED = 1_000;
+/** One at a time; others wait, but not many and not for long. */
+const WAITING = 4;
+const WAIT_WITHIN: Milliseconds = 20_000;
+/** The database ended a statement that took too long. */
+const CANCELLED = '57014';
+
+export interface RehearsalParts {
+  readonly sql: Sql;
+  readonly sites: readonly string[];
+  /** Those of the daemon. */
+  readonly settings: AlertSettings & Pick<Settings, 'origins'>;
+}
+
+/** Mounts the call, and the one that says which settings it starts from. */
+export function mountRehearsals(app: Api, { sql, sites, settings }: RehearsalParts): void {
+  const refuse = () => busy('Other rehearsals are under way, and one is made at a time. Try again in a few seconds.');
+  const turns = createTurns({ most: 1, waiting: WAITING, within: WAIT_WITHIN, refuse });
+  const shown = shownAlertSettings(settings);
+  app.openapi(settingsRoute, (c) => c.json(shown, 200));
+  app.openapi(rehearseRoute(sites), async (c) => {
+    const { from, to, site = null, ignoreSilences = false, settings: wishes = {} } = c.req.valid('json');
+    const read = readSpan({ from, to }, { now: await databaseNow(sql), longest: LONGEST });
+    const wrong = [...spanErrors(read, { from, to }), ...stateErrors(wishes, settings)];
+    if ('problems' in read || wrong.length > 0)
+      throw new Problem('invalid_request', `${inOneSentence(wrong)}.`, { errors: wrong });
+    const giveBack = await turns.take();
+    try {
+      return c.json(await run(sql, { ...read, site, ignoreSilences, wishes, settings, onProgress: paced(c) }), 200);
+    } finally {
+      giveBack();
+    }
+  });
+}
+
+interface Run extends RehearsedSpan, Pick<RehearsalParts, 'settings'> {
+  readonly site: string | null;
+  readonly ignoreSilences: boolean;
+  readonly wishes: AlertWishes;
+  onProgress(stays: number): Promise<void>;
+}
+
+async function run(sql: Sql, { from, to, site, ignoreSilences, wishes, settings, onProgress }: Run): Promise<RehearsalBody> {
+  const other = tried(settings, wishes);
+  const shown = shownAlertSettings(other);
+  const changed = changedSettings(shownAlertSettings(settings), shown);
+  const { invented, ...rules } = alertRules(other);
+  const rehearsed = await rehearse(sql, {
+    ...{ from, to, site, silences: !ignoreSilences, onProgress, ...rules },
+    present: changed.length === 0 ? null : alertRules(settings),
+    bounds: { batch: BATCH, within: STATEMENT_WITHIN },
+  }).catch((error: unknown) => {
+    throw (error as { code?: unknown }).code === CANCELLED
+      ? tooLarge(`The database did not read the changes of state within ${STATEMENT_WITHIN / 1_000} s.`)
+      : error;
+  });
+  const asked = { from, to, site, config: null, ignoreSilences, invented, settings: shown, changed };
+  return rehearsalBody(rehearsed, { ...asked, most: MOST_LISTED });
+}
+
+/** Leaves the process to others after each batch; ends the rehearsal when it grows too large, or when the caller has gone. */
+function paced(c: Context): (stays: number) => Promise<void> {
+  const gone = goneSignal(c);
+  let since = performance.now();
+  return async (stays) => {
+    if (stays > MOST_STAYS) throw tooLarge(`More than ${grouped(MOST_STAYS)} stays would have to be gone through.`);
+    await delay(Math.max(performance.now() - since, 1), undefined, { signal: gone }).catch(() => {
+      throw busy('The rehearsal was ended, because the caller has gone or the daemon stops.');
+    });
+    since = performance.now();
+  };
+}
+
+function tooLarge(what: string): Problem {
+  const detail = `${what} Choose a shorter time or one site, or use the command "purchase-watch rehearse", which may take as long as it needs.`;
+  return new Problem('too_large', detail);
+}
+
+function spanErrors(
+  read: ReturnType<typeof readSpan>,
+  given: { readonly from: string; readonly to: string | undefined },
+): FieldError[] {
+  if (!('problems' in read)) return [];
+  return read.problems.map(({ field, problem }) => ({ field, value: given[field]?.slice(0, 80) ?? null, detail: problem }));
+}
+
+/** A limit means nothing in a state that is final at this daemon. */
+function stateErrors({ states = {} }: AlertWishes, settings: AlertSettings): FieldError[] {
+  const known = limitableStates(settings);
+  const named = Object.keys(states) as StateName[];
+  return named
+    .filter((name) => states[name]?.stuckAfter !== undefined && !known.includes(name))
+    .map((name) => ({ field: `settings.states.${name}.stuckAfter`, detail: 'has no meaning in a final state; leave it out' }));
+}
+
+const settingsRoute = createRoute({
+  method: 'get',
+  path: '/v1/rehearsals/settings',
+  security: needs('read'),
+  summary: 'The settings that a rehearsal can change',
+  description: 'With the values that they have at the daemon.',
+  tags: ['Incidents'],
+  responses: { 200: jsonAnswer('As the daemon was started.', alertSettingsSchema), ...problems('unauthorized') },
+});
+
+const rehearseRoute = (sites: readonly string[]) =>
+  createRoute({
+    method: 'post',
+    path: '/v1/rehearsals',
+    security: needs('read'),
+    summary: 'Rehearse settings on a past time',
+    description:
+      'Goes through the recorded changes of state of a past time again, of at most 31 days, under the settings of the daemon with those to try in their place, and answers which alerts would have been sent, beside those under the present settings and those that were really sent. The 14 days before teach what is usual. Nothing is written or sent. One rehearsal is made at a time, and at a pace that leaves the daemon to its work: what is too large for that is refused with `too_large`, and left to the command `purchase-watch rehearse`.',
+    tags: ['Incidents'],
+    middleware: exactJson(BODY_LIMIT),
+    request: { body: jsonBody(askedSchema(sites)) },
+    responses: {
+      200: jsonAnswer('What would have been.', rehearsalSchema),
+      ...problems('invalid_request', 'unknown_site', 'unauthorized', 'cross_site', 'unavailable', ...BODY_PROBLEMS),
+    },
+  });
